@@ -83,10 +83,6 @@ static std::string flagsOf(const CompileOptions &compile,
                            const Candidate &candidate) {
   Flags flags;
   CompileOptions::forEachOption(DifferingRows(compile, automatic, flags));
-  // What of a table tpsp-run has in another unit.
-  if (compile.bucketBytes != CompileOptions().bucketBytes)
-    flags.add("bucket-mib",
-              fmt::format("{}", double(compile.bucketBytes) / (1 << 20)));
   if (candidate.hasStages())
     flags.add("stage-schedule", candidate.settings.schedule);
   if (candidate.settings.chunks > 1)

@@ -459,8 +459,8 @@ SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
                                    const SearchProgress &progress) {
   KnownSteps known;
   if (options.overlaps && options.serialBounds)
-    known = searchWithoutOverlap(space, makeEvaluator, notable, options,
-                                 progress);
+    known =
+        searchWithoutOverlap(space, makeEvaluator, notable, options, progress);
   BranchAndBound steps(space, bounds, makeEvaluator, options, progress, known);
   steps.beginWithUsual(notable);
   return steps.run(notable);

@@ -7,7 +7,7 @@
 // RUN: %{plan} --pad h=8,v=8 --pin v@tp=8 -o %t.mlir | FileCheck %s
 // CHECK: 1 {{ *}}TP 8 {{ *}}tp=8: parameters v@tp p@tp h@tp e@tp
 // RUN: FileCheck %s --check-prefix=FILE --implicit-check-not=tpsp.padding < %t.mlir
-// FILE: tpsp-run THIS.mlir --grad --pad h=8,v=8
+// FILE: tpsp-run THIS.mlir --pad h=8,v=8 --grad
 // FILE: h = 12
 // FILE: v = 97
 // RUN: tpsp-run %t.mlir --grad --pad h=8,v=8 --verify | FileCheck %s --check-prefix=VERIFY

@@ -28,6 +28,16 @@
 // PLACED: %z = call @half(%y, %gain) as "*2"
 // RUN: tpsp-run %t.placed.mlir --grad --verify --quiet
 
+// The command at its head has all that it was judged with: it needs the same
+// bytes. What tpsp-run chooses by itself is not there.
+// RUN: tpsp-plan %s %{on} --optimizer adamw --clip 1 --micro-batches 2 --reduce-gradients part --reduce-dtype bf16 --epilogues off --json -o %t.flags.mlir > %t.flags.json
+// RUN: FileCheck %s --check-prefix=FLAGS < %t.flags.mlir
+// FLAGS: tpsp-run THIS.mlir --grad --optimizer adamw{{.*}} --clip 1 --reduce-dtype bf16 --reduce-gradients part --micro-batches 2 --epilogues off --hardware h100-sxm{{$}}
+// RUN: sed -n 's|^//.* THIS.mlir|tpsp-run %t.flags.mlir|p' %t.flags.mlir > %t.sh
+// RUN: sed -i 's|$| --simulate --report %t.flags.run.json|' %t.sh
+// RUN: sh %t.sh
+// RUN: python3 %S/Inputs/same-memory.py %t.flags.json %t.flags.run.json
+
 // -o - prints it instead of the table.
 // RUN: tpsp-plan %s %{on} -o - > %t.printed.mlir
 // RUN: diff %t.placed.mlir %t.printed.mlir
