@@ -32,7 +32,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
                    const CompileProgress &progress) {
   progress("parsing");
   llvm::Expected<OwningOpRef<ModuleOp>> parsed =
-      parseModel(context, path, /*isPadded=*/!options.pad.empty());
+      parseModel(context, path, isRevised(options));
   if (!parsed)
     return parsed.takeError();
   return compileModule(std::move(*parsed), path, options, progress);

@@ -29,16 +29,23 @@ static llvm::Error checkReadable(StringRef path) {
   return checkModelText(path, text);
 }
 
+bool tpsp::isRevised(const CompileOptions &options) {
+  return !options.pad.empty() || !options.mesh.empty() ||
+         !options.extents.empty();
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>>
-tpsp::parseModel(MLIRContext &context, StringRef path, bool isPadded) {
+tpsp::parseModel(MLIRContext &context, StringRef path, bool isRevised) {
   if (llvm::Error e = checkReadable(path))
     return e;
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(
-      path, ParserConfig(&context, /*verifyAfterParse=*/!isPadded));
-  if (module && isPadded) {
+      path, ParserConfig(&context, /*verifyAfterParse=*/!isRevised));
+  if (module && isRevised) {
     leavePaddingOpen(*module);
     if (failed(verify(*module)))
       module = nullptr;
+    else
+      module.get()->removeAttr(paddingAttrName);
   }
   if (!module)
     return formatError("'{0}' is not a valid model", path);

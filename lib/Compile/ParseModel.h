@@ -2,6 +2,8 @@
 #ifndef TPSP_COMPILE_PARSEMODEL_H
 #define TPSP_COMPILE_PARSEMODEL_H
 
+#include "tpsp/Passes/CompileOptions.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -17,11 +19,15 @@ llvm::Error formatError(const char *format, const Args &...args) {
   return llvm::createStringError(llvm::formatv(format, args...));
 }
 
-/// Diagnostics go to the context's handler; the error then is a summary. Of a
-/// program that is to be padded, axes need to divide nothing yet (Padding.h).
+/// Whether the program is to have another mesh, other extents or padding than
+/// its file says.
+bool isRevised(const CompileOptions &options);
+
+/// Diagnostics go to the context's handler; the error then is a summary.
+/// `isRevised`: so that the file's axes need not divide the file's extents.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 parseModel(mlir::MLIRContext &context, llvm::StringRef path,
-           bool isPadded = false);
+           bool isRevised = false);
 
 /// The function called `name`, or, if that is empty, the only one that is not
 /// private. Makes the others private.

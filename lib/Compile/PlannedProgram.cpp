@@ -5,6 +5,7 @@
 #include "ParseModel.h"
 #include "ReadFacts.h"
 
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -47,9 +48,13 @@ llvm::Expected<std::unique_ptr<PlannedProgram>>
 PlannedProgram::read(MLIRContext &context, StringRef path,
                      const PlannedProgramOptions &options) {
   llvm::Expected<OwningOpRef<ModuleOp>> parsed =
-      parseModel(context, path, /*isPadded=*/!options.pad.empty());
+      parseModel(context, path,
+                 /*isRevised=*/!options.pad.empty() ||
+                     !options.extents.empty() || options.forgetsPlacements);
   if (!parsed)
     return parsed.takeError();
+  if (!options.pad.empty())
+    leavePaddingOpen(**parsed);
   llvm::Expected<func::FuncOp> function =
       selectFunction(**parsed, options.function);
   if (!function)

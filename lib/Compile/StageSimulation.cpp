@@ -156,7 +156,7 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     const StageRequest &request, const StageScheduling &scheduling,
     const Hardware &hardware, const CompileProgress &progress) {
   progress("parsing");
-  auto parsed = parseModel(context, path);
+  auto parsed = parseModel(context, path, isRevised(request.compile));
   if (!parsed)
     return parsed.takeError();
   return compileAndSimulateStages(std::move(*parsed), path, request, scheduling,

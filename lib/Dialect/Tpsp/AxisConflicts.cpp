@@ -119,12 +119,14 @@ private:
     return llvm::join(all, ", ") + " and " + last;
   }
 
-  /// What the operation sends per rank with the tensor placed like that; of
-  /// what is no indexed operation nobody knows.
+  /// What the operation sends per rank with the tensor placed like that. Nobody
+  /// knows of what is no indexed operation, and of one with operands that the
+  /// compiler has yet to place.
   std::optional<int64_t> price(const Placement &placement) const {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     // The operation's own verifier, which counts them, has not run yet.
-    if (!indexed || op->getNumOperands() == 0)
+    if (!indexed || op->getNumOperands() == 0 ||
+        llvm::any_of(op->getOperandTypes(), isUnplaced))
       return std::nullopt;
     // An alias is often the type of several tensors: they change together.
     auto placed = [&](Type other) {

@@ -93,3 +93,15 @@ func.func @collective(%x: tensor<8x16xf32, #tpsp.idx<b, s>>) {
   %y = tpsp.slice %x ["tp"] : tensor<8x16xf32, #tpsp.idx<b, s>> -> tensor<8x16xf32, #tpsp.idx<b@tp, s@tp>>
   return
 }
+
+// -----
+
+// Where an operand is yet to be placed, what a way sends is not known.
+tpsp.mesh @mesh <tp = 4>
+func.func @unplaced(%x: tensor<8x16xf32, #tpsp.idx<b, d, ?>>, %w: tensor<32x16xf32, #tpsp.idx<e@tp, d@tp>>) {
+  // expected-error @-1 {{axis @tp is on both 'e' and 'd' of %w}}
+  // expected-note-re @+2 {{way out: [e@tp, d]{{$}}}}
+  // expected-note-re @+1 {{way out: [e, d@tp]{{$}}}}
+  %y = tpsp.einsum %w, %x : (tensor<32x16xf32, #tpsp.idx<e@tp, d@tp>>, tensor<8x16xf32, #tpsp.idx<b, d, ?>>) -> tensor<8x32xf32, #tpsp.idx<b, e, ?>>
+  return
+}
