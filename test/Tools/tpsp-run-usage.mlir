@@ -63,3 +63,10 @@
 // GATHERED: {{^}}tpsp-run: --keep-gathered says what the backward pass keeps, and there is none without --grad{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --grad --rematerialize some 2>&1 | FileCheck %s --check-prefix=MODE
 // MODE: {{^}}tpsp-run: --rematerialize: some not in {none,selective,full}
+// A variable of the shell that was not set.
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --emit "" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: {{^}}tpsp-run: --emit: expected a value, and this is empty{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-train %examples/llama-tiny.mlir --data x --resume "" 2>&1 | FileCheck %s --check-prefix=RESUME
+// RESUME: {{^}}tpsp-train: --resume: expected a value, and this is empty{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-plan %examples/llama-tiny.mlir --hardware "" 2>&1 | FileCheck %s --check-prefix=PLAN
+// PLAN: {{^}}tpsp-plan: --hardware: expected a value, and this is empty{{$}}

@@ -34,6 +34,13 @@ CLI::Validator tpsp::tool::seed() {
   return {check, "SEED"};
 }
 
+CLI::Validator tpsp::tool::notEmpty() {
+  auto check = [](const std::string &text) -> std::string {
+    return text.empty() ? "expected a value, and this is empty" : "";
+  };
+  return {check, ""};
+}
+
 /// Whether a text is a name and a number of at least 1, "tp=4". CLI11 takes a
 /// number that is too large for the largest.
 static bool isNamedNumber(const std::string &text) {

@@ -17,6 +17,9 @@ CLI::Validator numberOf(OptionDomain domain);
 /// CLI11 takes -1 for the largest number, and so what is larger.
 CLI::Validator seed();
 
+/// A variable of a shell that was not set is not what was not given.
+CLI::Validator notEmpty();
+
 /// "tp=4". Which axes there are, the module says.
 CLI::Validator axisSize();
 /// "s=8192". Which indices there are, the module says.
@@ -72,7 +75,8 @@ private:
     if (!row.words.empty())
       return declareWords(row, row.words, value,
                           [&value](const std::string &word) { value = word; });
-    return shown(app.add_option(flagOf(row), value, row.help), !value.empty());
+    return shown(app.add_option(flagOf(row), value, row.help), !value.empty())
+        ->check(notEmpty());
   }
 
   CLI::Option *declare(const OptionRow &row, std::vector<std::string> &value) {
@@ -87,7 +91,8 @@ private:
         .add_option_function<std::string>(
             flagOf(row), [&value](const std::string &name) { value = name; },
             row.help + ("; built in: " + hardwareNames()))
-        ->default_str(value.name());
+        ->default_str(value.name())
+        ->check(notEmpty());
   }
 
   /// A number. One that may not be given stands for something else.

@@ -2,6 +2,7 @@
 #include "tpsp/InitAll.h"
 
 #include "tpsp/Dialect/Tpsp/ModelText.h"
+#include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
@@ -9,7 +10,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <cstring>
 
@@ -33,7 +33,23 @@ static llvm::LogicalResult fail(const llvm::Twine &message) {
   return llvm::failure();
 }
 
-/// As MlirOptMain, but reads nothing that MLIR's parser cannot take.
+static llvm::LogicalResult print(std::unique_ptr<llvm::MemoryBuffer> in,
+                                 mlir::DialectRegistry &registry,
+                                 const mlir::MlirOptMainConfig &config) {
+  llvm::raw_fd_ostream &out = llvm::outs();
+  llvm::LogicalResult result =
+      mlir::MlirOptMain(out, std::move(in), registry, config);
+  out.flush();
+  std::error_code problem = out.error();
+  if (!problem)
+    return result;
+  // Else LLVM ends the program, in words of its own.
+  out.clear_error();
+  return fail("standard output cannot be written: " + problem.message());
+}
+
+/// As MlirOptMain, but reads nothing that MLIR's parser cannot take, and leaves
+/// no part of a file.
 static llvm::LogicalResult run(StringRef input, StringRef output,
                                mlir::DialectRegistry &registry) {
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
@@ -48,13 +64,14 @@ static llvm::LogicalResult run(StringRef input, StringRef output,
   if (llvm::Error problem = tpsp::checkModelText(name, in->getBuffer(),
                                                  config.inputSplitMarker()))
     return fail(llvm::toString(std::move(problem)));
-  auto out = mlir::openOutputFile(output, &error);
-  if (!out)
-    return fail(error);
-  if (failed(mlir::MlirOptMain(out->os(), std::move(in), registry, config)))
+  if (output == "-")
+    return print(std::move(in), registry, config);
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (failed(mlir::MlirOptMain(out, std::move(in), registry, config)))
     return llvm::failure();
-  out->keep();
-  return llvm::success();
+  tpsp::rt::Status written = tpsp::rt::writeText(output.str(), text);
+  return written.ok() ? llvm::success() : fail(written.message());
 }
 
 int main(int argc, char **argv) {

@@ -75,7 +75,7 @@ static rt::Status writeTensors(const Options &options, const Plan &plan,
 /// not be missed.
 static rt::Status say(const std::string &text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-      std::fflush(stdout) == 0)
+      std::fflush(stdout) == 0 && !std::ferror(stdout))
     return {};
   return {TPSP_RT_INTERNAL, std::string("standard output cannot be written: ") +
                                 std::strerror(errno)};
@@ -179,8 +179,11 @@ static int openAndRun(const Options &options, Launch &launch) {
   progress.done();
   if (!status.ok())
     return launch.fail(status);
-  if (options.backend == "trace")
-    return Done;
+  if (options.backend == "trace") {
+    // It has printed as it went.
+    rt::Status printed = say("");
+    return printed.ok() ? Done : launch.fail(printed);
+  }
   if (int code = print(options, report, launch); code != Done)
     return code;
   if (!launch.isFirst())

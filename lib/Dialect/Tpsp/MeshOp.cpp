@@ -95,6 +95,12 @@ LogicalResult MeshOp::verify() {
   if (getAxisNames().size() != getAxisSizes().size() ||
       getAxisNames().size() != getAxisRoles().size())
     return emitOpError("needs one size and one role for each axis");
+  // Every operation weighs all ways to be divided by all axes.
+  constexpr size_t mostAxes = 8;
+  if (getAxisNames().size() > mostAxes) // (M6)
+    return emitOpError("has ")
+           << getAxisNames().size() << " axes; a mesh has at most " << mostAxes
+           << ", so write axes that always stand together as one";
   for (auto [nameAttr, size, roleAttr] :
        llvm::zip_equal(getAxisNames().getAsRange<StringAttr>(), getAxisSizes(),
                        getAxisRoles().getAsRange<StringAttr>())) {

@@ -44,6 +44,12 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
                      "and [{}]",
                      first->name, tensor.name, first->subscripts,
                      tensor.subscripts);
+    if (tensor.data == DataRole::Positions && tensor.below > 0 &&
+        tensor.shape.back() > tensor.below)
+      return invalid("a sequence has {} positions, and '{}' takes those below "
+                     "{}; give shorter sequences, or a longer table of "
+                     "positions (--extent)",
+                     tensor.shape.back(), tensor.name, tensor.below);
     first = first ? first : &tensor;
     batches.rows = rows;
     batches.columns = tensor.shape.back();

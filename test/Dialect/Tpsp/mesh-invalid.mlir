@@ -68,3 +68,13 @@ tpsp.mesh @mesh <4>
 
 // expected-error @+1 {{needs one size and one role for each axis}}
 "tpsp.mesh"() {sym_name = "mesh", axis_names = ["tp"], axis_sizes = array<i64>, axis_roles = [""]} : () -> ()
+
+// -----
+
+// (M6)
+// expected-error @+1 {{'tpsp.mesh' op has 9 axes; a mesh has at most 8, so write axes that always stand together as one}}
+tpsp.mesh @mesh <a = 1, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1, i = 1>
+
+// -----
+
+tpsp.mesh @mesh <a = 1, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1>

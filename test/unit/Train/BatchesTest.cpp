@@ -118,6 +118,18 @@ TEST_F(BatchesTest, ATokenThatHasNoRoomIsRefused) {
               HasSubstr("takes tokens below 6"));
 }
 
+// A table's row for every position, or nothing begins.
+TEST_F(BatchesTest, PositionsThatHaveNoRowAreRefused) {
+  add(DataRole::Tokens, {2, 4});
+  add(DataRole::Positions, {4});
+  plan.buffers.back().below = 4;
+  EXPECT_TRUE(make(20).ok());
+  plan.buffers.back().below = 3;
+  EXPECT_THAT(make(20).message(),
+              HasSubstr("a sequence has 4 positions, and 'positions' takes "
+                        "those below 3; give shorter sequences"));
+}
+
 TEST_F(BatchesTest, WhatIsNoBatchIsRefused) {
   EXPECT_THAT(make(9).message(),
               HasSubstr("no argument of the program is data"));

@@ -20,6 +20,7 @@ def Tpsp_MeshOp : Op<Tpsp_Dialect, "mesh", [Symbol]> {
     - (M3) A module has one mesh.
     - (M4) At most one axis has the role `stage`.
     - (M5) No tensor is sharded over an axis of that role, or partial over it.
+    - (M6) A mesh has at most eight axes. Every operation weighs all ways to be divided by them.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,
                        DenseI64ArrayAttr:$axis_sizes, StrArrayAttr:$axis_roles);
