@@ -5,8 +5,8 @@
 #include "ParseModel.h"
 #include "ReadFacts.h"
 
-#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"

@@ -401,6 +401,7 @@ TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
   SmallVector<int64_t> shape = shapeToRun(padded, type);
   tensor.shape.assign(shape.begin(), shape.end());
   tensor.elementBytes = type.getElementTypeBitWidth() / 8;
+  tensor.holdsIntegers = type.getElementType().isInteger();
   tensor.kind = TensorFacts::Kind::Boundary;
   tensor.name = nameInSource(handed.first);
   auto argument = dyn_cast<BlockArgument>(handed.first);

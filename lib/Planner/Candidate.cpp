@@ -82,6 +82,14 @@ private:
 
 } // namespace
 
+/// Whether an axis that divides activations leaves the tensor whole. Where
+/// parameters are divided, what looks up their rows, or is looked up among
+/// them, is needed whole on each rank; what needs a part takes it for nothing.
+static bool isWhole(const TensorFacts &tensor, const AxisUse &use) {
+  return tensor.kind == TensorFacts::Kind::Input && tensor.holdsIntegers &&
+         use.role == AxisRole::Model;
+}
+
 std::vector<std::vector<unsigned>>
 tpsp::planner::subscriptsOf(const TensorFacts &tensor,
                             const Candidate &candidate) {
@@ -90,7 +98,7 @@ tpsp::planner::subscriptsOf(const TensorFacts &tensor,
     const AxisUse &use = candidate.axes[i].use;
     if (tensor.kind == TensorFacts::Kind::Parameter)
       result.divideFirst(use.parameters, i);
-    else if (use.activations)
+    else if (use.activations && !isWhole(tensor, use))
       result.divideFirst({*use.activations}, i);
   }
   if (tensor.kind == TensorFacts::Kind::Parameter && tensor.dims.size() >= 2)

@@ -9,19 +9,19 @@
 
 // RUN: %{import} -o %t.8b.mlir
 // RUN: %{tight} %t.8b.mlir --devices 8 --memory 6.9GiB | FileCheck %s --check-prefix=SP
-// SP: 1 ZeRO-1 2 x TP+SP 4 {{.*}} 49.8 ms {{.*}} 6.7 GiB
+// SP: 1 ZeRO-1 2 x TP+SP 4 {{.*}} 49.1 ms {{.*}} 6.2 GiB
 // SP: gap 0
 // RUN: %{plan} %t.8b.mlir --devices 8 | FileCheck %s --check-prefix=ROOM
 // ROOM: 1 ZeRO-1 2 x TP 4 {{.*}} 48.3 ms
 // ROOM: ZeRO-1 4 x TP 2 {{.*}} 48.9 ms
-// ROOM: ZeRO-1 2 x TP+SP 4 {{.*}} 49.8 ms
+// ROOM: ZeRO-1 2 x TP+SP 4 {{.*}} 49.1 ms
 
 // REDEFINE: %{how} = --batch 1 --sequence 8192
 // RUN: %{import} -o %t.8b-one.mlir
 // RUN: %{plan} %t.8b-one.mlir --devices 16 | FileCheck %s --check-prefix=NODES
 // NODES: 1 TP 8 x CP+ZeRO-1 2 {{.*}} 22.8 ms
-// NODES: TP+SP 16 {{.*}} 26.1 ms
-// NODES: TP+SP 16 {{.*}} 27.5 ms
+// NODES: TP+SP 16 {{.*}} 25.7 ms
+// NODES: TP+SP 16 {{.*}} 27.0 ms
 // NODES: CP+ZeRO-1 2 x TP 8 {{.*}} 28.4 ms
 // NODES: TP 16 {{.*}} 44.4 ms {{.*}} attention +12.5 ms
 
@@ -29,7 +29,7 @@
 // REDEFINE: %{how} = --batch 2 --sequence 8192
 // RUN: %{import} -o %t.70b-two.mlir
 // RUN: %{tight} %t.70b-two.mlir --devices 8 --memory 14GiB | FileCheck %s --check-prefix=NODE
-// NODE: 1 TP+SP 8 {{.*}} 138 ms {{.*}} 13.7 GiB
+// NODE: 1 TP+SP 8 {{.*}} 137 ms {{.*}} 13.3 GiB
 // NODE: TP 8 {{.*}} 130 ms {{.*}} over by 2.8 GiB
 
 // REDEFINE: %{how} = --batch 1 --sequence 65536
@@ -37,5 +37,5 @@
 // RUN: %{plan} %t.70b-long.mlir --devices 16 | FileCheck %s --check-prefix=LONG
 // LONG: 1 TP 2 x CP+ZeRO-1 8 {{.*}} 377 ms
 // LONG: CP+ZeRO-1 2 x TP 8 {{.*}} 396 ms
-// LONG: TP+SP 16 {{.*}} 410 ms
-// LONG: CP 2 x TP+SP 8 {{.*}} 414 ms
+// LONG: TP+SP 16 {{.*}} 408 ms
+// LONG: CP 2 x TP+SP 8 {{.*}} 413 ms

@@ -71,9 +71,10 @@ struct Candidate {
 /// The axes that divide each dimension, major to minor, as positions in
 /// `candidate.axes`.
 ///
-/// Parameters have model axes before data axes, so that what is gathered is
-/// contiguous. A data axis that stores parameters divides the first dimension
-/// that it can: one that a model axis divides before others, then the longest.
+/// Model axes leave inputs of integers whole. Parameters have model axes before
+/// data axes, so that what is gathered is contiguous. A data axis that stores
+/// parameters divides the first dimension that it can: one that a model axis
+/// divides before others, then the longest.
 std::vector<std::vector<unsigned>> subscriptsOf(const TensorFacts &tensor,
                                                 const Candidate &candidate);
 

@@ -48,6 +48,8 @@ struct TensorFacts {
   std::vector<ClassId> dims;
   std::vector<int64_t> shape;
   int64_t elementBytes = 4;
+  /// Token numbers and the like: of these nothing is computed.
+  bool holdsIntegers = false;
   /// How many arguments of the program it stands for: layers hand theirs to one
   /// function, and all are placed alike.
   int64_t count = 1;

@@ -44,6 +44,18 @@ TEST(Candidate, SubscriptsOfActivations) {
               ElementsAre(ElementsAre(0), ElementsAre(1), IsEmpty()));
 }
 
+// Of numbers of tokens the model axis divides nothing, the data axis its class.
+TEST(Candidate, SubscriptsOfIntegers) {
+  TensorFacts tokens = mlp(8, 8, 8, 16).tensors[0];
+  tokens.dims.pop_back();
+  tokens.shape.pop_back();
+  EXPECT_THAT(subscriptsOf(tokens, tensorAndStorage()),
+              ElementsAre(ElementsAre(0), ElementsAre(1)));
+  tokens.holdsIntegers = true;
+  EXPECT_THAT(subscriptsOf(tokens, tensorAndStorage()),
+              ElementsAre(ElementsAre(0), IsEmpty()));
+}
+
 TEST(Candidate, Names) {
   ProgramFacts facts = mlp(8, 8, 8, 16);
   Candidate candidate = tensorAndStorage();
