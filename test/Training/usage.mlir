@@ -48,6 +48,19 @@
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.so --data %s --mesh dp=4 --clip 2 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: {{^}}tpsp-train: '{{.*}}m.so' is compiled, and --clip is about compiling
 
+// An evaluation drops nothing, so that the plan for it may not.
+// RUN: sed 's/%%m = tpsp.mul %%n, %%g2 : (!x, !g) -> !x/%%k = tpsp.mul %%n, %%g2 : (!x, !g) -> !x\n  %%m = tpsp.dropout %%k {rate = 0.5, seed = 3} : !x/' %t/m.mlir > %t/drops.mlir
+// RUN: tpsp-run %t/drops.mlir --grad --optimizer adamw --input-gradients off --emit %t/train.so --quiet
+// RUN: tpsp-run %t/drops.mlir --emit %t/drops.so --quiet
+// RUN: tpsp-run %t/drops.mlir --dropout off --emit %t/keeps.so --quiet
+// DEFINE: %{train-plan} = tpsp-train %t/train.so --data %s --steps 2 --eval-data %s
+// RUN: %S/../Tools/Inputs/exits 1 %{train-plan} --eval-plan %t/drops.so 2>&1 | FileCheck %s --check-prefix=DROPS
+// DROPS: {{^}}tpsp-train: '{{.*}}drops.so' drops at random, and an evaluation drops nothing; compile the model for it with --dropout off and without --grad{{$}}
+// RUN: %{train-plan} --eval-plan %t/keeps.so | FileCheck %s --check-prefix=KEEPS
+// KEEPS: step 2 evaluation: loss
+// RUN: %S/../Tools/Inputs/exits 2 %{train-plan} 2>&1 | FileCheck %s --check-prefix=NOPLAN
+// NOPLAN: {{^}}tpsp-train: --eval-data with a compiled plan needs --eval-plan: compile the model with --dropout off and without --grad{{$}}
+
 // Found before the run, not after it.
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --plot %t/none/x.svg 2>&1 | FileCheck %s --check-prefix=PLOT
 // PLOT: {{^}}tpsp-train: cannot write '{{.*}}none/x.svg': No such file or directory{{$}}

@@ -79,7 +79,7 @@ static std::string contradictionIn(const Options &o) {
        {o.isPlan && o.has("eval-data") && !o.has("eval-plan"),
         {},
         "--eval-data with a compiled plan needs --eval-plan: compile the model "
-        "without --grad"},
+        "with --dropout off and without --grad"},
        {!o.isPlan, {"eval-plan"}, "{} goes with a compiled plan"},
        {!o.has("out") && !o.has("resume"),
         {"save-every", "keep"},

@@ -168,6 +168,11 @@ private:
     if (options.isPlan)
       forward.model = options.evalPlan;
     TPSP_TRY(openProgram(forward, {}, speaks, progress, evaluating.program));
+    if (reference::drops(evaluating.program.description.reference))
+      return rt::invalid("'{}' drops at random, and an evaluation drops "
+                         "nothing; compile the model for it with --dropout off "
+                         "and without --grad",
+                         forward.model);
     std::string name = options.loss;
     for (const PlanBuffer &tensor : training.plan().tensors())
       if (tensor.kind == BufferKind::Output && tensor.number == loss)
