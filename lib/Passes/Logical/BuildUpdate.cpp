@@ -39,7 +39,8 @@ private:
   LogicalResult build(func::FuncOp function, UpdateSettings &settings) {
     FailureOr<std::vector<Trained>> trained = findTrained(function, settings);
     if (failed(trained) ||
-        failed(readNumbers(function, *trained, settings.numbers)))
+        failed(readNumbers(function, *trained, settings.numbers)) ||
+        failed(boundLossScale(function, settings.lossScale)))
       return failure();
     if (!trained->empty() && !settings.isForwardOnly)
       buildUpdateFunction(function, std::move(*trained), settings);
@@ -147,6 +148,30 @@ private:
   static InFlightDiagnostic refuseFlag(func::FuncOp function, StringRef flag,
                                        StringRef text) {
     return emitErrorAt(function) << "--" << flag << " " << text << ": ";
+  }
+
+  /// What all gradients begin from is multiplied by the scale, each in its
+  /// result's type.
+  LogicalResult boundLossScale(func::FuncOp function, LossScale &scale) {
+    for (Type type : function.getResultTypes()) {
+      auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+      if (!element || !scale.isOn())
+        continue;
+      double most = largestOf(element);
+      // A dynamic one comes down by itself.
+      if (scale.first > most && !scale.isDynamic)
+        return refuseFlag(function, "loss-scale", lossScale)
+               << "gradients begin in " << element << ", which holds at most "
+               << int64_t(most) << ", so every step would be skipped; give "
+               << "less, or dynamic";
+      scale.most = std::min(scale.most, most);
+    }
+    return success();
+  }
+
+  static double largestOf(FloatType type) {
+    auto largest = llvm::APFloat::getLargest(type.getFloatSemantics());
+    return largest.convertToDouble();
   }
 };
 
