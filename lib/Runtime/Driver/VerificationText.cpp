@@ -8,15 +8,26 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
+/// A step that may be skipped counts those that were not.
+static bool hasLossScale(const Plan &plan) {
+  auto tensors = plan.tensors();
+  return std::any_of(
+      tensors.begin(), tensors.end(),
+      [](const PlanBuffer &tensor) { return tensor.isStepState(); });
+}
+
 /// What else than an error of the program it may be.
 static std::string_view hintFor(const RunReport &report) {
   if (report.dtype != "f16" || report.verified())
     return "";
   if (std::any_of(report.errors.begin(), report.errors.end(),
                   [](const TensorError &e) { return std::isinf(e.relative); }))
-    return "In f16 what is above 65504 overflows, and with a dynamic loss "
-           "scale the step\n  is skipped: take a smaller --loss-scale "
-           "(dynamic:1024), or verify in f32.";
+    return hasLossScale(*report.plan)
+               ? "In f16 what is above 65504 overflows, and the step is "
+                 "skipped: take a smaller\n  --loss-scale (dynamic:1024), or "
+                 "verify in f32."
+               : "In f16 what is above 65504 overflows: verify in bf16 or "
+                 "f32.";
   return "In f16 what is below 6e-5 loses digits: scale the loss, or verify "
          "in f32.";
 }
