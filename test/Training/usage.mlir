@@ -61,6 +61,13 @@
 // RUN: %S/../Tools/Inputs/exits 2 %{train-plan} 2>&1 | FileCheck %s --check-prefix=NOPLAN
 // NOPLAN: {{^}}tpsp-train: --eval-data with a compiled plan needs --eval-plan: compile the model with --dropout off and without --grad{{$}}
 
+// Data too short says which it is.
+// RUN: printf '\001' > %t/one.txt
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/one.txt 2>&1 | FileCheck %s --check-prefix=SHORT
+// SHORT: {{^}}tpsp-train: the data has 1 token, and one sample takes 9; give more files
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --eval-data %t/one.txt 2>&1 | FileCheck %s --check-prefix=SHORTER
+// SHORTER: {{^}}tpsp-train: --eval-data: the data has 1 token, and one sample takes 9
+
 // Found before the run, not after it.
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --plot %t/none/x.svg 2>&1 | FileCheck %s --check-prefix=PLOT
 // PLOT: {{^}}tpsp-train: cannot write '{{.*}}none/x.svg': No such file or directory{{$}}

@@ -320,8 +320,9 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
     fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
                    "saved", bytesText(plan.savedBytes));
   if (report.residentBytes)
-    fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
-                   plan.numRanks(),
+    fmt::format_to(to, "  {}{}: {} planned, {} resident\n",
+                   plan.numRanks() > 1 ? "all " : "",
+                   counted(plan.numRanks(), "rank"),
                    bytesText(double(plan.arenaBytes) * plan.numRanks()),
                    bytesText(report.residentBytes));
 }

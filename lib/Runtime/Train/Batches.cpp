@@ -3,6 +3,7 @@
 #include "Shuffle.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 
@@ -52,9 +53,9 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
     return noData();
   batches.samples = (files.size() - 1) / batches.columns;
   if (batches.samples < 1)
-    return invalid("the data has {} tokens, and one sample takes {}; give "
-                   "more files, or shorter sequences (--extent)",
-                   files.size(), batches.columns + 1);
+    return invalid("the data has {}, and one sample takes {}; give more files, "
+                   "or shorter sequences (--extent)",
+                   counted(files.size(), "token"), batches.columns + 1);
   batches.files = std::move(files);
   batches.order = order;
   batches.seed = seed;
