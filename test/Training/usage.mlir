@@ -31,7 +31,13 @@
 
 // RUN: echo 'stepz = 4' > %t/misspelt.toml
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/misspelt.toml 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: {{^}}tpsp-train: {{.*}}stepz
+// KEY: {{^}}tpsp-train: --config '{{.*}}misspelt.toml': no option is called 'stepz'; is it 'steps'?{{$}}
+// RUN: echo 'nothing-like-it = 4' > %t/unlike.toml
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/unlike.toml 2>&1 | FileCheck %s --check-prefix=UNLIKE
+// UNLIKE: no option is called 'nothing-like-it'; keys are the options of --help, such as steps = 200{{$}}
+// RUN: printf '[run]\nsteps = 4\n' > %t/section.toml
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/section.toml 2>&1 | FileCheck %s --check-prefix=SECTION
+// SECTION: no option is called 'run.steps'
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/none.bin 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: {{^}}tpsp-train: cannot read '{{.*}}none.bin': No such file or directory{{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/run.toml --data-format u16 2>&1 | FileCheck %s --check-prefix=RANGE
