@@ -31,6 +31,18 @@ static Status noData() {
           "on the tokens and \"next_tokens\" on what they are to predict"};
 }
 
+/// A position that no row is for would be looked up as zeros.
+static Status checkPositions(const Plan &plan) {
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (tensor.data == DataRole::Positions && tensor.below > 0 &&
+        tensor.shape.back() > tensor.below)
+      return invalid("a sample has {} positions, and '{}' takes those below "
+                     "{}; give shorter sequences (--extent), or a table of "
+                     "more positions",
+                     tensor.shape.back(), tensor.name, tensor.below);
+  return {};
+}
+
 Status Batches::create(TokenFiles files, const Plan &plan, Order order,
                        uint64_t seed, Batches &out) {
   Batches batches;
@@ -51,6 +63,7 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
   }
   if (batches.rows == 0)
     return noData();
+  TPSP_TRY(checkPositions(plan));
   batches.samples = (files.size() - 1) / batches.columns;
   if (batches.samples < 1)
     return invalid("the data has {}, and one sample takes {}; give more files, "

@@ -106,6 +106,16 @@ TEST_F(BatchesTest, AnEpochHasEverySampleOnce) {
   }
 }
 
+TEST_F(BatchesTest, APositionThatHasNoRowIsRefused) {
+  add(DataRole::Tokens, {2, 5});
+  add(DataRole::Positions, {5});
+  plan.buffers[1].below = 5;
+  EXPECT_TRUE(make(20).ok());
+  plan.buffers[1].below = 4;
+  EXPECT_THAT(make(20).message(), HasSubstr("a sample has 5 positions, and"));
+  EXPECT_THAT(make(20).message(), HasSubstr("takes those below 4"));
+}
+
 TEST_F(BatchesTest, ATokenThatHasNoRoomIsRefused) {
   add(DataRole::Tokens, {1, 4});
   plan.buffers[0].below = 6;
