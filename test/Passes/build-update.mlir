@@ -33,7 +33,7 @@
 // RUN: sed 's/"sgd"/"muon"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=MATRIX
 // MATRIX: [[@LINE+19]]:14: error: "muon" trains matrices, and 'c' is none
 // RUN: sed 's/tpsp.learning_rate = 0.5/tpsp.learning_rate = -0.5/' %s | not tpsp-opt 2>&1 | FileCheck %s --check-prefix=FACTOR
-// FACTOR: tpsp.learning_rate is a factor from 0
+// FACTOR: tpsp.learning_rate is a factor from 0 with a point, such as 2.0
 // RUN: sed 's/"sgd"/"sdg"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: [[@LINE+15]]:14: error: no optimizer is called 'sdg'; there are adamw, lion, muon, sgd
 
