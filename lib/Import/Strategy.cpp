@@ -84,6 +84,9 @@ Status Strategy::add(const std::string &name) {
 }
 
 Status Strategy::setSizes(const std::string &mesh) {
+  Names names;
+  for (const PlacedAxis &axis : axes)
+    names.push_back(axis.name);
   for (const std::string &entry : splitAt(mesh, ',')) {
     size_t equals = std::min(entry.find('='), entry.size());
     std::string name = entry.substr(0, equals);
@@ -94,9 +97,9 @@ Status Strategy::setSizes(const std::string &mesh) {
     auto [rest, error] = std::from_chars(
         entry.data() + std::min(equals + 1, entry.size()), end, size);
     if (axis == axes.end() || error != std::errc() || rest != end || size < 1)
-      return invalid("--mesh '{}' is not AXIS=RANKS of an axis that "
-                     "--place has",
-                     entry);
+      return invalid("--mesh '{}' is not AXIS=RANKS of an axis that --place "
+                     "has; its axes are {}",
+                     entry, fmt::join(names, ", "));
     axis->size = size;
   }
   return {};

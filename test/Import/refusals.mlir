@@ -80,7 +80,7 @@
 // RUN: %{refused} %t/good.json --place pp-tp-pp 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: --place has 'pp' twice, and one axis @pp; name each part once
 // RUN: %{refused} %t/good.json --place tp --mesh dp=2 2>&1 | FileCheck %s --check-prefix=AXIS
-// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has
+// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has; its axes are tp{{$}}
 // RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE
 // NOPLACE: --mesh needs --place, which says what each axis divides
 // RUN: %{refused} %t/good.json --place tp --mesh tp=3 2>&1 | FileCheck %s --check-prefix=RANKS
