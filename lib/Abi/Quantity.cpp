@@ -25,3 +25,7 @@ std::string tpsp::rt::secondsText(double seconds) {
   int decimals = whole < 3 ? (whole > 0 ? 3 - whole : 2) : 0;
   return fmt::format("{:.{}f} {}", seconds, decimals, units[unit]);
 }
+
+std::string tpsp::rt::counted(int64_t number, const char *noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}

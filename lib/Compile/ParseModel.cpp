@@ -57,19 +57,30 @@ tpsp::parseModel(MLIRContext &context, StringRef path, bool isRevised) {
   return module;
 }
 
+/// Why the module offers no function.
+static llvm::Error nothingToRun(ArrayRef<std::string> privates) {
+  if (privates.empty())
+    return formatError(
+        "the module has no function; write one: func.func @name(...)");
+  return formatError("the module's functions are private ({0}), so they are "
+                     "only called; leave out 'private' of the one to run",
+                     llvm::join(privates, ", "));
+}
+
 llvm::Expected<func::FuncOp> tpsp::selectFunction(ModuleOp module,
                                                   StringRef name) {
   SmallVector<func::FuncOp> candidates;
-  SmallVector<std::string> names;
+  SmallVector<std::string> names, privates;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal() || function.isPrivate())
+    if (function.isExternal())
       continue;
-    candidates.push_back(function);
-    names.push_back(function.getSymName().str());
+    if (!function.isPrivate())
+      candidates.push_back(function);
+    (function.isPrivate() ? privates : names)
+        .push_back(function.getSymName().str());
   }
   if (candidates.empty())
-    return formatError(
-        "the module has no function; write one: func.func @name(...)");
+    return nothingToRun(privates);
   if (name.empty() && candidates.size() > 1)
     return formatError(
         "the module has several functions ({0}); choose one with "
@@ -79,6 +90,10 @@ llvm::Expected<func::FuncOp> tpsp::selectFunction(ModuleOp module,
   for (func::FuncOp candidate : candidates)
     if (name.empty() || candidate.getSymName() == name)
       selected = candidate;
+  if (!selected && llvm::is_contained(privates, name))
+    return formatError("function '{0}' is private, so it is only called; leave "
+                       "out 'private', or choose {1}",
+                       name, llvm::join(names, ", "));
   if (!selected)
     return formatError("the module has no function '{0}'; it has {1}", name,
                        llvm::join(names, ", "));

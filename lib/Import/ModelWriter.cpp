@@ -39,7 +39,7 @@ public:
     program.sameExtent("t", "s");
   }
 
-  void write(Imported &out) {
+  Status write(Imported &out) {
     writeLayers();
     main = std::make_unique<FunctionText>(program, "model", "");
     outer = std::make_unique<LayerWriter>(*main, options.dtype);
@@ -58,6 +58,7 @@ public:
     main->finish({x});
     out.parameters = countParameters();
     out.program = program.text(heading());
+    return program.check();
   }
 
 private:
@@ -321,8 +322,6 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
   Strategy strategy;
   TPSP_TRY(Strategy::parse(options.strategy, options.mesh, strategy));
   TPSP_TRY(strategy.spreadHeads(model.extent("g"), model.extent("r")));
-  TPSP_TRY(strategy.checkExtent("--batch", "b", options.batch));
-  TPSP_TRY(strategy.checkExtent("--sequence", "s", options.sequence));
   TPSP_TRY(checkLength(model, options));
   if (options.layers > int64_t(model.layers.size()))
     return invalid("--layers {} is more than the model's {}", options.layers,
@@ -335,6 +334,5 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
     model.extents["c"] = slots(model, options);
   else if (model.extents.count("x") > 0)
     TPSP_TRY(addBlocks(model, options, strategy.expertRanks()));
-  ModelWriter(model, options, strategy).write(out);
-  return {};
+  return ModelWriter(model, options, strategy).write(out);
 }

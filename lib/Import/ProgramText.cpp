@@ -1,4 +1,5 @@
 #include "ProgramText.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,8 @@
 #include <sstream>
 
 using namespace tpsp::import;
+using tpsp::rt::invalid;
+using tpsp::rt::Status;
 
 /// Beyond this a line is broken.
 static constexpr size_t lineWidth = 100;
@@ -20,6 +23,66 @@ int64_t ProgramText::elements(const Indices &indices) const {
   return product;
 }
 
+static int64_t ranksOf(const std::vector<PlacedAxis> &axes) {
+  int64_t ranks = 1;
+  for (const PlacedAxis &axis : axes)
+    ranks *= axis.size;
+  return ranks;
+}
+
+static bool contains(const std::vector<PlacedAxis> &axes,
+                     const std::string &name) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const PlacedAxis &axis) { return axis.name == name; });
+}
+
+static std::string namesOf(const std::vector<PlacedAxis> &axes) {
+  std::string names;
+  for (const PlacedAxis &axis : axes)
+    names += "@" + axis.name;
+  return names;
+}
+
+/// "@dp@fsdp", or "": what follows an index.
+std::string ProgramText::subscript(const Type &type, const std::string &index) {
+  std::vector<PlacedAxis> axes =
+      strategy.axesOf(type.where, index, type.indices.size());
+  if (sizes.at(index) % ranksOf(axes) != 0)
+    uneven.emplace(index, axes);
+  return namesOf(axes);
+}
+
+Status ProgramText::check() const {
+  if (uneven.empty())
+    return {};
+  const auto &[index, axes] = *uneven.begin();
+  int64_t ranks = ranksOf(axes);
+  std::string problem =
+      fmt::format("--place puts {} on {}, {} ranks, which do not divide", index,
+                  namesOf(axes), ranks);
+  for (auto [ofOption, option] :
+       {std::pair("b", "--batch"), std::pair("s", "--sequence")})
+    if (index == ofOption)
+      return invalid("{} {} {}; a multiple of {} works", problem, option,
+                     sizes.at(index), ranks);
+  std::vector<std::string> one, all, padding;
+  for (const PlacedAxis &axis : strategy.asGiven()) {
+    if (!contains(axes, axis.name))
+      continue;
+    one.push_back(axis.name + "=1");
+    all.push_back(fmt::format("{}={}", axis.name, axis.size));
+  }
+  for (const auto &[name, others] : uneven)
+    if (namesOf(others) == namesOf(axes))
+      padding.push_back(fmt::format("{}={}", name, ranks));
+  // Imported for one rank, heads are as the configuration has them.
+  if (strategy.copiesHeads() && contains(axes, "tp"))
+    padding.push_back(fmt::format("g={}", ranks));
+  return invalid("{} its {}; import for {}, and run with --mesh {} --pad {}",
+                 problem, sizes.at(index), fmt::join(one, ","),
+                 fmt::join(all, ","), fmt::join(padding, ","));
+}
+
 std::string ProgramText::typeText(const Type &type) {
   std::vector<std::string> names;
   bool isPlaced = strategy.decides(type.where);
@@ -27,8 +90,7 @@ std::string ProgramText::typeText(const Type &type) {
     used.insert(index);
     names.push_back(index);
     if (isPlaced)
-      names.back() +=
-          strategy.subscript(type.where, index, type.indices.size());
+      names.back() += subscript(type, index);
   }
   if (!isPlaced && !names.empty())
     names.push_back("?");

@@ -56,12 +56,15 @@ public:
 
   /// "[b, s@tp, d]", "i32[b, s]".
   std::string typeText(const Type &type);
+  /// INVALID if axes do not divide the extent of an index that they are on.
+  rt::Status check() const;
 
   void addFunction(const std::string &text) { functions += "\n" + text; }
   /// The whole program, `heading` as its first comment.
   std::string text(const std::string &heading) const;
 
 private:
+  std::string subscript(const Type &type, const std::string &index);
   std::string extentsText() const;
   std::string meshText() const;
 
@@ -71,6 +74,8 @@ private:
   std::map<std::string, std::string> same;
   /// The indices of the program's tensors.
   std::set<std::string> used;
+  /// Indices that the axes on them do not divide.
+  std::map<std::string, std::vector<PlacedAxis>> uneven;
   std::string functions;
 };
 

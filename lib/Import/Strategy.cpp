@@ -84,6 +84,9 @@ Status Strategy::add(const std::string &name) {
 }
 
 Status Strategy::setSizes(const std::string &mesh) {
+  Names names;
+  for (const PlacedAxis &axis : axes)
+    names.push_back(axis.name);
   for (const std::string &entry : splitAt(mesh, ',')) {
     size_t equals = std::min(entry.find('='), entry.size());
     std::string name = entry.substr(0, equals);
@@ -94,9 +97,9 @@ Status Strategy::setSizes(const std::string &mesh) {
     auto [rest, error] = std::from_chars(
         entry.data() + std::min(equals + 1, entry.size()), end, size);
     if (axis == axes.end() || error != std::errc() || rest != end || size < 1)
-      return invalid("--mesh '{}' is not AXIS=RANKS of an axis that "
-                     "--place has",
-                     entry);
+      return invalid("--mesh '{}' is not AXIS=RANKS of an axis that --place "
+                     "has; its axes are {}",
+                     entry, fmt::join(names, ", "));
     axis->size = size;
   }
   return {};
@@ -118,11 +121,16 @@ Status Strategy::parse(const std::string &strategy, const std::string &mesh,
   return out.setSizes(mesh);
 }
 
-int64_t Strategy::sizeOf(const std::string &axis) const {
+const PlacedAxis *Strategy::find(const std::string &axis) const {
   for (const PlacedAxis &one : axes)
     if (one.name == axis)
-      return one.size;
-  return 0;
+      return &one;
+  return nullptr;
+}
+
+int64_t Strategy::sizeOf(const std::string &axis) const {
+  const PlacedAxis *found = find(axis);
+  return found ? found->size : 0;
 }
 
 Status Strategy::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
@@ -146,24 +154,15 @@ Status Strategy::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
   return {};
 }
 
-Status Strategy::checkExtent(const std::string &option,
-                             const std::string &index, int64_t extent) const {
-  for (Where where : {Where::Tokens, Where::Activation}) {
-    int64_t ranks = 1;
-    std::string names;
-    for (const PlacedAxis &axis : axes)
-      for (const Part *part : parts)
-        if (part->axis.name == axis.name && part->divides(where, index, 1)) {
-          bool alsoCopies = isSpread && axis.name == "tp";
-          ranks *= axis.size * (alsoCopies ? sizeOf(copies) : 1);
-          names += "@" + axis.name;
-        }
-    if (extent % ranks != 0)
-      return invalid("--place puts {} on {}, {} ranks, which do not "
-                     "divide {} {}; a multiple of {} works",
-                     index, names, ranks, option, extent, ranks);
-  }
-  return {};
+std::vector<PlacedAxis> Strategy::asGiven() const {
+  std::vector<PlacedAxis> given = axes;
+  if (!isSpread)
+    return given;
+  int64_t each = given.back().size;
+  given.pop_back();
+  for (PlacedAxis &axis : given)
+    axis.size *= axis.name == "tp" ? each : 1;
+  return given;
 }
 
 int64_t Strategy::expertRanks() const {
@@ -200,16 +199,16 @@ bool Strategy::Part::divides(Where where, const std::string &index,
   return false;
 }
 
-std::string Strategy::subscript(Where where, const std::string &index,
-                                size_t rank) const {
-  std::string text;
+std::vector<PlacedAxis> Strategy::axesOf(Where where, const std::string &index,
+                                         size_t rank) const {
+  std::vector<PlacedAxis> found;
   for (const PlacedAxis &axis : axes)
     for (const Part *part : parts) {
       if (part->axis.name != axis.name || !part->divides(where, index, rank))
         continue;
-      text += "@" + axis.name;
+      found.push_back(axis);
       if (isSpread && axis.name == "tp" && index != "kv" && index != "g")
-        text += std::string("@") + copies;
+        found.push_back(*find(copies));
     }
-  return text;
+  return found;
 }

@@ -47,17 +47,16 @@ public:
   /// number divides the other.
   rt::Status spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead);
 
-  /// INVALID if the axes that divide positions do not divide the extent of
-  /// `index`, which `option` sets.
-  rt::Status checkExtent(const std::string &option, const std::string &index,
-                         int64_t extent) const;
-
   /// Major to minor.
   const std::vector<PlacedAxis> &mesh() const { return axes; }
+  /// The same without rep: as --mesh gives them.
+  std::vector<PlacedAxis> asGiven() const;
+  /// Whether there is rep.
+  bool copiesHeads() const { return isSpread; }
 
-  /// "@dp@fsdp", or "": what follows an index of a tensor of `rank` indices.
-  std::string subscript(Where where, const std::string &index,
-                        size_t rank) const;
+  /// The axes that divide an index of a tensor of `rank` indices.
+  std::vector<PlacedAxis> axesOf(Where where, const std::string &index,
+                                 size_t rank) const;
   /// The ranks that divide experts.
   int64_t expertRanks() const;
   /// Whether a tensor of this kind is placed rather than left open.
@@ -69,6 +68,7 @@ private:
   rt::Status add(const std::string &name);
   rt::Status setSizes(const std::string &mesh);
   int64_t sizeOf(const std::string &axis) const;
+  const PlacedAxis *find(const std::string &axis) const;
 
   std::vector<const Part *> parts;
   std::vector<PlacedAxis> axes;

@@ -4,7 +4,7 @@
 // RUN: tpsp-run %s --dtype bf16 --grad --verify --quiet
 
 // CHECK: No collectives.
-// CHECK: all 1 ranks:
+// CHECK: 1 rank:
 // CHECK: all within tolerance
 
 !x = tensor<3x7x8xf32, #tpsp.idx<b, s, d>>

@@ -2,12 +2,33 @@
 // gradients: whole, divided, and divided to single positions.
 // REQUIRES: tpsp-run
 
-// DEFINE: %{run} = tpsp-run %s --grad --verify --quiet
+// RUN: split-file %s %t
+// DEFINE: %{run} = tpsp-run %t/all.mlir --grad --verify --quiet
 // RUN: %{run} --mesh cp=3,tp=2 --overlap on --hardware h100-sxm
 // RUN: %{run} --mesh cp=15,tp=1 --dtype bf16
 // RUN: %{run} --mesh cp=1,tp=2 --dtype f16 --rematerialize full --micro-batches 2
 // RUN: %{run} --mesh cp=1,tp=1 --extent s=1,d=7
 // RUN: %{run} --mesh cp=2,tp=1 --extent s=240,d=194
+
+// The gradient of a decay that lacks the batch is none of a part; one that has it is.
+// RUN: not tpsp-run %t/shared.mlir --grad --micro-batches 3 2>&1 | FileCheck %s --check-prefix=SHARED --implicit-check-not=note:
+// SHARED: shared.mlir:6:9: error: 'tpsp.scan' op makes 'g[ab]' of a sum over 'b', which is complete only after the last micro-batch; let the tensor of this gradient have index 'b' (tpsp.broadcast), or run without micro-batches
+// RUN: sed 's/-> .s, m, ?./-> [b, s, m, ?]/' %t/shared.mlir > %t/own.mlir
+// RUN: tpsp-run %t/own.mlir --grad --verify --quiet --micro-batches 3
+
+//--- shared.mlir
+tpsp.program <b = 3, s = 15, m = 7> {
+mesh @mesh <cp = 3 : data>
+func @f(%x: [b, s@cp, m], param %dc: [m]) -> ([] {tpsp.name = "l"}) {
+  %al = sigmoid %dc
+  %ab = broadcast %al -> [s, m, ?]
+  %sc = scan %x, %ab {index = "s", reverse}
+  %l = mean %sc -> []
+  return %l
+}
+}
+
+//--- all.mlir
 tpsp.program <b = 2, s = 15, d = 6, u = 15> {
 mesh @mesh <cp = 3 : data, tp = 2 : model>
 

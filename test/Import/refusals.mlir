@@ -80,7 +80,7 @@
 // RUN: %{refused} %t/good.json --place pp-tp-pp 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: --place has 'pp' twice, and one axis @pp; name each part once
 // RUN: %{refused} %t/good.json --place tp --mesh dp=2 2>&1 | FileCheck %s --check-prefix=AXIS
-// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has
+// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has; its axes are tp{{$}}
 // RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE
 // NOPLACE: --mesh needs --place, which says what each axis divides
 // RUN: %{refused} %t/good.json --place tp --mesh tp=3 2>&1 | FileCheck %s --check-prefix=RANKS
@@ -89,6 +89,14 @@
 // BATCH: --place puts b on @dp@fsdp, 4 ranks, which do not divide --batch 2; a multiple of 4 works
 // RUN: %{refused} %t/good.json --place cp --mesh cp=3 2>&1 | FileCheck %s --check-prefix=SHARDS
 // SHARDS: --place puts s on @cp, 3 ranks, which do not divide --sequence 8; a multiple of 3 works
+// What axes do not divide, with all that is to be padded.
+// RUN: %{refused} %t/good.json --place tp-sp 2>&1 | FileCheck %s --check-prefix=WORDS
+// WORDS: --place puts e on @tp, 2 ranks, which do not divide its 5; import for tp=1, and run with --mesh tp=2 --pad e=2,v=2{{$}}
+// RUN: sed 's/"hidden_size": 8/"hidden_size": 9, "num_key_value_heads": 1, "head_dim": 2/' %t/good.json > %t/odd.json
+// RUN: %{refused} %t/odd.json --place tp-fsdp --batch 2 --mesh tp=4 2>&1 | FileCheck %s --check-prefix=WIDE
+// WIDE: --place puts d on @fsdp, 2 ranks, which do not divide its 9; import for fsdp=1, and run with --mesh fsdp=2 --pad d=2{{$}}
+// RUN: %{refused} %t/odd.json --place tp --mesh tp=4 2>&1 | FileCheck %s --check-prefix=COPIES
+// COPIES: --place puts e on @tp@rep, 4 ranks, which do not divide its 5; import for tp=1, and run with --mesh tp=4 --pad e=4,v=4,g=4{{$}}
 // RUN: %{refused} %t/good.json --layers 2 2>&1 | FileCheck %s --check-prefix=LAYERS
 // LAYERS: --layers 2 is more than the model's 1
 // RUN: %{refused} %t/good.json --dtype int8 2>&1 | FileCheck %s --check-prefix=DTYPE

@@ -8,6 +8,10 @@
 // SMALL: error: option 'loss-scale' of tpsp-build-update: '0.5' is not none, a number from 1 to 2^30, dynamic or dynamic:1024
 // RUN: not tpsp-opt %s --tpsp-build-update="loss-scale=dynamic:x" 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: 'dynamic:x' is not none
+// RUN: not tpsp-opt %s --tpsp-build-update="loss-scale=65536" 2>&1 | FileCheck %s --check-prefix=LARGE
+// LARGE: build-update-precision.mlir:[[#@LINE+22]]:1: error: --loss-scale 65536: gradients begin in 'f16', which holds at most 65504, so every step would be skipped; give less, or dynamic
+// RUN: tpsp-opt %s --tpsp-build-update="loss-scale=dynamic:65536" -o /dev/null
+// RUN: sed s/f16/bf16/g %s | tpsp-opt --tpsp-build-update="loss-scale=65536" -o /dev/null
 // RUN: not tpsp-opt %s --tpsp-build-update="reduce-type=i8" 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: error: option 'reduce-type' of tpsp-build-update: unknown element type 'i8'; known are f32, bf16 and f16
 // RUN: not tpsp-opt %s --tpsp-build-update="gather=later" 2>&1 | FileCheck %s --check-prefix=GATHER
@@ -44,6 +48,10 @@ func.func @f(%x: tensor<4x8xf16, #tpsp.idx<b@dp, e>>,
 // DYNAMIC: tpsp.compare %[[D]], %[[D]] {is = "equal"}
 // DYNAMIC: tpsp.shift %{{.*}} {by = -7.000000e+00 : f64}
 // DYNAMIC: tpsp.compare {{.*}} {is = "greater_equal"}
+// Doubled only if twice as much is at most 65504, which f16 holds.
+// DYNAMIC: tpsp.shift %{{.*}} {by = -3.275200e+04 : f64}
+// DYNAMIC: tpsp.compare {{.*}} {is = "less_equal"}
+// DYNAMIC: tpsp.mul
 // DYNAMIC: tpsp.select
 // Weight and momentum stay if it is not.
 // DYNAMIC-COUNT-2: tpsp.select %{{.*}} -> tensor<8x4xf32, #tpsp.idx<e, d>>

@@ -14,17 +14,26 @@
 // RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'; its axes are 
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
-// SETTING: error: option 'settings' of tpsp-build-update: adamw has no setting 'beta3'; it has beta1, beta2, epsilon, decay
+// SETTING: build-update.mlir:[[#@LINE+34]]:1: error: --optimizer-settings beta3=1: no optimizer of @f has 'beta3'; adamw has beta1, beta2, epsilon, decay; sgd has momentum, nesterov, decay
+// Numbers go to a parameter's own optimizer, too.
+// RUN: tpsp-opt %s --tpsp-build-update="settings=momentum=0.375,beta1=0.625" | FileCheck %s --check-prefix=BOTH
+// BOTH: func.func @f_update(
+// BOTH: tpsp.scale {{.*}} {factor = 6.250000e-01 : f64} : {{.*}}<e@tp, d>
+// BOTH: tpsp.scale {{.*}} {factor = 3.750000e-01 : f64} : {{.*}}<k>
+// RUN: sed 's/tpsp.optimizer = "sgd", //' %s | not tpsp-opt --tpsp-build-update="settings=momentum=0.5" 2>&1 | FileCheck %s --check-prefix=UNUSED
+// UNUSED: no optimizer of @f has 'momentum'; adamw has beta1, beta2, epsilon, decay{{$}}
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2" 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2=1" 2>&1 | FileCheck %s --check-prefix=RANGE
-// RANGE: error: option 'settings' of tpsp-build-update: 'beta2=1' is not from 0 to below 1
-// NUMBER: error: option 'settings' of tpsp-build-update: 'beta2' is not name=number: beta2=0.95
+// RANGE: error: --optimizer-settings beta2=1: 'beta2' of adamw is from 0 to below 1
+// RUN: not tpsp-opt %s --tpsp-build-update="settings=momentum=-0.5" 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: error: --optimizer-settings momentum=-0.5: 'momentum' of sgd is from 0 to below 1
+// NUMBER: error: --optimizer-settings beta2: this is not name=number, such as beta2=0.95
 // RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=SUM
 // SUM: error: parameter 'w' is [e, d | sum@tp], a sum over ranks, which no update can be written to
 // RUN: sed 's/"sgd"/"muon"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=MATRIX
 // MATRIX: [[@LINE+19]]:14: error: "muon" trains matrices, and 'c' is none
 // RUN: sed 's/tpsp.learning_rate = 0.5/tpsp.learning_rate = -0.5/' %s | not tpsp-opt 2>&1 | FileCheck %s --check-prefix=FACTOR
-// FACTOR: tpsp.learning_rate is a factor from 0
+// FACTOR: tpsp.learning_rate is a factor from 0 with a point, such as 2.0
 // RUN: sed 's/"sgd"/"sdg"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: [[@LINE+15]]:14: error: no optimizer is called 'sdg'; there are adamw, lion, muon, sgd
 

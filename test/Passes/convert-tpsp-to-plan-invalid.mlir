@@ -15,8 +15,24 @@ func.func @integers(%x: tensor<4xi64, #tpsp.idx<d, local>>) {
 // -----
 
 !w = tensor<4xf32, #tpsp.idx<d, local>>
-// expected-error @+1 {{two parameters are called 'w'; give one another name}}
+// expected-error @+1 {{two arguments are called 'w'; give one another name}}
 func.func @same_names(%a: !w {tpsp.param = "w"}, %b: !w {tpsp.param = "w"}) {
+  return
+}
+
+// -----
+
+!w = tensor<4xf32, #tpsp.idx<d, local>>
+// expected-error @+1 {{two arguments are called 'w'; give one another name}}
+func.func @same_name_of_an_input(%a: !w {tpsp.name = "w"}, %b: !w {tpsp.param = "w"}) {
+  return
+}
+
+// -----
+
+// Gradients of results of one name.
+!w = tensor<4xf32, #tpsp.idx<d, local>>
+func.func @results(%a: !w {tpsp.name = "g[y]", tpsp.cotangent_of = 0 : i64}, %b: !w {tpsp.name = "g[y]", tpsp.cotangent_of = 1 : i64}) {
   return
 }
 

@@ -12,6 +12,13 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %t/two.mlir --function third 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: {{^}}tpsp-run: the module has no function 'third'; it has twice, half{{$}}
 
+// What others call is there, and is not run alone.
+// RUN: %S/Inputs/exits 1 tpsp-run %t/calls.mlir --function twice 2>&1 | FileCheck %s --check-prefix=PRIVATE
+// PRIVATE: {{^}}tpsp-run: function 'twice' is private, so it is only called; leave out 'private', or choose f{{$}}
+// RUN: sed 's/func.func @f/func.func private @f/' %t/calls.mlir > %t/all-private.mlir
+// RUN: %S/Inputs/exits 1 tpsp-run %t/all-private.mlir 2>&1 | FileCheck %s --check-prefix=ALL
+// ALL: {{^}}tpsp-run: the module's functions are private (twice, f), so they are only called; leave out 'private' of the one to run{{$}}
+
 // RUN: tpsp-run %t/two.mlir --function half --backend trace --grad | FileCheck %s --check-prefix=CHOSEN
 // CHOSEN: kernel {{.*}} at {{.*}}two.mlir:7:
 

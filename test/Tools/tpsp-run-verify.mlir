@@ -19,6 +19,14 @@
 // RUN: tpsp-run %t.large.mlir --verify --dtype f16 | FileCheck %s --check-prefix=LARGE
 // LARGE: y {{.*}} not finite, as in the rounded reference)
 
+// In f16 the way out depends on whether there is a loss scale.
+// RUN: not tpsp-run %s --verify --dtype f16 | FileCheck %s --check-prefix=F16 --implicit-check-not=loss-scale
+// F16: In f16 what is above 65504 overflows: verify in bf16 or f32.
+// RUN: sed 's/%%x: !x/%%x: !x {tpsp.param = "w"}/' %s > %t.trained.mlir
+// RUN: not tpsp-run %t.trained.mlir --verify --dtype f16 --grad --optimizer sgd --loss-scale 4 | FileCheck %s --check-prefix=SCALED
+// SCALED: In f16 what is above 65504 overflows, and the step is skipped: take a smaller
+// SCALED-NEXT: --loss-scale (dynamic:1024), or verify in f32.
+
 // Where rounding alone leaves no digits, the type decides nothing.
 // RUN: sed 's/0.0 : f64/1.0e-9 : f64/; s/by = 1.0 : f64/by = 0.0 : f64/; s/-1.000000000001/0.0/; s/sqrt/neg/' %s > %t.small.mlir
 // RUN: tpsp-run %t.small.mlir --verify --dtype f16 | FileCheck %s --check-prefix=LOST

@@ -4,4 +4,5 @@
 // CHECK: dropout
 // CHECK: loss scale
 // CHECK: f16
+// CHECK: growth
 // CHECK: bf16

@@ -31,7 +31,13 @@
 
 // RUN: echo 'stepz = 4' > %t/misspelt.toml
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/misspelt.toml 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: {{^}}tpsp-train: {{.*}}stepz
+// KEY: {{^}}tpsp-train: --config '{{.*}}misspelt.toml': no option is called 'stepz'; is it 'steps'?{{$}}
+// RUN: echo 'nothing-like-it = 4' > %t/unlike.toml
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/unlike.toml 2>&1 | FileCheck %s --check-prefix=UNLIKE
+// UNLIKE: no option is called 'nothing-like-it'; keys are the options of --help, such as steps = 200{{$}}
+// RUN: printf '[run]\nsteps = 4\n' > %t/section.toml
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/section.toml 2>&1 | FileCheck %s --check-prefix=SECTION
+// SECTION: no option is called 'run.steps'
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/none.bin 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: {{^}}tpsp-train: cannot read '{{.*}}none.bin': No such file or directory{{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/run.toml --data-format u16 2>&1 | FileCheck %s --check-prefix=RANGE
@@ -47,6 +53,26 @@
 // PLAN: {{^}}tpsp-train: the plan does not update its parameters; compile it with --grad --optimizer adamw{{$}}
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.so --data %s --mesh dp=4 --clip 2 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: {{^}}tpsp-train: '{{.*}}m.so' is compiled, and --clip is about compiling
+
+// An evaluation drops nothing, so that the plan for it may not.
+// RUN: sed 's/%%m = tpsp.mul %%n, %%g2 : (!x, !g) -> !x/%%k = tpsp.mul %%n, %%g2 : (!x, !g) -> !x\n  %%m = tpsp.dropout %%k {rate = 0.5, seed = 3} : !x/' %t/m.mlir > %t/drops.mlir
+// RUN: tpsp-run %t/drops.mlir --grad --optimizer adamw --input-gradients off --emit %t/train.so --quiet
+// RUN: tpsp-run %t/drops.mlir --emit %t/drops.so --quiet
+// RUN: tpsp-run %t/drops.mlir --dropout off --emit %t/keeps.so --quiet
+// DEFINE: %{train-plan} = tpsp-train %t/train.so --data %s --steps 2 --eval-data %s
+// RUN: %S/../Tools/Inputs/exits 1 %{train-plan} --eval-plan %t/drops.so 2>&1 | FileCheck %s --check-prefix=DROPS
+// DROPS: {{^}}tpsp-train: '{{.*}}drops.so' drops at random, and an evaluation drops nothing; compile the model for it with --dropout off and without --grad{{$}}
+// RUN: %{train-plan} --eval-plan %t/keeps.so | FileCheck %s --check-prefix=KEEPS
+// KEEPS: step 2 evaluation: loss
+// RUN: %S/../Tools/Inputs/exits 2 %{train-plan} 2>&1 | FileCheck %s --check-prefix=NOPLAN
+// NOPLAN: {{^}}tpsp-train: --eval-data with a compiled plan needs --eval-plan: compile the model with --dropout off and without --grad{{$}}
+
+// Data too short says which it is.
+// RUN: printf '\001' > %t/one.txt
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/one.txt 2>&1 | FileCheck %s --check-prefix=SHORT
+// SHORT: {{^}}tpsp-train: the data has 1 token, and one sample takes 9; give more files
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --eval-data %t/one.txt 2>&1 | FileCheck %s --check-prefix=SHORTER
+// SHORTER: {{^}}tpsp-train: --eval-data: the data has 1 token, and one sample takes 9
 
 // Found before the run, not after it.
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --plot %t/none/x.svg 2>&1 | FileCheck %s --check-prefix=PLOT

@@ -1,5 +1,6 @@
 #include "Options.h"
 
+#include "common/ConfigFile.h"
 #include "common/OptionDeclaration.h"
 
 #include <fmt/format.h>
@@ -34,8 +35,7 @@ Options::Options() {
 }
 
 static void declareOptions(CLI::App &app, Options &options) {
-  app.set_config("--config", "", "Take options from this file (TOML)");
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  declareConfigFile(app);
   Declaration<Options> declare(app, options);
   // A step without gradients trains nothing, and those of inputs are no use.
   declare.withheld = {"grad", "input-gradients", "nccl-always"};
@@ -79,7 +79,7 @@ static std::string contradictionIn(const Options &o) {
        {o.isPlan && o.has("eval-data") && !o.has("eval-plan"),
         {},
         "--eval-data with a compiled plan needs --eval-plan: compile the model "
-        "without --grad"},
+        "with --dropout off and without --grad"},
        {!o.isPlan, {"eval-plan"}, "{} goes with a compiled plan"},
        {!o.has("out") && !o.has("resume"),
         {"save-every", "keep"},

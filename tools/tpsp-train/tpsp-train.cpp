@@ -168,6 +168,11 @@ private:
     if (options.isPlan)
       forward.model = options.evalPlan;
     TPSP_TRY(openProgram(forward, {}, speaks, progress, evaluating.program));
+    if (reference::drops(evaluating.program.description.reference))
+      return rt::invalid("'{}' drops at random, and an evaluation drops "
+                         "nothing; compile the model for it with --dropout off "
+                         "and without --grad",
+                         forward.model);
     std::string name = options.loss;
     for (const PlanBuffer &tensor : training.plan().tensors())
       if (tensor.kind == BufferKind::Output && tensor.number == loss)
@@ -208,10 +213,14 @@ private:
     TPSP_TRY(Batches::create(std::move(tokens), training.plan(),
                              Order::Shuffled, position.seed, data));
     followData(data);
-    return evaluates()
-               ? Batches::create(std::move(evalTokens), evaluating.plan(),
-                                 Order::AsStored, 0, evaluation)
-               : rt::Status();
+    if (!evaluates())
+      return {};
+    rt::Status status =
+        Batches::create(std::move(evalTokens), evaluating.plan(),
+                        Order::AsStored, 0, evaluation);
+    return status.ok()
+               ? status
+               : rt::Status{status.code(), "--eval-data: " + status.message()};
   }
 
   /// With what files say, of which only the contents need be the same.
@@ -287,10 +296,11 @@ private:
     for (const PlanBuffer &tensor : training.plan().tensors())
       if (tensor.kind == BufferKind::Parameter)
         parameters += tensor.elements();
-    fmt::print("{} parameters on {} ranks, {} of memory each; {} tokens, {} a "
-               "step ({} x {})\n",
-               parameters, training.world->numRanks(),
-               rt::bytesText(training.plan().arenaBytes), data.tokens().size(),
+    fmt::print("{} on {}, {} of memory each; {}, {} a step ({} x {})\n",
+               rt::counted(parameters, "parameter"),
+               rt::counted(training.world->numRanks(), "rank"),
+               rt::bytesText(training.plan().arenaBytes),
+               rt::counted(data.tokens().size(), "token"),
                data.tokensPerBatch(), data.sequences(), data.length());
   }
 

@@ -2,6 +2,7 @@
 #ifndef TPSP_ABI_QUANTITY_H
 #define TPSP_ABI_QUANTITY_H
 
+#include <cstdint>
 #include <string>
 
 namespace tpsp::rt {
@@ -11,6 +12,9 @@ std::string bytesText(double bytes);
 
 /// "12.3 ms", "0.85 µs", "2.51 s": three digits.
 std::string secondsText(double seconds);
+
+/// "1 rank", "4 ranks".
+std::string counted(int64_t number, const char *noun);
 
 } // namespace tpsp::rt
 

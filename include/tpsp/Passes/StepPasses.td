@@ -107,7 +107,7 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
     All ranks have the same norm, so they decide alike. Only steps that were done
     count for the optimizer (`updates`). A dynamic scale (`loss_scale`) is halved
     by such a step, and doubled after `loss-scale-window` others in a row
-    (`good_steps`).
+    (`good_steps`), but never beyond what the results' types hold.
 
     *Dropout* draws by the step's number: it becomes an operand of what draws.
 

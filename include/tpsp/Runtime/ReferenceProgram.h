@@ -120,6 +120,9 @@ int64_t leastBytes(const Program &program);
 /// Whether the value of this number is decided by comparing numbers.
 bool isChoice(const Program &program, size_t value);
 
+/// Whether an operation drops at random.
+bool drops(const Program &program);
+
 /// Evaluates `program` for these arguments, which are only read and stay the
 /// caller's; every other tensor is freed after its last use. Gradients are by
 /// reverse mode over the operations of this program; nothing of the compiler's

@@ -3,6 +3,7 @@
 #include "ProgramResolution.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -32,11 +33,14 @@ private:
       if (!isa<InferredType>(operand.getType()))
         continue;
       Operation *maker = operand.getDefiningOp();
-      bool isDefined = maker && maker->getBlock();
-      return emitError(op->getLoc())
-             << "operand #" << i << " of '" << op->getName() << "' is "
-             << (isDefined ? "made after its use; write what makes it first"
-                           : "not defined in this function");
+      if (maker && maker->getBlock())
+        return emitError(op->getLoc())
+               << "operand #" << i << " of '" << op->getName()
+               << "' is made after its use; write what makes it first";
+      auto named = operand.getLoc()->findInstanceOf<NameLoc>();
+      return emitError(operand.getLoc())
+             << "'" << (named ? named.getName().getValue() : "operand")
+             << "' is not defined in this function";
     }
 
     return success();
@@ -145,15 +149,33 @@ private:
       if (!isa<FloatType>(own) || own == element)
         continue;
       if (element) {
-        emitError(op.getLoc())
-            << "operands of '" << op->getName() << "' have " << element
-            << " and " << own << "; write the result's, as in bf16[b, s, ?]";
+        refuseMixture(op, element, operand);
         return {};
       }
       element = own;
     }
 
     return element ? element : head.element;
+  }
+  /// "bf16"; a diagnostic would quote the type.
+  static std::string nameOf(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+  /// Of an operand whose elements are not those of the operands before it.
+  static void refuseMixture(IndexedOpInterface op, Type element,
+                            Value operand) {
+    auto type = typeOf(operand);
+    InFlightDiagnostic error = emitError(op.getLoc());
+    error << "operands of '" << op->getName() << "' have " << element << " and "
+          << type.getElementType();
+    if (op.mixesPrecision())
+      error << "; write the result's, as in bf16[b, s, ?]";
+    else
+      error
+          << ", and it computes in one type; convert one, as in convert %x -> "
+          << nameOf(element) << "[" << subscripts(type) << "]";
   }
   /// A result without a written placement is placed as the call or the function
   /// that takes it says.
@@ -170,14 +192,34 @@ private:
                << subscripts(other)
                << "]; write one, and 'reshard' to the other";
       if (!getIdx(other) || withoutPlacement(other) != withoutPlacement(type))
-        return emitError(value.getLoc())
-               << "this has type " << type << ", and is wanted as " << other;
+        return refuseType(use, other);
       wanted = other;
     }
 
     if (wanted)
       value.setType(wanted);
     return success();
+  }
+  /// Of a value that is another tensor than the function or callee takes.
+  LogicalResult refuseType(OpOperand &use, RankedTensorType wanted) {
+    auto type = typeOf(use.get());
+    auto call = dyn_cast<func::CallOp>(use.getOwner());
+    std::string is = shortText(type), other = shortText(wanted);
+    return emitError(use.get().getLoc())
+           << "this is " << is << ", and @"
+           << (call ? call.getCallee() : function.getSymName())
+           << (call ? " takes " : " returns ") << other << "; "
+           << (call ? "give" : "return") << " what is " << other
+           << ", or write " << is << " in the type of the function";
+  }
+  /// "[b, s]", "bf16[b, s]", without a placement; a tensor without indices in
+  /// full.
+  std::string shortText(RankedTensorType type) {
+    if (!getIdx(type))
+      return nameOf(type);
+    Type element = type.getElementType();
+    return (element == head.element ? "" : nameOf(element)) + "[" +
+           llvm::join(indexNames(type), ", ") + "]";
   }
   /// What the function or callee that takes the value takes; null for others.
   Type wantedBy(OpOperand &use) {

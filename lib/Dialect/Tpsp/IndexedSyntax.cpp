@@ -88,6 +88,38 @@ static Attribute asExpected(OperationName op, StringAttr name,
   return accepts(op, name, number) ? number : value;
 }
 
+/// What the operation takes as its attribute `name`, by an example of each
+/// kind; empty where that says nothing.
+static StringRef kindTaken(OperationName op, StringAttr name) {
+  Builder b(name.getContext());
+  std::pair<Attribute, StringRef> examples[] = {
+      {b.getF64FloatAttr(0.5), "a number, such as 0.5"},
+      {b.getI64IntegerAttr(1), "a whole number, such as 1"},
+      {b.getStringAttr("s"), "a name in quotes, such as \"s\""},
+      {b.getStrArrayAttr({"s"}), "names in brackets, such as [\"s\"]"},
+      {b.getUnitAttr(), "no value: it is written alone"}};
+  for (auto [example, kind] : examples)
+    if (accepts(op, name, example))
+      return kind;
+  return "";
+}
+
+/// Refuses a value of another kind than the operation's attribute `name` is of.
+static LogicalResult checkKind(Location loc, OperationName op, StringAttr name,
+                               Attribute value) {
+  if (accepts(op, name, value))
+    return success();
+  StringRef kind = kindTaken(op, name);
+  if (kind.empty())
+    return success(); // what is wrong the operation says
+  InFlightDiagnostic error = emitError(loc);
+  error << "attribute '" << name.getValue() << "' of '" << op << "' takes "
+        << kind;
+  if (isa<UnitAttr>(value))
+    return error << ", and is written without";
+  return error << ", not " << value;
+}
+
 static ParseResult parseAttributes(OpAsmParser &parser, OperationName op,
                                    NamedAttrList &attributes) {
   auto parseOne = [&]() -> ParseResult {
@@ -102,7 +134,8 @@ static ParseResult parseAttributes(OpAsmParser &parser, OperationName op,
     if (succeeded(parser.parseOptionalEqual()) && parseValue(parser, value))
       return failure();
     attributes.append(name, asExpected(op, name, value));
-    return success();
+    return checkKind(parser.getEncodedSourceLoc(loc), op, name,
+                     attributes.get(name));
   };
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalBraces,
                                         parseOne);
@@ -146,13 +179,19 @@ parseShortForm(OpAsmParser &parser, OperationState &state,
   if (succeeded(parser.parseOptionalArrow()) &&
       parser.parseCommaSeparatedList(parseOne))
     return failure();
+  // The type is the last of an operation.
+  SMLoc loc = parser.getCurrentLocation();
+  if (!written.empty() && succeeded(parser.parseOptionalLBrace()))
+    return emitError(parser.getEncodedSourceLoc(loc))
+           << "attributes stand before the result's type, as in "
+           << state.name.stripDialect() << " %x {...} -> [...]";
   if (!written.empty())
     state.addAttribute(writtenAttrName,
                        parser.getBuilder().getArrayAttr(written));
   size_t results =
       std::max({size_t(1), parser.getNumResults(), written.size()});
   state.addTypes(SmallVector<Type>(results, inferred));
-  return parser.resolveOperands(operands, inferred, state.operands);
+  return resolveUntyped(parser, operands, state.operands);
 }
 
 ParseResult tpsp::parseIndexedOp(OpAsmParser &parser, OperationState &state) {

@@ -234,9 +234,7 @@ static ParseResult parseOperands(OpAsmParser &parser, OperationState &state,
                                  AsmParser::Delimiter delimiter) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   return failure(parser.parseOperandList(operands, delimiter) ||
-                 parser.resolveOperands(operands,
-                                        InferredType::get(parser.getContext()),
-                                        state.operands));
+                 resolveUntyped(parser, operands, state.operands));
 }
 
 static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {

@@ -137,7 +137,12 @@ private:
       func::FuncOp callee = functions.lookup(call.getCallee());
       if (!callee)
         continue; // an error where it gets its types
-      if (!expanded.contains(callee.getSymName()) || callee == function ||
+      if (callee == function)
+        return emitError(call.getLoc())
+               << "@" << callee.getSymName()
+               << " calls itself, which never ends; a program is a list of "
+                  "operations, so write them, or 'repeat' another function";
+      if (!expanded.contains(callee.getSymName()) ||
           !callee->hasAttr(shortFormAttrName))
         return emitError(call.getLoc())
                << "@" << callee.getSymName()

@@ -92,7 +92,8 @@ static std::string randomnessProblem(StringRef name, Attribute value,
   if (!number || !number.getValue().isFinite() ||
       (isDeviation && number.getValue().isNegative()))
     return (": " + name + " is a finite number" +
-            (isDeviation ? ", 0.0 or more" : "") + ", such as 0.02 : f64")
+            (isDeviation ? ", 0.0 or more," : "") +
+            " with a point, such as 0.02")
         .str();
   if (type && !isa<FloatType>(getElementTypeOrSelf(type)))
     return (": " + name + " is of floating-point numbers; integers have '" +
@@ -105,6 +106,18 @@ static bool isFactor(Attribute value) {
   auto number = dyn_cast<FloatAttr>(value);
   return number && number.getValue().isFinite() &&
          number.getValueAsDouble() >= 0;
+}
+
+/// What is wrong with `tpsp.below` on an argument of this type.
+static std::string boundProblem(Attribute value, Type type) {
+  std::string name = belowAttrName.str();
+  auto bound = dyn_cast<IntegerAttr>(value);
+  if (!bound || !bound.getType().isInteger(64) || bound.getInt() <= 0)
+    return ": " + name + " is a positive integer of 64 bits, such as 512";
+  if (type && isa<FloatType>(getElementTypeOrSelf(type)))
+    return ": " + name + " is of integers; floating-point numbers have '" +
+           meanAttrName.str() + "' and '" + deviationAttrName.str() + "'";
+  return "";
 }
 
 /// What is wrong with `tpsp.data` on an argument of this type.
@@ -136,12 +149,8 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
     return isa<StringAttr>(value) ? "" : (": " + name + " is a string").str();
   if (name == frozenAttrName)
     return isa<UnitAttr>(value) ? "" : (": " + name + " takes no value").str();
-  if (name == belowAttrName) {
-    auto bound = dyn_cast<IntegerAttr>(value);
-    return bound && bound.getInt() > 0
-               ? ""
-               : (": " + name + " is a positive integer").str();
-  }
+  if (name == belowAttrName)
+    return boundProblem(value, type);
   if (name == dataAttrName)
     return dataProblem(value, type);
   if (name == meanAttrName || name == deviationAttrName ||
@@ -155,7 +164,8 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
   if (name == learningRateAttrName)
     return isFactor(value)
                ? ""
-               : (": " + name + " is a factor from 0, such as 0.1 : f64").str();
+               : (": " + name + " is a factor from 0 with a point, such as 2.0")
+                     .str();
   return (" has an unknown attribute '" + name + "'; known are '" +
           paramAttrName + "', '" + nameAttrName + "', '" + frozenAttrName +
           "', '" + belowAttrName + "', '" + meanAttrName + "', '" +

@@ -28,3 +28,21 @@ ParseResult tpsp::parseWrittenType(AsmParser &parser, Attribute &written) {
   written = type ? Attribute(TypeAttr::get(withOpenExtents(type, idx))) : idx;
   return success();
 }
+
+ParseResult
+tpsp::resolveUntyped(OpAsmParser &parser,
+                     ArrayRef<OpAsmParser::UnresolvedOperand> operands,
+                     SmallVectorImpl<Value> &values) {
+  Type inferred = InferredType::get(parser.getContext());
+  for (const OpAsmParser::UnresolvedOperand &operand : operands) {
+    if (parser.resolveOperand(operand, inferred, values))
+      return failure();
+    Value value = values.back();
+    Operation *maker = value.getDefiningOp();
+    if (maker && !maker->getBlock())
+      maker->setLoc(
+          NameLoc::get(parser.getBuilder().getStringAttr(operand.name),
+                       parser.getEncodedSourceLoc(operand.location)));
+  }
+  return success();
+}

@@ -12,6 +12,8 @@
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
+#include "mlir/IR/OpImplementation.h"
+
 namespace tpsp {
 
 /// Parses the subscripts of a tensor between brackets.
@@ -26,9 +28,17 @@ mlir::ParseResult parseWrittenType(mlir::AsmParser &parser,
 /// The tensor of these elements and subscripts whose extents are not known.
 mlir::RankedTensorType withOpenExtents(mlir::Type element, IdxAttr idx);
 
+/// Resolves operands whose types are still to be inferred. One that is not made
+/// yet has its name in its location, "%y", for messages.
+mlir::ParseResult
+resolveUntyped(mlir::OpAsmParser &parser,
+               llvm::ArrayRef<mlir::OpAsmParser::UnresolvedOperand> operands,
+               llvm::SmallVectorImpl<mlir::Value> &values);
+
 /// Attribute of an operation in short form while it is parsed: an array of a
 /// written type for each result. Without it no result has one.
 inline constexpr llvm::StringLiteral writtenAttrName = "tpsp.written";
+
 } // namespace tpsp
 
 #endif // TPSP_DIALECT_TPSP_WRITTENTYPE_H

@@ -74,6 +74,15 @@ void share(Block &block, bool keepGathered) {
   }
 }
 
+/// Whether every group is one rank, so that nothing is sent.
+bool isOfOneRank(Operation *collective, const Mesh &mesh) {
+  auto axes = cast<CollectiveOpInterface>(collective).getAxes();
+  return llvm::all_of(axes.getAsRange<StringAttr>(), [&](StringAttr name) {
+    std::optional<AxisId> axis = mesh.find(name.getValue());
+    return axis && mesh.size(*axis) == 1;
+  });
+}
+
 /// Replaces first; second by the direct transition if that is cheaper. Before:
 /// both movements' bytes; after: those of one. Memory shrinks by the tensor
 /// between.
@@ -101,9 +110,11 @@ bool fuse(Operation *second, const Mesh &mesh) {
     return false;
   OpBuilder builder(second);
   Value moved = source;
+  // An axis of one rank is the reason of nothing.
+  Operation *mover = isOfOneRank(first, mesh) ? second : first;
   for (const CollectiveStep &step : *direct) {
     moved = createCollective(builder, second->getLoc(), moved, step, mesh,
-                             textOf(first, "reason"), textOf(first, "tensor"));
+                             textOf(mover, "reason"), textOf(first, "tensor"));
     copyPhase(second, moved.getDefiningOp());
   }
   second->getResult(0).replaceAllUsesWith(moved);

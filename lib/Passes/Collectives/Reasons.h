@@ -68,10 +68,14 @@ private:
   }
 
   /// One clause for the axes that drive alike: "@dp divides b, ...; @cp ...".
+  /// Those of one rank are named where there are no others.
   template <typename Clause>
   std::string perDrive(const CollectiveStep &step, Clause clause) const {
     llvm::SmallVector<std::pair<Drive, std::string>> parts;
+    bool moves = mesh.groupSize(step.axes) > 1;
     for (AxisId axis : step.axes) {
+      if (moves && mesh.size(axis) == 1)
+        continue;
       const Drive &drive = choice.drives[axis];
       std::string name = "@" + mesh.axis(axis).name;
       if (!parts.empty() && parts.back().first == drive)

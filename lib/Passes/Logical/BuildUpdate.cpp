@@ -7,6 +7,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_BUILDUPDATE
@@ -35,10 +36,11 @@ struct BuildUpdate : public tpsp::impl::BuildUpdateBase<BuildUpdate> {
   }
 
 private:
-  static LogicalResult build(func::FuncOp function,
-                             const UpdateSettings &settings) {
+  LogicalResult build(func::FuncOp function, UpdateSettings &settings) {
     FailureOr<std::vector<Trained>> trained = findTrained(function, settings);
-    if (failed(trained))
+    if (failed(trained) ||
+        failed(readNumbers(function, *trained, settings.numbers)) ||
+        failed(boundLossScale(function, settings.lossScale)))
       return failure();
     if (!trained->empty() && !settings.isForwardOnly)
       buildUpdateFunction(function, std::move(*trained), settings);
@@ -55,8 +57,7 @@ private:
     out.clip = clip;
     if (failed(readPrecision(out)))
       return failure();
-    const Optimizer *row = findOptimizer(optimizer);
-    if (!row)
+    if (!findOptimizer(optimizer))
       return refuse("optimizer") << noOptimizer(optimizer);
     for (const std::string &name : axes) {
       std::optional<AxisId> axis = mesh.find(name);
@@ -65,9 +66,6 @@ private:
                               << "'; its axes are " << mesh.names();
       out.axes.push_back(*axis);
     }
-    for (const std::string &text : settings)
-      if (failed(readSetting(text, *row, out)))
-        return failure();
     return success();
   }
 
@@ -93,28 +91,87 @@ private:
     return success();
   }
 
-  LogicalResult readSetting(StringRef text, const Optimizer &row,
-                            UpdateSettings &out) {
-    auto [name, number] = text.split('=');
-    double value = 0;
-    if (number.trim().empty() || number.trim().getAsDouble(value))
-      return refuse("settings")
-             << "'" << text << "' is not name=number: beta2=0.95";
-    const OptimizerSetting *known = row.find(name);
-    if (!known) {
-      InFlightDiagnostic error = refuse("settings")
-                                 << optimizer << " has no setting '" << name
-                                 << "'; it has";
-      llvm::interleave(
-          row.settings, [&](auto &each) { error << " " << each.name; },
-          [&] { error << ","; });
-      return error;
+  //===--------------------------------------------------------------------===//
+  // What depends on the function
+  //===--------------------------------------------------------------------===//
+
+  using Optimizers = llvm::SmallSetVector<const Optimizer *, 4>;
+
+  /// A number goes to every optimizer that the function is trained with, if
+  /// that has it.
+  LogicalResult readNumbers(func::FuncOp function, ArrayRef<Trained> trained,
+                            llvm::StringMap<double> &numbers) {
+    Optimizers used;
+    used.insert(findOptimizer(optimizer));
+    for (const Trained &entry : trained)
+      used.insert(entry.optimizer);
+    for (StringRef text : settings) {
+      auto [name, number] = text.split('=');
+      double value = 0;
+      if (number.trim().empty() || number.trim().getAsDouble(value))
+        return refuseFlag(function, "optimizer-settings", text)
+               << "this is not name=number, such as beta2=0.95";
+      if (failed(checkSetting(function, used, text, value)))
+        return failure();
+      numbers[name] = value;
     }
-    if (!(value >= 0 && value < known->below))
-      return refuse("settings") << "'" << text << "' is not from 0 to "
-                                << (known->below == 1 ? "below 1" : "1e9");
-    out.numbers[name] = value;
     return success();
+  }
+
+  static LogicalResult checkSetting(func::FuncOp function,
+                                    const Optimizers &used, StringRef text,
+                                    double value) {
+    StringRef name = text.split('=').first;
+    bool isKnown = false;
+    for (const Optimizer *each : used) {
+      const OptimizerSetting *known = each->find(name);
+      isKnown |= known != nullptr;
+      if (known && !(value >= 0 && value < known->below))
+        return refuseFlag(function, "optimizer-settings", text)
+               << "'" << name << "' of " << nameOf(*each) << " is from 0 to "
+               << (known->below == 1 ? "below 1" : "1e9");
+    }
+    if (isKnown)
+      return success();
+    InFlightDiagnostic error = refuseFlag(function, "optimizer-settings", text);
+    error << "no optimizer of @" << function.getSymName() << " has '" << name
+          << "'";
+    for (const Optimizer *each : used) {
+      error << "; " << nameOf(*each) << " has ";
+      llvm::interleaveComma(each->settings, error,
+                            [&](auto &setting) { error << setting.name; });
+    }
+    return error;
+  }
+
+  /// By the name of the tools' flag, at the function that it does not suit.
+  static InFlightDiagnostic refuseFlag(func::FuncOp function, StringRef flag,
+                                       StringRef text) {
+    return emitErrorAt(function) << "--" << flag << " " << text << ": ";
+  }
+
+  /// What all gradients begin from is multiplied by the scale, each in its
+  /// result's type.
+  LogicalResult boundLossScale(func::FuncOp function, LossScale &scale) {
+    for (Type type : function.getResultTypes()) {
+      auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+      if (!element || !scale.isOn())
+        continue;
+      double most = largestOf(element);
+      // A dynamic one comes down by itself.
+      if (scale.first > most && !scale.isDynamic)
+        return refuseFlag(function, "loss-scale", lossScale)
+               << "gradients begin in " << element << ", which holds at most "
+               << int64_t(most) << ", so every step would be skipped; give "
+               << "less, or dynamic";
+      scale.most = std::min(scale.most, most);
+    }
+    return success();
+  }
+
+  static double largestOf(FloatType type) {
+    auto largest = llvm::APFloat::getLargest(type.getFloatSemantics());
+    return largest.convertToDouble();
   }
 };
 

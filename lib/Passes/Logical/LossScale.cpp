@@ -7,8 +7,7 @@ std::optional<LossScale> LossScale::read(StringRef text) {
   if (text == "none")
     return LossScale();
   LossScale scale;
-  // The largest power of two that f16 holds: where the loss is f16, twice as
-  // much would skip every first step.
+  // The largest power of two that f16 holds.
   scale.first = 32768;
   if (text == "dynamic") {
     scale.isDynamic = true;
@@ -28,12 +27,15 @@ Value tpsp::isFinite(UpdateBuilder &b, Value x) {
 }
 
 DynamicScale tpsp::nextScale(UpdateBuilder &b, DynamicScale now, Value isDone,
-                             int64_t window) {
+                             const LossScale &settings) {
   Value none = b.scale(now.goodSteps, 0);
   Value good = b.select(isDone, b.shift(now.goodSteps, 1), none);
   Value isDue =
-      b.compare(b.shift(good, -double(window)), none, "greater_equal");
-  Value grown = b.select(isDue, b.scale(now.scale, 2), now.scale);
+      b.compare(b.shift(good, -double(settings.window)), none, "greater_equal");
+  // Twice as much as the type holds would skip the next step for certain.
+  Value fits =
+      b.compare(b.shift(now.scale, -settings.most / 2), none, "less_equal");
+  Value grown = b.select(b.mul(isDue, fits), b.scale(now.scale, 2), now.scale);
   // Below 1 a scale would lose what it is there to keep.
   Value least = b.shift(none, 1);
   Value shrunk = b.max(b.scale(now.scale, 0.5), least);

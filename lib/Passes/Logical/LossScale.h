@@ -2,7 +2,8 @@
 ///
 /// Gradients are multiplied by the scale from the loss on, and divided by it in
 /// the update. A step whose norm is not finite is skipped. A dynamic scale is
-/// halved by such a step, and doubled after `window` others in a row.
+/// halved by such a step, and doubled after `window` others in a row, but never
+/// beyond what the types hold that gradients begin in.
 /// (Micikevicius et al., Mixed precision training, ICLR 2018, section 3.2.)
 #ifndef TPSP_PASSES_LOGICAL_LOSSSCALE_H
 #define TPSP_PASSES_LOGICAL_LOSSSCALE_H
@@ -19,6 +20,9 @@ struct LossScale {
   bool isDynamic = false;
   /// Steps.
   int64_t window = 2000;
+  /// The largest number that gradients may begin from; at most f32's own, in
+  /// which the scale is kept.
+  double most = 3.4028234663852886e38;
 
   bool isOn() const { return first > 0; }
 
@@ -39,7 +43,7 @@ struct DynamicScale {
 
 /// After a step that was done (`isDone` 1) or skipped (0).
 DynamicScale nextScale(UpdateBuilder &b, DynamicScale now, mlir::Value isDone,
-                       int64_t window);
+                       const LossScale &settings);
 
 } // namespace tpsp
 

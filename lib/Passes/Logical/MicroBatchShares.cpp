@@ -1,5 +1,7 @@
 #include "MicroBatchShares.h"
 
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -175,7 +177,33 @@ LogicalResult Shares::visitSums(Operation *op) {
   return success();
 }
 
+/// The gradient that an operation of the backward pass is a step of: the first
+/// value behind it that another place in the source takes.
+static Value gradientMadeBy(Operation *op) {
+  auto place = [](Operation *each) {
+    return each->getLoc()->findInstanceOf<FileLineColRange>();
+  };
+  for (Operation *step = op;;) {
+    Value value = step->getResult(0);
+    auto isNext = [&](Operation *user) {
+      return user->hasAttr(backwardAttrName) && user->getNumResults() > 0;
+    };
+    auto next = llvm::find_if(value.getUsers(), isNext);
+    if (next == value.user_end() || place(*next) != place(op))
+      return value;
+    step = *next;
+  }
+}
+
 LogicalResult Shares::refuseSummand(Operation *op, unsigned operand) {
+  if (op->hasAttr(backwardAttrName))
+    return op->emitOpError("makes '")
+           << tensorName(gradientMadeBy(op)) << "' of a sum over '"
+           << division.index
+           << "', which is complete only after the last micro-batch; let the "
+              "tensor of this gradient have index '"
+           << division.index << "' (tpsp.broadcast), or run without "
+           << "micro-batches";
   InFlightDiagnostic diag = op->emitOpError("operand #");
   diag << operand << " is a sum over '" << division.index
        << "', which is complete only after the last micro-batch, and '"

@@ -196,7 +196,7 @@ private:
       return;
     DynamicScale now = {updating.getArgument(lossScale),
                         updating.getArgument(goodSteps)};
-    DynamicScale next = nextScale(ops, now, isDone, settings.lossScale.window);
+    DynamicScale next = nextScale(ops, now, isDone, settings.lossScale);
     replace(lossScale, next.scale);
     replace(goodSteps, next.goodSteps);
   }

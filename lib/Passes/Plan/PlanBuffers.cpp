@@ -79,14 +79,16 @@ void PlanBuffers::describeArgument(plan::BufferOp buffer, unsigned number) {
 }
 
 LogicalResult PlanBuffers::addArguments() {
-  llvm::StringSet<> parameters;
+  llvm::StringSet<> names;
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     std::string name = tensorName(argument);
     bool isParameter = tpsp::isParameter(argument);
     bool isState = bool(function.getArgAttr(number, stateAttrName));
-    if (isParameter && !parameters.insert(name).second)
-      return emitErrorAt(argument) << "two parameters are called '" << name
+    // Files, tables and gradients go by names. Results may share one.
+    bool isCotangent = bool(function.getArgAttr(number, cotangentAttrName));
+    if (!isCotangent && !names.insert(name).second)
+      return emitErrorAt(argument) << "two arguments are called '" << name
                                    << "'; give one another name";
     auto buffer = plan::BufferOp::create(b, argument.getLoc(),
                                          bufferType(argument.getType()),

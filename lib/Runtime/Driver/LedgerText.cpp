@@ -48,7 +48,8 @@ static std::vector<Line> linesOf(const Plan &plan, bool everyLayer) {
   return lines;
 }
 
-std::string tpsp::rt::shortened(const std::string &text, size_t width) {
+/// Cut to `width`, with an ellipsis.
+static std::string shortened(const std::string &text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 

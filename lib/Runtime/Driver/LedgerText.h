@@ -13,9 +13,6 @@ namespace tpsp::rt {
 /// call are one line, with their number, unless `everyLayer`.
 std::string ledgerText(const Plan &plan, bool everyLayer);
 
-/// Cut to `width`, with an ellipsis.
-std::string shortened(const std::string &text, size_t width);
-
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_DRIVER_LEDGERTEXT_H

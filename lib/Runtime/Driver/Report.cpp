@@ -2,6 +2,7 @@
 
 #include "LedgerText.h"
 #include "PaddingText.h"
+#include "VerificationText.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
@@ -319,8 +320,9 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
     fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
                    "saved", bytesText(plan.savedBytes));
   if (report.residentBytes)
-    fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
-                   plan.numRanks(),
+    fmt::format_to(to, "  {}{}: {} planned, {} resident\n",
+                   plan.numRanks() > 1 ? "all " : "",
+                   counted(plan.numRanks(), "rank"),
                    bytesText(double(plan.arenaBytes) * plan.numRanks()),
                    bytesText(report.residentBytes));
 }
@@ -412,78 +414,6 @@ static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(std::back_inserter(out), "\n{}\n", line);
 }
 
-/// What else than an error of the program it may be.
-static std::string_view hintFor(const RunReport &report) {
-  if (report.dtype != "f16" || report.verified())
-    return "";
-  if (std::any_of(report.errors.begin(), report.errors.end(),
-                  [](const TensorError &e) { return std::isinf(e.relative); }))
-    return "In f16 what is above 65504 overflows, and with a dynamic loss "
-           "scale the step\n  is skipped: take a smaller --loss-scale "
-           "(dynamic:1024), or verify in f32.";
-  return "In f16 what is below 6e-5 loses digits: scale the loss, or verify "
-         "in f32.";
-}
-
-/// What is to be known of one comparison besides its numbers.
-static std::string remarkOn(const TensorError &e) {
-  std::string text;
-  if (e.zeroReference)
-    text += "  (is zero; of the largest result)";
-  if (e.notFinite > 0)
-    text += fmt::format("  ({} not finite, as in the rounded reference)",
-                        e.notFinite);
-  if (!e.passed())
-    return text + "  FAILED";
-  return e.isLost() ? text + "  (lost in rounding)" : text;
-}
-
-/// The verdict, and what qualifies it.
-static std::string verdictOn(const RunReport &report) {
-  auto count = [&](auto holds) {
-    return std::count_if(report.errors.begin(), report.errors.end(), holds);
-  };
-  std::string text =
-      report.verified() ? "all within tolerance" : "VERIFICATION FAILED";
-  if (auto lost = count([](const TensorError &e) { return e.isLost(); }))
-    text += fmt::format("; rounding alone leaves {} of {} no digits: --dtype "
-                        "f64 decides",
-                        lost, report.errors.size());
-  if (auto some = count([](const TensorError &e) { return e.notFinite > 0; }))
-    text +=
-        fmt::format("; {} of {} are not finite, as in the rounded reference",
-                    some, report.errors.size());
-  return text;
-}
-
-static void printVerification(const RunReport &report,
-                              fmt::memory_buffer &out) {
-  if (report.errors.empty())
-    return;
-  auto to = std::back_inserter(out);
-  fmt::format_to(to,
-                 "\nVerified against the unsharded program in f64 (relative "
-                 "error; allowed are {:.2g},\nor {} times what rounding alone "
-                 "makes of that program)\n"
-                 "  {:<20} {:>10}  {:>10}\n",
-                 report.tolerance, roundingFactor, "tensor", "error",
-                 "rounding");
-  for (const TensorError &e : report.errors)
-    fmt::format_to(to, "  {:<20} {:>10.2e}  {:>10.2e}{}\n",
-                   shortened(e.name, 20), e.relative, e.rounding, remarkOn(e));
-  fmt::format_to(to, "  {}\n", verdictOn(report));
-  if (std::string_view hint = hintFor(report); !hint.empty())
-    fmt::format_to(to, "  {}\n", hint);
-}
-
-std::string tpsp::rt::verificationText(const RunReport &report) {
-  if (report.errors.empty())
-    return "error: --verify: the program returns nothing to compare\n";
-  fmt::memory_buffer out;
-  printVerification(report, out);
-  return fmt::to_string(out);
-}
-
 std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   fmt::memory_buffer out;
   out.append(ledgerText(*report.plan, everyLayer));
@@ -494,6 +424,6 @@ std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   printTime(report, out);
   printSummary(report, out);
   printResults(report, out);
-  printVerification(report, out);
+  out.append(verificationTable(report));
   return fmt::to_string(out);
 }

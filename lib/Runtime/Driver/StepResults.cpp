@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 
@@ -31,10 +32,10 @@ bool tpsp::rt::isDroppedCount(const PlanBuffer &tensor) {
 Status tpsp::rt::checkDropped(double dropped, int64_t most) {
   if (most < 0 || dropped <= double(most))
     return {};
-  return invalid("{} choices of tokens found no place at their experts, "
-                 "and --max-dropped allows {}; give experts more slots or "
-                 "rows, by --extent of their index",
-                 dropped, most);
+  return invalid("{} of tokens found no place at their experts, and "
+                 "--max-dropped allows {}; give experts more slots or rows, by "
+                 "--extent of their index",
+                 counted(int64_t(dropped), "choice"), most);
 }
 
 namespace {

@@ -326,6 +326,21 @@ bool tpsp::reference::isChoice(const Program &program, size_t value) {
       .judge;
 }
 
+/// By the rates that operations have.
+bool tpsp::reference::drops(const Program &program) {
+  auto hasRate = [](const Operation &op, const char *name) {
+    auto found = op.attributes.find(name);
+    const double *rate = found == op.attributes.end()
+                             ? nullptr
+                             : std::get_if<double>(&found->second);
+    return rate && *rate > 0;
+  };
+  return std::any_of(program.operations.begin(), program.operations.end(),
+                     [&](const Operation &op) {
+                       return hasRate(op, "rate") || hasRate(op, "dropout");
+                     });
+}
+
 int64_t tpsp::reference::leastBytes(const Program &program) {
   return checkNumbers(program).empty() ? mostAlive(program) : 0;
 }

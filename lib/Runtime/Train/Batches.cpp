@@ -3,6 +3,7 @@
 #include "Shuffle.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,18 @@ static Status noData() {
           "on the tokens and \"next_tokens\" on what they are to predict"};
 }
 
+/// A position that no row is for would be looked up as zeros.
+static Status checkPositions(const Plan &plan) {
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (tensor.data == DataRole::Positions && tensor.below > 0 &&
+        tensor.shape.back() > tensor.below)
+      return invalid("a sample has {} positions, and '{}' takes those below "
+                     "{}; give shorter sequences (--extent), or a table of "
+                     "more positions",
+                     tensor.shape.back(), tensor.name, tensor.below);
+  return {};
+}
+
 Status Batches::create(TokenFiles files, const Plan &plan, Order order,
                        uint64_t seed, Batches &out) {
   Batches batches;
@@ -44,23 +57,18 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
                      "and [{}]",
                      first->name, tensor.name, first->subscripts,
                      tensor.subscripts);
-    if (tensor.data == DataRole::Positions && tensor.below > 0 &&
-        tensor.shape.back() > tensor.below)
-      return invalid("a sequence has {} positions, and '{}' takes those below "
-                     "{}; give shorter sequences, or a longer table of "
-                     "positions (--extent)",
-                     tensor.shape.back(), tensor.name, tensor.below);
     first = first ? first : &tensor;
     batches.rows = rows;
     batches.columns = tensor.shape.back();
   }
   if (batches.rows == 0)
     return noData();
+  TPSP_TRY(checkPositions(plan));
   batches.samples = (files.size() - 1) / batches.columns;
   if (batches.samples < 1)
-    return invalid("the data has {} tokens, and one sample takes {}; give "
-                   "more files, or shorter sequences (--extent)",
-                   files.size(), batches.columns + 1);
+    return invalid("the data has {}, and one sample takes {}; give more files, "
+                   "or shorter sequences (--extent)",
+                   counted(files.size(), "token"), batches.columns + 1);
   batches.files = std::move(files);
   batches.order = order;
   batches.seed = seed;

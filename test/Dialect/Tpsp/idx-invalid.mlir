@@ -72,17 +72,17 @@ func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.frozen = true})
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.deviation is a finite number, 0.0 or more, such as 0.02 : f64}}
+// expected-error @+1 {{argument #0: tpsp.deviation is a finite number, 0.0 or more, with a point, such as 0.02}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.deviation = -0.5 : f64})
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.mean is a finite number, such as 0.02 : f64}}
+// expected-error @+1 {{argument #0: tpsp.mean is a finite number with a point, such as 0.02}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.mean = 0x7FF0000000000000 : f64})
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.mean is a finite number, such as 0.02 : f64}}
+// expected-error @+1 {{argument #0: tpsp.mean is a finite number with a point, such as 0.02}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.mean = 1})
 
 // -----
@@ -117,5 +117,5 @@ func.func private @f(tensor<4xf32, #tpsp.idx<s>> {tpsp.data = "tokens"})
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.initial_deviation is a finite number, 0.0 or more, such as 0.02 : f64}}
+// expected-error @+1 {{argument #0: tpsp.initial_deviation is a finite number, 0.0 or more, with a point, such as 0.02}}
 func.func private @f(tensor<4xf32, #tpsp.idx<s>> {tpsp.initial_deviation = -1.0 : f64})

@@ -22,8 +22,22 @@ func.func @bound(%ids: tensor<4xi32, #tpsp.idx<s>> {tpsp.below = 5}) {
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.below is a positive integer}}
+// expected-error @+1 {{argument #0: tpsp.below is a positive integer of 64 bits, such as 512}}
 func.func @bound(%ids: tensor<4xi32, #tpsp.idx<s>> {tpsp.below = 0}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.below is a positive integer of 64 bits}}
+func.func @bound(%ids: tensor<4xi32, #tpsp.idx<s>> {tpsp.below = 3 : i32}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.below is of integers; floating-point numbers have 'tpsp.mean' and 'tpsp.deviation'}}
+func.func @bound(%x: tensor<4xf32, #tpsp.idx<s>> {tpsp.below = 3}) {
   return
 }
 

@@ -33,7 +33,7 @@ func.func @twice(%x: !x) -> !x {
 !x = tensor<2x8xf32, #tpsp.idx<s, d>>
 
 func.func @not_a_number(%x: !x) -> !x {
-  // expected-error @+1 {{attribute 'factor' failed to satisfy constraint: 64-bit float attribute}}
+  // expected-error @+1 {{attribute 'factor' of 'tpsp.scale' takes a number, such as 0.5, not}}
   %y = tpsp.scale %x {factor = "2"} : !x
   return %y : !x
 }
@@ -44,7 +44,7 @@ func.func @not_a_number(%x: !x) -> !x {
 
 // An f64 where an integer is expected is none.
 func.func @not_an_integer(%x: !x) -> !x {
-  // expected-error @+1 {{attribute 'seed' failed to satisfy constraint: 64-bit signless integer attribute}}
+  // expected-error @+1 {{attribute 'seed' of 'tpsp.dropout' takes a whole number, such as 1, not}}
   %y = tpsp.dropout %x {rate = 0.5, seed = 1e3} : !x
   return %y : !x
 }

@@ -181,6 +181,28 @@ tpsp.program <s = 4> {
 
 // -----
 
+// (Q4) what computes in one type takes one
+tpsp.program <b = 2, s = 4> {
+  func @f(%x: f64[b, s], %w: bf16[s]) {
+    // expected-error @+1 {{operands of 'tpsp.mul' have 'f64' and 'bf16', and it computes in one type; convert one, as in convert %x -> f64[s]}}
+    %y = mul %x, %w
+    return
+  }
+}
+
+// -----
+
+// And so it is.
+tpsp.program <b = 2, s = 4> {
+  func @f(%x: f64[b, s], %w: bf16[s]) -> f64[b, s] {
+    %v = convert %w -> f64[s]
+    %y = mul %x, %v
+    return %y
+  }
+}
+
+// -----
+
 // (Q4) two results
 tpsp.program <s = 4> {
   func @f(%x: [s]) {
@@ -206,7 +228,7 @@ tpsp.program <s = 4> {
 // (Q5)
 tpsp.program <s = 4> {
   func @f(%x: [s]) {
-    // expected-error @+1 {{operand #1 of 'tpsp.add' is not defined in this function}}
+    // expected-error @+1 {{'%z' is not defined in this function}}
     %y = add %x, %z
     return
   }
@@ -226,13 +248,89 @@ tpsp.program <s = 4> {
 
 // -----
 
+// (Q5) and in a call
+tpsp.program <s = 4> {
+  func private @g(%x: [s], %y: [s]) {
+    return
+  }
+  func @f(%x: [s]) {
+    // expected-error @+1 {{'%late' is not defined in this function}}
+    call @g(%x, %late)
+    return
+  }
+}
+
+// -----
+
+// The type is last.
+tpsp.program <s = 4> {
+  func @f(%x: [s]) {
+    // expected-error @+1 {{attributes stand before the result's type, as in reduce %x {...} -> [...]}}
+    %y = reduce %x -> [] {kind = "max"}
+    return
+  }
+}
+
+// -----
+
+// Attributes of another kind.
+tpsp.program <s = 4> {
+  func @f(%x: [s]) {
+    // expected-error @+1 {{attribute 'factor' of 'tpsp.scale' takes a number, such as 0.5, not "two"}}
+    %y = scale %x {factor = "two"}
+    return
+  }
+}
+
+// -----
+
+tpsp.program <s = 4> {
+  func @f(%x: [s]) {
+    // expected-error @+1 {{attribute 'by' of 'tpsp.delay' takes a whole number, such as 1, not 5.000000e-01 : f64}}
+    %y = delay %x {index = "s", by = 0.5}
+    return
+  }
+}
+
+// -----
+
+tpsp.program <s = 4> {
+  func @f(%x: [s]) {
+    // expected-error @+1 {{attribute 'over' of 'tpsp.softmax' takes a name in quotes, such as "s", not 3 : i64}}
+    %y = softmax %x {over = 3}
+    return
+  }
+}
+
+// -----
+
+tpsp.program <s = 4> {
+  func @f(%x: [s]) {
+    // expected-error @+1 {{attribute 'reverse' of 'tpsp.cumsum' takes no value: it is written alone, not 1 : i64}}
+    %y = cumsum %x {index = "s", reverse = 1}
+    return
+  }
+}
+
+// -----
+
+tpsp.program <s = 4> {
+  func @f(%x: [s]) {
+    // expected-error @+1 {{attribute 'factor' of 'tpsp.scale' takes a number, such as 0.5, and is written without}}
+    %y = scale %x {factor}
+    return
+  }
+}
+
+// -----
+
 // (Q5) in a return, and of another function
 tpsp.program <s = 4> {
   func @g(%w: [s]) {
     return
   }
   func @f(%x: [s]) -> [s] {
-    // expected-error @+1 {{operand #0 of 'func.return' is not defined in this function}}
+    // expected-error @+1 {{'%w' is not defined in this function}}
     return %w
   }
 }
@@ -323,7 +421,7 @@ tpsp.program <s = 4> {
 // (Q6) nor may a function call itself
 tpsp.program <s = 4> {
   func @g(%x: [s], param %w: [s]) -> [s] {
-    // expected-error @+1 {{@g is not in short form above this call}}
+    // expected-error @+1 {{@g calls itself, which never ends; a program is a list of operations, so write them, or 'repeat' another function}}
     %y = call @g(%x) as "g.*"
     return %y
   }
@@ -404,9 +502,37 @@ tpsp.program <s = 4> {
 // (Q9)
 tpsp.program <s = 4, t = s> {
   func @f(%x: [s]) -> [t] {
-    // expected-error @+1 {{this has type 'tensor<4xf32, #tpsp.idx<s, ?>>', and is wanted as 'tensor<4xf32, #tpsp.idx<t>>'}}
+    // expected-error @+1 {{this is [s], and @f returns [t]; return what is [t], or write [s] in the type of the function}}
     %y = exp %x
     return %y
+  }
+}
+
+// -----
+
+// (Q9) a call, and elements
+tpsp.program bf16 <s = 4, t = 3> {
+  func private @g(%x: f32[s, t]) {
+    return
+  }
+  func @f(%x: [s]) {
+    // expected-error @+1 {{this is [s], and @g takes f32[s, t]; give what is f32[s, t], or write [s] in the type of the function}}
+    %y = exp %x
+    call @g(%y)
+    return
+  }
+}
+
+// -----
+
+// (Q9) what the program has no extents for is written in full
+tpsp.program <s = 4> {
+  func.func private @g(tensor<4xf32>)
+  func @f(%x: [s]) {
+    // expected-error @+1 {{this is [s], and @g takes tensor<4xf32>; give}}
+    %y = exp %x
+    call @g(%y)
+    return
   }
 }
 

@@ -98,7 +98,8 @@ def check_f16(runs, data):
                f"dynamic:{2**22}", "--loss-scale-window", "6", "--steps", "16"]
     one = runs.train("half", models.llama(), data, *options)
     skipped = [each["step"] for each in one if each.get("skipped")]
-    # The scale comes down until nothing overflows, then it grows until it does.
+    # The scale comes down until nothing overflows, and grows again while the
+    # loss's type holds it.
     assert skipped[:2] == [1, 2] and 2 < len(skipped) < 12, skipped
     assert one[-1]["loss"] < 0.95 * one[0]["loss"]
     mesh = runs.train("half-mesh", models.llama(MESH, PLACES), data, *options,
@@ -112,6 +113,19 @@ def check_f16(runs, data):
     same = ["loss", "loss_scale"]
     assert [[e[k] for k in same] for e in again] == [[e[k] for k in same] for e in one]
     print(f"f16: the same {len(skipped)} of 16 steps are skipped on every mesh")
+
+
+def check_growth(runs, data):
+    def scales(name, *options):
+        records = runs.train(name, models.llama(), data, "--lr", "1e-5", "--loss-scale-window",
+                             "3", "--steps", "14", *options)
+        assert not any(each.get("skipped") for each in records), records
+        return [each["loss_scale"] for each in records]
+    half = scales("grown", "--dtype", "f16", "--loss-scale", "dynamic:8192")
+    assert half == [8192.0] * 2 + [16384.0] * 3 + [32768.0] * 9, half
+    single = scales("grown-f32", "--loss-scale", "dynamic:32768")
+    assert single[-1] == 16 * 32768.0, single
+    print("growth: a scale never doubles beyond what the loss's gradient holds")
 
 
 def check_bf16(runs, data):
@@ -141,6 +155,7 @@ def main(tpsp_train, folder):
     check_dropout(runs, data)
     check_scale(runs, data)
     check_f16(runs, data)
+    check_growth(runs, data)
     check_bf16(runs, data)
 
 

@@ -23,3 +23,9 @@ TEST(Quantity, Bytes) {
   EXPECT_EQ(bytesText(1536), "1.5 KiB");
   EXPECT_EQ(bytesText(double(3) * (1 << 30)), "3.0 GiB");
 }
+
+TEST(Quantity, CountsInWords) {
+  EXPECT_EQ(counted(0, "rank"), "0 ranks");
+  EXPECT_EQ(counted(1, "rank"), "1 rank");
+  EXPECT_EQ(counted(2, "rank"), "2 ranks");
+}

@@ -325,3 +325,16 @@ TEST(ReferenceRounding, PartsOfASumAreStored) {
   ASSERT_EQ(evaluate(program, {&argument}, results, options), "");
   EXPECT_EQ(results.front().data, std::vector<double>{0});
 }
+
+TEST(ReferenceProgram, DropsWhereARateIsAboveZero) {
+  Program program = sumOfRows();
+  EXPECT_FALSE(drops(program));
+  program.operations[1] = {"dropout", "", {1}, {{"rate", 0.0}}};
+  EXPECT_FALSE(drops(program));
+  program.operations[1].attributes["rate"] = 0.1;
+  EXPECT_TRUE(drops(program));
+  program.operations[1] = {"attention", "", {1, 1, 1}, {{"scale", 0.5}}};
+  EXPECT_FALSE(drops(program));
+  program.operations[1].attributes["dropout"] = 0.1;
+  EXPECT_TRUE(drops(program));
+}

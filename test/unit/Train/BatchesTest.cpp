@@ -106,6 +106,16 @@ TEST_F(BatchesTest, AnEpochHasEverySampleOnce) {
   }
 }
 
+TEST_F(BatchesTest, APositionThatHasNoRowIsRefused) {
+  add(DataRole::Tokens, {2, 5});
+  add(DataRole::Positions, {5});
+  plan.buffers[1].below = 5;
+  EXPECT_TRUE(make(20).ok());
+  plan.buffers[1].below = 4;
+  EXPECT_THAT(make(20).message(), HasSubstr("a sample has 5 positions, and"));
+  EXPECT_THAT(make(20).message(), HasSubstr("takes those below 4"));
+}
+
 TEST_F(BatchesTest, ATokenThatHasNoRoomIsRefused) {
   add(DataRole::Tokens, {1, 4});
   plan.buffers[0].below = 6;
@@ -116,18 +126,6 @@ TEST_F(BatchesTest, ATokenThatHasNoRoomIsRefused) {
   EXPECT_TRUE(batches.fill(tensor, shard, 0, part.data()).ok());
   EXPECT_THAT(batches.fill(tensor, shard, 1, part.data()).message(),
               HasSubstr("takes tokens below 6"));
-}
-
-// A table's row for every position, or nothing begins.
-TEST_F(BatchesTest, PositionsThatHaveNoRowAreRefused) {
-  add(DataRole::Tokens, {2, 4});
-  add(DataRole::Positions, {4});
-  plan.buffers.back().below = 4;
-  EXPECT_TRUE(make(20).ok());
-  plan.buffers.back().below = 3;
-  EXPECT_THAT(make(20).message(),
-              HasSubstr("a sequence has 4 positions, and 'positions' takes "
-                        "those below 3; give shorter sequences"));
 }
 
 TEST_F(BatchesTest, WhatIsNoBatchIsRefused) {

@@ -149,6 +149,9 @@ struct Optimizer {
 /// The optimizer of this name; null if there is none.
 const Optimizer *findOptimizer(llvm::StringRef name);
 
+/// What findOptimizer finds it by.
+llvm::StringRef nameOf(const Optimizer &optimizer);
+
 #define OPTIMIZER(name, function) const Optimizer &function();
 #include "tpsp/Abi/Optimizers.def"
 #undef OPTIMIZER

@@ -78,3 +78,12 @@ const Optimizer *tpsp::findOptimizer(StringRef name) {
 #undef OPTIMIZER
   return nullptr;
 }
+
+StringRef tpsp::nameOf(const Optimizer &optimizer) {
+#define OPTIMIZER(row, function)                                               \
+  if (&optimizer == &function())                                               \
+    return row;
+#include "tpsp/Abi/Optimizers.def"
+#undef OPTIMIZER
+  return "";
+}
