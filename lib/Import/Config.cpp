@@ -199,7 +199,10 @@ const std::vector<std::string> &tpsp::import::commonKeys() {
   static const std::vector<std::string> keys = {
       "model_type",   "architectures", "transformers_version", "torch_dtype",
       "dtype",        "use_cache",     "bos_token_id",         "eos_token_id",
-      "pad_token_id", "_name_or_path", "initializer_range"};
+      "pad_token_id", "_name_or_path", "initializer_range",
+      "output_attentions", "output_hidden_states", "return_dict",
+      "gradient_checkpointing", "transformers.js_config", "unsloth_fixed",
+      "unsloth_version"};
   return keys;
 }
 

@@ -44,6 +44,20 @@
 // RUN: sed 's/"rope_theta": 100/"attention_dropout": 0.5/' %t/good.json > %t/dropout.json
 // RUN: %{refused} %t/dropout.json 2>&1 | FileCheck %s --check-prefix=DROPOUT
 // DROPOUT: key 'attention_dropout' is 0.5, and dropout is not there yet; only 0.0 is imported
+// What changes nothing as it mostly is, and is not there otherwise.
+// DEFINE: %{key} = unset
+// DEFINE: %{lacks} = sed 's/"rope_theta": 100/"%{key}": true/; s/"llama"/"phi3"/' %t/good.json > %t/key.json && %{refused} %t/key.json 2>&1 | FileCheck %s -DKEY=%{key} --check-prefix=LACKS
+// LACKS: key '[[KEY]]' is true, and a {{.*}} is not there yet; only false is imported
+// REDEFINE: %{key} = use_mrope
+// RUN: %{lacks}
+// REDEFINE: %{key} = rope_interleaved
+// RUN: %{lacks}
+// REDEFINE: %{key} = attention_bias
+// RUN: %{lacks}
+// REDEFINE: %{key} = mlp_bias
+// RUN: %{lacks}
+// REDEFINE: %{key} = lm_head_bias
+// RUN: %{lacks}
 // RUN: sed 's/"llama"/"mistral", "num_key_value_heads": 4, "sliding_window": -7/' %t/good.json > %t/window.json
 // RUN: %{refused} %t/window.json 2>&1 | FileCheck %s --check-prefix=WINDOW
 // WINDOW: key 'sliding_window' is -7
