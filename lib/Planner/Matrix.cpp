@@ -208,7 +208,7 @@ static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
         std::pair("gradients", bill.gradients), std::pair("state", bill.state),
         std::pair("inputs", bill.inputs), std::pair("outputs", bill.outputs),
         std::pair("activations", bill.activations),
-        std::pair("saved", bill.saved), std::pair("total", bill.total),
+        std::pair("saved", bill.savedAtPeak()), std::pair("total", bill.total),
         std::pair("to spare", matrix.margin)})
     if (bytes > 0)
       text += fmt::format("  {:<12} {:>12}{}\n", name, bytesText(double(bytes)),
