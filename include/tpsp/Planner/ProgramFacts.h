@@ -92,6 +92,9 @@ struct ProductFacts {
   /// Of attention that the machine's library does in one call, unsharded.
   std::optional<AttentionWork> inOneCall;
   /// Whether an operand is a parameter.
+  /// The share of its rows that tokens are in, at most: others are places of
+  /// experts that stay empty.
+  double filled = 1;
   bool readsParameter = false;
   /// Whether it is no layer's, and reads what layers made: with stages it is
   /// the last one's.
@@ -184,7 +187,8 @@ struct ProgramFacts {
   bool isOfLayers(const TensorFacts &tensor) const {
     return areLayersAlike && layers > 1 && tensor.count == layers;
   }
-  /// FLOP of one step: three times the forward pass's with gradients.
+  /// FLOP of one step: three times the forward pass's with gradients. Empty
+  /// rows do not count.
   double modelFlops(bool hasGradients) const;
   /// Bytes of all parameters, unsharded.
   int64_t parameterBytes() const;
