@@ -14,7 +14,7 @@
 // RUN: FileCheck %s --check-prefix=PLACED < %t/placed.mlir
 // PLACED: // pp=4: layers @pp
 // PLACED-NEXT: // PP 4
-// PLACED: tpsp-run THIS.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule 1f1b --simulate --hardware {{.*}}slow.json
+// PLACED: tpsp-run THIS.mlir --grad --optimizer adamw --micro-batches 8 --hardware {{.*}}slow.json --stage-schedule 1f1b --simulate
 // PLACED: mesh @mesh <pp = 4 : stage>
 
 // The same figures, to the byte, also beside another axis, and of several

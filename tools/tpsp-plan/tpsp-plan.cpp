@@ -37,7 +37,8 @@ static PlanningRequest requestOf(const Options &options) {
   request.search.evaluationsLimit = options.evaluations;
   request.stages = {options.stages, options.stageSchedule, options.stageChunks};
   request.automatic = options.automatic;
-  request.given = {options.has("micro-batches"), options.has("rematerialize")};
+  request.given = {options.has("micro-batches"), options.has("rematerialize"),
+                   options.has("micro-batch-index")};
   return request;
 }
 
@@ -182,8 +183,8 @@ int main(int argc, char **argv) {
     return code;
   if (options.output.empty())
     return Done;
-  auto text = placedText(compilation.mlirContext(), request,
-                         *(*planning)->best());
+  auto text =
+      placedText(compilation.mlirContext(), request, *(*planning)->best());
   if (!text)
     return fail(llvm::toString(text.takeError()));
   return options.printsProgram() ? print(*text)
