@@ -17,7 +17,7 @@
 // RUN: %S/Inputs/exits 1 %{plan} --pin q@dp 2>&1 | FileCheck %s --check-prefix=PIN
 // PIN: tpsp-plan: 'q@dp' pins index 'q', which the program does not have; it has b, s, d, e
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@x=2 2>&1 | FileCheck %s --check-prefix=PINS
-// PINS: tpsp-plan: no mesh of 8 devices with these pins divides the program's indices ({{.*}}); give other --devices, or other extents (--extent, --pad), or leave out a pin
+// PINS: tpsp-plan: no mesh of 8 devices has all that is pinned: an axis divides one class of activations, no parameter twice, and the extents of both; leave out a pin, or give one an axis of another name
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=4 2>&1 | FileCheck %s --check-prefix=EXTENT
 // EXTENT: tpsp-plan: the pin b@x=4 does not divide extent 2 of 'b'
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@y=8 2>&1 | FileCheck %s --check-prefix=RANKS
@@ -49,7 +49,7 @@
 // UNKNOWN: tpsp-plan: --micro-batch-index 'zz' is no index of the program; its inputs have b, s{{$}}
 
 // What cannot be cut is in no table.
-// RUN: %S/Inputs/exits 1 tpsp-plan %examples/tp.mlir --forget-placements --hardware h100-sxm --devices 2 --stages 2 --micro-batches 3 2>&1 | FileCheck %s --check-prefix=UNCUT
+// RUN: %S/Inputs/exits 1 tpsp-plan %examples/tp.mlir --forget-placements --hardware h100-sxm --devices 4 --extent b=2 --stages 2 --pin b@dp=2 --micro-batches 2 2>&1 | FileCheck %s --check-prefix=UNCUT
 // UNCUT-NOT: gap
 // UNCUT: tpsp-plan: no plan's batch can be cut into as many micro-batches as its stages take; give other --micro-batches, fewer --stages, or the batch another --extent
 

@@ -25,6 +25,8 @@ struct IndexClass {
   std::vector<std::string> names;
   /// The smallest of the names' extents: what axes on any of them must divide.
   int64_t extent = 1;
+  /// Whose extent that is; empty: the first's.
+  std::string narrowest = {};
   /// Whether an operation needs one of the names whole, as attention needs its
   /// keys: positions along the index see each other.
   bool isMixed = false;
@@ -32,6 +34,10 @@ struct IndexClass {
   bool hasOwnParameters = false;
 
   const std::string &name() const { return names.front(); }
+  /// The name that has the extent.
+  const std::string &nameOfExtent() const {
+    return narrowest.empty() ? name() : narrowest;
+  }
 };
 
 /// An argument of the program, or a value that functions hand to each other.
@@ -86,15 +92,15 @@ struct ProductFacts {
   int64_t elementBytes = 4;
   /// Of the forward pass, unsharded.
   double flops = 0;
+  /// The share of its rows that tokens are in, at most: others are places of
+  /// experts that stay empty.
+  double filled = 1;
   /// How many products the backward pass makes of it, at least.
   int64_t adjoints = 0;
   bool isAttention = false;
   /// Of attention that the machine's library does in one call, unsharded.
   std::optional<AttentionWork> inOneCall;
   /// Whether an operand is a parameter.
-  /// The share of its rows that tokens are in, at most: others are places of
-  /// experts that stay empty.
-  double filled = 1;
   bool readsParameter = false;
   /// Whether it is no layer's, and reads what layers made: with stages it is
   /// the last one's.
