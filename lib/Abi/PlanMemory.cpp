@@ -15,10 +15,14 @@ static std::set<std::string> updatedGradients(const Plan &plan) {
   return names;
 }
 
-/// The most bytes of temporaries with these names at one time, from the first
-/// command of each to its last.
-static int64_t mostAtOnce(const Plan &plan,
-                          const std::set<std::string> &names) {
+namespace {
+/// What temporaries take, from the first command of each to its last.
+struct Temporaries {
+  LiveBytes all, gradients;
+};
+} // namespace
+
+static Temporaries temporariesOf(const Plan &plan) {
   constexpr int64_t unknown = -1;
   std::vector<int64_t> first(plan.buffers.size(), unknown);
   std::vector<int64_t> last(plan.buffers.size());
@@ -28,13 +32,17 @@ static int64_t mostAtOnce(const Plan &plan,
         first[access.buffer] = int64_t(i);
       last[access.buffer] = int64_t(i);
     }
-  LiveBytes live;
-  for (size_t i = 0; i < plan.buffers.size(); ++i)
-    if (const PlanBuffer &buffer = plan.buffers[i];
-        first[i] != unknown && buffer.kind == Kind::Temporary &&
-        names.count(buffer.name) > 0)
-      live.add(first[i], last[i], buffer.bytes);
-  return live.most();
+  std::set<std::string> updated = updatedGradients(plan);
+  Temporaries live;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const PlanBuffer &buffer = plan.buffers[i];
+    if (first[i] == unknown || buffer.kind != Kind::Temporary)
+      continue;
+    live.all.add(first[i], last[i], buffer.bytes);
+    if (updated.count(buffer.name) > 0)
+      live.gradients.add(first[i], last[i], buffer.bytes);
+  }
+  return live;
 }
 
 PlanMemory tpsp::memoryOf(const Plan &plan) {
@@ -48,8 +56,11 @@ PlanMemory tpsp::memoryOf(const Plan &plan) {
   memory.outputs = plan.bytesOf(Kind::Output);
   memory.choices = plan.bytesOf(Kind::Choice);
   memory.inputGradients = plan.inputGradientBytes();
-  int64_t within = mostAtOnce(plan, updatedGradients(plan));
-  memory.gradients = plan.bytesOf(Kind::Gradient) + within;
-  memory.activations = plan.activationBytes() - within;
+  Temporaries live = temporariesOf(plan);
+  int64_t atPeak = live.gradients.at(live.all.whenMost());
+  int64_t results = plan.bytesOf(Kind::Gradient);
+  memory.gradients = results + atPeak;
+  memory.mostGradients = results + live.gradients.most();
+  memory.activations = plan.activationBytes() - atPeak;
   return memory;
 }

@@ -130,6 +130,7 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
   MemoryBill bill;
   bill.parameters = memory.parameters;
   bill.gradients = memory.gradients;
+  bill.mostGradients = memory.mostGradients;
   bill.state = memory.master + memory.optimizer;
   bill.inputs = memory.inputs;
   bill.outputs = memory.outputs + memory.choices;

@@ -1,9 +1,11 @@
 #include "tpsp/Compile/Compiler.h"
 
+#include "LayerRuns.h"
 #include "ParseModel.h"
 #include "ReferenceWalker.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
@@ -92,7 +94,26 @@ public:
     return std::move(result);
   }
 
+  /// Instead: as far as micro-batches are cut.
+  llvm::Error runToCut() {
+    for (auto phase :
+         {&Compiling::selectProgram, &Compiling::configure, &Compiling::check,
+          &Compiling::place, &Compiling::differentiate, &Compiling::cutBatch})
+      if (llvm::Error e = (this->*phase)())
+        return e;
+    return llvm::Error::success();
+  }
+
 private:
+  /// Of a step without its update, whether the batch can be cut.
+  llvm::Error cutBatch() {
+    return runPasses("cutting the batch", [&](PassManager &pm) {
+      pm.addPass(
+          createMicroBatch({options.microBatches, options.microBatchIndex,
+                            options.reduceGradients}));
+    });
+  }
+
   llvm::Error selectProgram() {
     if (llvm::Error e = checkWords(options))
       return e;
@@ -233,6 +254,31 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   return Compiling(Wanted::Everything, std::move(owned), path, options,
                    progress)
       .run();
+}
+
+llvm::Error tpsp::checkMicroBatches(OwningOpRef<ModuleOp> owned, StringRef path,
+                                    const CompileOptions &given) {
+  if (given.microBatches == 1)
+    return llvm::Error::success();
+  CompileOptions options = given;
+  // Its results are no part of what is cut.
+  options.optimizer = "none";
+  options.clip = 0;
+  options.lossScale = "none";
+  options.edit = nullptr;
+  llvm::Expected<func::FuncOp> function =
+      selectFunction(*owned, options.function);
+  if (!function)
+    return function.takeError();
+  // Stages that are written are no reason not to look at all layers.
+  (*function)->setAttr(stageChunkAttrName,
+                       Builder(owned->getContext()).getI64IntegerAttr(0));
+  constexpr size_t kept = 2;
+  SmallVector<LayerRun> runs = layerRuns(*function, kept);
+  keepLayers(*function, runs, SmallVector<size_t>(runs.size(), kept));
+  const CompileProgress silent = [](StringRef) {};
+  return Compiling(Wanted::PlanAlone, std::move(owned), path, options, silent)
+      .runToCut();
 }
 
 llvm::Expected<std::shared_ptr<const tpsp::Plan>>

@@ -48,7 +48,10 @@ public:
         classes.push_back({{}, extents[number]});
       planner::IndexClass &each = classes[found->second];
       each.names.push_back(name);
-      each.extent = std::min(each.extent, extents[number]);
+      if (extents[number] < each.extent) {
+        each.extent = extents[number];
+        each.narrowest = name;
+      }
       each.isMixed |= mixed.contains(name);
       each.hasOwnParameters |= ownParameters.contains(name);
       idOf[name] = found->second;

@@ -1,5 +1,7 @@
 #include "tpsp/Compile/Planning.h"
 
+#include "BatchCut.h"
+
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Compile/StagePlans.h"
 
@@ -126,7 +128,10 @@ public:
     // No schedule takes more than the device has.
     bool isDevice = memoryLimit() >= deviceMemory();
     request.search.overlapMemory = isDevice ? 0 : compile().overlapMemory;
-    std::optional<ClassId> batch = batchOf(facts);
+    auto cut = findBatch(context, request.evaluator, request.given, facts);
+    if (!cut)
+      return cut.takeError();
+    batch = *cut;
     int64_t extent = batch ? facts.classes[*batch].extent : 1;
     request.search.settings = memorySettings(compile(), request.given, extent);
     request.search.stageSettings = stageSettings(
@@ -139,7 +144,7 @@ public:
       return undivided.takeError();
     dropUseless(*undivided);
     BoundOptions bounding =
-        boundsFor(facts, *undivided, request.devices, request.search);
+        boundsFor(*undivided, request.devices, request.search);
     Bounds bounds(facts, hardware, bounding);
     bounding.overlaps = false;
     Bounds serialBounds(facts, hardware, bounding);
@@ -148,11 +153,12 @@ public:
     planning->result =
         search(space, bounds, candidateEvaluators(request.evaluator), pure,
                request.search, progress);
+    if (!planning->result.best(memoryLimit()) && planning->result.state.gap > 0)
+      takeAny(facts, *options, *undivided, planning->result);
     planning->matrix =
         makeMatrix(planning->result, pure, facts, matrixOptions(facts));
     if (!planning->best())
-      planning->wouldFit = fittingCluster(
-          facts, *options, *undivided, planning->result.state.gap == 0 ? 2 : 1);
+      planning->wouldFit = fittingCluster(facts, *options, *undivided);
     return planning;
   }
 
@@ -262,19 +268,10 @@ private:
     llvm::erase_if(request.search.stageSettings, isUseless);
   }
 
-  /// The index that micro-batches cut.
-  std::optional<ClassId> batchOf(const ProgramFacts &facts) const {
-    std::optional<ClassId> batch = facts.find(compile().microBatchIndex);
-    return batch && llvm::is_contained(facts.activationClasses, *batch)
-               ? batch
-               : std::nullopt;
-  }
-
-  BoundOptions boundsFor(const ProgramFacts &facts,
-                         const UndividedProgram &undivided, int64_t devices,
+  BoundOptions boundsFor(const UndividedProgram &undivided, int64_t devices,
                          const SearchOptions &search) const {
     BoundOptions options = boundOptions(compile(), undivided, devices, search);
-    options.microBatchIndex = batchOf(facts);
+    options.microBatchIndex = batch;
     return options;
   }
 
@@ -286,16 +283,15 @@ private:
     return request.memoryLimit > 0 ? request.memoryLimit : deviceMemory();
   }
 
-  /// A plan that fits on so many devices of the machine, without overlap; none
-  /// if none was found in time.
-  std::optional<Evaluation> anyOn(int64_t devices, const ProgramFacts &facts,
-                                  SpaceOptions inSpace,
-                                  const UndividedProgram &undivided,
-                                  const std::string &machine, double seconds) {
+  /// Looks for a plan that fits on so many devices of the machine, without
+  /// overlap.
+  SearchResult anyOn(int64_t devices, const ProgramFacts &facts,
+                     SpaceOptions inSpace, const UndividedProgram &undivided,
+                     const std::string &machine, double seconds) {
     inSpace.devices = devices;
     Space space(facts, inSpace);
     if (!space.check().empty())
-      return std::nullopt;
+      return {};
     SearchOptions serial = request.search;
     serial.overlaps = false;
     serial.finalists = 0;
@@ -305,46 +301,65 @@ private:
     evaluator.compile.overlap = "off";
     evaluator.compile.hardware = machine;
     Bounds bounds(facts, llvm::cantFail(findHardware(machine)),
-                  boundsFor(facts, undivided, devices, serial));
-    SearchResult found =
-        search(space, bounds, candidateEvaluators(evaluator), /*notable=*/{},
-               serial, [](const SearchState &) {});
-    const Evaluation *any = found.best(memoryLimit());
-    return any ? std::optional(*any) : std::nullopt;
+                  boundsFor(undivided, devices, serial));
+    return search(space, bounds, candidateEvaluators(evaluator), /*notable=*/{},
+                  serial, [](const SearchState &) {});
   }
 
-  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers begin with
-  /// so many times the request's, and are doubled until the machine has no
-  /// more, or as long again as the search had has passed.
+  /// How long is looked for what helps where no plan was found.
+  double secondsMore() const {
+    constexpr double least = 5;
+    return std::max(request.search.secondsLimit, least);
+  }
+
+  /// Where time was up before a plan was found: one that fits.
+  void takeAny(const ProgramFacts &facts, const SpaceOptions &inSpace,
+               const UndividedProgram &undivided, SearchResult &result) {
+    SearchResult more = anyOn(request.devices, facts, inSpace, undivided,
+                              compile().hardware.name(), secondsMore());
+    result.state.evaluations += more.state.evaluations;
+    result.state.seconds += more.state.seconds;
+    const Evaluation *any = more.best(memoryLimit());
+    if (!any)
+      return;
+    result.evaluations.insert(result.evaluations.begin(), *any);
+    result.evaluations.front().isSerial = request.search.overlaps;
+  }
+
+  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers are
+  /// doubled until the machine has no more, or time is up. Else it says how
+  /// many were looked at; on a CPU more have no more memory.
   std::string fittingCluster(const ProgramFacts &facts,
                              const SpaceOptions &inSpace,
-                             const UndividedProgram &undivided, int64_t times) {
+                             const UndividedProgram &undivided) {
     if (hardware.isCpu())
       return "";
-    constexpr double leastSeconds = 5;
     auto end = std::chrono::steady_clock::now() +
-               std::chrono::duration<double>(
-                   std::max(request.search.secondsLimit, leastSeconds));
-    for (int64_t devices = times * request.devices; devices <= 16384;
+               std::chrono::duration<double>(secondsMore());
+    std::string none;
+    for (int64_t devices = 2 * request.devices; devices <= 16384;
          devices *= 2) {
       llvm::Expected<std::string> cluster =
           clusterOf(compile().hardware.name(), devices);
       if (!cluster) {
         llvm::consumeError(cluster.takeError());
-        return "";
+        return none;
       }
       std::chrono::duration<double> left =
           end - std::chrono::steady_clock::now();
       if (left.count() <= 0)
-        return "";
-      if (std::optional<Evaluation> found =
-              anyOn(devices, facts, inSpace, undivided, *cluster, left.count()))
+        return none;
+      SearchResult result =
+          anyOn(devices, facts, inSpace, undivided, *cluster, left.count());
+      if (const Evaluation *found = result.best(memoryLimit()))
         return llvm::formatv("; {0} devices would do: {1}, which needs {2}",
                              devices, nameOf(found->candidate, facts),
                              rt::bytesText(double(found->memory.total)))
             .str();
+      none = llvm::formatv("; none was found that fits on up to {0}", devices)
+                 .str();
     }
-    return "";
+    return none;
   }
 
   /// "FSDP 8 (4 micro-batches)".
@@ -361,6 +376,7 @@ private:
     options.hardware = hardware.name;
     options.devices = request.devices;
     options.memoryLimit = memoryLimit();
+    options.sharesMemory = hardware.isCpu();
     options.modelFlops = facts.modelFlops(compile().grad);
     options.tokens = facts.tokens;
     options.rows = request.rows;
@@ -373,6 +389,8 @@ private:
   MLIRContext &context;
   PlanningRequest request;
   Hardware hardware;
+  /// The index that micro-batches cut.
+  std::optional<ClassId> batch;
 };
 
 } // namespace

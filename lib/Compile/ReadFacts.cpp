@@ -1,5 +1,6 @@
 #include "ReadFacts.h"
 
+#include "FilledRows.h"
 #include "HandedTensors.h"
 #include "LayerRuns.h"
 #include "NameClasses.h"
@@ -52,6 +53,37 @@ bool isTrained(func::FuncOp function, BlockArgument argument) {
   return function.getArgAttr(number, paramAttrName) &&
          !function.getArgAttr(number, frozenAttrName) &&
          isa<FloatType>(getElementTypeOrSelf(argument.getType()));
+}
+
+/// Of the scores, over the indices of queries and keys, and of the sums of
+/// values. Under a causal mask half of both.
+double attentionFlops(const IndexStructure &structure, bool isCausal) {
+  auto work = [&](const IndexStructure::Tensor &a,
+                  const IndexStructure::Tensor &b) {
+    double product = 1;
+    for (IndexId i = 0; i < structure.indices.size(); ++i)
+      if (a.dimOf(i) || b.dimOf(i))
+        product *= double(structure.indices[i].extent);
+    return product;
+  };
+  return (isCausal ? 1 : 2) *
+         (work(structure.operands[0], structure.operands[1]) +
+          work(structure.operands[2], structure.results[0]));
+}
+
+/// For each index of the structure, a name that the program has for it.
+std::vector<StringRef> namesOf(IndexedOpInterface op,
+                               const IndexStructure &structure) {
+  std::vector<StringRef> result(structure.indices.size());
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), structure.operands))
+    for (auto [name, index] :
+         llvm::zip(indexNames(value.getType()), tensor.indices))
+      result[index] = name;
+  for (auto [value, tensor] : llvm::zip(op->getResults(), structure.results))
+    for (auto [name, index] :
+         llvm::zip(indexNames(value.getType()), tensor.indices))
+      result[index] = name;
+  return result;
 }
 
 class FactsOfFunction {
@@ -140,6 +172,7 @@ private:
           differentiable.insert(result);
     noteLayers(op);
     IndexStructure structure = op.getIndexStructure();
+    filled.note(op, structure);
     if (isa<AttentionOpInterface>(*op))
       addAttention(op, structure);
     else if (std::optional<Factors> factors = factorsOf(op))
@@ -165,22 +198,6 @@ private:
     return {names[namesOf[index]], structure.indices[index].extent};
   }
 
-  /// For each index of the structure, a name that the program has for it.
-  static std::vector<StringRef> namesOf(IndexedOpInterface op,
-                                        const IndexStructure &structure) {
-    std::vector<StringRef> result(structure.indices.size());
-    for (auto [value, tensor] :
-         llvm::zip(op->getOperands(), structure.operands))
-      for (auto [name, index] :
-           llvm::zip(indexNames(value.getType()), tensor.indices))
-        result[index] = name;
-    for (auto [value, tensor] : llvm::zip(op->getResults(), structure.results))
-      for (auto [name, index] :
-           llvm::zip(indexNames(value.getType()), tensor.indices))
-        result[index] = name;
-    return result;
-  }
-
   /// `factor`: one of the numbers that are multiplied.
   ProductFacts productOf(IndexedOpInterface op, Value factor) {
     ProductFacts product;
@@ -191,22 +208,6 @@ private:
       product.readsParameter |= isParameter(operand);
     product.isBehindLayers = behindLayers.contains(op);
     return product;
-  }
-
-  /// Of the scores, over the indices of queries and keys, and of the sums of
-  /// values. Under a causal mask half of both.
-  static double attentionFlops(const IndexStructure &structure, bool isCausal) {
-    auto work = [&](const IndexStructure::Tensor &a,
-                    const IndexStructure::Tensor &b) {
-      double product = 1;
-      for (IndexId i = 0; i < structure.indices.size(); ++i)
-        if (a.dimOf(i) || b.dimOf(i))
-          product *= double(structure.indices[i].extent);
-      return product;
-    };
-    return (isCausal ? 1 : 2) *
-           (work(structure.operands[0], structure.operands[1]) +
-            work(structure.operands[2], structure.results[0]));
   }
 
   void addAttention(IndexedOpInterface op, const IndexStructure &structure) {
@@ -277,6 +278,8 @@ private:
         names.ownParameters.insert(indexNames[i]);
     }
     product.flops = 2 * factors.work();
+    product.filled = std::min(filled.shareOf(op->getOperand(factors.a)),
+                              filled.shareOf(op->getOperand(factors.b)));
     for (Value operand : op->getOperands())
       product.adjoints += isDifferentiable(operand);
     for (unsigned i : {0u, 1u})
@@ -360,6 +363,7 @@ private:
   /// What layers made, and what was made of that behind them.
   llvm::DenseSet<Value> fromLayers;
   llvm::DenseSet<Operation *> behindLayers;
+  FilledRows filled;
   llvm::DenseMap<Value, llvm::SmallSetVector<ClassId, 4>> pending;
   /// By what multiplies parameters: over which of their indices its gradient is
   /// summed.

@@ -93,7 +93,7 @@ private:
     const StageUse &use = step.stages[stage];
     MemoryBill &bill = out.memory;
     bill.parameters = use.parameters;
-    bill.gradients = use.gradients;
+    bill.gradients = bill.mostGradients = use.gradients;
     bill.state = use.state;
     bill.inputs = use.inputs;
     bill.saved = use.saved;

@@ -159,6 +159,9 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
   auto parsed = parseModel(context, path, isRevised(request.compile));
   if (!parsed)
     return parsed.takeError();
+  if (llvm::Error error =
+          checkMicroBatches((*parsed)->clone(), path, request.compile))
+    return error;
   return compileAndSimulateStages(std::move(*parsed), path, request, scheduling,
                                   hardware, progress);
 }

@@ -33,9 +33,17 @@ Status Config::parse(const std::string &source, Config &out) {
     // A configuration has lists in objects in objects, and nothing deeper.
     return depth <= 8;
   };
-  out.json = Json::parse(source, note, /*allow_exceptions=*/false);
+  try {
+    out.json = Json::parse(source, note);
+  } catch (const Json::exception &error) {
+    // Behind the library's own name for it: "[json.exception...] parse error".
+    std::string what = error.what();
+    size_t begin = what.find("] ");
+    return invalid("it is not JSON: {}",
+                   begin == what.npos ? what : what.substr(begin + 2));
+  }
   if (!out.json.is_object())
-    return invalid("it is no JSON object");
+    return invalid("it is {}, and no JSON object", text(out.json));
   if (twice)
     return invalid("key {} is there twice", text(*twice));
   return {};
@@ -196,10 +204,24 @@ void Config::only(const std::string &key, const Json &harmless,
 }
 
 const std::vector<std::string> &tpsp::import::commonKeys() {
-  static const std::vector<std::string> keys = {
-      "model_type",   "architectures", "transformers_version", "torch_dtype",
-      "dtype",        "use_cache",     "bos_token_id",         "eos_token_id",
-      "pad_token_id", "_name_or_path", "initializer_range"};
+  static const std::vector<std::string> keys = {"model_type",
+                                                "architectures",
+                                                "transformers_version",
+                                                "torch_dtype",
+                                                "dtype",
+                                                "use_cache",
+                                                "bos_token_id",
+                                                "eos_token_id",
+                                                "pad_token_id",
+                                                "_name_or_path",
+                                                "initializer_range",
+                                                "output_attentions",
+                                                "output_hidden_states",
+                                                "return_dict",
+                                                "gradient_checkpointing",
+                                                "transformers.js_config",
+                                                "unsloth_fixed",
+                                                "unsloth_version"};
   return keys;
 }
 

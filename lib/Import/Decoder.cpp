@@ -7,16 +7,19 @@
 
 using namespace tpsp::import;
 
-/// Positions of tokens, and caches.
+/// Positions of tokens, caches, and who reads the configuration.
 static const std::vector<std::string> harmlessKeys = {
     "pretraining_tp",  "max_position_embeddings", "auto_map",
-    "tokenizer_class", "_attn_implementation",    "cache_implementation"};
+    "tokenizer_class", "_attn_implementation",    "cache_implementation",
+    "is_llama_config"};
 
 Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
   config.harmless(commonKeys());
   config.harmless(harmlessKeys);
   config.only("attention_dropout", 0.0, "dropout");
   config.only("is_encoder_decoder", false, "an encoder");
+  config.only("use_mrope", false, "a rotation by several positions");
+  config.only("rope_interleaved", false, "a rotation of neighbours");
   Model model;
   model.architecture = form.architecture;
   int64_t width = config.size("hidden_size");
@@ -54,6 +57,11 @@ Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
 
 Norm tpsp::import::readRmsNorm(Config &config, const std::string &module) {
   return {module, config.notNegative("rms_norm_eps", 1e-6)};
+}
+
+void tpsp::import::readNoBiases(Config &config) {
+  config.only("attention_bias", false, "a bias of attention");
+  config.only("mlp_bias", false, "a bias of the MLP");
 }
 
 Attention tpsp::import::readAttention(Config &config, const Model &model,

@@ -25,6 +25,9 @@ struct DecoderForm {
 /// Layers are the architecture's to add.
 Model readDecoder(Config &config, const DecoderForm &form);
 
+/// Of architectures without biases: keys that others have for them say so.
+void readNoBiases(Config &config);
+
 /// q_proj, k_proj, v_proj and o_proj of `self_attn`.
 Attention readAttention(Config &config, const Model &model,
                         const DecoderForm &form);

@@ -53,7 +53,6 @@ static double scaleOf(Config &config, const Rope &rope, int64_t features) {
 
 static LatentAttention readLatentAttention(Config &config, Model &model) {
   readHeads(config, model);
-  config.only("attention_bias", false, "a bias of latents");
   LatentAttention attention;
   auto linear = [](const char *module) {
     return Linear{std::string("self_attn.") + module};
@@ -88,7 +87,6 @@ static Experts readSharedExperts(Config &config, Model &model,
         "Left out: a loss of balance by aux_loss_alpha = {}.", factor));
   config.harmless({"seq_aux", "ep_size"});
   config.only("moe_layer_freq", 1, "experts in some layers only");
-  config.only("mlp_bias", false, "a bias of experts");
   const char *key = "n_routed_experts", *newer = "num_local_experts";
   Experts experts = readExperts(
       config, model, config.size(config.has(key) ? key : newer), "mlp",
@@ -132,6 +130,7 @@ static Model readDeepSeek(Config &config, const char *architecture,
   form.headSize = headSize;
   config.harmless({"head_dim", "qk_head_dim"});
   Model model = readDecoder(config, form);
+  readNoBiases(config);
   // Layers of experts have no part in the multi-token prediction of training.
   for (const char *key : {"num_nextn_predict_layers", "num_mtp_layers"})
     if (config.count(key, 0) > 0)

@@ -33,11 +33,14 @@ static Status findArchitecture(Config &config, const Architecture *&out) {
   };
   out = std::find_if(std::begin(architectures), std::end(architectures), is);
   if (out == std::end(architectures))
-    return invalid("{} is not known; known are {}",
-                   type.empty() && name.empty()
-                       ? "a model without key 'model_type'"
-                       : fmt::format("model '{}'", type.empty() ? name : type),
-                   fmt::join(importedArchitectures(), ", "));
+    return invalid(
+        "{} is not known; known are {}",
+        type.empty() && name.empty()
+            ? "a model without key 'model_type'"
+            : fmt::format("model {}",
+                          name.empty() ? fmt::format("of model_type '{}'", type)
+                                       : name),
+        fmt::join(importedArchitectures(), ", "));
   if (!name.empty() && out->name != name)
     return invalid("key 'architectures' says {}, but model_type "
                    "'{}' is {}",
@@ -53,12 +56,13 @@ static Status checkOptions(const ImportOptions &options) {
       return invalid("{} {} is not from 1 to {}", name, value, most);
   if (options.layers < 0)
     return invalid("--layers {} is not from 1 on", options.layers);
-  if (!(options.capacityFactor >= 0))
-    return invalid("--capacity-factor {} is not from 0 on",
-                   options.capacityFactor);
+  if (options.capacityFactor && !(*options.capacityFactor > 0))
+    return invalid("--capacity-factor {} is not above 0; without it nothing "
+                   "is dropped",
+                   *options.capacityFactor);
   if (options.expertBlocks < 0)
     return invalid("--expert-blocks {} is not from 1 on", options.expertBlocks);
-  if (options.expertBlocks > 0 && options.capacityFactor > 0)
+  if (options.expertBlocks > 0 && options.capacityFactor)
     return invalid("--expert-blocks and --capacity-factor exclude each other: "
                    "slots are those of an expert, and rows those of a block");
   for (const char *known : {"f32", "bf16", "f16"})
@@ -72,7 +76,7 @@ static Status checkExperts(const ImportOptions &options, const Model &model) {
     return {};
   for (auto [name, isGiven] :
        {std::pair("--expert-blocks", options.expertBlocks > 0),
-        std::pair("--capacity-factor", options.capacityFactor > 0)})
+        std::pair("--capacity-factor", options.capacityFactor.has_value())})
     if (isGiven)
       return invalid("{} is about experts, and the model has none; "
                      "leave it out",

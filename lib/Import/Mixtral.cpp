@@ -8,6 +8,7 @@ Model tpsp::import::readMixtral(Config &config) {
   form.keyValueHeads = 8;
   form.theta = 1e6;
   Model model = readDecoder(config, form);
+  readNoBiases(config);
   std::vector<int64_t> windows = readWindows(config, Sliding::All);
   model.balanceFactor = readBalanceFactor(config);
   config.only("router_jitter_noise", 0.0, "noise of a router");

@@ -296,7 +296,7 @@ static Status addBlocks(Model &model, const ImportOptions &options,
 static int64_t slots(const Model &model, const ImportOptions &options) {
   double average = double(options.sequence) * double(model.extent("j")) /
                    double(model.extent("x"));
-  double wanted = std::ceil(average * options.capacityFactor);
+  double wanted = std::ceil(average * *options.capacityFactor);
   return int64_t(std::clamp(wanted, 1.0, double(options.sequence)));
 }
 
@@ -330,7 +330,7 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
     model.layers.resize(options.layers);
   model.extents["b"] = options.batch;
   model.extents["s"] = model.extents["t"] = options.sequence;
-  if (model.extents.count("x") > 0 && options.capacityFactor > 0)
+  if (model.extents.count("x") > 0 && options.capacityFactor)
     model.extents["c"] = slots(model, options);
   else if (model.extents.count("x") > 0)
     TPSP_TRY(addBlocks(model, options, strategy.expertRanks()));

@@ -8,9 +8,11 @@ using namespace tpsp::import;
 Model tpsp::import::readPhi3(Config &config) {
   DecoderForm form{"Phi3ForCausalLM"};
   Model model = readDecoder(config, form);
+  readNoBiases(config);
   std::vector<int64_t> windows = readWindows(config, Sliding::All);
   config.only("resid_pdrop", 0.0, "dropout");
   config.only("embd_pdrop", 0.0, "dropout");
+  config.only("lm_head_bias", false, "a bias of the head");
   config.harmless({"original_max_position_embeddings"});
   Mlp mlp = readGatedMlp(config, model);
   int64_t hidden = model.extent("e");

@@ -83,10 +83,14 @@ Status Strategy::add(const std::string &name) {
                  name, fmt::join(known, ", "));
 }
 
-Status Strategy::setSizes(const std::string &mesh) {
+static Names axisNames(const std::vector<PlacedAxis> &axes) {
   Names names;
   for (const PlacedAxis &axis : axes)
     names.push_back(axis.name);
+  return names;
+}
+
+Status Strategy::setSizes(const std::string &mesh) {
   for (const std::string &entry : splitAt(mesh, ',')) {
     size_t equals = std::min(entry.find('='), entry.size());
     std::string name = entry.substr(0, equals);
@@ -96,10 +100,13 @@ Status Strategy::setSizes(const std::string &mesh) {
     const char *end = entry.data() + entry.size();
     auto [rest, error] = std::from_chars(
         entry.data() + std::min(equals + 1, entry.size()), end, size);
-    if (axis == axes.end() || error != std::errc() || rest != end || size < 1)
+    if (axis == axes.end())
       return invalid("--mesh '{}' is not AXIS=RANKS of an axis that --place "
-                     "has; its axes are {}",
-                     entry, fmt::join(names, ", "));
+                     "has; it has {}",
+                     entry, fmt::join(axisNames(axes), ", "));
+    if (error != std::errc() || rest != end || size < 1)
+      return invalid("--mesh '{}' gives @{} no ranks from 1 on, as {}=4 does",
+                     entry, name, name);
     axis->size = size;
   }
   return {};

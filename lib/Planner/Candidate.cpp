@@ -225,14 +225,14 @@ std::string tpsp::planner::subscriptText(const Candidate &candidate,
       });
   if (mesh.empty())
     return "";
-  std::string text = mesh + ":" + activations;
+  std::string rest = activations;
   for (auto [what, part] : {std::pair("parameters", parameters),
                             std::pair("stored", subscript("", stored)),
                             std::pair("state", subscript("", state)),
                             std::pair("layers", subscript("", layers))})
     if (!part.empty())
-      text += std::string(text.back() == ':' ? " " : ", ") + what + part;
-  return text;
+      rest += std::string(rest.empty() ? " " : ", ") + what + part;
+  return rest.empty() ? mesh : mesh + ":" + rest;
 }
 
 std::string tpsp::planner::usualName(const Candidate &candidate,

@@ -72,9 +72,11 @@ static std::vector<Part> memoryParts(const MemoryBill &a, const MemoryBill &b) {
           {"total", double(a.total), double(b.total)}};
 }
 
-/// "+1.2 ms", "-3.0 GiB", "same".
-static std::string signedText(double more, std::string (*text)(double)) {
-  if (more == 0)
+/// "+1.2 ms", "-3.0 GiB"; "same" where rounding alone makes a difference.
+static std::string signedText(const Part &part, std::string (*text)(double)) {
+  constexpr double rounding = 1e-9;
+  double more = part.more();
+  if (std::abs(more) <= rounding * std::max(std::abs(part.a), std::abs(part.b)))
     return "same";
   return (more > 0 ? "+" : "-") + text(std::abs(more));
 }
@@ -85,8 +87,7 @@ static std::string rowsText(const std::vector<Part> &parts,
   for (const Part &part : parts)
     if (part.a != 0 || part.b != 0)
       result += fmt::format("  {:<32} {:>12} {:>12} {:>12}\n", part.name,
-                            text(part.a), text(part.b),
-                            signedText(part.more(), text));
+                            text(part.a), text(part.b), signedText(part, text));
   return result;
 }
 
@@ -173,6 +174,13 @@ static std::string flipText(const Flip &flip) {
                            who, flip.network);
 }
 
+/// "3.0 % faster than", unless that is nothing to a tenth.
+static std::string fasterText(double share) {
+  constexpr double shown = 0.0005;
+  return share < shown ? "as fast as"
+                       : fmt::format("{:.1f} % faster than", 100 * share);
+}
+
 std::string tpsp::planner::sensitivityText(const Matrix &matrix, size_t most) {
   if (matrix.rows.empty() || matrix.rows.front().rank != 1)
     return "";
@@ -181,8 +189,8 @@ std::string tpsp::planner::sensitivityText(const Matrix &matrix, size_t most) {
   const Evaluation &first = *matrix.rows.front().evaluation;
   for (const MatrixRow &row : matrix.rows)
     if (row.rank == 2)
-      text += fmt::format(", {:.1f} % faster than plan 2",
-                          100 * (row.evaluation->seconds / first.seconds - 1));
+      text += ", " + fasterText(row.evaluation->seconds / first.seconds - 1) +
+              " plan 2";
   text += "\n";
   std::vector<Flip> flips = flipsOf(matrix);
   for (const Flip &flip : llvm::ArrayRef(flips).take_front(most))

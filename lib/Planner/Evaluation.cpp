@@ -18,28 +18,35 @@ Evaluator::~Evaluator() = default;
 /// shallow step, but where there are layers enough, it has what is saved.
 static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
                       double times) {
-  int64_t before = sum.total;
-  for (int64_t MemoryBill::*part :
-       {&MemoryBill::parameters, &MemoryBill::gradients, &MemoryBill::state,
-        &MemoryBill::inputs, &MemoryBill::outputs, &MemoryBill::saved}) {
+  auto grow = [&](int64_t MemoryBill::*part) {
     // Of gradients that are used at once, a deeper step may keep fewer at its
     // peak. Many layers do not have ever less of them.
     int64_t more =
         int64_t(times * double(std::max<int64_t>(b.*part - a.*part, 0)));
     sum.*part += more;
-    if (part != &MemoryBill::saved)
-      before += more;
-  }
-  int64_t activations = std::max(int64_t(times * double(b.saved - a.saved)),
-                                 b.activations - a.activations);
-  sum.activations += activations;
-  auto lasting = [](const MemoryBill &bill) {
+    return more;
+  };
+  int64_t lasting = 0;
+  for (int64_t MemoryBill::*part : {&MemoryBill::parameters, &MemoryBill::state,
+                                    &MemoryBill::inputs, &MemoryBill::outputs})
+    lasting += grow(part);
+  int64_t gradients = grow(&MemoryBill::gradients);
+  grow(&MemoryBill::saved);
+  // Beside the most gradients.
+  auto others = [](const MemoryBill &bill) {
+    return bill.activations + bill.gradients - bill.mostGradients;
+  };
+  int64_t moving = grow(&MemoryBill::mostGradients) +
+                   std::max(int64_t(times * double(b.saved - a.saved)),
+                            others(b) - others(a));
+  sum.activations += moving - gradients;
+  auto kept = [](const MemoryBill &bill) {
     return bill.parameters + bill.state + bill.inputs + bill.outputs +
            bill.saved;
   };
-  sum.serial += int64_t(
-      times * double(std::max(b.serial - a.serial, lasting(b) - lasting(a))));
-  sum.total = before + activations;
+  sum.serial +=
+      int64_t(times * double(std::max(b.serial - a.serial, kept(b) - kept(a))));
+  sum.total += lasting + moving;
 }
 
 void tpsp::planner::boundBySerial(MemoryBill &sum, double share,

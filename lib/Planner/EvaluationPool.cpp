@@ -92,6 +92,13 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                               tried);
 }
 
+/// Whether it is a plan, and not only asked how much micro-batches may save.
+bool EvaluationPool::isPlan(const Candidate &candidate) const {
+  return llvm::is_contained(candidate.hasStages() ? options.stageSettings
+                                                  : options.settings,
+                            candidate.settings);
+}
+
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   bool hasStopped = false;
   std::shared_ptr<Evaluation> best;
@@ -105,7 +112,8 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
       return Evaluation();
     ++task.evaluations;
     Evaluation each = evaluateAt(task.stage, evaluator, candidate);
-    if (each.isLegal() && each.memory.total <= options.memoryLimit &&
+    if (isPlan(candidate) && each.isLegal() &&
+        each.memory.total <= options.memoryLimit &&
         (!best || each.seconds < best->seconds))
       best = std::make_shared<Evaluation>(each);
     if (isBefore)

@@ -66,6 +66,7 @@ private:
                         const Candidate &candidate) const;
   Evaluation withKnownSettings(EvaluationTask &task,
                                EvaluateCandidate evaluate) const;
+  bool isPlan(const Candidate &candidate) const;
   void learn(const EvaluationTask &task);
   /// How many times longer the full stage takes; if nothing is known, a guess.
   double fullEffortOf(const Evaluation &serial) const;

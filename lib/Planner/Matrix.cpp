@@ -150,6 +150,10 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
 // Text
 //===----------------------------------------------------------------------===//
 
+static std::string devicesText(int64_t devices) {
+  return fmt::format("{} device{}", devices, devices == 1 ? "" : "s");
+}
+
 using Cells = std::vector<std::string>;
 
 static Cells cellsOf(const MatrixRow &row) {
@@ -164,7 +168,7 @@ static Cells cellsOf(const MatrixRow &row) {
   return {rank,
           plan,
           row.subscripts,
-          least + secondsText(e.seconds),
+          e.seconds > 0 ? least + secondsText(e.seconds) : "-",
           row.tokensPerSecond > 0 ? fmt::format("{:.0f}", row.tokensPerSecond)
                                   : "-",
           row.modelUtilisation > 0
@@ -208,7 +212,7 @@ static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
         std::pair("gradients", bill.gradients), std::pair("state", bill.state),
         std::pair("inputs", bill.inputs), std::pair("outputs", bill.outputs),
         std::pair("activations", bill.activations),
-        std::pair("saved", bill.saved), std::pair("total", bill.total),
+        std::pair("saved", bill.savedAtPeak()), std::pair("total", bill.total),
         std::pair("to spare", matrix.margin)})
     if (bytes > 0)
       text += fmt::format("  {:<12} {:>12}{}\n", name, bytesText(double(bytes)),
@@ -255,43 +259,72 @@ static std::string searchText(const Matrix &matrix) {
 
 std::string tpsp::planner::toText(const Matrix &matrix) {
   const MatrixOptions &o = matrix.options;
-  std::string text = fmt::format(
-      "Plans for {} on {} device{} of {}, {} each\n\n", o.program, o.devices,
-      o.devices == 1 ? "" : "s", o.hardware, bytesText(double(o.memoryLimit)));
+  std::string text = fmt::format("Plans for {} on {} of {}, {} each\n\n",
+                                 o.program, devicesText(o.devices), o.hardware,
+                                 bytesText(double(o.memoryLimit)));
   std::vector<Cells> rows = {{"", "plan", "subscripts", "step", "tokens/s",
                               "MFU", "exposed", "memory", "why not first"}};
   for (const MatrixRow &row : matrix.rows)
     rows.push_back(cellsOf(row));
-  text += table(rows);
+  text += matrix.rows.empty() ? "  no plan was compiled\n" : table(rows);
   if (!matrix.rows.empty() && matrix.rows.front().rank == 1)
     text += billText(matrix, matrix.rows.front().evaluation->memory);
   return text + searchText(matrix);
 }
 
-std::string tpsp::planner::nothingFits(const Matrix &matrix) {
+/// Whether a plan that is legal was looked at, if only by its bounds.
+static bool isAnyLegal(const SearchResult &result) {
+  return result.leastTooLarge > 0 ||
+         llvm::any_of(result.evaluations,
+                      [](const Evaluation &each) { return each.isLegal(); });
+}
+
+static std::string notFound(const Matrix &matrix) {
+  const SearchResult &result = *matrix.result;
+  std::string seconds = fmt::format("{:.1f} s", result.state.seconds);
+  const char *wayOut = "more --seconds would help, or a --pin of what you know";
+  if (result.illegal > 0 && !isAnyLegal(result))
+    return fmt::format("none of the {} plans that were compiled in {} is "
+                       "legal; the table says why; {}",
+                       result.illegal, seconds, wayOut);
+  return fmt::format("no plan that fits into {} on {} was found in {}; {}",
+                     bytesText(double(matrix.options.memoryLimit)),
+                     devicesText(matrix.options.devices), seconds, wayOut);
+}
+
+/// What the smallest that was compiled takes; else what any takes at least.
+static std::string needText(const SearchResult &result) {
   const Evaluation *nearest = nullptr;
-  for (const Evaluation &each : matrix.result->evaluations)
+  for (const Evaluation &each : result.evaluations)
     if (each.isLegal() && !each.isBound &&
         (!nearest || each.memory.total < nearest->memory.total))
       nearest = &each;
-  std::string limit = bytesText(double(matrix.options.memoryLimit));
-  if (matrix.result->state.gap > 0)
-    return fmt::format(
-        "no plan that fits into {} on {} devices was found in "
-        "{:.1f} s; more --seconds would help, or a --pin of what "
-        "you know",
-        limit, matrix.options.devices, matrix.result->state.seconds);
-  if (matrix.rows.empty() && matrix.result->uncut > 0)
+  int64_t least = result.leastTooLarge;
+  if (!nearest)
+    return "each needs at least " + bytesText(double(least));
+  std::string text =
+      "the nearest needs " + bytesText(double(nearest->memory.total));
+  if (least == 0 || least >= nearest->memory.total)
+    return text;
+  return text + " of those compiled, and each at least " +
+         bytesText(double(least));
+}
+
+std::string tpsp::planner::nothingFits(const Matrix &matrix) {
+  const SearchResult &result = *matrix.result;
+  if (result.state.gap > 0)
+    return notFound(matrix);
+  if (matrix.rows.empty() && result.uncut > 0)
     return "no plan's batch can be cut into as many micro-batches as its "
            "stages take; give other --micro-batches, fewer --stages, or the "
            "batch another --extent";
-  if (!nearest && matrix.result->leastTooLarge == 0)
+  if (!isAnyLegal(result))
     return "no plan is legal; the table says why";
-  int64_t least =
-      nearest ? nearest->memory.total : matrix.result->leastTooLarge;
-  return fmt::format("no plan fits into {} on {} devices; the nearest needs {}"
-                     "{}; more devices, a larger --memory or a smaller batch "
-                     "would help",
-                     limit, matrix.options.devices, nearest ? "" : "at least ",
-                     bytesText(double(least)));
+  return fmt::format(
+      "no plan fits into {} on {}; {}; {}a larger --memory or a smaller batch "
+      "would help",
+      bytesText(double(matrix.options.memoryLimit)),
+      devicesText(matrix.options.devices), needText(result),
+      matrix.options.sharesMemory ? "they share the machine's memory; "
+                                  : "more devices, ");
 }

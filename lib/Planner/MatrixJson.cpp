@@ -21,7 +21,7 @@ static Json memoryJson(const MemoryBill &bill) {
   return {{"parameters", bill.parameters}, {"gradients", bill.gradients},
           {"state", bill.state},           {"inputs", bill.inputs},
           {"outputs", bill.outputs},       {"activations", bill.activations},
-          {"saved", bill.saved},           {"total", bill.total}};
+          {"saved", bill.savedAtPeak()},   {"total", bill.total}};
 }
 
 static Json rowJson(const MatrixRow &row) {

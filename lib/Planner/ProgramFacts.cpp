@@ -14,7 +14,8 @@ int64_t TensorFacts::bytes() const {
 bool ProductFacts::isLike(const ProductFacts &other) const {
   return m == other.m && n == other.n && k == other.k && batch == other.batch &&
          dtype == other.dtype && flops == other.flops &&
-         adjoints == other.adjoints && isAttention == other.isAttention &&
+         filled == other.filled && adjoints == other.adjoints &&
+         isAttention == other.isAttention &&
          readsParameter == other.readsParameter &&
          isBehindLayers == other.isBehindLayers;
 }
@@ -60,7 +61,7 @@ std::optional<ClassId> ProgramFacts::find(const std::string &name) const {
 double ProgramFacts::modelFlops(bool hasGradients) const {
   double forward = 0;
   for (const ProductFacts &product : products)
-    forward += product.flops * double(product.count);
+    forward += product.flops * product.filled * double(product.count);
   return hasGradients ? 3 * forward : forward;
 }
 

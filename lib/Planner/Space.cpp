@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -366,6 +367,13 @@ static int64_t pinnedRanks(const std::vector<Pin> &pins) {
   return ranks;
 }
 
+/// "4, or ": the largest size of an axis of so many devices that divides the
+/// extent; empty if there is none.
+static std::string sizeThatDivides(int64_t extent, int64_t devices) {
+  int64_t size = std::gcd(extent, devices);
+  return size > 1 ? std::to_string(size) + " does, or " : "";
+}
+
 std::string Space::checkPins() const {
   std::set<std::string> axes;
   for (const Pin &pin : options.pins)
@@ -383,9 +391,9 @@ std::string Space::checkPins() const {
     if (pin.size > 0 && index.extent % pin.size != 0)
       return "the pin " + index.name() + "@" + pin.axis + "=" +
              std::to_string(pin.size) + " does not divide extent " +
-             std::to_string(index.extent) + " of '" + index.name() +
-             "'; another size does, or --pad " + index.name() + "=" +
-             std::to_string(pin.size);
+             std::to_string(index.extent) + " of '" + index.nameOfExtent() +
+             "'; " + sizeThatDivides(index.extent, options.devices) + "--pad " +
+             index.nameOfExtent() + "=" + std::to_string(pin.size) + " does";
     for (const Pin &other : options.pins)
       if (other.axis == pin.axis && pin.size > 0 && other.size > 0 &&
           other.size != pin.size)
@@ -430,12 +438,19 @@ std::string Space::check() const {
       return problem;
   if (!leaves(/*most=*/1).empty())
     return "";
+  SpaceOptions unpinned = options;
+  unpinned.pins.clear();
+  if (!options.pins.empty() && !Space(facts, unpinned).leaves(1).empty())
+    return "no mesh of " + std::to_string(options.devices) +
+           " devices has all that is pinned: an axis divides one class of "
+           "activations, no parameter twice, and the extents of both; leave "
+           "out a pin, or give one an axis of another name";
   std::vector<std::string> extents;
   for (const IndexClass &index : facts.classes)
-    extents.push_back(index.name() + " = " + std::to_string(index.extent));
-  return "no mesh of " + std::to_string(options.devices) + " devices " +
-         (options.pins.empty() ? "" : "with these pins ") +
-         "divides the program's indices (" + llvm::join(extents, ", ") +
-         "); give other --devices, or other extents (--extent, --pad)" +
-         (options.pins.empty() ? "" : ", or leave out a pin");
+    extents.push_back(index.nameOfExtent() + " = " +
+                      std::to_string(index.extent));
+  return "no mesh of " + std::to_string(options.devices) +
+         " devices divides the program's indices (" +
+         llvm::join(extents, ", ") +
+         "); give other --devices, or other extents (--extent, --pad)";
 }

@@ -54,11 +54,6 @@ std::vector<std::string> tpsp::builtinHardware() {
 static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   if (const char *text = embeddedHardware(nameOrPath))
     return parseHardware(text, nameOrPath);
-  if (auto [name, algorithm] = nameOrPath.rsplit(':'); embeddedHardware(name))
-    return llvm::createStringError(
-        llvm::formatv("'{0}' pins no algorithm of all_reduce: '{1}' is none; "
-                      "{2}:ring and {2}:tree do",
-                      nameOrPath, algorithm, name));
   // A description is some KiB; do not read a disk.
   constexpr uint64_t longest = 16 << 20;
   llvm::sys::fs::file_status file;
@@ -139,10 +134,26 @@ static llvm::Error pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
   return llvm::Error::success();
 }
 
+static constexpr CollectiveAlgorithm pinnable[] = {CollectiveAlgorithm::Ring,
+                                                   CollectiveAlgorithm::Tree};
+
+/// "h100-sxm:ring": those that the built-in description has.
+static std::string pinsOf(llvm::StringRef name) {
+  std::string known;
+  for (CollectiveAlgorithm algorithm : pinnable) {
+    Hardware copy = llvm::cantFail(findDescription(name));
+    if (llvm::Error error = pin(copy, algorithm))
+      llvm::consumeError(std::move(error));
+    else
+      known +=
+          (known.empty() ? "" : ", ") + name.str() + ":" + nameOf(algorithm);
+  }
+  return known;
+}
+
 llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
   auto [name, suffix] = text.rsplit(':');
-  for (CollectiveAlgorithm algorithm :
-       {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree}) {
+  for (CollectiveAlgorithm algorithm : pinnable) {
     if (suffix != nameOf(algorithm))
       continue;
     llvm::Expected<Hardware> found = findDescription(name);
@@ -153,6 +164,11 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
     found->name += ":" + suffix.str();
     return found;
   }
+  if (!embeddedHardware(text) && embeddedHardware(name))
+    return llvm::createStringError(
+        llvm::formatv("'{0}' pins no algorithm of all_reduce: '{1}' is none; "
+                      "what can be pinned is {2}",
+                      text, suffix, pinsOf(name)));
   return findDescription(text);
 }
 

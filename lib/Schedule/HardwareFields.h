@@ -148,6 +148,19 @@ inline std::string missingCollective(const Hardware &hardware) {
   return "";
 }
 
+/// What is wrong with a tier that no group's links are of, or "".
+inline std::string unknownTier(const Hardware &hardware) {
+  for (size_t i = 0; i < hardware.collectives.size(); ++i)
+    if (const std::string &tier = hardware.collectives[i].tier;
+        tier != hardware.insideTier && tier != hardware.betweenTier)
+      return "entry " + std::to_string(i) + " is on tier '" + tier +
+             "', which tiers does not have; it has '" + hardware.insideTier +
+             (hardware.betweenTier.empty() ? ""
+                                           : "' and '" + hardware.betweenTier) +
+             "'";
+  return "";
+}
+
 template <typename Object> void fields(Object &field, Hardware &hardware) {
   field("name", hardware.name);
   field("basis", hardware.basis, optional);
@@ -171,6 +184,8 @@ template <typename Object> void fields(Object &field, Hardware &hardware) {
   field("collectives", hardware.collectives);
   std::string missing = missingCollective(hardware);
   field.refuseIf(!missing.empty(), "collectives", missing);
+  std::string unknown = unknownTier(hardware);
+  field.refuseIf(!unknown.empty(), "collectives", unknown);
   double cores = double(hardware.cores);
   field("collective_cores", hardware.collectiveCores, {1, 0, cores});
   field.refuseIf(!hardware.isCpu() && hardware.collectiveCores >= cores,

@@ -42,7 +42,7 @@ struct JsonPath {
   }
   void refuse(const std::string &message) const {
     if (problem.empty())
-      problem = path + ": " + message;
+      problem = path.empty() ? message : path + ": " + message;
   }
   void expected(const std::string &what, const Json &found) const {
     refuse("expected " + what + ", not " + shown(found));
@@ -51,6 +51,20 @@ struct JsonPath {
 
 template <typename Struct>
 void readObject(const Json &value, const JsonPath &path, Struct &out);
+
+/// "a number from 0 to 4", "a whole number from 1 to 7", "a number above 0".
+template <typename Number> std::string rangeText(Rule rule) {
+  std::string number =
+      std::is_integral_v<Number> ? "a whole number" : "a number";
+  auto text = [](double bound) {
+    return llvm::formatv("{0}", int64_t(bound)).str();
+  };
+  bool isOpen = rule.most >= Rule().most;
+  if (rule.least > 0 && rule.least < 1)
+    return number + " above 0" + (isOpen ? "" : " to " + text(rule.most));
+  return number + " from " + text(rule.least) +
+         (isOpen ? " on" : " to " + text(rule.most));
+}
 
 /// A number; a whole one where the field is.
 template <typename Number,
@@ -61,10 +75,7 @@ void read(const Json &value, const JsonPath &path, Rule rule, Number &out) {
       value.get<double>() >= rule.least && value.get<double>() <= rule.most)
     out = Number(value.get<double>() * rule.unit);
   else
-    path.expected(llvm::formatv("a {0} from {1} to {2}",
-                                isWhole ? "whole number" : "number",
-                                Number(rule.least), Number(rule.most)),
-                  value);
+    path.expected(rangeText<Number>(rule), value);
 }
 
 void read(const Json &value, const JsonPath &path, Rule, std::string &out) {

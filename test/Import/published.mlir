@@ -12,6 +12,17 @@
 // DEFINE: %{simulate} = bash -c "ulimit -t 10; exec tpsp-run %t/m.mlir --grad --simulate --hardware %{hardware}" | FileCheck %s --check-prefix=STEP
 // STEP: {{^}}step {{.*}} peak memory
 
+// As they are downloaded: keys that change nothing are known.
+// REDEFINE: %{model} = qwen2.5-0.5b
+// REDEFINE: %{parameters} = 494032768
+// RUN: %{count}
+// REDEFINE: %{model} = phi-4
+// REDEFINE: %{parameters} = 14659507200
+// RUN: %{count}
+// REDEFINE: %{model} = smollm2-135m
+// REDEFINE: %{parameters} = 134515008
+// RUN: %{count}
+
 // REDEFINE: %{model} = gpt2-xl
 // REDEFINE: %{parameters} = 1557611200
 // REDEFINE: %{sequence} = 1024

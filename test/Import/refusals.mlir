@@ -34,7 +34,10 @@
 // BOTH: key 'architectures' says GPT2LMHeadModel, but model_type 'llama' is LlamaForCausalLM
 // RUN: sed 's/"llama"/"bert"/' %t/good.json > %t/bert.json
 // RUN: %{refused} %t/bert.json 2>&1 | FileCheck %s --check-prefix=BERT
-// BERT: model 'bert' is not known; known are LlamaForCausalLM, MistralForCausalLM,
+// BERT: model of model_type 'bert' is not known; known are LlamaForCausalLM, MistralForCausalLM,
+// RUN: sed 's/"llama"/"falcon", "architectures": ["FalconForCausalLM"]/' %t/good.json > %t/falcon.json
+// RUN: %{refused} %t/falcon.json 2>&1 | FileCheck %s --check-prefix=FALCON
+// FALCON: model FalconForCausalLM is not known; known are LlamaForCausalLM
 // RUN: sed 's/"rope_theta": 100/"rope_theta": 100, "rope_parameters": {"rope_theta": 200}/' %t/good.json > %t/theta.json
 // RUN: %{refused} %t/theta.json 2>&1 | FileCheck %s --check-prefix=THETA
 // THETA: key 'rope_theta' is 100, but rope_parameters says 200
@@ -44,6 +47,20 @@
 // RUN: sed 's/"rope_theta": 100/"attention_dropout": 0.5/' %t/good.json > %t/dropout.json
 // RUN: %{refused} %t/dropout.json 2>&1 | FileCheck %s --check-prefix=DROPOUT
 // DROPOUT: key 'attention_dropout' is 0.5, and dropout is not there yet; only 0.0 is imported
+// What changes nothing as it mostly is, and is not there otherwise.
+// DEFINE: %{key} = unset
+// DEFINE: %{lacks} = sed 's/"rope_theta": 100/"%{key}": true/; s/"llama"/"phi3"/' %t/good.json > %t/key.json && %{refused} %t/key.json 2>&1 | FileCheck %s -DKEY=%{key} --check-prefix=LACKS
+// LACKS: key '[[KEY]]' is true, and a {{.*}} is not there yet; only false is imported
+// REDEFINE: %{key} = use_mrope
+// RUN: %{lacks}
+// REDEFINE: %{key} = rope_interleaved
+// RUN: %{lacks}
+// REDEFINE: %{key} = attention_bias
+// RUN: %{lacks}
+// REDEFINE: %{key} = mlp_bias
+// RUN: %{lacks}
+// REDEFINE: %{key} = lm_head_bias
+// RUN: %{lacks}
 // RUN: sed 's/"llama"/"mistral", "num_key_value_heads": 4, "sliding_window": -7/' %t/good.json > %t/window.json
 // RUN: %{refused} %t/window.json 2>&1 | FileCheck %s --check-prefix=WINDOW
 // WINDOW: key 'sliding_window' is -7
@@ -80,7 +97,10 @@
 // RUN: %{refused} %t/good.json --place pp-tp-pp 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: --place has 'pp' twice, and one axis @pp; name each part once
 // RUN: %{refused} %t/good.json --place tp --mesh dp=2 2>&1 | FileCheck %s --check-prefix=AXIS
-// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has; its axes are tp{{$}}
+// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has; it has tp{{$}}
+// RUN: %{refused} %t/good.json --place tp --mesh tp=0 2>&1 | FileCheck %s --check-prefix=NORANKS
+// RUN: %{refused} %t/good.json --place tp --mesh tp=2x 2>&1 | FileCheck %s --check-prefix=NORANKS
+// NORANKS: --mesh 'tp={{0|2x}}' gives @tp no ranks from 1 on, as tp=4 does
 // RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE
 // NOPLACE: --mesh needs --place, which says what each axis divides
 // RUN: %{refused} %t/good.json --place tp --mesh tp=3 2>&1 | FileCheck %s --check-prefix=RANKS
@@ -103,9 +123,17 @@
 // DTYPE: --dtype 'int8' is none of f32, bf16 and f16
 // RUN: %{refused} %t/good.json --expert-blocks 2 2>&1 | FileCheck %s --check-prefix=NOEXPERTS
 // RUN: %{refused} %t/good.json --capacity-factor 1.25 2>&1 | FileCheck %s --check-prefix=NOEXPERTS
+// RUN: %{refused} %t/good.json --capacity-factor 0 2>&1 | FileCheck %s --check-prefix=NOFACTOR
+// RUN: %{refused} %t/good.json --capacity-factor -1 2>&1 | FileCheck %s --check-prefix=NOFACTOR
+// NOFACTOR: --capacity-factor {{0|-1}} is not above 0; without it nothing is dropped
 // NOEXPERTS: --{{expert-blocks|capacity-factor}} is about experts, and the model has none; leave it out
-// RUN: %{refused} %s 2>&1 | FileCheck %s --check-prefix=JSON
-// JSON: refusals.mlir: it is no JSON object
+// RUN: %{refused} %s 2>&1 | FileCheck %s --check-prefix=SYNTAX
+// SYNTAX: refusals.mlir: it is not JSON: parse error at line 1, column 1:
+// RUN: sed 's/"rope_theta": 100/"rope_theta": 100,/' %t/good.json > %t/comma.json
+// RUN: %{refused} %t/comma.json 2>&1 | FileCheck %s --check-prefix=COMMA
+// COMMA: it is not JSON: parse error at line 3, column 20: 
+// RUN: echo '[1, 2]' > %t/list.json && %{refused} %t/list.json 2>&1 | FileCheck %s --check-prefix=LIST
+// LIST: list.json: it is [1,2], and no JSON object
 // RUN: %{refused} %t/nowhere 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: cannot read '{{.*}}nowhere': No such file or directory
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-import %t/good.json 2>&1 | FileCheck %s --check-prefix=USAGE

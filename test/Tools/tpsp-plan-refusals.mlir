@@ -17,7 +17,7 @@
 // RUN: %S/Inputs/exits 1 %{plan} --pin q@dp 2>&1 | FileCheck %s --check-prefix=PIN
 // PIN: tpsp-plan: 'q@dp' pins index 'q', which the program does not have; it has b, s, d, e
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@x=2 2>&1 | FileCheck %s --check-prefix=PINS
-// PINS: tpsp-plan: no mesh of 8 devices with these pins divides the program's indices ({{.*}}); give other --devices, or other extents (--extent, --pad), or leave out a pin
+// PINS: tpsp-plan: no mesh of 8 devices has all that is pinned: an axis divides one class of activations, no parameter twice, and the extents of both; leave out a pin, or give one an axis of another name
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=4 2>&1 | FileCheck %s --check-prefix=EXTENT
 // EXTENT: tpsp-plan: the pin b@x=4 does not divide extent 2 of 'b'
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@y=8 2>&1 | FileCheck %s --check-prefix=RANKS
@@ -35,21 +35,42 @@
 // RUN: %S/Inputs/exits 2 %{plan} --along s -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALONG
 // ALONG: tpsp-plan: --{{json|html|output}} is about the plans of one extent, and --along prints the best of several; give one of the two
 
+// What no plan can cut is said before any is compiled, with the place in the model.
+// DEFINE: %{llama} = tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --overlap off
+// RUN: %S/Inputs/exits 1 %{llama} --micro-batches 3 2>&1 | FileCheck %s --check-prefix=THREE --implicit-check-not=Searched
+// RUN: %S/Inputs/exits 1 %{llama} --micro-batches 3 --stages 2 2>&1 | FileCheck %s --check-prefix=THREE --implicit-check-not=Searched
+// THREE: tpsp-plan: 3 micro-batches of index 'b': {{.*}}llama-tiny.mlir:{{[0-9]+}}:{{[0-9]+}}: argument #0 has index 'b' of extent 16, which 1 shards of 3 micro-batches do not divide; 2 or 4 micro-batches would
+// RUN: %S/Inputs/exits 1 %{llama} --micro-batches 2 --micro-batch-index s 2>&1 | FileCheck %s --check-prefix=WHOLE --implicit-check-not=Searched
+// RUN: %S/Inputs/exits 1 %{llama} --micro-batch-index s --stages 2 2>&1 | FileCheck %s --check-prefix=WHOLE --implicit-check-not=Searched
+// WHOLE: tpsp-plan: 2 micro-batches of index 's': {{.*}}llama-tiny.mlir:{{[0-9]+}}:{{[0-9]+}}: {{.*}}relates positions of the batch to each other ('s' and 't')
+// RUN: %S/Inputs/exits 1 %{llama} --micro-batch-index d 2>&1 | FileCheck %s --check-prefix=WIDTH --implicit-check-not=Searched
+// WIDTH: tpsp-plan: 2 micro-batches of index 'd': {{.*}}llama-tiny.mlir:{{[0-9]+}}
+// RUN: %S/Inputs/exits 1 %{llama} --micro-batch-index zz 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: tpsp-plan: --micro-batch-index 'zz' is no index of the program; its inputs have b, s{{$}}
+
 // What cannot be cut is in no table.
-// RUN: %S/Inputs/exits 1 tpsp-plan %examples/tp.mlir --forget-placements --hardware h100-sxm --devices 2 --stages 2 --micro-batches 3 2>&1 | FileCheck %s --check-prefix=UNCUT
+// RUN: %S/Inputs/exits 1 tpsp-plan %examples/tp.mlir --forget-placements --hardware h100-sxm --devices 4 --extent b=2 --stages 2 --pin b@dp=2 --micro-batches 2 2>&1 | FileCheck %s --check-prefix=UNCUT
 // UNCUT-NOT: gap
 // UNCUT: tpsp-plan: no plan's batch can be cut into as many micro-batches as its stages take; give other --micro-batches, fewer --stages, or the batch another --extent
 
 // What fits nowhere: how much the nearest needs, and what would help.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: over by {{.*}} MiB: {{.*}}
-// SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; the nearest needs {{.*}}; more devices, a larger --memory or a smaller batch would help
+// SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; each needs at least {{.*}} MiB; more devices, a larger --memory or a smaller batch would help; none was found that fits on up to 16384{{$}}
 // How many devices would do, where some would.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; 4 devices would do: TP+SP 4, which needs {{[0-9.]+}} MiB
-// Likewise where time is up before a plan was found: it may be as many.
-// RUN: %S/Inputs/exits 1 %{plan} --devices 2 --seconds 0.000001 2>&1 | FileCheck %s --check-prefix=TIME
-// TIME: tpsp-plan: no plan that fits into 74.5 GiB on 2 devices was found in 0.0 s; more --seconds {{.*}}; 2 devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
+// On a CPU more have no more memory.
+// RUN: %S/Inputs/exits 1 tpsp-plan %examples/mlp-sp.mlir --forget-placements --hardware cpu --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SHARED
+// SHARED: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; each needs at least {{.*}} MiB; they share the machine's memory; a larger --memory or a smaller batch would help{{$}}
+// Where time is up before a plan was found, one that fits is looked for.
+// RUN: %{plan} --devices 2 --seconds 0.000001 | FileCheck %s --check-prefix=TIME
+// TIME: {{^}} 1 {{.*}} MiB
+// TIME: plan 1 is without overlap: there was no time to schedule it
+// TIME: gap 100.0 %
+// If none does on as many, more devices may.
+// RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --seconds 0.000001 2>&1 | FileCheck %s --check-prefix=MORE
+// MORE: tpsp-plan: no plan that fits into 3.0 MiB on 2 devices was found in 0.0 s; more --seconds {{.*}}; {{4|8}} devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
 
 // --forward goes with nothing of the backward pass.
 // RUN: %S/Inputs/exits 2 %{plan} --forward --optimizer adamw 2>&1 | FileCheck %s --check-prefix=FORWARD

@@ -85,6 +85,14 @@
 // BOUND: a stage may save 1 units, and one micro-batch has 2; allow as many
 // RUN: not tpsp-run %t/m.mlir %{on} --stage-schedule gpipe --stage-bound 1 2>&1 | FileCheck %s --check-prefix=ALL
 // ALL: a stage may save 1 units, and saves {{[0-9]+}} before its first backward command; allow as many, or take another schedule
+// Micro-batches cut what can be cut, as without stages.
+// RUN: not tpsp-run %t/m.mlir %{on} --micro-batch-index d 2>&1 | FileCheck %s --check-prefix=WIDTH
+// WIDTH: m.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 
+// WIDTH: does not compile (cutting the batch)
+// RUN: not tpsp-run %t/m.mlir %{on} --micro-batch-index s 2>&1 | FileCheck %s --check-prefix=WHOLE
+// WHOLE: m.mlir:{{[0-9]+}}:{{[0-9]+}}: error: {{.*}}relates positions of the batch to each other ('s' and 't')
+// RUN: not tpsp-run %t/m.mlir %{on} --micro-batch-index zz 2>&1 | FileCheck %s --check-prefix=NOINDEX
+// NOINDEX: no argument has an index 'zz' to cut into micro-batches
 // RUN: not tpsp-run %t/m.mlir %{on} --reduce-gradients part 2>&1 | FileCheck %s --check-prefix=PART
 // PART: --reduce-gradients part is not simulated with stages; leave it out, and gradients are reduced once a step
 // RUN: not tpsp-run %t/m.mlir %{on} --optimizer adamw --optimizer-axes dp --gather-parameters forward 2>&1 | FileCheck %s --check-prefix=GATHER

@@ -139,10 +139,10 @@ private:
 
 /// Declares the model and the compiler's options.
 template <typename Options>
-void declareCompiling(CLI::App &app, Options &options,
-                      Declaration<Options> &declare) {
-  app.add_option("model", options.model,
-                 "The model, a .mlir file, or a compiled plan");
+void declareCompiling(
+    CLI::App &app, Options &options, Declaration<Options> &declare,
+    const char *model = "The model, a .mlir file, or a compiled plan") {
+  app.add_option("model", options.model, model);
   declare.group = "What the compiler makes of the model";
   CompileOptions::forEachOption(declare);
 }

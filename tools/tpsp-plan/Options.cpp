@@ -34,7 +34,7 @@ static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
   // What a plan decides, and what only runs have.
   declare.withheld = {"grad", "mesh", "optimizer-axes", "require-overlap"};
-  declareCompiling(app, options, declare);
+  declareCompiling(app, options, declare, "The model, a .mlir file");
   declare.group = "What is planned";
 #define OPTION(type, field, value, row) declare(&Options::field, row);
 #include "PlanOptions.def"

@@ -37,7 +37,8 @@ static PlanningRequest requestOf(const Options &options) {
   request.search.evaluationsLimit = options.evaluations;
   request.stages = {options.stages, options.stageSchedule, options.stageChunks};
   request.automatic = options.automatic;
-  request.given = {options.has("micro-batches"), options.has("rematerialize")};
+  request.given = {options.has("micro-batches"), options.has("rematerialize"),
+                   options.has("micro-batch-index")};
   return request;
 }
 

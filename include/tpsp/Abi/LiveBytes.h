@@ -2,7 +2,6 @@
 #ifndef TPSP_ABI_LIVEBYTES_H
 #define TPSP_ABI_LIVEBYTES_H
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,11 +18,24 @@ public:
     changes[size_t(last) + 1] -= bytes;
   }
 
-  int64_t most() const {
-    int64_t held = 0, most = 0;
-    for (int64_t bytes : changes)
-      most = std::max(most, held += bytes);
-    return most;
+  int64_t most() const { return at(whenMost()); }
+
+  /// The first position that holds most.
+  int64_t whenMost() const {
+    int64_t held = 0, most = 0, when = 0;
+    for (size_t i = 0; i < changes.size(); ++i)
+      if ((held += changes[i]) > most) {
+        most = held;
+        when = int64_t(i);
+      }
+    return when;
+  }
+
+  int64_t at(int64_t position) const {
+    int64_t held = 0;
+    for (size_t i = 0; i < changes.size() && int64_t(i) <= position; ++i)
+      held += changes[i];
+    return held;
   }
 
 private:

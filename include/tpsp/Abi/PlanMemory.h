@@ -6,18 +6,19 @@
 
 namespace tpsp {
 
-/// Bytes of a rank. All but inputGradients add up to the arena.
+/// Bytes of a rank when it holds most. All but inputGradients and
+/// mostGradients add up to the arena.
 struct PlanMemory {
   int64_t parameters = 0;
   /// Copies of parameters in f32, and the other state of the optimizer.
   int64_t master = 0, optimizer = 0;
-  /// Of a step without an update, its results. Else the most gradients of
-  /// parameters (g[w]) that it has at one time.
-  int64_t gradients = 0;
+  /// Of a step without an update, its results. Else the gradients of
+  /// parameters (g[w]) that there are at the peak; and when they are most.
+  int64_t gradients = 0, mostGradients = 0;
   /// Those of `gradients` that are results and of inputs.
   int64_t inputGradients = 0;
   int64_t inputs = 0, outputs = 0, choices = 0;
-  /// What else lives only within a step, at its peak.
+  /// What else there is at the peak.
   int64_t activations = 0;
 };
 

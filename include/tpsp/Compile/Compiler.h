@@ -51,6 +51,13 @@ llvm::Expected<std::shared_ptr<const Plan>>
 planOfModule(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
              const CompileOptions &options);
 
+/// Why a module that has been parsed cannot be cut into the options'
+/// micro-batches: diagnostics go to the context's handler, and the error is a
+/// summary. Of layers that repeat it looks at two.
+llvm::Error checkMicroBatches(mlir::OwningOpRef<mlir::ModuleOp> module,
+                              llvm::StringRef path,
+                              const CompileOptions &options);
+
 /// How much time to spend on machine code.
 enum class JitEffort {
   Full,  ///< for speed

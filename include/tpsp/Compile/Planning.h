@@ -13,7 +13,7 @@ namespace tpsp {
 /// Settings that the request decides: `compile` has them, and no plan changes
 /// them.
 struct GivenSettings {
-  bool microBatches = false, rematerialize = false;
+  bool microBatches = false, rematerialize = false, microBatchIndex = false;
 };
 
 /// Of pipelines.

@@ -53,7 +53,7 @@ llvm::Expected<SimulatedStages> compileAndSimulateStages(
     const StageRequest &request, const StageScheduling &scheduling,
     const Hardware &hardware, const CompileProgress &progress);
 
-/// The same for a model's file.
+/// The same for a model's file. Fails also where checkMicroBatches() does.
 llvm::Expected<SimulatedStages> compileAndSimulateStages(
     mlir::MLIRContext &context, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,

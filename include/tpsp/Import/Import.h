@@ -12,6 +12,7 @@
 #include "tpsp/Abi/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct ImportOptions {
   std::string mesh;
   /// Slots of an expert, as a multiple of what tokens' choices fill on average;
   /// 0: experts have no slots, and no token is dropped.
-  double capacityFactor = 0;
+  std::optional<double> capacityFactor;
   /// Without slots: blocks of experts that share rows; 0: one for each rank of
   /// ep.
   int64_t expertBlocks = 0;

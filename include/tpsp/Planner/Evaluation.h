@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
@@ -14,17 +15,22 @@
 
 namespace tpsp::planner {
 
-/// A rank's memory, in bytes.
+/// A rank's memory at its peak, in bytes.
 struct MemoryBill {
   int64_t parameters = 0, gradients = 0, state = 0;
   /// Arguments that are no parameters, and results.
   int64_t inputs = 0, outputs = 0;
-  /// What lives only within the step, at its peak; of that, what the backward
-  /// pass keeps of the forward pass.
-  int64_t activations = 0, saved = 0;
+  /// What else there is at the peak.
+  int64_t activations = 0;
+  /// What the backward pass keeps of the forward pass, when that is most, and
+  /// the most gradients. They need not be there at the peak.
+  int64_t saved = 0, mostGradients = 0;
   /// What the rank allocates for all of it, and what it would with one command
   /// after another.
   int64_t total = 0, serial = 0;
+
+  /// Of the activations, what the backward pass keeps, at most.
+  int64_t savedAtPeak() const { return std::min(saved, activations); }
 };
 
 struct NamedBytes {

@@ -11,6 +11,8 @@ struct MatrixOptions {
   std::string program, hardware;
   int64_t devices = 1;
   int64_t memoryLimit = 0;
+  /// Whether more devices have no more memory together: ranks of a CPU.
+  bool sharesMemory = false;
   /// FLOP of a step over all devices; what a device does in a second at most.
   double modelFlops = 0, peakFlops = 0;
   /// Positions of a step; 0 if it has no inputs.

@@ -25,6 +25,8 @@ struct IndexClass {
   std::vector<std::string> names;
   /// The smallest of the names' extents: what axes on any of them must divide.
   int64_t extent = 1;
+  /// Whose extent that is; empty: the first's.
+  std::string narrowest = {};
   /// Whether an operation needs one of the names whole, as attention needs its
   /// keys: positions along the index see each other.
   bool isMixed = false;
@@ -32,6 +34,10 @@ struct IndexClass {
   bool hasOwnParameters = false;
 
   const std::string &name() const { return names.front(); }
+  /// The name that has the extent.
+  const std::string &nameOfExtent() const {
+    return narrowest.empty() ? name() : narrowest;
+  }
 };
 
 /// An argument of the program, or a value that functions hand to each other.
@@ -88,6 +94,9 @@ struct ProductFacts {
   int64_t elementBytes = 4;
   /// Of the forward pass, unsharded.
   double flops = 0;
+  /// The share of its rows that tokens are in, at most: others are places of
+  /// experts that stay empty.
+  double filled = 1;
   /// How many products the backward pass makes of it, at least.
   int64_t adjoints = 0;
   bool isAttention = false;
@@ -186,7 +195,8 @@ struct ProgramFacts {
   bool isOfLayers(const TensorFacts &tensor) const {
     return areLayersAlike && layers > 1 && tensor.count == layers;
   }
-  /// FLOP of one step: three times the forward pass's with gradients.
+  /// FLOP of one step: three times the forward pass's with gradients. Empty
+  /// rows do not count.
   double modelFlops(bool hasGradients) const;
   /// Bytes of all parameters, unsharded.
   int64_t parameterBytes() const;

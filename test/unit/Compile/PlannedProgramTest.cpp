@@ -7,6 +7,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
+#include <set>
+
 using namespace tpsp;
 using namespace tpsp::planner;
 
@@ -62,4 +64,33 @@ TEST(PlannedProgram, ProductsAreOfTheirFactorsType) {
         [&](const ProductFacts::Dim &dim) { hasGrouped |= dim.index == rows; });
   }
   EXPECT_TRUE(hasGrouped);
+}
+
+// Rows of blocks that stay empty are computed, and are nothing that the model
+// asks for: 32 tokens of two choices have 64 of 4 x 24 rows.
+TEST(PlannedProgram, EmptyRowsAreNoneOfTheModels) {
+  ProgramFacts facts = factsOf("moe-dropless.mlir");
+  ClassId rows = facts.find("c").value();
+  double asWritten = 0, all = 0;
+  for (const ProductFacts &product : facts.products) {
+    bool isOfRows = false;
+    product.forEachDim(
+        [&](const ProductFacts::Dim &dim) { isOfRows |= dim.index == rows; });
+    EXPECT_DOUBLE_EQ(product.filled, isOfRows ? 64.0 / 96 : 1);
+    asWritten += product.flops * double(product.count);
+    all += product.flops * product.filled * double(product.count);
+  }
+  EXPECT_LT(all, 0.9 * asWritten);
+  EXPECT_DOUBLE_EQ(facts.modelFlops(/*hasGradients=*/true), 3 * all);
+}
+
+// Slots of experts likewise: of as many as choices all may be full.
+TEST(PlannedProgram, ManySlotsStayEmpty) {
+  ProgramFacts facts = factsOf("moe-ep.mlir");
+  std::set<double> shares;
+  for (const ProductFacts &product : facts.products)
+    shares.insert(product.filled);
+  EXPECT_EQ(*shares.rbegin(), 1);
+  EXPECT_LT(*shares.begin(), 1);
+  EXPECT_GT(*shares.begin(), 0);
 }

@@ -67,6 +67,10 @@ TEST(Candidate, Names) {
   facts.classes[3].hasOwnParameters = true;
   EXPECT_EQ(usualName(candidate, facts), "FSDP 2 x EP 4");
   EXPECT_EQ(usualName(Candidate(), facts), "one device");
+  // An axis that the program writes and uses by itself.
+  Candidate written;
+  written.axes = {{"tp", 4, {AxisRole::Model, std::nullopt, {}, false, false}}};
+  EXPECT_EQ(subscriptText(written, facts), "tp=4");
   // A second axis of one name has a number.
   candidate.axes.push_back({"", 2, {AxisRole::Data, 1, {}, true, false}});
   candidate.axes.push_back({"", 2, {AxisRole::Data, 1, {}, false, false}});

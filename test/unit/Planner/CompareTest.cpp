@@ -58,6 +58,23 @@ TEST(Compare, LargestDifferenceFirst) {
   EXPECT_THAT(text, HasSubstr("A: one\nB: other"));
 }
 
+// What differs by rounding is the same, and plans that differ by less than is
+// shown are as fast.
+TEST(Compare, NothingIsNoDifference) {
+  SearchResult result;
+  result.evaluations = {plan(0, 0.1 + 0.2, 0.5, 900), plan(1, 0.3, 0.5, 900)};
+  ASSERT_NE(result.evaluations[0].parts["products"], 0.3);
+  std::string text = compareText(result.evaluations[0], result.evaluations[1],
+                                 {"one", "other"});
+  EXPECT_THAT(text, Not(HasSubstr("ns")));
+  EXPECT_THAT(text, HasSubstr("same\n"));
+  EXPECT_THAT(sensitivityText(matrixOf(result, 1000)),
+              HasSubstr("to spare, as fast as plan 2"));
+  result.evaluations[1].seconds *= 1.5;
+  EXPECT_THAT(sensitivityText(matrixOf(result, 1000)),
+              HasSubstr("50.0 % faster than plan 2"));
+}
+
 // 1 + 0.5 x = 1.4 + 0.3 x where x = 2: on both sides of it the order is what
 // the flip says.
 TEST(Compare, WhatFlipsTheChoice) {

@@ -223,10 +223,10 @@ TEST(Evaluation, FasterOfMicroBatchesAndRematerialisation) {
 TEST(Evaluation, LayersAddUp) {
   Evaluation two, three;
   two.seconds = 5;
-  two.memory = {20, 0, 0, 1, 1, 40, 10, 62};
+  two.memory = {20, 0, 0, 1, 1, 40, 10, 0, 62};
   two.parts = {{"products", 4}};
   three.seconds = 7;
-  three.memory = {30, 0, 0, 1, 1, 41, 13, 73};
+  three.memory = {30, 0, 0, 1, 1, 41, 13, 0, 73};
   three.parts = {{"products", 5}, {"copies", 1}};
   Evaluation sum = two;
   addDifference(sum, two, three, 10);
@@ -267,4 +267,32 @@ TEST(Evaluation, ComposedMemoryIsNotNegative) {
   addDifference(sum, two, three, 30);
   EXPECT_EQ(sum.memory.gradients, 40);
   EXPECT_GE(sum.memory.total, 95);
+}
+
+// A layer adds gradients that its own shallow step has not at its peak. A deep
+// step may have them there. Parts still add up.
+TEST(Evaluation, ComposedMemoryHasTheMostGradients) {
+  Evaluation two, three;
+  two.memory.parameters = 20, three.memory.parameters = 30;
+  two.memory.gradients = 5, three.memory.gradients = 6;
+  two.memory.mostGradients = 20, three.memory.mostGradients = 30;
+  two.memory.saved = 8, three.memory.saved = 9;
+  two.memory.activations = 40, three.memory.activations = 42;
+  two.memory.total = 65, three.memory.total = 78;
+  Evaluation sum = two;
+  addDifference(sum, two, three, 10);
+  const MemoryBill &bill = sum.memory;
+  EXPECT_EQ(bill.mostGradients, 120);
+  EXPECT_EQ(bill.gradients, 15);
+  // Parameters, the most gradients, and what is saved: (10 + 10 + 1) each.
+  EXPECT_EQ(bill.total, 65 + 210);
+  EXPECT_EQ(bill.parameters + bill.gradients + bill.activations, bill.total);
+}
+
+TEST(Evaluation, NoMoreIsSavedAtThePeakThanThereIs) {
+  MemoryBill bill;
+  bill.saved = 12, bill.activations = 7;
+  EXPECT_EQ(bill.savedAtPeak(), 7);
+  bill.activations = 13;
+  EXPECT_EQ(bill.savedAtPeak(), 12);
 }

@@ -5,7 +5,9 @@
 
 using namespace tpsp;
 using namespace tpsp::planner;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 static Evaluation plan(AxisUse use, double seconds, int64_t bytes) {
   Evaluation result;
@@ -105,6 +107,47 @@ TEST(Matrix, TextAndJson) {
   EXPECT_THAT(json, HasSubstr("\"reason\": \"over by 512 B: logits 1.0 KiB\""));
 }
 
+// Memory is no reason where nothing is legal, however little was looked at.
+TEST(Matrix, NothingIsLegal) {
+  SearchResult result = fourPlans();
+  result.evaluations.erase(result.evaluations.begin(),
+                           result.evaluations.begin() + 3);
+  result.illegal = 1;
+  for (double gap : {0.0, 1.0}) {
+    result.state.gap = gap;
+    std::vector<Candidate> none;
+    Matrix matrix = makeMatrix(result, none, mlp(4, 4, 8, 8), {});
+    EXPECT_THAT(nothingFits(matrix),
+                AllOf(HasSubstr("legal; the table says why"),
+                      Not(HasSubstr("fits into"))));
+  }
+}
+
+// Where no plan that was compiled is the nearest, any takes so much at least.
+TEST(Matrix, TheNearestOfThoseCompiled) {
+  SearchResult result = fourPlans();
+  result.evaluations.erase(result.evaluations.begin(),
+                           result.evaluations.begin() + 2);
+  result.state.gap = 0;
+  result.leastTooLarge = 1100;
+  EXPECT_THAT(nothingFits(matrixOf(result, 10)),
+              HasSubstr("the nearest needs 1.5 KiB of those compiled, and each "
+                        "at least 1.1 KiB;"));
+}
+
+// No lower bound of a time is none, and a table without rows says so.
+TEST(Matrix, NothingToShow) {
+  SearchResult result;
+  result.evaluations = {plan({AxisRole::Data, 0, {}, false, false}, 0, 2000)};
+  result.evaluations[0].isBound = true;
+  EXPECT_THAT(toText(makeMatrix(result, {}, mlp(4, 4, 8, 8), {})),
+              AllOf(HasSubstr("why not first"), Not(HasSubstr(">= 0"))));
+  result.evaluations.clear();
+  EXPECT_THAT(toText(makeMatrix(result, {}, mlp(4, 4, 8, 8), {})),
+              AllOf(HasSubstr("no plan was compiled"),
+                    Not(HasSubstr("why not first"))));
+}
+
 TEST(Matrix, NothingFits) {
   SearchResult result = fourPlans();
   result.state.gap = 0;
@@ -117,6 +160,15 @@ TEST(Matrix, NothingFits) {
   Matrix matrix;
   matrix.result = &result;
   EXPECT_THAT(nothingFits(matrix), HasSubstr("at least 4.0 KiB;"));
+  matrix.options.devices = 1;
+  EXPECT_THAT(nothingFits(matrix),
+              HasSubstr("on 1 device; each needs at least 4.0 KiB; more "
+                        "devices, "));
+  // More ranks of a CPU have no more memory.
+  matrix.options.sharesMemory = true;
+  EXPECT_THAT(nothingFits(matrix),
+              AllOf(HasSubstr("share the machine's memory; a larger"),
+                    Not(HasSubstr("more devices"))));
   // What was not looked at may fit.
   result.state.gap = 1;
   result.state.seconds = 2;

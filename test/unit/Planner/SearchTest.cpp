@@ -123,6 +123,31 @@ public:
 
 } // namespace
 
+// The step without micro-batches is asked how much it saves. It is no plan
+// where their number is given, also if time is up before one was tried.
+TEST(Search, WhatIsOnlyAskedIsNoPlan) {
+  class Asked : public Evaluator {
+  public:
+    Evaluation evaluate(const Candidate &candidate) override {
+      if (candidate.settings.microBatches == 1)
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      Evaluation result;
+      result.candidate = candidate;
+      result.seconds = 1;
+      return result;
+    }
+  };
+  Case each(9);
+  each.options.settings = {{2, "none"}, {2, "full"}};
+  each.options.secondsLimit = 0.05;
+  SearchResult result = search(
+      each.space, each.bounds, [] { return std::make_unique<Asked>(); }, {},
+      each.options, [](const SearchState &) {});
+  for (const Evaluation &row : result.evaluations)
+    if (row.isLegal() && !row.isBound && !row.candidate.hasStages())
+      EXPECT_EQ(row.candidate.settings.microBatches, 2);
+}
+
 // Where time is up before all settings of a plan were tried, the best of those
 // that were is a plan.
 TEST(Search, KeepsWhatItHasOfAPlan) {

@@ -134,10 +134,24 @@ TEST(Space, WrongPins) {
   EXPECT_THAT(check({{0, "dp", 8}}), HasSubstr("extent 4 of 'b'"));
   EXPECT_THAT(check({{0, "a", 2}, {3, "a", 4}}),
               HasSubstr("pins give @a two sizes, 2 and 4"));
-  // Activations b and s on one axis.
+  EXPECT_THAT(check({{0, "dp", 8}}),
+              HasSubstr("'b'; 4 does, or --pad b=8 does"));
+  // Activations b and s on one axis: extents are not to blame.
   EXPECT_THAT(check({{0, "a", 2}, {1, "a", 2}}),
-              HasSubstr("no mesh of 8 devices with these pins"));
+              AllOf(HasSubstr("no mesh of 8 devices has all that is pinned"),
+                    Not(HasSubstr("e = 8"))));
   EXPECT_EQ(check({{0, "dp", 2}}), "");
+}
+
+// The message names whose extent it is; of an odd one no size does.
+TEST(Space, PinsOfWhatNothingDivides) {
+  ProgramFacts facts = mlp(7, 4, 8, 8);
+  facts.classes[0].names = {"q", "g"};
+  facts.classes[0].narrowest = "g";
+  SpaceOptions options = on(8);
+  options.pins = {{0, "tp", 8}};
+  EXPECT_THAT(Space(facts, options).check(),
+              HasSubstr("extent 7 of 'g'; --pad g=8 does"));
 }
 
 TEST(Space, NoFactorisation) {

@@ -220,15 +220,18 @@ TEST(Hardware, UnknownNamesAreRefusedWithTheKnownOnes) {
       HasSubstr("a100-sxm, a100-sxm-2node, a100-sxm-cluster, cpu, h100-sxm"));
   EXPECT_THAT(errorOf(findHardware(testing::TempDir())),
               HasSubstr("cannot be read as a file"));
-  EXPECT_THAT(errorOf(findHardware("h100-sxm:rings")),
-              HasSubstr("'rings' is none; h100-sxm:ring and h100-sxm:tree do"));
+  EXPECT_THAT(
+      errorOf(findHardware("h100-sxm:rings")),
+      HasSubstr("'rings' is none; what can be pinned is h100-sxm:ring"));
+  EXPECT_THAT(errorOf(findHardware("h100-sxm-cluster:x")),
+              HasSubstr("is h100-sxm-cluster:ring, h100-sxm-cluster:tree"));
 }
 
 TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
   EXPECT_THAT(errorOf(parseHardware("{\"name\": ", "my.json")),
               HasSubstr("my.json: not JSON"));
   EXPECT_THAT(errorOf(parseHardware("[]", "my.json")),
-              HasSubstr("expected an object"));
+              HasSubstr("my.json: expected an object"));
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cores\": -1"),
               HasSubstr("my.json: cores: expected a whole number from 1"));
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cors\": 132"),
@@ -242,7 +245,17 @@ TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
               HasSubstr("matmul.bf16.peak_tflops: expected a number"));
   EXPECT_THAT(
       refusalOf("\"operations_gops\": 30000.0", "\"operations_gops\": 0"),
-      HasSubstr("kernel.operations_gops: expected a number from"));
+      HasSubstr("kernel.operations_gops: expected a number above 0, not 0"));
+  EXPECT_THAT(refusalOf("\"issue_us\": 2.5", "\"issue_us\": -1"),
+              HasSubstr("issue_us: expected a number from 0 on, not -1"));
+  // The second all_reduce, in the network, or else one that would have no
+  // effect.
+  EXPECT_THAT(refusalOf("\"algorithm\": \"in-network\",\n   \"tier\": "
+                        "\"nvlink\"",
+                        "\"algorithm\": \"in-network\",\n   \"tier\": "
+                        "\"nvlinks\""),
+              HasSubstr("is on tier 'nvlinks', which tiers does not have; it "
+                        "has 'nvlink' and 'infiniband'"));
   EXPECT_THAT(
       refusalOf("\"inside_node\": \"nvlink\"", "\"inside_node\": \"wires\""),
       HasSubstr("there is no all_reduce for any group on tier "

@@ -140,6 +140,13 @@ TEST(Plan, GradientsOfAnUpdateCountWhileTheyLive) {
   touch(inTurn, {{2, 4}, {2, 0}, {3}, {3, 1, 4}});
   EXPECT_EQ(memoryOf(inTurn).gradients, 10);
   EXPECT_EQ(memoryOf(inTurn).activations, 30);
+  // At the peak there is one, with what is larger than both; both at the end.
+  Plan apart = updatingPlan();
+  apart.buffers[4].bytes = 15;
+  touch(apart, {{4}, {2, 4}, {3}, {2, 0}, {3, 1}});
+  EXPECT_EQ(memoryOf(apart).gradients, 10);
+  EXPECT_EQ(memoryOf(apart).activations, 30);
+  EXPECT_EQ(memoryOf(apart).mostGradients, 20);
   // What is not updated has no gradient of its name.
   inTurn.buffers[1].updatedBy = inTurn.buffers[0].updatedBy = -1;
   EXPECT_EQ(memoryOf(inTurn).gradients, 0);
