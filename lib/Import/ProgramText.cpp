@@ -23,10 +23,12 @@ int64_t ProgramText::elements(const Indices &indices) const {
   return product;
 }
 
+/// The largest number if there is none for them.
 static int64_t ranksOf(const std::vector<PlacedAxis> &axes) {
   int64_t ranks = 1;
   for (const PlacedAxis &axis : axes)
-    ranks *= axis.size;
+    if (__builtin_mul_overflow(ranks, axis.size, &ranks))
+      return std::numeric_limits<int64_t>::max();
   return ranks;
 }
 

@@ -109,6 +109,8 @@
 // BATCH: --place puts b on @dp@fsdp, 4 ranks, which do not divide --batch 2; a multiple of 4 works
 // RUN: %{refused} %t/good.json --place cp --mesh cp=3 2>&1 | FileCheck %s --check-prefix=SHARDS
 // SHARDS: --place puts s on @cp, 3 ranks, which do not divide --sequence 8; a multiple of 3 works
+// RUN: %{refused} %t/good.json --place fsdp-ddp --mesh dp=4294967296,fsdp=4294967296 --batch 2 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: --place puts b on @dp@fsdp, 9223372036854775807 ranks, which do not divide --batch 2
 // What axes do not divide, with all that is to be padded.
 // RUN: %{refused} %t/good.json --place tp-sp 2>&1 | FileCheck %s --check-prefix=WORDS
 // WORDS: --place puts e on @tp, 2 ranks, which do not divide its 5; import for tp=1, and run with --mesh tp=2 --pad e=2,v=2{{$}}
