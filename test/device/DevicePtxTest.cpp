@@ -1,8 +1,10 @@
-// Every kernel of every example is PTX that ptxas takes, with no spills.
+// Every kernel of every example is PTX that ptxas takes, with no spills and few
+// bytes of local memory; so are those of real sizes.
 #include "KernelTrial.h"
 
 #include "Passes/Device/DeviceImage.h"
 #include "Passes/Device/DeviceKernels.h"
+#include "Passes/Kernels/DeviceLimits.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -32,14 +34,16 @@ std::vector<std::string> exampleNames() {
   return names;
 }
 
-/// What ptxas says of an image: most registers and block memory, spilled bytes.
+/// What ptxas says of an image: most registers, block memory and local memory
+/// of a thread, spilled bytes.
 struct Resources {
-  int64_t kernels = 0, registers = 0, memory = 0, spilled = 0;
+  int64_t kernels = 0, registers = 0, memory = 0, frame = 0, spilled = 0;
 
   void take(const Resources &other) {
     kernels += other.kernels;
     registers = std::max(registers, other.registers);
     memory = std::max(memory, other.memory);
+    frame = std::max(frame, other.frame);
     spilled += other.spilled;
   }
 };
@@ -87,6 +91,8 @@ Resources assemble(const std::string &ptx, StringRef chip) {
   });
   forNumbers(said, "([0-9]+) bytes smem",
              [&](int64_t n) { all.memory = std::max(all.memory, n); });
+  forNumbers(said, "([0-9]+) bytes stack frame",
+             [&](int64_t n) { all.frame = std::max(all.frame, n); });
   forNumbers(said, "([0-9]+) bytes spill stores",
              [&](int64_t number) { all.spilled += number; });
   return all;
@@ -157,6 +163,7 @@ void expectAccepted(const std::string &example, const Variant &variant) {
     EXPECT_GT(used.kernels, 0);
     EXPECT_LE(used.spilled, mostSpilled(example))
         << variant.name << ", " << chip;
+    EXPECT_LE(used.frame, threadMemoryBytes) << variant.name << ", " << chip;
     llvm::outs() << example << ", " << variant.name << ", " << chip << ": "
                  << used.kernels << " kernels, at most " << used.registers
                  << " registers and " << used.memory
@@ -193,6 +200,63 @@ INSTANTIATE_TEST_SUITE_P(Examples, DevicePtxTest,
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
+                         });
+
+//===----------------------------------------------------------------------===//
+// Real sizes
+//===----------------------------------------------------------------------===//
+
+/// An example with other extents, and with one layer.
+struct RealSize {
+  const char *name, *example;
+  std::vector<std::string> mesh, extents;
+};
+
+/// What names the tests.
+void PrintTo(const RealSize &size, std::ostream *out) { *out << size.name; }
+
+std::string textOf(const RealSize &size) {
+  std::string text = exampleText(size.example);
+  size_t at = text.find("repeat ");
+  if (at != std::string::npos) {
+    at += 7;
+    text.replace(at, text.find(' ', at) - at, "1");
+  }
+  return text;
+}
+
+class DevicePtxOfRealSizesTest : public testing::TestWithParam<RealSize> {};
+
+/// Batches and chunks of which a kernel that kept all rows would have more than
+/// a block's memory.
+TEST_P(DevicePtxOfRealSizesTest, ThreadsKeepLittle) {
+  if (StringRef(TPSP_PTXAS).empty())
+    GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
+  CompileOptions options;
+  options.grad = true;
+  options.dtype = "bf16";
+  options.attention = "rows";
+  options.mesh = GetParam().mesh;
+  options.extents = GetParam().extents;
+  Program program(textOf(GetParam()), options);
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program.messages, "");
+  Resources used = assemble(imageOf(program), "sm_80");
+  EXPECT_GT(used.kernels, 0);
+  EXPECT_LE(used.frame, threadMemoryBytes);
+}
+
+const RealSize longRows[] = {
+    {"gpt2", "gpt2-small", {"dp=1"}, {"b=16"}},
+    {"llama", "llama3-8b-block", {"tp=1"}, {"b=16", "s=4096"}},
+    {"mamba2",
+     "mamba2",
+     {"tp=1"},
+     {"b=2", "s=8192", "c=32", "l=256", "d=1024", "h=32", "p=64", "n=128"}},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, DevicePtxOfRealSizesTest,
+                         testing::ValuesIn(longRows), [](const auto &info) {
+                           return std::string(info.param.name);
                          });
 
 /// Accesses of global memory in each kernel of an image: all, and those of one

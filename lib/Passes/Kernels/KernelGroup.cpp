@@ -1,5 +1,5 @@
 // Which loop operations become one kernel.
-#include "Kernels.h"
+#include "KeptRows.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -156,10 +156,11 @@ bool KernelGroup::sharesWith(Operation *op) const {
 }
 
 bool KernelGroup::accepts(LoopOpInterface op) const {
-  if (empty())
-    return true;
-  if (ops.size() >= mostOperations)
-    return false;
+  return empty() ||
+         (ops.size() < mostOperations && sharesGridWith(op) && fewRowsWith(op));
+}
+
+bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
   auto agrees = [&](Type type) {
     return llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
       auto known = meaning.find(index.name);
@@ -197,6 +198,27 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
   return row <= longestRow;
 }
 
+/// As arithmetic has it, or more.
+static int64_t bytesOfResult(Operation *op) {
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return result.getNumElements() *
+         std::max(32u, result.getElementTypeBitWidth()) / 8;
+}
+
+bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
+  if (!keptBytes)
+    return true;
+  // If it kept every result.
+  SmallVector<LoopIndex> grid = gridOf(commonWith(op), widestWith(op));
+  int64_t most = (resultBytes + bytesOfResult(op)) / itemsOf(grid) +
+                 BlockRows::alignment * int64_t(ops.size() + 1);
+  if (!grid.empty() && most <= keptBytes)
+    return true;
+  KernelGroup with = *this;
+  with.add(op);
+  return blockRowsOf(with).fit(keptBytes);
+}
+
 void KernelGroup::add(LoopOpInterface op) {
   common = commonWith(op);
   widest = widestWith(op);
@@ -213,4 +235,5 @@ void KernelGroup::add(LoopOpInterface op) {
   largest = std::max(
       largest,
       cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());
+  resultBytes += bytesOfResult(op);
 }
