@@ -14,6 +14,9 @@ namespace {
 /// asking, and what an H100 gives.
 constexpr size_t sharedUnasked = 48 << 10, sharedMost = 227 << 10;
 
+/// Bytes of a kernel's parameters, by the PTX version that plans have.
+constexpr size_t parametersMost = 4352;
+
 /// What a kernel does, as it was registered.
 struct HostKernel {
   DoubleKernel function;
@@ -150,7 +153,8 @@ TPSP_DOUBLE cudaError_t cudaLibraryGetKernel(cudaKernel_t *out,
   auto [kernel, isNew] = library->kernels.try_emplace(name);
   if (isNew) {
     size_t shared = tpsp::doubles::staticSharedBytes(library->text, name);
-    if (shared > sharedUnasked)
+    if (shared > sharedUnasked ||
+        tpsp::doubles::mostParameterBytes(library->text) > parametersMost)
       return cudaErrorInvalidPtx;
     kernel->second.library = library;
     kernel->second.isCompiled = library->text.empty();

@@ -7,6 +7,7 @@
 #include "Passes/Kernels/DeviceLimits.h"
 #include "tpsp/Passes/Pipelines.h"
 
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -258,6 +259,82 @@ INSTANTIATE_TEST_SUITE_P(Rows, DevicePtxOfRealSizesTest,
                          testing::ValuesIn(longRows), [](const auto &info) {
                            return std::string(info.param.name);
                          });
+
+/// Of the kernel that has most.
+int64_t mostParameters(StringRef ptx) {
+  int64_t most = 0;
+  for (StringRef rest = ptx; rest.contains(".entry ");) {
+    rest = rest.split(".entry ").second;
+    most = std::max<int64_t>(most, rest.split('{').first.count(".param "));
+  }
+  return most;
+}
+
+/// A gain for each of 600 layers.
+const char *const deepModel = R"(
+tpsp.program <b = 2, d = 4> {
+mesh @mesh <dp = 1 : data>
+func private @layer(%x: [b, d], param %g: [d]) -> [b, d] {
+  %y = mul %x, %g
+  return %y
+}
+func @model(%x: [b, d]) -> [] {
+  %y = repeat 600 @layer(%x) as "layers.#.*"
+  %loss = mean %y -> []
+  return %loss
+}
+}
+)";
+
+/// Norms over hundreds of parameters. A GPU takes 4352 bytes of a kernel's, and
+/// refuses the whole image for one that has more.
+TEST(DevicePtxOfDeepModelsTest, KernelsHaveFewParameters) {
+  for (bool clips : {true, false}) {
+    CompileOptions options;
+    options.grad = true;
+    options.optimizer = "sgd";
+    if (clips)
+      options.clip = 1;
+    else
+      options.lossScale = "dynamic";
+    options.dtype = clips ? "bf16" : "f16";
+    Program program(deepModel, options);
+    ASSERT_TRUE(program);
+    int64_t most = mostParameters(imageOf(program));
+    EXPECT_GT(most, 64);
+    EXPECT_LE(most * 8, parameterBytes);
+  }
+}
+
+/// What is no sum stays one kernel.
+TEST(DevicePtxOfDeepModelsTest, TooManyTensorsAreRefused) {
+  std::string operands = "%x0";
+  for (int i = 1; i < 542; ++i)
+    operands += ", %x" + std::to_string(i);
+  std::string text = "tpsp.program <n = 542, d = 4> {\n"
+                     "mesh @mesh <dp = 1 : data>\n"
+                     "func @model(" +
+                     operands + ": [d]) -> [n, d] {\n  %y = stack " + operands +
+                     " {index = \"n\"} -> [n, d]\n  return %y\n}\n}\n";
+  auto context = newContext();
+  std::string messages;
+  context->getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    messages += diagnostic.str();
+    return success();
+  });
+  auto parsed = parseSourceString<ModuleOp>(text, context.get());
+  ASSERT_TRUE(parsed) << messages;
+  CompileOptions options;
+  options.device = "cuda";
+  auto compiled =
+      compileModule(std::move(parsed), "test", options, [](StringRef) {});
+  ASSERT_FALSE(bool(compiled));
+  llvm::consumeError(compiled.takeError());
+  EXPECT_TRUE(StringRef(messages).contains(
+      "a kernel with 4360 bytes of parameters, of which a GPU takes 4352: 545 "
+      "tensors and numbers; write it as several operations of fewer tensors"))
+      << messages;
+}
 
 /// Accesses of global memory in each kernel of an image: all, and those of one
 /// element of 16 bits.

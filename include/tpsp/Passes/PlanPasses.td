@@ -26,7 +26,9 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
       apart. With `wide-sums` sums across rows are kept in f64 while a kernel
       runs: CPUs add them up one after another. With `kept-bytes` an operation
       does not join a kernel whose work item would then keep more than that
-      between its loops: a GPU's block of threads has no more memory.
+      between its loops: a GPU's block of threads has no more memory. A sum of
+      very many tensors is first made a tree of sums, each with few enough
+      operands for a kernel.
     - Views become `plan.view`. Collectives become commands with their row of
       the ledger.
 

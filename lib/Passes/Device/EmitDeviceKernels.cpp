@@ -33,8 +33,11 @@ struct EmitDeviceKernels
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
     gpu::GPUModuleOp device = createModule(b);
     b.setInsertionPointToStart(device.getBody());
-    for (const KernelSource &kernel : kernels)
+    for (const KernelSource &kernel : kernels) {
+      if (failed(checkParameters(kernel)))
+        return signalPassFailure();
       emit(b, kernel);
+    }
   }
 
 private:
@@ -85,6 +88,18 @@ private:
         << remark::metric("work_items", source.grid)
         << remark::metric("threads_for_an_item", launch.threads / launch.items)
         << remark::metric("blocks_of_an_item", launch.parts);
+  }
+
+  /// One kernel with more would keep all of the image from being loaded.
+  static LogicalResult checkParameters(KernelSource source) {
+    int64_t bytes = 8 * int64_t(source.function.getNumArguments());
+    if (bytes <= parameterBytes)
+      return success();
+    return source.function.emitError("a kernel with ")
+           << bytes << " bytes of parameters, of which a GPU takes "
+           << parameterBytes << ": " << source.function.getNumArguments()
+           << " tensors and numbers; write it as several operations of fewer "
+              "tensors";
   }
 
   /// A GPU reserves a thread's memory for all threads that it could have.

@@ -14,6 +14,10 @@ constexpr int64_t blockMemoryBytes = 99 << 10;
 /// it could have at once: 1.1 GB on an H100.
 constexpr int64_t threadMemoryBytes = 4 << 10;
 
+/// Bytes of a kernel's parameters, as PTX before 8.1 has them. A buffer or a
+/// number takes 8.
+constexpr int64_t parameterBytes = 4352;
+
 } // namespace tpsp
 
 #endif // TPSP_PASSES_KERNELS_DEVICELIMITS_H

@@ -1,4 +1,5 @@
 // Which loop operations become one kernel.
+#include "DeviceLimits.h"
 #include "KeptRows.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,8 +17,12 @@ static constexpr int64_t longestRow = 1 << 18;
 static constexpr int64_t smallestGrid = 64;
 
 /// Operations of a kernel. LLVM takes a time that grows with the square of a
-/// function's length; a kernel on a GPU has at most 512 operands (4096 bytes).
+/// function's length.
 static constexpr size_t mostOperations = 96;
+
+/// Operands of a kernel: what a GPU takes, less some for positions and the
+/// range of work items.
+static constexpr size_t mostOperands = parameterBytes / 8 - 44;
 
 SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
   SmallVector<LoopIndex> indices;
@@ -157,7 +162,7 @@ bool KernelGroup::sharesWith(Operation *op) const {
 
 bool KernelGroup::accepts(LoopOpInterface op) const {
   return empty() ||
-         (ops.size() < mostOperations && sharesGridWith(op) && fewRowsWith(op));
+         (ops.size() < mostOperations && sharesGridWith(op) && hasRoomFor(op));
 }
 
 bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
@@ -205,6 +210,14 @@ static int64_t bytesOfResult(Operation *op) {
          std::max(32u, result.getElementTypeBitWidth()) / 8;
 }
 
+bool KernelGroup::fewOperandsWith(LoopOpInterface op) const {
+  if (operands + op->getNumOperands() + 1 <= mostOperands)
+    return true;
+  KernelGroup with = *this;
+  with.add(op);
+  return with.getInputs().size() + with.getOutputs().size() <= mostOperands;
+}
+
 bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
   if (!keptBytes)
     return true;
@@ -217,6 +230,10 @@ bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
   KernelGroup with = *this;
   with.add(op);
   return blockRowsOf(with).fit(keptBytes);
+}
+
+bool KernelGroup::hasRoomFor(LoopOpInterface op) const {
+  return fewOperandsWith(op) && fewRowsWith(op);
 }
 
 void KernelGroup::add(LoopOpInterface op) {
@@ -236,4 +253,5 @@ void KernelGroup::add(LoopOpInterface op) {
       largest,
       cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());
   resultBytes += bytesOfResult(op);
+  operands += op->getNumOperands() + 1;
 }

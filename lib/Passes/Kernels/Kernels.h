@@ -86,7 +86,9 @@ private:
   llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
   bool feedsOnly(mlir::Operation *op) const;
   bool sharesGridWith(LoopOpInterface op) const;
-  /// Whether a kernel has room for the rows with `op`.
+  /// Whether a kernel has room for the operands and rows with `op`.
+  bool hasRoomFor(LoopOpInterface op) const;
+  bool fewOperandsWith(LoopOpInterface op) const;
   bool fewRowsWith(LoopOpInterface op) const;
   /// Whether `op` reads what the group makes or reads.
   bool sharesWith(mlir::Operation *op) const;
@@ -107,7 +109,13 @@ private:
   int64_t largest = 1;
   /// Of all results, whole and as arithmetic has them.
   int64_t resultBytes = 0;
+  /// At least as many as the kernel's.
+  size_t operands = 0;
 };
+
+/// Makes trees of sums with more operands than a kernel may have, in
+/// `function`. Sums of 16 bits are between them in f32, as within a kernel.
+void splitWideSums(mlir::func::FuncOp function);
 
 /// A kernel function and how to call it.
 struct Kernel {

@@ -198,6 +198,7 @@ struct ConvertTpspToPlan
     dropUnitAxes(function, mesh);
     if (failed(to.buffers.addArguments()))
       return failure();
+    splitWideSums(function);
     FailureOr<PlannedCommands> planned = planCommands(function, keptBytes);
     if (failed(planned))
       return failure();
