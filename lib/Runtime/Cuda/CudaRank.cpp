@@ -200,6 +200,8 @@ bool CudaRank::recordsSteps() const {
 }
 
 Status CudaRank::beginRecording() {
+  for (const auto &stream : streams)
+    stream->keepScratch();
   Status status = capture.begin();
   return status.ok() ? status : agreeOnGraph(status);
 }

@@ -57,7 +57,7 @@ struct NcclCall {
   /// Two areas of the stream's scratch memory.
   Status reserveTwo(int64_t first, int64_t second, std::byte *&one,
                     std::byte *&two) const {
-    TPSP_TRY(use.stream.scratch.reserve(roundUp(first) + second, one));
+    TPSP_TRY(use.stream.reserveScratch(roundUp(first) + second, one));
     two = one + roundUp(first);
     return {};
   }
@@ -186,7 +186,7 @@ struct NcclCall {
     TPSP_TRY(forTensors(c, isPartFirst, nullptr, bytes,
                         [](size_t, const Staged &) { return Status(); }));
     std::byte *scratch = nullptr;
-    TPSP_TRY(use.stream.scratch.reserve(bytes, scratch));
+    TPSP_TRY(use.stream.reserveScratch(bytes, scratch));
     auto forStaged = [&](const auto &visit) {
       return forTensors(c, isPartFirst, scratch, bytes,
                         [&](size_t, const Staged &t) {

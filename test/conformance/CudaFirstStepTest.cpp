@@ -1,0 +1,66 @@
+/// What the CUDA backend loads and allocates while commands run for the first
+/// time, and when, on fakes.
+#include "CudaOnDoubles.h"
+
+using namespace tpsp::rt;
+using namespace tpsp::rt::conformance;
+
+namespace {
+
+/// An all-gather of `bytes` bytes on every rank. Parts are dense, and wholes
+/// have more runs of each than are calls of their own.
+ShardCommand gatherOf(int64_t bytes) {
+  ShardCommand gather;
+  gather.dtype = TPSP_RT_F32;
+  gather.axes = {0};
+  gather.outer = 16;
+  gather.chunk = bytes / 64;
+  return gather;
+}
+
+/// Of the thread's GPU, in use.
+int64_t usedBytes() {
+  size_t free = 0, total = 0;
+  EXPECT_EQ(inDouble<int(size_t *, size_t *)>("cudaMemGetInfo")(&free, &total),
+            0);
+  return int64_t(total - free);
+}
+
+/// What a rank holds beside its arena when `plan` has run a few times.
+Status scratchAfter(World &world, const Plan &plan, int64_t arena,
+                    std::vector<int64_t> &bytes) {
+  bytes.assign(size_t(world.numRanks()), 0);
+  return world.run([&](Rank &rank) -> Status {
+    for (int step = 0; step < 3; ++step)
+      if (Status s = plan.stepOrReplay(rank); !s.ok())
+        return s;
+    bytes[size_t(rank.number())] = usedBytes() - arena;
+    return {};
+  });
+}
+
+/// Scratch memory is what the largest command wants, and what was smaller is
+/// freed; a recorded step's stays.
+TEST_F(CudaOnDoublesTest, ScratchMemoryIsWhatIsWanted) {
+  constexpr int64_t mib = 1 << 20, arena = 48 * mib;
+  for (GraphUse graphs : {GraphUse::Off, GraphUse::On}) {
+    WorldConfig settings = config(2, arena);
+    settings.cuda.graphs = graphs;
+    Plan first, second;
+    first.add(tpsp_rt_all_gather, gatherOf(2 * mib).encode(), {0, 8 * mib});
+    first.add(tpsp_rt_all_gather, gatherOf(3 * mib).encode(), {0, 16 * mib});
+    second.add(tpsp_rt_all_gather, gatherOf(4 * mib).encode(), {0, 24 * mib});
+    std::unique_ptr<World> world;
+    ASSERT_TRUE(World::create(settings, world).ok());
+    std::vector<int64_t> bytes;
+    ASSERT_TRUE(scratchAfter(*world, first, arena, bytes).ok());
+    EXPECT_THAT(bytes, testing::Each(6 * mib));
+    ASSERT_TRUE(scratchAfter(*world, second, arena, bytes).ok());
+    bool isNamed = graphs == GraphUse::On;
+    EXPECT_THAT(bytes, testing::Each((isNamed ? 6 + 8 : 8) * mib));
+    ASSERT_TRUE(scratchAfter(*world, first, arena, bytes).ok());
+    EXPECT_THAT(bytes, testing::Each((isNamed ? 6 + 8 : 8) * mib));
+  }
+}
+
+} // namespace
