@@ -7,6 +7,8 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
+constexpr const char *stuck = "work that waits for a collective";
+
 /// An all-gather of `bytes` bytes on every rank. Parts are dense, and wholes
 /// have more runs of each than are calls of their own.
 ShardCommand gatherOf(int64_t bytes) {
@@ -16,6 +18,49 @@ ShardCommand gatherOf(int64_t bytes) {
   gather.outer = 16;
   gather.chunk = bytes / 64;
   return gather;
+}
+
+/// Nothing is loaded or allocated where the driver waits for what only another
+/// rank can end.
+TEST_F(CudaOnDoublesTest, NothingIsLoadedOrAllocatedBehindCollectives) {
+  AllToAllCommand exchange;
+  exchange.axes = {0};
+  exchange.a = 2, exchange.gather = 3, exchange.b = 2, exchange.scatter = 2;
+  PermuteCommand permute;
+  permute.axes = {0};
+  permute.source = {1, 0};
+  permute.count = 5, permute.runs = 2;
+  permute.sourcePitch = 6, permute.targetPitch = 8;
+  const std::pair<EntryPoint, Params> firsts[] = {
+      {tpsp_rt_all_gather, gatherOf(512).encode()},
+      {tpsp_rt_reduce_scatter, gatherOf(512).encode()},
+      {tpsp_rt_all_to_all, exchange.encode()},
+      {tpsp_rt_permute, permute.encode()}};
+  for (const auto &[call, params] : firsts) {
+    SCOPED_TRACE(testing::Message() << &params - &firsts[0].second);
+    Plan plan;
+    plan.add(call, params, {at(0), at(4)}, "%first");
+    plan.add(tpsp_rt_all_gather, gatherOf(4096).encode(), {at(8), at(12)});
+    std::unique_ptr<World> world;
+    ASSERT_TRUE(World::create(config(2), world).ok());
+    forgetCalls();
+    Status status = world->run([&](Rank &rank) -> Status {
+      if (Status s = fill(rank); !s.ok())
+        return s;
+      return plan.step(rank);
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_GT(callsOf("cudaMalloc"), 0);
+    EXPECT_EQ(callsOf(stuck), 0);
+  }
+}
+
+TEST_F(CudaOnDoublesTest, NothingOfEverythingIsLoadedBehindCollectives) {
+  forgetCalls();
+  std::vector<std::vector<std::byte>> arenas;
+  Status status = runEverything(config(2), 2, 1, arenas);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(callsOf(stuck), 0);
 }
 
 /// Of the thread's GPU, in use.

@@ -38,6 +38,7 @@ Status CudaRank::initialize() {
   TPSP_TRY(createStreams());
   TPSP_TRY(createEvents());
   TPSP_TRY(cublas.create());
+  TPSP_TRY(world.builtinKernels.bringToDevice());
   return world.devices.usesNccl ? communicators.create(world.devices.id)
                                 : Status();
 }
