@@ -4,6 +4,7 @@
 
 using namespace tpsp::rt;
 using namespace tpsp::rt::conformance;
+using testing::HasSubstr;
 
 namespace {
 
@@ -106,6 +107,27 @@ TEST_F(CudaOnDoublesTest, ScratchMemoryIsWhatIsWanted) {
     ASSERT_TRUE(scratchAfter(*world, first, arena, bytes).ok());
     EXPECT_THAT(bytes, testing::Each((isNamed ? 6 + 8 : 8) * mib));
   }
+}
+
+TEST_F(CudaOnDoublesTest, AnOldNcclForSeveralStreams) {
+  auto setVersion = [](int version) {
+    inDouble<void(int)>("tpspDoubleSetNcclVersion")(version);
+  };
+  setVersion(22509);
+  WorldConfig settings = config(2);
+  Status status = createOnly(settings);
+  EXPECT_EQ(status.code(), TPSP_RT_UNSUPPORTED);
+  EXPECT_THAT(status.message(),
+              HasSubstr("libnccl.so.2 is 2.25.9, and collectives on several "
+                        "streams need 2.26 or newer; install that, or run with "
+                        "--overlap off"));
+  settings.numStreams = 1;
+  EXPECT_TRUE(createOnly(settings).ok());
+  // Nothing goes through NCCL.
+  EXPECT_TRUE(createOnly(config(1)).ok());
+  setVersion(22600);
+  EXPECT_TRUE(createOnly(config(2)).ok());
+  setVersion(0);
 }
 
 } // namespace

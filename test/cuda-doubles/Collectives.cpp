@@ -13,6 +13,7 @@ struct Collectives {
   std::set<cudaStream_t> unseen;
   /// By GPU.
   std::map<int, int> awaited;
+  int version = 0;
 };
 
 Collectives &collectives() {
@@ -21,6 +22,9 @@ Collectives &collectives() {
 }
 
 } // namespace
+
+void tpspDoubleSetNcclVersion(int version) { collectives().version = version; }
+int tpspDoubleNcclVersion() { return collectives().version; }
 
 bool tpspDoubleBeginCollective(cudaStream_t stream) {
   if (stream->capture)

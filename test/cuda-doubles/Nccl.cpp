@@ -257,6 +257,14 @@ TPSP_DOUBLE const char *ncclGetErrorString(ncclResult_t result) {
 
 TPSP_DOUBLE const char *ncclGetLastError(ncclComm_t) { return ""; }
 
+TPSP_DOUBLE ncclResult_t ncclGetVersion(int *version) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  int asked = tpspDoubleNcclVersion();
+  *version = asked ? asked : NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
 TPSP_DOUBLE ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   if (tpspDoubleEnter(__func__))
     return ncclSystemError;
