@@ -1,5 +1,6 @@
 #include "tpsp/Passes/Pipelines.h"
 
+#include "Kernels/DeviceLimits.h"
 #include "PipelineFlags.h"
 
 #include "tpsp/Passes/Passes.h"
@@ -130,9 +131,11 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
-  pm.addPass(createConvertTpspToPlan({options.epilogues,
-                                      /*wideSums=*/!options.usesGpuLibraries(),
-                                      options.hardware, options.threads}));
+  bool forGpu = options.usesGpuLibraries();
+  pm.addPass(
+      createConvertTpspToPlan({options.epilogues, /*wideSums=*/!forGpu,
+                               /*keptBytes=*/forGpu ? blockMemoryBytes : 0,
+                               options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap != "off")
     pm.addPass(createOverlap({options.hardware, options.threads,

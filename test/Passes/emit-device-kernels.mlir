@@ -209,3 +209,56 @@ plan.program @f attributes {axes = [], sizes = array<i64>} {
   %s = plan.buffer "temporary" : memref<40xf32>
   plan.kernel @sum_of_rows(%z) to(%s) {grid = 40 : i64, positions = []} : (memref<100x40xf32>) -> memref<40xf32>
 }
+
+#square = affine_map<(d0, d1) -> (d0, d1)>
+#head = affine_map<(d0, d1) -> (d0)>
+#none = affine_map<(d0, d1) -> ()>
+
+// Other threads read %y than stored it. The barrier between is that of the sum
+// through memory; noalias would let LLVM read before it.
+// CHECK-LABEL: gpu.func @behind_a_sum
+// CHECK-SAME: (%{{[^:]+}}: memref<4x8x64xf32> {llvm.align = 16 : i64, llvm.noalias}, %{{[^:]+}}: memref<4x8x64xf32> {llvm.align = 16 : i64}, %{{[^:]+}}: memref<4x8xf32> {llvm.align = 16 : i64, llvm.noalias}
+// CHECK-COUNT-1: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
+func.func private @behind_a_sum(%x: memref<4x8x64xf32> {llvm.noalias}, %y: memref<4x8x64xf32> {llvm.noalias},
+                                %z: memref<4x8xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %sum = memref.alloca() : memref<f32>
+  %step = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %begin to %end step %step {
+    %in = memref.subview %x[%i, 0, 0] [1, 8, 64] [1, 1, 1] : memref<4x8x64xf32> to memref<8x64xf32, strided<[64, 1], offset: ?>>
+    %out = memref.subview %y[%i, 0, 0] [1, 8, 64] [1, 1, 1] : memref<4x8x64xf32> to memref<8x64xf32, strided<[64, 1], offset: ?>>
+    %heads = memref.subview %z[%i, 0] [1, 8] [1, 1] : memref<4x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#square, #square], iterator_types = ["parallel", "parallel"]}
+      ins(%in : memref<8x64xf32, strided<[64, 1], offset: ?>>) outs(%out : memref<8x64xf32, strided<[64, 1], offset: ?>>) {
+    ^bb0(%a: f32, %old: f32):
+      %b = arith.addf %a, %a : f32
+      linalg.yield %b : f32
+    }
+    linalg.fill ins(%zero : f32) outs(%sum : memref<f32>)
+    linalg.generic {indexing_maps = [#square, #none], iterator_types = ["reduction", "reduction"]}
+      ins(%out : memref<8x64xf32, strided<[64, 1], offset: ?>>) outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %b, %a : f32
+      linalg.yield %c : f32
+    }
+    linalg.fill ins(%zero : f32) outs(%heads : memref<8xf32, strided<[1], offset: ?>>)
+    linalg.generic {indexing_maps = [#square, #none, #head], iterator_types = ["parallel", "reduction"]}
+      ins(%out, %sum : memref<8x64xf32, strided<[64, 1], offset: ?>>, memref<f32>)
+      outs(%heads : memref<8xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %s: f32, %b: f32):
+      %p = arith.mulf %a, %s : f32
+      %c = arith.addf %b, %p : f32
+      linalg.yield %c : f32
+    }
+  }
+  return
+}
+
+plan.program @g attributes {axes = [], sizes = array<i64>} {
+  %x = plan.buffer "input" "x" {number = 0 : i64} : memref<4x8x64xf32>
+  %y = plan.buffer "temporary" : memref<4x8x64xf32>
+  %z = plan.buffer "temporary" : memref<4x8xf32>
+  plan.kernel @behind_a_sum(%x) to(%y, %z) {grid = 4 : i64, positions = []} : (memref<4x8x64xf32>) -> (memref<4x8x64xf32>, memref<4x8xf32>)
+}

@@ -96,6 +96,15 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
           "%k: cudaLibraryGetKernel failed: named symbol not found "
           "(cudaErrorSymbolNotFound) for the kernel 'absent'");
   refuses([](auto &k) { k.image = "nonsense"; }, "ptxas: no PTX");
+  // As ptxas refuses the whole image.
+  std::string wide = std::string(good.image) + ".visible .entry many(";
+  for (int i = 0; i < 545; ++i)
+    wide +=
+        "\t.param .u64 .ptr .align 16 many_param_" + std::to_string(i) + ",";
+  wide.back() = ')';
+  wide += "\n{ ret; }\n";
+  refuses([&](auto &k) { k.image = wide.c_str(); },
+          "a PTX JIT compilation failed");
   // Found when the kernel is first used.
   std::string faulty = std::string(good.image) + "// does not compile\n";
   refuses([&](auto &k) { k.image = faulty.c_str(); },

@@ -101,6 +101,12 @@ cudaError_t doubleNotReady();
 /// in a few seconds: a test shall fail then, and not hang.
 bool waitForDevice();
 
+/// The stream's collectives are seen to have ended.
+void doubleSawEnd(cudaStream_t stream);
+
+/// Notes tpspDoubleStuck if it is that on the thread's GPU.
+void doubleAllocatesOrLoads();
+
 /// The capture that this thread has begun, if any.
 extern thread_local std::weak_ptr<Capture> ownCapture;
 

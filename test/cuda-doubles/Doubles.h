@@ -36,11 +36,24 @@ TPSP_DOUBLE void tpspDoubleForgetCalls();
 /// Memory, streams, events, ... that were made and not destroyed.
 TPSP_DOUBLE long tpspDoubleLiveObjects();
 
+/// What NCCL's double calls itself, as NCCL_VERSION_CODE; 0: what it was built
+/// with.
+TPSP_DOUBLE void tpspDoubleSetNcclVersion(int version);
+/// tpspDoubleCalls() of this are allocations, and kernels that are brought to a
+/// GPU, where the real driver may wait for ever: behind a collective of NCCL
+/// whose end nobody has seen, or before one that other GPUs have begun.
+constexpr const char *tpspDoubleStuck = "work that waits for a collective";
+
 // What the doubles of the other libraries use.
 
 /// Counts a call; true if it is to fail.
 TPSP_DOUBLE bool tpspDoubleEnter(const char *name);
 TPSP_DOUBLE void tpspDoubleCountObjects(long change);
+TPSP_DOUBLE int tpspDoubleNcclVersion();
+/// A collective is about to be enqueued. False where it is captured.
+TPSP_DOUBLE bool tpspDoubleBeginCollective(cudaStream_t stream);
+/// So many collectives more have begun on other GPUs that wait for this one.
+TPSP_DOUBLE void tpspDoubleAwait(int device, int change);
 
 /// Enqueues `task` on a stream, or captures it.
 __attribute__((visibility("default"))) cudaError_t

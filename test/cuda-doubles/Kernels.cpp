@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace {
@@ -13,6 +14,9 @@ namespace {
 /// Shared memory of a block, static and dynamic together: what it has without
 /// asking, and what an H100 gives.
 constexpr size_t sharedUnasked = 48 << 10, sharedMost = 227 << 10;
+
+/// Bytes of a kernel's parameters, by the PTX version that plans have.
+constexpr size_t parametersMost = 4352;
 
 /// What a kernel does, as it was registered.
 struct HostKernel {
@@ -35,6 +39,8 @@ Kernels &kernels() {
 struct CUkern_st {
   CUlib_st *library = nullptr;
   bool isCompiled = false;
+  /// The GPUs that have it. Loading is lazy, as the real one's.
+  std::set<int> loadedOn;
   HostKernel host;
   /// Shared by launches that have not run, and by graphs.
   std::shared_ptr<int> use = std::make_shared<int>();
@@ -77,6 +83,18 @@ cudaError_t compile(CUkern_st &kernel) {
                   "ptxas: a line that does not compile");
   kernel.isCompiled = true;
   return cudaSuccess;
+}
+
+/// For the thread's GPU, if that has not got it.
+cudaError_t load(CUkern_st &kernel) {
+  int device = 0;
+  (void)cudaGetDevice(&device);
+  std::unique_lock<std::mutex> lock(kernels().mutex);
+  bool isNew = kernel.loadedOn.insert(device).second;
+  lock.unlock();
+  if (isNew)
+    doubleAllocatesOrLoads();
+  return compile(kernel);
 }
 
 /// The parameters of a launch, which must not change under it.
@@ -150,7 +168,8 @@ TPSP_DOUBLE cudaError_t cudaLibraryGetKernel(cudaKernel_t *out,
   auto [kernel, isNew] = library->kernels.try_emplace(name);
   if (isNew) {
     size_t shared = tpsp::doubles::staticSharedBytes(library->text, name);
-    if (shared > sharedUnasked)
+    if (shared > sharedUnasked ||
+        tpsp::doubles::mostParameterBytes(library->text) > parametersMost)
       return cudaErrorInvalidPtx;
     kernel->second.library = library;
     kernel->second.isCompiled = library->text.empty();
@@ -169,7 +188,7 @@ TPSP_DOUBLE cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out,
   auto *kernel = static_cast<CUkern_st *>(const_cast<void *>(function));
   *out = {};
   out->sharedSizeBytes = kernel->staticShared;
-  return compile(*kernel);
+  return load(*kernel);
 }
 
 TPSP_DOUBLE cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
@@ -194,7 +213,7 @@ TPSP_DOUBLE cudaError_t cudaLaunchKernel(const void *function, dim3 grid,
   auto *kernel = static_cast<CUkern_st *>(const_cast<void *>(function));
   if (!kernel->isCompiled)
     (void)tpspDoubleEnter("compilation by a launch");
-  if (cudaError_t result = compile(*kernel); result != cudaSuccess)
+  if (cudaError_t result = load(*kernel); result != cudaSuccess)
     return result;
   if (grid.x == 0 || block.x == 0 || block.x * block.y * block.z > 1024)
     return cudaErrorInvalidConfiguration;

@@ -3,6 +3,7 @@
 #include "DoubleStream.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -108,6 +109,10 @@ TPSP_DOUBLE cudaError_t cudaMalloc(void **out, size_t bytes) {
     return cudaErrorUnknown;
   if (breaksCapture())
     return cudaErrorStreamCaptureUnsupported;
+  // Long enough for other GPUs to begin what they then wait with for this one.
+  if (currentDevice > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  doubleAllocatesOrLoads();
   Devices &all = devices();
   std::lock_guard<std::mutex> lock(all.mutex);
   if (bytes > memoryOfDevice - all.used[currentDevice])

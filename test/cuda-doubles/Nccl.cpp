@@ -2,15 +2,11 @@
 // rank that does not come is waited for until its communicator is aborted.
 #include "Doubles.h"
 #include "NcclArithmetic.h"
-
-#include <nccl.h>
+#include "NcclClique.h"
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstdint>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,54 +14,12 @@
 #include <thread>
 #include <vector>
 
+using tpsp::doubles::Clique;
 using tpsp::doubles::combineAt;
+using tpsp::doubles::Kind;
+using tpsp::doubles::Message;
+using tpsp::doubles::Operation;
 using tpsp::doubles::widthOf;
-
-namespace {
-
-enum class Kind { AllReduce, AllGather, ReduceScatter, Send, Receive };
-
-struct Operation {
-  Kind kind;
-  const char *source;
-  char *target;
-  size_t count;
-  ncclDataType_t type;
-  ncclRedOp_t reduction;
-  int peer;
-  ncclComm_t communicator;
-  cudaStream_t stream;
-};
-
-/// A message on its way.
-struct Message {
-  const char *data;
-  size_t bytes;
-  bool isTaken = false;
-};
-
-/// The ranks of a communicator.
-struct Clique {
-  explicit Clique(int size) : here(size), devices(size, -1) {}
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  /// Of the collective at hand, by rank. A rank that was aborted is gone before
-  /// the others notice.
-  std::vector<std::shared_ptr<const Operation>> here;
-  int arrived = 0;
-  uint64_t phase = 0;
-  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> boxes;
-  ncclResult_t error = ncclSuccess;
-  std::vector<int> devices;
-  /// Of a split: color and key, by rank; and what comes out, by color.
-  std::vector<std::pair<int, int>> wishes;
-  std::map<int, std::shared_ptr<Clique>> parts;
-
-  int size() const { return int(here.size()); }
-};
-
-} // namespace
 
 struct ncclComm {
   std::shared_ptr<Clique> clique;
@@ -219,6 +173,8 @@ ncclResult_t flush() {
     if (each.communicator != communicator ||
         each.stream != operations[0].stream)
       return ncclInvalidUsage; // the backend does not do that
+  if (tpspDoubleBeginCollective(operations[0].stream))
+    communicator->clique->begin(size_t(communicator->rank));
   auto member = std::make_shared<Member>(*communicator);
   cudaError_t result = doubleEnqueue(
       operations[0].stream, [member, operations] { member->run(operations); });
@@ -301,6 +257,14 @@ TPSP_DOUBLE const char *ncclGetErrorString(ncclResult_t result) {
 
 TPSP_DOUBLE const char *ncclGetLastError(ncclComm_t) { return ""; }
 
+TPSP_DOUBLE ncclResult_t ncclGetVersion(int *version) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  int asked = tpspDoubleNcclVersion();
+  *version = asked ? asked : NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
 TPSP_DOUBLE ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   if (tpspDoubleEnter(__func__))
     return ncclSystemError;
@@ -373,6 +337,7 @@ TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
   std::shared_ptr<Clique> &part = whole.parts[color];
   if (!part)
     part = std::make_shared<Clique>(size);
+  part->devices[size_t(rank)] = whole.devices[size_t(self)];
   *out = new ncclComm{part, rank};
   tpspDoubleCountObjects(1);
   (void)sync();

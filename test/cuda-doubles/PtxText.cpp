@@ -1,5 +1,6 @@
 #include "PtxText.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <sstream>
@@ -25,11 +26,11 @@ std::pair<size_t, size_t> bodyOf(const std::string &ptx,
 }
 
 /// One variable: `.shared .align 8 .b8 name[2048]`, what stands before its `;`.
-struct SharedVariable {
+struct Variable {
   std::string name;
   size_t bytes = 0;
 
-  explicit SharedVariable(const std::string &declaration) {
+  explicit Variable(const std::string &declaration) {
     std::istringstream words(declaration);
     std::string word;
     size_t width = 1;
@@ -37,7 +38,7 @@ struct SharedVariable {
       if (word == ".align")
         words >> word;
       else if (word[0] == '.')
-        width = widthOf(word);
+        width = std::max(width, widthOf(word));
       else
         break;
     }
@@ -77,12 +78,35 @@ size_t staticSharedBytes(const std::string &ptx, const std::string &entry) {
     bool isWord = at == 0 || std::isspace(ptx[at - 1]);
     if (!isWord || isExtern(ptx, at))
       continue;
-    SharedVariable variable(ptx.substr(at, ptx.find(';', at) - at));
+    Variable variable(ptx.substr(at, ptx.find(';', at) - at));
     bool isOwn = at > begin && at < end;
     if (isOwn || (depth == 0 && body.find(variable.name) != std::string::npos))
       total += variable.bytes;
   }
   return total;
+}
+
+/// Of one kernel: `(.param .u64 .ptr .align 16 name, .param .b8 name[24])`.
+static size_t parameterBytes(const std::string &list) {
+  size_t bytes = 0;
+  for (size_t at = list.find(".param "); at != std::string::npos;
+       at = list.find(".param ", at + 1)) {
+    Variable parameter(list.substr(at, list.find(',', at) - at));
+    size_t width = std::max<size_t>(parameter.bytes, 1);
+    size_t alignment = std::min<size_t>(width, 8);
+    bytes = (bytes + alignment - 1) / alignment * alignment + width;
+  }
+  return bytes;
+}
+
+size_t mostParameterBytes(const std::string &ptx) {
+  size_t most = 0;
+  for (size_t at = ptx.find(".entry "); at != std::string::npos;
+       at = ptx.find(".entry ", at + 1)) {
+    size_t end = ptx.find('{', at);
+    most = std::max(most, parameterBytes(ptx.substr(at, end - at)));
+  }
+  return most;
 }
 
 } // namespace tpsp::doubles

@@ -12,6 +12,9 @@ namespace tpsp::doubles {
 /// the module that the kernel names. What is `.extern` comes with the launch.
 size_t staticSharedBytes(const std::string &ptx, const std::string &entry);
 
+/// Bytes of parameters of the kernel that has most.
+size_t mostParameterBytes(const std::string &ptx);
+
 } // namespace tpsp::doubles
 
 #endif // TPSP_TEST_CUDADOUBLES_PTXTEXT_H

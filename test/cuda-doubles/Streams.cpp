@@ -172,6 +172,7 @@ TPSP_DOUBLE cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     std::lock_guard<std::mutex> lock(streams().mutex);
     streams().all.erase(stream);
   }
+  doubleSawEnd(stream);
   delete stream;
   tpspDoubleCountObjects(-1);
   return cudaSuccess;
@@ -186,6 +187,7 @@ TPSP_DOUBLE cudaError_t cudaStreamQuery(cudaStream_t stream) {
   }
   if (!stream->isIdle())
     return doubleNotReady();
+  doubleSawEnd(stream);
   return stream->error;
 }
 
@@ -197,6 +199,7 @@ TPSP_DOUBLE cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return cudaErrorStreamCaptureUnsupported;
   }
   stream->drain();
+  doubleSawEnd(stream);
   return stream->error;
 }
 

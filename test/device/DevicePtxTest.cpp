@@ -1,10 +1,13 @@
-// Every kernel of every example is PTX that ptxas takes, with no spills.
+// Every kernel of every example is PTX that ptxas takes, with no spills and few
+// bytes of local memory; so are those of real sizes.
 #include "KernelTrial.h"
 
 #include "Passes/Device/DeviceImage.h"
 #include "Passes/Device/DeviceKernels.h"
+#include "Passes/Kernels/DeviceLimits.h"
 #include "tpsp/Passes/Pipelines.h"
 
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -32,14 +35,16 @@ std::vector<std::string> exampleNames() {
   return names;
 }
 
-/// What ptxas says of an image: most registers and block memory, spilled bytes.
+/// What ptxas says of an image: most registers, block memory and local memory
+/// of a thread, spilled bytes.
 struct Resources {
-  int64_t kernels = 0, registers = 0, memory = 0, spilled = 0;
+  int64_t kernels = 0, registers = 0, memory = 0, frame = 0, spilled = 0;
 
   void take(const Resources &other) {
     kernels += other.kernels;
     registers = std::max(registers, other.registers);
     memory = std::max(memory, other.memory);
+    frame = std::max(frame, other.frame);
     spilled += other.spilled;
   }
 };
@@ -87,6 +92,8 @@ Resources assemble(const std::string &ptx, StringRef chip) {
   });
   forNumbers(said, "([0-9]+) bytes smem",
              [&](int64_t n) { all.memory = std::max(all.memory, n); });
+  forNumbers(said, "([0-9]+) bytes stack frame",
+             [&](int64_t n) { all.frame = std::max(all.frame, n); });
   forNumbers(said, "([0-9]+) bytes spill stores",
              [&](int64_t number) { all.spilled += number; });
   return all;
@@ -157,6 +164,7 @@ void expectAccepted(const std::string &example, const Variant &variant) {
     EXPECT_GT(used.kernels, 0);
     EXPECT_LE(used.spilled, mostSpilled(example))
         << variant.name << ", " << chip;
+    EXPECT_LE(used.frame, threadMemoryBytes) << variant.name << ", " << chip;
     llvm::outs() << example << ", " << variant.name << ", " << chip << ": "
                  << used.kernels << " kernels, at most " << used.registers
                  << " registers and " << used.memory
@@ -194,6 +202,139 @@ INSTANTIATE_TEST_SUITE_P(Examples, DevicePtxTest,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+//===----------------------------------------------------------------------===//
+// Real sizes
+//===----------------------------------------------------------------------===//
+
+/// An example with other extents, and with one layer.
+struct RealSize {
+  const char *name, *example;
+  std::vector<std::string> mesh, extents;
+};
+
+/// What names the tests.
+void PrintTo(const RealSize &size, std::ostream *out) { *out << size.name; }
+
+std::string textOf(const RealSize &size) {
+  std::string text = exampleText(size.example);
+  size_t at = text.find("repeat ");
+  if (at != std::string::npos) {
+    at += 7;
+    text.replace(at, text.find(' ', at) - at, "1");
+  }
+  return text;
+}
+
+class DevicePtxOfRealSizesTest : public testing::TestWithParam<RealSize> {};
+
+/// Batches and chunks of which a kernel that kept all rows would have more than
+/// a block's memory.
+TEST_P(DevicePtxOfRealSizesTest, ThreadsKeepLittle) {
+  if (StringRef(TPSP_PTXAS).empty())
+    GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
+  CompileOptions options;
+  options.grad = true;
+  options.dtype = "bf16";
+  options.attention = "rows";
+  options.mesh = GetParam().mesh;
+  options.extents = GetParam().extents;
+  Program program(textOf(GetParam()), options);
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program.messages, "");
+  Resources used = assemble(imageOf(program), "sm_80");
+  EXPECT_GT(used.kernels, 0);
+  EXPECT_LE(used.frame, threadMemoryBytes);
+}
+
+const RealSize longRows[] = {
+    {"gpt2", "gpt2-small", {"dp=1"}, {"b=16"}},
+    {"llama", "llama3-8b-block", {"tp=1"}, {"b=16", "s=4096"}},
+    {"mamba2",
+     "mamba2",
+     {"tp=1"},
+     {"b=2", "s=8192", "c=32", "l=256", "d=1024", "h=32", "p=64", "n=128"}},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, DevicePtxOfRealSizesTest,
+                         testing::ValuesIn(longRows), [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
+
+/// Of the kernel that has most.
+int64_t mostParameters(StringRef ptx) {
+  int64_t most = 0;
+  for (StringRef rest = ptx; rest.contains(".entry ");) {
+    rest = rest.split(".entry ").second;
+    most = std::max<int64_t>(most, rest.split('{').first.count(".param "));
+  }
+  return most;
+}
+
+/// A gain for each of 600 layers.
+const char *const deepModel = R"(
+tpsp.program <b = 2, d = 4> {
+mesh @mesh <dp = 1 : data>
+func private @layer(%x: [b, d], param %g: [d]) -> [b, d] {
+  %y = mul %x, %g
+  return %y
+}
+func @model(%x: [b, d]) -> [] {
+  %y = repeat 600 @layer(%x) as "layers.#.*"
+  %loss = mean %y -> []
+  return %loss
+}
+}
+)";
+
+/// Norms over hundreds of parameters. A GPU takes 4352 bytes of a kernel's, and
+/// refuses the whole image for one that has more.
+TEST(DevicePtxOfDeepModelsTest, KernelsHaveFewParameters) {
+  for (bool clips : {true, false}) {
+    CompileOptions options;
+    options.grad = true;
+    options.optimizer = "sgd";
+    if (clips)
+      options.clip = 1;
+    else
+      options.lossScale = "dynamic";
+    options.dtype = clips ? "bf16" : "f16";
+    Program program(deepModel, options);
+    ASSERT_TRUE(program);
+    int64_t most = mostParameters(imageOf(program));
+    EXPECT_GT(most, 64);
+    EXPECT_LE(most * 8, parameterBytes);
+  }
+}
+
+/// What is no sum stays one kernel.
+TEST(DevicePtxOfDeepModelsTest, TooManyTensorsAreRefused) {
+  std::string operands = "%x0";
+  for (int i = 1; i < 542; ++i)
+    operands += ", %x" + std::to_string(i);
+  std::string text = "tpsp.program <n = 542, d = 4> {\n"
+                     "mesh @mesh <dp = 1 : data>\n"
+                     "func @model(" +
+                     operands + ": [d]) -> [n, d] {\n  %y = stack " + operands +
+                     " {index = \"n\"} -> [n, d]\n  return %y\n}\n}\n";
+  auto context = newContext();
+  std::string messages;
+  context->getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    messages += diagnostic.str();
+    return success();
+  });
+  auto parsed = parseSourceString<ModuleOp>(text, context.get());
+  ASSERT_TRUE(parsed) << messages;
+  CompileOptions options;
+  options.device = "cuda";
+  auto compiled =
+      compileModule(std::move(parsed), "test", options, [](StringRef) {});
+  ASSERT_FALSE(bool(compiled));
+  llvm::consumeError(compiled.takeError());
+  EXPECT_TRUE(StringRef(messages).contains(
+      "a kernel with 4360 bytes of parameters, of which a GPU takes 4352: 545 "
+      "tensors and numbers; write it as several operations of fewer tensors"))
+      << messages;
+}
 
 /// Accesses of global memory in each kernel of an image: all, and those of one
 /// element of 16 bits.

@@ -23,7 +23,7 @@ using namespace tpsp::device;
 // Programs
 //===----------------------------------------------------------------------===//
 
-static std::unique_ptr<MLIRContext> newContext() {
+std::unique_ptr<MLIRContext> tpsp::device::newContext() {
   DialectRegistry registry;
   registerAllDialects(registry);
   return std::make_unique<MLIRContext>(registry,

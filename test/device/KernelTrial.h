@@ -13,6 +13,9 @@
 
 namespace tpsp::device {
 
+/// With all that programs have.
+std::unique_ptr<mlir::MLIRContext> newContext();
+
 /// A program compiled with device kernels.
 struct Program {
   /// A test failure, and no model, if `text` does not compile.

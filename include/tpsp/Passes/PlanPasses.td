@@ -24,7 +24,11 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
       ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
       of one rank are first taken out of the types, so that they keep no loops
       apart. With `wide-sums` sums across rows are kept in f64 while a kernel
-      runs: CPUs add them up one after another.
+      runs: CPUs add them up one after another. With `kept-bytes` an operation
+      does not join a kernel whose work item would then keep more than that
+      between its loops: a GPU's block of threads has no more memory. A sum of
+      very many tensors is first made a tree of sums, each with few enough
+      operands for a kernel.
     - Views become `plan.view`. Collectives become commands with their row of
       the ledger.
 
@@ -89,7 +93,10 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     Option<"epilogues", "epilogues", "bool", "false",
            "Do what reads a product element by element in its matmul">,
     Option<"wideSums", "wide-sums", "bool", "true",
-           "Keep sums across rows in f64 while a kernel runs, as CPUs do">
+           "Keep sums across rows in f64 while a kernel runs, as CPUs do">,
+    Option<"keptBytes", "kept-bytes", "int64_t", "0",
+           "Bytes of rows that a work item may keep between its loops, but for "
+           "those that its threads divide alike; 0: any number">
   ] # machine;
 }
 

@@ -45,7 +45,8 @@ public:
   /// A backend that can record does so with the second step, and replays it
   /// from then on (CUDA graphs), with equal results. If the step cannot be
   /// recorded, steps go on as before, and WorldConfig::warn is told once.
-  /// `issue` is the step's identity: a plan issues the same commands each time.
+  /// `issue` is the step's identity: a plan issues the same commands each time,
+  /// and outlives the world.
   using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *);
   Status step(StepFunction issue);
   /// The same for a step that is no function; `identity` stands for it.

@@ -19,8 +19,20 @@ BlockMemory::BlockMemory(BlockShape &chosen, const ItemLoops &loops)
     chosen.items /= 2;
     count();
   }
-  if (fits())
-    return;
+  if (sharedBytes() > most && rowBytes > 0)
+    keepOwn();
+  while (!fits() && rowBytes <= most && chosen.threadsPerItem > warp) {
+    chosen.threadsPerItem /= 2;
+    if (own.empty())
+      count();
+    else
+      keepOwn();
+  }
+}
+
+/// Threads keep what only they look at.
+void BlockMemory::keepOwn() {
+  own.clear();
   for (memref::AllocaOp row : loops.rows)
     if (int64_t width = isShared(row) ? possibleWidth(row) : 0)
       own[row] = width;

@@ -3,6 +3,7 @@
 #define TPSP_PASSES_DEVICE_BLOCKMEMORY_H
 
 #include "LoopAccess.h"
+#include "Passes/Kernels/DeviceLimits.h"
 
 namespace tpsp {
 
@@ -11,19 +12,20 @@ namespace tpsp {
 class BlockMemory {
 public:
   /// What a block may have without asking, and what it may ask for, in bytes.
-  /// sm_80 has 164 KiB for its blocks, small chips of its age 99.
   static constexpr int64_t unasked = 48 << 10;
-  static constexpr int64_t most = 99 << 10;
+  static constexpr int64_t most = blockMemoryBytes;
   /// Of a row, in bytes: what the widest access needs.
   static constexpr int64_t alignment = 16;
 
   /// Rows are in the block's memory. Gives `shape` fewer items where that makes
   /// room for them. Where there is none, as for a row of logits, threads keep
-  /// what only they look at in memory of their own.
+  /// what only they look at in memory of their own. Where sums take what is
+  /// left, an item has fewer threads to meet for them.
   BlockMemory(BlockShape &shape, const ItemLoops &loops);
 
   int64_t sharedBytes() const { return rowBytes + partialBytes; }
-  bool fits() const { return sharedBytes() <= most; }
+  /// Only rows can be asked for.
+  bool fits() const { return sharedBytes() <= most && partialBytes <= unasked; }
   /// What the launch must ask for: the rows, if not all memory comes unasked.
   int64_t dynamicBytes() const {
     return sharedBytes() > unasked ? rowBytes : 0;
@@ -42,6 +44,7 @@ public:
 
 private:
   void count();
+  void keepOwn();
   int64_t bytesOfPartials() const;
   int64_t possibleWidth(mlir::memref::AllocaOp row) const;
 

@@ -1,6 +1,7 @@
 // tpsp-emit-device-kernels: make every kernel for GPUs, too.
 #include "DeviceImage.h"
 #include "DeviceKernels.h"
+#include "Passes/Kernels/DeviceLimits.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -32,8 +33,11 @@ struct EmitDeviceKernels
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
     gpu::GPUModuleOp device = createModule(b);
     b.setInsertionPointToStart(device.getBody());
-    for (const KernelSource &kernel : kernels)
+    for (const KernelSource &kernel : kernels) {
+      if (failed(checkParameters(kernel)))
+        return signalPassFailure();
       emit(b, kernel);
+    }
   }
 
 private:
@@ -72,6 +76,8 @@ private:
     if (!serial && emitSpreadKernel(b, source, obstacle))
       return;
     gpu::GPUFuncOp kernel = emitSerialKernel(b, source);
+    if (!serial)
+      warnOfMemory(kernel, obstacle);
     DeviceLaunch launch = launchOf(kernel);
     remark::missed(
         source.function.getLoc(),
@@ -82,6 +88,33 @@ private:
         << remark::metric("work_items", source.grid)
         << remark::metric("threads_for_an_item", launch.threads / launch.items)
         << remark::metric("blocks_of_an_item", launch.parts);
+  }
+
+  /// One kernel with more would keep all of the image from being loaded.
+  static LogicalResult checkParameters(KernelSource source) {
+    int64_t bytes = 8 * int64_t(source.function.getNumArguments());
+    if (bytes <= parameterBytes)
+      return success();
+    return source.function.emitError("a kernel with ")
+           << bytes << " bytes of parameters, of which a GPU takes "
+           << parameterBytes << ": " << source.function.getNumArguments()
+           << " tensors and numbers; write it as several operations of fewer "
+              "tensors";
+  }
+
+  /// A GPU reserves a thread's memory for all threads that it could have.
+  static void warnOfMemory(gpu::GPUFuncOp kernel, StringRef obstacle) {
+    int64_t bytes = 0;
+    kernel.walk([&](memref::AllocaOp row) {
+      MemRefType type = row.getType();
+      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    });
+    if (bytes > threadMemoryBytes)
+      kernel.emitWarning("kernel @")
+          << kernel.getName() << " keeps " << bytes
+          << " bytes in every thread, of which a GPU should have "
+          << threadMemoryBytes << ": " << obstacle
+          << "; use smaller extents, or more ranks";
   }
 };
 

@@ -57,18 +57,20 @@ static SmallVector<Value> conflicts(ArrayRef<Access> since,
 std::vector<LoopPlan> tpsp::planLoops(const BlockShape &shape,
                                       const ItemLoops &loops) {
   std::vector<LoopPlan> plans;
-  SmallVector<Access> sinceBarrier;
+  SmallVector<Access> sinceBarrier, beforeBarrier;
   llvm::DenseSet<Value> known;
   for (const ItemStep &step : loops.steps) {
     if (step.operation)
       continue;
     LoopPlan plan = planLoop(shape, step.loop);
     SmallVector<Access> accesses = accessesOf(shape, step.loop, known);
-    if (shape.threadsPerItem > 1)
+    if (shape.threadsPerItem > 1) {
       plan.waitsFor = conflicts(sinceBarrier, accesses);
+      plan.waitedFor = conflicts(beforeBarrier, accesses);
+    }
     // Sums that meet in memory have a barrier of their own.
     if (!plan.waitsFor.empty() || plan.layout.partials() > 1)
-      sinceBarrier.clear();
+      beforeBarrier.append(std::exchange(sinceBarrier, {}));
     sinceBarrier.append(accesses);
     for (unsigned number : plan.known())
       known.insert(step.loop.output(number));

@@ -31,6 +31,8 @@ struct LoopPlan {
 
   /// Buffers that make a barrier necessary before the loop.
   llvm::SmallVector<mlir::Value> waitsFor;
+  /// Likewise, had not another stood there anyway.
+  llvm::SmallVector<mlir::Value> waitedFor;
 
   int64_t pointsOf(llvm::ArrayRef<unsigned> dims) const {
     return tpsp::pointsOf(extents, dims);

@@ -365,13 +365,12 @@ private:
 // The kernel
 //===----------------------------------------------------------------------===//
 
-void waitFor(OpBuilder &b, gpu::GPUFuncOp kernel, ArrayRef<Value> buffers) {
-  if (buffers.empty())
-    return;
-  gpu::BarrierOp::create(b, kernel.getLoc());
+void waitFor(OpBuilder &b, gpu::GPUFuncOp kernel, const LoopPlan &plan) {
+  if (!plan.waitsFor.empty())
+    gpu::BarrierOp::create(b, kernel.getLoc());
   // Said of a parameter, noalias would let LLVM take accesses of it past the
   // barrier, as if nobody else had the address.
-  for (Value buffer : buffers)
+  for (Value buffer : llvm::concat<const Value>(plan.waitsFor, plan.waitedFor))
     if (auto argument = dyn_cast<BlockArgument>(buffer))
       kernel.removeArgAttr(argument.getArgNumber(),
                            LLVM::LLVMDialect::getNoAliasAttrName());
@@ -394,7 +393,7 @@ void emitBody(OpBuilder &b, gpu::GPUFuncOp kernel, KernelSource source,
       b.clone(*step.operation, map);
       continue;
     }
-    waitFor(b, kernel, plan->waitsFor);
+    waitFor(b, kernel, *plan);
     auto initials = llvm::map_to_vector(step.loop.sums, [&](unsigned number) {
       return map.lookupOrDefault(
           loops.initial.lookup(step.loop.output(number)));

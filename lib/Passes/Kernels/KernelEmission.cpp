@@ -1,5 +1,5 @@
 // The function of a kernel, as linalg on rows of memrefs.
-#include "KernelLoops.h"
+#include "KeptRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,28 +37,6 @@ struct WorkItem {
   /// The position of each index of the grid.
   llvm::DenseMap<StringAttr, Value> coordinate;
 };
-
-/// Arithmetic is in f32, whatever the storage; integers are as they are.
-Type computeType(Type element) {
-  return element.isF64() || element.isInteger()
-             ? element
-             : Float32Type::get(element.getContext());
-}
-
-bool isMaximum(LoopOpInterface op) {
-  return cast<IndexedOpInterface>(*op).getReduction() == Reduction::Max;
-}
-
-/// What a sum or a maximum is kept in while its kernel runs. Along a row f32
-/// will do: it is summed in several lanes. A sum across rows may have any
-/// number of terms, one after another. In f32 it would round as often, and
-/// gradients that cancel would lose their digits.
-Type accumulatorType(const KernelLoops &kernel, LoopOpInterface op) {
-  Type element = computeType(getElementTypeOrSelf(op->getResult(0)));
-  bool isWide = kernel.widensSums && kernel.reducesAcrossRows(op) &&
-                !isMaximum(op) && isa<FloatType>(element);
-  return isWide ? Float64Type::get(element.getContext()) : element;
-}
 
 //===----------------------------------------------------------------------===//
 // The function
@@ -106,31 +84,20 @@ KernelFunction createFunction(OpBuilder &b, Location loc, StringRef name,
 MemoryMap allocateRows(OpBuilder &b, Location loc, const KernelGroup &group,
                        const KernelLoops &kernel,
                        const KernelFunction &function) {
-  llvm::DenseSet<Operation *> stored;
-  for (const KernelLoop &loop : kernel.loops)
-    stored.insert(loop.stored.begin(), loop.stored.end());
   MemoryMap rows;
-  for (Operation *each : group.getOps()) {
-    auto op = cast<LoopOpInterface>(each);
-    Value result = op->getResult(0);
-    Type element = getElementTypeOrSelf(result);
-    bool reduces = kernel.reduces(op);
-    Type kept = reduces ? accumulatorType(kernel, op) : computeType(element);
-    bool isWidened = reduces && kept != element;
-    bool isStored = stored.contains(op) || reduces;
-    if (!isStored || (kernel.isOutput(result) && !isWidened))
-      continue;
+  for (const KeptRow &row : keptRowsOf(group, kernel)) {
     SmallVector<int64_t> shape;
     SmallVector<Value> sizes;
-    for (const LoopIndex &index : kernel.rowOf(result.getType())) {
+    for (const LoopIndex &index : row.indices) {
       bool isRange = kernel.range == index;
       shape.push_back(isRange ? ShapedType::kDynamic : index.extent);
       if (isRange)
         sizes.push_back(
             arith::SubIOp::create(b, loc, function.end, function.begin));
     }
-    auto type = MemRefType::get(shape, kept);
-    rows[result] = memref::AllocaOp::create(b, loc, type, sizes);
+    LoopOpInterface op = row.op;
+    rows[op->getResult(0)] = memref::AllocaOp::create(
+        b, loc, MemRefType::get(shape, row.element), sizes);
   }
   return rows;
 }

@@ -1,5 +1,6 @@
 // Which loop operations become one kernel.
-#include "Kernels.h"
+#include "DeviceLimits.h"
+#include "KeptRows.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -16,8 +17,12 @@ static constexpr int64_t longestRow = 1 << 18;
 static constexpr int64_t smallestGrid = 64;
 
 /// Operations of a kernel. LLVM takes a time that grows with the square of a
-/// function's length; a kernel on a GPU has at most 512 operands (4096 bytes).
+/// function's length.
 static constexpr size_t mostOperations = 96;
+
+/// Operands of a kernel: what a GPU takes, less some for positions and the
+/// range of work items.
+static constexpr size_t mostOperands = parameterBytes / 8 - 44;
 
 SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
   SmallVector<LoopIndex> indices;
@@ -156,10 +161,11 @@ bool KernelGroup::sharesWith(Operation *op) const {
 }
 
 bool KernelGroup::accepts(LoopOpInterface op) const {
-  if (empty())
-    return true;
-  if (ops.size() >= mostOperations)
-    return false;
+  return empty() ||
+         (ops.size() < mostOperations && sharesGridWith(op) && hasRoomFor(op));
+}
+
+bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
   auto agrees = [&](Type type) {
     return llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
       auto known = meaning.find(index.name);
@@ -197,6 +203,39 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
   return row <= longestRow;
 }
 
+/// As arithmetic has it, or more.
+static int64_t bytesOfResult(Operation *op) {
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return result.getNumElements() *
+         std::max(32u, result.getElementTypeBitWidth()) / 8;
+}
+
+bool KernelGroup::fewOperandsWith(LoopOpInterface op) const {
+  if (operands + op->getNumOperands() + 1 <= mostOperands)
+    return true;
+  KernelGroup with = *this;
+  with.add(op);
+  return with.getInputs().size() + with.getOutputs().size() <= mostOperands;
+}
+
+bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
+  if (!keptBytes)
+    return true;
+  // If it kept every result.
+  SmallVector<LoopIndex> grid = gridOf(commonWith(op), widestWith(op));
+  int64_t most = (resultBytes + bytesOfResult(op)) / itemsOf(grid) +
+                 BlockRows::alignment * int64_t(ops.size() + 1);
+  if (!grid.empty() && most <= keptBytes)
+    return true;
+  KernelGroup with = *this;
+  with.add(op);
+  return blockRowsOf(with).fit(keptBytes);
+}
+
+bool KernelGroup::hasRoomFor(LoopOpInterface op) const {
+  return fewOperandsWith(op) && fewRowsWith(op);
+}
+
 void KernelGroup::add(LoopOpInterface op) {
   common = commonWith(op);
   widest = widestWith(op);
@@ -213,4 +252,6 @@ void KernelGroup::add(LoopOpInterface op) {
   largest = std::max(
       largest,
       cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());
+  resultBytes += bytesOfResult(op);
+  operands += op->getNumOperands() + 1;
 }

@@ -45,7 +45,7 @@ bool KernelGrouping::add(LoopOpInterface op) {
       return true;
   if (open.size() == mostGroups)
     return false;
-  open.emplace_back();
+  open.emplace_back(keptBytes);
   remakeOperands(op);
   return addTo(open.size() - 1, op);
 }
@@ -70,16 +70,27 @@ void KernelGrouping::remakeOperands(LoopOpInterface op) {
   alone.add(op);
   if (!alone.isColumnSum())
     return;
-  OpBuilder b(op);
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *producer = operand.get().getDefiningOp();
-    if (groupOf(producer) < 0 || !isCheapToRemake(producer))
-      continue;
-    auto clone = cast<LoopOpInterface>(b.clone(*producer));
-    operand.set(clone->getResult(0));
-    open.back().add(clone);
-    groups[clone] = open.size() - 1;
+    if (groupOf(producer) >= 0 && isCheapToRemake(producer))
+      remakeOperand(op, operand);
   }
+}
+
+void KernelGrouping::remakeOperand(LoopOpInterface op, OpOperand &operand) {
+  Value before = operand.get();
+  OpBuilder b(op);
+  auto clone = cast<LoopOpInterface>(b.clone(*before.getDefiningOp()));
+  operand.set(clone->getResult(0));
+  KernelGroup with = open.back();
+  with.add(clone);
+  if (!with.accepts(op)) {
+    operand.set(before);
+    clone->erase();
+    return;
+  }
+  open.back() = std::move(with);
+  groups[clone] = open.size() - 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,9 +26,11 @@ namespace tpsp {
 
 class KernelGrouping {
 public:
-  /// `isLoop` says which operations of the function will be added.
-  explicit KernelGrouping(std::function<bool(mlir::Operation *)> isLoop)
-      : isLoop(std::move(isLoop)) {}
+  /// `isLoop` says which operations of the function will be added. `keptBytes`
+  /// is KernelGroup's.
+  KernelGrouping(std::function<bool(mlir::Operation *)> isLoop,
+                 int64_t keptBytes)
+      : isLoop(std::move(isLoop)), keptBytes(keptBytes) {}
 
   /// Whether `op` was taken ahead and is not to be added.
   bool isTaken(mlir::Operation *op) const { return taken.contains(op); }
@@ -49,6 +51,7 @@ private:
   int64_t groupOf(mlir::Operation *op) const;
   bool addTo(size_t group, LoopOpInterface op);
   void remakeOperands(LoopOpInterface op);
+  void remakeOperand(LoopOpInterface op, mlir::OpOperand &operand);
   bool isCheapToRemake(mlir::Operation *producer) const;
   void takeConsumers(size_t group);
   void takeConsumersOf(size_t group, mlir::Operation *producer);
@@ -57,6 +60,7 @@ private:
   bool isThere(mlir::Value value, size_t group) const;
 
   std::function<bool(mlir::Operation *)> isLoop;
+  int64_t keptBytes;
   llvm::SmallVector<KernelGroup> open;
   /// The group of each operation in an open group.
   llvm::DenseMap<mlir::Operation *, size_t> groups;

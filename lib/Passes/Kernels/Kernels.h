@@ -51,6 +51,10 @@ bool isPointwise(mlir::Operation *op);
 /// A growing group of loop operations.
 class KernelGroup {
 public:
+  /// `keptBytes`: what a work item may keep of rows that its threads do not
+  /// divide alike; 0: any number.
+  explicit KernelGroup(int64_t keptBytes = 0) : keptBytes(keptBytes) {}
+
   bool empty() const { return ops.empty(); }
   /// Whether `op` may join: there is a grid that serves all, and rows stay
   /// small enough to be kept.
@@ -81,9 +85,15 @@ private:
   mlir::RankedTensorType widestWith(LoopOpInterface op) const;
   llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
   bool feedsOnly(mlir::Operation *op) const;
+  bool sharesGridWith(LoopOpInterface op) const;
+  /// Whether a kernel has room for the operands and rows with `op`.
+  bool hasRoomFor(LoopOpInterface op) const;
+  bool fewOperandsWith(LoopOpInterface op) const;
+  bool fewRowsWith(LoopOpInterface op) const;
   /// Whether `op` reads what the group makes or reads.
   bool sharesWith(mlir::Operation *op) const;
 
+  int64_t keptBytes;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<LoopIndex> common;
   /// Whether the positions that `op` asks for are those that others asked for.
@@ -97,7 +107,15 @@ private:
   mlir::RankedTensorType widest;
   /// Elements of the largest result.
   int64_t largest = 1;
+  /// Of all results, whole and as arithmetic has them.
+  int64_t resultBytes = 0;
+  /// At least as many as the kernel's.
+  size_t operands = 0;
 };
+
+/// Makes trees of sums with more operands than a kernel may have, in
+/// `function`. Sums of 16 bits are between them in f32, as within a kernel.
+void splitWideSums(mlir::func::FuncOp function);
 
 /// A kernel function and how to call it.
 struct Kernel {

@@ -198,7 +198,8 @@ struct ConvertTpspToPlan
     dropUnitAxes(function, mesh);
     if (failed(to.buffers.addArguments()))
       return failure();
-    FailureOr<PlannedCommands> planned = planCommands(function);
+    splitWideSums(function);
+    FailureOr<PlannedCommands> planned = planCommands(function, keptBytes);
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);

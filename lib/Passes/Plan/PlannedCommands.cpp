@@ -110,9 +110,9 @@ namespace {
 /// Walks a function once, in its order.
 class CommandPlanner {
 public:
-  explicit CommandPlanner(func::FuncOp function)
+  CommandPlanner(func::FuncOp function, int64_t keptBytes)
       : function(function),
-        grouping([this](Operation *op) { return mayJoin(op); }) {}
+        grouping([this](Operation *op) { return mayJoin(op); }, keptBytes) {}
 
   FailureOr<PlannedCommands> run() {
     for (Operation &op : function.getBody().front().without_terminator())
@@ -248,6 +248,7 @@ private:
 
 } // namespace
 
-FailureOr<PlannedCommands> tpsp::planCommands(func::FuncOp function) {
-  return CommandPlanner(function).run();
+FailureOr<PlannedCommands> tpsp::planCommands(func::FuncOp function,
+                                              int64_t keptBytes) {
+  return CommandPlanner(function, keptBytes).run();
 }

@@ -78,8 +78,10 @@ struct PlannedCommands {
 
 /// Decides it for all operations of `function`, which may get copies of cheap
 /// ones that several kernels make. Fails with a diagnostic on an operation that
-/// has no command.
-mlir::FailureOr<PlannedCommands> planCommands(mlir::func::FuncOp function);
+/// has no command. `keptBytes`: what a kernel's item may keep of rows
+/// (KernelGroup); 0: any number.
+mlir::FailureOr<PlannedCommands> planCommands(mlir::func::FuncOp function,
+                                              int64_t keptBytes);
 
 /// "square_reduce_rsqrt": the first few operations, to name a kernel.
 std::string stemOf(const KernelGroup &group);

@@ -69,6 +69,15 @@ Status BuiltinKernels::load() {
   return {};
 }
 
+Status BuiltinKernels::bringToDevice() const {
+  for (const auto *kernels :
+       {&combineKernels, &copyKernels, &epilogueKernels, &partsKernels,
+        &sumKernels, &roundKernels, &groupedKernels, &orderKernels})
+    for (cudaKernel_t kernel : *kernels)
+      TPSP_TRY(image.bringToDevice(kernel));
+  return {};
+}
+
 template <typename Arguments>
 Status BuiltinKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
                               int64_t items, cudaStream_t stream) const {

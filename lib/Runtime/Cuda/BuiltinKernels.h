@@ -17,6 +17,11 @@ class BuiltinKernels {
 public:
   Status load();
 
+  /// Brings all of them to the thread's GPU. Else a kernel's first launch
+  /// would, and wait until the GPU is idle: for ever behind a collective of
+  /// NCCL whose other ranks do likewise.
+  Status bringToDevice() const;
+
   /// One call of cudaMemcpyAsync where both sides are dense.
   Status copy(const StridedCopy &copy, cudaStream_t stream) const;
 

@@ -123,7 +123,7 @@ Status CublasEpilogue::sumOperand(const BuiltinKernels &kernels,
   int64_t row = ofA ? ld.a : ld.b, kept = ofA ? command.m : command.n;
   int64_t parts = BuiltinKernels::partsOfSum(kept, command.k);
   std::byte *partials = nullptr;
-  TPSP_TRY(stream.scratch.reserve(kept * parts * 8, partials));
+  TPSP_TRY(stream.reserveScratch(kept * parts * 8, partials));
   return kernels.sum(command.dtype,
                      {sum, partials, buffers[ofA ? 0 : 1], kept, command.k,
                       keptIsInner ? 1 : row, keptIsInner ? row : 1, parts},

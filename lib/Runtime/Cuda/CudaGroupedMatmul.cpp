@@ -74,7 +74,7 @@ Status CudaGroupedMatmul::run(const BuiltinKernels &kernels,
   if (arguments.tiles == 0)
     return {};
   std::byte *order = nullptr;
-  TPSP_TRY(stream.scratch.reserve(orderBytes, order));
+  TPSP_TRY(stream.reserveScratch(orderBytes, order));
   arguments.order = reinterpret_cast<long long *>(order);
   return kernels.multiplyGrouped(dtype, alongA, alongB, arguments,
                                  stream.get());

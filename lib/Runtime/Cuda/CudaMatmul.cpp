@@ -161,12 +161,12 @@ public:
     if (!stream.matmulWorkspace.data())
       TPSP_TRY(stream.matmulWorkspace.allocate(workspaceBytes,
                                                "cuBLASLt's workspace"));
-    std::byte *sums = nullptr;
-    if (sumsApart())
-      TPSP_TRY(stream.scratch.reserve(batch.loop.extent * pointElements() * 4,
-                                      sums));
     if (epilogue.sumsOperand() && !fused)
       TPSP_TRY(epilogue.sumOperand(kernels, stream));
+    std::byte *sums = nullptr;
+    if (sumsApart())
+      TPSP_TRY(
+          stream.reserveScratch(batch.loop.extent * pointElements() * 4, sums));
     for (int64_t i = 0; i < points; ++i)
       TPSP_TRY(runPoint(batch.start(i), sums, stream));
     return {};

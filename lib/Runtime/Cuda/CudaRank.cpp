@@ -38,6 +38,7 @@ Status CudaRank::initialize() {
   TPSP_TRY(createStreams());
   TPSP_TRY(createEvents());
   TPSP_TRY(cublas.create());
+  TPSP_TRY(world.builtinKernels.bringToDevice());
   return world.devices.usesNccl ? communicators.create(world.devices.id)
                                 : Status();
 }
@@ -200,6 +201,8 @@ bool CudaRank::recordsSteps() const {
 }
 
 Status CudaRank::beginRecording() {
+  for (const auto &stream : streams)
+    stream->keepScratch();
   Status status = capture.begin();
   return status.ok() ? status : agreeOnGraph(status);
 }

@@ -46,8 +46,14 @@ public:
   template <typename Visit>
   Status clearMarks(cudaEvent_t base, const Visit &visit);
 
-  /// Scratch memory of the stream's commands, one after another.
-  DeviceScratch scratch;
+  /// Scratch memory of the stream's commands, one after another: a command asks
+  /// for all of its own at once.
+  Status reserveScratch(int64_t bytes, std::byte *&out) {
+    return scratch.reserve(bytes, stream, out);
+  }
+  /// A graph is captured, which will name what is there.
+  void keepScratch() { scratch.keep(); }
+
   /// Made by the stream's first matmul.
   DeviceMemory matmulWorkspace;
 
@@ -63,6 +69,7 @@ private:
   Status nextMark(Mark *&out);
 
   cudaStream_t stream = nullptr;
+  DeviceScratch scratch;
   bool isTimed = false;
   std::mutex mutex;
   /// Marks [first, end) are in use, by number modulo the size.

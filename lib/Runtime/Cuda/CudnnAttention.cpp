@@ -93,7 +93,7 @@ public:
     if (unseen)
       TPSP_TRY(unseen->run(stream));
     std::byte *workspace = nullptr;
-    TPSP_TRY(stream.scratch.reserve(graph->workspaceBytes(), workspace));
+    TPSP_TRY(stream.reserveScratch(graph->workspaceBytes(), workspace));
     TPSP_TRY(context->handle.setStream(stream.get()));
     return graph->run(context->handle.get(), buffers, workspace);
   }

@@ -31,7 +31,7 @@
 /// of the others are not touched.
 ///
 /// Gradients are the same in every run if the scores of all heads take at most
-/// 256 MiB in 16 bits, which then is workspace. Else the gradient of q is added
+/// 32 MiB in 16 bits, which then is workspace. Else the gradient of q is added
 /// up in an order that changes.
 #ifndef TPSP_RUNTIME_CUDA_CUDNNGRAPH_H
 #define TPSP_RUNTIME_CUDA_CUDNNGRAPH_H

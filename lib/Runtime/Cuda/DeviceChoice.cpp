@@ -181,6 +181,20 @@ Status chooseForThreads(const BackendContext &world, DeviceChoice &out) {
   return {};
 }
 
+/// Collectives on several streams run at once. Until 2.26 GPUs may begin them
+/// in different orders, and wait for each other for ever.
+Status checkNcclVersion(const WorldConfig &config) {
+  constexpr int least = NCCL_VERSION(2, 26, 0);
+  int version = 0;
+  TPSP_NCCL(nullptr, ncclGetVersion, &version);
+  if (config.numStreams <= 1 || version >= least)
+    return {};
+  return unsupported(fmt::format(
+      "--backend cuda: libnccl.so.2 is {}.{}.{}, and collectives on several "
+      "streams need 2.26 or newer; install that, or run with --overlap off",
+      version / 10000, version / 100 % 100, version % 100));
+}
+
 /// Rank 0's id, in all processes.
 Status agreeOnId(const BackendContext &world, DeviceChoice &choice) {
   Transport *transport = world.config.transport;
@@ -204,7 +218,10 @@ Status chooseDevices(const BackendContext &world, DeviceChoice &out) {
     TPSP_TRY(chooseForThreads(world, out));
   out.usesNccl = !out.isShared &&
                  (world.mesh.numRanks() > 1 || world.config.cuda.ncclAlways);
-  return out.usesNccl ? agreeOnId(world, out) : Status();
+  if (!out.usesNccl)
+    return {};
+  TPSP_TRY(checkNcclVersion(world.config));
+  return agreeOnId(world, out);
 }
 
 Status takeInventory(DeviceInventory &out) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace tpsp::rt {
 
@@ -30,18 +30,32 @@ Status DeviceMemory::allocate(int64_t wanted, const char *what,
   return {};
 }
 
-Status DeviceScratch::reserve(int64_t bytes, std::byte *&out) {
+Status DeviceScratch::reserve(int64_t bytes, cudaStream_t stream,
+                              std::byte *&out) {
   out = nullptr;
   if (bytes == 0)
     return {};
-  if (blocks.empty() || blocks.back().bytes() < bytes) {
-    constexpr int64_t least = 1 << 20;
-    int64_t twice = blocks.empty() ? 0 : 2 * blocks.back().bytes();
-    DeviceMemory fresh;
-    TPSP_TRY(fresh.allocate(std::max({bytes, least, twice}), "scratch memory"));
-    blocks.push_back(std::move(fresh));
+  if (block.bytes() < bytes) {
+    constexpr int64_t granularity = 1 << 20;
+    TPSP_TRY(release(stream));
+    TPSP_TRY(
+        block.allocate((bytes - 1) / granularity * granularity + granularity,
+                       "scratch memory"));
   }
-  out = blocks.back().data();
+  out = block.data();
+  return {};
+}
+
+Status DeviceScratch::release(cudaStream_t stream) {
+  if (!block.data())
+    return {};
+  if (isNamed) {
+    outgrown.push_back(std::exchange(block, {}));
+    isNamed = false;
+    return {};
+  }
+  TPSP_CUDA(cudaStreamSynchronize, stream);
+  block.free();
   return {};
 }
 

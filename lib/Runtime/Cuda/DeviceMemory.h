@@ -15,10 +15,15 @@ namespace tpsp::rt {
 /// 256 bytes.
 class DeviceMemory {
 public:
-  /// Once. `what` and `consumers` (WorldConfig::arenaConsumers) are for the
-  /// refusal, which has the bytes wanted and free.
+  /// While it has none. `what` and `consumers` (WorldConfig::arenaConsumers)
+  /// are for the refusal, which has the bytes wanted and free.
   Status allocate(int64_t wanted, const char *what,
                   const std::string &consumers = {});
+
+  void free() {
+    memory.reset();
+    size = 0;
+  }
 
   std::byte *data() const { return memory.get(); }
   int64_t bytes() const { return size; }
@@ -33,16 +38,24 @@ private:
   int64_t size = 0;
 };
 
-/// Memory that the commands of one stream use one after another. Grows while
-/// commands are used for the first time, and keeps what it outgrew: a captured
-/// graph may still name it.
+/// Memory that the commands of one stream use one after another. Grows to what
+/// is wanted while commands are used for the first time. What it outgrew is
+/// freed, unless a captured graph may name it.
 class DeviceScratch {
 public:
-  /// At least `bytes` bytes, whose content is anything; null for none.
-  Status reserve(int64_t bytes, std::byte *&out);
+  /// At least `bytes` bytes, whose content is anything; null for none. Waits
+  /// for `stream`, whose memory it is, before it frees any.
+  Status reserve(int64_t bytes, cudaStream_t stream, std::byte *&out);
+
+  /// What is there now stays: a graph is captured.
+  void keep() { isNamed = true; }
 
 private:
-  std::vector<DeviceMemory> blocks;
+  Status release(cudaStream_t stream);
+
+  DeviceMemory block;
+  bool isNamed = false;
+  std::vector<DeviceMemory> outgrown;
 };
 
 } // namespace tpsp::rt

@@ -27,6 +27,10 @@ Status KernelImage::find(const char *name, cudaKernel_t &out) const {
 Status KernelImage::compile(const char *name, cudaKernel_t kernel) {
   std::lock_guard<std::mutex> lock(compiling);
   values[1] = reinterpret_cast<void *>(sizeof log);
+  return bringToDevice(kernel, name);
+}
+
+Status KernelImage::bringToDevice(cudaKernel_t kernel, const char *name) const {
   cudaFuncAttributes attributes;
   return explained(
       checkCuda(cudaFuncGetAttributes(&attributes,

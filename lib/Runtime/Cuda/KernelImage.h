@@ -28,6 +28,10 @@ public:
   /// first launch may do.
   Status compile(const char *name, cudaKernel_t kernel);
 
+  /// Brings a kernel's code to the GPU that is current, which else its first
+  /// launch does.
+  Status bringToDevice(cudaKernel_t kernel, const char *name = nullptr) const;
+
   /// A failure has what the compiler of PTX says, if anything. The driver may
   /// ask it whenever a kernel is used for the first time. `name`: of the
   /// kernel, if the status does not have it.

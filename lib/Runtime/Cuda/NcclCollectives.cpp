@@ -54,12 +54,37 @@ struct NcclCall {
 
   std::byte *own(size_t index) const { return use.buffer(call, index); }
 
-  /// Two areas of the stream's scratch memory.
-  Status reserveTwo(int64_t first, int64_t second, std::byte *&one,
-                    std::byte *&two) const {
-    TPSP_TRY(use.stream.scratch.reserve(roundUp(first) + second, one));
-    two = one + roundUp(first);
-    return {};
+  /// The stream's scratch memory for the command. Before the ranks meet for its
+  /// first use: an allocation behind that would wait for the driver, while
+  /// another rank's collective waits for this one.
+  template <typename Command>
+  Status reserve(const Command &c, std::byte *&out) const {
+    return use.stream.reserveScratch(scratchBytes(c), out);
+  }
+
+  int64_t scratchBytes(const AllReduceCommand &) const { return 0; }
+  int64_t scratchBytes(const AllGatherCommand &c) const {
+    return scratchOfShards(c, /*isPartFirst=*/true);
+  }
+  int64_t scratchBytes(const ReduceScatterCommand &c) const {
+    return scratchOfShards(c, /*isPartFirst=*/false);
+  }
+  int64_t scratchBytes(const AllToAllCommand &c) const {
+    AllToAllSides sides(c, ranks, own(0), own(1));
+    return scratchOfSides(sides.source, sides.target, ranks);
+  }
+  int64_t scratchBytes(const PermuteCommand &c) const {
+    return scratchOfSides(sourceOf(c, own(0)), targetOf(c, own(1)), 1);
+  }
+
+  /// What comes first of exchangeDense's two areas: the packed source.
+  static int64_t packedBytes(const PeerPieces &source, int64_t peers) {
+    return source.isDense() ? 0 : roundUp(peers * source.pieceBytes());
+  }
+  static int64_t scratchOfSides(const PeerPieces &source,
+                                const PeerPieces &target, int64_t peers) {
+    return packedBytes(source, peers) +
+           (target.isDense() ? 0 : peers * source.pieceBytes());
   }
 
   /// Between a side's pieces and dense ones, peer after peer, at `dense`.
@@ -76,18 +101,17 @@ struct NcclCall {
   }
 
   /// Calls exchange(source, target) with dense pieces of `bytes` bytes each, in
-  /// place of those sides that are not dense.
+  /// place of those sides that are not dense: in `scratch`.
   template <typename Exchange>
   Status exchangeDense(const PeerPieces &source, const PeerPieces &target,
-                       int64_t peers, const Exchange &exchange) const {
+                       int64_t peers, std::byte *scratch,
+                       const Exchange &exchange) const {
     int64_t bytes = source.pieceBytes();
     if (bytes == 0)
       return {};
     PeerPieces from = source, to = target;
-    PeerPieces packed{nullptr, bytes, 1, bytes, bytes}, received = packed;
-    TPSP_TRY(reserveTwo(source.isDense() ? 0 : peers * bytes,
-                        target.isDense() ? 0 : peers * bytes, packed.data,
-                        received.data));
+    PeerPieces packed{scratch, bytes, 1, bytes, bytes}, received = packed;
+    received.data += packedBytes(source, peers);
     if (!source.isDense()) {
       TPSP_TRY(pack(source, peers, packed.data));
       from = packed;
@@ -124,7 +148,7 @@ struct NcclCall {
     return {};
   }
 
-  Status run(const AllReduceCommand &c) const {
+  Status run(const AllReduceCommand &c, std::byte *) const {
     return inGroup(communicator, [&]() -> Status {
       for (size_t i = 0; i < c.counts.size(); ++i)
         if (c.counts[i] > 0)
@@ -178,15 +202,19 @@ struct NcclCall {
     return {};
   }
 
+  int64_t scratchOfShards(const ShardCommand &c, bool isPartFirst) const {
+    int64_t bytes = 0;
+    (void)forTensors(c, isPartFirst, nullptr, bytes,
+                     [](size_t, const Staged &) { return Status(); });
+    return bytes;
+  }
+
   /// Packs what is not dense, moves all tensors as one operation, unpacks.
   template <typename Pack, typename Move, typename Unpack>
-  Status moveShards(const ShardCommand &c, bool isPartFirst, const Pack &pack,
-                    const Move &move, const Unpack &unpack) const {
+  Status moveShards(const ShardCommand &c, bool isPartFirst, std::byte *scratch,
+                    const Pack &pack, const Move &move,
+                    const Unpack &unpack) const {
     int64_t bytes = 0;
-    TPSP_TRY(forTensors(c, isPartFirst, nullptr, bytes,
-                        [](size_t, const Staged &) { return Status(); }));
-    std::byte *scratch = nullptr;
-    TPSP_TRY(use.stream.scratch.reserve(bytes, scratch));
     auto forStaged = [&](const auto &visit) {
       return forTensors(c, isPartFirst, scratch, bytes,
                         [&](size_t, const Staged &t) {
@@ -200,9 +228,9 @@ struct NcclCall {
     return forStaged(unpack);
   }
 
-  Status run(const AllGatherCommand &c) const {
+  Status run(const AllGatherCommand &c, std::byte *scratch) const {
     return moveShards(
-        c, /*isPartFirst=*/true,
+        c, /*isPartFirst=*/true, scratch,
         [&](const Staged &t) {
           return t.part.isDense() ? Status() : pack(t.part, 1, t.densePart);
         },
@@ -221,9 +249,9 @@ struct NcclCall {
         [&](const Staged &t) { return unpack(t.denseWhole, t.whole, ranks); });
   }
 
-  Status run(const ReduceScatterCommand &c) const {
+  Status run(const ReduceScatterCommand &c, std::byte *scratch) const {
     return moveShards(
-        c, /*isPartFirst=*/false,
+        c, /*isPartFirst=*/false, scratch,
         // From [outer, rank, chunk] to [rank, outer, chunk].
         [&](const Staged &t) { return pack(t.whole, ranks, t.denseWhole); },
         [&](size_t i, const Staged &t) -> Status {
@@ -241,10 +269,10 @@ struct NcclCall {
         });
   }
 
-  Status run(const AllToAllCommand &c) const {
+  Status run(const AllToAllCommand &c, std::byte *scratch) const {
     AllToAllSides sides(c, ranks, own(0), own(1));
     return exchangeDense(
-        sides.source, sides.target, ranks,
+        sides.source, sides.target, ranks, scratch,
         [&](const PeerPieces &from, const PeerPieces &to) -> Status {
           for (int64_t q = 0; q < ranks; ++q) {
             TPSP_TRY(send(from, q));
@@ -254,9 +282,10 @@ struct NcclCall {
         });
   }
 
-  Status run(const PermuteCommand &c) const {
+  Status run(const PermuteCommand &c, std::byte *scratch) const {
     // A piece of its own for nobody: every peer's is the same one.
     return exchangeDense(sourceOf(c, own(0)), targetOf(c, own(1)), /*peers=*/1,
+                         scratch,
                          [&](PeerPieces from, PeerPieces to) -> Status {
                            from.peer = to.peer = 0;
                            for (int64_t q = 0; q < ranks; ++q)
@@ -282,11 +311,13 @@ Status NcclCollectives::communicatorOf(Call &call, ncclComm_t &out) {
 }
 
 Status NcclCollectives::run(Call &call, const StreamUse<CudaStream> &use) {
-  ncclComm_t communicator = nullptr;
-  TPSP_TRY(communicatorOf(call, communicator));
-  NcclCall once{call, use, communicator, kernels};
-  return visitCollective(
-      call, [&](const auto &command) { return once.run(command); });
+  return visitCollective(call, [&](const auto &command) -> Status {
+    NcclCall once{call, use, nullptr, kernels};
+    std::byte *scratch = nullptr;
+    TPSP_TRY(once.reserve(command, scratch));
+    TPSP_TRY(communicatorOf(call, once.communicator));
+    return once.run(command, scratch);
+  });
 }
 
 } // namespace tpsp::rt
