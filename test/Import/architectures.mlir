@@ -6,7 +6,7 @@
 
 // RUN: %{import} %t/qwen3.json --place tp -o %t/m.mlir && FileCheck %s --check-prefix=QWEN3 < %t/m.mlir
 // QWEN3: // Qwen3ForCausalLM {{.*}}
-// QWEN3-NEXT: {{.*}} 1032 parameters.
+// QWEN3-NEXT: {{.*}} 1048 parameters.
 // QWEN3: rms_norm %k, %k_norm {eps = 1e-06}
 // RUN: sed 's/qwen3/qwen2/; s/"head_dim": 4, //' %t/qwen3.json > %t/qwen2.json
 // RUN: %{import} %t/qwen2.json | FileCheck %s --check-prefix=QWEN2
@@ -133,7 +133,7 @@
 
 //--- qwen3.json
 {"model_type": "qwen3", "hidden_size": 16, "intermediate_size": 2, "num_hidden_layers": 1, "num_attention_heads": 4,
- "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 7, "tie_word_embeddings": true}
+ "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 8, "tie_word_embeddings": true}
 //--- phi3.json
 {"model_type": "phi3", "hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 1, "num_attention_heads": 4,
  "num_key_value_heads": 2, "vocab_size": 8}
@@ -142,7 +142,7 @@
  "num_key_value_heads": 2, "head_dim": 6, "vocab_size": 8, "attn_logit_softcapping": 3.0, "sliding_window": 6,
  "final_logit_softcapping": 2.0, "query_pre_attn_scalar": 5}
 //--- gpt2.json
-{"model_type": "gpt2", "n_embd": 12, "n_head": 2, "n_layer": 1, "n_inner": 10, "n_positions": 9, "vocab_size": 7}
+{"model_type": "gpt2", "n_embd": 12, "n_head": 2, "n_layer": 1, "n_inner": 10, "n_positions": 9, "vocab_size": 8}
 //--- qwen3_moe.json
 {"model_type": "qwen3_moe", "hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 8, "num_experts": 4, "num_experts_per_tok": 2,
