@@ -24,7 +24,9 @@ static std::string write(mlir::MLIRContext &context,
                          const PlanningRequest &request,
                          const planner::Candidate &candidate,
                          const std::string &path) {
-  auto text = placedText(context, request, candidate);
+  planner::Evaluation plan;
+  plan.candidate = candidate;
+  auto text = placedText(context, request, plan);
   if (!text)
     return llvm::toString(text.takeError());
   rt::Status status = rt::writeText(path, *text);

@@ -7,9 +7,9 @@
 namespace tpsp {
 
 /// The class of the options' index, if the program on one device can be cut
-/// along it: into as many micro-batches as are given, or else into as few as
-/// divide it. None otherwise. Fails with a sentence if the index or the number
-/// is given, and it cannot be cut.
+/// along it, else none. It is cut into as many micro-batches as are given, or
+/// else into as few as divide it. Fails with a sentence if the index or the
+/// number is given, and it cannot be cut.
 llvm::Expected<std::optional<planner::ClassId>>
 findBatch(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
           const GivenSettings &given, const planner::ProgramFacts &facts);

@@ -82,9 +82,9 @@ private:
 
 } // namespace
 
-/// Whether an axis that divides activations leaves the tensor whole. Where
-/// parameters are divided, what looks up their rows, or is looked up among
-/// them, is needed whole on each rank; what needs a part takes it for nothing.
+/// Whether an axis that divides activations leaves the tensor whole. Integers
+/// look rows of parameters up: where those are divided, each rank needs all of
+/// them. What needs a part takes it for nothing.
 static bool isWhole(const TensorFacts &tensor, const AxisUse &use) {
   return tensor.kind == TensorFacts::Kind::Input && tensor.holdsIntegers &&
          use.role == AxisRole::Model;

@@ -87,6 +87,29 @@ struct KnownSteps {
   double seconds = 0;
 };
 
+/// Of `usual` the three that promise most, of those that may fit, as new
+/// leaves.
+std::vector<Waiting> promisingOf(const std::vector<Candidate> &usual,
+                                 const Space &space, const Bounds &bounds,
+                                 const SearchOptions &options,
+                                 Frontier &frontier) {
+  std::vector<Waiting> result;
+  for (const Candidate &each : usual) {
+    Bound bound = bounds.of({each, 1});
+    if (space.divides(each) && bound.bytes <= options.memoryLimit &&
+        rowOf(each, bound).isLegal())
+      result.push_back({{each, 1}, bound, frontier.nextNumber(), nullptr});
+  }
+  llvm::stable_sort(result, [](const Waiting &a, const Waiting &b) {
+    return a.promise() < b.promise();
+  });
+  result.resize(std::min<size_t>(result.size(), 3));
+  llvm::erase_if(result, [&](const Waiting &leaf) {
+    return !frontier.markSeen(leaf.node.candidate);
+  });
+  return result;
+}
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
@@ -99,26 +122,10 @@ public:
     beginWith(known);
   }
 
-  /// Compiles those of `usual` first that promise most: else a short search
+  /// Compiles those of `usual` first that promise most. Else a short search
   /// might end without what people take anyway.
   void beginWithUsual(const std::vector<Candidate> &usual) {
-    std::vector<Waiting> open;
-    for (const Candidate &each : usual) {
-      Bound bound = bounds.of({each, 1});
-      bool isOpen = space.divides(each) && bound.bytes <= options.memoryLimit &&
-                    rowOf(each, bound).isLegal();
-      if (isOpen)
-        open.push_back({{each, 1}, bound, frontier.nextNumber(), nullptr});
-    }
-    llvm::stable_sort(open, [](const Waiting &a, const Waiting &b) {
-      return a.promise() < b.promise();
-    });
-    constexpr size_t first = 3;
-    open.resize(std::min(open.size(), first));
-    llvm::erase_if(open, [&](const Waiting &leaf) {
-      return !frontier.markSeen(leaf.node.candidate);
-    });
-    evaluate(std::move(open), any);
+    evaluate(promisingOf(usual, space, bounds, options, frontier), any);
   }
 
   SearchResult run(const std::vector<Candidate> &notable) {

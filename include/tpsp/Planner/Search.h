@@ -102,9 +102,9 @@ struct SearchResult {
   const Evaluation *best(int64_t memoryLimit) const;
 };
 
-/// `notable` are looked at, too: the most promising ones first, so that a short
-/// search has them; the others after the search, if their bounds do not exclude
-/// them, as far as there is time.
+/// `notable` are looked at, too. The most promising come first, so that a short
+/// search has them. What bounds do not exclude of the others comes after the
+/// search, as far as there is time.
 SearchResult search(const Space &space, const Bounds &bounds,
                     const EvaluatorFactory &makeEvaluator,
                     const std::vector<Candidate> &notable,

@@ -2,8 +2,8 @@
 ///
 /// Gradients are multiplied by the scale from the loss on, and divided by it in
 /// the update. A step whose norm is not finite is skipped. A dynamic scale is
-/// halved by such a step, and doubled after `window` others in a row, but never
-/// beyond what the types hold that gradients begin in.
+/// halved by such a step, and doubled after `window` others in a row. It never
+/// exceeds what the types hold that gradients begin in.
 /// (Micikevicius et al., Mixed precision training, ICLR 2018, section 3.2.)
 #ifndef TPSP_PASSES_LOGICAL_LOSSSCALE_H
 #define TPSP_PASSES_LOGICAL_LOSSSCALE_H

@@ -1,7 +1,8 @@
 //===- Lifetimes.h - until when values of a program are needed --*- C++ -*-===//
 //
-// What the backward pass reads again, and which use of a value is its last:
-// evaluating frees by it, and what evaluating needs is counted by it.
+// What the backward pass reads again, and which use of a value is its last.
+// Evaluating frees by it, and the memory that evaluating takes is counted by
+// it.
 //
 //===----------------------------------------------------------------------===//
 

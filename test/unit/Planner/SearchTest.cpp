@@ -144,8 +144,9 @@ TEST(Search, WhatIsOnlyAskedIsNoPlan) {
       each.space, each.bounds, [] { return std::make_unique<Asked>(); }, {},
       each.options, [](const SearchState &) {});
   for (const Evaluation &row : result.evaluations)
-    if (row.isLegal() && !row.isBound && !row.candidate.hasStages())
+    if (row.isLegal() && !row.isBound && !row.candidate.hasStages()) {
       EXPECT_EQ(row.candidate.settings.microBatches, 2);
+    }
 }
 
 // Where time is up before all settings of a plan were tried, the best of those
