@@ -15,7 +15,7 @@
 
 // Without padding no plan divides the words.
 // RUN: not %{plan} --pin v@tp=8 2>&1 | FileCheck %s --check-prefix=NOPAD
-// NOPAD: tpsp-plan: the pin v@tp=8 does not divide extent 97 of 'v'; another size does, or --pad v=8
+// NOPAD: tpsp-plan: the pin v@tp=8 does not divide extent 97 of 'v'; --pad v=8 does{{$}}
 
 // RUN: not %{plan} --pad x=8 2>&1 | FileCheck %s --check-prefix=INDEX
 // INDEX: error: the program has no index 'x'
