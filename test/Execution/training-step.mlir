@@ -45,7 +45,8 @@
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.state.safetensors --optimizer adamw --clip 0.1 --optimizer-axes dp --steps 2 --verify --save-all %t.two.safetensors
 // RUN: python3 %S/Inputs/check-update.py same %t.second.safetensors %t.two.safetensors
 // The update is the master's, and not that of the parameter.
-// RUN: tpsp-run %s --grad --quiet --inputs %t.masters.safetensors --optimizer adamw --dtype bf16 --optimizer-axes dp --verify
+// RUN: tpsp-run %s --grad --quiet --inputs %t.state.safetensors --inputs %t.masters.safetensors --optimizer adamw --dtype bf16 --optimizer-axes dp --verify --save-all %t.mastered.safetensors
+// RUN: python3 %S/Inputs/check-update.py masters %t.masters.safetensors %t.mastered.safetensors
 // One that shows on which side of the root it is.
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.state.safetensors --optimizer adamw --optimizer-settings epsilon=0.1 --clip 0.1 --save-all %t.epsilon.safetensors
 // RUN: python3 %S/Inputs/check-update.py adamw %t.in.safetensors %t.state.safetensors %t.grad.safetensors %t.epsilon.safetensors 0.1

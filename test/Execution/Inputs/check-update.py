@@ -8,6 +8,8 @@
         writes what the next step begins with
     check-update.py same RESULT RESULT
         compares parameters and state, bit by bit
+    check-update.py masters MASTERS RESULT
+        compares masters with what a step made of them
     check-update.py adamw|lion|muon|sgd IN STATE GRADIENTS RESULT [EPSILON]
         compares what a step has saved
 """
@@ -43,7 +45,7 @@ def read(path):
     header, data = json.loads(data[8:8 + size]), data[8 + size:]
     tensors = {}
     for name, entry in header.items():
-        if name != "__metadata__":
+        if name != "__metadata__" and entry["dtype"] == "F32":
             begin, end = entry["data_offsets"]
             tensors[name] = struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
     return tensors
@@ -86,6 +88,14 @@ def check_same(one, other):
     assert len(names) == 9, names
     for name in names:
         assert one[name] == other[name], name
+
+
+def check_masters(masters, after):
+    """A step changes a master by little; parameters are nothing like it."""
+    masters, after = read(masters), read(after)
+    for name, before in masters.items():
+        changes = [abs(x - y) for x, y in zip(before, after[name], strict=True)]
+        assert 0 < sum(changes) / len(changes) < 0.2, (name, changes)
 
 
 def adamw(name, w, g, state):
@@ -175,6 +185,8 @@ if sys.argv[1] == "inputs":
     write_inputs(sys.argv[2])
 elif sys.argv[1] == "next":
     write_next(*sys.argv[2:])
+elif sys.argv[1] == "masters":
+    check_masters(*sys.argv[2:])
 elif sys.argv[1] == "same":
     check_same(*sys.argv[2:])
 else:
