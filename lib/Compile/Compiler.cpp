@@ -211,6 +211,11 @@ private:
           return error;
     result.reference.cotangents = std::move(step.cotangents);
     result.reference.gradients = std::move(step.gradients);
+    result.reference.reducedIn = referenceElement(options.reduceDtype);
+    auto function = written->lookupSymbol<func::FuncOp>(name);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttr(i, paramAttrName))
+        result.reference.reduced.push_back(i);
     return llvm::Error::success();
   }
 

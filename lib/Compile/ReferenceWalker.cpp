@@ -1,10 +1,12 @@
 #include "ReferenceWalker.h"
 
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -25,9 +27,7 @@ Shape tpsp::referenceShape(Type type) {
 }
 
 static std::string locationOf(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream(text) << op->getLoc();
-  return text;
+  return formatLocation(op->getLoc());
 }
 
 /// "loc: 'what' message".
@@ -83,6 +83,15 @@ static reference::Element elementOf(Type type) {
     return reference::Element::F16;
   return element.isF64() ? reference::Element::F64
                          : reference::Element::Integer;
+}
+
+std::optional<reference::Element> tpsp::referenceElement(StringRef name) {
+  return llvm::StringSwitch<std::optional<reference::Element>>(name)
+      .Case("f64", reference::Element::F64)
+      .Case("f32", reference::Element::F32)
+      .Case("bf16", reference::Element::BF16)
+      .Case("f16", reference::Element::F16)
+      .Default(std::nullopt);
 }
 
 /// A collective moves a tensor and changes none of its values.
@@ -184,16 +193,19 @@ tpsp::referenceProgramOf(func::FuncOp function) {
 static void scaleGradient(func::FuncOp update, BlockArgument gradient,
                           Recorder &recorder, reference::Program &program) {
   size_t number = program.values.size() - 1;
-  if (auto fixed = update->getAttrOfType<FloatAttr>(lossScaleAttrName))
+  if (auto fixed = update->getAttrOfType<FloatAttr>(lossScaleAttrName)) {
+    program.lossScale = fixed.getValueAsDouble();
     program.operations.push_back({"scale",
                                   locationOf(update),
                                   {number},
-                                  {{"factor", fixed.getValueAsDouble()}}});
-  else if (auto of = update->getAttrOfType<IntegerAttr>(lossScaleAttrName))
+                                  {{"factor", program.lossScale}}});
+  } else if (auto of = update->getAttrOfType<IntegerAttr>(lossScaleAttrName)) {
+    program.lossScaleArgument = of.getInt();
     program.operations.push_back(
         {"mul", locationOf(update), {number, size_t(of.getInt())}, {}});
-  else
+  } else {
     return;
+  }
   recorder.add(gradient);
 }
 

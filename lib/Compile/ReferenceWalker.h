@@ -31,6 +31,9 @@ void addGradients(mlir::func::FuncOp differentiated,
 /// arguments are the program's, the others gradients.
 llvm::Error addUpdate(mlir::func::FuncOp update, reference::Program &program);
 
+/// The type of the reference that is called so ("bf16"); none of "".
+std::optional<reference::Element> referenceElement(llvm::StringRef name);
+
 /// The index names and the shape of a tensor type with #tpsp.idx subscripts.
 reference::IndexNames referenceIndices(mlir::Type type);
 reference::Shape referenceShape(mlir::Type type);

@@ -3,6 +3,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tpsp;
 using namespace tpsp::property;
@@ -32,16 +33,13 @@ static double slackOf(StringRef element) {
 Outcome tpsp::property::judged(std::vector<rt::TensorError> errors,
                                StringRef element) {
   double tolerance = toleranceOf(element);
-  rt::rescaleZeros(errors, tolerance);
-  double largest = 0;
-  for (const rt::TensorError &error : errors)
-    largest = std::max(largest, error.rmsReference);
   Outcome outcome;
   for (const rt::TensorError &error : errors) {
-    if (error.relative <= tolerance ||
-        error.rmsError <= 1e-6 * tolerance * largest)
+    if (error.relative <= tolerance)
       continue;
-    if (error.relative > slackOf(element) * error.allowed)
+    double slack = slackOf(element);
+    if (!(error.relative <= slack * error.allowed) ||
+        !(std::abs(error.excess) <= slack * error.allowedExcess))
       return {Outcome::Failed, describe(error)};
     if (error.name != "norm" || error.relative > toleranceOf("f32"))
       outcome.text = Outcome::losesDigits;

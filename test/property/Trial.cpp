@@ -180,15 +180,12 @@ static Tensors argumentsOf(const CompiledModel &model, uint64_t seed) {
   return tensors;
 }
 
-static std::string
-evaluate(const reference::Program &program, const Tensors &arguments,
-         Tensors &results,
-         reference::Arithmetic arithmetic = reference::Arithmetic::Exact) {
+static std::string evaluate(const reference::Program &program,
+                            const Tensors &arguments, Tensors &results,
+                            const reference::EvaluationOptions &options = {}) {
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)
     pointers.push_back(&argument);
-  reference::EvaluationOptions options;
-  options.arithmetic = arithmetic;
   return reference::evaluate(program, pointers, results, options);
 }
 
@@ -304,18 +301,20 @@ static std::string checkGradients(const reference::Program &step,
 static std::string expectedResults(const CompiledModel &model, uint64_t seed,
                                    std::vector<rt::ExpectedValues> &expected) {
   const reference::Program &program = model.reference;
-  Tensors arguments = argumentsOf(model, seed), exact, rounded;
-  std::string problem = evaluate(program, arguments, exact);
-  if (problem.empty())
-    problem =
-        evaluate(program, arguments, rounded, reference::Arithmetic::Rounded);
+  Tensors arguments = argumentsOf(model, seed), results;
+  std::string problem = evaluate(program, arguments, results);
+  for (reference::Tensor &result : results)
+    expected.push_back({std::move(result.data), {}});
+  for (const reference::EvaluationOptions &options :
+       reference::roundings(program)) {
+    if (problem.empty())
+      problem = evaluate(program, arguments, results, options);
+    for (size_t i = 0; problem.empty() && i < results.size(); ++i)
+      expected[i].add(results[i].data, options);
+  }
   if (!problem.empty())
     return "the reference failed: " + problem;
-  if (problem = checkGradients(program, arguments); !problem.empty())
-    return problem;
-  for (size_t i = 0; i < exact.size(); ++i)
-    expected.push_back({std::move(exact[i].data), std::move(rounded[i].data)});
-  return problem;
+  return checkGradients(program, arguments);
 }
 
 static CompileOptions compileOptions(const Program &program) {

@@ -72,6 +72,9 @@ private:
   }
 
   CLI::Option *declare(const OptionRow &row, std::string &value) {
+    if (row.bare)
+      return app.add_flag(flagOf(row) + "{" + row.bare + "}", value, row.help)
+          ->check(CLI::IsMember(row.words));
     if (!row.words.empty())
       return declareWords(row, row.words, value,
                           [&value](const std::string &word) { value = word; });

@@ -36,8 +36,9 @@ struct ToolOptions : CompileOptions {
   }
 };
 
-/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage.
-enum Exit { Done = 0, Failed = 1, Usage = 2 };
+/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage, 3
+/// results that are not finite verify nothing.
+enum Exit { Done = 0, Failed = 1, Usage = 2, NotVerified = 3 };
 
 /// A row of what does not go together.
 struct Contradiction {

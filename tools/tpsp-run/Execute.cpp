@@ -20,15 +20,15 @@ static int64_t endOfArguments(const Plan &plan) {
   return end;
 }
 
-/// Fills everything but the arguments with ones, which are a NaN in every
+/// Fills everything but the arguments with a byte: 0xff makes a NaN of every
 /// floating-point type.
-static rt::Status poisonResults(rt::Rank &rank, const Plan &plan) {
+static rt::Status fillResults(rt::Rank &rank, const Plan &plan, int byte) {
   constexpr int64_t most = 16 << 20;
   std::vector<char> staging;
   for (int64_t at = endOfArguments(plan); at < plan.arenaBytes; at += most) {
     int64_t some = std::min(plan.arenaBytes - at, most);
     TPSP_TRY(rank.fill(at, some, staging, [&](void *memory) {
-      std::memset(memory, 0xff, some);
+      std::memset(memory, byte, some);
       return rt::Status();
     }));
   }
@@ -60,10 +60,14 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   TPSP_TRY(makeWorld(options, program, use, world));
   if (options.backend == "trace")
     return {};
-  return world->run([&](rt::Rank &rank) {
-    TPSP_TRY(rt::fillArguments(rank, source, plan));
-    return options.verify ? poisonResults(rank, plan) : rt::Status();
-  });
+  return world->run(
+      [&](rt::Rank &rank) { return rt::fillArguments(rank, source, plan); });
+}
+
+rt::Status tpsp::run::poisonResults(const Plan &plan, rt::World &world) {
+  constexpr int everyBit = 0xff;
+  return world.run(
+      [&](rt::Rank &rank) { return fillResults(rank, plan, everyBit); });
 }
 
 /// Tells a rank that it is `later` steps behind the first.
@@ -106,6 +110,32 @@ rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
     if (double seconds = clock.gpuSeconds(); seconds > 0)
       report.gpuSeconds.push_back(seconds);
   }
+  return {};
+}
+
+rt::Status tpsp::run::findNotFinite(const Options &options,
+                                    const Program &program,
+                                    const rt::TensorSource &source,
+                                    rt::World &world, rt::Timeline &timeline,
+                                    rt::NotFiniteWatch &watch,
+                                    std::vector<std::string> &sources) {
+  const Plan &plan = program.plan();
+  TPSP_TRY(world.run([&](rt::Rank &rank) {
+    TPSP_TRY(rt::fillArguments(rank, source, plan));
+    return fillResults(rank, plan, 0);
+  }));
+  if (!watch.begin(world))
+    return {};
+  for (int number = 0; number < options.steps; ++number) {
+    timeline.begin();
+    TPSP_TRY(world.run([&](rt::Rank &rank) {
+      TPSP_TRY(setStepNumber(rank, plan, source, number));
+      TPSP_TRY(rank.step(program.step));
+      return rank.synchronize();
+    }));
+  }
+  for (std::string &line : watch.end())
+    sources.push_back(std::move(line));
   return {};
 }
 

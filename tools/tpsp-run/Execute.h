@@ -6,24 +6,23 @@
 #include "common/MakeWorld.h"
 #include "common/Progress.h"
 
+#include "tpsp/Runtime/Driver/NotFiniteWatch.h"
 #include "tpsp/Runtime/Driver/Report.h"
 #include "tpsp/Runtime/Driver/Timeline.h"
 
 namespace tpsp::run {
 
-/// The largest relative error (||a - b|| / ||b|| per tensor) that a right
-/// program may have. It comes from rounding f32 sums (1e-5), or every stored
-/// bf16 (2e-2) or f16 (2.5e-3).
-double toleranceOf(const Plan &plan);
-
 /// Makes the ranks (of `transport`'s processes, if it is not null) and gives
-/// every argument its values. If it will be verified, everything else is filled
-/// with NaN, so that a value nobody computes shows. `observer` may be null;
-/// `clock` is told what GPUs measure, as long as there is the world.
+/// every argument its values. `observer` may be null; `clock` is told what GPUs
+/// measure, as long as there is the world.
 rt::Status prepare(const Options &options, const Program &program,
                    const rt::TensorSource &source,
                    rt::CommandObserver *observer, StepClock &clock,
                    rt::Transport *transport, std::unique_ptr<rt::World> &world);
+
+/// Fills everything but the arguments with NaN, so that a value nobody computes
+/// shows.
+rt::Status poisonResults(const Plan &plan, rt::World &world);
 
 /// Runs the steps and records each one's seconds in the report; `timeline` is
 /// left with the last. The number of the first step is `source`'s, and each is
@@ -44,10 +43,19 @@ rt::Status checkReferenceMemory(const Program &program);
 /// Evaluates the unsharded program in f64 and compares every result of the
 /// world. If there are several processes, that with rank 0 compares; the others
 /// only show their results. `steps` have been run; with an update each goes on
-/// from the one before.
-rt::Status verify(const Program &program, const rt::TensorSource &source,
-                  int steps, rt::World &world, Progress &progress,
-                  std::vector<rt::TensorError> &errors);
+/// from the one before. Sets the report's errors, where numbers that are not
+/// finite come from and, with --verify=selftest, what was planted.
+rt::Status verify(const Options &options, const Program &program,
+                  const rt::TensorSource &source, rt::World &world,
+                  Progress &progress, rt::RunReport &report);
+
+/// Runs the steps again, from the same arguments, and adds to `sources` which
+/// commands first write numbers that are not finite. `watch` hands on to
+/// `timeline`. Nothing on GPUs.
+rt::Status findNotFinite(const Options &options, const Program &program,
+                         const rt::TensorSource &source, rt::World &world,
+                         rt::Timeline &timeline, rt::NotFiniteWatch &watch,
+                         std::vector<std::string> &sources);
 
 } // namespace tpsp::run
 

@@ -6,20 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace tpsp;
 using namespace tpsp::run;
-
-double tpsp::run::toleranceOf(const Plan &plan) {
-  // A value has been rounded a few times on its way.
-  constexpr double roundings = 5.12;
-  double tolerance = 1e-5;
-  for (const PlanBuffer &tensor : plan.tensors())
-    if (const rt::HalfFloat *half = rt::halfFloat(tensor.dtype))
-      tolerance = std::max(tolerance, roundings * half->epsilon);
-  return tolerance;
-}
 
 /// Which value of the reference a result is, if it is none of its gradients.
 /// Results carry their number in the function: the plan lists buffers in the
@@ -54,33 +45,35 @@ static bool isNewParameter(const PlanBuffer &tensor) {
 
 /// Stored in another type, parameters and masters round apart.
 static void poolNewParameters(const std::vector<const PlanBuffer *> &results,
-                              double tolerance,
                               std::vector<rt::TensorError> &errors) {
   std::map<int64_t, std::vector<rt::TensorError *>> byType;
   for (size_t i = 0; i < results.size(); ++i)
     if (isNewParameter(*results[i]))
       byType[results[i]->dtype].push_back(&errors[i]);
   for (const auto &[type, pool] : byType)
-    rt::poolRounding(pool, tolerance);
+    rt::poolRounding(pool);
+}
+
+/// What one result should be; nothing where another process has evaluated it.
+static const rt::ExpectedValues &expectedOf(const PlanBuffer &tensor,
+                                            const Values &values) {
+  static const rt::ExpectedValues none;
+  return values.empty() ? none : values[tensor.resultNumber()];
 }
 
 /// Compares the results with their whole values.
 static rt::Status compareResults(const Program &program, rt::World &world,
                                  const Values &values,
                                  std::vector<rt::TensorError> &errors) {
-  static const rt::ExpectedValues none;
-  double tolerance = toleranceOf(program.plan());
   std::vector<const PlanBuffer *> results = resultsOf(program, false);
   for (const PlanBuffer *tensor : results) {
     rt::TensorError error;
     TPSP_TRY(rt::compareTensor(world, program.plan(), *tensor,
-                               values.empty() ? none
-                                              : values[tensor->resultNumber()],
-                               tolerance, error));
+                               expectedOf(*tensor, values),
+                               rt::toleranceOf(tensor->dtype), error));
     errors.push_back(error);
   }
-  poolNewParameters(results, tolerance, errors);
-  rt::rescaleZeros(errors, tolerance);
+  poolNewParameters(results, errors);
   return {};
 }
 
@@ -110,7 +103,7 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
     rt::TensorError error;
     TPSP_TRY(rt::compareTensor(world, program.plan(), *results[i],
                                {choices[i].taken.data, {}},
-                               toleranceOf(program.plan()), error));
+                               rt::toleranceOf(results[i]->dtype), error));
     error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
     errors.push_back(error);
   }
@@ -157,9 +150,12 @@ public:
 
   /// The results of the last of `steps` steps, each of what the one before has
   /// updated. Without an update no other step matters.
-  rt::Status evaluate(reference::Arithmetic arithmetic, int steps,
+  rt::Status evaluate(reference::EvaluationOptions options, int steps,
                       std::vector<reference::Choice> &choices,
                       std::vector<reference::Tensor> &results) {
+    options.progress = [&](size_t done, size_t total) {
+      progress.detail(fmt::format("{}/{}", done, total));
+    };
     bool updates = program.updates > 0;
     std::vector<reference::Tensor> begin;
     if (updates && steps > 1)
@@ -170,8 +166,8 @@ public:
       if (step > first)
         update(results);
       // Known of the last step alone.
-      TPSP_TRY(
-          evaluate(arithmetic, step == last ? &choices : nullptr, results));
+      options.choices = step == last ? &choices : nullptr;
+      TPSP_TRY(evaluate(options, results));
     }
     if (begin.empty())
       advance(-first);
@@ -180,13 +176,8 @@ public:
     return {};
   }
 
-  /// Whether any value is of a type that rounds.
-  bool rounds() const {
-    return std::any_of(program.values.begin(), program.values.end(),
-                       [](const reference::ValueType &type) {
-                         return type.element != reference::Element::F64 &&
-                                type.element != reference::Element::Integer;
-                       });
+  const reference::Tensor &argument(size_t number) const {
+    return arguments[number];
   }
 
 private:
@@ -202,16 +193,8 @@ private:
       arguments[i].data.front() += steps;
   }
 
-  /// One step's results, with the run's choices, which are then judged.
-  rt::Status evaluate(reference::Arithmetic arithmetic,
-                      std::vector<reference::Choice> *choices,
+  rt::Status evaluate(const reference::EvaluationOptions &options,
                       std::vector<reference::Tensor> &results) {
-    reference::EvaluationOptions options;
-    options.arithmetic = arithmetic;
-    options.choices = choices;
-    options.progress = [&](size_t done, size_t total) {
-      progress.detail(fmt::format("{}/{}", done, total));
-    };
     std::string problem =
         reference::evaluate(program, pointers, results, options);
     return problem.empty() ? rt::Status()
@@ -231,28 +214,26 @@ private:
 } // namespace
 
 /// The unsharded program's results, with the run's choices.
-static rt::Status evaluate(const Program &program,
-                           const rt::TensorSource &source, int steps,
-                           Progress &progress,
+static rt::Status evaluate(const reference::Program &program,
+                           Reference &reference, int steps, Progress &progress,
                            std::vector<reference::Choice> &choices,
                            Values &values) {
-  Reference reference(program, progress);
-  TPSP_TRY(reference.readArguments(program, source));
   progress.phase("reference in f64");
-  std::vector<reference::Tensor> exact, rounded;
-  TPSP_TRY(
-      reference.evaluate(reference::Arithmetic::Exact, steps, choices, exact));
-  if (reference.rounds()) {
-    progress.phase("reference, rounded");
+  std::vector<reference::Tensor> results;
+  TPSP_TRY(reference.evaluate({}, steps, choices, results));
+  for (reference::Tensor &result : results)
+    values.push_back({std::move(result.data), {}});
+  for (const reference::EvaluationOptions &options :
+       reference::roundings(program)) {
+    progress.phase(
+        options.draw == 0
+            ? std::string("reference, rounded")
+            : fmt::format("reference, rounded by chance ({})", options.draw));
     // How good the choices are has been said.
     std::vector<reference::Choice> same = choices;
-    TPSP_TRY(reference.evaluate(reference::Arithmetic::Rounded, steps, same,
-                                rounded));
-  }
-  for (size_t i = 0; i < exact.size(); ++i) {
-    values.push_back({std::move(exact[i].data), {}});
-    if (!rounded.empty())
-      values.back().rounded = std::move(rounded[i].data);
+    TPSP_TRY(reference.evaluate(options, steps, same, results));
+    for (size_t i = 0; i < results.size(); ++i)
+      values[i].add(std::move(results[i].data), options);
   }
   return {};
 }
@@ -269,16 +250,122 @@ rt::Status tpsp::run::checkReferenceMemory(const Program &program) {
                       rt::gibibytes(needed), rt::gibibytes(available))};
 }
 
-rt::Status tpsp::run::verify(const Program &program,
-                             const rt::TensorSource &source, int steps,
-                             rt::World &world, Progress &progress,
-                             std::vector<rt::TensorError> &errors) {
+/// Arguments that are not finite to begin with, a line each.
+static void findNotFiniteArguments(const Program &program,
+                                   const Reference &reference,
+                                   std::vector<std::string> &sources) {
+  size_t number = 0;
+  for (const PlanBuffer &tensor : program.plan().tensors()) {
+    if (!tensor.isArgument())
+      continue;
+    const std::vector<double> &data = reference.argument(number++).data;
+    auto count = std::count_if(data.begin(), data.end(),
+                               [](double x) { return !std::isfinite(x); });
+    if (count > 0)
+      sources.push_back(fmt::format("argument {}: {} of {} elements are not "
+                                    "finite",
+                                    tensor.name, count, data.size()));
+  }
+}
+
+static void addSource(const reference::NotFinite::Source &source,
+                      const char *number, const char *types,
+                      std::vector<std::string> &sources) {
+  if (source.isFound())
+    sources.push_back(
+        fmt::format("unsharded{}: the {} of {} at {} is the first {}", types,
+                    source.of, source.operation, source.location, number));
+}
+
+/// Where the unsharded program first makes a number that is not finite: in f64,
+/// or else rounded to its types.
+static rt::Status findNotFiniteOperations(Reference &reference, int steps,
+                                          std::vector<reference::Choice> same,
+                                          std::vector<std::string> &sources) {
+  for (auto [arithmetic, types] :
+       {std::pair(reference::Arithmetic::Exact, " in f64"),
+        std::pair(reference::Arithmetic::Rounded, " in its types")}) {
+    reference::NotFinite found;
+    reference::EvaluationOptions options;
+    options.arithmetic = arithmetic;
+    options.notFinite = &found;
+    std::vector<reference::Tensor> results;
+    TPSP_TRY(reference.evaluate(options, steps, same, results));
+    addSource(found.nan, "NaN", types, sources);
+    addSource(found.infinity, "infinity", types, sources);
+    if (found.nan.isFound() || found.infinity.isFound())
+      break;
+  }
+  return {};
+}
+
+/// Why a planted mistake would not be seen.
+static std::string reasonOf(const rt::TensorError &error) {
+  if (error.zeroReference)
+    return "the result is zero but for rounding";
+  if (error.notFinite > 0)
+    return "the result is not finite";
+  return fmt::format("rounding allows an error of {:.2g}, and {:.2g} of it in "
+                     "size",
+                     error.allowed, error.allowedExcess);
+}
+
+/// Plants a mistake in every result in turn, on all ranks and on the last, and
+/// notes which comparisons would see it.
+static rt::Status plantMistakes(const Program &program, rt::World &world,
+                                const Values &values,
+                                std::vector<rt::PlantedResult> &planted) {
+  const Plan &plan = program.plan();
+  int64_t last = plan.numRanks() - 1;
+  for (const PlanBuffer *tensor : resultsOf(program, false)) {
+    bool isHalf = rt::halfFloat(tensor->dtype) != nullptr;
+    double factor = isHalf ? 1.05 : 1.01;
+    std::string size = isHalf ? "5 %" : "1 %";
+    std::vector<std::pair<std::string, int64_t>> places = {{"", -1}};
+    if (last > 0 && tensor->pending.empty())
+      places.push_back({fmt::format(" on rank {}", last), last});
+    for (const auto &[where, rank] : places) {
+      rt::TensorError error;
+      TPSP_TRY(rt::compareTensor(
+          world, plan, *tensor, expectedOf(*tensor, values),
+          rt::toleranceOf(tensor->dtype), error, {factor, rank}));
+      rt::PlantedResult result;
+      result.name = tensor->name;
+      result.mistake = size + " too large" + where;
+      result.isSeen = !error.passed();
+      if (!result.isSeen)
+        result.reason = reasonOf(error);
+      planted.push_back(std::move(result));
+    }
+  }
+  return {};
+}
+
+rt::Status tpsp::run::verify(const Options &options, const Program &program,
+                             const rt::TensorSource &source, rt::World &world,
+                             Progress &progress, rt::RunReport &report) {
   std::vector<reference::Choice> choices;
   TPSP_TRY(takenChoices(program, world, choices));
   Values values;
-  if (world.hasFirstRank())
-    TPSP_TRY(evaluate(program, source, steps, progress, choices, values));
+  Reference reference(program, progress);
+  if (world.hasFirstRank()) {
+    TPSP_TRY(reference.readArguments(program, source));
+    TPSP_TRY(evaluate(program.description.reference, reference, options.steps,
+                      progress, choices, values));
+  }
   progress.phase("comparing");
-  TPSP_TRY(compareResults(program, world, values, errors));
-  return compareChoices(program, world, choices, errors);
+  TPSP_TRY(compareResults(program, world, values, report.errors));
+  TPSP_TRY(compareChoices(program, world, choices, report.errors));
+  if (options.verify == "selftest")
+    TPSP_TRY(plantMistakes(program, world, values, report.planted));
+  auto isNotFinite = [](const rt::TensorError &e) {
+    return e.notFinite > 0 || std::isinf(e.relative);
+  };
+  if (!world.hasFirstRank() ||
+      std::none_of(report.errors.begin(), report.errors.end(), isNotFinite))
+    return {};
+  progress.phase("looking for what is not finite");
+  findNotFiniteArguments(program, reference, report.notFiniteSources);
+  return findNotFiniteOperations(reference, options.steps, choices,
+                                 report.notFiniteSources);
 }

@@ -1,6 +1,7 @@
 // tpsp-run: runs a model, which it compiles, or a compiled plan.
 #include "Execute.h"
 #include "Options.h"
+#include "StatesOfAStep.h"
 #include "WithCompiler.h"
 #include "common/Compile.h"
 #include "common/Launch.h"
@@ -16,7 +17,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -111,13 +114,38 @@ static int print(const Options &options, const rt::RunReport &report,
 /// still write to the world's memory: it is kept until this one leaves
 /// (Launch).
 struct Run {
-  explicit Run(const Plan &plan) : timeline(plan), clock(plan.numRanks()) {}
+  explicit Run(const Plan &plan)
+      : timeline(plan), watch(plan, &timeline), clock(plan.numRanks()) {}
 
   rt::Timeline timeline;
+  rt::NotFiniteWatch watch;
   StepClock clock;
   std::unique_ptr<rt::TensorSource> source;
   std::unique_ptr<rt::World> world;
 };
+
+/// Whether any result is infinite or a NaN.
+static bool hasNotFinite(const rt::RunReport &report) {
+  return std::any_of(report.errors.begin(), report.errors.end(),
+                     [](const rt::TensorError &e) {
+                       return e.notFinite > 0 || std::isinf(e.relative);
+                     });
+}
+
+/// What a verification ends with.
+static int exitOf(const rt::RunReport &report) {
+  bool isSeen = std::all_of(report.planted.begin(), report.planted.end(),
+                            [](const auto &p) { return p.isSeen; });
+  switch (report.verdict()) {
+  case rt::Verdict::Passed:
+    return isSeen ? Done : Failed;
+  case rt::Verdict::NotFinite:
+    return NotVerified;
+  case rt::Verdict::Failed:
+    return Failed;
+  }
+  return Failed;
+}
 
 /// Runs the steps, and writes what is asked for of them.
 static rt::Status runProgram(const Options &options, const Program &program,
@@ -126,11 +154,23 @@ static rt::Status runProgram(const Options &options, const Program &program,
   const Plan &plan = program.plan();
   progress.phase("filling arguments");
   TPSP_TRY(openFiles(options, plan, run.source));
-  TPSP_TRY(prepare(options, program, *run.source, &run.timeline, run.clock,
+  StatesOfAStep *states = nullptr;
+  if (!options.verify.empty()) {
+    auto owned = std::make_unique<StatesOfAStep>(plan, std::move(run.source));
+    states = owned.get();
+    run.source = std::move(owned);
+  }
+  TPSP_TRY(prepare(options, program, *run.source, &run.watch, run.clock,
                    launch.transport(), run.world));
   // Beside the arenas, which are full now; and before the user waits for steps.
-  if (options.verify && run.world->hasFirstRank())
+  if (!options.verify.empty() && run.world->hasFirstRank())
     TPSP_TRY(checkReferenceMemory(program));
+  if (states && options.backend != "trace") {
+    progress.phase("a step, for the size of optimizer states");
+    run.timeline.begin();
+    TPSP_TRY(states->begin(*run.world, program));
+    TPSP_TRY(poisonResults(plan, *run.world));
+  }
   if (rt::Status s = runSteps(options, program, *run.source, *run.world,
                               run.timeline, run.clock, progress, report);
       !s.ok() || options.backend == "trace")
@@ -143,13 +183,15 @@ static rt::Status runProgram(const Options &options, const Program &program,
   TPSP_TRY(writeTensors(options, plan, *run.world));
   if (launch.isFirst())
     TPSP_TRY(writePictures(options, report));
-  if (!options.verify)
+  if (options.verify.empty())
     return {};
   auto begin = Clock::now();
-  rt::Status status = verify(program, *run.source, options.steps, *run.world,
-                             progress, report.errors);
+  TPSP_TRY(verify(options, program, *run.source, *run.world, progress, report));
+  if (hasNotFinite(report))
+    TPSP_TRY(findNotFinite(options, program, *run.source, *run.world,
+                           run.timeline, run.watch, report.notFiniteSources));
   report.verifySeconds = secondsSince(begin);
-  return status;
+  return {};
 }
 
 static int openAndRun(const Options &options, Launch &launch) {
@@ -157,7 +199,7 @@ static int openAndRun(const Options &options, Launch &launch) {
   Program program;
   auto begin = Clock::now();
   CompileUse use;
-  use.isVerified = options.verify;
+  use.isVerified = !options.verify.empty();
   use.isExplained = !options.html.empty();
   // The first process says what all of them find in the model.
   if (rt::Status s = openProgram(options, use, /*speaks=*/launch.isFirst(),
@@ -172,7 +214,7 @@ static int openAndRun(const Options &options, Launch &launch) {
   report.dtype = program.description.dtype;
   report.explanation = std::move(program.explanation);
   report.backend = options.backend;
-  report.tolerance = toleranceOf(program.plan());
+  report.acceptsNotFinite = options.acceptNotFinite;
   Run run(program.plan());
   rt::Status status =
       runProgram(options, program, launch, progress, run, report);
@@ -192,11 +234,12 @@ static int openAndRun(const Options &options, Launch &launch) {
           rt::checkDropped(report.results.dropped, options.maxDropped);
       !s.ok())
     return launch.fail(s);
-  if (!options.verify || report.verified())
+  if (options.verify.empty())
     return Done;
-  if (options.quiet || report.errors.empty())
+  int code = exitOf(report);
+  if (code != Done && (options.quiet || report.errors.empty()))
     fmt::print(stderr, "{}", rt::verificationText(report));
-  return Failed;
+  return code;
 }
 
 static int predict(const Options &options, Launch &launch) {

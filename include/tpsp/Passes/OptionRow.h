@@ -63,6 +63,9 @@ struct OptionRow {
   bool isOfCompilation;
   /// The only values; empty: others are there.
   std::vector<std::string> words = {};
+  /// If not null: what the flag stands for when no word follows it ("--verify"
+  /// for "--verify=results").
+  const char *bare = nullptr;
   /// A bool that tpsp-run gives as on or off, not as a flag that is there.
   bool isOnOff = false;
   /// If not null, tpsp-run also takes "auto", by default: what that chooses.
@@ -77,6 +80,9 @@ struct OptionRow {
 
   OptionRow oneOf(const std::vector<std::string> &theWords) const {
     return with(&OptionRow::words, theWords);
+  }
+  OptionRow orBare(const char *word) const {
+    return with(&OptionRow::bare, word);
   }
   OptionRow onOff() const { return with(&OptionRow::isOnOff, true); }
   OptionRow automaticInRun(const char *choice) const {

@@ -64,6 +64,15 @@ struct Program {
   /// parameters. An operation "gradient" of an argument is its gradient. With
   /// an update gradients are no results.
   size_t updates = 0;
+  /// What the step multiplies the loss by before its backward pass, whose
+  /// gradients the update divides: a constant or, from 0 on, the argument that
+  /// holds it.
+  double lossScale = 1;
+  int64_t lossScaleArgument = -1;
+  /// In which type ranks add up the gradients of the arguments `reduced`, if it
+  /// is not that of the arguments.
+  std::optional<Element> reducedIn;
+  std::vector<size_t> reduced;
 
   /// The operation with which the update begins; where there is none, the end.
   size_t firstUpdate() const { return operations.size() - updates; }
@@ -99,13 +108,47 @@ enum class Arithmetic {
   Rounded
 };
 
+/// Where an evaluation first makes a number that is not finite.
+struct NotFinite {
+  struct Source {
+    /// Without a dialect: "log". Empty as long as there is no such operation.
+    std::string operation;
+    std::string location;
+    /// What of the operation it is: "result", or "gradient of operand 1".
+    std::string of;
+
+    bool isFound() const { return !operation.empty(); }
+  };
+  /// The first operation that makes a NaN of operands without one, and the
+  /// first that makes an infinity of finite operands.
+  Source nan, infinity;
+};
+
+/// Binary digits that F64 has less where EvaluationOptions::narrowsF64 is set.
+constexpr int digitsOfNarrowing = 13;
+
 struct EvaluationOptions {
   Arithmetic arithmetic = Arithmetic::Exact;
+  /// Rounded: 0 rounds to the nearest number. Any other number is a draw: it
+  /// rounds up or down by chance, and parts sums otherwise.
+  uint64_t draw = 0;
+  /// Rounded: whether F64 rounds, too, to `digitsOfNarrowing` digits less than
+  /// it has. What it then is off by, divided by 2 to that power, is what F64
+  /// itself is off by.
+  bool narrowsF64 = false;
   /// Null, or what the evaluation goes on with in place of its own choices. It
   /// says how good each is.
   std::vector<Choice> *choices = nullptr;
+  /// Null, or what is told of the first operations, in the order of
+  /// evaluation, that make a number which is not finite.
+  NotFinite *notFinite = nullptr;
   Progress progress = {};
 };
+
+/// The evaluations that show what rounding makes of a program: to the nearest
+/// numbers first, then seven draws of a small program and fewer, but one, of a
+/// large one. Each takes about as long as an exact evaluation.
+std::vector<EvaluationOptions> roundings(const Program &program);
 
 /// The type of an argument, cotangents included; `number` is below the number
 /// of both together.

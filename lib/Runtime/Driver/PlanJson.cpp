@@ -51,6 +51,19 @@ private:
   }
 };
 
+// What is not known is null.
+template <typename Value>
+struct nlohmann::adl_serializer<std::optional<Value>> {
+  static void to_json(Json &json, const std::optional<Value> &value) {
+    json = value ? Json(*value) : Json(nullptr);
+  }
+  static void from_json(const Json &json, std::optional<Value> &value) {
+    value.reset();
+    if (!json.is_null())
+      value = json.get<Value>();
+  }
+};
+
 namespace tpsp::reference {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(Element, {{Element::F64, "f64"},
@@ -62,7 +75,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape, element)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, operands,
                                    attributes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
-                                   results, cotangents, gradients, updates)
+                                   results, cotangents, gradients, updates,
+                                   lossScale, lossScaleArgument, reducedIn,
+                                   reduced)
 
 } // namespace tpsp::reference
 
@@ -76,19 +91,6 @@ struct nlohmann::adl_serializer<Enum, std::enable_if_t<tpsp::hasNames<Enum>>> {
     if (!found)
       throw std::out_of_range("an unknown name, '" + name + "'");
     value = *found;
-  }
-};
-
-// What is not known is null.
-template <typename Value>
-struct nlohmann::adl_serializer<std::optional<Value>> {
-  static void to_json(Json &json, const std::optional<Value> &value) {
-    json = value ? Json(*value) : Json(nullptr);
-  }
-  static void from_json(const Json &json, std::optional<Value> &value) {
-    value.reset();
-    if (!json.is_null())
-      value = json.get<Value>();
   }
 };
 
@@ -285,6 +287,8 @@ static bool isConsistent(const reference::Program &reference) {
          areBelow(reference.results, reference.values.size()) &&
          areBelow(reference.cotangents, reference.results.size()) &&
          areBelow(reference.gradients, reference.arguments) &&
+         areBelow(reference.reduced, reference.arguments) &&
+         reference.lossScaleArgument < int64_t(reference.arguments) &&
          reference.updates <= reference.operations.size();
 }
 

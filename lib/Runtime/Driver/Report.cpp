@@ -23,10 +23,21 @@ using namespace tpsp::rt;
 using Kind = BufferKind;
 using Json = nlohmann::ordered_json;
 
-bool RunReport::verified() const {
-  return !errors.empty() &&
-         std::all_of(errors.begin(), errors.end(),
-                     [](const TensorError &e) { return e.passed(); });
+Verdict RunReport::verdict() const {
+  auto passed = [](const TensorError &e) { return e.passed(); };
+  auto isFinite = [](const TensorError &e) { return e.notFinite == 0; };
+  if (errors.empty() || !std::all_of(errors.begin(), errors.end(), passed))
+    return Verdict::Failed;
+  return acceptsNotFinite || std::all_of(errors.begin(), errors.end(), isFinite)
+             ? Verdict::Passed
+             : Verdict::NotFinite;
+}
+
+double RunReport::tolerance() const {
+  double largest = 0;
+  for (const TensorError &error : errors)
+    largest = std::max(largest, error.tolerance);
+  return largest;
 }
 
 int64_t tpsp::rt::peakResidentBytes() {
@@ -175,13 +186,19 @@ static Json verification(const RunReport &report) {
   if (report.errors.empty())
     return nullptr;
   double worstRelative = 0, worstAbsolute = 0;
-  Json tensors = Json::array();
+  Json tensors = Json::array(), planted = Json::array();
+  for (const PlantedResult &p : report.planted)
+    planted.push_back({{"name", p.name},
+                       {"mistake", p.mistake},
+                       {"seen", p.isSeen},
+                       {"reason", p.reason}});
   // JSON has no infinity.
   auto number = [](double value) {
     return std::isfinite(value) ? Json(value) : Json("inf");
   };
   for (const TensorError &e : report.errors) {
-    worstRelative = std::max(worstRelative, e.relative);
+    if (!e.zeroReference)
+      worstRelative = std::max(worstRelative, e.relative);
     worstAbsolute = std::max(worstAbsolute, e.maxAbsolute);
     tensors.push_back({{"name", e.name},
                        {"max_abs_error", number(e.maxAbsolute)},
@@ -190,13 +207,21 @@ static Json verification(const RunReport &report) {
                        {"allowed_error", number(e.allowed)},
                        {"not_finite", e.notFinite},
                        {"passed", e.passed()},
-                       {"zero_reference", e.zeroReference}});
+                       {"zero_reference", e.zeroReference},
+                       {"tolerance", e.tolerance},
+                       {"excess", number(e.excess)},
+                       {"allowed_excess", number(e.allowedExcess)},
+                       {"of_rounded_program", e.isOfRounded},
+                       {"of_small_elements", e.isOfSmall}});
   }
   return {{"passed", report.verified()},
-          {"tolerance", report.tolerance},
+          {"not_finite", report.verdict() == Verdict::NotFinite},
+          {"not_finite_sources", report.notFiniteSources},
+          {"tolerance", report.tolerance()},
           {"rounding_factor", roundingFactor},
           {"max_abs_error", number(worstAbsolute)},
           {"max_rel_error", number(worstRelative)},
+          {"planted", planted},
           {"tensors", tensors}};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -18,7 +19,7 @@ static bool hasLossScale(const Plan &plan) {
 
 /// What else than an error of the program it may be.
 static std::string_view hintFor(const RunReport &report) {
-  if (report.dtype != "f16" || report.verified())
+  if (report.dtype != "f16" || report.verdict() != Verdict::Failed)
     return "";
   if (std::any_of(report.errors.begin(), report.errors.end(),
                   [](const TensorError &e) { return std::isinf(e.relative); }))
@@ -36,31 +37,91 @@ static std::string_view hintFor(const RunReport &report) {
 static std::string remarkOn(const TensorError &e) {
   std::string text;
   if (e.zeroReference)
-    text += "  (is zero; of the largest result)";
+    text += e.rmsRounding > 0 ? "  (is zero but for rounding; absolute)"
+                              : "  (is zero; absolute)";
+  if (e.isOfRounded)
+    text += "  (of the program rounded to its types)";
+  if (e.isOfSmall)
+    text += "  (of elements below 1e-12 of the largest)";
   if (e.notFinite > 0)
     text += fmt::format("  ({} not finite, as in the rounded reference)",
                         e.notFinite);
+  bool isScaled = std::abs(e.excess) > 0.9 * e.relative;
+  if (!e.passed() && isScaled && !e.zeroReference)
+    return text + fmt::format("  FAILED ({:.4g} times what it should be)",
+                              1 + e.excess);
   if (!e.passed())
     return text + "  FAILED";
   return e.isLost() ? text + "  (lost in rounding)" : text;
 }
 
+static size_t countOf(const RunReport &report,
+                      bool (*holds)(const TensorError &)) {
+  return std::count_if(report.errors.begin(), report.errors.end(), holds);
+}
+
+/// Results that show nothing of the run, and what would.
+static std::string uncheckedText(const RunReport &report) {
+  size_t lost =
+      countOf(report, [](const TensorError &e) { return e.isLost(); });
+  if (lost == 0)
+    return "";
+  return fmt::format("; {} of {} not checked: rounding alone leaves them no "
+                     "digits (--dtype f64 decides)",
+                     lost, report.errors.size());
+}
+
 /// The verdict, and what qualifies it.
 static std::string verdictOn(const RunReport &report) {
-  auto count = [&](auto holds) {
-    return std::count_if(report.errors.begin(), report.errors.end(), holds);
-  };
-  std::string text =
-      report.verified() ? "all within tolerance" : "VERIFICATION FAILED";
-  if (auto lost = count([](const TensorError &e) { return e.isLost(); }))
-    text += fmt::format("; rounding alone leaves {} of {} no digits: --dtype "
-                        "f64 decides",
-                        lost, report.errors.size());
-  if (auto some = count([](const TensorError &e) { return e.notFinite > 0; }))
+  size_t some =
+      countOf(report, [](const TensorError &e) { return e.notFinite > 0; });
+  switch (report.verdict()) {
+  case Verdict::Failed:
+    return "VERIFICATION FAILED" + uncheckedText(report);
+  case Verdict::NotFinite:
+    return fmt::format(
+        "NOT VERIFIED: {} of {} results are not finite, as in the rounded "
+        "reference, which says\n  nothing of the run (--accept-not-finite "
+        "takes "
+        "it for verified)",
+        some, report.errors.size());
+  case Verdict::Passed:
+    break;
+  }
+  std::string text = "all within tolerance" + uncheckedText(report);
+  if (some > 0)
     text +=
         fmt::format("; {} of {} are not finite, as in the rounded reference",
                     some, report.errors.size());
   return text;
+}
+
+/// "1e-05", or "1e-05 or 0.02 by the type" where types differ.
+static std::string tolerancesOf(const RunReport &report) {
+  std::set<double> tolerances;
+  for (const TensorError &e : report.errors)
+    tolerances.insert(e.tolerance);
+  std::vector<std::string> texts;
+  for (double tolerance : tolerances)
+    texts.push_back(fmt::format("{:.2g}", tolerance));
+  std::string text = fmt::format("{}", fmt::join(texts, " or "));
+  return texts.size() > 1 ? text + " by the type" : text;
+}
+
+/// What was planted (--verify=selftest), and what of it was not seen.
+static std::string plantedText(const RunReport &report) {
+  if (report.planted.empty())
+    return "";
+  size_t seen = 0;
+  std::string unseen;
+  for (const PlantedResult &planted : report.planted) {
+    seen += planted.isSeen;
+    if (!planted.isSeen)
+      unseen += fmt::format("  {} {}: not seen ({})\n", planted.name,
+                            planted.mistake, planted.reason);
+  }
+  return fmt::format("Planted mistakes: {} of {} seen\n{}", seen,
+                     report.planted.size(), unseen);
 }
 
 std::string tpsp::rt::verificationTable(const RunReport &report) {
@@ -75,17 +136,20 @@ std::string tpsp::rt::verificationTable(const RunReport &report) {
     width = std::max(width, e.name.size());
   fmt::format_to(to,
                  "\nVerified against the unsharded program in f64 (relative "
-                 "error; allowed are {:.2g},\nor {} times what rounding alone "
+                 "error; allowed are {},\nor {} times what rounding alone "
                  "makes of that program)\n"
                  "  {:<{}} {:>10}  {:>10}\n",
-                 report.tolerance, roundingFactor, "tensor", width, "error",
+                 tolerancesOf(report), roundingFactor, "tensor", width, "error",
                  "rounding");
   for (const TensorError &e : report.errors)
     fmt::format_to(to, "  {:<{}} {:>10.2e}  {:>10.2e}{}\n", e.name, width,
                    e.relative, e.rounding, remarkOn(e));
   fmt::format_to(to, "  {}\n", verdictOn(report));
+  for (const std::string &source : report.notFiniteSources)
+    fmt::format_to(to, "  {}\n", source);
   if (std::string_view hint = hintFor(report); !hint.empty())
     fmt::format_to(to, "  {}\n", hint);
+  out.append(plantedText(report));
   return fmt::to_string(out);
 }
 

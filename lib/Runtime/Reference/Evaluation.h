@@ -11,11 +11,35 @@
 
 #include "tpsp/Runtime/ReferenceProgram.h"
 
+#include <optional>
+
 namespace tpsp::reference {
 
-/// Rounds every element to the nearest number of a type, ties to even; what is
-/// too large becomes an infinity. F64 and Integer round nothing.
-void roundTo(Element element, Tensor &x);
+/// Rounds what a program stores to the types in which it stores it.
+class Rounder {
+public:
+  explicit Rounder(const EvaluationOptions &options)
+      : arithmetic(options.arithmetic), draw(options.draw),
+        narrowsF64(options.narrowsF64) {}
+
+  bool rounds() const { return arithmetic == Arithmetic::Rounded; }
+
+  /// Rounds every element to a number of its type: the nearest one (ties to
+  /// even), or, in a draw, one of the two next to it, by chance. Larger numbers
+  /// than the type has become infinite. Integer rounds nothing; F64 only where
+  /// options.narrowsF64 says so.
+  void round(Element element, Tensor &x) const;
+
+  /// In how many parts a sum is made that ranks may share.
+  int64_t partsOfSum() const { return draw == 0 ? 2 : int64_t(2) << draw % 3; }
+
+private:
+  Arithmetic arithmetic;
+  uint64_t draw;
+  bool narrowsF64;
+  /// Tensors rounded so far: each has random numbers of its own.
+  mutable uint64_t rounded = 0;
+};
 
 /// One operation about to be evaluated.
 struct Evaluation {
@@ -23,13 +47,16 @@ struct Evaluation {
   Operands operands;
   /// What the result is to look like.
   const ValueType &type;
-  Arithmetic arithmetic = Arithmetic::Exact;
+  const Rounder &rounder;
   /// The first operand if nothing needs it afterwards, else null.
   Tensor *expendable = nullptr;
   /// The first precondition that was found violated.
   std::string error;
   /// What the operands' elements are stored in.
   std::vector<Element> elements = {};
+  /// What parts are stored in that are added up to the result, or to a gradient
+  /// that is being computed; if it is not that of the result.
+  std::optional<Element> partElement = {};
 
   const Tensor &operand(size_t i) const { return *operands[i]; }
   const IndexNames &indices() const { return type.indices; }
@@ -68,8 +95,8 @@ struct Evaluation {
   /// Rounds a tensor within a composite as a program in the result's type would
   /// that stores it.
   Tensor stored(Tensor x) const {
-    if (arithmetic == Arithmetic::Rounded)
-      roundTo(type.element, x);
+    if (rounder.rounds())
+      rounder.round(partElement.value_or(type.element), x);
     return x;
   }
   /// The same, for functions of Reference.h.
@@ -77,9 +104,9 @@ struct Evaluation {
     return [this](Tensor x) { return stored(std::move(x)); };
   }
 
-  /// The einsum of `factors`. Rounded, it is the sum of two stored halves along
-  /// the longest index that is summed over. Ranks, or blocks of a kernel, also
-  /// leave rounded parts to be added.
+  /// The einsum of `factors`. Rounded, it is the sum of two (in a draw also of
+  /// four or eight) stored parts along the longest index that is summed over.
+  /// Ranks, or blocks of a kernel, also leave rounded parts to be added.
   Tensor sum(const Operands &factors, const IndexNames &indices,
              const Shape &shape);
 
@@ -92,10 +119,13 @@ struct Evaluation {
 /// The gradients of an operation's operands, of which some are wanted.
 class OperandGradients {
 public:
-  /// `types`: of the operands.
-  OperandGradients(std::vector<const ValueType *> types,
-                   std::vector<bool> wanted)
-      : types(std::move(types)), wants(std::move(wanted)),
+  /// `types`: of the operands. `partElements`: what ranks add up the gradient
+  /// of each in, if it is not the operand's own type.
+  OperandGradients(Evaluation &evaluation, std::vector<const ValueType *> types,
+                   std::vector<bool> wanted,
+                   std::vector<std::optional<Element>> partElements)
+      : evaluation(evaluation), types(std::move(types)),
+        wants(std::move(wanted)), partElements(std::move(partElements)),
         gradients(this->types.size()) {}
 
   size_t size() const { return types.size(); }
@@ -103,14 +133,19 @@ public:
   const ValueType &type(size_t i) const { return *types[i]; }
   /// Sets the gradient of operand `i` to `f()`, if it is wanted.
   template <typename F> void set(size_t i, F f) {
-    if (wanted(i))
-      gradients[i] = f();
+    if (!wanted(i))
+      return;
+    evaluation.partElement = partElements[i];
+    gradients[i] = f();
+    evaluation.partElement.reset();
   }
   Tensor &of(size_t i) { return gradients[i]; }
 
 private:
+  Evaluation &evaluation;
   std::vector<const ValueType *> types;
   std::vector<bool> wants;
+  std::vector<std::optional<Element>> partElements;
   std::vector<Tensor> gradients;
 };
 

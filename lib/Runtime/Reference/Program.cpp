@@ -2,6 +2,9 @@
 #include "Lifetimes.h"
 #include "Preconditions.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <unordered_map>
 
 using namespace tpsp::reference;
@@ -57,13 +60,68 @@ private:
   std::vector<const Tensor *> arguments;
 };
 
+/// Whether an operation makes the first NaN, or the first infinity.
+class NotFiniteWatch {
+public:
+  /// Reads the operands before they may be gone. `found` may be null.
+  NotFiniteWatch(NotFinite *found, const Operands &operands) : found(found) {
+    if (!found)
+      return;
+    seesNaN = !found->nan.isFound() && !any(operands, isNaN);
+    seesInfinity = !found->infinity.isFound() && !any(operands, isNotFinite);
+  }
+
+  void see(const Tensor &made, const Operation &op, const std::string &of) {
+    if (seesNaN && any({&made}, isNaN)) {
+      found->nan = {op.name, op.location, of};
+      seesNaN = false;
+    }
+    if (seesInfinity && any({&made}, isInfinite)) {
+      found->infinity = {op.name, op.location, of};
+      seesInfinity = false;
+    }
+  }
+
+private:
+  static bool isNaN(double x) { return std::isnan(x); }
+  static bool isInfinite(double x) { return std::isinf(x); }
+  static bool isNotFinite(double x) { return !std::isfinite(x); }
+  static bool any(const Operands &tensors, bool (*is)(double)) {
+    return std::any_of(
+        tensors.begin(), tensors.end(), [&](const Tensor *tensor) {
+          return std::any_of(tensor->data.begin(), tensor->data.end(), is);
+        });
+  }
+
+  NotFinite *found;
+  bool seesNaN = false, seesInfinity = false;
+};
+
+/// The arguments whose gradients ranks add up in another type, and what has the
+/// same elements: views, conversions and multiples of them.
+std::vector<bool> findReduced(const Program &program) {
+  std::vector<bool> reduced(program.values.size(), false);
+  if (!program.reducedIn)
+    return reduced;
+  for (size_t argument : program.reduced)
+    reduced[argument] = true;
+  for (size_t i = 0; i < program.firstUpdate(); ++i) {
+    const Operation &op = program.operations[i];
+    if (op.operands.size() == 1 && reduced[op.operands[0]] &&
+        !findOperation(op.name).readsOperands)
+      reduced[program.arguments + i] = true;
+  }
+  return reduced;
+}
+
 class Run {
 public:
   Run(const Program &program, const std::vector<const Tensor *> &arguments,
       const EvaluationOptions &options)
       : program(program), arguments(arguments), options(options),
-        lifetimes(program), values(program, arguments, lifetimes),
-        gradients(program.values.size()) {
+        rounder(options), lifetimes(program),
+        values(program, arguments, lifetimes), gradients(program.values.size()),
+        isReduced(findReduced(program)) {
     if (options.choices)
       for (Choice &choice : *options.choices)
         chosen[choice.value] = &choice;
@@ -77,7 +135,7 @@ public:
       return "";
     for (size_t i = 0; i < program.cotangents.size(); ++i)
       contribute(program.results[program.cotangents[i]],
-                 *arguments[program.arguments + i]);
+                 times(*arguments[program.arguments + i], lossScale()));
     for (size_t i = program.firstUpdate(); i-- > 0;)
       if (std::string problem = differentiate(i); !problem.empty())
         return located(i, problem);
@@ -99,11 +157,31 @@ public:
   }
 
 private:
+  /// What gradients are multiplied by on their way: digits that the program's
+  /// types lack without it are not lost. It changes nothing in f64.
+  double lossScale() const {
+    if (!rounder.rounds())
+      return 1;
+    return program.lossScaleArgument < 0
+               ? program.lossScale
+               : arguments[program.lossScaleArgument]->data.front();
+  }
+
+  static Tensor times(Tensor x, double factor) {
+    if (factor != 1)
+      for (double &element : x.data)
+        element *= factor;
+    return x;
+  }
+
   Tensor takeGradient(size_t argument) {
     const ValueType &type = program.values[argument];
-    Tensor &gradient = gradients[argument];
-    return gradient.isValid() ? std::move(gradient)
-                              : full(type.indices, type.shape, 0);
+    Tensor gradient = std::move(gradients[argument]);
+    if (!gradient.isValid())
+      return full(type.indices, type.shape, 0);
+    if (isReduced[argument] && rounder.rounds())
+      rounder.round(*program.reducedIn, gradient);
+    return times(std::move(gradient), 1 / lossScale());
   }
 
   std::string evaluate(size_t begin, size_t end) {
@@ -132,7 +210,7 @@ private:
   }
 
   Evaluation prepare(const Operation &op, const ValueType &type) const {
-    Evaluation evaluation{op, {}, type, options.arithmetic, nullptr, ""};
+    Evaluation evaluation{op, {}, type, rounder, nullptr, ""};
     for (size_t operand : op.operands) {
       evaluation.operands.push_back(&values[operand]);
       evaluation.elements.push_back(program.values[operand].element);
@@ -163,9 +241,11 @@ private:
     Evaluation evaluation = prepare(op, type);
     if (!op.operands.empty())
       evaluation.expendable = values.expendable(op.operands[0]);
+    NotFiniteWatch watch(options.notFinite, evaluation.operands);
     Tensor value = valueOf(row, evaluation, result);
     if (!evaluation.error.empty())
       return evaluation.error;
+    watch.see(value, op, "result");
     if (!fits(value, type))
       return "was not evaluated to the indices of its type, " +
              toString(type.indices);
@@ -197,15 +277,25 @@ private:
       return "has no gradient in the reference";
     std::vector<const ValueType *> types;
     std::vector<bool> wanted;
+    std::vector<std::optional<Element>> partElements;
     for (size_t operand : op.operands) {
       types.push_back(&program.values[operand]);
       wanted.push_back(lifetimes.isActive(operand));
+      partElements.push_back(isReduced[operand] ? program.reducedIn
+                                                : std::nullopt);
     }
     Evaluation evaluation = prepare(op, type);
-    OperandGradients out(std::move(types), std::move(wanted));
+    OperandGradients out(evaluation, std::move(types), std::move(wanted),
+                         std::move(partElements));
+    Operands read = evaluation.operands;
+    read.push_back(&gradient);
+    NotFiniteWatch watch(options.notFinite, read);
     row.differentiate(evaluation, gradient, out);
     if (!evaluation.error.empty())
       return evaluation.error;
+    for (size_t i = 0; i < op.operands.size(); ++i)
+      if (out.wanted(i))
+        watch.see(out.of(i), op, "gradient of operand " + std::to_string(i));
     for (size_t i = 0; i < op.operands.size(); ++i)
       if (out.wanted(i)) {
         if (!fits(out.of(i), out.type(i)))
@@ -221,10 +311,9 @@ private:
   void contribute(size_t number, Tensor gradient) {
     if (!lifetimes.isActive(number))
       return;
-    bool rounds = options.arithmetic == Arithmetic::Rounded;
     Element element = program.values[number].element;
-    if (rounds)
-      roundTo(element, gradient);
+    if (rounder.rounds())
+      rounder.round(element, gradient);
     Tensor &sum = gradients[number];
     if (!sum.isValid()) {
       sum = std::move(gradient);
@@ -232,17 +321,21 @@ private:
     }
     for (size_t i = 0; i < sum.data.size(); ++i)
       sum.data[i] += gradient.data[i];
-    if (rounds)
-      roundTo(element, sum);
+    if (rounder.rounds())
+      rounder.round(element, sum);
   }
 
   const Program &program;
   const std::vector<const Tensor *> &arguments;
   const EvaluationOptions &options;
+  const Rounder rounder;
   Lifetimes lifetimes;
   Values values;
   /// The gradient of every value, as far as it has been added up.
   std::vector<Tensor> gradients;
+  /// Of every value, whether its gradient is one that ranks add up in
+  /// program.reducedIn.
+  std::vector<bool> isReduced;
   /// By the number of the value.
   std::unordered_map<size_t, Choice *> chosen;
   size_t done = 0;
@@ -324,6 +417,54 @@ bool tpsp::reference::isChoice(const Program &program, size_t value) {
     return false;
   return findOperation(program.operations[value - program.arguments].name)
       .judge;
+}
+
+/// Whether all its numbers are f64 or integers.
+static bool isOfF64(const Program &program) {
+  return std::all_of(program.values.begin(), program.values.end(),
+                     [](const ValueType &value) {
+                       return value.element == Element::F64 ||
+                              value.element == Element::Integer;
+                     });
+}
+
+/// The product of the extents of all indices that an operation has: of an
+/// einsum its multiplications.
+static double workOf(const Operation &op, size_t result,
+                     const Program &program) {
+  std::map<std::string, int64_t> extents;
+  auto add = [&](size_t value) {
+    const ValueType &type = program.values[value];
+    for (size_t i = 0; i < type.indices.size(); ++i)
+      extents[type.indices[i]] = type.shape[i];
+  };
+  add(result);
+  for (size_t operand : op.operands)
+    add(operand);
+  double work = 1;
+  for (const auto &[name, extent] : extents)
+    work *= static_cast<double>(extent);
+  return work;
+}
+
+static int affordableDraws(const Program &program) {
+  constexpr double most = 7, affordable = 2e7;
+  double work = 1;
+  for (size_t i = 0; i < program.operations.size(); ++i)
+    work += workOf(program.operations[i], program.arguments + i, program);
+  return static_cast<int>(std::clamp(affordable / work, 1.0, most));
+}
+
+std::vector<EvaluationOptions>
+tpsp::reference::roundings(const Program &program) {
+  EvaluationOptions options;
+  options.arithmetic = Arithmetic::Rounded;
+  options.narrowsF64 = isOfF64(program);
+  std::vector<EvaluationOptions> all;
+  uint64_t draws = affordableDraws(program);
+  for (options.draw = 0; options.draw <= draws; ++options.draw)
+    all.push_back(options);
+  return all;
 }
 
 /// By the rates that operations have.

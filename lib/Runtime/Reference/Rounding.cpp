@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace tpsp::reference {
@@ -22,42 +23,109 @@ struct Format {
 
 constexpr Format bfloat16{8, -126, 0x1.fep127};
 constexpr Format binary16{11, -14, 65504};
+constexpr Format binary32{24, -126, 0x1.fffffep127};
+/// F64, but for its last 13 digits.
+constexpr Format narrowed64{53 - digitsOfNarrowing, -1022,
+                            std::numeric_limits<double>::max()};
 
-double round(double x, const Format &format) {
-  if (x == 0 || !std::isfinite(x))
-    return x;
-  int exponent = std::max(std::ilogb(x), format.leastExponent);
-  double unit = std::ldexp(1.0, exponent - format.digits + 1);
-  double rounded = std::nearbyint(x / unit) * unit;
-  if (std::abs(rounded) > format.largest)
-    return std::copysign(std::numeric_limits<double>::infinity(), x);
-  return rounded;
+const Format *formatOf(Element element, bool narrowsF64) {
+  switch (element) {
+  case Element::F32:
+    return &binary32;
+  case Element::BF16:
+    return &bfloat16;
+  case Element::F16:
+    return &binary16;
+  case Element::F64:
+    return narrowsF64 ? &narrowed64 : nullptr;
+  case Element::Integer:
+    return nullptr;
+  }
+  return nullptr;
 }
 
-template <typename F> void forEach(Tensor &x, F f) {
-  constexpr int64_t costPerElement = 8;
+uint64_t bitsOf(double x) {
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+double fromBits(uint64_t bits) {
+  double x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+/// SplitMix64's output function (Steele, Lea, Flood, OOPSLA 2014).
+uint64_t mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// Rounds to the nearest number, ties to even.
+struct ToNearest {
+  /// What to add to the bits of a number before the last `dropped` are cut.
+  uint64_t carry(uint64_t bits, int dropped, uint64_t) const {
+    return (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  }
+  double integer(double x, uint64_t) const { return std::nearbyint(x); }
+};
+
+/// Rounds away from zero with the probability that the dropped digits are of a
+/// unit (stochastic rounding: Forsythe, 1950).
+struct ByChance {
+  uint64_t key;
+  uint64_t random(uint64_t i) const { return mixed(key + i); }
+  uint64_t carry(uint64_t, int dropped, uint64_t i) const {
+    return random(i) & ((uint64_t(1) << dropped) - 1);
+  }
+  double integer(double x, uint64_t i) const {
+    return std::floor(x + static_cast<double>(random(i) >> 11) * 0x1p-53);
+  }
+};
+
+/// Element `i` of a tensor, rounded.
+template <typename Way>
+double rounded(double x, const Format &format, uint64_t i, const Way &way) {
+  if (x == 0 || !std::isfinite(x))
+    return x;
+  double result;
+  if (std::abs(x) < std::ldexp(1.0, format.leastExponent)) {
+    double unit = std::ldexp(1.0, format.leastExponent - format.digits + 1);
+    result = unit > 0 ? way.integer(x / unit, i) * unit : x;
+  } else {
+    // A carry out of the significand is one more in the exponent, as it should.
+    int dropped = 53 - format.digits;
+    uint64_t bits = bitsOf(x);
+    bits += way.carry(bits, dropped, i);
+    result = fromBits(bits >> dropped << dropped);
+  }
+  if (std::abs(result) > format.largest)
+    return std::copysign(std::numeric_limits<double>::infinity(), x);
+  return result;
+}
+
+template <typename Way>
+void roundAll(Tensor &x, const Format &format, const Way &way) {
+  constexpr int64_t costPerElement = 2;
   detail::parallelFor(static_cast<int64_t>(x.data.size()), costPerElement,
                       [&](int64_t begin, int64_t end) {
                         for (int64_t i = begin; i < end; ++i)
-                          x.data[i] = f(x.data[i]);
+                          x.data[i] = rounded(x.data[i], format, i, way);
                       });
 }
 
 } // namespace
 
-void roundTo(Element element, Tensor &x) {
-  switch (element) {
-  case Element::F64:
-  case Element::Integer:
+void Rounder::round(Element element, Tensor &x) const {
+  const Format *format = formatOf(element, narrowsF64);
+  if (!format)
     return;
-  case Element::F32:
-    return forEach(
-        x, [](double v) { return static_cast<double>(static_cast<float>(v)); });
-  case Element::BF16:
-    return forEach(x, [](double v) { return round(v, bfloat16); });
-  case Element::F16:
-    return forEach(x, [](double v) { return round(v, binary16); });
-  }
+  if (draw == 0)
+    return roundAll(x, *format, ToNearest());
+  roundAll(x, *format, ByChance{mixed(mixed(draw) ^ ++rounded)});
 }
 
 namespace {
@@ -92,7 +160,7 @@ IndexNames sharedIndices(const Operands &factors, size_t number,
 
 Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
                        const Shape &shape) {
-  if (arithmetic == Arithmetic::Exact)
+  if (!rounder.rounds())
     return einsum(factors, indices, shape, &error);
   // What one factor alone is summed over is summed first.
   for (size_t i = 0; factors.size() > 1 && i < factors.size(); ++i) {
@@ -107,7 +175,7 @@ Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
   auto [index, extent] = longestSummed(factors, indices);
   if (extent == 1)
     return stored(einsum(factors, indices, shape, &error));
-  auto half = [&, index = index](int64_t begin, int64_t count) {
+  auto share = [&, index = index](int64_t begin, int64_t count) {
     std::vector<Tensor> parts(factors.size());
     Operands pointers = factors;
     for (size_t i = 0; i < factors.size(); ++i)
@@ -117,13 +185,21 @@ Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
       }
     return stored(einsum(pointers, indices, shape, &error));
   };
-  Tensor first = half(0, extent / 2);
-  Tensor second = half(extent / 2, extent - extent / 2);
-  if (first.data.size() != second.data.size())
-    return {};
-  for (size_t i = 0; i < first.data.size(); ++i)
-    first.data[i] += second.data[i];
-  return stored(std::move(first));
+  int64_t count = std::min(rounder.partsOfSum(), extent);
+  Tensor total;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t begin = extent * i / count, end = extent * (i + 1) / count;
+    Tensor next = share(begin, end - begin);
+    if (i == 0) {
+      total = std::move(next);
+      continue;
+    }
+    if (total.data.size() != next.data.size())
+      return {};
+    for (size_t j = 0; j < total.data.size(); ++j)
+      total.data[j] += next.data[j];
+  }
+  return stored(std::move(total));
 }
 
 } // namespace tpsp::reference

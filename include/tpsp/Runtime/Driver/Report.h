@@ -43,6 +43,25 @@ struct Prediction {
   int64_t memoryBytes = 0, neededBytes = 0;
 };
 
+/// What a verification comes to.
+enum class Verdict {
+  Passed,
+  /// Some results are infinite or NaN, as the reference or its rounding is.
+  /// They show nothing of the run.
+  NotFinite,
+  Failed
+};
+
+/// A mistake that was planted in a result, to see whether it would be seen.
+struct PlantedResult {
+  std::string name;
+  /// "1 % too large", "1 % too large on rank 3".
+  std::string mistake;
+  bool isSeen = false;
+  /// Why not, if that is known: "is zero".
+  std::string reason;
+};
+
 struct RunReport {
   /// Never null.
   std::shared_ptr<const Plan> plan = std::make_shared<Plan>();
@@ -63,7 +82,12 @@ struct RunReport {
   StepResults results;
   /// Empty unless verified.
   std::vector<TensorError> errors;
-  double tolerance = 0;
+  /// Whether a verification passes though results are not finite.
+  bool acceptsNotFinite = false;
+  /// Where numbers that are not finite come from, a line each.
+  std::vector<std::string> notFiniteSources;
+  /// Empty unless --verify=selftest.
+  std::vector<PlantedResult> planted;
   double verifySeconds = 0;
   /// Peak resident memory of the process before verification, all ranks.
   int64_t residentBytes = 0;
@@ -73,7 +97,11 @@ struct RunReport {
   /// If nothing was run: stepSeconds are predicted.
   std::optional<Prediction> prediction;
 
-  bool verified() const;
+  /// Of `errors`; Failed if there are none.
+  Verdict verdict() const;
+  bool verified() const { return verdict() == Verdict::Passed; }
+  /// The largest tolerance of a compared tensor; 0 if there is none.
+  double tolerance() const;
 };
 
 /// The peak resident memory of this process, in bytes; 0 if unknown.
