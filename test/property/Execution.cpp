@@ -140,11 +140,10 @@ static Status readResults(rt::World &world, const Plan &plan,
   });
 }
 
-llvm::Expected<std::vector<rt::TensorError>>
-tpsp::property::runAndCompare(const CompiledModel &model, JitEffort effort,
-                              uint64_t seed,
-                              const std::vector<rt::ExpectedValues> &expected,
-                              double tolerance, ResultBytes &bytes) {
+llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
+    const CompiledModel &model, JitEffort effort, uint64_t seed,
+    const std::vector<rt::ExpectedValues> &expected, double tolerance,
+    ResultBytes &bytes, const rt::PlantedMistake &planted) {
   const Plan &plan = *model.plan;
   auto program = JitProgram::create(*model.module, plan.program, effort);
   if (!program)
@@ -179,7 +178,7 @@ tpsp::property::runAndCompare(const CompiledModel &model, JitEffort effort,
     rt::TensorError error;
     if (Status s = rt::compareTensor(*world, plan, tensor,
                                      expected[tensor.resultNumber()], tolerance,
-                                     error);
+                                     error, planted);
         !s.ok())
       return errorOf(s);
     errors.push_back(error);

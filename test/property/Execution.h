@@ -30,11 +30,11 @@ using ResultBytes = std::vector<std::vector<std::byte>>;
 
 /// Runs two steps, the second over what the first left, and compares every
 /// result with its whole value, `expected[i]` result i of the function. `bytes`
-/// becomes what came out.
+/// becomes what came out. `planted`: a mistake that every comparison finds.
 llvm::Expected<std::vector<rt::TensorError>>
 runAndCompare(const CompiledModel &model, JitEffort effort, uint64_t seed,
               const std::vector<rt::ExpectedValues> &expected, double tolerance,
-              ResultBytes &bytes);
+              ResultBytes &bytes, const rt::PlantedMistake &planted = {});
 
 } // namespace tpsp::property
 

@@ -420,7 +420,7 @@ OwningOpRef<ModuleOp> Trial::parse(const Program &program) {
 }
 
 Outcome Trial::runOnce(const Program &program, uint64_t seed,
-                       const std::function<void(ModuleOp)> &edit) {
+                       const Mistakes &mistakes) {
   Errors errors(context);
   std::string phase = "parsing";
   auto module = parse(program);
@@ -428,7 +428,7 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
     return judgeRefusal(program, errors, phase);
   OwningOpRef<ModuleOp> written = module->clone();
   CompileOptions options = compileOptions(program);
-  options.edit = edit;
+  options.edit = mistakes.edit;
   auto model = compileModule(std::move(module), "random.mlir", options,
                              [&](StringRef name) { phase = name.str(); });
   if (!model) {
@@ -445,10 +445,12 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
   JitEffort effort = seed % 4 == 0 ? JitEffort::Full : JitEffort::Little;
   ResultBytes bytes;
   double tolerance = toleranceOf(program.element);
-  auto compared =
-      runAndCompare(*model, effort, seed, expected, tolerance, bytes);
+  auto compared = runAndCompare(*model, effort, seed, expected, tolerance,
+                                bytes, mistakes.planted);
   if (!compared)
     return failed("the run failed: " + llvm::toString(compared.takeError()));
+  if (mistakes.errors)
+    *mistakes.errors = *compared;
   Outcome outcome = judged(*compared, program.element);
   if (outcome.verdict == Outcome::Agrees && outcome.text.empty() &&
       model->plan->numStreams > 1)
@@ -461,7 +463,19 @@ Outcome Trial::runWithWrongAdjoint(const Program &program, uint64_t seed,
                                    const std::string &mnemonic,
                                    unsigned &planted) {
   planted = 0;
-  return runOnce(program, seed, [&](ModuleOp module) {
+  Mistakes mistakes;
+  mistakes.edit = [&](ModuleOp module) {
     planted = tripleAdjoints(module, toText(program), mnemonic);
-  });
+  };
+  return runOnce(program, seed, mistakes);
+}
+
+Outcome Trial::runWithPlantedResults(const Program &program, uint64_t seed,
+                                     double factor,
+                                     std::vector<rt::TensorError> &errors) {
+  errors.clear();
+  Mistakes mistakes;
+  mistakes.planted.factor = factor;
+  mistakes.errors = &errors;
+  return runOnce(program, seed, mistakes);
 }

@@ -5,6 +5,8 @@
 
 #include "Program.h"
 
+#include "tpsp/Runtime/Driver/Comparison.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -45,16 +47,33 @@ public:
   Outcome runWithWrongAdjoint(const Program &program, uint64_t seed,
                               const std::string &mnemonic, unsigned &planted);
 
+  /// The same with every result multiplied by `factor` when it is compared.
+  /// `errors`: what the comparisons say, in the order of the plan; empty if the
+  /// program did not run.
+  Outcome runWithPlantedResults(const Program &program, uint64_t seed,
+                                double factor,
+                                std::vector<rt::TensorError> &errors);
+
 private:
   struct Run;
+  /// What is done to a program besides running it.
+  struct Mistakes {
+    /// See CompileOptions; may be null.
+    std::function<void(mlir::ModuleOp)> edit = {};
+    rt::PlantedMistake planted = {};
+    /// Null, or becomes what the comparisons say.
+    std::vector<rt::TensorError> *errors = nullptr;
+  };
   /// Compiles and runs the program again on one stream, and holds the results
   /// of `overlapped` against what comes out, bit for bit.
   Outcome runSerial(mlir::OwningOpRef<mlir::ModuleOp> written,
                     const Run &overlapped);
-  /// `edit`: see CompileOptions; may be null.
   mlir::OwningOpRef<mlir::ModuleOp> parse(const Program &program);
   Outcome runOnce(const Program &program, uint64_t seed,
-                  const std::function<void(mlir::ModuleOp)> &edit = {});
+                  const Mistakes &mistakes);
+  Outcome runOnce(const Program &program, uint64_t seed) {
+    return runOnce(program, seed, Mistakes());
+  }
 
   mlir::MLIRContext context;
 };

@@ -1,7 +1,7 @@
 // tpsp-run: runs a model, which it compiles, or a compiled plan.
 #include "Execute.h"
 #include "Options.h"
-#include "StatesOfAStep.h"
+#include "SizedStates.h"
 #include "WithCompiler.h"
 #include "common/Compile.h"
 #include "common/Launch.h"
@@ -154,9 +154,9 @@ static rt::Status runProgram(const Options &options, const Program &program,
   const Plan &plan = program.plan();
   progress.phase("filling arguments");
   TPSP_TRY(openFiles(options, plan, run.source));
-  StatesOfAStep *states = nullptr;
+  SizedStates *states = nullptr;
   if (!options.verify.empty()) {
-    auto owned = std::make_unique<StatesOfAStep>(plan, std::move(run.source));
+    auto owned = std::make_unique<SizedStates>(plan, std::move(run.source));
     states = owned.get();
     run.source = std::move(owned);
   }

@@ -371,7 +371,12 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
   for (TensorError *error : errors) {
     if (error->zeroReference || error->isOfRounded)
       continue;
-    error->rounding = std::max(error->rounding, pooled / error->rmsReference);
+    double ofAll = pooled / error->rmsReference;
+    if (ofAll <= error->rounding)
+      continue;
+    // Few elements may be turned over all to one side.
+    error->rounding = ofAll;
+    error->excessOfRounding = std::max(error->excessOfRounding, ofAll);
     error->allow();
   }
 }

@@ -62,13 +62,11 @@ static Status fillArgument(const Rank &rank, const TensorSource &source,
   return source.fill(tensor, shard, memory);
 }
 
-Status
-tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
-                        const Plan &plan,
-                        const std::function<bool(const PlanBuffer &)> &which) {
+Status tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
+                               const Plan &plan) {
   std::vector<char> copy;
   for (const PlanBuffer &tensor : plan.tensors()) {
-    if (!tensor.isArgument() || (which && !which(tensor)))
+    if (!tensor.isArgument())
       continue;
     TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, copy, [&](void *memory) {
       return fillArgument(rank, source, plan, tensor, memory);

@@ -5,7 +5,6 @@
 #include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/Driver/RandomData.h"
 
-#include <functional>
 #include <memory>
 
 namespace tpsp::rt {
@@ -72,10 +71,9 @@ private:
   std::unique_ptr<TensorSource> source;
 };
 
-/// Gives all arguments of a rank their values, or those for which `which`
-/// holds. Fails as the source does, or if the rank's memory cannot be written.
-Status fillArguments(Rank &rank, const TensorSource &source, const Plan &plan,
-                     const std::function<bool(const PlanBuffer &)> &which = {});
+/// Gives all arguments of a rank their values. Fails as the source does, or if
+/// the rank's memory cannot be written.
+Status fillArguments(Rank &rank, const TensorSource &source, const Plan &plan);
 
 } // namespace tpsp::rt
 
