@@ -32,6 +32,30 @@ func.func @with_dropout(%q: !q, %k: !k) -> !q {
   return %o : !q
 }
 
+// Where a query may see no key its weights are zeros. A bias of minus infinity
+// hides as masks do.
+!bias = tensor<2x8xf32, #tpsp.idx<b, t>>
+!n = tensor<2xi32, #tpsp.idx<b>>
+// CHECK-LABEL: @hidden
+func.func @hidden(%q: !q, %k: !k, %bias: !bias, %n: !n) -> !q {
+  // CHECK: %[[B:.*]] = tpsp.add_bias %{{.*}}, %arg2 {tpsp.recompute}
+  // CHECK-NEXT: %[[N:.*]] = tpsp.length_mask %[[B]], %arg3 {fill = 0xFFF0000000000000 : f64, index = "t", tpsp.recompute}
+  // CHECK-NEXT: %[[C:.*]] = tpsp.causal_mask %[[N]] {fill = 0xFFF0000000000000 : f64, key = "t", query = "s", tpsp.recompute}
+  // CHECK-NEXT: tpsp.softmax %[[C]] {hides, over = "t", tpsp.recompute}
+  // CHECK-NEXT: tpsp.einsum
+  %o = tpsp.attention %q, %k, %k, %bias, %n {query = "s", key = "t", feature = "k", causal} : (!q, !k, !k, !bias, !n) -> !q
+  return %o : !q
+}
+
+// Of these every query sees a key.
+// CHECK-LABEL: @windowed
+func.func @windowed(%q: !q, %k: !k) -> !q {
+  // CHECK: tpsp.causal_mask {{.*}}window = 3
+  // CHECK-NEXT: tpsp.softmax %{{.*}} {over = "t", tpsp.recompute}
+  %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, window = 3} : (!q, !k, !k) -> !q
+  return %o : !q
+}
+
 // Composites that keep their index structure stay.
 // CHECK-LABEL: @stays
 func.func @stays(%x: tensor<8x16xf32, #tpsp.idx<s, d>>, %g: tensor<16xf32, #tpsp.idx<d>>) {

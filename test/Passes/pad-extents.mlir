@@ -244,7 +244,8 @@ func.func @two(%x: !a) -> !b {
 // -----
 
 // Attention sees no key behind its lengths, which are known to end before the
-// padding. Without them, or if they might be longer, its scores are masked.
+// padding. Without them, or if they might be longer, its scores are masked: keys
+// behind the end are hidden, where all others may be hidden, too.
 !q = tensor<3x6x2xf32, #tpsp.idx<b, q, k>>
 !k = tensor<3x5x2xf32, #tpsp.idx<b, p, k>>
 !n = tensor<3xi32, #tpsp.idx<b>>
@@ -262,8 +263,8 @@ func.func @lengths(%q: !q, %k: !k, %v: !k, %n: !n) -> !q {
 // CHECK-LABEL: @longer
 // CHECK-NOT: tpsp.attention
 // CHECK: tpsp.length_mask
-// CHECK-NEXT: tpsp.end_mask {{.*}}end = 5 : i64, fill = -3.4
-// CHECK-NEXT: tpsp.softmax
+// CHECK-NEXT: tpsp.end_mask {{.*}}end = 5 : i64, fill = 0xFFF0000000000000
+// CHECK-NEXT: tpsp.softmax {{.*}}hides
 func.func @longer(%q: !q, %k: !k, %v: !k, %n: !n {tpsp.below = 7}) -> !q {
   %0 = tpsp.attention %q, %k, %v, %n {query = "q", key = "p", feature = "k"} : (!q, !k, !k, !n) -> !q
   return %0 : !q

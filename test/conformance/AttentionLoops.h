@@ -125,6 +125,8 @@ private:
       return false;
     if (c.hasLengths && j >= t.lengths[key(c.lengths, 0)])
       return false;
+    if (c.hasBias && t.bias[biasAt(s, j)] == -HUGE_VAL)
+      return false;
     return !c.hasSegments || t.querySegments[query(c.querySegments, s)] ==
                                  t.keySegments[key(c.keySegments, j)];
   }
@@ -137,7 +139,11 @@ private:
     bent = c.softcap > 0 ? std::tanh(score / c.softcap) : 0;
     if (c.softcap > 0)
       score = c.softcap * bent;
-    return c.hasBias ? score + t.bias[biasAt(s, j)] : score;
+    if (!c.hasBias)
+      return score;
+    // As it is added in f32, where a low bias leaves nothing of the score.
+    double bias = t.bias[biasAt(s, j)];
+    return c.dtype == TPSP_RT_F64 ? score + bias : float(score) + float(bias);
   }
 
   /// And the row's statistic.
@@ -156,7 +162,7 @@ private:
     for (int64_t j = 0; j < c.keys && total > 0; ++j)
       weights[j] /= total;
     int64_t row = ((b * c.heads + h) * c.groups + g) * c.queries + s;
-    t.statistic[row] = total > 0 ? largest + std::log(total) : -1e30;
+    t.statistic[row] = largest + std::log(total);
     if (bent)
       *bent = tanhs;
     return weights;

@@ -73,7 +73,31 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"softmax", "s=31,t=31 -> s=31,t=31",
              R"({over = "t", causal = "s", scale = 0.37})"},
         Case{"softmax", "t=17,s=129 -> t=17,s=129", R"({over = "t"})"},
-        Case{"softmax", "t=1,s=1 -> t=1,s=1", R"({over = "t"})"}));
+        Case{"softmax", "t=1,s=1 -> t=1,s=1", R"({over = "t"})"},
+        Case{"softmax", "s=5,t=67 -> s=5,t=67", R"({over = "t", hides})"},
+        // Lengths are none, all and others.
+        Case{"attention",
+             "b=9,s=6,k=4; b=9,t=5,k=4; b=9,t=5,k=4; s=6,t=5; #b=9 "
+             "-> b=9,s=6,k=4",
+             R"({query = "s", key = "t", feature = "k"})"}));
+
+/// Where the bias is minus infinity, in some rows for all keys.
+TEST(DeviceAttentionTest, HiddenKeysEqualTheCpu) {
+  std::string text = R"(
+tpsp.program <b = 3, s = 37, t = 33, k = 4> {
+func @f(%q: [b, s, k], %k, %v: [b, t, k], %bias: [s, t]) -> [b, s, k] {
+  %earlier = causal_mask %bias {query = "t", key = "s", fill = 0xFFF0000000000000 : f64}
+  %o = attention %q, %k, %v, %earlier {query = "s", key = "t", feature = "k"}
+  return %o
+}
+})";
+  for (const char *dtype : {"f32", "bf16", "f16"}) {
+    CompileOptions options;
+    options.grad = true;
+    options.dtype = dtype;
+    EXPECT_EQ(firstDifference(text, options), "") << dtype;
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Pointwise, DeviceKernelTest,

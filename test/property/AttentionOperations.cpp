@@ -2,6 +2,7 @@
 #include "ProgramBuilder.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tpsp::property;
 using Builder = ProgramBuilder;
@@ -40,6 +41,34 @@ static void addIntegers(Builder &b, const std::vector<Dim> &queries,
   options.operands.push_back(b.integers(shared, key.extent + 1));
 }
 
+/// A bias, of which later or earlier keys are hidden or low.
+static ValueId hiding(Builder &b, ValueId bias, Dim query, Dim key) {
+  bool hides = b.random.chance(0.7), isReverse = b.random.chance(0.5);
+  const Dim &first = isReverse ? key : query, &second = isReverse ? query : key;
+  ValueId masked = b.add(
+      "causal_mask", {bias}, b.tensor(bias).dims, b.range(bias),
+      "{query = " + quoted(first.name) + ", key = " + quoted(second.name) +
+          ", fill = " + (hides ? "0xFFF0000000000000" : "-60.0") + " : f64" +
+          (b.random.chance(0.3) ? ", window = 2}" : "}"));
+  b.program.values[masked].hides = true;
+  return masked;
+}
+
+/// Some indices of a row of scores and of the keys.
+static void addBias(Builder &b, const std::vector<Dim> &queries, Dim query,
+                    Dim key, ScoreOptions &options) {
+  std::vector<Dim> all = queries;
+  all.push_back(key);
+  std::vector<Dim> some = someAnd(b, all, b.random.chance(0.5) ? query : key);
+  if (!b.isSmall(some))
+    return;
+  ValueId bias = b.argument(some, b.random.chance(0.5));
+  bool isOfBoth =
+      b.tensor(bias).find(query.name) && b.tensor(bias).find(key.name);
+  options.operands.push_back(
+      isOfBoth && b.random.chance(0.7) ? hiding(b, bias, query, key) : bias);
+}
+
 /// `queries` and `keys`: the indices of both but for the feature.
 static ScoreOptions someScoreOptions(Builder &b,
                                      const std::vector<Dim> &queries,
@@ -54,13 +83,8 @@ static ScoreOptions someScoreOptions(Builder &b,
         ", window = " + std::to_string(1 + b.random.below(key.extent));
   if (b.random.chance(0.3))
     options.attributes += ", softcap = 1.5 : f64";
-  if (b.random.chance(0.3)) {
-    std::vector<Dim> all = queries;
-    all.push_back(key);
-    std::vector<Dim> some = someAnd(b, all, b.random.chance(0.5) ? query : key);
-    if (b.isSmall(some))
-      options.operands.push_back(b.argument(some, b.random.chance(0.5)));
-  }
+  if (b.random.chance(0.4))
+    addBias(b, queries, query, key, options);
   if (hasIntegers)
     addIntegers(b, queries, keys, query, key, options);
   return options;
@@ -108,7 +132,30 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   return true;
 }
 
+/// exp makes weights of scores: hidden ones have none.
+static bool applyAddBias(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 3;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims, all = dims;
+  b.random.shuffle(dims);
+  ValueId bias = b.argument({dims[0], dims[1]}, /*isParameter=*/true);
+  if (!b.onlyArguments)
+    bias = hiding(b, bias, dims[0], dims[1]);
+  ValueId scores = b.add("add_bias", {*x, bias}, all, {});
+  b.program.values[scores].hides = true;
+  b.add("exp", {scores}, all, {std::exp(b.range(*x).magnitude + 1.5), false});
+  return true;
+}
+
 OperationRule tpsp::property::attentionRule(bool hasIntegers) {
   return {"attention", 4, Linear::No, true,
           [hasIntegers](Builder &b) { return applyAttention(b, hasIntegers); }};
+}
+
+void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
+  rules.push_back(attentionRule(/*hasIntegers=*/false));
+  rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }

@@ -271,7 +271,7 @@ static void chooseResults(Random &random, Program &program) {
       used |= std::count(user.operands.begin(), user.operands.end(),
                          op.result) != 0;
     if (op.result != program.results.front() &&
-        random.chance(used ? 0.08 : 0.7))
+        !program.values[op.result].hides && random.chance(used ? 0.08 : 0.7))
       program.results.push_back(op.result);
   }
   if (random.chance(0.05))
@@ -350,6 +350,16 @@ static void chooseUpdate(Random &random, Program &program) {
     pipeline.lossScale = random.chance(0.5) ? "8" : "dynamic:16";
 }
 
+/// Whether an attention has a bias, which blocks of keys refuse.
+static bool hasBias(const Program &program) {
+  return std::any_of(program.operations.begin(), program.operations.end(),
+                     [&](const Operation &op) {
+                       return op.mnemonic == "attention" &&
+                              op.operands.size() > 3 &&
+                              !program.values[op.operands[3]].isInteger();
+                     });
+}
+
 static void choosePipeline(Random &random, Program &program) {
   static const char *const redone[] = {"none", "none", "selective", "full"};
   PipelineChoices &pipeline = program.pipeline;
@@ -377,7 +387,7 @@ static void choosePipeline(Random &random, Program &program) {
   pipeline.overlapMemory = 0.5 * random.below(3);
   if (!program.uses("attention"))
     return;
-  if (random.chance(0.4))
+  if (!hasBias(program) && random.chance(0.4))
     pipeline.attentionBlock = 1 + random.below(6);
   else
     pipeline.attentionFused = random.chance(0.6);

@@ -487,13 +487,13 @@ const std::vector<OperationRule> &tpsp::property::numberRules() {
         {"scan", 4, Linear::No, false, applyScan},
         {"cumsum", 3, Linear::Jointly, false, applyCumsum},
         {"delay", 3, Linear::Jointly, false, applyDelay},
-        attentionRule(/*hasIntegers=*/false),
         {"rename", 4, Linear::Jointly, false, applyRename},
         {"split", 4, Linear::Jointly, false, applySplit},
         {"merge", 4, Linear::Jointly, false, applyMerge},
         {"reshard", 3, Linear::Jointly, false, applyReshard},
     };
     addFunctions(all);
+    addAttentionRules(all);
     return all;
   }();
   return rules;

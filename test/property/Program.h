@@ -35,6 +35,9 @@ struct Tensor {
   std::string element;
   /// Of an argument of integers: they are in [0, below).
   int64_t below = 0;
+  /// Whether elements may be minus infinity, which hides keys of attention, and
+  /// is of no use to others.
+  bool hides = false;
 
   const Dim *find(const std::string &name) const;
   int64_t elements() const;

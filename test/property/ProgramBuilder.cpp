@@ -18,7 +18,7 @@ ProgramBuilder::ProgramBuilder(Random &random, Program &program)
 std::optional<ValueId> ProgramBuilder::pick(const Fits &fits) {
   std::vector<ValueId> fitting;
   for (ValueId value = 0; value < program.values.size(); ++value)
-    if (!tensor(value).isInteger() && fits(value))
+    if (!tensor(value).isInteger() && !tensor(value).hides && fits(value))
       fitting.push_back(value);
   if (fitting.empty())
     return std::nullopt;

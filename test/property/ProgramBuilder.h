@@ -134,6 +134,8 @@ const std::vector<OperationRule> &numberRules();
 /// Attention; with segments, lengths or both, which are integers
 /// (AttentionOperations.cpp).
 OperationRule attentionRule(bool hasIntegers);
+/// Attention without those, and what adds a bias to scores.
+void addAttentionRules(std::vector<OperationRule> &rules);
 /// Lookups, writes and choices by integers (IntegerOperations.cpp).
 const std::vector<OperationRule> &integerRules();
 

@@ -203,10 +203,12 @@ struct ScoreLayout : AttentionLayout {
 /// A head of keys and values serves `groups` heads of queries. If causal, only
 /// t <= s count, and with a window (0: none) only s - t < window. There s is
 /// counted from where this rank's queries start, t from the first key. With
-/// segments only those count whose numbers are equal, and with lengths only t <
-/// length[b, h]. A row without keys that count is 0, its statistic -1e30. The
-/// statistic is dense, in the order written, in f32 (f64 for f64). Sums are in
-/// f32 (f64) whatever the type.
+/// segments only those count whose numbers are equal, with lengths only t <
+/// length[b, h], and with a bias only those where it is more than minus
+/// infinity. Any other bias is a number, however low. A row without keys that
+/// count is 0, its statistic minus infinity. The statistic is dense, in the
+/// order written, in f32 (f64 for f64). Sums are in f32 (f64) whatever the
+/// type.
 ///
 /// Buffers: q, k, v, o, then the statistic if `keepsStatistic`, the bias if
 /// `hasBias`. Segment numbers (i32) of queries and of keys follow if
@@ -250,11 +252,13 @@ struct AttentionCommand {
   Params encode() const { return encoded(*this); }
 };
 
-/// The gradients of an attention that has kept its statistic. Buffers: q, k, v,
-/// o, the statistic, and the gradient of o, laid out as o is. Then those that
-/// are written: the gradients of q, k and v, laid out as these are. Then the
-/// bias, the segment numbers and the lengths, as forward. Last, written, the
-/// bias's gradient if it is wanted.
+/// The gradients of an attention that has kept its statistic. They are 0
+/// through a row without keys. With a bias they do not read the statistic, in
+/// which the logarithm is lost beside a low one. Buffers: q, k, v, o, the
+/// statistic, and the gradient of o, laid out as o is. Then those that are
+/// written: the gradients of q, k and v, laid out as these are. Then the bias,
+/// the segment numbers and the lengths, as forward. Last, written, the bias's
+/// gradient if it is wanted.
 struct AttentionGradientCommand : AttentionCommand {
   bool wantsBiasGradient = false;
 

@@ -37,6 +37,9 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     runs on local shapes, after `tpsp-decompose-early=keep-swept`
     (`--attention blocks`).
 
+    Gradients of an attention with a bias are refused. They are made of the rows'
+    statistic, which beside a low bias has lost the logarithm of its sum.
+
     *Rings.* An index may be gathered for such operations alone, and their
     results be reduce-scattered among the same ranks. Then the all-gather
     becomes a ring of `rotate`s: the own tile first, then the previous rank's,

@@ -161,10 +161,11 @@ Tensor pointwise(const ScalarFunction &function, const Operands &operands,
 
 /// The softmax of scale*x over `index`, in x's layout. With a causal query
 /// index, positions along `index` beyond the position along the query index
-/// take no part and get 0.
+/// take no part and get 0. If `hides`, elements of minus infinity take no part,
+/// and a row of nothing else is zeros.
 Tensor softmax(const Tensor &x, const std::string &index, double scale = 1.0,
                const std::optional<std::string> &causalQueryIndex = {},
-               std::string *error = nullptr);
+               std::string *error = nullptr, bool hides = false);
 
 /// Slows pairs of a rotary embedding. A pair of frequency f turns n = trained f
 /// / 2 pi times over `trained` positions. It keeps f from n = `fastTurns` on,
@@ -199,9 +200,10 @@ struct Dropout {
 /// of keys that the query sees. `causal` leaves out those beyond the query's
 /// position, a window those that are so many positions or more before it.
 /// Segments leave out those of another number, lengths those at their position
-/// or behind it. A row without keys is 0. `dropout` is applied to the softmax's
-/// results, their indices in the order of q, with the query's and the key's
-/// last.
+/// or behind it. A bias of minus infinity leaves its key out; any other is a
+/// number that is added, however low. A row without keys is 0, and so are
+/// gradients through it. `dropout` is applied to the softmax's results, their
+/// indices in the order of q, with the query's and the key's last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
 /// that only some of them have are broadcast (grouped queries). The name
@@ -231,8 +233,8 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const AttentionForm &form, const IndexNames &resultIndices,
                  const Store &store = {}, std::string *error = nullptr);
 
-/// The log of the sum over keys of exp(score), over `resultIndices`; -1e30
-/// where none is seen.
+/// The log of the sum over keys of exp(score), over `resultIndices`. It is
+/// minus infinity, the log of 0, where no key is seen.
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices,

@@ -1,5 +1,6 @@
 // Attention in simpler operations, and the registration of its family.
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
+#include "HiddenKeys.h"
 #include "mlir/IR/PatternMatch.h"
 #include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
@@ -72,29 +73,28 @@ namespace {
 /// The parts of an attention that is written out, all of scores' type.
 class WrittenOut {
 public:
-  WrittenOut(AttentionOp op, OpBuilder &b) : op(op), b(b), type(scoresType()) {}
+  WrittenOut(AttentionOp op, OpBuilder &b)
+      : op(op), b(b), parts{b, op.getLoc(), scoresType(),
+                            // As large as the sequence squared, for a fraction
+                            // of the block's work.
+                            /*isRecomputed=*/true},
+        hidden(op, op.getBias(), op.getSegments(), op.getLengths()) {}
 
   /// What v is weighted by.
   Value weights() {
     Value q = op.getOperand(0), k = op.getOperand(1);
-    Value x = add<EinsumOp>(ValueRange{q, k});
+    Value x = parts.add<EinsumOp>({q, k});
     bool isPlain =
-        !op.hidesByWindow() && !op.getSoftcap() && !op.getBias() && !hidesAll();
+        !op.hidesByWindow() && !op.getSoftcap() && !hidden.mayBeAll();
     x = isPlain
-            ? add<SoftmaxOp>(x, op.getKeyAttr(), op.getScaleAttr(),
-                             op.getCausal() ? op.getQueryAttr() : StringAttr())
-            : softmaxOfMasked(scored(x));
+            ? parts.add<SoftmaxOp>(
+                  x, op.getKeyAttr(), op.getScaleAttr(),
+                  op.getCausal() ? op.getQueryAttr() : StringAttr(), UnitAttr())
+            : softmaxOfSeen(scored(x));
     return op.getDropout() ? dropped(x) : x;
   }
 
 private:
-  template <typename Part, typename... Args>
-  Value add(ValueRange operands, Args... args) {
-    Value part = Part::create(b, op.getLoc(), type, operands, args...);
-    // As large as the sequence squared, for a fraction of the block's work.
-    part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());
-    return part;
-  }
   FloatAttr number(double value) { return b.getF64FloatAttr(value); }
 
   RankedTensorType scoresType() {
@@ -105,54 +105,36 @@ private:
     return withoutPlacement(tensorOver(names, {typeOf(q), typeOf(k)}));
   }
 
-  /// Scaled, capped, with the bias.
+  /// Scaled and capped.
   Value scored(Value x) {
     double cap = op.getScoreCap(), scale = op.getScoreScale();
     if (cap != 0) {
-      x = add<ScaleOp>(x, number(scale / cap));
-      x = add<TanhOp>(x);
-      x = add<ScaleOp>(x, number(cap));
+      x = parts.add<ScaleOp>(x, number(scale / cap));
+      x = parts.add<TanhOp>(x);
+      x = parts.add<ScaleOp>(x, number(cap));
     } else if (scale != 1) {
-      x = add<ScaleOp>(x, number(scale));
+      x = parts.add<ScaleOp>(x, number(scale));
     }
-    return op.getBias() ? add<AddOp>(ValueRange{x, op.getBias()}) : x;
+    return x;
   }
 
-  /// Whether there may be rows that see no key.
-  bool hidesAll() { return !op.getSegments().empty() || op.getLengths(); }
-
-  /// What is not seen is `fill`.
-  Value masked(Value x, double fill) {
-    ValueRange segments = op.getSegments();
-    if (Value lengths = op.getLengths())
-      x = add<LengthMaskOp>(ValueRange{x, lengths}, op.getKeyAttr(),
-                            number(fill), TileAttr());
-    if (!segments.empty())
-      x = add<SegmentMaskOp>(ValueRange{x, segments[0], segments[1]},
-                             number(fill));
-    if (!op.getCausal())
-      return x;
-    return add<CausalMaskOp>(x, op.getQueryAttr(), op.getKeyAttr(),
-                             number(fill), TileAttr(), op.getWindowAttr());
-  }
-
-  /// A row that sees no key is zeros: its softmax is not.
-  Value softmaxOfMasked(Value x) {
-    x = add<SoftmaxOp>(masked(x, maskedScore), op.getKeyAttr(), number(1),
-                       StringAttr());
-    return hidesAll() ? masked(x, 0) : x;
+  Value softmaxOfSeen(Value x) {
+    UnitAttr hides = hidden.mayBeAll() ? b.getUnitAttr() : UnitAttr();
+    return parts.add<SoftmaxOp>(hidden.applyTo(x, parts), op.getKeyAttr(),
+                                number(1), StringAttr(), hides);
   }
 
   Value dropped(Value x) {
     SmallVector<Value> operands = {x};
     llvm::append_range(operands, op.getStep());
-    return add<DropoutOp>(operands, op.getDropoutAttr(), op.getSeedAttr(),
-                          StringAttr(), DenseI64ArrayAttr(), TileAttr());
+    return parts.add<DropoutOp>(operands, op.getDropoutAttr(), op.getSeedAttr(),
+                                StringAttr(), DenseI64ArrayAttr(), TileAttr());
   }
 
   AttentionOp op;
   OpBuilder &b;
-  RankedTensorType type;
+  ScoreBuilder parts;
+  HiddenKeys hidden;
 };
 
 } // namespace

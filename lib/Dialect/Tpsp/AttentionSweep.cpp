@@ -6,6 +6,10 @@
 // normalizer calculation for softmax, 2018.) So blocks may come in any order,
 // and no row of scores is in memory whole. States are in f32, whatever the
 // tensors: a rounded m would scale every weight of its row.
+//
+// A row that has seen no key so far has the lowest number for m, and l and a
+// are 0.
+#include "HiddenKeys.h"
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
@@ -25,15 +29,15 @@ namespace {
 template <typename Op> struct KeyBlock {
   KeyBlock(Op op, OpBuilder &b, TileAttr tile, ValueRange operands)
       : op(op), b(b), tile(tile), q(operands[0]), k(operands[1]),
-        bias(attentionBias(operands, Op::numTensors)),
-        lengths(attentionLengths(operands, Op::numTensors)),
-        segments(attentionSegments(operands, Op::numTensors)) {}
+        hidden(op, attentionBias(operands, Op::numTensors),
+               attentionSegments(operands, Op::numTensors),
+               attentionLengths(operands, Op::numTensors), tile) {}
 
   Op op;
   OpBuilder &b;
   TileAttr tile;
-  Value q, k, bias, lengths;
-  SmallVector<Value> segments;
+  Value q, k;
+  HiddenKeys hidden;
 
   Value convert(Value x, Type element) {
     RankedTensorType type = typeOf(x);
@@ -51,9 +55,7 @@ template <typename Op> struct KeyBlock {
   }
   /// Whether scores are scaled before more is done to them. Else it comes last,
   /// where there is less to scale.
-  bool scalesFirst() { return op.getSoftcap() || op.getBias() || hidesAll(); }
-  /// Whether there may be rows that see no key.
-  bool hidesAll() { return !segments.empty() || lengths; }
+  bool scalesFirst() { return op.getSoftcap() || hidden.mayBeAll(); }
   Value times(Value x, double factor) {
     return factor == 1.0 ? x : map<ScaleOp>(x, x, b.getF64FloatAttr(factor));
   }
@@ -92,29 +94,24 @@ template <typename Op> struct KeyBlock {
   }
   Value scored(Value x) {
     if (op.getSoftcap())
-      x = times(bent(x), op.getScoreCap());
-    else if (scalesFirst())
-      x = times(x, op.getScoreScale());
-    return bias ? map<AddOp>(x, {x, bias}) : x;
-  }
-  /// What is not seen is `fill`.
-  Value masked(Value x, double fill) {
-    FloatAttr filled = b.getF64FloatAttr(fill);
-    if (lengths)
-      x = map<LengthMaskOp>(x, {x, lengths}, op.getKeyAttr(), filled, tile);
-    if (!segments.empty())
-      x = map<SegmentMaskOp>(x, {x, segments[0], segments[1]}, filled);
-    if (!op.getCausal())
-      return x;
-    return map<CausalMaskOp>(x, x, op.getQueryAttr(), op.getKeyAttr(), filled,
-                             tile, op.getWindowAttr());
+      return times(bent(x), op.getScoreCap());
+    return scalesFirst() ? times(x, op.getScoreScale()) : x;
   }
   /// To be scaled yet where scalesFirst() does not hold.
-  Value scores() { return masked(scored(wide(product(q, k))), maskedScore); }
-  /// A row that has seen nothing has exp(0) of what is masked, which is no
-  /// weight.
-  Value seen(Value weights) {
-    return hidesAll() ? masked(weights, 0) : weights;
+  Value scores() {
+    Value x = scored(wide(product(q, k)));
+    HiddenKeys ofWide = hidden;
+    if (hidden.bias)
+      ofWide.bias = wide(hidden.bias);
+    return ofWide.applyTo(x, ScoreBuilder{b, op.getLoc(), typeOf(x)});
+  }
+  Value noLess(Value x, double least) {
+    return map<ClampOp>(x, x, b.getF64FloatAttr(least), FloatAttr());
+  }
+  /// What is subtracted from scores is a number where all of them are hidden,
+  /// too.
+  Value asNumber(Value x) {
+    return noLess(x, lowestNumber(typeOf(x).getElementType()));
   }
   /// Of a score's slope: that of the product of a query and a key.
   Value slopeOfProduct(Value dz) {
@@ -150,13 +147,16 @@ RowUpdate updateRow(KeyBlock<Op> &block, ValueRange state) {
   RowUpdate row;
   Value scores = block.scores();
   row.m = block.reduce(scores, "max");
+  // The block may be behind all of a rank's queries.
+  if (block.op.getCausal() || block.hidden.mayBeAll())
+    row.m = block.asNumber(row.m);
   if (!state.empty())
     row.m = block.template map<MaxOp>(row.m, {state[0], row.m});
   auto exponential = [&](Value x) {
     Value shifted = block.template map<SubOp>(x, {x, row.m});
     return block.template map<ExpOp>(x, block.scale(shifted));
   };
-  row.weights = block.seen(exponential(scores));
+  row.weights = exponential(scores);
   row.l = block.reduce(row.weights, "sum");
   if (state.empty())
     return row;
@@ -193,11 +193,12 @@ Value AttentionOp::finishSweep(OpBuilder &b, ValueRange state,
                                unsigned result) {
   KeyBlock<AttentionOp> row(*this, b, {}, getOperands());
   Value total = state[1];
-  // What has seen a key has at least the 1 of its largest score.
-  if (row.hidesAll())
-    total = row.map<ClampOp>(total, total, b.getF64FloatAttr(1), FloatAttr());
-  if (result == 0)
+  if (result == 0) {
+    // What has seen a key has at least the 1 of its largest score.
+    if (row.hidden.mayBeAll())
+      total = row.noLess(total, 1);
     return row.narrow(row.map<DivOp>(state[2], {state[2], total}));
+  }
   Value level = row.scale(state[0]);
   Value log = row.map<LogOp>(total, total);
   return AddOp::create(b, getLoc(), getStatistic().getType(),
@@ -223,28 +224,8 @@ static RankedTensorType partType(Value result, Value operand) {
   return RankedTensorType::get(like.getShape(), like.getElementType(), pending);
 }
 
-static bool sumsBias(AttentionGradientOp op) {
-  return op.getGbias() && !op.getGbias().use_empty();
-}
-
-/// Of a block: a part where the bias carries the swept index, else one more of
-/// the sums.
-static void addBiasGradient(KeyBlock<AttentionGradientOp> &block, Value dz,
-                            SmallVectorImpl<Value> &sums,
-                            MutableArrayRef<Value> parts) {
-  AttentionGradientOp op = block.op;
-  if (!sumsBias(op))
-    return;
-  RankedTensorType type = partType(op.getGbias(), block.bias);
-  Value sum = EinsumOp::create(block.b, op.getLoc(),
-                               withElement(type, typeOf(dz).getElementType()),
-                               ValueRange{dz});
-  if (getIdx(type).dimOf(op.getKey()))
-    parts[3] = block.narrow(sum);
-  else
-    sums.push_back(sum);
-}
-
+/// There is no bias (tpsp-sweep refuses one): beside a low one the statistic
+/// has lost the logarithm that weights are made of.
 SmallVector<Value>
 AttentionGradientOp::sweepBlock(OpBuilder &b, ValueRange operands,
                                 TileAttr tile, ValueRange state,
@@ -253,35 +234,34 @@ AttentionGradientOp::sweepBlock(OpBuilder &b, ValueRange operands,
   Value q = operands[0], k = operands[1], v = operands[2];
   Value o = operands[3], statistic = operands[4], g = operands[5];
   Value scores = block.scale(block.scores());
+  if (block.hidden.mayBeAll())
+    statistic = block.asNumber(statistic);
   Value shifted = block.map<SubOp>(scores, {scores, statistic});
-  Value weights = block.seen(block.map<ExpOp>(shifted, shifted));
+  Value weights = block.map<ExpOp>(shifted, shifted);
   if (!getGv().use_empty()) {
     Value kept = block.narrow(block.dropped(weights));
     parts[2] = block.einsum(partType(getGv(), v), kept, g);
   }
-  if (getGq().use_empty() && getGk().use_empty() && !sumsBias(*this))
+  if (getGq().use_empty() && getGk().use_empty())
     return {};
   Value slope = block.dropped(block.wide(block.product(g, v)));
   Value centred = block.map<SubOp>(slope, {slope, block.rowProduct(g, o)});
   Value dz = block.map<MulOp>(weights, {weights, centred});
-  SmallVector<Value> sums;
-  if (!getGq().use_empty() || !getGk().use_empty()) {
-    Value ds = block.narrow(block.slopeOfProduct(dz));
-    if (!getGk().use_empty())
-      parts[1] = block.einsum(partType(getGk(), k), ds, q);
-    if (!getGq().use_empty())
-      sums.push_back(block.wide(block.einsum(getGq().getType(), ds, k)));
-  }
-  addBiasGradient(block, dz, sums, parts);
-  for (auto [before, sum] : llvm::zip(state, sums))
-    sum = block.map<AddOp>(sum, {before, sum});
-  return sums;
+  Value ds = block.narrow(block.slopeOfProduct(dz));
+  if (!getGk().use_empty())
+    parts[1] = block.einsum(partType(getGk(), k), ds, q);
+  if (getGq().use_empty())
+    return {};
+  Value sum = block.wide(block.einsum(getGq().getType(), ds, k));
+  if (!state.empty())
+    sum = block.map<AddOp>(sum, {state[0], sum});
+  return {sum};
 }
 
 Value AttentionGradientOp::finishSweep(OpBuilder &b, ValueRange state,
-                                       unsigned result) {
+                                       unsigned) {
   KeyBlock<AttentionGradientOp> row(*this, b, {}, getOperands());
-  return row.narrow(result == 0 ? state.front() : state.back());
+  return row.narrow(state.front());
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,6 @@
 // What operations on single elements make of the tail of a padded index.
 #include "TailRules.h"
 
-#include "tpsp/Dialect/Tpsp/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
 #include "tpsp/Dialect/Tpsp/FunctionOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
@@ -182,8 +181,7 @@ static StringRef carryFunction(const TailCase &c) {
 template <typename Op> static StringRef carryMask(const TailCase &c) {
   double fill = cast<Op>(c.op).getFill().convertToDouble();
   Tail &x = c.operands[0];
-  bool isSame = x.isLow() ? fill <= maskedScore : x.getNumber() == fill;
-  if (!isSame || !c.carries(0))
+  if (x.getNumber() != fill || !c.carries(0))
     return c.keepFinite();
   c.result = x;
   return "";
@@ -241,7 +239,7 @@ void tpsp::registerElementTails(MLIRContext &context) {
   attachTails<carryMask<SegmentMaskOp>, SegmentMaskOp>(context);
   attachTails<carryMask<LengthMaskOp>, LengthMaskOp>(context);
   attachTails<carryEndMask, EndMaskOp>(context);
-  attachTails<carryFinite, IotaOp, RopeMatrixOp>(context);
+  attachTails<carryFinite, AddBiasOp, IotaOp, RopeMatrixOp>(context);
   attachTails<carryDropout, DropoutOp, DropoutMaskOp>(context);
   attachTails<carryApplyMask, ApplyMaskOp>(context);
 }

@@ -18,6 +18,9 @@ Value PartBuilder::scale(Value x, double factor) {
 Value PartBuilder::neg(Value x) { return map<NegOp>(x, x); }
 Value PartBuilder::exp(Value x) { return map<ExpOp>(x, x); }
 Value PartBuilder::square(Value x) { return map<SquareOp>(x, x); }
+Value PartBuilder::noLess(Value x, double least) {
+  return map<ClampOp>(x, x, b.getF64FloatAttr(least), FloatAttr());
+}
 
 Value PartBuilder::reduce(Value x, ArrayRef<StringRef> over, StringRef kind) {
   SmallVector<StringRef> kept = indexNamesBut(x.getType(), over);

@@ -27,6 +27,8 @@ public:
   mlir::Value neg(mlir::Value x);
   mlir::Value exp(mlir::Value x);
   mlir::Value square(mlir::Value x);
+  /// x, or `least` where that is more.
+  mlir::Value noLess(mlir::Value x, double least);
 
   /// `kind` ("sum", "max") of x over the indices `over`.
   mlir::Value reduce(mlir::Value x, llvm::ArrayRef<llvm::StringRef> over,

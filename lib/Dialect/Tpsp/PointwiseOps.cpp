@@ -1,4 +1,5 @@
 // Pointwise operations: what is computed at every element, and its adjoint.
+#include "HiddenKeys.h"
 #include "PartBuilder.h"
 #include "ScalarOf.h"
 #include "VerifierRules.h"
@@ -111,6 +112,23 @@ LogicalResult AddOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
     if (needed[i])
       gradients[i] =
           adjoint.sumTo(inPrecisionOf(b, getLoc(), g, operand), operand);
+  return success();
+}
+
+LogicalResult AddBiasOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                      Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value bias = getOperand(1);
+  Value hidden = adjoint.map<ConstantOp>(bias, ValueRange{},
+                                         b.getF64FloatAttr(hiddenScore));
+  Value isSeen = adjoint.map<CompareOp>(bias, {bias, hidden},
+                                        b.getStringAttr("not_equal"));
+  Value none =
+      adjoint.map<CompareOp>(bias, {bias, bias}, b.getStringAttr("less"));
+  Value kept = adjoint.map<SelectOp>(g, {isSeen, g, none});
+  for (unsigned i : {0, 1})
+    if (needed[i])
+      gradients[i] = adjoint.sumTo(kept, getOperand(i));
   return success();
 }
 
@@ -258,6 +276,19 @@ Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   for (Value summand : operands.drop_front())
     sum = sum + wide(summand);
   return sum.get();
+}
+
+Value AddBiasOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands[0]),
+         bias = scalar(b, *this, operands[1]);
+  Scalar hidden = x.constant(hiddenScore);
+  Scalar lowest =
+      x.constant(lowestNumber(getResult().getType().getElementType()));
+  Value isSeen = arith::CmpFOp::create(b, getLoc(), arith::CmpFPredicate::UNE,
+                                       bias.get(), hidden.get());
+  Value sum =
+      arith::MaximumFOp::create(b, getLoc(), (x + bias).get(), lowest.get());
+  return arith::SelectOp::create(b, getLoc(), isSeen, sum, hidden.get());
 }
 
 Value CompareOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {

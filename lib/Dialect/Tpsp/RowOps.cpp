@@ -1,4 +1,5 @@
 // Operations that need an index whole: softmax, norms, rotary embeddings.
+#include "HiddenKeys.h"
 #include "PartBuilder.h"
 #include "ScalarOf.h"
 #include "VerifierRules.h"
@@ -221,6 +222,8 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
         b.getF64FloatAttr(-std::numeric_limits<double>::infinity()), TileAttr(),
         IntegerAttr());
   Value highest = parts.reduce(x, {getOver()}, "max");
+  if (getHides())
+    highest = parts.noLess(highest, lowestNumber(typeOf(x).getElementType()));
   // The maximum only keeps exp in range. Behind differentiation nobody asks.
   if (!getIdx(x).getLocal())
     highest = parts.map<StopGradientOp>(highest, highest);
@@ -229,6 +232,9 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
     shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());
   Value weight = parts.exp(shifted);
   Value total = parts.reduce(weight, {getOver()}, "sum");
+  // A row with anything seen has at least the 1 of its largest element.
+  if (getHides())
+    total = parts.noLess(total, 1);
   return parts.map<DivOp>(getResult(), {weight, total});
 }
 

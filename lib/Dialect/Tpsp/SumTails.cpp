@@ -1,4 +1,5 @@
 // What sums, rows and attention make of the tail of a padded index.
+#include "HiddenKeys.h"
 #include "TailRules.h"
 
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
@@ -60,10 +61,13 @@ static StringRef carryReduction(const TailCase &c) {
 // Rows
 //===----------------------------------------------------------------------===//
 
+/// Where a row's elements may all be hidden, what is in the tail is hidden,
+/// too: the lowest number would be the largest of the row.
 static StringRef carrySoftmax(const TailCase &c) {
-  if (cast<SoftmaxOp>(c.op).getOver() != c.index)
+  auto op = cast<SoftmaxOp>(c.op);
+  if (op.getOver() != c.index)
     return c.keepFinite();
-  c.operands[0] = Tail::low();
+  c.operands[0] = op.getHides() ? Tail::number(hiddenScore) : Tail::low();
   c.result = Tail::zero();
   return "";
 }

@@ -188,7 +188,7 @@ public:
     found = !sweeps.empty();
     for (SharedSweep &shared : sweeps)
       for (SweptOpInterface op : shared.ops)
-        if (failed(checkShapes(op)))
+        if (failed(checkOperands(op)))
           return failure();
     for (SharedSweep &shared : sweeps)
       sweep(shared);
@@ -196,11 +196,16 @@ public:
   }
 
 private:
-  static LogicalResult checkShapes(SweptOpInterface op) {
+  static LogicalResult checkOperands(SweptOpInterface op) {
     if (!getIdx(op->getResult(0)).getLocal())
       return op->emitOpError("is swept on one rank's shapes, and these are "
                              "global; run tpsp-partition first");
     auto attention = dyn_cast<AttentionOpInterface>(*op);
+    if (attention && attention.isGradient() && attention.getBias())
+      return op->emitOpError(
+          "has a bias, and its gradients are not made in blocks of keys, as "
+          "they are where its statistic is a result; way out: --attention "
+          "fused, or leave the statistic out");
     if (attention && attention.getRowTile())
       return op->emitOpError(
           "has a tile of rows, which blocks do not know; run "

@@ -80,11 +80,26 @@ void tpsp::decompose(Operation *root, bool tellsPartsApart,
   }
 }
 
+/// Beside a low bias a row's statistic has lost what blocks make the weights of
+/// again.
+static LogicalResult refuseBiases(Operation *root) {
+  WalkResult result = root->walk([](AttentionOpInterface op) {
+    if (!op.getBias())
+      return WalkResult::advance();
+    op->emitOpError("has a bias, which is not added in blocks of keys; way "
+                    "out: --attention rows, or --attention fused");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 
 struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
   using Base::Base;
   void runOnOperation() override {
+    if (keepSwept && failed(refuseBiases(getOperation())))
+      return signalPassFailure();
     if (keepCalls)
       warnOfWrittenAttention(getOperation());
     auto select = [&](DecomposableOpInterface op) {

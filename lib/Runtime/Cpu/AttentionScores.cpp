@@ -89,6 +89,15 @@ void AttentionScores<T>::cap(TileRows seen, T *row, T *slopes) const {
   }
 }
 
+/// Minus infinity hides a key; any other bias is a number that is added, and
+/// leaves one.
+template <typename T> static T biased(T score, T bias) {
+  constexpr T hidden = -std::numeric_limits<T>::infinity();
+  T sum = score + bias;
+  sum = sum == hidden ? std::numeric_limits<T>::lowest() : sum;
+  return bias == hidden ? hidden : sum;
+}
+
 template <typename T>
 void AttentionScores<T>::addBias(const AttentionHead &head, int64_t query,
                                  TileRows keys, TileRows seen, T *row) const {
@@ -102,7 +111,7 @@ void AttentionScores<T>::addBias(const AttentionHead &head, int64_t query,
     int64_t count = std::min(run, seen.count - j);
     loadElements(c.dtype, bias + (start + j * stride) * width, some, count);
     for (int64_t i = 0; i < count; ++i)
-      row[seen.begin + j + i] += some[i];
+      row[seen.begin + j + i] = biased(row[seen.begin + j + i], some[i]);
   }
 }
 
@@ -121,6 +130,31 @@ void AttentionScores<T>::leaveOtherSegments(const AttentionHead &head,
 
 template class AttentionScores<float>;
 template class AttentionScores<double>;
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+template <typename T> T RowLevel<T>::addScores(T *row, int64_t count) {
+  constexpr T hidden = -std::numeric_limits<T>::infinity();
+  T before = largest;
+  for (int64_t j = 0; j < count; ++j)
+    largest = std::max(largest, row[j]);
+  // What is no number is not hidden.
+  auto isHidden = [](T score) { return score == hidden; };
+  if (largest == hidden && std::all_of(row, row + count, isHidden)) {
+    std::fill_n(row, count, T(0));
+    return 1;
+  }
+  T decay = std::exp(before - largest), sum = 0;
+  for (int64_t j = 0; j < count; ++j)
+    sum += row[j] = std::exp(row[j] - largest);
+  total = total * decay + sum;
+  return decay;
+}
+
+template struct RowLevel<float>;
+template struct RowLevel<double>;
 
 //===----------------------------------------------------------------------===//
 // The bias's gradient

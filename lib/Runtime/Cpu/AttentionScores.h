@@ -5,6 +5,7 @@
 
 #include "AttentionTiles.h"
 
+#include <limits>
 #include <vector>
 
 namespace tpsp::rt {
@@ -27,9 +28,10 @@ public:
   /// Whether a block of queries sees none of a block of keys.
   bool isMasked(TileRows queries, TileRows keys) const;
 
-  /// Makes scores of `row`, products of a query with a block of keys: minus
-  /// infinity for keys of another segment. Only those of `seen` are touched. If
-  /// not null, `slopes` becomes the scores' slopes by the products.
+  /// Makes scores of `row`, products of a query with a block of keys. A score
+  /// is minus infinity if its key is hidden, by a bias of that or by its
+  /// segment, and else a number. Only those of `seen` are touched. If not null,
+  /// `slopes` becomes the scores' slopes by the products.
   void score(const AttentionHead &head, int64_t query, TileRows keys,
              TileRows seen, T *row, T *slopes) const;
 
@@ -45,6 +47,16 @@ private:
   const std::byte *bias = nullptr;
   const int32_t *querySegments = nullptr, *keySegments = nullptr;
   const int32_t *lengths = nullptr;
+};
+
+/// What a row of scores has come to, of the keys that were met so far.
+template <typename T> struct RowLevel {
+  /// Minus infinity, and 0, where all of them are hidden.
+  T largest = -std::numeric_limits<T>::infinity(), total = 0;
+
+  /// Makes weights of `count` more scores: exp(score - largest), 0 for hidden
+  /// ones. Returns what weights from before are to be multiplied by.
+  T addScores(T *row, int64_t count);
 };
 
 /// The gradient of a bias, of the batches and heads that share a part of it.

@@ -6,8 +6,8 @@
 
 #include "tpsp/Abi/ElementType.h"
 
+#include <array>
 #include <cmath>
-#include <limits>
 
 namespace tpsp::rt {
 namespace {
@@ -22,15 +22,15 @@ template <typename T> struct ForwardTiles {
         k(memory.take(blockKeys * c.features)),
         v(memory.take(blockKeys * c.valueFeatures)),
         scores(memory.take(blockQueries * blockKeys)),
-        sums(memory.take(blockQueries * c.valueFeatures)),
-        largest(memory.take(blockQueries)), total(memory.take(blockQueries)) {}
+        sums(memory.take(blockQueries * c.valueFeatures)) {}
 
   static int64_t elements(const AttentionCommand &c) {
-    return blockQueries * (c.features + c.valueFeatures + blockKeys + 2) +
+    return blockQueries * (c.features + c.valueFeatures + blockKeys) +
            blockKeys * (c.features + c.valueFeatures);
   }
 
-  T *q, *k, *v, *scores, *sums, *largest, *total;
+  T *q, *k, *v, *scores, *sums;
+  std::array<RowLevel<T>, blockQueries> levels;
 };
 
 template <typename T> class Forward final : public PreparedAttention {
@@ -66,8 +66,7 @@ private:
                        number / c.groups % c.heads, number % c.groups};
     q.load(head, rows, tiles.q);
     std::fill_n(tiles.sums, rows.count * c.valueFeatures, T(0));
-    std::fill_n(tiles.total, rows.count, T(0));
-    std::fill_n(tiles.largest, rows.count, -std::numeric_limits<T>::infinity());
+    tiles.levels.fill({});
     TPSP_TRY(forEachBlock(scores.numKeys(head), blockKeys, [&](TileRows keys) {
       return scores.isMasked(rows, keys) ? Status()
                                          : addBlock(head, rows, keys, tiles);
@@ -101,17 +100,7 @@ private:
     scores.score(head, rows.begin + i, keys, seen, row, /*slopes=*/nullptr);
     std::fill(row, row + seen.begin, T(0));
     std::fill(row + seen.end(), row + keys.count, T(0));
-    T before = tiles.largest[i], largest = before;
-    for (int64_t j = seen.begin; j < seen.end(); ++j)
-      largest = std::max(largest, row[j]);
-    // Nothing seen yet, here or before.
-    if (largest == -std::numeric_limits<T>::infinity())
-      return std::fill(row + seen.begin, row + seen.end(), T(0));
-    T decay = std::exp(before - largest), total = 0;
-    for (int64_t j = seen.begin; j < seen.end(); ++j)
-      total += row[j] = std::exp(row[j] - largest);
-    tiles.largest[i] = largest;
-    tiles.total[i] = tiles.total[i] * decay + total;
+    T decay = tiles.levels[i].addScores(row + seen.begin, seen.count);
     if (decay == 1)
       return;
     T *sums = tiles.sums + i * c.valueFeatures;
@@ -123,13 +112,14 @@ private:
               ForwardTiles<T> &tiles) {
     for (int64_t i = 0; i < rows.count; ++i) {
       T *sums = tiles.sums + i * c.valueFeatures;
-      T total = tiles.total[i];
+      const RowLevel<T> &level = tiles.levels[i];
+      T total = level.total;
       // A row that sees no key stays 0.
-      for (int64_t e = 0; e < c.valueFeatures && total > 0; ++e)
+      for (int64_t e = 0; e < c.valueFeatures && total != 0; ++e)
         sums[e] /= total;
       if (statistic)
         statistic[number * c.queries + rows.begin + i] =
-            total > 0 ? tiles.largest[i] + std::log(total) : T(-1e30);
+            total != 0 ? level.largest + std::log(total) : level.largest;
     }
     o.store(tiles.sums, head, rows);
   }

@@ -1,6 +1,8 @@
 // Attention's gradients: the weights of a block are made again from the rows'
-// statistic (Dao et al., FlashAttention, NeurIPS 2022, appendix B). With p the
-// weights and D[s] = sum over e of go[s, e] o[s, e],
+// statistic (Dao et al., FlashAttention, NeurIPS 2022, appendix B). Beside a
+// low bias that sum of two numbers has lost the logarithm, so with a bias both
+// are made again: one more product of queries and keys. With p the weights and
+// D[s] = sum over e of go[s, e] o[s, e],
 //
 //   gv = p' go,  gp = go v',  gz = p (gp - D),  gq = scale gz k,
 //   gk = scale gz' q
@@ -12,6 +14,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 
+#include <array>
 #include <cmath>
 
 namespace tpsp::rt {
@@ -43,6 +46,7 @@ template <typename T> struct GradientTiles {
   }
 
   T *q, *gq, *o, *go, *dot, *k, *v, *weights, *slopes, *gk, *gv;
+  std::array<RowLevel<T>, blockQueries> levels;
   /// A row of slopes of scores by products; the bias's gradient.
   T *bent, *gbias;
 };
@@ -116,28 +120,65 @@ private:
         tiles.dot[i] += ours[e] * slope[e];
     }
     std::fill_n(tiles.gq, rows.count * c.features, T(0));
-    int64_t count = scores.numKeys(head);
-    Status status = forEachBlock(count, blockKeys, [&](TileRows keys) {
-      return scores.isMasked(rows, keys) ? Status()
-                                         : addBlock(head, rows, keys, tiles);
+    TPSP_TRY(findLevels(head, rows, tiles));
+    TPSP_TRY(forEachSeenBlock(head, rows, [&](TileRows keys) {
+      return addBlock(head, rows, keys, tiles);
+    }));
+    gq.store(tiles.gq, head, rows);
+    return {};
+  }
+
+  template <typename Body>
+  Status forEachSeenBlock(const AttentionHead &head, TileRows rows,
+                          const Body &body) {
+    return forEachBlock(scores.numKeys(head), blockKeys, [&](TileRows keys) {
+      return scores.isMasked(rows, keys) ? Status() : body(keys);
     });
-    if (status.ok())
-      gq.store(tiles.gq, head, rows);
-    return status;
+  }
+
+  /// By which exp(score - largest) / total are a row's weights.
+  Status findLevels(const AttentionHead &head, TileRows rows,
+                    GradientTiles<T> &tiles) {
+    tiles.levels.fill({});
+    if (c.hasBias)
+      return forEachSeenBlock(head, rows, [&](TileRows keys) {
+        return addToLevels(head, rows, keys, tiles);
+      });
+    int64_t number = (head.batch * c.heads + head.head) * c.groups + head.group;
+    for (int64_t i = 0; i < rows.count; ++i)
+      tiles.levels[i] = {statistic[number * c.queries + rows.begin + i], 1};
+    return {};
+  }
+
+  Status addToLevels(const AttentionHead &head, TileRows rows, TileRows keys,
+                     GradientTiles<T> &tiles) {
+    TPSP_TRY(multiplyKeys(head, rows, keys, tiles));
+    for (int64_t i = 0; i < rows.count; ++i) {
+      T *row = tiles.weights + i * keys.count;
+      TileRows seen = scores.seen(rows.begin + i, keys);
+      scores.score(head, rows.begin + i, keys, seen, row, /*slopes=*/nullptr);
+      tiles.levels[i].addScores(row + seen.begin, seen.count);
+    }
+    return {};
+  }
+
+  /// Scaled products of queries and keys, where weights will be.
+  Status multiplyKeys(const AttentionHead &head, TileRows rows, TileRows keys,
+                      GradientTiles<T> &tiles) {
+    k.load({head.batch, head.head, 0}, keys, tiles.k);
+    TileProduct products{rows.count, keys.count, c.features, false,
+                         true,       c.scale,    0};
+    return multiply(products, tiles.q, tiles.k, tiles.weights);
   }
 
   Status addBlock(const AttentionHead &head, TileRows rows, TileRows keys,
                   GradientTiles<T> &tiles) {
-    AttentionHead keyHead{head.batch, head.head, 0};
-    k.load(keyHead, keys, tiles.k);
-    v.load(keyHead, keys, tiles.v);
+    v.load({head.batch, head.head, 0}, keys, tiles.v);
     T *gkHere = tiles.gk + keys.begin * c.features;
     T *gvHere = tiles.gv + keys.begin * c.valueFeatures;
     using Product = TileProduct;
-    Product products{rows.count, keys.count, c.features, false,
-                     true,       c.scale,    0};
     Product slopes{rows.count, keys.count, c.valueFeatures, false, true, 1, 0};
-    TPSP_TRY(multiply(products, tiles.q, tiles.k, tiles.weights));
+    TPSP_TRY(multiplyKeys(head, rows, keys, tiles));
     TPSP_TRY(multiply(slopes, tiles.go, tiles.v, tiles.slopes));
     for (int64_t i = 0; i < rows.count; ++i)
       differentiateRow(i, head, rows, keys, tiles);
@@ -153,14 +194,18 @@ private:
   /// before they were scaled.
   void differentiateRow(int64_t i, const AttentionHead &head, TileRows rows,
                         TileRows keys, GradientTiles<T> &tiles) {
-    int64_t number = (head.batch * c.heads + head.head) * c.groups + head.group;
-    T level = statistic[number * c.queries + rows.begin + i];
+    constexpr T hidden = -std::numeric_limits<T>::infinity();
+    const RowLevel<T> &level = tiles.levels[i];
+    T share = 1 / level.total;
     T *weights = tiles.weights + i * keys.count;
     T *slopes = tiles.slopes + i * keys.count;
     TileRows seen = scores.seen(rows.begin + i, keys);
     scores.score(head, rows.begin + i, keys, seen, weights, tiles.bent);
     for (int64_t j = seen.begin; j < seen.end(); ++j) {
-      weights[j] = std::exp(weights[j] - level);
+      // Of a hidden row there is no difference.
+      weights[j] = weights[j] == hidden
+                       ? T(0)
+                       : std::exp(weights[j] - level.largest) * share;
       slopes[j] = weights[j] * (slopes[j] - tiles.dot[i]);
     }
     gbias.add(head, rows.begin + i, keys, seen, slopes, tiles.gbias);

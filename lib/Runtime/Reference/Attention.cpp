@@ -1,5 +1,6 @@
 //===- Attention.cpp - attention as two einsums and a softmax -------------===//
 
+#include "HiddenScores.h"
 #include "Preconditions.h"
 
 #include <cmath>
@@ -54,22 +55,28 @@ static Tensor atScores(const Tensor &x, const AttentionForm &form, F f,
   std::vector<const Tensor *> operands = {&x};
   if (form.querySegments)
     operands.insert(operands.end(), {form.querySegments, form.keySegments});
+  const size_t length = operands.size();
   if (form.lengths)
     operands.push_back(form.lengths);
-  const size_t last = operands.size() - 1;
+  const size_t bias = operands.size();
+  if (form.bias)
+    operands.push_back(form.bias);
   return pointwiseAt(
       [&](const double *v, const int64_t *at) {
         const int64_t query = at[rank - 2], key = at[rank - 1];
         bool isOfSegment = !form.querySegments || v[1] == v[2];
-        bool isBeforeEnd = !form.lengths || double(key) < v[last];
-        return f(v[0], isOfSegment && isBeforeEnd && isSeen(form, query, key));
+        bool isBeforeEnd = !form.lengths || double(key) < v[length];
+        bool isUnbiased = !form.bias || !hidesKey(v[bias]);
+        return f(v[0], isOfSegment && isBeforeEnd && isUnbiased &&
+                           isSeen(form, query, key));
       },
       operands, x.indices, x.shape, error);
 }
 
-/// What the softmax is of, were every key seen.
-static Tensor scoresOf(const Tensor &products, const AttentionForm &form,
-                       std::string *error) {
+/// Scaled, capped, and with the bias: what the softmax is of, were every key
+/// seen.
+static Tensor biasedScoresOf(const Tensor &products, const AttentionForm &form,
+                             std::string *error) {
   const double scale = form.scale, cap = form.softcap;
   Tensor scores = pointwise(
       [=](const double *x) {
@@ -82,21 +89,23 @@ static Tensor scoresOf(const Tensor &products, const AttentionForm &form,
                    {&scores, form.bias}, scores.indices, scores.shape, error);
 }
 
-/// Far below any score, and yet a number.
-constexpr double kUnseen = -1e30;
-
-static Tensor weightsOf(const Tensor &products, const AttentionForm &form,
-                        const Store &stored, std::string *error) {
-  Tensor scores = scoresOf(products, form, error);
+/// What the softmax is of: `hiddenScore` where a key is not seen.
+static Tensor scoresOf(const Tensor &products, const AttentionForm &form,
+                       const Store &stored, std::string *error) {
+  Tensor scores = biasedScoresOf(products, form, error);
   // What is only scaled is scaled within the softmax.
   if (form.softcap != 0 || form.bias)
     scores = stored(std::move(scores));
-  scores = atScores(
-      scores, form, [](double x, bool seen) { return seen ? x : kUnseen; },
-      error);
-  Tensor weights = softmax(scores, form.key, 1, {}, error);
   return atScores(
-      weights, form, [](double x, bool seen) { return seen ? x : 0.0; }, error);
+      scores, form,
+      [](double x, bool seen) { return seen ? seenScore(x) : hiddenScore; },
+      error);
+}
+
+static Tensor weightsOf(const Tensor &products, const AttentionForm &form,
+                        const Store &stored, std::string *error) {
+  return softmax(scoresOf(products, form, stored, error), form.key, 1, {},
+                 error, /*hides=*/true);
 }
 
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
@@ -118,17 +127,16 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices, std::string *error) {
-  // A weight is exp(score - statistic): any that is not 0 says the statistic,
-  // the largest best.
-  Tensor products = productsOf(q, k, form, error);
-  Tensor scores = scoresOf(products, form, error);
-  Tensor weights = weightsOf(products, form, asItIs, error);
-  Tensor each = pointwise(
+  Tensor scores = scoresOf(productsOf(q, k, form, error), form, asItIs, error);
+  Tensor most = reduceMax(scores, resultIndices, error);
+  Tensor weights = pointwise(
       [](const double *x) {
-        return x[1] > 0 ? x[0] - std::log(x[1]) : kUnseen;
+        return x[0] == hiddenScore ? 0.0 : std::exp(x[0] - x[1]);
       },
-      {&scores, &weights}, scores.indices, scores.shape, error);
-  return reduceMax(each, resultIndices, error);
+      {&scores, &most}, scores.indices, scores.shape, error);
+  Tensor sum = reduceSum(weights, resultIndices, error);
+  return pointwise([](const double *x) { return x[0] + std::log(x[1]); },
+                   {&most, &sum}, most.indices, most.shape, error);
 }
 
 /// The scores' slopes to those of the products: through the cap.

@@ -1,5 +1,6 @@
 //===- PointwiseOperations.cpp - element by element -----------------------===//
 
+#include "HiddenScores.h"
 #include "OperationFamilies.h"
 
 #include <algorithm>
@@ -109,6 +110,19 @@ static void differentiateClamp(Evaluation &e, const Tensor &gradient,
         return v[0] >= low && v[0] <= high ? v[1] : 0.0;
       },
       0, e, gradient, out);
+}
+
+static Tensor evaluateAddBias(Evaluation &e) {
+  return e.map([](const double *x) {
+    return hidesKey(x[1]) ? x[1] : seenScore(x[0] + x[1]);
+  });
+}
+
+static void differentiateAddBias(Evaluation &e, const Tensor &gradient,
+                                 OperandGradients &out) {
+  for (size_t i : {0, 1})
+    differentiateBy([](const double *v) { return hidesKey(v[1]) ? 0.0 : v[2]; },
+                    i, e, gradient, out);
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,6 +319,7 @@ OperationRows pointwiseOperations() {
       {"scale", linear(evaluateScale, differentiateScale)},
       {"shift", linear(evaluateShift, differentiateSum)},
       {"add", linear(evaluateFunction, differentiateSum)},
+      {"add_bias", {evaluateAddBias, differentiateAddBias, 2}},
       {"sub", {evaluateFunction, differentiateSub, 2, false}},
       {"mul", {evaluateFunction, differentiateMul, 2}},
       {"div", {evaluateFunction, differentiateDiv, 2}},

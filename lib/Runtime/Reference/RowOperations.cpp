@@ -15,8 +15,8 @@ static Tensor evaluateSoftmax(Evaluation &e) {
   std::optional<std::string> query;
   if (e.has("causal"))
     query = e.text("causal");
-  return softmax(e.operand(0), e.text("over"), e.real("scale"), query,
-                 &e.error);
+  return softmax(e.operand(0), e.text("over"), e.real("scale"), query, &e.error,
+                 e.flag("hides"));
 }
 
 /// scale p (g - sum of p g over the row).

@@ -1,17 +1,22 @@
 //===- Softmax.cpp - the softmax ------------------------------------------===//
 
+#include "HiddenScores.h"
 #include "Preconditions.h"
 
 #include <algorithm>
 
 namespace tpsp::reference {
 
-/// The softmax of the first `visible` of `length` elements; zeros follow.
+/// The softmax of the first `visible` of `length` elements; zeros follow. If
+/// `hides`, a row of hidden elements alone is zeros.
 static void softmaxRow(double *row, int64_t length, int64_t visible,
-                       double scale) {
-  double most = -std::numeric_limits<double>::infinity();
+                       double scale, bool hides) {
+  double most = hiddenScore;
   for (int64_t i = 0; i < visible; ++i)
     most = std::max(most, row[i] *= scale);
+  auto isHidden = [](double x) { return x == hiddenScore; };
+  if (hides && std::all_of(row, row + visible, isHidden))
+    visible = 0;
   double sum = 0;
   for (int64_t i = 0; i < visible; ++i)
     sum += row[i] = std::exp(row[i] - most);
@@ -22,7 +27,7 @@ static void softmaxRow(double *row, int64_t length, int64_t visible,
 
 Tensor softmax(const Tensor &x, const std::string &index, double scale,
                const std::optional<std::string> &causalQueryIndex,
-               std::string *error) {
+               std::string *error, bool hides) {
   const IndexNames rows = without(x.indices, {index});
   if (!contains(x.indices, index) || !areDistinct(x.indices))
     return fail(error, "softmax: no single index '" + index + "' in " +
@@ -47,7 +52,7 @@ Tensor softmax(const Tensor &x, const std::string &index, double scale,
           const int64_t query = row / queryStride % queries;
           const int64_t visible =
               causalQueryIndex ? std::min(length, query + 1) : length;
-          softmaxRow(&y.data[row * length], length, visible, scale);
+          softmaxRow(&y.data[row * length], length, visible, scale, hides);
         }
       });
   return y.indices == x.indices ? y : permute(y, x.indices, error);

@@ -41,6 +41,7 @@ TEST(DecompositionTest, Softmax) {
   expectSameParts("softmax", "b,s,t -> b,s,t",
                   R"({over = "t", causal = "s", scale = 2.5})");
   expectSameParts("softmax", "t,b,s -> t,b,s", R"({over = "s", causal = "t"})");
+  expectSameParts("softmax", "t,b,s -> t,b,s", R"({over = "s", hides})");
 }
 
 TEST(DecompositionTest, RmsNorm) {

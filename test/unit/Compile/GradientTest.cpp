@@ -136,6 +136,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"causal_mask", "t,s -> t,s",
                          R"({query = "t", key = "s", fill = 2.0})"}));
 
+INSTANTIATE_TEST_SUITE_P(AddBias, AdjointTest,
+                         testing::Values(Case{"add_bias",
+                                              "b,s,t; t,s -> b,s,t"},
+                                         Case{"add_bias", "s,t; b -> t,b,s"}));
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//

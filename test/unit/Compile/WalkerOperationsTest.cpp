@@ -249,6 +249,12 @@ TEST(WalkerOperationsTest, CausalMask) {
                  });
 }
 
+TEST(WalkerOperationsTest, AddBias) {
+  expectElements(
+      "add_bias", "b,s,t; t,s -> s,t,b", "",
+      [](const Inputs &x, Position at) { return x(0, at) + x(1, at); });
+}
+
 TEST(WalkerOperationsTest, EndMask) {
   expectElements("end_mask", "i,j -> j,i",
                  R"({index = "j", end = 2, fill = -3.5})",

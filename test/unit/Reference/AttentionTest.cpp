@@ -112,6 +112,95 @@ TEST(AttentionTest, KeysBehindTheLengthDoNotCount) {
     }
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Two queries and three keys, whose values are 1, 3 and 8.
+struct FewKeys {
+  Tensor q{{"s", "d"}, {2, 1}, {1, 2}}, k{{"t", "d"}, {3, 1}, {1, 2, 3}},
+      v{{"t", "d"}, {3, 1}, {1, 3, 8}};
+  Tensor bias{{"s", "t"}, {2, 3}, {0, 0, 0, 0, 0, 0}};
+  AttentionForm form{"s", "t", "d", 1};
+
+  FewKeys() { form.bias = &bias; }
+  std::vector<double> values() const {
+    return attention(q, k, v, form, {"s", "d"}).data;
+  }
+  std::vector<double> statistic() const {
+    return attentionStatistic(q, k, form, {"s"}).data;
+  }
+};
+
+/// A bias of minus infinity leaves a key out. Where all are out there is
+/// nothing: no value, no gradient, and the log of 0.
+TEST(AttentionTest, ABiasOfMinusInfinityHides) {
+  FewKeys few;
+  few.bias.data = {0,          -kInfinity, -kInfinity,
+                   -kInfinity, -kInfinity, -kInfinity};
+  // Not even then does its score matter.
+  few.k.data[1] = kInfinity;
+  EXPECT_EQ(few.values(), (std::vector<double>{1, 0}));
+  EXPECT_EQ(few.statistic(), (std::vector<double>{1, -kInfinity}));
+  few.k.data[1] = 2;
+  const Tensor g{{"s", "d"}, {2, 1}, {1, 1}};
+  std::array<Tensor, 4> gradients = attentionGradients(
+      few.q, few.k, few.v, g, few.form, {true, true, true, true});
+  EXPECT_EQ(gradients[0].data, (std::vector<double>{0, 0}));
+  EXPECT_EQ(gradients[1].data, (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(gradients[2].data, (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(gradients[3].data, std::vector<double>(6, 0));
+}
+
+/// Any other bias is a number, whatever hides other keys.
+TEST(AttentionTest, ALowBiasIsANumber) {
+  for (double low : {-1e30, -std::numeric_limits<double>::max()}) {
+    FewKeys few;
+    few.form.causal = true;
+    few.bias.data = {low, 0, 0, low, low, 0};
+    EXPECT_EQ(few.values(), (std::vector<double>{1, 2}));
+    EXPECT_EQ(few.statistic(), (std::vector<double>{low, low}));
+    const Tensor g{{"s", "d"}, {2, 1}, {0, 1}};
+    std::array<Tensor, 4> gradients = attentionGradients(
+        few.q, few.k, few.v, g, few.form, {true, true, true, true});
+    // Of two weights of 1/2: values differ by 2, keys by 1, and the query is 2.
+    EXPECT_EQ(gradients[0].data, (std::vector<double>{0, 0.5}));
+    EXPECT_EQ(gradients[1].data, (std::vector<double>{-1, 1, 0}));
+    EXPECT_EQ(gradients[2].data, (std::vector<double>{0.5, 0.5, 0}));
+    EXPECT_EQ(gradients[3].data, (std::vector<double>{0, 0, 0, -0.5, 0.5, 0}));
+  }
+}
+
+/// Nor is what is low hidden beside what is hidden by another rule.
+TEST(AttentionTest, RowsWithoutKeys) {
+  FewKeys few;
+  const Tensor ofQueries{{"s"}, {2}, {0, 1}}, ofKeys{{"t"}, {3}, {1, 1, 1}};
+  few.form.querySegments = &ofQueries;
+  few.form.keySegments = &ofKeys;
+  few.bias.data.assign(6, -1e30);
+  EXPECT_EQ(few.values(), (std::vector<double>{0, 4}));
+  EXPECT_EQ(few.statistic(), (std::vector<double>{-kInfinity, -1e30}));
+  const Tensor none = scalar(0);
+  few.form.lengths = &none;
+  EXPECT_EQ(few.values(), (std::vector<double>{0, 0}));
+  EXPECT_EQ(few.statistic(), (std::vector<double>{-kInfinity, -kInfinity}));
+}
+
+/// What is no number is not hidden.
+TEST(AttentionTest, NoNumberStaysNone) {
+  FewKeys few;
+  few.q.data[0] = std::nan("");
+  EXPECT_TRUE(std::isnan(few.values()[0]));
+  EXPECT_TRUE(std::isnan(few.statistic()[0]));
+  EXPECT_FALSE(std::isnan(few.values()[1]));
+}
+
+/// The log of a sum whose terms are below all numbers of f64 but the largest.
+TEST(AttentionTest, TheStatisticOfScoresThatAreFarApart) {
+  FewKeys few;
+  few.bias.data = {0, -746, -1500, 0, -1e5, -1e30};
+  EXPECT_NEAR(few.statistic()[0], 1, 1e-15);
+  EXPECT_NEAR(few.statistic()[1], 2, 1e-15);
+}
+
 /// Of every operand, against finite differences of sum(g * attention).
 TEST(AttentionTest, GradientsAgainstDifferences) {
   const Tensor g = randomTensor({"b", "s", "h", "g", "f"}, kExtents, 4);

@@ -17,12 +17,6 @@ class PatternRewriter;
 
 namespace tpsp {
 
-/// The score of a key that is not seen. With minus infinity exp(m - m) would be
-/// no number where all that a row has seen so far is masked. With this number
-/// exp of its difference to any other is 0 all the same. A row that sees
-/// nothing has it as its statistic.
-inline constexpr double maskedScore = -1e30;
-
 /// The indices of a row of scores: those of the queries `q` without `feature`,
 /// `query` last.
 llvm::SmallVector<llvm::StringRef>

@@ -47,9 +47,10 @@ def Tpsp_AttentionOp
     i32: documents in one row) it sees keys of its own segment alone. With
     lengths (of i32) it sees the first keys alone, as many as its length says:
     rows are shorter, or a cache is not full. It sees none if that is negative,
-    all if it is beyond their extent. A query that sees no key has zeros. A bias
-    (positions, a mask of large negative numbers) lacks the indices that it is
-    the same along.
+    all if it is beyond their extent. A bias (of positions, of padding) lacks the
+    indices that it is the same along. One of minus infinity hides the key. Any
+    other is a number that is added, however low. Nothing else hides a key. A
+    query that sees none has zeros, and nothing has a gradient through it.
 
     Indices of q that k lacks (grouped queries, after an index split) share keys
     and values.
@@ -62,8 +63,8 @@ def Tpsp_AttentionOp
 
     A second result, if there is one, is the statistic of every row of scores.
     That is the log of the sum over `key` of exp(score). exp(score - statistic)
-    are the weights before dropout. It is -1e30 where a query sees no key.
-    Differentiation asks for it.
+    are the weights before dropout. It is minus infinity, the log of 0, where a
+    query sees no key. Differentiation asks for it.
 
     Constraints: (I1)-(I8), and
     - (A1) q carries `query` and `feature` but not `key`; k carries `key` and
@@ -110,9 +111,11 @@ def Tpsp_AttentionGradientOp
   let summary = "attention's gradients with respect to its operands";
   let description = [{
     Operands q, k, v, attention's result o, its statistic, g, the gradient of o,
-    and what attention has behind v. Let w be the weights, p what dropout leaves
-    of them, and d what it leaves of the product of g and v. Let r be of every
-    row the sum of g times o, and c the slope of `softcap` (1 without):
+    and what attention has behind v. With a bias the statistic is not read: a low
+    bias leaves nothing of the logarithm in it. Let w be the weights, p what
+    dropout leaves of them, and d what it leaves of the product of g and v. Let r
+    be of every row the sum of g times o, and c the slope of `softcap` (1
+    without):
 
         dv = p^T g,  dz = w (d - r),  ds = scale c dz,  dq = ds k,  dk = ds^T q
 

@@ -17,6 +17,22 @@ def Tpsp_AddOp
   }];
   let hasFolder = 1;
 }
+
+def Tpsp_AddBiasOp : Tpsp_PointwiseOp<"add_bias", 2> {
+  let summary = "scores plus a bias, which hides by minus infinity";
+  let description = [{
+    y = x + bias, no less than the lowest number of its type, where the bias is
+    more than minus infinity. Else y is minus infinity, whatever x is, and x has
+    no gradient. So any bias but that one leaves a number, however low it is.
+
+    ```mlir
+    %y = tpsp.add_bias %scores, %bias : (!scores, !bias) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
 def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
 def Tpsp_MulOp
     : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;

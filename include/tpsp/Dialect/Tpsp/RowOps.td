@@ -51,6 +51,9 @@ def Tpsp_SoftmaxOp
     y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
     of `over` beyond the position of the index `causal` are left out.
 
+    With `hides`, elements of minus infinity are hidden: they are left out. A row
+    of which all is hidden is zeros. (Without it, such a row is no number.)
+
     Constraints: (I1)-(I8), and
     - (S1) One operand; the result has its indices.
     - (S2) `over` and `causal` are indices of the operand, and differ; `scale`
@@ -58,7 +61,7 @@ def Tpsp_SoftmaxOp
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$over,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       OptionalAttr<StrAttr>:$causal);
+                       OptionalAttr<StrAttr>:$causal, UnitAttr:$hides);
 }
 
 def Tpsp_RmsNormOp : Tpsp_ReducedRowOp<"rms_norm"> {
