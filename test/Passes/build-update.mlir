@@ -14,7 +14,7 @@
 // RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'; its axes are 
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
-// SETTING: build-update.mlir:[[#@LINE+34]]:1: error: --optimizer-settings beta3=1: no optimizer of @f has 'beta3'; adamw has beta1, beta2, epsilon, decay; sgd has momentum, nesterov, decay
+// SETTING: build-update.mlir:[[#@LINE+41]]:1: error: --optimizer-settings beta3=1: no optimizer of @f has 'beta3'; adamw has beta1, beta2, epsilon, decay; sgd has momentum, nesterov, decay
 // Numbers go to a parameter's own optimizer, too.
 // RUN: tpsp-opt %s --tpsp-build-update="settings=momentum=0.375,beta1=0.625" | FileCheck %s --check-prefix=BOTH
 // BOTH: func.func @f_update(
@@ -27,6 +27,13 @@
 // RANGE: error: --optimizer-settings beta2=1: 'beta2' of adamw is from 0 to below 1
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=momentum=-0.5" 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: --optimizer-settings momentum=-0.5: 'momentum' of sgd is from 0 to below 1
+// Near 1 it may be 1 in f32, and a small one 0.
+// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta1=0.9999999999" 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: error: --optimizer-settings beta1=0.9999999999: 'beta1' is used in f32, and is 1.{{0*}}e+00 there; give a number of at most 0.9999999
+// RUN: not tpsp-opt %s --tpsp-build-update="settings=epsilon=1e-50" 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: error: --optimizer-settings epsilon=1e-50: 'epsilon' is used in f32, and is 0.{{0*}}e+00 there; give a number of at least 1.2e-38, or 0
+// RUN: tpsp-opt %s --tpsp-build-update="settings=beta1=0.9999999,epsilon=0" -o /dev/null
+// RUN: tpsp-opt %s --tpsp-set-element-type=type=f64 --tpsp-build-update="settings=beta1=0.9999999999,epsilon=1e-50" -o /dev/null
 // NUMBER: error: --optimizer-settings beta2: this is not name=number, such as beta2=0.95
 // RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=SUM
 // SUM: error: parameter 'w' is [e, d | sum@tp], a sum over ranks, which no update can be written to

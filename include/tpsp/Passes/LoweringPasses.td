@@ -31,8 +31,13 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   let summary = "Expand scalar mathematics so that loops vectorise";
   let description = [{
     In kernels, exponentials and the like of f32 become polynomials, which
-    vectorise. Sums may be reordered. Infinities and NaNs are not assumed away:
-    a masked score is minus infinity.
+    vectorise. They hold for every number of f32, to about one unit in the last
+    place.
+
+    No operation gets a fast-math flag here: what a program writes is computed
+    as it is written. Only sums have one, from the pass that emits them. Their
+    terms may be added in any order, and an einsum's products may be fused with
+    the addition.
 
     tpsp.random_bits becomes Philox's arithmetic. Loops whose neighbours draw
     words side by side are cut into strips first. Vectors of blocks are drawn
@@ -43,8 +48,9 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
     bf16 values are loaded and stored as integers. LLVM would keep a bf16 across
     a branch in f32, and call a library to narrow it.
 
-    In kernels for a GPU, bf16's conversions stay. The functions of f64 that
-    rotations need become polynomials, too: no library of functions is linked.
+    In kernels for a GPU, bf16's conversions stay. Rotations need exp, sin and
+    cos of f64, which become polynomials, too: no library of functions is
+    linked. Angles of f64 are right there up to 2^30.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",

@@ -10,6 +10,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -68,13 +70,16 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
   return getFactor().isExactlyValue(1.0) ? unchanged(*this) : Value();
 }
 
-/// scale(scale(x, a), b) = scale(x, a b), rounded once instead of twice.
+/// scale(scale(x, a), b) = scale(x, a b), if a or b is -1. Otherwise scaling
+/// rounds twice, and may overflow in between, which a program may ask for.
 LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
   ScaleOp inner = innerOf(op);
   if (!inner || inner.getOperand(0).getType() != inner.getResult().getType())
     return failure();
-  double factor =
-      inner.getFactor().convertToDouble() * op.getFactor().convertToDouble();
+  double first = inner.getFactor().convertToDouble(),
+         second = op.getFactor().convertToDouble(), factor = first * second;
+  if (std::abs(first) != 1 && std::abs(second) != 1)
+    return failure();
   rewriter.modifyOpInPlace(op, [&] {
     op.setOperand(0, inner.getOperand(0));
     op.setFactorAttr(rewriter.getF64FloatAttr(factor));

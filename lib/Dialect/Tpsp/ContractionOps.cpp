@@ -100,10 +100,10 @@ Value MeanOp::decompose(OpBuilder &b) {
 //===----------------------------------------------------------------------===//
 
 Value EinsumOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  Scalar product = scalar(b, *this, operands.front());
+  Value product = operands.front();
   for (Value factor : operands.drop_front())
-    product = product * scalar(b, *this, factor);
-  return product.get();
+    product = multiplyTerm(b, getLoc(), product, factor);
+  return product;
 }
 
 ScalarFormula EinsumOp::getScalarFormula() { return {ScalarFormula::Product}; }

@@ -8,6 +8,7 @@
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 #include <cmath>
@@ -20,6 +21,24 @@ using namespace tpsp;
 // Numbers
 //===----------------------------------------------------------------------===//
 
+/// What `op` makes of constants; fails if it does not fold.
+static FailureOr<OpFoldResult> fold(Operation &op,
+                                    ArrayRef<Attribute> operands) {
+  // MLIR has no folder for it.
+  if (isa<math::FmaOp>(op) &&
+      llvm::all_of(operands, llvm::IsaPred<FloatAttr>)) {
+    auto number = [&](unsigned i) {
+      return cast<FloatAttr>(operands[i]).getValueAsDouble();
+    };
+    return OpFoldResult(FloatAttr::get(
+        op.getResult(0).getType(), std::fma(number(0), number(1), number(2))));
+  }
+  SmallVector<OpFoldResult> results;
+  if (failed(op.fold(operands, results)) || results.size() != 1)
+    return failure();
+  return results.front();
+}
+
 /// What the operations of `block` come to, all of whose operands are constants;
 /// nullopt where something does not fold, or is not finite.
 static std::optional<double> fold(Block &block, Value value) {
@@ -28,12 +47,11 @@ static std::optional<double> fold(Block &block, Value value) {
     SmallVector<Attribute> operands;
     for (Value operand : op.getOperands())
       operands.push_back(known.lookup(operand));
-    SmallVector<OpFoldResult> results;
-    if (failed(op.fold(operands, results)) || results.size() != 1)
+    FailureOr<OpFoldResult> result = fold(op, operands);
+    if (failed(result))
       return std::nullopt;
-    auto of = dyn_cast<Value>(results.front());
-    known[op.getResult(0)] =
-        of ? known.lookup(of) : cast<Attribute>(results.front());
+    auto of = dyn_cast<Value>(*result);
+    known[op.getResult(0)] = of ? known.lookup(of) : cast<Attribute>(*result);
   }
   auto number = dyn_cast_or_null<FloatAttr>(known.lookup(value));
   if (!number || !number.getValue().isFinite())

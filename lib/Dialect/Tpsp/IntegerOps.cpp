@@ -287,9 +287,9 @@ Value OneHotEinsumOp::emitScalar(OpBuilder &b, ValueRange operands,
                                  Position position) {
   Location loc = getLoc();
   unsigned count = getIndices().size();
-  Scalar x = scalar(b, *this, operands[count]);
+  Value term = operands[count];
   for (Value other : operands.drop_front(count + 1))
-    x = x * scalar(b, *this, other);
+    term = multiplyTerm(b, loc, term, other);
   Value all;
   for (auto [name, id] :
        llvm::zip_equal(selected(), operands.take_front(count))) {
@@ -299,7 +299,8 @@ Value OneHotEinsumOp::emitScalar(OpBuilder &b, ValueRange operands,
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at, id);
     all = all ? arith::AndIOp::create(b, loc, all, here) : here;
   }
-  return arith::SelectOp::create(b, loc, all, x.get(), x.constant(0).get());
+  Scalar x = scalar(b, *this, term);
+  return arith::SelectOp::create(b, loc, all, term, x.constant(0).get());
 }
 
 Value BlockOfOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {

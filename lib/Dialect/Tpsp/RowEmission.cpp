@@ -2,6 +2,7 @@
 #include "RowLoops.h"
 
 #include "tpsp/Dialect/Tpsp/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -105,7 +106,7 @@ private:
     row.onlyIf(everywhere);
     forBlock([&](Value element) {
       Value sum = memref::LoadOp::create(row.b, row.loc, sums, element);
-      sum = arith::AddFOp::create(row.b, row.loc, sum, product());
+      sum = tpsp::addTerm(row.b, row.loc, sum, product());
       memref::StoreOp::create(row.b, row.loc, sum, sums, element);
     });
   }
@@ -124,7 +125,7 @@ private:
     Value all;
     for (unsigned i = op.getIndices().size(); i < op->getNumOperands(); ++i) {
       Value x = row.loadWide(op->getOperand(i).getType(), memory[i]);
-      all = all ? arith::MulFOp::create(row.b, row.loc, all, x) : x;
+      all = all ? multiplyTerm(row.b, row.loc, all, x) : x;
     }
     return all;
   }

@@ -57,9 +57,17 @@ static LogicalResult verifyNormAndEps(Op op, unsigned operands) {
   if (failed(verifyNorm(op, operands)))
     return failure();
   double eps = op.getEps().convertToDouble();
-  if (eps >= 0 && std::isfinite(eps))
+  if (!(eps >= 0) || !std::isfinite(eps))
+    return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
+  // Of 16 bits it is computed in f32, too.
+  float rounded = static_cast<float>(eps);
+  if (op.getResult().getType().getElementType().isF64() ||
+      (std::isfinite(rounded) && (rounded != 0 || eps == 0)))
     return success();
-  return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
+  return op.emitOpError("eps is ")
+         << eps << ", which is " << rounded
+         << " in f32, in which the norm is computed; give 0, or a number from "
+            "1.2e-38 to 3.4e38";
 }
 
 LogicalResult RmsNormOp::verify() { return verifyNormAndEps(*this, 2); }

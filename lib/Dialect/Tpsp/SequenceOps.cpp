@@ -3,6 +3,7 @@
 #include "RunWriter.h"
 #include "VerifierRules.h"
 
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 #include "tpsp/Dialect/Tpsp/SequenceOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -138,8 +139,8 @@ static void emitRecurrence(OpBuilder &b, RowKernelOpInterface op,
   forBlock([&](Value element) {
     Value state = memref::LoadOp::create(b, loc, states, element);
     if (operands.size() > 1)
-      state = arith::MulFOp::create(b, loc, state, load(1));
-    state = arith::AddFOp::create(b, loc, state, load(0));
+      state = multiplyTerm(b, loc, state, load(1));
+    state = addTerm(b, loc, state, load(0));
     memref::StoreOp::create(b, loc, state, states, element);
     row.storeNarrow(state, type, result);
   });

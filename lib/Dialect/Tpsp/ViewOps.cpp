@@ -115,8 +115,10 @@ Linearity ReshardOp::getLinearity() { return Linearity::Joint; }
 template <typename Inverse>
 static LogicalResult buildViewAdjoint(Operation *op, OpBuilder &b, Value g,
                                       Gradients gradients) {
-  gradients[0] = Inverse::create(
-      b, op->getLoc(), AdjointBuilder::unplaced(op->getOperand(0)), g);
+  // The gradient of a parameter may be in another precision than the parameter.
+  auto type = withElement(AdjointBuilder::unplaced(op->getOperand(0)),
+                          typeOf(g).getElementType());
+  gradients[0] = Inverse::create(b, op->getLoc(), type, g);
   return success();
 }
 

@@ -1,6 +1,8 @@
 // The function of a kernel, as linalg on rows of memrefs.
 #include "KeptRows.h"
 
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -136,7 +138,7 @@ Value combined(OpBuilder &b, Location loc, LoopOpInterface op, Value sum,
                Value value) {
   if (isMaximum(op))
     return arith::MaximumFOp::create(b, loc, sum, value);
-  return arith::AddFOp::create(b, loc, sum, value);
+  return addTerm(b, loc, sum, value);
 }
 
 void fillNeutral(OpBuilder &b, Location loc, LoopOpInterface op, Value target) {

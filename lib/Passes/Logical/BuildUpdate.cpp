@@ -111,7 +111,8 @@ private:
       if (number.trim().empty() || number.trim().getAsDouble(value))
         return refuseFlag(function, "optimizer-settings", text)
                << "this is not name=number, such as beta2=0.95";
-      if (failed(checkSetting(function, used, text, value)))
+      if (failed(checkSetting(function, used, text, value)) ||
+          failed(checkRounded(function, used, trained, text, value)))
         return failure();
       numbers[name] = value;
     }
@@ -142,6 +143,29 @@ private:
                             [&](auto &setting) { error << setting.name; });
     }
     return error;
+  }
+
+  /// State is kept in f32, unless every parameter is of f64. There a number
+  /// near 1 may be 1, and a small one 0.
+  static LogicalResult checkRounded(func::FuncOp function,
+                                    const Optimizers &used,
+                                    ArrayRef<Trained> trained, StringRef text,
+                                    double value) {
+    if (llvm::none_of(trained,
+                      [](const Trained &t) { return t.element().isF32(); }))
+      return success();
+    double rounded = float(value);
+    StringRef name = text.split('=').first;
+    bool isBelow = llvm::all_of(used, [&](const Optimizer *each) {
+      const OptimizerSetting *known = each->find(name);
+      return !known || rounded < known->below;
+    });
+    if (isBelow && (rounded != 0 || value == 0))
+      return success();
+    return refuseFlag(function, "optimizer-settings", text)
+           << "'" << name << "' is used in f32, and is " << rounded
+           << " there; give a number "
+           << (isBelow ? "of at least 1.2e-38, or 0" : "of at most 0.9999999");
   }
 
   /// By the name of the tools' flag, at the function that it does not suit.

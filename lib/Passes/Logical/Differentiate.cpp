@@ -68,6 +68,27 @@ RankedTensorType gradientType(Value value) {
                                whole);
 }
 
+/// Whether `op` scales one tensor or converts it.
+bool isMultiple(IndexedOpInterface op) {
+  return op->getNumOperands() == 1 && isa<LoopOpInterface>(op.getOperation()) &&
+         op.getLinearity() == Linearity::Joint &&
+         getIdx(op->getOperand(0)).getNames() ==
+             getIdx(op->getResult(0)).getNames();
+}
+
+/// The parameter of which `value` is another shape, another precision or a
+/// multiple: the gradient of one is that of the other, in any precision. Null
+/// if there is none.
+BlockArgument parameterBehind(Value value) {
+  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
+    if (!op.isView() && !isMultiple(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isParameter(argument) ? argument : BlockArgument();
+}
+
 class Backward {
 public:
   /// `reduceType`: of the gradients of parameters; null if it is their own.
@@ -216,15 +237,15 @@ private:
     if (parts.empty())
       return {};
     RankedTensorType wanted = wantedType(value);
-    describeSummands(value, parts);
+    if (reducedIn(value))
+      convertSummands(value, parts, wanted.getElementType());
+    describeSummands(value, parts, wanted);
     OpBuilder::InsertionGuard guard(builder);
     Operation *last = lastOf(parts);
     // What is made of it later, an optimizer's step, need not wait for the
     // rest.
     if (isa<BlockArgument>(value) && last)
       builder.setInsertionPointAfter(last);
-    if (wanted.getElementType() != gradientType(value).getElementType())
-      return called(value, inReduceType(value, parts, wanted));
     if (parts.size() > 1)
       return called(value,
                     AddOp::create(builder, value.getLoc(), wanted, parts));
@@ -241,17 +262,37 @@ private:
     return called(value, ReshardOp::create(builder, loc, wanted, only));
   }
 
-  /// The sum of `parts`, brought to `wanted` in the precision of that: a sum of
-  /// one is summed over ranks behind it.
-  Value inReduceType(Value value, ArrayRef<Value> parts,
-                     RankedTensorType wanted) {
-    Value sum = parts.front();
-    if (parts.size() > 1) {
-      sum = AddOp::create(builder, value.getLoc(),
-                          withoutPlacement(gradientType(value)), parts);
-      setResultAttr(sum, weightAttrName, builder.getUnitAttr());
-    }
-    return AddOp::create(builder, value.getLoc(), wanted, ValueRange{sum});
+  /// Each in `element`, by a sum of one: it is summed over ranks behind that. A
+  /// type that does not hold more adds them up first, and rounds once.
+  void convertSummands(Value value, SmallVectorImpl<Value> &parts,
+                       Type element) {
+    auto elementOf = [](Value part) { return typeOf(part).getElementType(); };
+    for (Value &part : parts)
+      if (auto convert = part.getDefiningOp<ConvertOp>();
+          convert && elementOf(convert->getOperand(0)) == element)
+        part = convert->getOperand(0);
+    bool widens = llvm::any_of(parts, [&](Value part) {
+      return elementOf(part).getIntOrFloatBitWidth() <
+             element.getIntOrFloatBitWidth();
+    });
+    if (!widens && parts.size() > 1 && elementOf(parts.front()) != element)
+      parts.assign(1, sumOf(value, parts, elementOf(parts.front())));
+    for (Value &part : parts)
+      if (elementOf(part) != element)
+        part = sumOf(value, part, element);
+  }
+
+  /// In `element`; where it comes out.
+  Value sumOf(Value value, ValueRange parts, Type element) {
+    OpBuilder::InsertionGuard guard(builder);
+    Operation *last = lastOf(llvm::to_vector(parts));
+    if (last)
+      builder.setInsertionPointAfter(last);
+    Value sum = AddOp::create(
+        builder, last ? last->getLoc() : value.getLoc(),
+        withoutPlacement(withElement(gradientType(value), element)), parts);
+    setResultAttr(sum, weightAttrName, builder.getUnitAttr());
+    return sum;
   }
 
   /// The last of the operations that make these; null if one is an argument.
@@ -269,12 +310,13 @@ private:
 
   /// Says of summands of a gradient where their sum is wanted, and whether it
   /// is a parameter's: their compute placements depend on it.
-  void describeSummands(Value value, ArrayRef<Value> parts) {
+  void describeSummands(Value value, ArrayRef<Value> parts,
+                        RankedTensorType wanted) {
     for (Value part : parts) {
       if (isa<BlockArgument>(part))
         continue;
       if (parts.size() > 1 && isUnplaced(part.getType())) {
-        part.setType(gradientType(value));
+        part.setType(withElement(wanted, typeOf(part).getElementType()));
         setResultAttr(part, proposedAttrName, builder.getUnitAttr());
       }
       if (isWeight(value))
@@ -293,19 +335,29 @@ private:
     return gradient;
   }
 
+  /// What the gradient of `value` is summed in over ranks, if it is that of a
+  /// parameter; else null.
+  Type reducedIn(Value value) {
+    BlockArgument parameter = parameterBehind(value);
+    if (!parameter)
+      return {};
+    return reduceType ? reduceType : typeOf(parameter).getElementType();
+  }
+
   /// The type in which the gradient of `value` is handed on.
   RankedTensorType wantedType(Value value) {
     RankedTensorType wanted = gradientType(value);
-    if (reduceType && isa<BlockArgument>(value) && isWeight(value))
-      wanted = withElement(wanted, reduceType);
-    return wanted;
+    Type element = reducedIn(value);
+    return element ? withElement(wanted, element) : wanted;
   }
 
   Value zero(BlockArgument input) {
     RankedTensorType wanted = wantedType(input);
     Value zero = ScaleOp::create(builder, input.getLoc(), gradientType(input),
                                  ValueRange{input}, builder.getF64FloatAttr(0));
-    return zero.getType() == wanted ? zero : inReduceType(input, zero, wanted);
+    return zero.getType() == wanted ? zero
+                                    : AddOp::create(builder, input.getLoc(),
+                                                    wanted, ValueRange{zero});
   }
 
   func::FuncOp function;

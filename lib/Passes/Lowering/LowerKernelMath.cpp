@@ -1,5 +1,6 @@
 // tpsp-lower-kernel-math: expand scalar mathematics so that loops vectorise.
 #include "Passes/Device/DeviceMath.h"
+#include "Passes/Lowering/FunctionExpansion.h"
 #include "Passes/Lowering/RandomStrips.h"
 #include "tpsp/Dialect/Tpsp/RandomBits.h"
 #include "tpsp/Passes/Passes.h"
@@ -10,7 +11,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -26,18 +26,6 @@ namespace tpsp {
 using namespace mlir;
 
 namespace {
-
-/// Lets sums be reordered, which a vectorised reduction needs, and products
-/// fused. Not nnan or ninf: a masked score is minus infinity.
-void relax(Operation *root) {
-  constexpr auto flags = arith::FastMathFlags::reassoc |
-                         arith::FastMathFlags::contract |
-                         arith::FastMathFlags::nsz;
-  root->walk([&](arith::ArithFastMathInterface op) {
-    op->setAttr(op.getFastMathAttrName(),
-                arith::FastMathFlagsAttr::get(op->getContext(), flags));
-  });
-}
 
 /// Lets what computes in bf16, as a router that compares scores does, compute
 /// in f32.
@@ -88,13 +76,18 @@ struct LowerKernelMath
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    RewritePatternSet set(context);
-    auto isF32 = [](StringRef) { return true; };
-    populateMathPolynomialApproximationPatterns(set, isF32);
-    tpsp::populateExpandRandomBits(set);
+    auto functions = [&] {
+      RewritePatternSet set(context);
+      tpsp::populateExpandF32Functions(set);
+      tpsp::populateExpandRandomBits(set);
+      return set;
+    };
+    hostFunctions = FrozenRewritePatternSet(functions());
+    RewritePatternSet device = functions();
+    tpsp::populateExpandF64Functions(device);
+    deviceFunctions = FrozenRewritePatternSet(std::move(device));
     RewritePatternSet conversions(context);
     arith::populateExpandBFloat16Patterns(conversions);
-    mathematics = FrozenRewritePatternSet(std::move(set));
     bf16Conversions = FrozenRewritePatternSet(std::move(conversions));
     return success();
   }
@@ -104,28 +97,21 @@ struct LowerKernelMath
       tpsp::drawInStrips(kernel);
       if (failed(widenBF16(kernel)) ||
           failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
-          failed(lower(kernel)))
+          failed(applyPatternsGreedily(kernel, hostFunctions)))
         return signalPassFailure();
       storeBF16AsIntegers(kernel);
     }
     // GPUs have instructions for bf16.
     for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
       for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
-        if (failed(lower(kernel)))
+        if (failed(applyPatternsGreedily(kernel, deviceFunctions)))
           return signalPassFailure();
-        tpsp::expandDeviceMath(kernel);
+        tpsp::replaceByInstructions(kernel);
       }
   }
 
 private:
-  LogicalResult lower(Operation *kernel) {
-    if (failed(applyPatternsGreedily(kernel, mathematics)))
-      return failure();
-    relax(kernel);
-    return success();
-  }
-
-  FrozenRewritePatternSet mathematics, bf16Conversions;
+  FrozenRewritePatternSet hostFunctions, deviceFunctions, bf16Conversions;
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -54,7 +55,8 @@ constexpr Row rows[] = {
     {"math.sin", "stablehlo.sine"},
     {"math.cos", "stablehlo.cosine"},
     {"math.sqrt", "stablehlo.sqrt"},
-    {"math.erf", "chlo.erf"},
+    {"math.absf", "stablehlo.abs"},
+    {"math.erfc", "chlo.erfc"},
 };
 
 const Row *findRow(StringRef name) {
@@ -148,6 +150,10 @@ private:
           operand = asUnsigned(operand);
       return compared(scalar, stringifyEnum(compare.getPredicate()), operands);
     }
+    if (isa<math::FmaOp>(scalar)) {
+      tensors[result] = productAndSum(result.getType(), operands);
+      return success();
+    }
     const Row *row = findRow(scalar.getName().getStringRef());
     if (!row)
       return refuse(scalar);
@@ -181,6 +187,14 @@ private:
     Type element = elementOf(scalar);
     return h.bitcast(mapped(row, unsignedOf(element), unsignedOperands),
                      element);
+  }
+
+  /// Rounded twice: StableHLO has no fused form.
+  Value productAndSum(Type type, ArrayRef<Value> operands) {
+    Type whole = space.of(type);
+    Value product =
+        h.make("stablehlo.multiply", whole, {operands[0], operands[1]});
+    return h.make("stablehlo.add", whole, {product, operands[2]});
   }
 
   /// Truth values are of one bit, and have no sign.

@@ -103,6 +103,8 @@ template <typename W> __device__ inline W geluGate(W x) {
 
 template <typename W> __device__ inline W geluSlope(W x) {
   const W c = W(1.59576912160573071), ca3 = W(0.2140644488178027);
+  // Farther out, it is 0 or 1, and products overflow.
+  x = x > W(25) ? W(25) : x < W(-25) ? W(-25) : x;
   W gate = geluGate(x);
   return gate + x * gate * (W(1) - gate) * (c + ca3 * x * x);
 }

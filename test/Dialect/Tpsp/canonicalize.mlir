@@ -58,11 +58,21 @@ func.func @rename_that_moves(%x: !x) -> !z {
 
 // CHECK-LABEL: @scale
 func.func @scale(%x: !x) -> !x {
-  // CHECK-NEXT: %[[S:.*]] = tpsp.scale %{{.*}} {factor = 1.500000e+00 : f64}
+  // CHECK-NEXT: %[[S:.*]] = tpsp.scale %{{.*}} {factor = -3.000000e+00 : f64}
   // CHECK-NEXT: return %[[S]]
   %one = tpsp.scale %x {factor = 1.0} : !x
   %a = tpsp.scale %one {factor = 3.0} : !x
-  %b = tpsp.scale %a {factor = 0.5} : !x
+  %b = tpsp.scale %a {factor = -1.0} : !x
+  return %b : !x
+}
+
+// Rounded twice, as it is written; the first may overflow.
+// CHECK-LABEL: @scale_twice
+func.func @scale_twice(%x: !x) -> !x {
+  // CHECK-NEXT: tpsp.scale %{{.*}} {factor = 3.000000e+38 : f64}
+  // CHECK-NEXT: tpsp.scale %{{.*}} {factor = 1.000000e-38 : f64}
+  %a = tpsp.scale %x {factor = 3.0e38} : !x
+  %b = tpsp.scale %a {factor = 1.0e-38} : !x
   return %b : !x
 }
 

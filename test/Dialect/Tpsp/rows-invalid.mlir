@@ -209,3 +209,25 @@ func.func @f(%x: !x) {
   %0 = tpsp.rope %x {position = "s", feature = "k", stretch = 8, trained = 64, slow_turns = 4, fast_turns = 1} : !x
   return
 }
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, e>>
+!g = tensor<8xf32, #tpsp.idx<e>>
+
+// (L1) no number of f32
+func.func @f(%x: !x, %g: !g) {
+  // expected-error @+1 {{eps is 1.000000e-50, which is 0.000000e+00 in f32, in which the norm is computed; give 0, or a number from 1.2e-38 to 3.4e38}}
+  %0 = tpsp.rms_norm %x, %g {eps = 1e-50} : (!x, !g) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf64, #tpsp.idx<s, e>>
+!g = tensor<8xf64, #tpsp.idx<e>>
+
+func.func @f(%x: !x, %g: !g) {
+  %0 = tpsp.rms_norm %x, %g {eps = 1e-50} : (!x, !g) -> !x
+  return
+}

@@ -71,7 +71,8 @@ def Tpsp_RmsNormOp : Tpsp_ReducedRowOp<"rms_norm"> {
 
     Constraints: (I1)-(I8), and
     - (L1) Operands x, gain (and bias); the result has x's indices; gain (and
-           bias alike) have a non-empty part of them; `eps` is not negative.
+           bias alike) have a non-empty part of them; `eps` is not negative, and
+           is a number of the type in which the norm is computed.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
                        DefaultValuedAttr<F64Attr, "1e-5">:$eps);

@@ -16,6 +16,8 @@ public:
   mlir::Value get() const { return value; }
   /// A constant of the same type.
   Scalar constant(double c) const;
+  /// What rounding to this type leaves of `c`, as a constant.
+  Scalar restOfConstant(double c) const;
 
   Scalar operator+(const Scalar &other) const;
   Scalar operator-(const Scalar &other) const;
@@ -45,8 +47,12 @@ Scalar log(const Scalar &x);
 Scalar tanh(const Scalar &x);
 Scalar sin(const Scalar &x);
 Scalar cos(const Scalar &x);
-Scalar erf(const Scalar &x);
+/// 1 - erf(x), with all digits where erf(x) is near 1.
+Scalar erfc(const Scalar &x);
 Scalar sqrt(const Scalar &x);
+Scalar absolute(const Scalar &x);
+/// x y + z, rounded once.
+Scalar fma(const Scalar &x, const Scalar &y, const Scalar &z);
 
 /// log(1 + x) of an x that is not negative, with all digits of a small one.
 /// (Goldberg, What every computer scientist should know about floating-point
@@ -80,6 +86,16 @@ llvm::ArrayRef<ScalarFunction> scalarFunctions();
 
 /// The row called `name`; null if there is none.
 const ScalarFunction *findScalarFunction(llvm::StringRef name);
+
+/// `sum` and one more of its terms. Only this addition may be reordered, and
+/// fused with a multiplication of `multiplyTerm`: the order of a sum's terms is
+/// tpsp's to choose. Every other operation is computed as it is written.
+mlir::Value addTerm(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sum,
+                    mlir::Value term);
+
+/// `x` times `y`, the factors of a sum's term.
+mlir::Value multiplyTerm(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                         mlir::Value y);
 
 } // namespace tpsp
 
