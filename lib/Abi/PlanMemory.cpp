@@ -1,18 +1,17 @@
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Abi/LiveBytes.h"
 
-#include <set>
+#include <algorithm>
 
 using namespace tpsp;
 using Kind = BufferKind;
 
-/// The names of gradients of parameters that a step updates.
-static std::set<std::string> updatedGradients(const Plan &plan) {
-  std::set<std::string> names;
-  for (const PlanBuffer &buffer : plan.buffers)
-    if (buffer.kind == Kind::Parameter && buffer.updatedBy >= 0)
-      names.insert("g[" + buffer.name + "]");
-  return names;
+/// Whether the step updates parameters. If not, gradients are its results.
+static bool updates(const Plan &plan) {
+  return std::any_of(
+      plan.buffers.begin(), plan.buffers.end(), [](const PlanBuffer &buffer) {
+        return buffer.kind == Kind::Parameter && buffer.updatedBy >= 0;
+      });
 }
 
 namespace {
@@ -32,14 +31,14 @@ static Temporaries temporariesOf(const Plan &plan) {
         first[access.buffer] = int64_t(i);
       last[access.buffer] = int64_t(i);
     }
-  std::set<std::string> updated = updatedGradients(plan);
+  const bool hasUpdate = updates(plan);
   Temporaries live;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const PlanBuffer &buffer = plan.buffers[i];
     if (first[i] == unknown || buffer.kind != Kind::Temporary)
       continue;
     live.all.add(first[i], last[i], buffer.bytes);
-    if (updated.count(buffer.name) > 0)
+    if (hasUpdate && buffer.isForGradient)
       live.gradients.add(first[i], last[i], buffer.bytes);
   }
   return live;

@@ -10,8 +10,10 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
+#include "tpsp/Schedule/Simulator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -252,12 +254,79 @@ private:
 
 } // namespace
 
+/// Options that take "time", what is faster, and "off".
+static constexpr std::string CompileOptions::*timedOptions[] = {
+    &CompileOptions::shardReplicated, &CompileOptions::bucketLayers};
+
+CompileOptions tpsp::withoutTimedOptions(CompileOptions options) {
+  for (auto field : timedOptions)
+    if (options.*field == "time")
+      options.*field = "off";
+  return options;
+}
+
+/// As asked, and with each of the options that say "time" off.
+static std::vector<CompileOptions> waysOf(const CompileOptions &options) {
+  std::vector<CompileOptions> ways = {options};
+  for (auto field : timedOptions)
+    for (size_t i = ways.size(); i-- > 0 && options.*field == "time";) {
+      CompileOptions way = ways[i];
+      way.*field = "off";
+      ways.push_back(std::move(way));
+    }
+  return ways;
+}
+
+/// Seconds of the step that the simulator predicts; nullopt if there are none.
+static std::optional<double> secondsOf(ModuleOp module, StringRef path,
+                                       CompileOptions options) {
+  options.withCollectives = nullptr;
+  const CompileProgress silent = [](StringRef) {};
+  auto compiled =
+      Compiling(Wanted::PlanAlone, module.clone(), path, options, silent).run();
+  llvm::Expected<const Hardware &> machine = options.hardware.read();
+  if (!compiled || !machine) {
+    llvm::consumeError(compiled.takeError());
+    llvm::consumeError(machine.takeError());
+    return std::nullopt;
+  }
+  Mesh mesh(compiled->plan->mesh);
+  if (!misfitOf(*machine, mesh).empty())
+    return std::nullopt;
+  auto step =
+      simulate(*compiled->plan, CostModel(*machine, mesh, options.threads));
+  if (step)
+    return step->seconds;
+  llvm::consumeError(step.takeError());
+  return std::nullopt;
+}
+
+/// The options with "time" settled: passes propose by what they see of the
+/// program, and this decides by whole steps. What does not compile is left to
+/// who compiles it next, and says why.
+static CompileOptions settled(ModuleOp module, StringRef path,
+                              const CompileOptions &options) {
+  std::vector<CompileOptions> ways = waysOf(options);
+  if (ways.size() == 1)
+    return options;
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) {});
+  const CompileOptions *best = &ways.front();
+  std::optional<double> least;
+  for (const CompileOptions &way : ways)
+    if (std::optional<double> seconds = secondsOf(module, path, way);
+        seconds && (!least || *seconds < *least)) {
+      best = &way;
+      least = seconds;
+    }
+  return *best;
+}
+
 llvm::Expected<CompiledModel>
 tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
                     const CompileOptions &options,
                     const CompileProgress &progress) {
-  return Compiling(Wanted::Everything, std::move(owned), path, options,
-                   progress)
+  CompileOptions own = settled(*owned, path, options);
+  return Compiling(Wanted::Everything, std::move(owned), path, own, progress)
       .run();
 }
 
@@ -290,9 +359,9 @@ llvm::Expected<std::shared_ptr<const tpsp::Plan>>
 tpsp::planOfModule(OwningOpRef<ModuleOp> owned, StringRef path,
                    const CompileOptions &options) {
   const CompileProgress silent = [](StringRef) {};
+  CompileOptions own = settled(*owned, path, options);
   auto compiled =
-      Compiling(Wanted::PlanAlone, std::move(owned), path, options, silent)
-          .run();
+      Compiling(Wanted::PlanAlone, std::move(owned), path, own, silent).run();
   if (!compiled)
     return compiled.takeError();
   return std::move(compiled->plan);

@@ -250,7 +250,9 @@ private:
       if (copy.getArgAttr(i, paramAttrName))
         copy.setArgAttr(i, paramAttrName, b.getUnitAttr());
     }
-    std::string text = options.overlap + " " + options.rematerialize + "\n";
+    std::string text = options.overlap + " " + options.rematerialize + " " +
+                       options.shardReplicated + " " + options.bucketLayers +
+                       "\n";
     llvm::raw_string_ostream out(text);
     copy.print(out, OpPrintingFlags().useLocalScope().assumeVerified());
     copy.erase();

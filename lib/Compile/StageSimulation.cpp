@@ -126,29 +126,42 @@ compileOnce(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
                          request.compile.overlap};
 }
 
+/// As asked; without overlap; without what is asked for if it is faster.
+static std::vector<StageRequest> waysOf(const StageRequest &request) {
+  std::vector<StageRequest> ways = {request};
+  if (request.compile.overlap != "off") {
+    ways.push_back(request);
+    ways.back().compile.overlap = "off";
+  }
+  CompileOptions plain = withoutTimedOptions(request.compile);
+  bool isTimed = plain.shardReplicated != request.compile.shardReplicated ||
+                 plain.bucketLayers != request.compile.bucketLayers;
+  for (size_t i = ways.size(); i-- > 0 && isTimed;) {
+    StageRequest way = ways[i];
+    way.compile = withoutTimedOptions(way.compile);
+    ways.push_back(std::move(way));
+  }
+  return ways;
+}
+
 llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,
     const Hardware &hardware, const CompileProgress &progress) {
-  mlir::OwningOpRef<mlir::ModuleOp> again;
-  StageRequest without = request;
-  without.compile.overlap = "off";
-  if (request.compile.overlap != "off")
-    again = module->clone();
-  llvm::Expected<SimulatedStages> asked = compileOnce(
-      std::move(module), path, request, scheduling, hardware, progress);
-  if (!asked || !again)
-    return asked;
-  llvm::Expected<SimulatedStages> serial = compileOnce(
-      std::move(again), path, without, scheduling, hardware, progress);
-  if (!serial)
-    return serial.takeError();
-  int64_t compiled = asked->plans.compiled + serial->plans.compiled;
-  bool isSlower =
-      serial->simulation.step.seconds < asked->simulation.step.seconds;
-  SimulatedStages &faster = isSlower ? *serial : *asked;
-  faster.plans.compiled = compiled;
-  return std::move(faster);
+  std::optional<SimulatedStages> fastest;
+  int64_t compiled = 0;
+  for (const StageRequest &way : waysOf(request)) {
+    llvm::Expected<SimulatedStages> stages =
+        compileOnce(module->clone(), path, way, scheduling, hardware, progress);
+    if (!stages)
+      return stages.takeError();
+    compiled += stages->plans.compiled;
+    if (!fastest ||
+        stages->simulation.step.seconds < fastest->simulation.step.seconds)
+      fastest = std::move(*stages);
+  }
+  fastest->plans.compiled = compiled;
+  return std::move(*fastest);
 }
 
 llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(

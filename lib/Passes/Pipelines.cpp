@@ -111,6 +111,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   pm.addPass(createComposeStep());
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));
+  pm.addPass(createNoteGradients());
   if (options.bucketLayers != "off")
     pm.addPass(createBucketLayers(
         {options.bucketLayers == "time" ? "time" : "transfers",

@@ -18,7 +18,6 @@ public:
   Segments(const Plan &plan, ChunkEnds ends)
       : plan(plan), ends(ends), reads(readsOf(plan)),
         segments(plan.commands.size(), Weights) {
-    findNames();
     markForward();
     markUpdate();
     markInput();
@@ -28,31 +27,22 @@ public:
   unsigned of(size_t command) const { return segments[command]; }
 
 private:
-  void findNames() {
-    for (const PlanBuffer &buffer : plan.buffers)
-      if (buffer.kind == BufferKind::Parameter)
-        gradients.insert("g[" + buffer.name + "]");
-  }
-
   void markForward() {
     for (size_t i = 0; i < plan.commands.size(); ++i)
       if (plan.commands[i].phase == 0)
         segments[i] = Forward;
   }
 
-  /// Whether a collective is of parameters' gradients, or of the update.
-  bool reducesGradients(const PlanCommand &command) const {
+  /// Whether a collective moves parameters' gradients, or is of the update.
+  bool movesOnceAStep(const PlanCommand &command) const {
     if (command.kind != CommandKind::Collective || command.collective.row < 0)
       return false;
     const LedgerRow &row = plan.ledger[command.collective.row];
-    llvm::StringRef first = llvm::StringRef(row.tensor).split(", ").first;
-    return row.phase == phaseNames[2] ||
-           (command.collective.kind != CollectiveKind::AllGather &&
-            gradients.count(first.str()) > 0);
+    return row.phase == phaseNames[2] || !row.gradients.empty();
   }
 
   bool beginsUpdate(const PlanCommand &command) const {
-    return reducesGradients(command) ||
+    return movesOnceAStep(command) ||
            llvm::any_of(command.accesses, [&](const PlanAccess &access) {
              const PlanBuffer &buffer = plan.buffers[access.buffer];
              return buffer.kind == BufferKind::State ||
@@ -161,8 +151,6 @@ private:
   const ChunkEnds ends;
   const std::vector<std::vector<int64_t>> reads;
   std::vector<unsigned> segments;
-  /// The names of parameters' gradients, in the ledger.
-  std::set<std::string> gradients;
 };
 
 /// Sums up a plan by its segments.
@@ -171,7 +159,8 @@ public:
   Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts,
          SegmentVisitor visit)
       : plan(plan), cost(cost), ends(ends), parts(parts), visit(visit),
-        segments(plan, ends), used(plan.buffers.size()) {
+        segments(plan, ends), scatters(findScatters(plan)),
+        used(plan.buffers.size()) {
     for (size_t i = 0; i < plan.commands.size(); ++i)
       for (const PlanAccess &access : plan.commands[i].accesses)
         used[access.buffer] |= segments.of(i);
@@ -302,12 +291,23 @@ private:
     return (in & Update) && (in & (Input | Weights));
   }
 
-  /// Whether an axis, by its name, divides the tensor.
-  bool isDivided(const PlanBuffer &tensor, const std::string &axis) const {
+  static bool isDivided(const PlanBuffer &tensor, AxisId axis) {
     return llvm::any_of(tensor.axes, [&](const std::vector<int64_t> &list) {
-      return llvm::any_of(
-          list, [&](int64_t id) { return plan.mesh[id].name == axis; });
+      return llvm::is_contained(list, int64_t(axis));
     });
+  }
+
+  /// For each argument the axes over which its gradient, or a summand of it, is
+  /// reduce-scattered.
+  static std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
+    std::map<int64_t, std::set<AxisId>> scatters;
+    for (const LedgerRow &row : plan.ledger)
+      for (int64_t argument : row.gradients)
+        for (AxisId axis = 0; axis < plan.mesh.size(); ++axis)
+          if (row.kind == nameOf(CollectiveKind::ReduceScatter) &&
+              llvm::is_contained(row.axes, plan.mesh[axis].name))
+            scatters[argument].insert(axis);
+    return scatters;
   }
 
   static bool isHalf(const PlanBuffer &parameter) {
@@ -320,18 +320,12 @@ private:
     int64_t bytes = parameter.bytes;
     if (parts > 1 && isHalf(parameter))
       bytes *= 2;
-    for (const LedgerRow &row : plan.ledger) {
-      if (row.kind != nameOf(CollectiveKind::ReduceScatter))
-        continue;
-      llvm::SmallVector<llvm::StringRef> tensors;
-      llvm::StringRef(row.tensor).split(tensors, ", ");
-      if (!llvm::is_contained(tensors, "g[" + parameter.name + "]"))
-        continue;
-      for (const MeshAxis &axis : plan.mesh)
-        if (llvm::is_contained(row.axes, axis.name) &&
-            isDivided(parameter, axis.name))
-          bytes *= axis.size;
-    }
+    auto scattered = scatters.find(parameter.number);
+    if (scattered == scatters.end())
+      return bytes;
+    for (AxisId axis : scattered->second)
+      if (isDivided(parameter, axis))
+        bytes *= plan.mesh[axis].size;
     return bytes;
   }
 
@@ -396,6 +390,7 @@ private:
   const int64_t parts;
   const SegmentVisitor visit;
   Segments segments;
+  const std::map<int64_t, std::set<AxisId>> scatters;
   /// Of each buffer the segments that use it.
   std::vector<unsigned> used;
   /// What is received, what of it is saved, and what of that and of received

@@ -25,6 +25,16 @@
 // NODES: CP+ZeRO-1 2 x TP 8 {{.*}} 28.4 ms
 // NODES: TP 16 {{.*}} 44.4 ms {{.*}} attention +12.5 ms
 
+// What TP across nodes costs: tokens/s of 8, 16 and 32 devices.
+// RUN: %{plan} %t.8b-one.mlir --devices 8 | FileCheck %s --check-prefix=ACROSS8
+// ACROSS8: 1 TP 8 {{.*}} 28.9 ms 283908
+// RUN: %{plan} %t.8b-one.mlir --devices 16 | FileCheck %s --check-prefix=ACROSS16
+// ACROSS16: 1 TP 8 x CP+ZeRO-1 2 {{.*}} 22.8 ms 358818
+// ACROSS16: TP+SP 16 {{.*}} 25.7 ms 319362
+// RUN: %{plan} %t.8b-one.mlir --devices 32 | FileCheck %s --check-prefix=ACROSS32
+// ACROSS32: 1 TP 8 x CP+ZeRO-1 4 {{.*}} 18.8 ms 435066
+// ACROSS32: TP+SP 32 {{.*}} 23.5 ms 348982
+
 // REDEFINE: %{model} = llama-3.1-70b
 // REDEFINE: %{how} = --batch 2 --sequence 8192
 // RUN: %{import} -o %t.70b-two.mlir

@@ -28,6 +28,10 @@ struct LedgerRow {
   int64_t group = 1; ///< ranks that take part
   std::string tensor;
   std::string reason; ///< the rule that asked for it
+  /// The numbers of the arguments whose gradients it moves, ascending. Empty if
+  /// it moves anything that becomes something else. What it moves is done once
+  /// a step: gradients of micro-batches may be added up first.
+  std::vector<int64_t> gradients;
 
   /// The share of it that must be hidden, if the program requires one.
   std::optional<double> overlap;
@@ -49,6 +53,7 @@ struct LedgerRow {
     visit("group", row.group);
     visit("tensor", row.tensor);
     visit("reason", row.reason);
+    visit("gradients", row.gradients);
   }
   /// And for what the compiler needs to know besides.
   template <typename Row, typename Visit>

@@ -2,7 +2,9 @@
 ///
 /// The documents state it over DTensor placements ("must_have_bwd_comms"). An
 /// input's gradient certainly needs communication if a mesh axis shards the
-/// output in a way that it does not shard the input. By index:
+/// output in a way that it does not shard the input. Their code takes ways to
+/// be equal if the numbers of dimensions are: it is wrong about W here. By
+/// index:
 ///
 ///   y[b, s, e@tp] = W[e@tp, d] x[b, s, d]      x: yes (lacks e@tp), W: no
 ///

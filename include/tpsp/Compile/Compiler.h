@@ -33,6 +33,10 @@ struct CompiledModel {
   std::shared_ptr<const Plan> plan;
 };
 
+/// The options, but "off" wherever one says "time". Compiling with "time"
+/// compiles without, too, and keeps what is simulated to be faster.
+CompileOptions withoutTimedOptions(CompileOptions options);
+
 /// Parses `path` and compiles it to a plan. Diagnostics go to the context's
 /// handler as they arise; the error then is a one-sentence summary.
 llvm::Expected<CompiledModel> compileModel(mlir::MLIRContext &context,

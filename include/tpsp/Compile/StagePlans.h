@@ -23,8 +23,9 @@ struct StageRequest {
   /// left out StagePlans::deeper tells what they take.
   size_t keptLayers = 0;
   /// Of requests for the same placed program that differed from this one in
-  /// chunks, micro-batches, rematerialisation and overlap at most. Those that
-  /// are compiled are added. Null: there are none.
+  /// chunks, micro-batches, rematerialisation, overlap and what options say
+  /// "time" of at most. Those that are compiled are added. Null: there are
+  /// none.
   ChunkPlans *known = nullptr;
 };
 

@@ -46,7 +46,8 @@ struct SimulatedStages {
 
 /// Compiles the model's chunks and simulates their pipeline. Each segment of a
 /// chunk is scheduled for itself, and together they may be slower than without
-/// overlap: then they are compiled without. Fails as compileStages() and
+/// overlap: then they are compiled without. Likewise without what options say
+/// "time" of (withoutTimedOptions()). Fails as compileStages() and
 /// simulateStages() do.
 llvm::Expected<SimulatedStages> compileAndSimulateStages(
     mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,

@@ -68,6 +68,37 @@ def FuseCollectives
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
+  let summary = "Say of collectives whose gradients they move";
+  let description = [{
+    A collective whose results become gradients of parameters, and nothing else,
+    gets the numbers of these arguments (`gradients`). The ledger has them, so
+    that nobody need guess by a name. With stages and micro-batches such a
+    collective is charged once a step.
+
+    Between the collective and the gradient there may be views, conversions,
+    sums, products with parameters: whatever is linear and the same for every
+    micro-batch. Anything else that reads a result needs it in every
+    micro-batch, and the collective gets no numbers.
+
+    ```mlir
+    tpsp.mesh @mesh <dp = 4 : data>
+    !p = tensor<8x16xf32, #tpsp.idx<e, d | sum@dp>>
+    !w = tensor<8x16xf32, #tpsp.idx<e, d>>
+    func.func @f_grad(%w: !w {tpsp.param}, %product: !p)
+        -> (!w {tpsp.gradient_of = 0 : i64}) {
+      %sum = tpsp.all_reduce %product ["dp"] {gradients = array<i64: 0>}
+               : !p -> !w
+      return %sum : !w
+    }
+    ```
+
+    Runs behind `tpsp-fuse-collectives`, after which collectives only come
+    together, and removes the marks of `tpsp-compose-step`.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
   let summary = "One transfer for the weights of a layer";
   let description = [{
@@ -84,14 +115,15 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
     With `goal=time` that is done where one transfer leaves at least 5 % less
     time exposed than all of them, by the cost model on `hardware`. With
     `overlap` the products of a layer hide as much as they take. `tpsp-run
-    --bucket-layers` chooses.
+    --bucket-layers` chooses; with `time` it takes what the pass proposes only if
+    the simulated step is faster so.
 
     Missed remarks say what stays apart: transfers of no layer, and those that
     time decides against.
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"transfers\"",
-           "transfers: of every layer; time: where that is faster">
+           "transfers: of every layer; time: where less is exposed">
   ] # machine # [
     Option<"overlap", "overlap", "bool", /*default=*/"false",
            "For time: transfers go under products">

@@ -328,9 +328,13 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
     Backward, shards that were whole before are gathered again. Gradients of
     what was replicated (gains, biases) are summed over the axis.
 
-    With `goal=time overlap`, only what stays exposed counts. The halves of a
-    split all-reduce go under the products next to them. A whole one is waited
-    for by a norm, forward, and backward goes under the weight's gradient.
+    With `goal=time` the pass estimates what a group takes with and without the
+    axis, and leaves it if there is no gain. With `overlap`, only what stays
+    exposed counts. The halves of a split all-reduce go under the products next
+    to them. A whole one is waited for by a norm, forward, and backward goes
+    under the weight's gradient. This is an estimate: a schedule of the whole
+    step may hide more or less. So `tpsp-run --shard-replicated time` simulates
+    the step with what the pass proposes and without, and takes the faster.
 
     Every operation whose result was sharded gets a `tpsp.note`. A remark and
     `--tpsp-explain` say what each value saves, and what is sent before and
@@ -343,7 +347,7 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
-           "memory: wherever possible; time: where it makes the step faster">
+           "memory: wherever possible; time: where a gain is expected">
   ] # machine # [
     Option<"grad", "grad", "bool", "false",
            "For time: the step will have a backward pass">,

@@ -25,6 +25,13 @@ public:
                           [&](const std::string &value) { quote(out, value); });
     out << ']';
   }
+  void operator()(StringRef name, const std::vector<int64_t> &values) {
+    if (values.empty())
+      return;
+    begin(name) << '[';
+    llvm::interleaveComma(values, out);
+    out << ']';
+  }
   void operator()(StringRef name, int64_t value) {
     if (value != (name == "group" ? 1 : name == "whole" ? -1 : 0))
       begin(name) << value;
@@ -82,7 +89,7 @@ private:
   ParseResult parse(std::optional<double> &value) {
     return parser.parseFloat(value.emplace());
   }
-  ParseResult parse(std::vector<std::string> &values) {
+  template <typename Value> ParseResult parse(std::vector<Value> &values) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
       return parse(values.emplace_back());
     });

@@ -75,7 +75,8 @@ bool mayWait(CollectiveOpInterface op) {
 /// What must agree for two collectives to be one. It is what they do, axes,
 /// element type, how they combine, the phase they belong to, and whether
 /// anybody waits. A gradient that is only returned must not lengthen a
-/// reduction that the next operation needs.
+/// reduction that the next operation needs. And what becomes a parameter's
+/// gradient, once a step, is not mixed with what every micro-batch returns.
 Attribute kindOf(CollectiveOpInterface op) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
@@ -85,7 +86,8 @@ Attribute kindOf(CollectiveOpInterface op) {
        TypeAttr::get(type.getElementType()),
        builder.getBoolAttr(idx.getPendingMax()),
        builder.getI64IntegerAttr(phaseOf(op)),
-       builder.getBoolAttr(isForLater(op))});
+       builder.getBoolAttr(isForLater(op)),
+       builder.getBoolAttr(bool(op.getGradientsAttr()))});
 }
 
 class Buckets {

@@ -179,14 +179,16 @@ private:
   }
 
   /// What must agree for transfers to be one: the layer, the phase, the kind,
-  /// axes and the element type.
+  /// axes and the element type, and whether they are of parameters' gradients.
   Attribute layerOf(CollectiveOpInterface op) const {
     Builder b(op.getContext());
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    SmallVector<Attribute> key = {
-        phaseOf(op), b.getStringAttr(op->getName().getStringRef()),
-        op.getAxes(), TypeAttr::get(type.getElementType()),
-        b.getBoolAttr(getIdx(type).getPendingMax())};
+    SmallVector<Attribute> key = {phaseOf(op),
+                                  b.getStringAttr(op->getName().getStringRef()),
+                                  op.getAxes(),
+                                  TypeAttr::get(type.getElementType()),
+                                  b.getBoolAttr(getIdx(type).getPendingMax()),
+                                  b.getBoolAttr(bool(op.getGradientsAttr()))};
     if (Attribute part = op->getAttr(partAttrName))
       key.push_back(part);
     return b.getArrayAttr(key);

@@ -126,6 +126,20 @@ static StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
                          llvm::join(texts, separator));
 }
 
+/// Whose gradients these move together; null if one moves anything else.
+static DenseI64ArrayAttr joinedGradients(ArrayRef<CollectiveOpInterface> ops) {
+  SmallVector<int64_t> numbers;
+  for (CollectiveOpInterface op : ops) {
+    DenseI64ArrayAttr own = op.getGradientsAttr();
+    if (!own)
+      return {};
+    llvm::append_range(numbers, own.asArrayRef());
+  }
+  llvm::sort(numbers);
+  numbers.erase(llvm::unique(numbers), numbers.end());
+  return DenseI64ArrayAttr::get(ops.front()->getContext(), numbers);
+}
+
 Operation *tpsp::mergeCollectives(ArrayRef<CollectiveOpInterface> ops,
                                   Operation *place) {
   CollectiveOpInterface last = ops.back();
@@ -145,6 +159,9 @@ Operation *tpsp::mergeCollectives(ArrayRef<CollectiveOpInterface> ops,
     state.attributes.set("reason", reason);
   if (StringAttr tensor = joined(tensors, ", ", /*distinct=*/false))
     state.attributes.set("tensor", tensor);
+  state.attributes.erase("gradients");
+  if (DenseI64ArrayAttr gradients = joinedGradients(ops))
+    state.attributes.set("gradients", gradients);
   Operation *merged = OpBuilder(place).create(state);
   unsigned next = 0;
   for (CollectiveOpInterface op : ops) {

@@ -23,7 +23,8 @@ moveTensor(mlir::OpBuilder &builder, IndexedOpInterface op, mlir::Value value,
            llvm::function_ref<std::string(const CollectiveStep &)> reason);
 
 /// Makes one collective of several of one kind, before `place`, and erases
-/// these. Its ledger names all their tensors and reasons.
+/// these. Its ledger names all their tensors,
+/// reasons and arguments.
 mlir::Operation *
 mergeCollectives(llvm::ArrayRef<CollectiveOpInterface> collectives,
                  mlir::Operation *place);

@@ -61,6 +61,8 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
                            row.group);
   row.tensor = text(op.getTensorAttr());
   row.reason = text(op.getReasonAttr());
+  if (DenseI64ArrayAttr gradients = op.getGradientsAttr())
+    row.gradients = gradients.asArrayRef().vec();
   if (auto overlap = op->getAttrOfType<FloatAttr>(overlapAttrName))
     row.overlap = overlap.getValueAsDouble();
   return row;

@@ -2,11 +2,13 @@
 #include "Passes/Program/FunctionResults.h"
 
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tpsp {
@@ -52,6 +54,20 @@ void scaleLoss(func::FuncOp step, func::FuncOp update) {
     op.setAttr(backwardAttrName, b.getUnitAttr());
 }
 
+/// Says of values whose gradients they are, as the results did that they were.
+void noteGradients(Builder &b, const llvm::MapVector<int64_t, Value> &values) {
+  for (auto [argument, value] : values) {
+    if (!value.getDefiningOp())
+      continue;
+    SmallVector<int64_t> numbers;
+    if (auto before = dyn_cast_or_null<DenseI64ArrayAttr>(
+            getResultAttr(value, gradientsAttrName)))
+      llvm::append_range(numbers, before.asArrayRef());
+    numbers.push_back(argument);
+    setResultAttr(value, gradientsAttrName, b.getDenseI64ArrayAttr(numbers));
+  }
+}
+
 /// Appends `update` to `step`, whose gradients it takes.
 void compose(func::FuncOp step, func::FuncOp update) {
   if (update->hasAttr(lossScaleAttrName))
@@ -59,7 +75,7 @@ void compose(func::FuncOp step, func::FuncOp update) {
   auto end = cast<func::ReturnOp>(step.getBody().front().getTerminator());
   IRMapping mapping;
   FunctionResults before(step), added(update), results;
-  llvm::DenseMap<int64_t, Value> gradients;
+  llvm::MapVector<int64_t, Value> gradients;
   for (auto [i, value] : llvm::enumerate(before.values)) {
     auto of = step.getResultAttrOfType<IntegerAttr>(i, gradientAttrName);
     if (of)
@@ -75,6 +91,7 @@ void compose(func::FuncOp step, func::FuncOp update) {
                              : Value(step.getArgument(number)));
   }
   OpBuilder b(end);
+  noteGradients(b, gradients);
   for (Operation &op : update.getBody().front().without_terminator())
     b.clone(op, mapping)->setAttr(updateAttrName, b.getUnitAttr());
   for (auto [value, attribute] :

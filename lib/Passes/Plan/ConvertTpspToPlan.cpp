@@ -206,6 +206,7 @@ struct ConvertTpspToPlan
     if (machine)
       fuse(planned->commands, *machine, mesh);
     to.buffers.setInPlace(findInPlaceUpdates(function, planned->commands));
+    to.buffers.setGradients(GradientWays(function));
     Phases phases;
     for (const PlannedCommand &command : planned->commands) {
       if (failed(emitCommand(to, command)))

@@ -24,7 +24,9 @@ plan::BufferOp PlanBuffers::temporary(Type tensor, Location loc) {
 Value PlanBuffers::define(Value value) {
   if (BlockArgument argument = overwritten(value))
     return buffers[value] = of(argument);
-  return buffers[value] = temporary(value.getType(), value.getLoc());
+  plan::BufferOp buffer = temporary(value.getType(), value.getLoc());
+  buffer.setForGradient(gradients && gradients->has(value));
+  return buffers[value] = buffer;
 }
 
 Value PlanBuffers::of(Value value) {

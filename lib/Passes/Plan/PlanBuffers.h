@@ -2,6 +2,7 @@
 #ifndef TPSP_PASSES_PLAN_PLANBUFFERS_H
 #define TPSP_PASSES_PLAN_PLANBUFFERS_H
 
+#include "Passes/Program/GradientWays.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
 #include "tpsp/Algebra/Mesh.h"
@@ -35,6 +36,9 @@ public:
   void setInPlace(llvm::DenseMap<mlir::Value, mlir::BlockArgument> updates) {
     inPlace = std::move(updates);
   }
+  /// Of the function as its commands are emitted: buffers that are made from
+  /// now on say whether what they hold becomes gradients.
+  void setGradients(GradientWays ways) { gradients = std::move(ways); }
   /// The argument in whose memory the value is made; null if in none.
   mlir::BlockArgument overwritten(mlir::Value value) const {
     return inPlace.lookup(value);
@@ -53,6 +57,7 @@ private:
   mlir::OpBuilder &b;
   mlir::func::FuncOp function;
   const Mesh &mesh;
+  std::optional<GradientWays> gradients;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> inPlace;
 };

@@ -219,6 +219,7 @@ private:
                       .value_or(DataRole::None);
     tensor.isMaster = buffer.getMaster();
     tensor.isScalar = buffer.getScalar();
+    tensor.isForGradient = buffer.getForGradient();
     tensor.updatedBy = int64_t(buffer.getUpdatedBy().value_or(-1));
     tensor.of = int64_t(buffer.getOf().value_or(-1));
   }

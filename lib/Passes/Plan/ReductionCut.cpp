@@ -151,9 +151,11 @@ private:
 
   /// A buffer of its own for one of the pieces of a tensor.
   Value createPart(OpBuilder &b, Value tensor, int64_t pieces) {
-    return plan::BufferOp::create(b, matmul.getLoc(),
-                                  flatType(tensor, elementsOf(tensor) / pieces),
-                                  BufferKind::Temporary);
+    auto part = plan::BufferOp::create(
+        b, matmul.getLoc(), flatType(tensor, elementsOf(tensor) / pieces),
+        BufferKind::Temporary);
+    part.setForGradient(plan::bufferOf(tensor).getForGradient());
+    return part;
   }
 
   /// Reduces a piece into its place. Runs that are shorter than what the

@@ -101,7 +101,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
                                    shape, padding, axes, pending, pendingMax,
                                    dtype, below, mean, deviation,
                                    initialDeviation, data, of, isMaster,
-                                   isScalar, updatedBy, offset, bytes, location)
+                                   isScalar, isForGradient, updatedBy, offset,
+                                   bytes, location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,

@@ -61,6 +61,7 @@ Plan someCommands() {
   y.below = 7;
   PlanBuffer unused = bufferOf("", BufferKind::Temporary, 0, 8);
   unused.offset.reset();
+  unused.isForGradient = true;
   plan.buffers = {x, bufferOf("t", BufferKind::Temporary, 192, 24), unused, y};
   PlanCommand exp;
   exp.call = "kernel";
@@ -98,6 +99,7 @@ Plan someCommands() {
   row.group = 3;
   row.tensor = "y";
   row.reason = "it is summed over tp";
+  row.gradients = {0, 4};
   row.overlap = 0.75;
   row.location = "m.mlir:3:8";
   row.commands = {1};

@@ -13,6 +13,7 @@ public:
 
   std::string write() {
     chooseExtents();
+    addStoredExtents();
     std::string body;
     std::string value = "x";
     int blocks = 1 + int(random() % 2);
@@ -34,6 +35,7 @@ public:
                                        {'k', 32},  {'w', 32}};
     for (auto &[name, extent] : extents)
       extent *= isLarge ? times.at(name) : 1;
+    addStoredExtents();
     std::string body, x = tensor("b, s, d");
     std::string value =
         random() % 2 ? attention("x", 0, body) : mlp("x", 0, body);
@@ -62,9 +64,11 @@ public:
   }
 
 private:
-  static std::string argument(const std::string &name,
-                              const std::string &type) {
-    return "%" + name + ": " + type + " {tpsp.param = \"" + name + "\"}";
+  /// Every other one has a comma in its name.
+  std::string argument(const std::string &name, const std::string &type) {
+    std::string comma = random() % 2 ? ", a weight" : "";
+    return "%" + name + ": " + type + " {tpsp.param = \"" + name + comma +
+           "\"}";
   }
 
   int pick(std::vector<int> from) { return from[random() % from.size()]; }
@@ -75,6 +79,15 @@ private:
                {'h', pick({1, 2, 3, 4})},   {'k', pick({2, 4, 8})}};
     extents.push_back({'t', extents[1].second});
     extents.push_back({'w', 3 * extents[5].second});
+  }
+
+  /// Of indices that only parameters have, as they are stored: q and p are
+  /// heads with their features, f is e.
+  void addStoredExtents() {
+    const std::map<char, int> known(extents.begin(), extents.end());
+    extents.push_back({'q', known.at('h') * known.at('k')});
+    extents.push_back({'p', known.at('h') * known.at('w')});
+    extents.push_back({'f', known.at('e')});
   }
 
   std::string tensor(const std::string &indices) const {
@@ -91,12 +104,41 @@ private:
     return tensor(indices);
   }
 
+  /// The indices with which a weight is stored: half of all weights are split,
+  /// or renamed, before they are used.
+  std::string storedIndices(std::string indices) {
+    if (random() % 2)
+      return indices;
+    const std::pair<std::string, std::string> stored[] = {
+        {"h, k", "q"}, {"h, w", "p"}, {"e", "f"}};
+    for (const auto &[used, as] : stored)
+      if (size_t at = indices.find(used); at != std::string::npos)
+        return indices.replace(at, used.size(), as);
+    return indices;
+  }
+
+  /// Declares a weight. The name of the value with these indices, which a view
+  /// makes if it is stored otherwise.
+  std::string weightFor(const std::string &weight, const std::string &indices,
+                        std::string &body) {
+    std::string stored = storedIndices(indices);
+    std::string type = parameter(weight, stored);
+    if (stored == indices)
+      return weight;
+    bool isRenamed = stored.size() == indices.size();
+    body += "  %" + weight + "_used = tpsp." +
+            (isRenamed ? "rename" : "split") + " %" + weight + " : " + type +
+            " -> " + tensor(indices) + "\n";
+    return weight + "_used";
+  }
+
   std::string einsum(const std::string &result, const std::string &weight,
                      const std::string &weightIndices, const std::string &from,
                      const std::string &indices, const std::string &to) {
-    std::string type = parameter(weight, weightIndices);
-    return "  %" + result + " = tpsp.einsum %" + weight + ", %" + from +
-           " : (" + type + ", " + tensor(indices) + ") -> " + tensor(to) + "\n";
+    std::string body, used = weightFor(weight, weightIndices, body);
+    return body + "  %" + result + " = tpsp.einsum %" + used + ", %" + from +
+           " : (" + tensor(weightIndices) + ", " + tensor(indices) + ") -> " +
+           tensor(to) + "\n";
   }
 
   /// The operand of a block: normalised, or as it is.

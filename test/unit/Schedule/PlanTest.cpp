@@ -105,14 +105,15 @@ TEST(Plan, TensorsAreTheBuffersThatLast) {
   EXPECT_EQ(plan.activationBytes(), 80);
 }
 
-/// Two parameters of 10 bytes that are updated; their gradients of 10, and a
-/// temporary of another name.
+/// Two parameters of 10 bytes that are updated; their gradients of 10, by names
+/// that say nothing, and a temporary that is called as a gradient and is none.
 Plan updatingPlan() {
   Plan plan;
-  for (const char *name : {"w", "u", "g[w]", "g[u]", "x"}) {
+  for (const char *name : {"w", "u", "merge", "", "g[w]"}) {
     PlanBuffer &buffer = plan.buffers.emplace_back();
     buffer.name = name;
     buffer.bytes = 10;
+    buffer.isForGradient = plan.buffers.size() == 3 || plan.buffers.size() == 4;
     if (plan.buffers.size() > 2)
       continue;
     buffer.kind = BufferKind::Parameter;
@@ -147,7 +148,7 @@ TEST(Plan, GradientsOfAnUpdateCountWhileTheyLive) {
   EXPECT_EQ(memoryOf(apart).gradients, 10);
   EXPECT_EQ(memoryOf(apart).activations, 30);
   EXPECT_EQ(memoryOf(apart).mostGradients, 20);
-  // What is not updated has no gradient of its name.
+  // Without an update gradients are results.
   inTurn.buffers[1].updatedBy = inTurn.buffers[0].updatedBy = -1;
   EXPECT_EQ(memoryOf(inTurn).gradients, 0);
 }

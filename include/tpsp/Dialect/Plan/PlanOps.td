@@ -95,9 +95,9 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
     is that of the function's argument or result. `offset` is in bytes, set by
     `tpsp-allocate`.
 
-    Of a gradient or a state, `of` is the number of its argument; of an input
-    that is a cotangent, that of its result. `updated_by` is the number of the
-    result that takes an argument's place.
+    Of a gradient or a state, `of` is the number of its argument; of a
+    cotangent, that of its result. `updated_by` is the number of the result in
+    an argument's place. A temporary `for_gradient` becomes gradients alone.
 
     An argument of integers is in [0, `below`); `data` says which part of a
     batch of tokens it is (Abi/DataRole.h). Others are made up around `mean`
@@ -114,7 +114,8 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
                        OptionalAttr<StrAttr>:$data, OptionalAttr<F64Attr>:$mean,
                        OptionalAttr<F64Attr>:$deviation,
                        OptionalAttr<F64Attr>:$initial_deviation,
-                       UnitAttr:$master, UnitAttr:$scalar);
+                       UnitAttr:$master, UnitAttr:$scalar,
+                       UnitAttr:$for_gradient);
   let results = (outs AnyStaticShapeMemRef:$buffer);
   let builders = [OpBuilder<(ins "::mlir::Type":$type,
                                  "::tpsp::BufferKind":$kind)>];

@@ -13,7 +13,8 @@ class Tpsp_CollectiveOp<string mnemonic, string kind>
   }];
   let arguments = (ins Tpsp_Tensor:$inputs, StrArrayAttr:$axes,
                        OptionalAttr<StrAttr>:$reason,
-                       OptionalAttr<StrAttr>:$tensor);
+                       OptionalAttr<StrAttr>:$tensor,
+                       OptionalAttr<DenseI64ArrayAttr>:$gradients);
   let results = (outs Tpsp_Tensor:$result);
   let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
   let extraClassDefinition = [{
@@ -34,7 +35,8 @@ class Tpsp_BucketOp<string mnemonic, string kind>
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$axes,
                        OptionalAttr<StrAttr>:$reason,
-                       OptionalAttr<StrAttr>:$tensor);
+                       OptionalAttr<StrAttr>:$tensor,
+                       OptionalAttr<DenseI64ArrayAttr>:$gradients);
   let results = (outs Variadic<Tpsp_Tensor>:$result);
   let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
   let extraClassDefinition = [{

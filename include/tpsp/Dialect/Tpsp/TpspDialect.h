@@ -166,6 +166,9 @@ inline constexpr llvm::StringLiteral resultsAttrName = "tpsp.results";
 /// Unit attribute of a result that is a parameter's gradient, or a summand of
 /// one.
 inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
+/// Attribute of a result that an update takes: the numbers of the arguments
+/// whose gradients it is, from tpsp-compose-step to tpsp-note-gradients.
+inline constexpr llvm::StringLiteral gradientsAttrName = "tpsp.gradients";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 /// Unit attribute of a result whose placement is a proposal of the compiler's

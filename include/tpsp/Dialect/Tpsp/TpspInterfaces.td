@@ -412,7 +412,12 @@ def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       [{ return $_op.getReasonAttr(); }]>,
     InterfaceMethod<"What it moves, for people; null if nobody says.",
       "::mlir::StringAttr", "getTensorAttr", (ins),
-      [{ return $_op.getTensorAttr(); }]>
+      [{ return $_op.getTensorAttr(); }]>,
+    InterfaceMethod<[{
+        The numbers of the arguments whose gradients it moves, ascending; null
+        if anything else reads a result (tpsp-note-gradients).}],
+      "::mlir::DenseI64ArrayAttr", "getGradientsAttr", (ins),
+      [{ return $_op.getGradientsAttr(); }]>
   ];
   let verify = [{ return ::tpsp::verifyCollectiveOp($_op); }];
 }
