@@ -25,11 +25,25 @@ struct Flags {
     text += (text.empty() ? "" : " ") + flag;
   }
   void add(const std::string &name, const std::string &value) {
-    add("--" + name + " " + value);
+    add("--" + name + " " + inShell(value));
+  }
+
+private:
+  /// As a shell reads one word.
+  static std::string inShell(const std::string &value) {
+    bool isPlain = llvm::all_of(value, [](char c) {
+      return llvm::isAlnum(c) || StringRef("_./=,:+@%-").contains(c);
+    });
+    if (isPlain && !value.empty())
+      return value;
+    std::string quoted = "'";
+    for (char c : value)
+      quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    return quoted + "'";
   }
 };
 
-/// What tpsp-run must be told to compile alike, as far as its defaults do not
+/// What tpsp-run must be told to predict alike, as far as its defaults do not
 /// say it.
 class DifferingRows {
 public:
@@ -42,7 +56,7 @@ public:
     bool differs = row.automatic
                        ? automatic.count(row.name) == 0
                        : textOf(compile.*field) != textOf(initial.*field);
-    if (row.isOfCompilation && row.isInRun && differs)
+    if (row.isInRun && differs)
       add(row, compile.*field);
   }
 
@@ -77,7 +91,7 @@ private:
 
 } // namespace
 
-/// "--grad --micro-batches 2".
+/// "--grad --micro-batches 2 --simulate".
 static std::string flagsOf(const CompileOptions &compile,
                            const std::set<std::string> &automatic,
                            const Candidate &candidate) {
@@ -87,37 +101,62 @@ static std::string flagsOf(const CompileOptions &compile,
     flags.add("stage-schedule", candidate.settings.schedule);
   if (candidate.settings.chunks > 1)
     flags.add("stage-chunks", std::to_string(candidate.settings.chunks));
-  // Nothing runs stages yet.
-  if (candidate.hasStages())
-    flags.add("--simulate");
+  flags.add("--simulate");
   return flags.text;
+}
+
+/// What the plan was judged with, on a machine that has its devices.
+static CompileOptions judgedWith(const CompileOptions &all,
+                                 const std::string &hardware,
+                                 const Evaluation &plan) {
+  CompileOptions compile = compileOptionsFor(all, all.function, plan.candidate);
+  compile.hardware = hardware;
+  if (!plan.isSerial)
+    return compile;
+  const CompileOptions initial;
+  compile.overlap = "off";
+  compile.overlapMemory = initial.overlapMemory;
+  compile.overlapChunks = initial.overlapChunks;
+  return compile;
+}
+
+/// The comment at the head: what the plan is, and the command that predicts it.
+static llvm::Expected<std::string> headOf(const PlanningRequest &request,
+                                          const Evaluation &plan,
+                                          const ProgramFacts &facts) {
+  const Candidate &candidate = plan.candidate;
+  const CompileOptions &all = request.evaluator.compile;
+  llvm::Expected<std::string> hardware =
+      clusterOf(all.hardware.name(), candidate.numRanks());
+  if (!hardware)
+    return hardware.takeError();
+  std::string flags =
+      flagsOf(judgedWith(all, *hardware, plan), request.automatic, candidate);
+  if (llvm::any_of(flags, [](unsigned char c) { return c < ' '; }))
+    return llvm::createStringError(
+        "the program's head has the command that predicts the plan, and an "
+        "option has a control character, which a comment cannot have; give "
+        "the file of --hardware another name");
+  std::string subscripts = candidate.numRanks() > 1
+                               ? "// " + subscriptText(candidate, facts) + "\n"
+                               : "";
+  return subscripts + "// " + usualName(candidate, facts) +
+         "\n//\n//   tpsp-run THIS.mlir " + flags + "\n\n";
 }
 
 llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
                                              const PlanningRequest &request,
                                              const Evaluation &plan) {
-  const Candidate &candidate = plan.candidate;
-  const CompileOptions &all = request.evaluator.compile;
   auto program = PlannedProgram::read(context, request.evaluator.path,
                                       request.evaluator.readOptions());
   if (!program)
     return program.takeError();
-  llvm::Expected<std::string> hardware =
-      clusterOf(all.hardware.name(), candidate.numRanks());
-  if (!hardware)
-    return hardware.takeError();
-  CompileOptions compile = compileOptionsFor(all, all.function, candidate);
-  compile.hardware = *hardware;
-  if (plan.isSerial)
-    compile.overlap = "off";
-  std::string text;
+  llvm::Expected<std::string> head = headOf(request, plan, (*program)->facts());
+  if (!head)
+    return head.takeError();
+  std::string text = *head;
   llvm::raw_string_ostream out(text);
-  if (candidate.numRanks() > 1)
-    out << "// " << subscriptText(candidate, (*program)->facts()) << "\n";
-  out << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
-      << "//   tpsp-run THIS.mlir "
-      << flagsOf(compile, request.automatic, candidate) << "\n\n";
-  OwningOpRef<ModuleOp> placed = (*program)->place(candidate);
+  OwningOpRef<ModuleOp> placed = (*program)->place(plan.candidate);
   PassManager pm(&context);
   pm.addPass(createNameValues());
   if (failed(pm.run(*placed)))

@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Compile/StagePlans.h"
+#include "tpsp/Planner/Compare.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -149,14 +150,16 @@ public:
     bounding.overlaps = false;
     Bounds serialBounds(facts, hardware, bounding);
     request.search.serialBounds = &serialBounds;
+    for (const std::string &name : request.named)
+      request.search.named.push_back(candidatesNamed(name, space, bounds));
     std::vector<Candidate> pure = space.pure();
     planning->result =
         search(space, bounds, candidateEvaluators(request.evaluator), pure,
                request.search, progress);
     if (!planning->result.best(memoryLimit()) && planning->result.state.gap > 0)
       takeAny(facts, *options, *undivided, planning->result);
-    planning->matrix =
-        makeMatrix(planning->result, pure, facts, matrixOptions(facts));
+    planning->matrix = makeMatrix(planning->result, pure, facts,
+                                  matrixOptions(facts, *options));
     if (!planning->best())
       planning->wouldFit = fittingCluster(facts, *options, *undivided);
     return planning;
@@ -296,6 +299,7 @@ private:
     serial.overlaps = false;
     serial.finalists = 0;
     serial.endsWithAny = true;
+    serial.named.clear();
     serial.secondsLimit = seconds;
     CandidateEvaluatorOptions evaluator = request.evaluator;
     evaluator.compile.overlap = "off";
@@ -370,8 +374,13 @@ private:
            (settings.empty() ? "" : " (" + settings + ")");
   }
 
-  MatrixOptions matrixOptions(const ProgramFacts &facts) const {
+  MatrixOptions matrixOptions(const ProgramFacts &facts,
+                              const SpaceOptions &inSpace) const {
     MatrixOptions options;
+    options.space = {
+        inSpace.maxAxes, request.search.settings, {}, request.pins};
+    if (inSpace.stages != 1 && facts.layers > 1 && request.devices > 1)
+      options.space.stageSettings = request.search.stageSettings;
     options.program = facts.program;
     options.hardware = hardware.name;
     options.devices = request.devices;

@@ -15,21 +15,44 @@ using namespace tpsp::planner;
 using rt::bytesText;
 using rt::secondsText;
 
+static bool isCalled(const Candidate &candidate, const std::string &name,
+                     const ProgramFacts &facts) {
+  return usualName(candidate, facts) == name ||
+         subscriptText(candidate, facts) == name;
+}
+
+std::vector<Candidate> tpsp::planner::candidatesNamed(const std::string &name,
+                                                      const Space &space,
+                                                      const Bounds &bounds) {
+  std::vector<std::pair<double, Candidate>> found;
+  std::vector<Candidate> all = space.leaves();
+  llvm::append_range(all, space.pure());
+  for (Candidate &each : all)
+    if (isCalled(each, name, space.program()))
+      found.emplace_back(bounds.of({each, 1}).promise(), std::move(each));
+  llvm::stable_sort(found, llvm::less_first());
+  auto second = llvm::make_second_range(found);
+  return {second.begin(), second.end()};
+}
+
 const Evaluation *tpsp::planner::findPlan(const SearchResult &result,
                                           const ProgramFacts &facts,
                                           int64_t memoryLimit,
                                           const std::string &name) {
   int64_t rank = 0;
+  const Evaluation *refused = nullptr;
   for (const Evaluation &each : result.evaluations) {
-    if (!each.isLegal() || each.isBound)
+    if (each.isBound)
       continue;
-    bool fits = each.memory.total <= memoryLimit;
-    if ((fits && std::to_string(++rank) == name) ||
-        usualName(each.candidate, facts) == name ||
-        subscriptText(each.candidate, facts) == name)
+    bool isIt = isCalled(each.candidate, name, facts);
+    if (each.isPlan(memoryLimit))
+      isIt |= std::to_string(++rank) == name;
+    if (isIt && each.isLegal())
       return &each;
+    if (isIt && !refused)
+      refused = &each;
   }
-  return nullptr;
+  return refused;
 }
 
 //===----------------------------------------------------------------------===//

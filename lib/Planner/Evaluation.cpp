@@ -84,8 +84,16 @@ double Evaluation::busiestSeconds() const {
   double link = 0;
   for (const auto &[name, seconds] : links)
     link = std::max(link, seconds);
-  return leastSeconds({computing, std::max(computing, slowedComputing)}, link,
+  return (1 - error.busy) *
+         leastSeconds({computing, std::max(computing, slowedComputing)}, link,
                       slowdown);
+}
+
+double Evaluation::leastWhole() const {
+  if (isSerial)
+    return busiestSeconds();
+  return isComposed ? std::max((1 - error.seconds) * seconds, atLeast)
+                    : seconds;
 }
 
 void tpsp::planner::boundByBusiest(Evaluation &sum) {

@@ -19,18 +19,35 @@ double EvaluationPool::seconds() const {
 }
 
 bool EvaluationPool::isOutOfTime() const {
-  return options.secondsLimit > 0 && seconds() > options.secondsLimit;
+  return options.secondsLimit > 0 &&
+         seconds() > timeShare * options.secondsLimit;
+}
+
+/// Whether an evaluation of the stage is of a step with overlap.
+static bool isOverlapped(Stage stage, const SearchOptions &options) {
+  return options.overlaps && (stage == Stage::Full || stage == Stage::Whole);
+}
+
+static bool isWhole(Stage stage) {
+  return stage == Stage::Whole || stage == Stage::WholeSerial;
+}
+
+double EvaluationPool::expectedSeconds(const EvaluationTask &task) const {
+  if (!task.before || evaluators.empty())
+    return 0;
+  const Evaluation &before = *task.before;
+  double expected = before.evaluationSeconds;
+  bool isOfSerial = task.stage == Stage::Full || before.isSerial;
+  if (isOfSerial && isOverlapped(task.stage, options))
+    expected *= fullEffortOf(before);
+  return isWhole(task.stage) && before.isComposed
+             ? expected * evaluators.front()->wholeEffort()
+             : expected;
 }
 
 bool EvaluationPool::hasTimeFor(const EvaluationTask &task) const {
-  if (options.secondsLimit <= 0)
-    return true;
-  double needs = 0;
-  if (task.before && !evaluators.empty())
-    needs = task.before->evaluationSeconds *
-            (task.stage == Stage::Whole ? evaluators.front()->wholeEffort()
-                                        : fullEffortOf(*task.before));
-  return seconds() + needs <= options.secondsLimit;
+  return options.secondsLimit <= 0 ||
+         seconds() + expectedSeconds(task) <= timeShare * options.secondsLimit;
 }
 
 /// Micro-batches that the compiler schedules together; with stages each is by
@@ -58,6 +75,8 @@ Evaluation EvaluationPool::evaluateAt(Stage stage, Evaluator &evaluator,
     return evaluator.evaluate(candidate);
   case Stage::Whole:
     return evaluator.evaluateWhole(candidate);
+  case Stage::WholeSerial:
+    return evaluator.evaluateWholeSerially(candidate);
   }
   llvm_unreachable("no stage");
 }
@@ -92,6 +111,11 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                               tried);
 }
 
+/// Whether it is too large by less than the error of composition.
+static bool nearlyFits(const Evaluation &each, int64_t limit) {
+  return each.isLegal() && each.memory.total > limit && each.mayFitWhole(limit);
+}
+
 /// Whether it is a plan, and not only asked how much micro-batches may save.
 bool EvaluationPool::isPlan(const Candidate &candidate) const {
   return llvm::is_contained(candidate.hasStages() ? options.stageSettings
@@ -99,15 +123,34 @@ bool EvaluationPool::isPlan(const Candidate &candidate) const {
                             candidate.settings);
 }
 
+/// The compiler takes no schedule that is slower than none, and none beats the
+/// busiest stream.
+static void boundByBefore(Evaluation &found, const Evaluation &serial) {
+  found.seconds = std::min(found.seconds, serial.seconds);
+  found.atLeast = serial.busiestSeconds();
+}
+
+/// What nearly fits without overlap, may fit with it, too.
+static void noteNearlyFits(const std::shared_ptr<Evaluation> &nearly,
+                           EvaluationTask &task) {
+  Evaluation &found = *task.found;
+  if (nearly && !(nearly->candidate.settings == found.candidate.settings)) {
+    nearly->isSerial = task.stage == Stage::Serial;
+    found.nearlyFits = nearly;
+  } else if (task.stage == Stage::Full && task.before && !task.goesOn) {
+    found.nearlyFits = task.before->nearlyFits;
+  }
+}
+
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   bool hasStopped = false;
-  std::shared_ptr<Evaluation> best;
+  std::shared_ptr<Evaluation> best, nearly;
   auto evaluate = [&](const Candidate &candidate) {
     bool isBefore =
         task.before && candidate.settings == task.before->candidate.settings;
     if (isBefore && task.asBefore)
       return *task.asBefore;
-    hasStopped |= isOutOfTime();
+    hasStopped |= !task.isNeeded && isOutOfTime();
     if (hasStopped)
       return Evaluation();
     ++task.evaluations;
@@ -116,6 +159,9 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
         each.memory.total <= options.memoryLimit &&
         (!best || each.seconds < best->seconds))
       best = std::make_shared<Evaluation>(each);
+    if (isPlan(candidate) && nearlyFits(each, options.memoryLimit) &&
+        (!nearly || each.seconds < nearly->seconds))
+      nearly = std::make_shared<Evaluation>(each);
     if (isBefore)
       task.asBefore = std::make_shared<Evaluation>(each);
     return each;
@@ -130,14 +176,14 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
     task.found = nullptr;
     task.soFar = std::move(best);
     // Whole, it does not fit.
-    if (task.stage == Stage::Whole)
+    if (isWhole(task.stage))
       task.found = task.soFar ? task.soFar : task.asBefore;
     return;
   }
-  // The compiler takes no schedule that is slower than none.
+  noteNearlyFits(nearly, task);
   if (task.before && task.found->isComposed &&
       task.found->candidate.settings == task.before->candidate.settings)
-    task.found->seconds = std::min(task.found->seconds, task.before->seconds);
+    boundByBefore(*task.found, *task.before);
 }
 
 void EvaluationPool::learn(const EvaluationTask &task) {
@@ -157,7 +203,7 @@ void EvaluationPool::run(std::vector<EvaluationTask> &tasks) {
   std::atomic<size_t> next{0};
   auto work = [&](Evaluator &evaluator) {
     for (size_t i = next++; i < tasks.size(); i = next++)
-      if (hasTimeFor(tasks[i]))
+      if (tasks[i].isNeeded || hasTimeFor(tasks[i]))
         run(evaluator, tasks[i]);
   };
   std::vector<std::thread> threads;

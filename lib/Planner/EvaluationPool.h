@@ -14,9 +14,10 @@ namespace tpsp::planner {
 /// A candidate, and what is to be found out about it.
 struct EvaluationTask {
   enum class Stage {
-    Serial, ///< one command after another
-    Full,   ///< with overlap, if there is any
-    Whole   ///< and no longer composed of layers
+    Serial,     ///< one command after another
+    Full,       ///< with overlap, if there is any
+    Whole,      ///< and no longer composed of layers
+    WholeSerial ///< of all layers, one command after another
   };
 
   Stage stage = Stage::Full;
@@ -27,6 +28,8 @@ struct EvaluationTask {
   std::shared_ptr<const Evaluation> before;
   /// Whether from there on other settings are tried, though it fits.
   bool goesOn = false;
+  /// Whether it is done though there is no time for it.
+  bool isNeeded = false;
 
   /// What this stage found; null if it was not done for want of time.
   std::shared_ptr<Evaluation> found;
@@ -54,8 +57,12 @@ public:
         secondsBefore(secondsBefore), begin(std::chrono::steady_clock::now()) {}
 
   double seconds() const;
+  /// From now on so much of the options' time may be used.
+  void useShare(double share) { timeShare = share; }
   bool isOutOfTime() const;
-  /// Whether the task will end in time, as far as earlier ones tell.
+  /// How long the task will take, as far as earlier ones tell.
+  double expectedSeconds(const EvaluationTask &task) const;
+  /// Whether the task will end in time.
   bool hasTimeFor(const EvaluationTask &task) const;
   /// Does those that there is time for.
   void run(std::vector<EvaluationTask> &tasks);
@@ -74,6 +81,7 @@ private:
   const EvaluatorFactory &makeEvaluator;
   const SearchOptions &options;
   const double secondsBefore;
+  double timeShare = 1;
   const std::chrono::steady_clock::time_point begin;
   std::vector<std::unique_ptr<Evaluator>> evaluators;
   /// By micro-batches that are scheduled together: how many times longer the

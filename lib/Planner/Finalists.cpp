@@ -3,7 +3,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -67,7 +66,8 @@ fastestThatFits(const std::vector<Evaluation> &evaluations,
 
 bool tpsp::planner::surelyFits(const Evaluation &serial,
                                const SearchOptions &options) {
-  double share = 1 + options.mostAddedTo(serial.candidate);
+  double share = (1 + options.mostAddedTo(serial.candidate)) *
+                 (1 + serial.error.moreMemory);
   return share * double(serial.memory.total) <= double(options.memoryLimit);
 }
 
@@ -94,42 +94,4 @@ std::optional<Evaluation> tpsp::planner::bestSerial(
   Evaluation found = *best;
   found.isSerial = true;
   return found;
-}
-
-static void noteError(double &largest, double composed, double whole) {
-  largest = std::max(largest, std::abs(composed - whole) / whole);
-}
-
-static void replaceByWhole(Evaluation &composed, EvaluationTask &task,
-                           SearchResult &result) {
-  ++result.finalists;
-  result.state.evaluations += task.evaluations;
-  if (const Evaluation &same = *task.asBefore; same.isLegal()) {
-    noteError(result.timeError, composed.seconds, same.seconds);
-    noteError(result.memoryError, double(composed.memory.total),
-              double(same.memory.total));
-  }
-  composed = std::move(*task.found);
-}
-
-void tpsp::planner::evaluateFinalists(SearchResult &result,
-                                      EvaluationPool &pool,
-                                      const Bounds &bounds,
-                                      const SearchOptions &options) {
-  std::vector<EvaluationTask> tasks;
-  std::vector<Evaluation *> composed;
-  for (Evaluation &each : result.evaluations)
-    if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options) &&
-        composed.size() < options.finalists) {
-      EvaluationTask &task = tasks.emplace_back();
-      task.stage = EvaluationTask::Stage::Whole;
-      task.candidate = each.candidate;
-      task.trials = settingsFor(each.candidate, bounds, options);
-      task.before = std::make_shared<Evaluation>(each);
-      composed.push_back(&each);
-    }
-  pool.run(tasks);
-  for (auto [old, task] : llvm::zip_equal(composed, tasks))
-    if (task.found)
-      replaceByWhole(*old, task, result);
 }

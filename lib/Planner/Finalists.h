@@ -41,11 +41,6 @@ bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
            const std::vector<Evaluation> &evaluations,
            const SearchOptions &options, const ProgramFacts &facts);
 
-/// Evaluates the best of what is composed, and not much too large, as whole
-/// programs, as time allows. The result is sorted before; after it, it is not.
-void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
-                       const Bounds &bounds, const SearchOptions &options);
-
 } // namespace tpsp::planner
 
 #endif // TPSP_PLANNER_FINALISTS_H

@@ -38,10 +38,39 @@ void Frontier::push(SpaceNode node) {
     if (result.leastTooLarge == 0 || bound.bytes < result.leastTooLarge)
       result.leastTooLarge = bound.bytes;
   } else if (isTooSlow(bound)) {
-    ++result.tooSlow;
+    setAside({std::move(node), bound, made++, nullptr});
   } else {
     queue.push({std::move(node), bound, made++, nullptr});
   }
+}
+
+void Frontier::setAside(Waiting node) {
+  ++result.tooSlow;
+  aside.push_back(std::move(node));
+}
+
+bool Frontier::reopen() {
+  auto open = std::stable_partition(
+      aside.begin(), aside.end(),
+      [&](const Waiting &each) { return isTooSlow(each.bound); });
+  bool isAny = open != aside.end();
+  for (Waiting &each : llvm::make_range(open, aside.end())) {
+    --result.tooSlow;
+    queue.push(std::move(each));
+  }
+  aside.erase(open, aside.end());
+  return isAny;
+}
+
+double
+Frontier::leastSeconds(llvm::function_ref<bool(const Waiting &)> isDone) const {
+  double least = std::numeric_limits<double>::infinity();
+  const std::vector<Waiting> *all[] = {&queue.all(), &aside};
+  for (const std::vector<Waiting> *some : all)
+    for (const Waiting &each : *some)
+      if (!isDone(each))
+        least = std::min(least, each.bound.seconds);
+  return least;
 }
 
 /// What is known of the best leaves out settings of all others.
@@ -93,7 +122,7 @@ std::vector<Waiting> Frontier::nextLeaves() {
     if (begun.count(next.number)) {
       continue;
     } else if (isTooSlow(next.bound)) {
-      ++result.tooSlow;
+      setAside(std::move(next));
     } else if (!space.isDone(next.node)) {
       for (SpaceNode &child : space.children(next.node, result.symmetric))
         push(std::move(child));

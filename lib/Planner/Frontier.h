@@ -41,6 +41,15 @@ public:
   int64_t nextNumber() { return made++; }
   bool isTooSlow(const Bound &bound) const;
 
+  /// What goes because of its bound, until reopen().
+  void setAside(Waiting node);
+  /// Takes back what was set aside and may beat the best, which is slower now.
+  /// False if there is nothing.
+  bool reopen();
+  /// Seconds that no node waiting or set aside can beat; infinite if there are
+  /// none. Of leaves, those that are not `isDone`.
+  double leastSeconds(llvm::function_ref<bool(const Waiting &)> isDone) const;
+
 private:
   void push(SpaceNode node);
   std::vector<Waiting> nextProspects(size_t most);
@@ -53,6 +62,7 @@ private:
   SearchResult &result;
 
   WaitingQueue queue;
+  std::vector<Waiting> aside;
   Prospects prospects;
   Dives dives;
   int64_t made = 0;

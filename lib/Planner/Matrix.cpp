@@ -5,8 +5,10 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 using namespace tpsp;
@@ -81,6 +83,25 @@ static std::string dominatedReason(const Evaluation &row,
   return "";
 }
 
+/// Whether whole the one may take as long as the other: they are told apart by
+/// figures of which one is composed, or both.
+static bool mayBeAsFast(const Evaluation &row, const Evaluation &best) {
+  return (row.isComposed || best.isComposed) &&
+         row.leastWhole() <= best.mostWhole();
+}
+
+/// "±1.0 %".
+static std::string errorText(double error) {
+  return fmt::format("±{:.1f} %", 100 * error);
+}
+
+static std::string tieReason(const Evaluation &row, const Evaluation &best) {
+  double more = row.seconds - best.seconds;
+  return fmt::format("as fast as plan 1 within the error of {}: {} {}",
+                     errorText(std::max(row.error.seconds, best.error.seconds)),
+                     secondsText(std::abs(more)), more < 0 ? "less" : "more");
+}
+
 static std::string reasonOf(const Evaluation &row, const Evaluation *best,
                             const std::vector<MatrixRow> &before,
                             int64_t limit) {
@@ -92,6 +113,8 @@ static std::string reasonOf(const Evaluation &row, const Evaluation *best,
     return "";
   if (row.isBound)
     return atLeastReason(row, *best);
+  if (mayBeAsFast(row, *best))
+    return tieReason(row, *best);
   return slowerReason(row, *best) + dominatedReason(row, before);
 }
 
@@ -115,6 +138,23 @@ static MatrixRow rowOf(const Evaluation &evaluation, const ProgramFacts &facts,
   return row;
 }
 
+/// Ranks of plans that may be the fastest; none if that is the first alone.
+static void noteTies(const SearchResult &result, const Evaluation *best,
+                     Matrix &matrix) {
+  int64_t rank = 0;
+  for (const Evaluation &each : result.evaluations) {
+    if (!each.isPlan(matrix.options.memoryLimit))
+      continue;
+    ++rank;
+    if (&each != best && !mayBeAsFast(each, *best))
+      continue;
+    matrix.ties.push_back(rank);
+    matrix.tieError = std::max(matrix.tieError, each.error.seconds);
+  }
+  if (matrix.ties.size() < 2)
+    matrix.ties.clear();
+}
+
 Matrix tpsp::planner::makeMatrix(const SearchResult &result,
                                  const std::vector<Candidate> &notable,
                                  const ProgramFacts &facts,
@@ -128,13 +168,14 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
   const Evaluation *best = result.best(options.memoryLimit);
   if (best)
     matrix.margin = options.memoryLimit - best->memory.total;
+  noteTies(result, best, matrix);
   int64_t rank = 0;
   for (const Evaluation &evaluation : result.evaluations) {
     MatrixRow row = rowOf(evaluation, facts, options);
-    bool fits = evaluation.isLegal() && !evaluation.isBound &&
-                evaluation.memory.total <= options.memoryLimit;
+    bool fits = evaluation.isPlan(options.memoryLimit);
     if (fits)
       row.rank = ++rank;
+    row.isTied = llvm::is_contained(matrix.ties, row.rank);
     bool isShown = fits && rank <= int64_t(options.rows);
     // Where nothing fits, what comes nearest is of interest.
     isShown |= !best && matrix.rows.size() < options.rows;
@@ -222,15 +263,44 @@ static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
   return text;
 }
 
+/// "plans 1 to 3", "plans 1, 2 and 5".
+static std::string ranksText(const std::vector<int64_t> &ranks) {
+  if (ranks.back() - ranks.front() + 1 == int64_t(ranks.size()))
+    return fmt::format("plans {} {} {}", ranks.front(),
+                       ranks.size() == 2 ? "and" : "to", ranks.back());
+  return fmt::format("plans {} and {}",
+                     fmt::join(ranks.begin(), ranks.end() - 1, ", "),
+                     ranks.back());
+}
+
+/// "0.3 %"; what is more than nothing is not 0.
+static std::string gapText(double gap) {
+  constexpr double shown = 0.0005;
+  return gap < shown ? "below 0.1 %" : fmt::format("{:.1f} %", 100 * gap);
+}
+
+std::string tpsp::planner::claimText(const Matrix &matrix) {
+  const std::string plans = plansText(matrix.options.space);
+  double gap = matrix.result->state.gap;
+  std::string text =
+      gap > 0 ? fmt::format("  gap {}: no plan {} can be faster by more; give "
+                            "more time for less\n",
+                            gapText(gap), plans)
+              : fmt::format("  gap 0: no plan {} is faster\n", plans);
+  if (!matrix.ties.empty())
+    text += fmt::format("  {} are within the error of {}: any of them may be "
+                        "the fastest\n",
+                        ranksText(matrix.ties), errorText(matrix.tieError));
+  return text + "  the space: " + spaceText(matrix.options.space) + "\n";
+}
+
 static std::string searchText(const Matrix &matrix) {
   const SearchResult &result = *matrix.result;
   const SearchState &state = result.state;
   std::string text =
-      fmt::format("\nSearched in {:.2f} s, with whole programs and usual plans "
-                  "{:.2f} s: {} "
-                  "evaluations, {} plans refused by the compiler\n",
-                  result.certifiedSeconds, state.seconds, state.evaluations,
-                  result.illegal);
+      fmt::format("\nSearched in {:.2f} s: {} evaluations, {} "
+                  "plans refused by the compiler\n",
+                  state.seconds, state.evaluations, result.illegal);
   text += fmt::format("  went by their bounds: {} as too slow, {} as too "
                       "large; {} had too few micro-batches for their stages, "
                       "{} were another plan's\n",
@@ -238,8 +308,9 @@ static std::string searchText(const Matrix &matrix) {
                       result.symmetric);
   const Evaluation *best = result.best(matrix.options.memoryLimit);
   if (best && best->isComposed)
-    text += "  plan 1 is composed of layers: there was no time to compile it "
-            "whole\n";
+    text += fmt::format("  plan 1 is composed of layers, to {}: there was no "
+                        "time to compile it whole\n",
+                        errorText(best->error.seconds));
   if (best && best->isSerial)
     text += "  plan 1 is without overlap: there was no time to schedule it, "
             "and with it the step is no longer\n";
@@ -248,13 +319,7 @@ static std::string searchText(const Matrix &matrix) {
                         "differ by at most {:.1f} %, memory by {:.1f} %\n",
                         result.finalists, 100 * result.timeError,
                         100 * result.memoryError);
-  if (best && state.gap > 0)
-    text += fmt::format("  gap {:.1f} %: no plan can be faster by more; give "
-                        "more time for less\n",
-                        100 * state.gap);
-  else if (best)
-    text += "  gap 0: no plan of the space is faster\n";
-  return text;
+  return best ? text + claimText(matrix) : text;
 }
 
 std::string tpsp::planner::toText(const Matrix &matrix) {

@@ -52,7 +52,29 @@ static Json rowJson(const MatrixRow &row) {
   json["bubble"] = e.bubble;
   json["memory"] = memoryJson(e.memory);
   json["composed"] = e.isComposed;
+  json["error"] = e.error.seconds;
+  json["tied"] = row.isTied;
   json["serial"] = e.isSerial;
+  return json;
+}
+
+static Json settingsJson(const std::vector<Settings> &settings) {
+  return {{"micro_batches", microBatchesOf(settings)},
+          {"rematerialize", rematerialisationsOf(settings)}};
+}
+
+static Json spaceJson(const SearchedSpace &space) {
+  Json json = settingsJson(space.settings);
+  json["max_axes"] = space.maxAxes;
+  json["pins"] = space.pins;
+  json["stages"] = nullptr;
+  if (!space.stageSettings.empty()) {
+    json["stages"] = settingsJson(space.stageSettings);
+    json["stages"]["schedules"] = schedulesOf(space.stageSettings);
+    json["stages"]["chunks"] = chunksOf(space.stageSettings);
+  }
+  json["plans"] = plansText(space);
+  json["text"] = spaceText(space);
   return json;
 }
 
@@ -67,6 +89,9 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
                     {"finalists", result.finalists},
                     {"evaluations", result.state.evaluations},
                     {"gap", result.state.gap},
+                    {"error", matrix.tieError},
+                    {"ties", matrix.ties},
+                    {"space", spaceJson(o.space)},
                     {"too_slow", result.tooSlow},
                     {"too_large", result.tooLarge},
                     {"uncut", result.uncut},

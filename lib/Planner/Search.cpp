@@ -1,266 +1,89 @@
 #include "tpsp/Planner/Search.h"
 
-#include "EvaluationPool.h"
 #include "Finalists.h"
-#include "Frontier.h"
+#include "LeafSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 
 using namespace tpsp;
 using namespace tpsp::planner;
 
+using Stage = EvaluationTask::Stage;
+
 const Evaluation *SearchResult::best(int64_t memoryLimit) const {
   for (const Evaluation &each : evaluations)
-    if (each.isLegal() && !each.isBound && each.memory.total <= memoryLimit)
+    if (each.isPlan(memoryLimit))
       return &each;
   return nullptr;
 }
 
 namespace {
 
-using Stage = EvaluationTask::Stage;
-
-void sortRows(SearchResult &result, int64_t memoryLimit,
-              const ProgramFacts &facts) {
-  llvm::stable_sort(result.evaluations,
-                    [&](const Evaluation &a, const Evaluation &b) {
-                      return comesBefore(a, b, memoryLimit, facts);
-                    });
-}
-
-/// What bounds say of a candidate.
-Evaluation rowOf(const Candidate &candidate, const Bound &bound) {
-  Evaluation row;
-  row.candidate = candidate;
-  row.parts = {{"computing", bound.computing},
-               {"collectives of data axes", bound.data},
-               {"collectives of model axes", bound.model}};
-  if (isImpossible(candidate, bound))
-    row.refusal = std::to_string(candidate.numStages()) +
-                  " stages take as many micro-batches, and no number of them "
-                  "divides what the axes leave of the batch; give a larger "
-                  "batch";
-  return row;
-}
-
-/// Of settings, those that may take at most `longest` seconds.
-EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
-                       const SearchOptions &options, double longest) {
-  EvaluationTask task;
-  task.stage = options.overlaps && !leaf.serial ? Stage::Serial : Stage::Full;
-  task.candidate = leaf.node.candidate;
-  task.trials = settingsFor(task.candidate, bounds, options, longest);
-  task.before = leaf.serial;
-  return task;
-}
-
-/// Whether overlap changes nothing: it is illegal, or much too large.
-bool isSettled(const Evaluation &serial, const SearchOptions &options) {
-  return !serial.isLegal() || isMuchTooLarge(serial, options);
-}
-
-double effortOf(const EvaluationTask &task) {
-  return task.found
-             ? double(task.evaluations) *
-                   effortOf(task.found->candidate, task.stage != Stage::Serial)
-             : 0;
-}
-
-void noteBest(double seconds, SearchState &state) {
-  if (state.best == 0 || seconds < state.best)
-    state.best = seconds;
-}
-
-constexpr double any = std::numeric_limits<double>::infinity();
-
-/// What a search without overlap has found.
-struct KnownSteps {
-  /// Steps without overlap, best first.
-  std::vector<Evaluation> steps;
-  /// What it took, which counts against the limits.
-  int64_t evaluations = 0;
-  double seconds = 0;
-};
-
-/// Of `usual` the three that promise most, of those that may fit, as new
-/// leaves.
-std::vector<Waiting> promisingOf(const std::vector<Candidate> &usual,
-                                 const Space &space, const Bounds &bounds,
-                                 const SearchOptions &options,
-                                 Frontier &frontier) {
-  std::vector<Waiting> result;
-  for (const Candidate &each : usual) {
-    Bound bound = bounds.of({each, 1});
-    if (space.divides(each) && bound.bytes <= options.memoryLimit &&
-        rowOf(each, bound).isLegal())
-      result.push_back({{each, 1}, bound, frontier.nextNumber(), nullptr});
-  }
-  llvm::stable_sort(result, [](const Waiting &a, const Waiting &b) {
-    return a.promise() < b.promise();
-  });
-  result.resize(std::min<size_t>(result.size(), 3));
-  llvm::erase_if(result, [&](const Waiting &leaf) {
-    return !frontier.markSeen(leaf.node.candidate);
-  });
-  return result;
-}
-
-class BranchAndBound {
+/// The search, and then what people are told: the usual plans, what they name,
+/// and what is sure of the best.
+class BranchAndBound : public LeafSearch {
 public:
-  BranchAndBound(const Space &space, const Bounds &bounds,
-                 const EvaluatorFactory &makeEvaluator,
-                 const SearchOptions &options, const SearchProgress &progress,
-                 const KnownSteps &known = {})
-      : space(space), bounds(bounds), options(options), progress(progress),
-        pool(makeEvaluator, options, known.seconds),
-        frontier(space, bounds, options, result) {
-    beginWith(known);
-  }
-
-  /// Compiles those of `usual` first that promise most. Else a short search
-  /// might end without what people take anyway.
-  void beginWithUsual(const std::vector<Candidate> &usual) {
-    evaluate(promisingOf(usual, space, bounds, options, frontier), any);
-  }
+  using LeafSearch::LeafSearch;
 
   SearchResult run(const std::vector<Candidate> &notable) {
-    while (!frontier.empty() && !isSpent()) {
-      evaluate(frontier.nextLeaves(), longestOfUse());
-      report();
-    }
-    report();
-    result.certifiedSeconds = pool.seconds();
-    if (std::optional<Evaluation> best = bestSerial(
-            serials, taken, result.evaluations, options, space.program()))
-      take(*best);
+    searchOn();
     takeRefused(notable);
     // Twice: what its own step without overlap excludes, is not overlapped.
-    for (int stage = 0; stage < 2 && !pool.isOutOfTime(); ++stage)
+    for (int stage = 0; stage < 2 && !isOver(); ++stage)
       evaluateNotable(notable);
     for (const Candidate &each : notable)
       takeByBound(each);
     fillUp();
-    sortRows(result, options.memoryLimit, space.program());
+    evaluateNamed();
+    claim.sort();
     completeRows(notable);
-    sortRows(result, options.memoryLimit, space.program());
-    evaluateFinalists(result, pool, bounds, options);
-    sortRows(result, options.memoryLimit, space.program());
-    result.state.seconds = pool.seconds();
+    claim.sort();
+    pool.useShare(1);
+    finish();
+    report();
     return std::move(result);
   }
 
 private:
-  void beginWith(const KnownSteps &known) {
-    result.state.evaluations = known.evaluations;
-    for (const Evaluation &step : known.steps) {
-      Waiting leaf = {{step.candidate, 1},
-                      bounds.of({step.candidate, 1}),
-                      frontier.nextNumber(),
-                      nullptr};
-      frontier.markSeen(step.candidate);
-      frontier.note(leaf, effortOf(step.candidate, /*isOverlapped=*/false));
-      frontier.learn(leaf, step);
-      refine(std::move(leaf), std::make_shared<Evaluation>(step));
-    }
-  }
-
-  bool isSpent() const {
-    return pool.isOutOfTime() || (options.endsWithAny && incumbent() > 0) ||
-           (options.evaluationsLimit > 0 &&
-            result.state.evaluations >= options.evaluationsLimit);
-  }
-
-  double incumbent() const { return result.state.best; }
-  /// Seconds of a step that may yet be the best; infinite if there is none.
-  double longestOfUse() const { return incumbent() > 0 ? incumbent() : any; }
-  bool isTooSlow(const Bound &bound) const { return frontier.isTooSlow(bound); }
-  std::string textOf(const Candidate &candidate) const {
-    return subscriptText(candidate, space.program());
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Leaves
-  //===--------------------------------------------------------------------===//
-
-  /// With settings that may take at most `longest` seconds.
-  void evaluate(std::vector<Waiting> leaves, double longest) {
-    std::vector<EvaluationTask> tasks;
-    std::vector<Waiting> open;
-    for (Waiting &leaf : leaves) {
-      EvaluationTask task = taskFor(leaf, bounds, options, longest);
-      if (task.trials.settings.empty()) {
-        leaveOut(std::move(leaf), task);
-        continue;
-      }
-      tasks.push_back(std::move(task));
-      open.push_back(std::move(leaf));
-    }
-    pool.run(tasks);
-    for (auto [leaf, task] : llvm::zip_equal(open, tasks)) {
-      result.state.evaluations += task.evaluations;
-      frontier.note(leaf, effortOf(task));
-      if (task.found && !leaf.serial)
-        frontier.learn(leaf, *task.found);
-      if (task.found && task.stage == Stage::Full)
-        finished.insert(leaf.number);
-      if (!task.found)
-        postpone(std::move(leaf), task);
-      else if (task.mayFitSlower(options.memoryLimit))
-        leaveOut(std::move(leaf), task);
-      else if (task.stage == Stage::Full || isSettled(*task.found, options))
-        take(std::move(*task.found), task.trials.leftOut);
-      else
-        refine(std::move(leaf), std::move(task.found));
-    }
-  }
-
-  /// What fits of the leaf is slower than the best.
-  void leaveOut(Waiting leaf, const EvaluationTask &task) {
-    ++result.tooSlow;
-    leaf.bound.seconds = task.trials.leftOut;
-    leftOut.push_back(std::move(leaf));
-  }
-
-  /// What was found of some settings is a plan, but perhaps not the leaf's
-  /// best.
-  void postpone(Waiting leaf, const EvaluationTask &task) {
-    if (task.soFar && task.stage == Stage::Serial)
-      serials.emplace(textOf(leaf.node.candidate), task.soFar);
-    else if (task.soFar)
-      take(*task.soFar);
-    postponed.push_back(std::move(leaf));
-  }
-
-  /// The step without overlap says more than the bounds.
-  void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial) {
-    if (surelyFits(*serial, options)) {
-      leaf.bound.seconds =
-          std::max(leaf.bound.seconds, serial->busiestSeconds());
-      noteBest(serial->seconds, result.state);
-    }
-    leaf.serial = serial;
-    serials.emplace(textOf(leaf.node.candidate), serial);
-    if (isTooSlow(leaf.bound)) {
-      ++result.tooSlow;
+  /// Compiles the best whole, and then what may be faster: the claim is about
+  /// whole programs.
+  void finish() {
+    if (options.finalists == 0 || !result.best(options.memoryLimit))
       return;
-    }
-    frontier.addAgain(std::move(leaf));
+    isFinishing = true;
+    claim.evaluateFinalists();
+    do {
+      claim.makeFirstWhole();
+    } while (!isOver() && goOn());
   }
 
-  /// `untried`: as Evaluation has it.
-  void take(Evaluation evaluation, double untried = any) {
-    evaluation.untried = untried;
-    if (!evaluation.isLegal())
-      ++result.illegal;
-    else if (evaluation.memory.total <= options.memoryLimit)
-      noteBest(evaluation.seconds, result.state);
-    taken.insert(textOf(evaluation.candidate));
-    result.evaluations.push_back(std::move(evaluation));
+  /// Where the best is slower whole than it seemed, some that went may beat it.
+  bool goOn() {
+    if (const Evaluation *best = result.best(options.memoryLimit))
+      result.state.best = best->seconds;
+    int64_t before = result.state.evaluations;
+    bool isAny = frontier.reopen();
+    if (isAny)
+      searchOn();
+    openSettings();
+    claim.makeTiesWhole();
+    report();
+    return isAny || result.state.evaluations > before;
+  }
+
+  /// Likewise of settings.
+  void openSettings() {
+    std::vector<Evaluation *> rows;
+    for (Evaluation &row : result.evaluations)
+      if (row.isPlan(options.memoryLimit) && row.untried < incumbent())
+        rows.push_back(&row);
+    trySlowerSettings(rows, pool, bounds, options, result.state.evaluations);
+    auto end = std::stable_partition(
+        leftOut.begin(), leftOut.end(),
+        [&](const Waiting &leaf) { return !isTooSlow(leaf.bound); });
+    evaluateLeftOut(size_t(end - leftOut.begin()));
   }
 
   //===--------------------------------------------------------------------===//
@@ -282,34 +105,70 @@ private:
     evaluate(std::move(open), any);
   }
 
+  void evaluateNamed() {
+    std::vector<EvaluationTask> tasks;
+    for (const std::vector<Candidate> &plan : options.named)
+      if (!plan.empty() && !isCompiled(plan)) {
+        EvaluationTask &task = tasks.emplace_back();
+        task.candidate = plan.front();
+        task.trials = settingsFor(task.candidate, bounds, options);
+        task.isNeeded = true;
+      }
+    pool.run(tasks);
+    for (EvaluationTask &task : tasks) {
+      result.state.evaluations += task.evaluations;
+      llvm::erase_if(result.evaluations, [&](const Evaluation &row) {
+        return textOf(row.candidate) == textOf(task.candidate);
+      });
+      take(std::move(*task.found));
+    }
+  }
+
+  bool isCompiled(llvm::ArrayRef<Candidate> plan) const {
+    return llvm::any_of(plan, [&](const Candidate &candidate) {
+      return llvm::any_of(result.evaluations, [&](const Evaluation &row) {
+        return !row.isBound && textOf(row.candidate) == textOf(candidate);
+      });
+    });
+  }
+
   size_t numFitting() const {
     return llvm::count_if(result.evaluations, [&](const Evaluation &each) {
-      return each.isLegal() && !each.isBound &&
-             each.memory.total <= options.memoryLimit;
+      return each.isPlan(options.memoryLimit);
     });
   }
 
   /// People want to see more plans than the best: of what was left out, the
   /// most promising. With overlap that takes too long.
   void fillUp() {
-    if (options.overlaps)
+    if (options.overlaps || isOver())
       return;
-    llvm::erase_if(leftOut, [&](const Waiting &leaf) {
-      return taken.count(textOf(leaf.node.candidate));
-    });
     llvm::stable_sort(leftOut, [](const Waiting &a, const Waiting &b) {
       return a.bound.seconds < b.bound.seconds;
     });
     size_t fitting = numFitting(),
            missing =
                options.finalists - std::min<size_t>(fitting, options.finalists);
-    leftOut.resize(std::min(leftOut.size(), missing));
-    result.tooSlow -= int64_t(leftOut.size());
-    evaluate(std::move(leftOut), any);
+    evaluateLeftOut(missing);
+  }
+
+  /// All settings of the first leaves of which some were left out.
+  void evaluateLeftOut(size_t most) {
+    llvm::erase_if(leftOut, [&](const Waiting &leaf) {
+      return taken.count(textOf(leaf.node.candidate));
+    });
+    auto end = leftOut.begin() + ptrdiff_t(std::min(leftOut.size(), most));
+    std::vector<Waiting> open(std::make_move_iterator(leftOut.begin()),
+                              std::make_move_iterator(end));
+    leftOut.erase(leftOut.begin(), end);
+    result.tooSlow -= int64_t(open.size());
+    evaluate(std::move(open), any);
   }
 
   /// Those that people see: the first rows, and what they ask about.
   void completeRows(const std::vector<Candidate> &notable) {
+    if (isOver())
+      return;
     std::set<std::string> asked;
     for (const Candidate &each : notable)
       asked.insert(textOf(each));
@@ -372,43 +231,8 @@ private:
     return true;
   }
 
-  //===--------------------------------------------------------------------===//
-  // The end
-  //===--------------------------------------------------------------------===//
-
-  void report() {
-    SearchState &state = result.state;
-    state.seconds = pool.seconds();
-    state.waiting = int64_t(frontier.size() + postponed.size());
-    double least = state.best;
-    const std::vector<Waiting> *all[] = {&frontier.waiting(), &postponed};
-    for (const std::vector<Waiting> *open : all)
-      for (const Waiting &each : *open)
-        if (!finished.count(each.number))
-          least = std::min(least, each.bound.seconds);
-    state.gap = state.waiting == 0 ? 0
-                : state.best > 0   ? std::max(0.0, 1 - least / state.best)
-                                   : 1;
-    progress(state);
-  }
-
-  const Space &space;
-  const Bounds &bounds;
-  const SearchOptions &options;
-  const SearchProgress &progress;
-  EvaluationPool pool;
-  SearchResult result;
-  Frontier frontier;
-
-  /// Numbers of leaves that were overlapped.
-  std::set<int64_t> finished;
-  /// By their subscripts: plans that have a row, and steps without overlap.
-  std::set<std::string> taken;
   /// What the compiler accepts though it does not divide extents.
   std::set<std::string> accepted;
-  std::map<std::string, std::shared_ptr<const Evaluation>> serials;
-  /// What there was no time for, and of what slower settings alone may fit.
-  std::vector<Waiting> postponed, leftOut;
 };
 
 /// One command after another.
@@ -426,6 +250,16 @@ private:
 
 } // namespace
 
+/// A step as the search with overlap knows it.
+static Evaluation withoutOverlap(Evaluation step) {
+  if (!step.nearlyFits)
+    return step;
+  auto nearly = std::make_shared<Evaluation>(*step.nearlyFits);
+  nearly->isSerial = true;
+  step.nearlyFits = std::move(nearly);
+  return step;
+}
+
 /// With a third of the time and the evaluations that there are.
 static KnownSteps searchWithoutOverlap(const Space &space,
                                        const EvaluatorFactory &makeEvaluator,
@@ -434,6 +268,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
                                        const SearchProgress &progress) {
   options.overlaps = false;
   options.finalists = 0;
+  options.named.clear();
   options.secondsLimit /= 3;
   options.evaluationsLimit = (options.evaluationsLimit + 2) / 3;
   EvaluatorFactory serial = [&] {
@@ -445,7 +280,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
     progress(state);
   };
   BranchAndBound serially(space, *options.serialBounds, serial, options,
-                          withoutGap);
+                          withoutGap, KnownSteps());
   serially.beginWithUsual(notable);
   SearchResult found = serially.run({});
   // Of the others, settings that were left out may be faster without overlap.
@@ -453,7 +288,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
   for (Evaluation &each : found.evaluations)
     if (each.isLegal() && each.memory.total <= options.memoryLimit &&
         each.untried >= each.seconds)
-      known.steps.push_back(std::move(each));
+      known.steps.push_back(withoutOverlap(std::move(each)));
   known.evaluations = found.state.evaluations;
   known.seconds = found.state.seconds;
   return known;

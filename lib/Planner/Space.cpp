@@ -4,8 +4,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -332,79 +330,6 @@ bool Space::maySatisfyPins(const SpaceNode &node) const {
   }
   return wanted == 0 ||
          (!isDone(node) && candidate.axes.size() + wanted <= mostAxes());
-}
-
-std::string tpsp::planner::parsePin(const std::string &text,
-                                    const ProgramFacts &facts, Pin &pin) {
-  auto [index, axis] = llvm::StringRef(text).split('@');
-  auto [name, size] = axis.split('=');
-  if (index.empty() || name.empty() || name.contains('@'))
-    return "'" + text + "' is no pin; expected index@axis, or index@axis=size";
-  pin.axis = name.str();
-  if (axis.contains('=') && (size.getAsInteger(10, pin.size) || pin.size < 1))
-    return "'" + text + "' gives @" + pin.axis + " the size '" + size.str() +
-           "'; sizes are at least 1";
-  if (std::optional<ClassId> id = facts.find(index.str())) {
-    pin.index = *id;
-    return "";
-  }
-  std::vector<std::string> known;
-  for (const IndexClass &each : facts.classes)
-    known.insert(known.end(), each.names.begin(), each.names.end());
-  return "'" + text + "' pins index '" + index.str() +
-         "', which the program does not have; it has " +
-         llvm::join(known, ", ");
-}
-
-/// Sizes of pinned axes together, each once.
-static int64_t pinnedRanks(const std::vector<Pin> &pins) {
-  std::map<std::string, int64_t> sizes;
-  for (const Pin &pin : pins)
-    sizes[pin.axis] = std::max<int64_t>({sizes[pin.axis], pin.size, 1});
-  int64_t ranks = 1;
-  for (const auto &[axis, size] : sizes)
-    ranks *= size;
-  return ranks;
-}
-
-/// "4, or ": the largest size of an axis of so many devices that divides the
-/// extent; empty if there is none.
-static std::string sizeThatDivides(int64_t extent, int64_t devices) {
-  int64_t size = std::gcd(extent, devices);
-  return size > 1 ? std::to_string(size) + " does, or " : "";
-}
-
-std::string Space::checkPins() const {
-  std::set<std::string> axes;
-  for (const Pin &pin : options.pins)
-    axes.insert(pin.axis);
-  if (axes.size() > mostAxes())
-    return "pins name " + std::to_string(axes.size()) +
-           " axes, and a mesh has at most " + std::to_string(options.maxAxes) +
-           "; --max-axes allows more";
-  for (const Pin &pin : options.pins) {
-    const IndexClass &index = facts.classes[pin.index];
-    if (pin.size > 0 && options.devices % pin.size != 0)
-      return "the pin " + index.name() + "@" + pin.axis + "=" +
-             std::to_string(pin.size) + " does not divide " +
-             std::to_string(options.devices) + " devices";
-    if (pin.size > 0 && index.extent % pin.size != 0)
-      return "the pin " + index.name() + "@" + pin.axis + "=" +
-             std::to_string(pin.size) + " does not divide extent " +
-             std::to_string(index.extent) + " of '" + index.nameOfExtent() +
-             "'; " + sizeThatDivides(index.extent, options.devices) + "--pad " +
-             index.nameOfExtent() + "=" + std::to_string(pin.size) + " does";
-    for (const Pin &other : options.pins)
-      if (other.axis == pin.axis && pin.size > 0 && other.size > 0 &&
-          other.size != pin.size)
-        return "pins give @" + pin.axis + " two sizes, " +
-               std::to_string(pin.size) + " and " + std::to_string(other.size);
-  }
-  if (int64_t ranks = pinnedRanks(options.pins); options.devices % ranks != 0)
-    return "the pinned axes have " + std::to_string(ranks) +
-           " ranks together, which do not divide " +
-           std::to_string(options.devices) + " devices";
-  return "";
 }
 
 std::string Space::checkStages() const {

@@ -6,7 +6,7 @@
 
 // RUN: %{plan} --memory 5KiB | FileCheck %s --implicit-check-not="({{[0-9]+}} micro-batches"
 // CHECK: {{^}} 1
-// CHECK: gap 0: no plan of the space is faster
+// CHECK: gap 0: no plan with at most 3 axes and no micro-batches is faster
 
 // RUN: %S/Inputs/exits 1 %{plan} --stages 2 2>&1 | FileCheck %s --check-prefix=STAGES
 // STAGES: tpsp-plan: 2 stages take as many micro-batches, and index 'b' cannot be cut into so many; give fewer stages

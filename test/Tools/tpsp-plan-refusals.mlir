@@ -16,6 +16,15 @@
 // MANY: tpsp-plan: h100-sxm-cluster has 16384 devices, not 32768
 // RUN: %S/Inputs/exits 1 %{plan} --pin q@dp 2>&1 | FileCheck %s --check-prefix=PIN
 // PIN: tpsp-plan: 'q@dp' pins index 'q', which the program does not have; it has b, s, d, e
+// RUN: %S/Inputs/exits 1 %{plan} --pin b@1 -o %t.pin.mlir 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: %S/Inputs/exits 1 %{plan} --pin 'b@"x"' -o %t.pin.mlir 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: %S/Inputs/exits 1 %{plan} --pin 'b@x>' -o %t.pin.mlir 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not ls %t.pin.mlir
+// AXIS: tpsp-plan: 'b@{{1|"x"|x>}}' calls an axis '{{1|"x"|x>}}', which no program can; an axis is called by a letter or _, and letters, digits, _, . and $ behind it, as in b@dp
+// RUN: %S/Inputs/exits 1 %{plan} --extent b=1 --pin b@x=8 2>&1 | FileCheck %s --check-prefix=ONE-SEQUENCE
+// ONE-SEQUENCE: tpsp-plan: the pin b@x=8 does not divide extent 1 of 'b'; --extent b=8 does{{$}}
+// RUN: %{plan} --extent b=1 --overlap off --max-axes 1 | FileCheck %s --check-prefix=NO-PADDING --implicit-check-not='--pad b'
+// NO-PADDING: illegal: {{.*}}index 'b' of {{.*}} has extent 1, which its axes ({{[a-z]+}}: 8 ranks) do not divide; the smallest extent that works: 8{{$}}
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@x=2 2>&1 | FileCheck %s --check-prefix=PINS
 // PINS: tpsp-plan: no mesh of 8 devices has all that is pinned: an axis divides one class of activations, no parameter twice, and the extents of both; leave out a pin, or give one an axis of another name
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=4 2>&1 | FileCheck %s --check-prefix=EXTENT
@@ -67,7 +76,7 @@
 // RUN: %{plan} --devices 2 --seconds 0.000001 | FileCheck %s --check-prefix=TIME
 // TIME: {{^}} 1 {{.*}} MiB
 // TIME: plan 1 is without overlap: there was no time to schedule it
-// TIME: gap 100.0 %
+// TIME: gap 100.0 %: no plan with at most 3 axes and {{.*}} can be faster by more
 // If none does on as many, more devices may.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --seconds 0.000001 2>&1 | FileCheck %s --check-prefix=MORE
 // MORE: tpsp-plan: no plan that fits into 3.0 MiB on 2 devices was found in 0.0 s; more --seconds {{.*}}; {{4|8}} devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
@@ -75,3 +84,8 @@
 // --forward goes with nothing of the backward pass.
 // RUN: %S/Inputs/exits 2 %{plan} --forward --optimizer adamw 2>&1 | FileCheck %s --check-prefix=FORWARD
 // FORWARD: tpsp-plan: --optimizer updates parameters by their gradients, which --forward leaves out
+// RUN: %S/Inputs/exits 2 %{plan} --forward --reduce-dtype bf16 2>&1 | FileCheck %s --check-prefix=REDUCE
+// REDUCE: tpsp-plan: --reduce-dtype is about a backward pass, which --forward leaves out
+// What the program's own tools would refuse is in no head.
+// RUN: %S/Inputs/exits 2 %{plan} --overlap off --overlap-memory 0.1 2>&1 | FileCheck %s --check-prefix=SERIAL
+// SERIAL: tpsp-plan: --overlap-memory goes with --overlap on

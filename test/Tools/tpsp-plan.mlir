@@ -13,7 +13,8 @@
 // TABLE-NEXT: parameters
 // TABLE: to spare
 // TABLE: Searched in {{.*}} evaluations
-// TABLE: gap 0: no plan of the space is faster
+// TABLE: gap 0: no plan with at most 1 axis and {{.*}}micro-batches is faster
+// TABLE-NEXT: the space: at most 1 axis; {{.*}}; the least that fits of no{{.*}} rematerialisation
 
 // What comes out is a program with a mesh that runs as it is. A function that is
 // called has the arguments' subscripts, too.
@@ -32,9 +33,9 @@
 // bytes. What tpsp-run chooses by itself is not there.
 // RUN: tpsp-plan %s %{on} --optimizer adamw --clip 1 --micro-batches 2 --reduce-gradients part --reduce-dtype bf16 --epilogues off --json -o %t.flags.mlir > %t.flags.json
 // RUN: FileCheck %s --check-prefix=FLAGS < %t.flags.mlir
-// FLAGS: tpsp-run THIS.mlir --grad --optimizer adamw{{.*}} --clip 1 --reduce-dtype bf16 --reduce-gradients part --micro-batches 2 --epilogues off --hardware h100-sxm{{$}}
+// FLAGS: tpsp-run THIS.mlir --grad --optimizer adamw{{.*}} --clip 1 --reduce-dtype bf16 --reduce-gradients part --micro-batches 2 --epilogues off --hardware h100-sxm --simulate{{$}}
 // RUN: sed -n 's|^//.* THIS.mlir|tpsp-run %t.flags.mlir|p' %t.flags.mlir > %t.sh
-// RUN: sed -i 's|$| --simulate --report %t.flags.run.json|' %t.sh
+// RUN: sed -i 's|$| --report %t.flags.run.json|' %t.sh
 // RUN: sh %t.sh
 // RUN: python3 %S/Inputs/same-memory.py %t.flags.json %t.flags.run.json
 
@@ -54,6 +55,9 @@
 // JSON: "format": "tpsp-plan-1"
 // JSON: "search": {
 // JSON: "gap": 0
+// JSON: "ties": []
+// JSON: "space": {
+// JSON: "max_axes": 1
 // JSON: "rank": 1,
 // JSON: "mesh": [
 // JSON: "seconds":
@@ -71,7 +75,13 @@
 // SVG: class="limit"
 // SVG: <circle
 // RUN: not tpsp-plan %s %{on} --compare 1,99 2>&1 | FileCheck %s --check-prefix=WHICH
-// WHICH: --compare: no plan '99' was compiled
+// WHICH: --compare: no plan is called '99'; give a rank, a usual name or the subscripts of a plan, as the table has them
+// What is named is compiled, though bounds say that it is slower, and by its
+// subscripts, which have commas.
+// RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --overlap off --max-axes 2 --compare "TP 4,dp=2 tp=2: b@dp, parameters e@tp" | FileCheck %s --check-prefix=NAMED-PLANS
+// NAMED-PLANS: A: TP 4 [tp=4: parameters
+// NAMED-PLANS-NEXT: B: DP 2 x TP 2 [dp=2 tp=2: b@dp, parameters e@tp]
+// RUN: tpsp-plan %s %{on} --evaluations 1 --compare "1,TP 4" | FileCheck %s --check-prefix=COMPARE
 
 // Other extents are the program's, for what is searched and for what is written.
 // RUN: tpsp-plan %s %{on} --extent b=8 --extent s=20 -o %t.other.mlir | FileCheck %s --check-prefix=EXTENTS

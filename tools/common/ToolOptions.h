@@ -36,9 +36,10 @@ struct ToolOptions : CompileOptions {
   }
 };
 
-/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage, 3
-/// results that are not finite verify nothing.
-enum Exit { Done = 0, Failed = 1, Usage = 2, NotVerified = 3 };
+/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage, 3 what
+/// was predicted needs more memory than there is, 4 results that are not finite
+/// verify nothing.
+enum Exit { Done = 0, Failed = 1, Usage = 2, TooLarge = 3, NotVerified = 4 };
 
 /// A row of what does not go together.
 struct Contradiction {

@@ -67,7 +67,21 @@ static bool parseBytes(const std::string &text, int64_t &bytes) {
   return false;
 }
 
+/// Subscripts have commas, with a space behind them; one between two plans has
+/// none.
+static std::vector<std::string>
+joinSubscripts(const std::vector<std::string> &parts) {
+  std::vector<std::string> plans;
+  for (const std::string &part : parts)
+    if (!plans.empty() && part.rfind(' ', 0) == 0)
+      plans.back() += "," + part;
+    else
+      plans.push_back(part);
+  return plans;
+}
+
 static std::string problemIn(Options &o) {
+  o.compared = joinSubscripts(o.compared);
   if (!o.has("model"))
     return "model is required\nRun with --help for more information.";
   if (o.isPlan)
@@ -79,6 +93,8 @@ static std::string problemIn(Options &o) {
   if (!o.compared.empty() && o.compared.size() != 2)
     return "--compare takes two plans, as in 1,2; " +
            std::to_string(o.compared.size()) + " given";
+  if (std::string problem = commonContradictionIn(o); !problem.empty())
+    return problem;
   return firstOf(
       {{o.html == o.model || o.html == o.output || o.html == o.pareto,
         {"html"},
@@ -102,9 +118,13 @@ static std::string problemIn(Options &o) {
         {"optimizer"},
         "{} updates parameters by their gradients, which --forward leaves out"},
        {o.optimizer == "none",
-        {"optimizer-settings", "clip"},
+        {"optimizer-settings", "clip", "gather-parameters", "loss-scale",
+         "loss-scale-window"},
         "{} says how parameters are updated, and without --optimizer none are"},
-       {o.forward, {"rematerialize"}, "{} is about a backward pass"}},
+       {o.forward,
+        {"rematerialize", "reduce-dtype", "reduce-gradients", "keep-gathered",
+         "input-gradients"},
+        "{} is about a backward pass, which --forward leaves out"}},
       o);
 }
 

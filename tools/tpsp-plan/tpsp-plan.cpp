@@ -29,6 +29,7 @@ static PlanningRequest requestOf(const Options &options) {
   request.devices = options.devices;
   request.memoryLimit = options.memoryBytes;
   request.pins = options.pins;
+  request.named = options.compared;
   request.maxAxes = unsigned(options.maxAxes);
   request.rows = size_t(options.rows);
   request.search.threads = std::max(1u, std::thread::hardware_concurrency());
@@ -70,9 +71,12 @@ static int printComparison(const Options &options, const Planning &planning) {
                                  planning.matrix.options.memoryLimit,
                                  options.compared[i]);
     if (!plans[i])
-      return fail("--compare: no plan '" + options.compared[i] +
-                  "' was compiled; give a rank of the table, a name or "
-                  "subscripts, or more --seconds");
+      return fail("--compare: no plan is called '" + options.compared[i] +
+                  "'; give a rank, a usual name or the subscripts of a plan, "
+                  "as the table has them");
+    if (!plans[i]->isLegal())
+      return fail("--compare: plan '" + options.compared[i] +
+                  "' is illegal: " + plans[i]->refusal);
     names[i] = planner::usualName(plans[i]->candidate, planning.facts) + " [" +
                planner::subscriptText(plans[i]->candidate, planning.facts) +
                "]";

@@ -21,8 +21,9 @@ static constexpr const char *footer = R"(Examples:
   tpsp-run block.so --verify
       compile into a file, and run that: also where there is no compiler
 
-Exit status: 0 done, 1 the program or the run failed, 2 wrong usage, 3 with
---verify: no result is wrong, but some are infinite or NaN.)";
+Exit status: 0 done, 1 the program or the run failed, 2 wrong usage,
+3 the step that --simulate predicts does not fit into the machine's memory,
+4 with --verify: no result is wrong, but some are infinite or NaN.)";
 
 static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);

@@ -86,7 +86,7 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
           .count();
   report.step = std::move(stages->simulation.step);
   addUse(*hardware, report);
-  output = {toText(report), toJson(report), traceOf(report),
-            report.step.seconds, report.neededBytes};
+  output = {toText(report),      toJson(report),     traceOf(report),
+            report.step.seconds, report.neededBytes, report.memoryBytes};
   return {};
 }

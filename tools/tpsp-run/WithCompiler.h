@@ -28,8 +28,8 @@ struct StagesOutput {
   std::string text, json;
   StepTrace trace;
   double seconds = 0;
-  /// What the largest stage needs, or on a CPU all ranks.
-  int64_t bytes = 0;
+  /// What the largest stage needs, or on a CPU all ranks, and what there is.
+  int64_t bytes = 0, memoryBytes = 0;
 };
 
 /// As simulate(), for a model whose layers are divided.

@@ -242,6 +242,17 @@ static int openAndRun(const Options &options, Launch &launch) {
   return code;
 }
 
+/// What a step needs that was predicted. One that does not fit is no success;
+/// without a report a sentence says so.
+static int fitOf(const Options &options, int64_t needed, int64_t there) {
+  if (needed <= there)
+    return Done;
+  if (options.quiet)
+    fmt::print(stderr, "tpsp-run: the step does not fit: {} needed, {} there\n",
+               rt::bytesText(double(needed)), rt::bytesText(double(there)));
+  return TooLarge;
+}
+
 static int predict(const Options &options, Launch &launch) {
   Progress progress(options.quiet);
   rt::RunReport report;
@@ -250,7 +261,13 @@ static int predict(const Options &options, Launch &launch) {
   progress.done();
   if (status.ok())
     status = writePictures(options, report);
-  return status.ok() ? print(options, report, launch) : launch.fail(status);
+  if (!status.ok())
+    return launch.fail(status);
+  if (int code = print(options, report, launch);
+      code != Done || !launch.isFirst())
+    return code;
+  return fitOf(options, report.prediction->neededBytes,
+               report.prediction->memoryBytes);
 }
 
 /// Writes --report, --trace, --timeline and --html of a program with stages.
@@ -283,7 +300,8 @@ static int predictStages(const Options &options, Launch &launch) {
     status = writeStages(options, output);
   if (status.ok() && !options.quiet)
     status = say(output.text);
-  return status.ok() ? Done : launch.fail(status);
+  return status.ok() ? fitOf(options, output.bytes, output.memoryBytes)
+                     : launch.fail(status);
 }
 
 static int predictAny(const Options &options, Launch &launch) {

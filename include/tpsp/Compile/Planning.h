@@ -40,8 +40,11 @@ struct PlanningRequest {
   StageChoice stages;
   /// Options of the compiler that tpsp-run would choose alike by itself.
   std::set<std::string> automatic;
-  /// Memory and settings are filled in.
+  /// Memory, settings and what is named are filled in.
   planner::SearchOptions search;
+  /// Plans that are compiled in any case: usual names ("FSDP 8") or subscripts.
+  /// What no plan is called so (a rank) changes nothing.
+  std::vector<std::string> named;
   /// Of the matrix.
   size_t rows = 10;
 };
@@ -96,8 +99,9 @@ llvm::Expected<std::unique_ptr<Planning>>
 planProgram(mlir::MLIRContext &context, const PlanningRequest &request,
             const planner::SearchProgress &progress);
 
-/// The program with a plan's mesh and subscripts, as text. A comment has the
-/// flags with which tpsp-run compiles what was judged.
+/// The program with a plan's mesh and subscripts, as text. A comment at its
+/// head has the command that predicts the plan: the same step and bytes, where
+/// the plan was compiled whole.
 llvm::Expected<std::string> placedText(mlir::MLIRContext &context,
                                        const PlanningRequest &request,
                                        const planner::Evaluation &plan);

@@ -6,8 +6,15 @@
 
 namespace tpsp::planner {
 
+/// All candidates of the space that have the usual name or the subscripts;
+/// those that promise most come first.
+std::vector<Candidate> candidatesNamed(const std::string &name,
+                                       const Space &space,
+                                       const Bounds &bounds);
+
 /// The plan that is called so: by its rank ("2"), its usual name ("FSDP 8") or
-/// its subscripts; of several, the first. Null if the search compiled none.
+/// its subscripts; of several, the first, and what the compiler refuses only
+/// where it takes none. Null if the search compiled none.
 const Evaluation *findPlan(const SearchResult &result,
                            const ProgramFacts &facts, int64_t memoryLimit,
                            const std::string &name);

@@ -38,6 +38,14 @@ struct NamedBytes {
   int64_t bytes = 0;
 };
 
+/// By what shares of figures that are composed of few layers the whole
+/// program's may differ (docs/Planner.md): its step, to both sides; how long
+/// its streams are busy, which may be less; its bytes, which may be less or
+/// more.
+struct CompositionError {
+  double seconds = 0, busy = 0, lessMemory = 0, moreMemory = 0;
+};
+
 struct Evaluation {
   Candidate candidate;
   /// Why the compiler refuses it; empty if it does not, and only then the rest
@@ -67,6 +75,11 @@ struct Evaluation {
   int64_t savedByLayers = 0;
   /// Whether seconds and bytes are extrapolated from fewer layers.
   bool isComposed = false;
+  /// Then, how far they may be off.
+  CompositionError error;
+  /// Seconds that the whole step takes at least, as its step without overlap
+  /// says; 0 if that is not known.
+  double atLeast = 0;
   /// Whether it is without overlap, as there was no time for more.
   bool isSerial = false;
   /// Whether nothing was compiled: seconds and bytes are bounds, at least.
@@ -74,6 +87,10 @@ struct Evaluation {
   /// Of settings that were not tried, as they cannot beat the best plan:
   /// seconds that the fastest takes at least. Infinite if there are none.
   double untried = std::numeric_limits<double>::infinity();
+  /// Of settings that were tried and are too large by less than the error of
+  /// composition: the fastest, perhaps without overlap (isSerial). Null if
+  /// there are none.
+  std::shared_ptr<const Evaluation> nearlyFits;
   /// How long the evaluation took. Says how long another may take, and decides
   /// nothing else.
   double evaluationSeconds = 0;
@@ -86,9 +103,25 @@ struct Evaluation {
   std::map<std::string, std::string> tensors;
 
   bool isLegal() const { return refusal.empty(); }
+  /// Whether it was compiled, and fits into so many bytes.
+  bool isPlan(int64_t memoryLimit) const {
+    return isLegal() && !isBound && memory.total <= memoryLimit;
+  }
   /// What no step of these commands is shorter than, however they overlap:
-  /// leastSeconds().
+  /// leastSeconds(). As far as it is composed, with its error.
   double busiestSeconds() const;
+  /// Whether it may fit into so many bytes if it is compiled whole, and whether
+  /// it does for sure.
+  bool mayFitWhole(int64_t memoryLimit) const {
+    return (1 - error.lessMemory) * double(memory.total) <= double(memoryLimit);
+  }
+  bool surelyFitsWhole(int64_t memoryLimit) const {
+    return (1 + error.moreMemory) * double(memory.total) <= double(memoryLimit);
+  }
+  /// What the step takes if it is compiled whole, and overlapped, at least and
+  /// at most.
+  double leastWhole() const;
+  double mostWhole() const { return (1 + error.seconds) * seconds; }
 };
 
 /// Compiles and simulates. An evaluator is used by one thread at a time.
@@ -107,6 +140,10 @@ public:
   /// and no shorter than this one's busiest stream.
   virtual Evaluation evaluateSerially(const Candidate &candidate) {
     return evaluate(candidate);
+  }
+  /// Of the whole program, with one command after another.
+  virtual Evaluation evaluateWholeSerially(const Candidate &candidate) {
+    return evaluateWhole(candidate);
   }
   /// How many times longer evaluateWhole() may take than evaluate().
   virtual double wholeEffort() const { return 1; }

@@ -4,6 +4,7 @@
 #define TPSP_PLANNER_MATRIX_H
 
 #include "tpsp/Planner/Search.h"
+#include "tpsp/Planner/SearchedSpace.h"
 
 namespace tpsp::planner {
 
@@ -19,12 +20,17 @@ struct MatrixOptions {
   int64_t tokens = 0;
   /// Rows of plans that fit; beside them those of `notable`.
   size_t rows = 10;
+  /// What was searched.
+  SearchedSpace space;
 };
 
 struct MatrixRow {
   const Evaluation *evaluation = nullptr;
   /// 1, 2, ...; 0 of what is illegal or does not fit.
   int64_t rank = 0;
+  /// Whether it may be as fast as the first, as far as composed figures tell;
+  /// the first, if another may.
+  bool isTied = false;
   std::string subscripts, name, settings;
   double tokensPerSecond = 0, modelUtilisation = 0;
   /// Why it is not the first; empty of the first.
@@ -35,6 +41,10 @@ struct Matrix {
   MatrixOptions options;
   const SearchResult *result = nullptr;
   std::vector<MatrixRow> rows;
+  /// Ranks of all plans that may be the fastest, as far as composed figures
+  /// tell, and by what share these may differ; none, if it is known.
+  std::vector<int64_t> ties;
+  double tieError = 0;
   /// Of the first row: bytes to spare.
   int64_t margin = 0;
 };
@@ -47,6 +57,11 @@ Matrix makeMatrix(const SearchResult &result,
 
 /// An aligned table, and what the search did. Ends with a newline.
 std::string toText(const Matrix &matrix);
+
+/// What is known of the best plan against all others of the space: the gap,
+/// plans that may be as fast, and which plans these are. Sentences, a line
+/// each; the best plan is there.
+std::string claimText(const Matrix &matrix);
 
 /// Where no plan fits: how far the nearest is from fitting, and what would
 /// help. A sentence.

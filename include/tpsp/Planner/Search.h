@@ -8,6 +8,10 @@
 /// evaluations run out before, the gap says how much faster the best of the
 /// space may be.
 ///
+/// Evaluations may be composed of few layers, with an error. Then the best is
+/// evaluated whole, and so is what may be faster than it, as long as there is
+/// time. Until then it counts in the gap with its error.
+///
 /// Scheduling communication under computation takes most of an evaluation's
 /// time. So a leaf is evaluated without overlap first. How long each stream is
 /// busy there is a bound that no schedule beats, and the step's time one that
@@ -59,6 +63,9 @@ struct SearchOptions {
   int64_t evaluationsLimit = 0;
   /// Whether the first plan that fits is enough.
   bool endsWithAny = false;
+  /// Plans that people name, each by all candidates that are called so: unless
+  /// one of them was compiled, the first is, also where time is up.
+  std::vector<std::vector<Candidate>> named;
 };
 
 /// How the search is getting on.
@@ -88,14 +95,14 @@ struct SearchResult {
   /// if none did.
   int64_t leastTooLarge = 0;
 
-  /// How long it took until the gap was what it is: without `notable` and
-  /// finalists.
+  /// How long it took until the gap was what it is.
   double certifiedSeconds = 0;
-  /// How many composed plans were evaluated whole.
+  /// How many composed plans were evaluated whole: the finalists, and what may
+  /// be as fast as the best.
   int64_t finalists = 0;
 
-  /// Of the finalists: the largest relative error of a composed time, and of
-  /// composed bytes. 0 if nothing was composed.
+  /// Of those: the largest share of a composed time by which the whole one
+  /// differs, and of composed bytes. 0 if nothing was composed.
   double timeError = 0, memoryError = 0;
 
   /// The best that fits; null if none does.

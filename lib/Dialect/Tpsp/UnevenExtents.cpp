@@ -1,5 +1,7 @@
 #include "UnevenExtents.h"
 
+#include "tpsp/Algebra/PaddedExtent.h"
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -76,7 +78,8 @@ void tpsp::explainUneven(InFlightDiagnostic &diag, StringRef index,
   int64_t group = mesh.groupSize(axes);
   diag << "has extent " << extent << ", which its axes (" << mesh.names(axes)
        << ": " << group << " ranks) do not divide; "
-       << nearestMultiples(extent, group) << "; or pad it: --pad " << index
-       << "=" << group;
+       << nearestMultiples(extent, group);
+  if (isWorthPadding(extent, group))
+    diag << "; or pad it: --pad " << index << "=" << group;
   noteSplitAxis(diag, index, axes, extent, mesh);
 }

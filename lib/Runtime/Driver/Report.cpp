@@ -365,7 +365,7 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
                  100 * p.matmulUtilisation, 100 * p.linkUtilisation);
   for (const auto &[what, figures] : p.basis)
     fmt::format_to(to, "  {:<10} {}\n", what, figures);
-  if (p.neededBytes > p.memoryBytes)
+  if (!p.fits())
     fmt::format_to(
         to,
         "  does not fit: {} needed, {} there; the largest in an arena: {}; use "

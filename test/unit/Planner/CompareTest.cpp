@@ -1,5 +1,5 @@
 #include "tpsp/Planner/Compare.h"
-#include "SmallPrograms.h"
+#include "SearchCase.h"
 
 #include <gmock/gmock.h>
 
@@ -45,6 +45,33 @@ TEST(Compare, PlansAreFoundByRankNameAndSubscripts) {
   EXPECT_EQ(findPlan(result, facts, 1000, "DP 4"), first);
   EXPECT_EQ(findPlan(result, facts, 1000, "dp=4: s@dp"), second);
   EXPECT_EQ(findPlan(result, facts, 1000, "3"), nullptr);
+}
+
+// A plan that is named is compiled, though its bounds say that it is slower, or
+// time is up.
+TEST(Compare, NamedPlansAreCompiled) {
+  Case each(3);
+  const ProgramFacts &facts = each.space.program();
+  for (int64_t evaluations : {1, 0}) {
+    each.options.evaluationsLimit = evaluations;
+    for (const std::string name : {"TP 16", "DP 2 x TP 8"}) {
+      std::vector<Candidate> called =
+          candidatesNamed(name, each.space, each.bounds);
+      ASSERT_FALSE(called.empty()) << name;
+      each.options.named = {called};
+      SearchResult result =
+          search(each.space, each.bounds, each.factory(), each.space.pure(),
+                 each.options, [](const SearchState &) {});
+      const Evaluation *found =
+          findPlan(result, facts, each.options.memoryLimit, name);
+      ASSERT_NE(found, nullptr) << name;
+      EXPECT_FALSE(found->isBound);
+      EXPECT_GT(found->memory.total, 0);
+      EXPECT_EQ(usualName(found->candidate, facts), name);
+    }
+  }
+  EXPECT_THAT(candidatesNamed("17", each.space, each.bounds),
+              testing::IsEmpty());
 }
 
 TEST(Compare, LargestDifferenceFirst) {

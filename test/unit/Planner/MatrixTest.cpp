@@ -83,6 +83,67 @@ TEST(Matrix, WithoutOverlap) {
   EXPECT_THAT(toJson(matrixOf(result, 10)), HasSubstr("\"serial\": true"));
 }
 
+// What composed figures do not tell apart from the best is said to be a tie: in
+// the table, in the sentence, and as JSON.
+TEST(Matrix, Ties) {
+  SearchResult result = fourPlans();
+  result.evaluations[1].isComposed = true;
+  result.evaluations[1].error.seconds = 0.4;
+  Matrix matrix = matrixOf(result, 10);
+  EXPECT_EQ(matrix.ties, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(matrix.rows[1].reason,
+            "as fast as plan 1 within the error of ±40.0 %: 500 ms more");
+  EXPECT_THAT(toText(matrix),
+              HasSubstr("plans 1 and 2 are within the error of ±40.0 %: any of "
+                        "them may be the fastest"));
+  EXPECT_THAT(toJson(matrix),
+              AllOf(HasSubstr("\"error\": 0.4"), HasSubstr("\"tied\": true")));
+  // 1.5 s less 30 % are more than 1 s.
+  result.evaluations[1].error.seconds = 0.3;
+  matrix = matrixOf(result, 10);
+  EXPECT_THAT(matrix.ties, testing::IsEmpty());
+  EXPECT_THAT(toText(matrix), Not(HasSubstr("within the error")));
+  // A best plan that is composed may take more than it seems to.
+  result.evaluations[0].isComposed = true;
+  result.evaluations[0].error.seconds = 0.1;
+  EXPECT_EQ(matrixOf(result, 10).ties, (std::vector<int64_t>{1, 2}));
+}
+
+// "No plan is faster" is said where it is so, and of the plans that were
+// searched.
+TEST(Matrix, TheClaimNamesTheSpace) {
+  SearchResult result = fourPlans();
+  Matrix matrix = matrixOf(result, 10);
+  SearchedSpace &space = matrix.options.space;
+  space.settings = {{1, "none"}, {2, "none"}, {4, "none"}, {1, "full"}};
+  auto claim = [&](double gap) {
+    result.state.gap = gap;
+    return claimText(matrix);
+  };
+  EXPECT_THAT(claim(0),
+              AllOf(HasSubstr("gap 0: no plan with at most 3 axes and 1, 2 or "
+                              "4 micro-batches is faster\n"),
+                    HasSubstr("the space: at most 3 axes; the fewest that fit "
+                              "of 1, 2 or 4 micro-batches; the least that fits "
+                              "of no or full rematerialisation\n")));
+  EXPECT_THAT(claim(0.021),
+              HasSubstr("gap 2.1 %: no plan with at most 3 axes and 1, 2 or 4 "
+                        "micro-batches can be faster by more; give more time"));
+  EXPECT_THAT(claim(1e-5), HasSubstr("gap below 0.1 %: no plan with"));
+  space.maxAxes = 1;
+  space.settings = {{1, "none"}};
+  space.stageSettings = {{8, "none", "1f1b", 1}, {4, "none", "1f1b", 2}};
+  space.pins = {"b@dp=2"};
+  EXPECT_THAT(
+      claim(0),
+      AllOf(HasSubstr("no plan with at most 1 axis and no micro-batches "
+                      "(of stages 4 to 8) and b@dp=2 is faster\n"),
+            HasSubstr("the space: at most 1 axis; no micro-batches; no "
+                      "rematerialisation; 1f1b stages of 4 to 8 "
+                      "micro-batches and 1 to 2 chunks; b@dp=2\n")));
+  EXPECT_THAT(toJson(matrix), HasSubstr("\"max_axes\": 1"));
+}
+
 TEST(Matrix, OneDevice) {
   SearchResult result = fourPlans();
   Matrix matrix = matrixOf(result, 10);

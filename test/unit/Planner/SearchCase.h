@@ -91,8 +91,9 @@ struct Case {
   unsigned seed;
   std::atomic<int64_t> count{0};
 
-  explicit Case(unsigned seed)
-      : space(facts(), spaceOptions(seed)),
+  /// `stages`: as SpaceOptions has it.
+  explicit Case(unsigned seed, std::optional<int64_t> stages = std::nullopt)
+      : space(facts(), spaceOptions(seed, stages)),
         bounds(facts(), llvm::cantFail(findHardware("h100-sxm")),
                boundOptions()),
         seed(seed) {
@@ -113,13 +114,14 @@ struct Case {
     facts.layers = 4;
     return facts;
   }
-  static SpaceOptions spaceOptions(unsigned seed) {
+  static SpaceOptions spaceOptions(unsigned seed,
+                                   std::optional<int64_t> stages) {
     SpaceOptions options;
     options.devices = 16;
     options.devicesPerNode = 8;
     options.hasState = true;
     // Small steps are fastest without.
-    options.stages = seed % 3 == 2 ? 2 : 0;
+    options.stages = stages.value_or(seed % 3 == 2 ? 2 : 0);
     return options;
   }
   static BoundOptions boundOptions() {

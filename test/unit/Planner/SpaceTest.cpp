@@ -135,7 +135,7 @@ TEST(Space, WrongPins) {
   EXPECT_THAT(check({{0, "a", 2}, {3, "a", 4}}),
               HasSubstr("pins give @a two sizes, 2 and 4"));
   EXPECT_THAT(check({{0, "dp", 8}}),
-              HasSubstr("'b'; 4 does, or --pad b=8 does"));
+              HasSubstr("'b'; 4 does, or --extent b=8 does"));
   // Activations b and s on one axis: extents are not to blame.
   EXPECT_THAT(check({{0, "a", 2}, {1, "a", 2}}),
               AllOf(HasSubstr("no mesh of 8 devices has all that is pinned"),
@@ -145,13 +145,45 @@ TEST(Space, WrongPins) {
 
 // The message names whose extent it is; of an odd one no size does.
 TEST(Space, PinsOfWhatNothingDivides) {
-  ProgramFacts facts = mlp(7, 4, 8, 8);
-  facts.classes[0].names = {"q", "g"};
-  facts.classes[0].narrowest = "g";
+  ProgramFacts facts = mlp(4, 4, 8, 7);
+  facts.classes[3].names = {"q", "g"};
+  facts.classes[3].narrowest = "g";
   SpaceOptions options = on(8);
-  options.pins = {{0, "tp", 8}};
+  options.pins = {{3, "tp", 8}};
   EXPECT_THAT(Space(facts, options).check(),
               HasSubstr("extent 7 of 'g'; --pad g=8 does"));
+}
+
+// Nobody pads a batch of one to eight, of which seven are nothing, nor heads of
+// which most are: there are others.
+TEST(Space, PinsThatPaddingDoesNotHelp) {
+  ProgramFacts facts = mlp(1, 12, 8, 3);
+  auto check = [&](Pin pin) {
+    SpaceOptions options = on(8);
+    options.pins = {std::move(pin)};
+    return Space(facts, options).check();
+  };
+  EXPECT_THAT(check({0, "dp", 8}),
+              HasSubstr("extent 1 of 'b'; --extent b=8 does"));
+  EXPECT_THAT(check({1, "cp", 8}),
+              HasSubstr("'s'; 4 does, or --extent s=16 does"));
+  EXPECT_THAT(check({3, "tp", 8}),
+              HasSubstr("extent 3 of 'e'; --extent e=8 does"));
+}
+
+// A pin's axis is one that a program can have: the notation reads its name.
+TEST(Space, PinsCallAxesAsProgramsCan) {
+  ProgramFacts facts = mlp(4, 4, 8, 8);
+  Pin pin;
+  for (const char *text :
+       {"b@1", "b@\"x\"", "b@x>", "b@x y", "b@x-y", "b@é", "b@1=2", "b@x\n"})
+    EXPECT_THAT(parsePin(text, facts, pin),
+                AllOf(HasSubstr("which no program can; an axis is called by a "
+                                "letter or _"),
+                      HasSubstr("as in b@dp")))
+        << text;
+  for (const char *text : {"b@dp", "b@_x", "b@x1.y$2=2"})
+    EXPECT_EQ(parsePin(text, facts, pin), "") << text;
 }
 
 TEST(Space, NoFactorisation) {

@@ -41,6 +41,8 @@ struct Prediction {
   /// What a device, or the machine, has for all ranks on it, and what they need
   /// there: an arena each.
   int64_t memoryBytes = 0, neededBytes = 0;
+
+  bool fits() const { return neededBytes <= memoryBytes; }
 };
 
 /// What a verification comes to.

@@ -15,7 +15,19 @@ function matrixFacts() {
   const {search} = matrix;
   return [['hardware', matrix.hardware], ['devices', String(matrix.devices)], ['memory of a device', bytesText(matrix.memory_limit)],
     ['tokens a step', countText(matrix.tokens)], ['searched', secondsText(search.seconds)], ['evaluations', String(search.evaluations)],
-    ['gap', search.gap === 0 ? '0: no plan of the space is faster' : percentText(search.gap)]];
+    ['gap', gapText(search)], ['the space', search.space ? search.space.text : ''],
+    ['ties', tiesText(search)]];
+}
+
+function gapText(search) {
+  const plans = `no plan ${search.space ? search.space.plans : 'of the space'}`;
+  return search.gap === 0 ? `0: ${plans} is faster` : `${percentText(search.gap)}: ${plans} can be faster by more`;
+}
+
+/// Plans that composed figures do not tell apart from the best.
+function tiesText(search) {
+  const ties = search.ties || [];
+  return ties.length ? `plans ${ties.join(', ')} are within the error of ±${percentText(search.error)}: any of them may be the fastest` : '';
 }
 
 function reportFacts(report) {

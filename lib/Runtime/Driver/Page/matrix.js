@@ -74,7 +74,8 @@ function figure(head, key, text, more) {
 /// Figures that plans have and this page does not know by name.
 function unknownFigures() {
   const known = new Set(['rank', 'name', 'subscripts', 'mesh', 'micro_batches', 'rematerialize', 'legal', 'reason', 'bound',
-    'seconds', 'tokens_per_second', 'model_utilisation', 'exposed_seconds', 'communication_seconds', 'memory', 'composed', 'parts']);
+    'seconds', 'tokens_per_second', 'model_utilisation', 'exposed_seconds', 'communication_seconds', 'memory', 'composed', 'error',
+    'parts']);
   const keys = new Set(plans.flatMap((each) => Object.keys(each.json)
       .filter((key) => !known.has(key) && typeof each.json[key] === 'number')));
   return [...keys].map((key) => figure(wordsOf(key), key, (value) => valueText(key, value)));

@@ -1,0 +1,190 @@
+#include "Claim.h"
+
+#include "Finalists.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+using Stage = EvaluationTask::Stage;
+
+static constexpr double any = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// The order
+//===----------------------------------------------------------------------===//
+
+/// Of rows in their order, a whole one that the best, a composed one, may be no
+/// faster than; `end` if there is none.
+static std::vector<Evaluation>::iterator
+wholeFirst(std::vector<Evaluation> &rows, const Evaluation &best,
+           int64_t memoryLimit) {
+  return llvm::find_if(rows, [&](const Evaluation &each) {
+    return each.isPlan(memoryLimit) && !each.isComposed &&
+           each.seconds <= best.mostWhole();
+  });
+}
+
+void Claim::sort() {
+  llvm::stable_sort(
+      result.evaluations, [&](const Evaluation &a, const Evaluation &b) {
+        return comesBefore(a, b, options.memoryLimit, space.program());
+      });
+  const Evaluation *first = best();
+  if (!first || !first->isComposed)
+    return;
+  std::vector<Evaluation> &rows = result.evaluations;
+  auto whole = wholeFirst(rows, *first, options.memoryLimit);
+  if (whole != rows.end())
+    std::rotate(rows.begin(), whole, whole + 1);
+}
+
+Evaluation *Claim::best() {
+  return const_cast<Evaluation *>(result.best(options.memoryLimit));
+}
+
+//===----------------------------------------------------------------------===//
+// Whole programs
+//===----------------------------------------------------------------------===//
+
+/// From what nearly fits on, if there is something: whole it may fit.
+EvaluationTask Claim::wholeTask(const Evaluation &row) const {
+  EvaluationTask task;
+  task.stage = Stage::Whole;
+  task.candidate = row.candidate;
+  task.trials = settingsFor(row.candidate, bounds, options);
+  task.before =
+      row.nearlyFits ? row.nearlyFits : std::make_shared<const Evaluation>(row);
+  return task;
+}
+
+static void noteError(double &largest, double composed, double whole) {
+  if (composed > 0)
+    largest = std::max(largest, std::abs(composed - whole) / composed);
+}
+
+void Claim::replace(Evaluation &row, EvaluationTask &task) {
+  ++result.finalists;
+  const Evaluation *same = task.asBefore.get();
+  // Without overlap it says nothing of what was composed with it.
+  bool isAlike = row.isSerial == (task.stage == Stage::WholeSerial);
+  if (same && same->isLegal() && isAlike) {
+    noteError(result.timeError, task.before->seconds, same->seconds);
+    noteError(result.memoryError, double(task.before->memory.total),
+              double(same->memory.total));
+  }
+  row = std::move(*task.found);
+  row.isComposed = false;
+  row.error = {};
+  row.isSerial = task.stage == Stage::WholeSerial;
+}
+
+/// What was seen of some holds for all.
+void Claim::raiseErrors() {
+  for (Evaluation &row : result.evaluations)
+    if (row.isComposed) {
+      row.error.seconds = std::max(row.error.seconds, result.timeError);
+      row.error.lessMemory = std::max(row.error.lessMemory, result.memoryError);
+      row.error.moreMemory = std::max(row.error.moreMemory, result.memoryError);
+    }
+}
+
+size_t Claim::evaluate(const std::vector<Evaluation *> &rows,
+                       std::vector<EvaluationTask> tasks) {
+  pool.run(tasks);
+  size_t done = 0;
+  for (auto [row, task] : llvm::zip_equal(rows, tasks)) {
+    result.state.evaluations += task.evaluations;
+    if (!task.found)
+      continue;
+    ++done;
+    replace(*row, task);
+  }
+  raiseErrors();
+  sort();
+  return done;
+}
+
+int64_t Claim::evaluationsLeft() const {
+  return options.evaluationsLimit == 0
+             ? INT64_MAX
+             : std::max<int64_t>(
+                   options.evaluationsLimit - result.state.evaluations, 0);
+}
+
+void Claim::evaluateFinalists() {
+  std::vector<Evaluation *> rows;
+  std::vector<EvaluationTask> tasks;
+  size_t most =
+      size_t(std::min<int64_t>(int64_t(options.finalists), evaluationsLeft()));
+  for (Evaluation &each : result.evaluations)
+    if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options) &&
+        rows.size() < most) {
+      rows.push_back(&each);
+      tasks.push_back(wholeTask(each));
+    }
+  evaluate(rows, std::move(tasks));
+}
+
+void Claim::makeFirstWhole() {
+  constexpr double least = 5;
+  for (Evaluation *first = best(); first && first->isComposed; first = best()) {
+    EvaluationTask task = wholeTask(*first);
+    if (first->isSerial && !pool.hasTimeFor(task))
+      task.stage = Stage::WholeSerial;
+    if (options.secondsLimit > 0 &&
+        pool.expectedSeconds(task) > std::max(options.secondsLimit, least))
+      return;
+    task.isNeeded = true;
+    evaluate({first}, {task});
+  }
+}
+
+bool Claim::makeTiesWhole() {
+  const Evaluation *first = best();
+  if (!first)
+    return false;
+  std::vector<Evaluation *> rows;
+  std::vector<EvaluationTask> tasks;
+  size_t most =
+      size_t(std::min<int64_t>(int64_t(options.batch), evaluationsLeft()));
+  for (Evaluation &each : result.evaluations)
+    if (each.isComposed && rows.size() < most &&
+        leastOf(each) < first->seconds) {
+      rows.push_back(&each);
+      tasks.push_back(wholeTask(each));
+    }
+  return evaluate(rows, std::move(tasks)) > 0;
+}
+
+//===----------------------------------------------------------------------===//
+// What is left
+//===----------------------------------------------------------------------===//
+
+/// Where it is not sure that a plan fits, or does not, its mesh may have any
+/// settings.
+double Claim::leastOf(const Evaluation &row) const {
+  if (!row.isLegal())
+    return any;
+  int64_t limit = options.memoryLimit;
+  bool fits = row.memory.total <= limit;
+  if (row.isBound)
+    return fits ? row.seconds : any;
+  double least = fits ? row.leastWhole() : any;
+  if (row.mayFitWhole(limit) && !row.surelyFitsWhole(limit))
+    least = std::min(least, bounds.of({row.candidate, 1}).seconds);
+  if (row.nearlyFits)
+    least = std::min(least, row.nearlyFits->leastWhole());
+  return std::min(least, row.untried);
+}
+
+double Claim::leastOfRows() const {
+  double least = any;
+  for (const Evaluation &row : result.evaluations)
+    least = std::min(least, leastOf(row));
+  return least;
+}

@@ -1,0 +1,252 @@
+#include "LeafSearch.h"
+
+#include "Finalists.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+using Stage = EvaluationTask::Stage;
+
+/// What bounds say of a candidate.
+Evaluation tpsp::planner::rowOf(const Candidate &candidate,
+                                const Bound &bound) {
+  Evaluation row;
+  row.candidate = candidate;
+  row.parts = {{"computing", bound.computing},
+               {"collectives of data axes", bound.data},
+               {"collectives of model axes", bound.model}};
+  if (isImpossible(candidate, bound))
+    row.refusal = std::to_string(candidate.numStages()) +
+                  " stages take as many micro-batches, and no number of them "
+                  "divides what the axes leave of the batch; give a larger "
+                  "batch";
+  return row;
+}
+
+/// Of settings, those that may take at most `longest` seconds.
+static EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
+                              const SearchOptions &options, double longest) {
+  EvaluationTask task;
+  task.stage = options.overlaps && !leaf.serial ? Stage::Serial : Stage::Full;
+  task.candidate = leaf.node.candidate;
+  task.trials = settingsFor(task.candidate, bounds, options, longest);
+  task.before = leaf.serial;
+  return task;
+}
+
+/// Whether overlap changes nothing: it is illegal, or much too large.
+static bool isSettled(const Evaluation &serial, const SearchOptions &options) {
+  return !serial.isLegal() || isMuchTooLarge(serial, options);
+}
+
+static double taskEffort(const EvaluationTask &task) {
+  return task.found
+             ? double(task.evaluations) *
+                   effortOf(task.found->candidate, task.stage != Stage::Serial)
+             : 0;
+}
+
+static void noteBest(double seconds, SearchState &state) {
+  if (state.best == 0 || seconds < state.best)
+    state.best = seconds;
+}
+
+/// Of `usual` the three that promise most, of those that may fit, as new
+/// leaves.
+static std::vector<Waiting> promisingOf(const std::vector<Candidate> &usual,
+                                        const Space &space,
+                                        const Bounds &bounds,
+                                        const SearchOptions &options,
+                                        Frontier &frontier) {
+  std::vector<Waiting> result;
+  for (const Candidate &each : usual) {
+    Bound bound = bounds.of({each, 1});
+    if (space.divides(each) && bound.bytes <= options.memoryLimit &&
+        rowOf(each, bound).isLegal())
+      result.push_back({{each, 1}, bound, frontier.nextNumber(), nullptr});
+  }
+  llvm::stable_sort(result, [](const Waiting &a, const Waiting &b) {
+    return a.promise() < b.promise();
+  });
+  result.resize(std::min<size_t>(result.size(), 3));
+  llvm::erase_if(result, [&](const Waiting &leaf) {
+    return !frontier.markSeen(leaf.node.candidate);
+  });
+  return result;
+}
+
+LeafSearch::LeafSearch(const Space &space, const Bounds &bounds,
+                       const EvaluatorFactory &makeEvaluator,
+                       const SearchOptions &options,
+                       const SearchProgress &progress, const KnownSteps &known)
+    : space(space), bounds(bounds), options(options),
+      pool(makeEvaluator, options, known.seconds),
+      frontier(space, bounds, options, result),
+      claim(space, bounds, options, pool, result), progress(progress) {
+  beginWith(known);
+}
+
+void LeafSearch::beginWithUsual(const std::vector<Candidate> &usual) {
+  evaluate(promisingOf(usual, space, bounds, options, frontier), any);
+}
+
+void LeafSearch::beginWith(const KnownSteps &known) {
+  result.state.evaluations = known.evaluations;
+  for (const Evaluation &step : known.steps) {
+    Waiting leaf = {{step.candidate, 1},
+                    bounds.of({step.candidate, 1}),
+                    frontier.nextNumber(),
+                    nullptr};
+    frontier.markSeen(step.candidate);
+    frontier.note(leaf, effortOf(step.candidate, /*isOverlapped=*/false));
+    frontier.learn(leaf, step);
+    isComposing |= step.isComposed;
+    refine(std::move(leaf), std::make_shared<Evaluation>(step));
+  }
+}
+
+bool LeafSearch::isOver() const {
+  return pool.isOutOfTime() || claim.evaluationsLeft() == 0;
+}
+
+/// Where steps are composed, a quarter of time and evaluations is for whole
+/// programs.
+bool LeafSearch::isSpent() {
+  constexpr double share = 0.75;
+  bool isKept = isComposing && options.finalists > 0 && !isFinishing;
+  if (isKept)
+    pool.useShare(share);
+  double evaluations = double(result.state.evaluations);
+  return isOver() || (options.endsWithAny && incumbent() > 0) ||
+         (isKept && options.evaluationsLimit > 0 &&
+          evaluations >= share * double(options.evaluationsLimit));
+}
+
+void LeafSearch::searchOn() {
+  while (!frontier.empty() && !isSpent()) {
+    evaluate(frontier.nextLeaves(), incumbent() > 0 ? incumbent() : any);
+    report();
+  }
+  if (std::optional<Evaluation> best = bestSerial(
+          serials, taken, result.evaluations, options, space.program()))
+    take(*best);
+  report();
+}
+
+//===----------------------------------------------------------------------===//
+// Leaves
+//===----------------------------------------------------------------------===//
+
+void LeafSearch::evaluate(std::vector<Waiting> leaves, double longest) {
+  std::vector<EvaluationTask> tasks;
+  std::vector<Waiting> open;
+  for (Waiting &leaf : leaves) {
+    EvaluationTask task = taskFor(leaf, bounds, options, longest);
+    if (task.trials.settings.empty()) {
+      leaveOut(std::move(leaf), task);
+      continue;
+    }
+    tasks.push_back(std::move(task));
+    open.push_back(std::move(leaf));
+  }
+  pool.run(tasks);
+  for (auto [leaf, task] : llvm::zip_equal(open, tasks))
+    learn(std::move(leaf), task);
+}
+
+void LeafSearch::learn(Waiting leaf, EvaluationTask &task) {
+  result.state.evaluations += task.evaluations;
+  frontier.note(leaf, taskEffort(task));
+  if (!task.found)
+    return postpone(std::move(leaf), task);
+  if (!leaf.serial)
+    frontier.learn(leaf, *task.found);
+  isComposing |= task.found->isComposed;
+  if (task.stage == Stage::Full)
+    finished.insert(leaf.number);
+  if (task.mayFitSlower(options.memoryLimit))
+    leaveOut(std::move(leaf), task);
+  else if (task.stage == Stage::Full || isSettled(*task.found, options))
+    take(std::move(*task.found), task.trials.leftOut);
+  else
+    refine(std::move(leaf), std::move(task.found));
+}
+
+/// What fits of the leaf is slower than the best.
+void LeafSearch::leaveOut(Waiting leaf, const EvaluationTask &task) {
+  ++result.tooSlow;
+  leaf.bound.seconds = task.trials.leftOut;
+  leftOut.push_back(std::move(leaf));
+}
+
+/// What was found of some settings is a plan, but perhaps not the leaf's best.
+void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
+  if (task.soFar && task.stage == Stage::Serial)
+    serials.emplace(textOf(leaf.node.candidate), task.soFar);
+  else if (task.soFar)
+    take(*task.soFar);
+  postponed.push_back(std::move(leaf));
+}
+
+/// The step without overlap says more than the bounds.
+void LeafSearch::refine(Waiting leaf,
+                        std::shared_ptr<const Evaluation> serial) {
+  if (surelyFits(*serial, options)) {
+    leaf.bound.seconds = std::max(leaf.bound.seconds, serial->busiestSeconds());
+    noteBest(serial->seconds, result.state);
+  }
+  leaf.serial = serial;
+  serials.emplace(textOf(leaf.node.candidate), serial);
+  if (isTooSlow(leaf.bound))
+    frontier.setAside(std::move(leaf));
+  else
+    frontier.addAgain(std::move(leaf));
+}
+
+void LeafSearch::take(Evaluation evaluation, double untried) {
+  evaluation.untried = untried;
+  if (!evaluation.isLegal())
+    ++result.illegal;
+  else if (evaluation.memory.total <= options.memoryLimit)
+    noteBest(evaluation.seconds, result.state);
+  taken.insert(textOf(evaluation.candidate));
+  result.evaluations.push_back(std::move(evaluation));
+}
+
+//===----------------------------------------------------------------------===//
+// The gap
+//===----------------------------------------------------------------------===//
+
+/// What no plan takes less than, as far as is known.
+double LeafSearch::leastOpen() const {
+  auto isDone = [&](const Waiting &leaf) {
+    return finished.count(leaf.number) > 0;
+  };
+  double least = std::min(frontier.leastSeconds(isDone), claim.leastOfRows());
+  for (const Waiting &each : postponed)
+    if (!isDone(each))
+      least = std::min(least, each.bound.seconds);
+  for (const Waiting &each : leftOut)
+    least = std::min(least, each.bound.seconds);
+  return least;
+}
+
+void LeafSearch::report() {
+  SearchState &state = result.state;
+  state.seconds = pool.seconds();
+  state.waiting = int64_t(frontier.size() + postponed.size());
+  if (const Evaluation *best = result.best(options.memoryLimit);
+      best && isFinishing)
+    state.best = best->seconds;
+  double gap = state.best > 0 ? std::max(0.0, 1 - leastOpen() / state.best)
+               : state.waiting == 0 ? 0
+                                    : 1;
+  if (gap != state.gap)
+    result.certifiedSeconds = state.seconds;
+  state.gap = gap;
+  progress(state);
+}

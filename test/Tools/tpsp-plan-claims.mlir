@@ -1,0 +1,11 @@
+// No answer of the planner contradicts another. Layers are composed here, and
+// evaluations end most of the searches: of all pairs the best of the one, less
+// its gap, takes no longer than the best of the other.
+// REQUIRES: tpsp-run
+// DEFINE: %{claims} = python3 %S/../../benchmarks/claims --bin %tools_dir --devices 4 --evaluations 4,8,16,32,0
+// RUN: %{claims} %examples/llama-tiny.mlir -- --forget-placements --optimizer adamw --overlap off | FileCheck %s
+// RUN: %{claims} %examples/llama-tiny.mlir -- --forget-placements --overlap off --memory 60MiB | FileCheck %s
+// RUN: %{claims} %examples/llama-tiny.mlir -- --forget-placements --max-axes 1 --stages 1 | FileCheck %s
+// CHECK: | llama-tiny | 4 | {{.*}} | whole |
+// CHECK: | llama-tiny | 0 | {{.*}} | whole | 0.00 % | 0 | 0.0 % |
+// CHECK: 25 pairs, 0 contradictions
