@@ -79,6 +79,12 @@ if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     )
 llvm_config.add_tool_substitutions(["tpsp-import"], [config.tpsp_tools_dir])
 
+# What counts the instructions that a tool executes.
+if shutil.which("valgrind"):
+    config.available_features.add("valgrind")
+else:
+    lit_config.note("no valgrind: how work grows with a program is not tested")
+
 # Processes under mpirun: a feature, where MPI is installed and the transport was
 # built. The machine may have fewer cores than a test has processes.
 config.substitutions.append(

@@ -5,9 +5,13 @@
 #include <cmath>
 
 std::string tpsp::rt::bytesText(double bytes) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  static const char *const units[] = {"B",   "KiB", "MiB", "GiB",
+                                      "TiB", "PiB", "EiB"};
+  constexpr double tooMany = 9223372036854775808.0; // 2^63
+  if (bytes >= tooMany)
+    return "more than 8 EiB";
   int unit = 0;
-  for (; bytes >= 1024 && unit < 4; ++unit)
+  for (; bytes >= 1024 && unit < 6; ++unit)
     bytes /= 1024;
   return unit ? fmt::format("{:.1f} {}", bytes, units[unit])
               : fmt::format("{:.0f} B", bytes);

@@ -5,6 +5,7 @@
 
 #include "tpsp/Algebra/PlacementSearch.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -128,9 +129,15 @@ private:
   /// if the axis drives `index`.
   bool isOneBlock(const Operation &operation, IndexId index) const {
     const IndexStructure &structure = operation.structure;
+    // Each part is asked of for each tensor, and looks at all tensors.
+    llvm::SmallDenseMap<IndexId, int64_t, 8> known;
     auto ranks = [&](IndexId part) {
-      return partsDecided(operation, part) * partsExpected(operation, part) *
-             (part == index ? size : 1);
+      auto [found, isNew] = known.try_emplace(part);
+      if (isNew)
+        found->second = partsDecided(operation, part) *
+                        partsExpected(operation, part) *
+                        (part == index ? size : 1);
+      return found->second;
     };
     return allTensors(
         operation, [&](const IndexStructure::Tensor &tensor, unsigned) {

@@ -159,8 +159,8 @@ private:
     return true;
   }
 
-  /// Summands that are pending and not available as the way needs them: they
-  /// are added first.
+  /// Summands, ascending, that are pending and not available as the way needs
+  /// them: they are added first.
   llvm::SmallVector<unsigned, 4> alike(const AxisWay &way) const {
     llvm::SmallVector<unsigned, 4> found;
     if (!operation.isSum || way.drive.kind == Drive::Pending)
@@ -206,7 +206,8 @@ private:
     if (!group.empty())
       reduceTogether(way, group, cost);
     for (unsigned i = 0; i < operation.operands.size(); ++i)
-      if (!llvm::is_contained(group, i) && !bringOperand(way, i, cost))
+      if (!std::binary_search(group.begin(), group.end(), i) &&
+          !bringOperand(way, i, cost))
         return false;
     return true;
   }

@@ -261,7 +261,9 @@ llvm::StringRef tpsp::name(CollectiveKind kind) { return nameOf(kind); }
 
 int64_t tpsp::bytesSent(CollectiveKind kind, int64_t localBytes,
                         int64_t group) {
-  return factors[static_cast<size_t>(kind)] * localBytes * (group - 1) / group;
+  // Twice a tensor's bytes fit, but not as many times as there are ranks.
+  __int128 all = __int128(factors[static_cast<size_t>(kind)]) * localBytes;
+  return int64_t(all * (group - 1) / group);
 }
 
 std::optional<Transition> tpsp::planTransition(const Placement &from,

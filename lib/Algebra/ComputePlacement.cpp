@@ -251,6 +251,11 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   ComputePlacement choice;
   choice.drives.assign(drives.begin(), drives.end());
   choice.cost.work = workPerRank(structure, axes, mesh);
+  // Once for all operands: each answer looks at all of them.
+  llvm::SmallVector<std::optional<Reduction>, 4> passing(drives.size());
+  for (AxisId axis = 0; axis < drives.size(); ++axis)
+    if (drives[axis].kind == Drive::Pending)
+      passing[axis] = pendingThatPasses(operation, axis);
   unsigned number = 0;
   auto isWeight = [&]() {
     unsigned here = number++;
@@ -263,8 +268,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     if (!isEven(structure, tensor, axes, needs, mesh))
       return std::nullopt;
     for (AxisId axis : has.pending)
-      if (drives[axis].kind == Drive::Pending &&
-          has.reduction == pendingThatPasses(operation, axis))
+      if (passing[axis] == has.reduction)
         needs.pending.push_back(axis);
     if (!needs.pending.empty())
       needs.reduction = has.reduction;
@@ -287,8 +291,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
       if (reduced || drives[axis].kind == Drive::Pending)
         comesOut.pending.push_back(axis);
       if (drives[axis].kind == Drive::Pending)
-        comesOut.reduction =
-            pendingThatPasses(operation, axis).value_or(structure.reduction);
+        comesOut.reduction = passing[axis].value_or(structure.reduction);
     }
     if (wants &&
         !addTransition(tensor, isWeight(), comesOut, *wants, mesh, choice.cost))

@@ -121,8 +121,12 @@ struct HashFrontier {
   size_t operator()(const Frontier &frontier) const {
     llvm::hash_code code =
         hashOf(frontier.states.data(), frontier.states.size());
+    // All of a cost: a long program has frontiers that differ in one part.
     for (const SearchCost &cost : frontier.costs)
-      code = llvm::hash_combine(code, cost.collectives, cost.small, cost.bytes);
+      code = llvm::hash_combine(code, cost.idle, cost.againstRole,
+                                cost.collectives, cost.small,
+                                uint64_t(cost.work), uint64_t(cost.work >> 64),
+                                cost.earlySums, cost.bytes);
     return code;
   }
 };

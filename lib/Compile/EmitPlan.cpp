@@ -1,7 +1,9 @@
 #include "tpsp/Compile/EmitPlan.h"
 
 #include "PlanSymbols.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/RankMesh.h"
+#include "tpsp/Dialect/Tpsp/ModelText.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "lld/Common/Driver.h"
@@ -33,15 +35,15 @@ tpsp::describePlan(const CompiledModel &model, StringRef path,
   rt::RankMesh ranks;
   if (rt::Status s = rt::RankMesh::create(model.plan->mesh, ranks); !s.ok())
     return llvm::createStringError(s.message());
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return llvm::createStringError(file.getError(),
-                                   "cannot read '" + path +
-                                       "' again: " + file.getError().message());
+  std::string text;
+  if (rt::Status read = rt::readWhole(path.str(), maxModelBytes, text);
+      !read.ok())
+    return llvm::createStringError("cannot read '" + path +
+                                   "' again: " + read.message());
   rt::PlanDescription description;
   description.plan = model.plan;
   description.model = path.str();
-  description.modelHash = llvm::xxh3_64bits((*file)->getBuffer());
+  description.modelHash = llvm::xxh3_64bits(text);
   description.dtype = dtype.empty() ? "as written" : dtype.str();
   description.reference = model.reference;
   return description;

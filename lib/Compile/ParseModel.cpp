@@ -1,5 +1,6 @@
 #include "ParseModel.h"
 
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Dialect/Tpsp/ModelText.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Passes/Passes.h"
@@ -7,26 +8,26 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace tpsp;
 
-/// What keeps a file from being parsed.
-static llvm::Error checkReadable(StringRef path) {
-  if (llvm::sys::fs::is_directory(path))
-    return formatError("cannot read '{0}': it is a directory", path);
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return formatError("cannot read '{0}': {1}", path,
-                       file.getError().message());
-  StringRef text = (*file)->getBuffer();
+/// The model's file, read once, and found to be a text that MLIR can parse.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readModel(StringRef path) {
+  std::string text;
+  if (rt::Status read = rt::readWhole(path.str(), maxModelBytes, text);
+      !read.ok())
+    return formatError("cannot read '{0}': {1}", path, read.message());
   if (text.empty())
     return formatError("'{0}' is empty; a model is a module with a mesh and a "
                        "function",
                        path);
-  return checkModelText(path, text);
+  if (llvm::Error problem = checkModelText(path, text))
+    return problem;
+  return llvm::MemoryBuffer::getMemBufferCopy(text, path);
 }
 
 bool tpsp::isRevised(const CompileOptions &options) {
@@ -36,10 +37,13 @@ bool tpsp::isRevised(const CompileOptions &options) {
 
 llvm::Expected<OwningOpRef<ModuleOp>>
 tpsp::parseModel(MLIRContext &context, StringRef path, bool isRevised) {
-  if (llvm::Error e = checkReadable(path))
-    return e;
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> text = readModel(path);
+  if (!text)
+    return text.takeError();
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(
-      path, ParserConfig(&context, /*verifyAfterParse=*/!isRevised));
+      sources, ParserConfig(&context, /*verifyAfterParse=*/!isRevised));
   if (module && isRevised) {
     leavePaddingOpen(*module);
     if (failed(verify(*module)))

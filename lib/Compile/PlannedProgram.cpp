@@ -7,9 +7,9 @@
 
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
+#include "tpsp/Dialect/Tpsp/ProgramTypes.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -23,15 +23,7 @@ PlannedProgram::~PlannedProgram() = default;
 static void forgetPlacements(ModuleOp module) {
   if (MeshOp mesh = findMesh(module))
     mesh.erase();
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([](RankedTensorType type) -> std::optional<Type> {
-    if (!getIdx(type))
-      return std::nullopt;
-    return withoutPlacement(type);
-  });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
+  replaceTensorTypes(module, withoutPlacement);
 }
 
 static llvm::Error configure(ModuleOp module,

@@ -372,12 +372,13 @@ private:
   llvm::DenseSet<Value> meetFrozen;
 };
 
-std::string nameOf(func::FuncOp function, BlockArgument argument) {
+std::string nameOf(func::FuncOp function, BlockArgument argument,
+                   SourceNames &sources) {
   for (StringRef attr : {paramAttrName, nameAttrName})
     if (auto name = function.getArgAttrOfType<StringAttr>(
             argument.getArgNumber(), attr))
       return name.getValue().str();
-  std::string name = nameInSource(argument);
+  std::string name = sources.of(argument);
   return name.empty() ? "argument " + std::to_string(argument.getArgNumber())
                       : name;
 }
@@ -395,7 +396,8 @@ SmallVector<unsigned> argumentsOf(const HandedTensor &handed,
 
 /// `padded`: the module that says to what indices are padded.
 TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
-                        ModuleOp padded, const NameClasses &names) {
+                        ModuleOp padded, const NameClasses &names,
+                        SourceNames &sources) {
   TensorFacts tensor;
   auto type = dyn_cast<RankedTensorType>(handed.first.getType());
   tensor.isFree = type && isUnplaced(type);
@@ -407,7 +409,7 @@ TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
   tensor.elementBytes = type.getElementTypeBitWidth() / 8;
   tensor.holdsIntegers = type.getElementType().isInteger();
   tensor.kind = TensorFacts::Kind::Boundary;
-  tensor.name = nameInSource(handed.first);
+  tensor.name = sources.of(handed.first);
   auto argument = dyn_cast<BlockArgument>(handed.first);
   if (!argument || argument.getOwner()->getParentOp() != program)
     return tensor;
@@ -416,7 +418,7 @@ TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
   bool isParameter = bool(program.getArgAttr(number, paramAttrName));
   tensor.kind =
       isParameter ? TensorFacts::Kind::Parameter : TensorFacts::Kind::Input;
-  tensor.name = nameOf(program, argument);
+  tensor.name = nameOf(program, argument, sources);
   tensor.isTrained = isParameter && isa<FloatType>(type.getElementType()) &&
                      !program.getArgAttr(number, frozenAttrName);
   return tensor;
@@ -463,12 +465,9 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
       ->setAttr(stageChunkAttrName,
                 Builder(module.getContext()).getI64IntegerAttr(0));
   PassManager pm(module.getContext());
-  if (!pad.empty()) {
-    SetPaddingOptions padding;
-    padding.multiples.assign(pad.begin(), pad.end());
-    pm.addPass(createSetPadding(std::move(padding)));
-  }
-  buildProgramPipeline(pm, CompileOptions());
+  CompileOptions options;
+  options.pad.assign(pad.begin(), pad.end());
+  buildProgramPipeline(pm, options);
   if (failed(pm.run(*inlined)))
     return llvm::createStringError("the program cannot be planned");
   ProgramFacts facts;
@@ -486,8 +485,10 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
   reader.addOperations();
   for (StringRef name : names.ownParameters)
     facts.classes[names[name]].hasOwnParameters = true;
+  SourceNames sources;
   for (const HandedTensor &handed : handedTensors(module, program)) {
-    facts.tensors.push_back(tensorFacts(handed, program, *inlined, names));
+    facts.tensors.push_back(
+        tensorFacts(handed, program, *inlined, names, sources));
     for (unsigned number : argumentsOf(handed, program))
       if (auto found = reader.uses.find(whole.getArgument(number));
           found != reader.uses.end())

@@ -48,7 +48,8 @@ void tpsp::buildProgramPipeline(OpPassManager &pm,
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
-  pm.addPass(createInlinerPass({}, addDeadCodeElimination));
+  pm.addPass(createInlineCalls());
+  addDeadCodeElimination(pm.nest<func::FuncOp>());
   if (options.optimizer != "none") {
     BuildUpdateOptions update;
     update.optimizer = options.optimizer;

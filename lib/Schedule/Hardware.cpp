@@ -1,10 +1,9 @@
 #include "tpsp/Schedule/Hardware.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/FileHandle.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace tpsp;
 
@@ -55,22 +54,14 @@ static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   if (const char *text = embeddedHardware(nameOrPath))
     return parseHardware(text, nameOrPath);
   // A description is some KiB; do not read a disk.
-  constexpr uint64_t longest = 16 << 20;
-  llvm::sys::fs::file_status file;
-  if (!llvm::sys::fs::status(nameOrPath, file) &&
-      file.type() == llvm::sys::fs::file_type::regular_file &&
-      file.getSize() > longest)
-    return llvm::createStringError(
-        llvm::formatv("'{0}' is longer than a description of hardware: {1} "
-                      "bytes",
-                      nameOrPath, file.getSize()));
-  auto buffer = llvm::MemoryBuffer::getFile(nameOrPath);
-  if (!buffer)
+  constexpr int64_t longest = 16 << 20;
+  std::string text;
+  if (rt::Status read = rt::readWhole(nameOrPath.str(), longest, text);
+      !read.ok())
     return llvm::createStringError(llvm::formatv(
         "'{0}' is no built-in hardware ({1}) and cannot be read as a file: {2}",
-        nameOrPath, llvm::join(builtinHardware(), ", "),
-        buffer.getError().message()));
-  return parseHardware((*buffer)->getBuffer(), nameOrPath);
+        nameOrPath, llvm::join(builtinHardware(), ", "), read.message()));
+  return parseHardware(text, nameOrPath);
 }
 
 /// Whether a tier has the algorithm at all sizes, of any group. Where another

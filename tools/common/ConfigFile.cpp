@@ -1,11 +1,16 @@
 #include "ConfigFile.h"
 
+#include "tpsp/Abi/FileHandle.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 using namespace tpsp::tool;
+
+/// The bytes that a file of options may have.
+static constexpr int64_t longest = 16 << 20;
 
 /// How many letters are to be changed, added or left out to get from one word
 /// to the other.
@@ -81,7 +86,16 @@ private:
 
 } // namespace
 
+/// CLI11 opens whatever it is given, and reads a pipe or a device.
+static std::string configProblem(const std::string &path) {
+  std::string text;
+  tpsp::rt::Status read = tpsp::rt::readWhole(path, longest, text);
+  return read.ok() ? ""
+                   : fmt::format("cannot read '{}': {}", path, read.message());
+}
+
 void tpsp::tool::declareConfigFile(CLI::App &app) {
-  app.set_config("--config", "", "Take options from this file (TOML)");
+  app.set_config("--config", "", "Take options from this file (TOML)")
+      ->check(CLI::Validator(configProblem, /*validator_desc=*/""));
   app.config_formatter(std::make_shared<CheckedConfig>(app));
 }

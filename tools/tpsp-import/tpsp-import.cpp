@@ -1,4 +1,5 @@
 // tpsp-import: from a model's config.json to a tpsp program.
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Import/Import.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
@@ -7,12 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 using namespace tpsp;
 using namespace tpsp::import;
@@ -46,23 +43,15 @@ struct Arguments {
 } // namespace
 
 /// No configuration is larger; what is may be a checkpoint.
-static constexpr uintmax_t mostBytes = 16 << 20;
+static constexpr int64_t mostBytes = 16 << 20;
 
 static Status readConfig(std::string &path, std::string &text) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     path = (std::filesystem::path(path) / "config.json").string();
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return invalid("cannot read '{}': {}", path, std::strerror(errno));
-  if (std::filesystem::is_regular_file(path, error) &&
-      std::filesystem::file_size(path, error) > mostBytes)
-    return invalid("'{}' is no configuration: it has more than {} bytes", path,
-                   mostBytes);
-  std::ostringstream all;
-  all << file.rdbuf();
-  text = all.str();
-  return {};
+  Status read = rt::readWhole(path, mostBytes, text);
+  return read.ok() ? read
+                   : invalid("cannot read '{}': {}", path, read.message());
 }
 
 /// CLI11's own check names the largest double.

@@ -1,11 +1,11 @@
 // tpsp-opt: passes over .mlir model files, with mlir-opt's conventions.
 #include "tpsp/InitAll.h"
 
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Dialect/Tpsp/ModelText.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -48,6 +48,23 @@ static llvm::LogicalResult print(std::unique_ptr<llvm::MemoryBuffer> in,
   return fail("standard output cannot be written: " + problem.message());
 }
 
+/// A model that MLIR's parser can take. `-` is standard input.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+read(StringRef input, StringRef splitMarker) {
+  bool isStandard = input == "-";
+  StringRef name = isStandard ? "<stdin>" : input;
+  std::string text;
+  tpsp::rt::Status done =
+      isStandard ? tpsp::rt::readStandardInput(tpsp::maxModelBytes, text)
+                 : tpsp::rt::readWhole(input.str(), tpsp::maxModelBytes, text);
+  if (!done.ok())
+    return llvm::createStringError("cannot read '" + name +
+                                   "': " + done.message());
+  if (llvm::Error problem = tpsp::checkModelText(name, text, splitMarker))
+    return problem;
+  return llvm::MemoryBuffer::getMemBufferCopy(text, name);
+}
+
 /// As MlirOptMain, but reads nothing that MLIR's parser cannot take, and leaves
 /// no part of a file.
 static llvm::LogicalResult run(StringRef input, StringRef output,
@@ -56,19 +73,14 @@ static llvm::LogicalResult run(StringRef input, StringRef output,
   if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "tpsp-opt: reading a model from the terminal; end it with "
                     "ctrl-d\n";
-  std::string error;
-  auto in = mlir::openInputFile(input, &error);
+  auto in = read(input, config.inputSplitMarker());
   if (!in)
-    return fail(error);
-  StringRef name = input == "-" ? "<stdin>" : input;
-  if (llvm::Error problem = tpsp::checkModelText(name, in->getBuffer(),
-                                                 config.inputSplitMarker()))
-    return fail(llvm::toString(std::move(problem)));
+    return fail(llvm::toString(in.takeError()));
   if (output == "-")
-    return print(std::move(in), registry, config);
+    return print(std::move(*in), registry, config);
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (failed(mlir::MlirOptMain(out, std::move(in), registry, config)))
+  if (failed(mlir::MlirOptMain(out, std::move(*in), registry, config)))
     return llvm::failure();
   tpsp::rt::Status written = tpsp::rt::writeText(output.str(), text);
   return written.ok() ? llvm::success() : fail(written.message());

@@ -1,5 +1,5 @@
-/// Products and sums of sizes that come from a plan file and so may be
-/// anything.
+/// Products and sums of sizes that may be anything: they come from a plan file,
+/// or from a program of any extents.
 #ifndef TPSP_ABI_CHECKEDMATH_H
 #define TPSP_ABI_CHECKEDMATH_H
 
@@ -23,6 +23,18 @@ inline bool checkedAddProduct(int64_t &sum, int64_t a, int64_t b) {
   int64_t product;
   return !__builtin_mul_overflow(a, b, &product) &&
          !__builtin_add_overflow(sum, product, &sum);
+}
+
+/// Sums and products of sizes, none negative, that are compared or shown. A
+/// value above an int64_t's is the largest int64_t, and stays it: bytesText()
+/// calls it "more than 8 EiB".
+inline int64_t saturatedSum(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+inline int64_t saturatedProduct(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
 } // namespace tpsp::rt

@@ -108,6 +108,22 @@ def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
+def InlineCalls : Pass<"tpsp-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Put what functions do in the place of their calls";
+  let description = [{
+    A program becomes one list of operations. An operation's location says where
+    it is written and from which calls it came, so that layers are still known.
+    Private functions are removed.
+
+    A call costs what its function has. MLIR's own inliner moves all operations
+    after a call for each call, which is quadratic in the repetitions of a layer.
+
+    ```
+    tpsp-opt examples/llama3-8b-block.mlir --tpsp-inline-calls
+    ```
+  }];
+}
+
 def StopDrawing : Pass<"tpsp-stop-drawing", "::mlir::ModuleOp"> {
   let summary = "Let every dropout keep everything";
   let description = [{

@@ -2,6 +2,8 @@
 // parameters: made into plain calls, and the caller given these parameters.
 #include "ProgramResolution.h"
 
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -126,13 +128,10 @@ private:
   }
 
   /// Gives the caller an argument for each parameter that the call leaves out,
-  /// in every repetition; returns the first one's number. All at once: a
-  /// function's type has all of them.
+  /// in every repetition; returns the first one's number.
   size_t addParameters() {
     MLIRContext *context = caller.getContext();
-    SmallVector<Type> types;
-    SmallVector<DictionaryAttr> attributes;
-    SmallVector<Location> locations;
+    AddedArguments added(caller);
     for (int64_t number = first; number < first + times; ++number)
       for (size_t i = given.size(); i < callee.getNumArguments(); ++i) {
         NamedAttrList own(callee.getArgAttrDict(i));
@@ -140,13 +139,12 @@ private:
         std::string name = parameterName(names.getValue(), number,
                                          old ? old.getValue() : StringRef());
         own.set(paramAttrName, StringAttr::get(context, name));
-        attributes.push_back(own.getDictionary(context));
-        types.push_back(callee.getArgument(i).getType());
-        locations.push_back(callee.getArgument(i).getLoc());
+        BlockArgument parameter = callee.getArgument(i);
+        added.add(parameter.getType(), own.getDictionary(context),
+                  parameter.getLoc());
       }
     unsigned before = caller.getNumArguments();
-    SmallVector<unsigned> places(types.size(), before);
-    (void)caller.insertArguments(places, types, attributes, locations);
+    added.insert();
     return before;
   }
 

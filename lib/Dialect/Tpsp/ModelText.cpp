@@ -4,8 +4,11 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBufferRef.h"
+
+#include <filesystem>
 
 using namespace tpsp;
 using llvm::StringRef;
@@ -55,6 +58,15 @@ public:
 
   StringRef text() const { return token; }
   const char *position() const { return token.data(); }
+  /// Whether a number follows behind a colon, as behind the file of a location:
+  /// "model.mlir":12:8.
+  bool isNumbered() const {
+    StringRef after = rest.ltrim();
+    if (!after.consume_front(":"))
+      return false;
+    after = after.ltrim();
+    return !after.empty() && llvm::isDigit(after.front());
+  }
   /// Whether what follows gives the token a meaning: '#name = ...'.
   bool isDefined() {
     skipSpace();
@@ -232,6 +244,38 @@ private:
   bool isJoined = false;
 };
 
+/// What a string says, quotes and MLIR's escapes (\2F) away.
+std::string contentOf(StringRef quoted) {
+  std::string content;
+  StringRef rest = quoted.drop_front().drop_back();
+  while (!rest.empty()) {
+    bool isHex = rest.size() > 2 && rest[0] == '\\' &&
+                 llvm::isHexDigit(rest[1]) && llvm::isHexDigit(rest[2]);
+    content += isHex ? char(llvm::hexFromNibbles(rest[1], rest[2])) : rest[0];
+    rest = rest.drop_front(isHex ? 3 : 1);
+  }
+  return content;
+}
+
+/// A pipe, a device or a socket.
+bool isIrregular(const std::string &path) {
+  std::error_code none;
+  return std::filesystem::is_other(std::filesystem::status(path, none));
+}
+
+/// The first token that names a file for a location, which cannot be read as
+/// one. MLIR reads it to show its line in a message. Null if there is none.
+const char *irregularSource(StringRef text) {
+  llvm::StringSet<> seen;
+  Tokens tokens(text);
+  for (Token token = tokens.next(); token != Token::End; token = tokens.next())
+    if (tokens.text().starts_with("\"") && tokens.isNumbered() &&
+        seen.insert(tokens.text()).second &&
+        isIrregular(contentOf(tokens.text())))
+      return tokens.position();
+  return nullptr;
+}
+
 } // namespace
 
 static std::string placeIn(StringRef text, const char *position) {
@@ -263,5 +307,11 @@ llvm::Error tpsp::checkModelText(StringRef path, StringRef text,
           "{2} deep here; close an open bracket, or nest less",
           path, placeIn(text, position), maxNesting));
   }
+  if (const char *position = irregularSource(text))
+    return refuse(llvm::formatv(
+        "{0}:{1}: error: a location names a file here that is not a regular "
+        "file, and messages would show its line; name the source, or leave the "
+        "location out",
+        path, placeIn(text, position)));
   return llvm::Error::success();
 }

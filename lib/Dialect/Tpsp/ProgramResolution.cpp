@@ -3,6 +3,8 @@
 // ordinary module, and no pass knows of the short form.
 #include "ProgramResolution.h"
 
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -159,10 +161,12 @@ private:
     function->removeAttr(shortFormAttrName);
     if (!function.isPrivate())
       return;
+    ArgumentAttrs attributes(function);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      function.removeArgAttr(i, paramAttrName);
-      function.removeArgAttr(i, nameAttrName);
+      attributes.set(i, paramAttrName, {});
+      attributes.set(i, nameAttrName, {});
     }
+    attributes.write();
   }
 
   const ProgramHead &head;

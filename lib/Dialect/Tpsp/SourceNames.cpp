@@ -1,21 +1,17 @@
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Abi/FileHandle.h"
+#include "tpsp/Dialect/Tpsp/ModelText.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tpsp;
 
 SourceLines::SourceLines(StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return;
-  buffer = std::move(*file);
-  buffer->getBuffer().split(lines, '\n');
+  if (rt::readWhole(path.str(), maxModelBytes, text).ok())
+    StringRef(text).split(lines, '\n');
 }
-
-SourceLines::~SourceLines() = default;
 
 /// "y" of "%y ...".
 static StringRef nameAt(StringRef text) {
@@ -43,7 +39,14 @@ StringRef SourceLines::argumentAt(unsigned line, unsigned column) const {
       std::min<size_t>(column - 1, lines[line - 1].size())));
 }
 
-std::string tpsp::nameInSource(Value value) {
+const SourceLines &SourceNames::linesOf(FileLineColLoc location) {
+  std::unique_ptr<SourceLines> &file = files[location.getFilename()];
+  if (!file)
+    file = std::make_unique<SourceLines>(location.getFilename());
+  return *file;
+}
+
+std::string SourceNames::of(Value value) {
   if (auto named = value.getLoc()->findInstanceOf<NameLoc>()) {
     // A gradient's name, g[w], is no SSA name.
     StringRef name = named.getName().getValue();
@@ -52,13 +55,15 @@ std::string tpsp::nameInSource(Value value) {
   auto location = value.getLoc()->findInstanceOf<FileLineColLoc>();
   if (!location)
     return "";
-  SourceLines lines(location.getFilename());
+  const SourceLines &lines = linesOf(location);
   StringRef name =
       isa<BlockArgument>(value)
           ? lines.argumentAt(location.getLine(), location.getColumn())
           : lines.nameDefinedOn(location.getLine());
   return name.empty() ? "" : "%" + name.str();
 }
+
+std::string tpsp::nameInSource(Value value) { return SourceNames().of(value); }
 
 std::string tpsp::formatLocation(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();

@@ -1,5 +1,7 @@
 #include "Ledger.h"
 
+#include "tpsp/Abi/CheckedMath.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -55,10 +57,11 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   row.group = mesh.groupSize(step.axes);
   for (auto [operand, result] :
        llvm::zip_equal(op->getOperands(), op->getResults()))
-    row.bytes += bytesSent(step.kind,
-                           std::max(localBytes(operand.getType(), mesh),
-                                    localBytes(result.getType(), mesh)),
-                           row.group);
+    row.bytes = rt::saturatedSum(
+        row.bytes, bytesSent(step.kind,
+                             std::max(localBytes(operand.getType(), mesh),
+                                      localBytes(result.getType(), mesh)),
+                             row.group));
   row.tensor = text(op.getTensorAttr());
   row.reason = text(op.getReasonAttr());
   if (DenseI64ArrayAttr gradients = op.getGradientsAttr())

@@ -88,12 +88,18 @@ public:
   BlockChecker(ArrayRef<FoldedItem> items, const Origins &origins)
       : items(items), origins(origins) {}
 
-  /// The blocks from `begin` that go along, of at most `most`.
+  /// The blocks from `begin` that go along, of at most `most`. If the first
+  /// hands nothing on to the second, they are no layers, and only two: a list
+  /// without layers is then read once for each period, and not from each of its
+  /// items to the end.
   LayerFold check(size_t begin, size_t period, size_t most) const {
     LayerFold fold{begin, period, 1, {}, 0};
     std::vector<Course> courses(mentions(begin, period).size());
-    while (fold.times < most && joins(fold, courses))
+    while (fold.times < most && joins(fold, courses)) {
       ++fold.times;
+      if (fold.handedOn.empty())
+        break;
+    }
     return fold;
   }
 
@@ -184,6 +190,9 @@ public:
   }
 
 private:
+  /// In equations.
+  static constexpr size_t shortestLayer = 2;
+
   void findIn(size_t begin, size_t end) {
     std::vector<LayerFold> found;
     forEachRun(begin, end, [&](size_t first, size_t period, size_t last) {
@@ -237,6 +246,8 @@ private:
       for (unsigned n = 0; n < mostPeriods && other < end;
            ++n, other = next[other]) {
         size_t period = other - i;
+        if (period < shortestLayer)
+          continue;
         size_t &seen = seenUntil[period];
         if (seen > i)
           continue;
@@ -265,7 +276,7 @@ private:
 
   /// Enough to be worth a line, and each hands something on to the next.
   static bool isLayer(const LayerFold &fold) {
-    return fold.period >= 2 && fold.saved() >= 3 && !fold.handedOn.empty();
+    return fold.saved() >= 3 && !fold.handedOn.empty();
   }
 
   /// A run may begin before its layers do, with what looks like their end. They

@@ -3,6 +3,7 @@
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/SavedActivations.h"
 #include "Passes/Program/SourceName.h"
+#include "tpsp/Abi/CheckedMath.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,7 +23,7 @@ struct Total {
 
   void add(int64_t more) {
     ++count;
-    bytes += more;
+    bytes = rt::saturatedSum(bytes, more);
   }
 };
 

@@ -2,6 +2,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -20,29 +21,32 @@ namespace {
 /// integers; 0 if there is none.
 int64_t boundOf(Value value) {
   int64_t bound = 0;
-  for (OpOperand &use : value.getUses()) {
-    auto user = dyn_cast<IndexedOpInterface>(use.getOwner());
-    if (!user)
-      continue;
-    int64_t asked = user.isView()
-                        ? boundOf(user->getResult(0))
-                        : user.getIntegerBound(use.getOperandNumber());
-    if (asked > 0)
-      bound = bound == 0 ? asked : std::min(bound, asked);
-  }
+  SmallVector<Value> shown = {value};
+  while (!shown.empty())
+    for (OpOperand &use : shown.pop_back_val().getUses()) {
+      auto user = dyn_cast<IndexedOpInterface>(use.getOwner());
+      if (!user)
+        continue;
+      if (user.isView())
+        shown.push_back(user->getResult(0));
+      else if (int64_t asked = user.getIntegerBound(use.getOperandNumber());
+               asked > 0)
+        bound = bound == 0 ? asked : std::min(bound, asked);
+    }
   return bound;
 }
 
 void boundArguments(FunctionOpInterface function) {
   Builder builder(function.getContext());
+  ArgumentAttrs attributes(function);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
-    if (!integerWidth(argument) || function.getArgAttr(number, belowAttrName))
+    if (!integerWidth(argument) || attributes.get(number, belowAttrName))
       continue;
     if (int64_t bound = boundOf(argument))
-      function.setArgAttr(number, belowAttrName,
-                          builder.getI64IntegerAttr(bound));
+      attributes.set(number, belowAttrName, builder.getI64IntegerAttr(bound));
   }
+  attributes.write();
 }
 
 struct BoundIntegers : public tpsp::impl::BoundIntegersBase<BoundIntegers> {

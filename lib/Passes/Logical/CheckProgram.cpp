@@ -1,5 +1,7 @@
 // tpsp-check-program: refuse MLIR that is no program, warn of likely mistakes.
+#include "Passes/Program/CallOrder.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/TensorBytes.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -9,8 +11,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_CHECKPROGRAM
@@ -74,42 +74,39 @@ LogicalResult checkKind(Operation *op) {
                          "one after another, and of calls of functions");
 }
 
-/// Follows calls; a function that is reached again from itself never ends.
-class CallCheck {
-public:
-  explicit CallCheck(ModuleOp module) : symbols(module) {}
+/// Of its tensors, whole. Those of a private function's arguments are its
+/// callers'.
+TensorBytes bytesOf(func::FuncOp function) {
+  TensorBytes bytes;
+  auto add = [&](Value value) {
+    bytes.add(value, wholeBytes(value.getType()));
+  };
+  if (!function.isPrivate())
+    llvm::for_each(function.getArguments(), add);
+  for (Operation &op : function.getBody().front())
+    if (!isa<func::CallOp>(op))
+      llvm::for_each(op.getResults(), add);
+  return bytes;
+}
 
-  LogicalResult check(FunctionOpInterface function) {
-    if (checked.contains(function))
-      return success();
-    path.insert(function);
-    WalkResult result = function->walk([&](func::CallOp call) {
-      return failed(check(call)) ? WalkResult::interrupt()
-                                 : WalkResult::advance();
+/// Refuses calls that cannot be followed, and tensors that are too large
+/// together with those of what a function calls.
+LogicalResult checkCalls(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto order = functionsInCallOrder(module, symbols);
+  if (failed(order))
+    return failure();
+  llvm::DenseMap<Operation *, TensorBytes> bytes;
+  for (func::FuncOp function : *order) {
+    TensorBytes &own = bytes[function] = bytesOf(function);
+    function->walk([&](func::CallOp call) {
+      own.add(bytes.lookup(symbols.lookup(call.getCallee())));
     });
-    path.erase(function);
-    checked.insert(function);
-    return failure(result.wasInterrupted());
+    if (failed(checkBytes(own, mostProgramBytes, "the program", function)))
+      return failure();
   }
-
-private:
-  LogicalResult check(func::CallOp call) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!callee || callee.isExternal())
-      return call.emitOpError("calls '@")
-             << call.getCallee()
-             << "', which has no body; write the function in this file";
-    if (path.contains(callee))
-      return call.emitOpError("calls '@")
-             << call.getCallee()
-             << "' from within it, which never ends; a program is a list of "
-                "operations";
-    return check(callee);
-  }
-
-  SymbolTable symbols;
-  llvm::SmallPtrSet<Operation *, 8> path, checked;
-};
+  return success();
+}
 
 LogicalResult checkOperations(FunctionOpInterface function) {
   WalkResult result = function->walk([](Operation *op) {
@@ -142,10 +139,8 @@ struct CheckProgram : public tpsp::impl::CheckProgramBase<CheckProgram> {
     if (failed(checkModule(getOperation())) ||
         failed(checkStages(getOperation())))
       return signalPassFailure();
-    CallCheck calls(getOperation());
-    if (failed(forEachFunction(getOperation(), [&](FunctionOpInterface each) {
-          return failed(checkOperations(each)) ? failure() : calls.check(each);
-        })))
+    if (failed(forEachFunction(getOperation(), checkOperations)) ||
+        failed(checkCalls(getOperation())))
       return signalPassFailure();
     getOperation()->walk([](IndexedOpInterface op) { warn(op); });
   }

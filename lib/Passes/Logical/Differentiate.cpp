@@ -35,9 +35,21 @@ public:
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
     op->setLoc(primal ? adjointLocation(primal)
                       : withoutSourceName(op->getLoc()));
+    numbers[op] = ++made;
+  }
+  /// Of two, the one that was made later. Both stand where the pass has added
+  /// at the function's end, so it is the later one there, too. To ask the block
+  /// would number all of it again after every addition.
+  Operation *later(Operation *a, Operation *b) const {
+    return numbers.lookup(a) < numbers.lookup(b) ? b : a;
   }
   /// Whose adjoint is being built; null between adjoints.
   Operation *primal = nullptr;
+
+private:
+  /// From 1; what was there before has none.
+  llvm::DenseMap<Operation *, size_t> numbers;
+  size_t made = 0;
 };
 
 bool isDifferentiable(Type type) {
@@ -296,14 +308,13 @@ private:
   }
 
   /// The last of the operations that make these; null if one is an argument.
-  static Operation *lastOf(ArrayRef<Value> parts) {
+  Operation *lastOf(ArrayRef<Value> parts) const {
     Operation *last = nullptr;
     for (Value part : parts) {
       Operation *op = part.getDefiningOp();
       if (!op)
         return nullptr;
-      if (!last || last->isBeforeInBlock(op))
-        last = op;
+      last = last ? mark.later(last, op) : op;
     }
     return last;
   }

@@ -2,6 +2,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -19,14 +20,16 @@ namespace {
 
 void freezeInputs(FunctionOpInterface function) {
   auto mark = UnitAttr::get(function.getContext());
+  ArgumentAttrs attributes(function);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (type && isa<FloatType>(type.getElementType()) &&
-        !function.getArgAttr(number, paramAttrName) &&
-        !function.getArgAttr(number, receivedAttrName))
-      function.setArgAttr(number, frozenAttrName, mark);
+        !attributes.get(number, paramAttrName) &&
+        !attributes.get(number, receivedAttrName))
+      attributes.set(number, frozenAttrName, mark);
   }
+  attributes.write();
 }
 
 struct FreezeInputs : public tpsp::impl::FreezeInputsBase<FreezeInputs> {

@@ -8,6 +8,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -47,32 +48,39 @@ public:
 class FindUses {
 public:
   ArgumentUses of(Value value) {
-    visit(value);
+    follow(value);
+    visitFollowed();
     return uses;
   }
 
 private:
-  void visit(Value value) {
-    if (!visited.insert(value).second)
-      return;
-    // Visiting a composite makes more uses, for a while.
-    SmallVector<OpOperand *> operands;
-    for (OpOperand &use : value.getUses())
-      operands.push_back(&use);
-    for (OpOperand *use : operands)
-      visit(*use);
+  void follow(Value value) {
+    if (visited.insert(value).second)
+      followed.push_back(value);
+  }
+
+  /// A list, not recursion: chains are as long as a program.
+  void visitFollowed() {
+    while (!followed.empty()) {
+      // Visiting a composite makes more uses, for a while.
+      SmallVector<OpOperand *> operands;
+      for (OpOperand &use : followed.pop_back_val().getUses())
+        operands.push_back(&use);
+      for (OpOperand *use : operands)
+        visit(*use);
+    }
   }
 
   void visit(OpOperand &use) {
     if (isa<CollectiveOpInterface>(use.getOwner()))
-      return visit(use.getOwner()->getResult(use.getOperandNumber()));
+      return follow(use.getOwner()->getResult(use.getOperandNumber()));
     auto op = dyn_cast<IndexedOpInterface>(use.getOwner());
     if (!op)
       return;
     if (looksUp(op, use))
       uses.isLookedUp = true;
     else if (keepsElements(op))
-      visit(op->getResult(0));
+      follow(op->getResult(0));
     else if (auto composite = dyn_cast<DecomposableOpInterface>(*op);
              composite && !composite.hasOwnKernel())
       visitParts(composite, use.get());
@@ -119,10 +127,15 @@ private:
     OpBuilder builder(composite->getContext(), &record);
     builder.setInsertionPoint(composite);
     composite.decompose(builder);
+    // Before the parts are gone.
+    SmallVector<Value> others = std::move(followed);
+    followed.clear();
     for (Operation *part : record.built)
       for (OpOperand &operand : part->getOpOperands())
         if (operand.get() == value)
           visit(operand);
+    visitFollowed();
+    followed = std::move(others);
     for (Operation *part : llvm::reverse(record.built)) {
       llvm::for_each(part->getResults(),
                      [&](Value result) { visited.erase(result); });
@@ -152,13 +165,14 @@ private:
 
   ArgumentUses uses;
   llvm::DenseSet<Value> visited;
+  /// Whose uses are still to be visited.
+  SmallVector<Value> followed;
 };
 
 /// Gains begin as exactly 1 and biases as exactly 0, unless the program says
 /// how they scatter.
-bool beginsExactly(FunctionOpInterface function, unsigned number) {
-  auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
-  return type.getRank() <= 1 && !function.getArgAttr(number, deviationAttrName);
+bool beginsExactly(RankedTensorType type, Attribute deviation) {
+  return type.getRank() <= 1 && !deviation;
 }
 
 struct Scatter {
@@ -179,22 +193,24 @@ Scatter scatterOf(const ArgumentUses &uses, int64_t rank) {
 
 void initializeArguments(FunctionOpInterface function) {
   Builder builder(function.getContext());
+  ArgumentAttrs attributes(function);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!function.getArgAttr(number, paramAttrName) || !type ||
+    if (!attributes.get(number, paramAttrName) || !type ||
         !isa<FloatType>(type.getElementType()))
       continue;
-    if (beginsExactly(function, number) &&
-        !function.getArgAttr(number, initialDeviationAttrName))
-      function.setArgAttr(number, initialDeviationAttrName,
-                          builder.getF64FloatAttr(0));
+    if (beginsExactly(type, attributes.get(number, deviationAttrName)) &&
+        !attributes.get(number, initialDeviationAttrName))
+      attributes.set(number, initialDeviationAttrName,
+                     builder.getF64FloatAttr(0));
     Scatter scatter = scatterOf(FindUses().of(argument), type.getRank());
     for (auto [name, value] : {std::pair(meanAttrName, scatter.mean),
                                std::pair(deviationAttrName, scatter.deviation)})
-      if (!function.getArgAttr(number, name))
-        function.setArgAttr(number, name, builder.getF64FloatAttr(value));
+      if (!attributes.get(number, name))
+        attributes.set(number, name, builder.getF64FloatAttr(value));
   }
+  attributes.write();
 }
 
 struct InitializeArguments

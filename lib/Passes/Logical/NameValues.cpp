@@ -21,51 +21,42 @@ struct NameValues : public tpsp::impl::NameValuesBase<NameValues> {
   using Base::Base;
 
   void runOnOperation() override {
+    SourceNames sources;
     getOperation().walk([&](Operation *op) {
       bool computes = isa<IndexedOpInterface>(op);
       if (op->getNumResults() == 1 || (computes && op->getNumResults() > 1))
-        nameResult(op);
+        nameResult(op, sources);
       for (Region &region : op->getRegions())
         for (Block &block : region)
           for (BlockArgument argument : block.getArguments())
-            nameArgument(argument);
+            nameArgument(argument, sources);
     });
-    files.clear();
   }
 
 private:
-  const SourceLines &linesOf(FileLineColLoc location) {
-    std::shared_ptr<SourceLines> &file = files[location.getFilename()];
-    if (!file)
-      file = std::make_shared<SourceLines>(location.getFilename());
-    return *file;
-  }
-
   Location called(StringRef name, Location location) {
     return NameLoc::get(StringAttr::get(&getContext(), name), location);
   }
 
-  void nameResult(Operation *op) {
+  void nameResult(Operation *op, SourceNames &sources) {
     auto location = dyn_cast<FileLineColLoc>(op->getLoc());
     if (!location)
       return;
-    StringRef name = linesOf(location).nameDefinedOn(location.getLine());
+    StringRef name =
+        sources.linesOf(location).nameDefinedOn(location.getLine());
     if (!name.empty())
       op->setLoc(called(name, location));
   }
 
-  void nameArgument(BlockArgument argument) {
+  void nameArgument(BlockArgument argument, SourceNames &sources) {
     auto location = dyn_cast<FileLineColLoc>(argument.getLoc());
     if (!location)
       return;
-    StringRef name =
-        linesOf(location).argumentAt(location.getLine(), location.getColumn());
+    StringRef name = sources.linesOf(location).argumentAt(location.getLine(),
+                                                          location.getColumn());
     if (!name.empty())
       argument.setLoc(called(name, location));
   }
-
-  /// Shared, because passes are copied.
-  llvm::StringMap<std::shared_ptr<SourceLines>> files;
 };
 
 } // namespace

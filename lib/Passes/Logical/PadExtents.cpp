@@ -11,12 +11,12 @@
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ProgramTypes.h"
 #include "tpsp/Dialect/Tpsp/TailInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -370,19 +370,13 @@ private:
           return TailWalk(cast<func::FuncOp>(each), padded).run();
         })))
       return failure();
-    AttrTypeReplacer replacer;
-    replacer.addReplacement([&](RankedTensorType type) -> std::optional<Type> {
-      if (!getIdx(type))
-        return std::nullopt;
+    replaceTensorTypes(module, [&](RankedTensorType type) {
       SmallVector<int64_t> shape(type.getShape());
       for (auto [extent, name] : llvm::zip_equal(shape, indexNames(type)))
         extent = padded.of(name, extent);
       return RankedTensorType::get(shape, type.getElementType(),
                                    type.getEncoding());
     });
-    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                          /*replaceLocs=*/false,
-                                          /*replaceTypes=*/true);
     return success();
   }
 };

@@ -3,10 +3,10 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/ProgramTypes.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -37,28 +37,45 @@ bool isOf(double number, int64_t extent) {
   return false;
 }
 
-/// The indices that scores were summed over: of the product that makes the
-/// operand, through what works on its elements.
-void addSummed(Value value, llvm::SetVector<StringRef> &names) {
-  Operation *op = value.getDefiningOp();
-  while (op && op->getNumOperands() == 1)
-    op = op->getOperand(0).getDefiningOp();
-  auto indexed = dyn_cast_or_null<IndexedOpInterface>(op);
+/// The indices that scores were summed over: of the product that makes them.
+void addSummed(Operation *product, llvm::SetVector<StringRef> &names) {
+  auto indexed = dyn_cast_or_null<IndexedOpInterface>(product);
   if (!indexed || !indexed.isSumOfProducts())
     return;
-  for (Value operand : op->getOperands())
+  for (Value operand : product->getOperands())
     for (StringRef name : indexNames(operand.getType()))
-      if (!getIdx(op->getResult(0)).dimOf(name))
+      if (!getIdx(product->getResult(0)).dimOf(name))
         names.insert(name);
 }
 
-/// The indices whose extents may be in a factor of `op`.
-llvm::SetVector<StringRef> indicesBehind(Operation *op) {
+/// Where operations' first operands come from, through what works on the
+/// elements of one tensor. Operations are asked of in program order, so that a
+/// chain of them is walked once.
+class Makers {
+public:
+  /// Null where that is an argument.
+  Operation *of(Operation *op) {
+    Operation *maker = op->getOperand(0).getDefiningOp();
+    if (maker && maker->getNumOperands() == 1)
+      maker = behind.lookup(maker);
+    if (op->getNumOperands() == 1)
+      behind[op] = maker;
+    return maker;
+  }
+
+private:
+  /// For operations of one operand.
+  llvm::DenseMap<Operation *, Operation *> behind;
+};
+
+/// The indices whose extents may be in a factor of `op`, whose operand `maker`
+/// makes.
+llvm::SetVector<StringRef> indicesBehind(Operation *op, Operation *maker) {
   llvm::SetVector<StringRef> names;
   if (auto feature = op->getAttrOfType<StringAttr>("feature"))
     names.insert(feature.getValue());
   else
-    addSummed(op->getOperand(0), names);
+    addSummed(maker, names);
   return names;
 }
 
@@ -102,14 +119,8 @@ public:
     });
     if (checked.wasInterrupted() || failed(checkBounds()))
       return failure();
-    AttrTypeReplacer replacer;
-    replacer.addReplacement([&](RankedTensorType tensor) {
-      return getIdx(tensor) ? std::optional<Type>(changed(tensor))
-                            : std::nullopt;
-    });
-    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                          /*replaceLocs=*/false,
-                                          /*replaceTypes=*/true);
+    replaceTensorTypes(
+        module, [&](RankedTensorType tensor) { return changed(tensor); });
     return success();
   }
 
@@ -136,14 +147,17 @@ private:
   }
 
   /// A factor that an extent which changes explains, and none that stays.
-  LogicalResult checkFactor(Operation *op) const {
+  LogicalResult checkFactor(Operation *op) {
+    if (op->getNumOperands() == 0)
+      return success();
+    Operation *maker = makers.of(op);
     auto factor = op->getAttrOfType<FloatAttr>("scale");
     if (!factor)
       factor = op->getAttrOfType<FloatAttr>("factor");
-    if (!factor || op->getNumOperands() == 0)
+    if (!factor)
       return success();
     StringRef stale;
-    for (StringRef name : indicesBehind(op)) {
+    for (StringRef name : indicesBehind(op, maker)) {
       int64_t extent = families.extentsOf(families.familyOf(name))[0];
       if (extent < 2 || !isOf(factor.getValueAsDouble(), extent))
         continue;
@@ -191,6 +205,7 @@ private:
 
   ModuleOp module;
   IndexFamilies families;
+  Makers makers;
   llvm::MapVector<StringRef, Change> changes;
   SmallVector<Change> bounds;
 };

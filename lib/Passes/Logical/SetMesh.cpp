@@ -4,9 +4,9 @@
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/ProgramTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tpsp {
@@ -68,16 +68,11 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
           << "'; known are f64, f32, bf16 and f16";
       return signalPassFailure();
     }
-    AttrTypeReplacer replacer;
-    replacer.addReplacement(
-        [&](RankedTensorType tensor) -> std::optional<Type> {
-          if (!getIdx(tensor) || !isa<FloatType>(tensor.getElementType()))
-            return std::nullopt;
-          return withElement(tensor, wanted);
-        });
-    replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
-                                          /*replaceLocs=*/false,
-                                          /*replaceTypes=*/true);
+    replaceTensorTypes(getOperation(), [&](RankedTensorType tensor) {
+      return isa<FloatType>(tensor.getElementType())
+                 ? withElement(tensor, wanted)
+                 : tensor;
+    });
   }
 };
 

@@ -4,6 +4,7 @@
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Abi/Optimizers.h"
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
@@ -74,6 +75,7 @@ public:
 
   LogicalResult find() {
     llvm::StringSet<> ofIntegers = indicesOfIntegers(function);
+    ArgumentAttrs attributes(function);
     for (BlockArgument argument : function.getArguments()) {
       if (!isTrained(argument))
         continue;
@@ -104,11 +106,13 @@ public:
       if (auto factor = function.getArgAttrOfType<FloatAttr>(
               entry.argument, learningRateAttrName))
         entry.learningRateFactor = factor.getValueAsDouble();
-      function.setArgAttr(entry.argument, gradientAtAttrName, getIdx(placed));
+      attributes.set(entry.argument, gradientAtAttrName, getIdx(placed));
       if (settings.gathersForward)
         gatherFirst(argument, placed);
       trained.push_back(std::move(entry));
     }
+    attributes.write();
+    updateType(function);
     return success();
   }
 
@@ -175,7 +179,6 @@ private:
                                    argument);
     setName(whole, b.getStringAttr(tensorName(argument)));
     argument.replaceAllUsesExcept(whole, whole);
-    updateType(function);
   }
 
   func::FuncOp function;
@@ -196,9 +199,11 @@ tpsp::findTrained(func::FuncOp function, const UpdateSettings &settings) {
 
 void tpsp::freezeOthers(func::FuncOp function) {
   auto mark = UnitAttr::get(function.getContext());
+  ArgumentAttrs attributes(function);
   for (BlockArgument argument : function.getArguments())
     if (!Search::isTrained(argument) &&
-        !function.getArgAttr(argument.getArgNumber(), receivedAttrName) &&
+        !attributes.get(argument.getArgNumber(), receivedAttrName) &&
         isa<FloatType>(getElementTypeOrSelf(argument.getType())))
-      function.setArgAttr(argument.getArgNumber(), frozenAttrName, mark);
+      attributes.set(argument.getArgNumber(), frozenAttrName, mark);
+  attributes.write();
 }

@@ -4,6 +4,7 @@
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
+#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,11 +19,13 @@ public:
   UpdateFunction(func::FuncOp function, std::vector<Trained> trained,
                  const UpdateSettings &settings)
       : function(function), settings(settings), mesh(meshOf(function)),
-        b(function.getContext()), trained(std::move(trained)) {}
+        b(function.getContext()), trained(std::move(trained)), added(function) {
+  }
 
   void run() {
     freezeOthers(function);
     addArguments();
+    added.insert();
     function.walk([&](RandomOpInterface op) {
       if (op.draws())
         op.addStep(function.getArgument(step));
@@ -57,16 +60,22 @@ private:
 
   unsigned addState(BlockArgument parameter, const Trained &entry,
                     StringRef name, double mean, double deviation) {
-    std::string full = (name + "[" + tensorName(parameter) + "]").str();
-    return addArgument(
-        entry.stateType, full, mean, deviation, parameter.getLoc(),
-        b.getNamedAttr(stateAttrName, b.getI64IntegerAttr(entry.argument)));
+    return addArgument(entry.stateType, nameOfState(name, parameter), mean,
+                       deviation, parameter.getLoc(), stateOf(entry));
   }
 
   void addMaster(BlockArgument parameter, Trained &entry) {
-    unsigned number = addState(parameter, entry, "master", 0, 1);
-    function.setArgAttr(number, masterAttrName, b.getUnitAttr());
-    entry.state.push_back(number);
+    entry.state.push_back(addArgument(
+        entry.stateType, nameOfState("master", parameter), 0, 1,
+        parameter.getLoc(),
+        {stateOf(entry), b.getNamedAttr(masterAttrName, b.getUnitAttr())}));
+  }
+
+  static std::string nameOfState(StringRef name, BlockArgument parameter) {
+    return (name + "[" + tensorName(parameter) + "]").str();
+  }
+  NamedAttribute stateOf(const Trained &entry) {
+    return b.getNamedAttr(stateAttrName, b.getI64IntegerAttr(entry.argument));
   }
 
   unsigned addScalar(StringRef name, double value) {
@@ -87,15 +96,14 @@ private:
   }
 
   unsigned addArgument(Type type, StringRef name, double mean, double deviation,
-                       Location loc, NamedAttribute role) {
-    unsigned number = function.getNumArguments();
-    DictionaryAttr attributes = b.getDictionaryAttr(
-        {role, b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
-         b.getNamedAttr(frozenAttrName, b.getUnitAttr()),
-         b.getNamedAttr(meanAttrName, b.getF64FloatAttr(mean)),
-         b.getNamedAttr(deviationAttrName, b.getF64FloatAttr(deviation))});
-    (void)function.insertArgument(number, type, attributes, loc);
-    return number;
+                       Location loc, ArrayRef<NamedAttribute> role) {
+    SmallVector<NamedAttribute> own = {
+        b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
+        b.getNamedAttr(frozenAttrName, b.getUnitAttr()),
+        b.getNamedAttr(meanAttrName, b.getF64FloatAttr(mean)),
+        b.getNamedAttr(deviationAttrName, b.getF64FloatAttr(deviation))};
+    llvm::append_range(own, role);
+    return added.add(type, b.getDictionaryAttr(own), loc);
   }
 
   //===--------------------------------------------------------------------===//
@@ -289,6 +297,7 @@ private:
   Mesh mesh;
   OpBuilder b;
   std::vector<Trained> trained;
+  AddedArguments added;
   /// Arguments; the last three with a loss scale only.
   unsigned learningRate = 0, step = 0, updates = 0, lossScale = 0,
            goodSteps = 0;

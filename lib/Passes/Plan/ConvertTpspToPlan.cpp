@@ -8,7 +8,9 @@
 #include "InPlaceUpdates.h"
 
 #include "Passes/Program/MachineOptions.h"
+#include "Passes/Program/Placed.h"
 #include "Passes/Program/SavedActivations.h"
+#include "Passes/Program/TensorBytes.h"
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Passes/Passes.h"
@@ -53,6 +55,17 @@ static LogicalResult checkTensors(func::FuncOp function) {
       if (failed(checkTensor(result)))
         return failure();
   return success();
+}
+
+/// Of all its tensors, as if none made way for another.
+static TensorBytes bytesOfRank(func::FuncOp function, const Mesh &mesh) {
+  TensorBytes bytes;
+  for (BlockArgument argument : function.getArguments())
+    bytes.add(argument, double(localBytes(argument.getType(), mesh)));
+  for (Operation &op : function.getBody().front())
+    for (Value result : op.getResults())
+      bytes.add(result, double(localBytes(result.getType(), mesh)));
+  return bytes;
 }
 
 /// Without commands.
@@ -194,6 +207,9 @@ struct ConvertTpspToPlan
     if (failed(checkTensors(function)))
       return failure();
     Mesh mesh = meshOf(function);
+    if (failed(checkBytes(bytesOfRank(function, mesh), mostRankBytes,
+                          "a rank's step", function)))
+      return failure();
     ProgramBuilder to(function, createProgram(function, mesh), mesh, library);
     dropUnitAxes(function, mesh);
     if (failed(to.buffers.addArguments()))

@@ -1,6 +1,7 @@
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "Passes/Program/SourceName.h"
 #include "PlanMatmul.h"
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Algebra/Collective.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
@@ -329,10 +330,11 @@ private:
   int64_t rowFor(LedgerRow row, const PlanCommand &command) {
     auto number = int64_t(result.ledger.size());
     if (row.whole >= 0) {
-      auto [known, isNew] = rowOfWhole.try_emplace(row.whole, number);
+      auto [found, isNew] = rowOfWhole.try_emplace(row.whole, number);
       if (!isNew) {
-        result.ledger[known->second].bytes += row.bytes;
-        return known->second;
+        LedgerRow &known = result.ledger[found->second];
+        known.bytes = rt::saturatedSum(known.bytes, row.bytes);
+        return found->second;
       }
     }
     row.location = command.location;

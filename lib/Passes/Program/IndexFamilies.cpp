@@ -26,6 +26,16 @@ IndexFamilies::IndexFamilies(ModuleOp module) {
     all[familyOf(name)].insert(values.begin(), values.end());
 }
 
+StringRef IndexFamilies::familyOf(StringRef name) const {
+  auto leader = families.findLeader(name);
+  return leader == families.member_end() ? name : *leader;
+}
+
+ArrayRef<int64_t> IndexFamilies::extentsOf(StringRef family) const {
+  auto found = all.find(family);
+  return found == all.end() ? ArrayRef<int64_t>() : found->second.getArrayRef();
+}
+
 SmallVector<StringRef> IndexFamilies::names() const {
   SmallVector<StringRef> names;
   for (const auto &[name, values] : extents)

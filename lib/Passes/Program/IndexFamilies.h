@@ -18,14 +18,11 @@ public:
   explicit IndexFamilies(mlir::ModuleOp module);
 
   bool knows(llvm::StringRef name) const { return extents.contains(name); }
-  /// Of a known name: one name of its family.
-  llvm::StringRef familyOf(llvm::StringRef name) const {
-    return families.getLeaderValue(name);
-  }
-  /// All that the names of the family have.
-  llvm::ArrayRef<int64_t> extentsOf(llvm::StringRef family) const {
-    return all.find(family)->second.getArrayRef();
-  }
+  /// One name of its family. A name that the module lacks is a family alone.
+  llvm::StringRef familyOf(llvm::StringRef name) const;
+  /// Every extent that a name of the family has somewhere; none if the module
+  /// lacks the family.
+  llvm::ArrayRef<int64_t> extentsOf(llvm::StringRef family) const;
   /// In the program's order.
   llvm::SmallVector<llvm::StringRef> names() const;
 

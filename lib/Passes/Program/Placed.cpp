@@ -46,9 +46,15 @@ static bool isElementByElement(Operation *op) {
 /// The value that this one is, under another shape or changed element by
 /// element. It is an argument, or the result of an operation that makes
 /// something new of its operands, or one marked as a parameter's gradient.
+///
+/// A parameter is prepared by a few operations: after so many it is something
+/// new. Without a limit, a chain of activations would be walked back to its
+/// begin from each of its links.
 static Value originOf(Value value) {
-  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
-    if (getResultAttr(value, weightAttrName) ||
+  constexpr unsigned longestPreparation = 32;
+  for (unsigned step = 0; step < longestPreparation; ++step) {
+    auto op = value.getDefiningOp<IndexedOpInterface>();
+    if (!op || getResultAttr(value, weightAttrName) ||
         (!op.isView() && !isElementByElement(op)))
       break;
     value = op->getOperand(0);

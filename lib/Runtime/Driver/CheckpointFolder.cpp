@@ -1,11 +1,11 @@
 #include "CheckpointFolder.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 static constexpr const char *weightsFiles[] = {"model.safetensors.index.json",
                                                "model.safetensors",
                                                "parameters.safetensors"};
+/// The bytes that a model's configuration may have.
+static constexpr int64_t longestConfig = 16 << 20;
 /// The one that is written.
 static constexpr const char *writtenFile = "model.safetensors";
 
@@ -41,8 +43,11 @@ std::string tpsp::rt::weightsFileToWrite(const std::string &path) {
 }
 
 std::string tpsp::rt::architectureBeside(const std::string &file) {
-  std::ifstream stream(fs::path(file).parent_path() / "config.json");
-  Json config = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  fs::path path = fs::path(file).parent_path() / "config.json";
+  if (!readWhole(path.string(), longestConfig, text).ok())
+    return "";
+  Json config = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object())
     return "";
   Json names = config.value("architectures", Json());

@@ -1,5 +1,6 @@
 #include "LedgerText.h"
 
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
@@ -69,7 +70,7 @@ static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
   for (const LedgerRow &c : plan.ledger) {
     auto &sum = sums[{c.phase, c.kind}];
     ++sum.first;
-    sum.second += c.bytes;
+    sum.second = saturatedSum(sum.second, c.bytes);
   }
   fmt::format_to(to, "\nTotals\n");
   for (const char *phase : phaseNames)

@@ -7,7 +7,7 @@
 #ifndef TPSP_RUNTIME_DRIVER_NPY_H
 #define TPSP_RUNTIME_DRIVER_NPY_H
 
-#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Abi/FileHandle.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include "PlanObject.h"
-#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <fmt/format.h>

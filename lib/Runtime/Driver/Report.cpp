@@ -4,6 +4,7 @@
 #include "PaddingText.h"
 #include "VerificationText.h"
 
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/PlanMemory.h"
@@ -128,7 +129,7 @@ static Json totals(const Plan &plan) {
     if (row.is_null())
       row = {{"count", 0}, {"bytes", 0}};
     row["count"] = row["count"].get<int64_t>() + 1;
-    row["bytes"] = row["bytes"].get<int64_t>() + c.bytes;
+    row["bytes"] = saturatedSum(row["bytes"].get<int64_t>(), c.bytes);
   }
   return result;
 }
@@ -162,7 +163,7 @@ static Json memory(const RunReport &report) {
       {"saved", plan.savedBytes},
       {"peak", plan.arenaBytes},
       {"peak_serial", plan.serialBytes ? plan.serialBytes : plan.arenaBytes},
-      {"peak_all_ranks", plan.arenaBytes * plan.numRanks()},
+      {"peak_all_ranks", saturatedProduct(plan.arenaBytes, plan.numRanks())},
       {"resident_peak", report.residentBytes}};
 }
 

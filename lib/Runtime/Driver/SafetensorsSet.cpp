@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -23,24 +23,22 @@ static Status invalid(const std::string &path, const std::string &why) {
 /// Whether a file begins as an index does. A safetensors file begins with the
 /// length of its header, whose upper bytes are zero.
 static bool isIndex(const std::string &path) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none))
-    return false;
   char begin[8] = {};
-  std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
-  return begin[0] == '{' && begin[7] != 0;
+  FileHandle file;
+  int64_t bytes = 0;
+  return openToRead(path, file, bytes).ok() &&
+         readAt(file, 0, std::min<int64_t>(bytes, sizeof begin), begin).ok() &&
+         begin[0] == '{' && begin[7] != 0;
 }
 
 /// Which tensors an index says to be in which file.
 using Names = std::map<std::string, std::vector<std::string>>;
 
 static Status readIndex(const std::string &path, Names &out) {
-  std::error_code none;
-  if (std::filesystem::file_size(path, none) > uintmax_t(maxIndexBytes))
-    return invalid(path,
-                   fmt::format("an index has at most {} bytes", maxIndexBytes));
-  std::ifstream file(path, std::ios::binary);
-  Json index = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  if (Status read = readWhole(path, maxIndexBytes, text); !read.ok())
+    return invalid(path, read.message());
+  Json index = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!index.is_object() || !index.contains("weight_map") ||
       !index["weight_map"].is_object())
     return invalid(path, "it is neither a safetensors file nor an index with a "

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Train/Checkpoint.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
@@ -17,7 +18,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <unistd.h>
 
 using namespace tpsp;
@@ -35,6 +35,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingPosition, step, samples, seed,
 static constexpr const char *parametersFile = "parameters.safetensors";
 static constexpr const char *stateFile = "state.safetensors";
 static constexpr const char *positionFile = "training.json";
+/// The bytes that a position may have.
+static constexpr int64_t longestPosition = 1 << 20;
 static constexpr const char *finishedPrefix = "step-";
 static constexpr const char *unfinishedPrefix = ".saving-";
 
@@ -205,8 +207,10 @@ Status tpsp::train::findCheckpoint(const std::string &path,
 Status tpsp::train::readPosition(const std::string &checkpoint,
                                  TrainingPosition &out) {
   std::string path = (fs::path(checkpoint) / positionFile).string();
-  std::ifstream file(path);
-  Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  if (Status read = readWhole(path, longestPosition, text); !read.ok())
+    return invalid("cannot read '{}': {}", path, read.message());
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   try {
     TrainingPosition position = json.get<TrainingPosition>();
     if (position.step < 0 || position.samples < 0 || position.length < 1)

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Runtime/Train/TokenFiles.h"
 
 #include <fmt/format.h>

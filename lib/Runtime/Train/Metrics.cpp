@@ -1,6 +1,6 @@
 #include "Metrics.h"
 
-#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
+#include <limits>
+#include <sstream>
 #include <unistd.h>
 
 using namespace tpsp;
@@ -73,7 +74,10 @@ static std::optional<StepRecord> recordOf(const std::string &line) {
 std::vector<StepRecord> tpsp::train::readMetrics(const std::string &path,
                                                  int64_t last) {
   std::vector<StepRecord> records;
-  std::ifstream file(path);
+  std::string text;
+  if (!readWhole(path, std::numeric_limits<int64_t>::max(), text).ok())
+    return records;
+  std::istringstream file(std::move(text));
   for (std::string line; std::getline(file, line);)
     if (std::optional<StepRecord> record = recordOf(line);
         record && record->step <= last) {

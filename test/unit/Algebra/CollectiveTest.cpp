@@ -124,6 +124,9 @@ TEST(CollectiveTest, AGroupOfOneSendsNothing) {
 TEST(CollectiveTest, BytesDoNotOverflowForATerabyte) {
   EXPECT_EQ(bytesSent(CollectiveKind::AllReduce, int64_t(1) << 40, 1024),
             (int64_t(1) << 41) - (int64_t(1) << 31));
+  // As many times the largest tensor's bytes as there are ranks are no int64_t.
+  EXPECT_EQ(bytesSent(CollectiveKind::AllReduce, int64_t(1) << 51, 1 << 20),
+            (int64_t(1) << 52) - (int64_t(1) << 32));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/CheckedMath.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +23,17 @@ TEST(Quantity, Bytes) {
   EXPECT_EQ(bytesText(1023), "1023 B");
   EXPECT_EQ(bytesText(1536), "1.5 KiB");
   EXPECT_EQ(bytesText(double(3) * (1 << 30)), "3.0 GiB");
+  EXPECT_EQ(bytesText(0x1p50), "1.0 PiB");
+  EXPECT_EQ(bytesText(0x1p62), "4.0 EiB");
+  EXPECT_EQ(bytesText(double(INT64_MAX)), "more than 8 EiB");
+}
+
+TEST(Quantity, SumsOfBytesStayTheLargest) {
+  EXPECT_EQ(saturatedSum(3, 4), 7);
+  EXPECT_EQ(saturatedSum(INT64_MAX - 1, 1), INT64_MAX);
+  EXPECT_EQ(saturatedSum(INT64_MAX, 1), INT64_MAX);
+  EXPECT_EQ(saturatedProduct(3, 4), 12);
+  EXPECT_EQ(saturatedProduct(int64_t(1) << 62, 2), INT64_MAX);
 }
 
 TEST(Quantity, CountsInWords) {

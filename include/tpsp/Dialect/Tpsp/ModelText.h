@@ -6,6 +6,8 @@
 ///
 ///   #a1 = [#a0]
 ///   #a2 = [#a1]      // two levels deep
+///
+/// And messages show the lines that locations name, of whatever file.
 #ifndef TPSP_DIALECT_TPSP_MODELTEXT_H
 #define TPSP_DIALECT_TPSP_MODELTEXT_H
 
@@ -18,9 +20,12 @@ namespace tpsp {
 /// many on a stack of 8 MiB.
 constexpr unsigned maxNesting = 256;
 
-/// An error, in one sentence that names the file, unless `text` is text and
-/// nests no deeper than maxNesting. With a `splitMarker`, what follows one is a
-/// file of its own.
+/// The bytes that a model's file may have.
+constexpr int64_t maxModelBytes = int64_t(256) << 20;
+
+/// An error, in one sentence that names the file, unless `text` is text, nests
+/// no deeper than maxNesting, and has no location in a pipe or a device. With a
+/// `splitMarker`, what follows one is a file of its own.
 llvm::Error checkModelText(llvm::StringRef path, llvm::StringRef text,
                            llvm::StringRef splitMarker = "");
 

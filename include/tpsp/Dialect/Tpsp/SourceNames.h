@@ -6,22 +6,21 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
 #include <string>
 
-namespace llvm {
-class MemoryBuffer;
-} // namespace llvm
-
 namespace tpsp {
 
-/// The lines of a source file; none if it cannot be read.
+/// The lines of a source file; none if it cannot be read, or is not a regular
+/// file. A location may name any file.
 class SourceLines {
 public:
   explicit SourceLines(llvm::StringRef path);
-  ~SourceLines();
+  SourceLines(const SourceLines &) = delete;
+  SourceLines &operator=(const SourceLines &) = delete;
 
   /// "y" of the line "  %y = tpsp.gelu %x : ...", if the line is like that. Of
   /// several results, the first.
@@ -30,12 +29,24 @@ public:
   llvm::StringRef argumentAt(unsigned line, unsigned column) const;
 
 private:
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  std::string text;
   llvm::SmallVector<llvm::StringRef> lines;
 };
 
-/// "%w", as the author called a value; "" if that is not known. Reads the
-/// source file where tpsp-name-values has not been: for messages.
+/// What authors called values. Reads each source file once.
+class SourceNames {
+public:
+  /// The lines of the file of a location.
+  const SourceLines &linesOf(mlir::FileLineColLoc location);
+  /// "%w"; "" if that is not known.
+  std::string of(mlir::Value value);
+
+private:
+  llvm::StringMap<std::unique_ptr<SourceLines>> files;
+};
+
+/// The same for one value. Reads the source file where tpsp-name-values has not
+/// been: for messages.
 std::string nameInSource(mlir::Value value);
 
 /// "gpt.mlir:12:8", the first place in a source file that a location has; "" if

@@ -8,8 +8,8 @@
 #ifndef TPSP_RUNTIME_DRIVER_SAFETENSORS_H
 #define TPSP_RUNTIME_DRIVER_SAFETENSORS_H
 
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/Status.h"
-#include "tpsp/Runtime/Driver/FileHandle.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <cstdint>

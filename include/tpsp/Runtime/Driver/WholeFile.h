@@ -11,8 +11,8 @@
 #ifndef TPSP_RUNTIME_DRIVER_WHOLEFILE_H
 #define TPSP_RUNTIME_DRIVER_WHOLEFILE_H
 
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/Status.h"
-#include "tpsp/Runtime/Driver/FileHandle.h"
 
 #include <cstdint>
 #include <string>

@@ -11,9 +11,9 @@ addEventListener('error', (event) => errors.push(event.message));
 
 /// "812 B", "1.6 MiB".
 function bytesText(bytes) {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
   let unit = 0;
-  for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
+  for (; bytes >= 1024 && unit < 6; ++unit) bytes /= 1024;
   return `${unit ? bytes.toFixed(1) : Math.round(bytes)} ${units[unit]}`;
 }
 

@@ -1,6 +1,10 @@
 /// A file descriptor, closed with its owner, and reading by it.
-#ifndef TPSP_RUNTIME_DRIVER_FILEHANDLE_H
-#define TPSP_RUNTIME_DRIVER_FILEHANDLE_H
+///
+/// Every file that a user names is opened here. Only regular files are: a pipe
+/// may never have an end, and a device has none. Standard input, which tpsp-opt
+/// reads as `-`, is read once and up to a limit.
+#ifndef TPSP_ABI_FILEHANDLE_H
+#define TPSP_ABI_FILEHANDLE_H
 
 #include "tpsp/Abi/Status.h"
 
@@ -29,14 +33,22 @@ private:
   int descriptor;
 };
 
-/// Opens a regular file to read it; `bytes` is its size. The message says what
-/// is wrong with the file and not which it is.
+/// Opens a regular file to read it; `bytes` is its size. Waits for nothing. The
+/// message says what is wrong with the file and not which it is.
 Status openToRead(const std::string &path, FileHandle &out, int64_t &bytes);
 
 /// Reads exactly `bytes` bytes from `offset` on. Thread-safe.
 Status readAt(const FileHandle &file, int64_t offset, int64_t bytes,
               void *destination);
 
+/// Reads a whole regular file of at most `most` bytes. `text` is unchanged on
+/// failure; the message says what is wrong with the file and not which it is.
+Status readWhole(const std::string &path, int64_t most, std::string &text);
+
+/// Reads standard input to its end, which must come within `most` bytes.
+/// Otherwise as readWhole().
+Status readStandardInput(int64_t most, std::string &text);
+
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_DRIVER_FILEHANDLE_H
+#endif // TPSP_ABI_FILEHANDLE_H

@@ -1,0 +1,53 @@
+// tpsp-inline-calls: a program as one list of operations.
+#include "Passes/Program/CallOrder.h"
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_INLINECALLS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Puts a copy of the callee's operations in the call's place. Costs what the
+/// callee has, wherever in its function the call is.
+void inlineCall(func::CallOp call, func::FuncOp callee) {
+  OpBuilder builder(call);
+  Block &body = callee.getBody().front();
+  IRMapping map;
+  map.map(body.getArguments(), call.getOperands());
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, map)->setLoc(
+        CallSiteLoc::get(op.getLoc(), call.getLoc()));
+  for (auto [result, value] :
+       llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
+    result.replaceAllUsesWith(map.lookupOrDefault(value));
+  call.erase();
+}
+
+struct InlineCalls : public tpsp::impl::InlineCallsBase<InlineCalls> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    auto order = functionsInCallOrder(getOperation(), symbols);
+    if (failed(order) ||
+        failed(forEachFunction(getOperation(), [](FunctionOpInterface) {})))
+      return signalPassFailure();
+    for (func::FuncOp function : *order)
+      for (auto call : llvm::make_early_inc_range(
+               function.getBody().front().getOps<func::CallOp>()))
+        inlineCall(call, symbols.lookup<func::FuncOp>(call.getCallee()));
+    for (func::FuncOp function : *order)
+      if (function.isPrivate())
+        function.erase();
+  }
+};
+
+} // namespace
