@@ -1,5 +1,6 @@
 #include "Config.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/JsonFault.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,15 +34,9 @@ Status Config::parse(const std::string &source, Config &out) {
     // A configuration has lists in objects in objects, and nothing deeper.
     return depth <= 8;
   };
-  try {
-    out.json = Json::parse(source, note);
-  } catch (const Json::exception &error) {
-    // Behind the library's own name for it: "[json.exception...] parse error".
-    std::string what = error.what();
-    size_t begin = what.find("] ");
-    return invalid("it is not JSON: {}",
-                   begin == what.npos ? what : what.substr(begin + 2));
-  }
+  if (std::string fault = jsonFault(source); !fault.empty())
+    return invalid("it is not JSON: {}", fault);
+  out.json = Json::parse(source, note, /*allow_exceptions=*/false);
   if (!out.json.is_object())
     return invalid("it is {}, and no JSON object", text(out.json));
   if (twice)

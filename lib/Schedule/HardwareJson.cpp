@@ -1,6 +1,8 @@
 // Descriptions of machines from and to JSON.
 #include "HardwareFields.h"
 
+#include "tpsp/Abi/JsonFault.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -356,13 +358,11 @@ llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
     isTooDeep |= depth > 64;
     return !isTooDeep;
   };
-  Json json;
   std::string problem;
-  try {
-    json = Json::parse(text.begin(), text.end(), keepShallow);
-  } catch (const Json::exception &error) {
-    problem = std::string("not JSON: ") + error.what();
-  }
+  Json json = Json::parse(text.begin(), text.end(), keepShallow,
+                          /*allow_exceptions=*/false);
+  if (std::string fault = jsonFault(text); !fault.empty())
+    problem = "not JSON: " + fault;
   if (isTooDeep)
     problem = "brackets are nested too deep for a description of hardware";
   if (!problem.empty())

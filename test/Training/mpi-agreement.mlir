@@ -11,8 +11,10 @@
 // CHECK: --lr: told
 // CHECK: --schedule: told
 // CHECK: --seed: told
-// CHECK: what --data holds: told
-// CHECK: what --eval-data holds: told
-// CHECK: the position in --resume: told
+// CHECK: --out: told
+// CHECK: the contents of --data: told
+// CHECK: the contents of --data: told
+// CHECK: the contents of --eval-data: told
+// CHECK: the contents of --resume: told
 // CHECK: --clip: told
 // CHECK: alike: trained

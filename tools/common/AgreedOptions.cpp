@@ -1,5 +1,8 @@
 #include "AgreedOptions.h"
 
+#include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Meeting.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -19,4 +22,19 @@ Agreed tpsp::tool::agreedOptions(const ToolOptions &options) {
 #include "ToolOptions.def"
 #undef OPTION
   return out;
+}
+
+rt::Status tpsp::tool::checkAgreed(rt::Transport &transport,
+                                   const Agreed &mine, double timeoutSeconds) {
+  std::vector<uint64_t> hashes;
+  for (const auto &[name, hash] : mine)
+    hashes.push_back(hash);
+  std::vector<std::vector<uint64_t>> all;
+  TPSP_TRY(rt::exchangeAll(transport, hashes, "to begin", timeoutSeconds, all));
+  for (size_t i = 0; i < mine.size(); ++i)
+    if (std::vector<int64_t> ranks = rt::differingRanks(all, i); !ranks.empty())
+      return rt::invalid("{} of {} is not that of rank 0; give all processes "
+                         "the same",
+                         mine[i].first, rt::ranksText(ranks));
+  return {};
 }

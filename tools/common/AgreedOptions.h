@@ -5,6 +5,8 @@
 
 #include "ToolOptions.h"
 
+#include "tpsp/Runtime/Transport.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +14,7 @@
 
 namespace tpsp::tool {
 
-/// Names, for messages, and hashes of values; as WorldConfig has them.
+/// Names, for messages, and hashes of values.
 using Agreed = std::vector<std::pair<std::string, uint64_t>>;
 
 /// The name with a hash of the text.
@@ -28,15 +30,19 @@ public:
 
   template <typename T, typename Owner>
   void operator()(T Owner::*field, const OptionRow &row) {
-    if (row.agreement == Agreement::Nothing)
-      return;
-    bool isValue = row.agreement == Agreement::Value;
-    out.push_back(agreedText(std::string("--") + row.name,
-                             isValue ? textOf(options.*field)
-                                     : lengthOf(options.*field)));
+    if (row.agreement != Agreement::Nothing)
+      out.push_back(agreedText(std::string("--") + row.name,
+                               agreedPart(options.*field, row)));
   }
 
 private:
+  template <typename T>
+  std::string agreedPart(const T &value, const OptionRow &row) const {
+    if (options.isAutomatic(row.name))
+      return "auto";
+    return row.agreement == Agreement::Value ? textOf(value) : lengthOf(value);
+  }
+
   template <typename T> static std::string textOf(const T &value) {
     return fmt::format("{}", value);
   }
@@ -61,6 +67,11 @@ private:
 
 /// Of the options of every tool, the compiler's among them.
 Agreed agreedOptions(const ToolOptions &options);
+
+/// INVALID with the first name whose values differ, and the ranks, if the
+/// processes have not all the same. All call with the same names.
+rt::Status checkAgreed(rt::Transport &transport, const Agreed &mine,
+                       double timeoutSeconds);
 
 } // namespace tpsp::tool
 

@@ -2,6 +2,7 @@
 
 #include "ToolOptions.h"
 
+#include "tpsp/Runtime/Meeting.h"
 #include "tpsp/Runtime/TransportPlugin.h"
 
 #include <fmt/format.h>
@@ -25,17 +26,23 @@ rt::Status Launch::join() {
   return rt::isUnderLauncher() ? rt::openTransport(other) : rt::Status();
 }
 
+/// The message, with its rank if it does not begin with one.
+static std::string withRank(const std::string &message, int64_t rank) {
+  bool hasRank = message.rfind("rank ", 0) == 0;
+  return rank == 0 || hasRank ? message
+                              : fmt::format("rank {}: {}", rank, message);
+}
+
 int Launch::fail(const std::string &message) {
-  bool speaks = true;
-  if (other) {
-    other->announceFailure(message);
-    speaks = other->isReporter();
-  }
-  if (speaks)
+  if (!other) {
     fmt::print(stderr, "{}: {}\n", tool, message);
-  if (other)
-    leaveFailed(*other);
-  return Failed;
+    return Failed;
+  }
+  std::string text = withRank(message, other->rank());
+  other->announceFailure(text);
+  if (other->isReporter())
+    fmt::print(stderr, "{}: {}\n", tool, text);
+  leaveFailed(*other);
 }
 
 int Launch::fail(const rt::Status &status) {
@@ -50,16 +57,59 @@ int Launch::finish(int code) {
   return code;
 }
 
-int Launch::run(ToolOptions &options, const std::function<int(bool)> &parse,
-                const std::function<int()> &carryOut) {
+/// What this process says of its own command line: what the others say, too, is
+/// printed once, by the first.
+void Launch::printRefusal(int code, const std::string &said,
+                          bool isOfAll) const {
+  if (isOfAll && !isFirst())
+    return;
+  std::FILE *stream = code == Done ? stdout : stderr;
+  std::string text = said, begin = tool + ": ";
+  if (!isOfAll && code == Done)
+    text = begin + "asks for help, and the others do not; give all processes "
+                   "the same\n";
+  if (!isOfAll && text.rfind(begin, 0) == 0)
+    text.insert(begin.size(), fmt::format("rank {}: ", other->rank()));
+  fmt::print(isOfAll ? stream : stderr, "{}", text);
+  std::fflush(stream);
+}
+
+/// What every process has found in its command line, and what it was told.
+int Launch::meet(const ToolOptions &options, int code, const std::string &said,
+                 const std::function<Agreed()> &agreed) {
+  constexpr const char *what = "to begin";
+  bool goesOn = code < 0;
+  Agreed mine = goesOn ? agreed() : Agreed();
+  std::vector<std::vector<uint64_t>> all;
+  rt::Status met = rt::exchangeAll(
+      *other, {goesOn ? 0 : uint64_t(code) + 1, agreedText("", said).second},
+      what, options.timeout, all);
+  if (!met.ok())
+    return fail(met);
+  bool isOfAll = rt::differingRanks(all, 0).empty() &&
+                 rt::differingRanks(all, 1).empty();
+  if (!goesOn)
+    printRefusal(code, said, isOfAll);
+  if (!isOfAll)
+    return Usage;
+  if (!goesOn)
+    return code;
+  met = checkAgreed(*other, mine, options.timeout);
+  return met.ok() ? -1 : fail(met);
+}
+
+int Launch::run(ToolOptions &options, const MainProgram &main) {
   // A file that may grow no further is then an error of its write.
   std::signal(SIGXFSZ, SIG_IGN);
   if (rt::Status status = join(); !status.ok())
     return fail(status);
-  int code = parse(/*isSilent=*/!isFirst());
+  std::string said;
+  int code = main.parse(other ? &said : nullptr);
+  if (other)
+    code = meet(options, code, said, main.agreed);
   if (code < 0) {
     options.quiet = options.quiet || !isFirst();
-    code = carryOut();
+    code = main.carryOut();
   }
   return finish(code);
 }

@@ -15,18 +15,29 @@
 using namespace tpsp;
 using namespace tpsp::tool;
 
-rt::Status tpsp::tool::openSource(const ToolOptions &options, const Plan &plan,
-                                  std::unique_ptr<rt::TensorSource> &source,
-                                  std::string &warning) {
+static void addFiles(const char *use, const std::vector<std::string> &paths,
+                     std::vector<rt::AgreedFile> &files) {
+  for (const std::string &path : paths)
+    files.push_back({use, path});
+}
+
+rt::Status
+tpsp::tool::openArguments(const ToolOptions &options, const Plan &plan,
+                          std::unique_ptr<rt::TensorSource> others,
+                          Arguments &out) {
   auto inputs = std::make_unique<rt::InputsSource>();
   TPSP_TRY(inputs->open(options.inputs, plan));
+  addFiles("--inputs", inputs->paths(), out.files);
   if (!options.weights.empty()) {
-    auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
-    TPSP_TRY(weights->open(options.weights, plan, warning, inputs->given()));
-    source = std::move(weights);
+    auto weights = std::make_unique<rt::WeightsSource>(std::move(others));
+    TPSP_TRY(
+        weights->open(options.weights, plan, out.warning, inputs->given()));
+    addFiles("--weights", weights->paths(), out.files);
+    others = std::move(weights);
   }
-  inputs->setOthers(std::move(source));
-  source = std::make_unique<rt::MastersFromParameters>(plan, std::move(inputs));
+  inputs->setOthers(std::move(others));
+  out.source =
+      std::make_unique<rt::MastersFromParameters>(plan, std::move(inputs));
   return {};
 }
 
@@ -74,9 +85,6 @@ rt::Status tpsp::tool::makeWorld(const ToolOptions &options,
     };
   config.cuda.ncclAlways = options.ncclAlways;
   config.transport = use.transport;
-  config.agreed = agreedOptions(options);
-  config.agreed.insert(config.agreed.end(), use.agreed.begin(),
-                       use.agreed.end());
   config.planHash = planHash(program);
   return rt::World::create(config, world);
 }

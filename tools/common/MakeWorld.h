@@ -2,22 +2,30 @@
 #ifndef TPSP_TOOLS_COMMON_MAKEWORLD_H
 #define TPSP_TOOLS_COMMON_MAKEWORLD_H
 
-#include "AgreedOptions.h"
 #include "Program.h"
 #include "StepClock.h"
 
 #include "tpsp/Runtime/CommandObserver.h"
+#include "tpsp/Runtime/Driver/AgreedFiles.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/Transport.h"
 #include "tpsp/Runtime/World.h"
 
 namespace tpsp::tool {
 
-/// Where the arguments' values come from: --inputs, else --weights, else
-/// `source`, which becomes all of these. `warning` is a sentence, or empty.
-rt::Status openSource(const ToolOptions &options, const Plan &plan,
-                      std::unique_ptr<rt::TensorSource> &source,
-                      std::string &warning);
+/// Where the arguments' values come from.
+struct Arguments {
+  std::unique_ptr<rt::TensorSource> source;
+  /// What was opened for that.
+  std::vector<rt::AgreedFile> files;
+  /// A sentence, or empty.
+  std::string warning;
+};
+
+/// Takes values from --inputs, else from --weights, else from `others`.
+rt::Status openArguments(const ToolOptions &options, const Plan &plan,
+                         std::unique_ptr<rt::TensorSource> others,
+                         Arguments &out);
 
 /// What a world is made with beside options and program. All must outlive it.
 struct WorldUse {
@@ -27,9 +35,6 @@ struct WorldUse {
   StepClock *clock = nullptr;
   /// Of the other processes; null if there are none.
   rt::Transport *transport = nullptr;
-  /// What all processes must have been told alike, beside the options of every
-  /// tool.
-  Agreed agreed;
 };
 
 /// Loads the backend and makes the ranks. Their memory is not filled.

@@ -93,10 +93,10 @@ static void noteGiven(const CLI::App &app, ToolOptions &options) {
   options.isPlan = isPlan(options.model);
 }
 
-int tpsp::tool::parseCommandLine(int argc, char **argv, ToolOptions &options,
-                                 const CommandLine &line, bool isSilent) {
-  std::ostringstream unheard;
-  std::ostream &err = isSilent ? unheard : std::cerr;
+/// What parseCommandLine() does, onto these streams.
+static int parse(int argc, char **argv, ToolOptions &options,
+                 const CommandLine &line, std::ostream &out,
+                 std::ostream &err) {
   CLI::App app(line.summary);
   app.footer(line.footer);
   app.failure_message([&](const CLI::App *, const CLI::Error &error) {
@@ -107,8 +107,7 @@ int tpsp::tool::parseCommandLine(int argc, char **argv, ToolOptions &options,
     line.declare(app);
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error, isSilent ? unheard : std::cout, err) == 0 ? Done
-                                                                     : Usage;
+    return app.exit(error, out, err) == 0 ? Done : Usage;
   }
   noteGiven(app, options);
   std::string problem = line.problem();
@@ -116,4 +115,14 @@ int tpsp::tool::parseCommandLine(int argc, char **argv, ToolOptions &options,
     return -1;
   err << options.tool << ": " << problem << "\n";
   return Usage;
+}
+
+int tpsp::tool::parseCommandLine(int argc, char **argv, ToolOptions &options,
+                                 const CommandLine &line, std::string *said) {
+  std::ostringstream kept;
+  std::ostream &out = said ? kept : std::cout, &err = said ? kept : std::cerr;
+  int code = parse(argc, argv, options, line, out, err);
+  if (said)
+    *said = kept.str();
+  return code;
 }

@@ -169,9 +169,10 @@ struct CommandLine {
 
 /// Parses, and notes in `options` what was given and whether the model is a
 /// compiled plan. Returns -1 to go on, else what to exit with: 0 after --help,
-/// 2 after a message about wrong usage. `isSilent`: another process prints it.
+/// 2 after a message about wrong usage. What it has to say is printed, or kept
+/// in `said` if that is not null.
 int parseCommandLine(int argc, char **argv, ToolOptions &options,
-                     const CommandLine &line, bool isSilent = false);
+                     const CommandLine &line, std::string *said = nullptr);
 
 } // namespace tpsp::tool
 

@@ -53,10 +53,6 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   use.observer = isObserved(options) ? observer : nullptr;
   use.clock = &clock;
   use.transport = transport;
-  AgreedRows<Options> agree(options, use.agreed);
-#define OPTION(type, field, value, row) agree(&Options::field, row);
-#include "RunOptions.def"
-#undef OPTION
   TPSP_TRY(makeWorld(options, program, use, world));
   if (options.backend == "trace")
     return {};

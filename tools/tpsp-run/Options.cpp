@@ -36,12 +36,21 @@ static void declareOptions(CLI::App &app, Options &options) {
 }
 
 int tpsp::run::parseOptions(int argc, char **argv, Options &options,
-                            bool isSilent) {
+                            std::string *said) {
   return parseCommandLine(
       argc, argv, options,
       {"Compiles a sharded einsum program and runs it, one thread of this "
        "process per rank, or one process under mpirun.",
        footer, [&](CLI::App &app) { declareOptions(app, options); },
        [&] { return contradictionIn(options); }},
-      isSilent);
+      said);
+}
+
+Agreed tpsp::run::agreedOptions(const Options &options) {
+  Agreed out = tool::agreedOptions(options);
+  AgreedRows<Options> collect(options, out);
+#define OPTION(type, field, value, row) collect(&Options::field, row);
+#include "RunOptions.def"
+#undef OPTION
+  return out;
 }

@@ -2,7 +2,7 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_OPTIONS_H
 #define TPSP_TOOLS_TPSP_RUN_OPTIONS_H
 
-#include "common/ToolOptions.h"
+#include "common/AgreedOptions.h"
 
 namespace tpsp::run {
 
@@ -18,10 +18,13 @@ struct Options : ToolOptions {
 };
 
 /// Parses the command line. Returns -1 to go on, else what to exit with (0
-/// after --help, 2 after a message about wrong usage).
-/// `isSilent`: another process prints the same.
+/// after --help, 2 after a message about wrong usage). `said`: keeps what would
+/// be printed, if it is not null.
 int parseOptions(int argc, char **argv, Options &options,
-                 bool isSilent = false);
+                 std::string *said = nullptr);
+
+/// What all processes of a run must be told alike.
+Agreed agreedOptions(const Options &options);
 
 /// What the options do not allow together, or at all: a sentence with the
 /// options' names and the way out. Empty if all is well.

@@ -36,18 +36,23 @@ static double secondsSince(Clock::time_point begin) {
 /// Opens --weights and --inputs, and finds out early whether --save and
 /// --save-all can be.
 static rt::Status openFiles(const Options &options, const Plan &plan,
+                            rt::Transport *transport,
                             std::unique_ptr<rt::TensorSource> &source) {
   using rt::SavedTensors;
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
     if (!path->empty())
       TPSP_TRY(rt::checkSavable(plan, which));
-  std::string warning;
-  source = std::make_unique<rt::RandomSource>(options.seed);
-  rt::Status status = openSource(options, plan, source, warning);
-  if (!warning.empty() && !options.quiet)
-    fmt::print(stderr, "tpsp-run: warning: {}\n", warning);
-  return status;
+  Arguments arguments;
+  rt::Status status = openArguments(
+      options, plan, std::make_unique<rt::RandomSource>(options.seed),
+      arguments);
+  if (!arguments.warning.empty() && !options.quiet)
+    fmt::print(stderr, "tpsp-run: warning: {}\n", arguments.warning);
+  source = std::move(arguments.source);
+  return status.ok()
+             ? rt::checkFiles(transport, arguments.files, options.timeout)
+             : status;
 }
 
 /// Writes --trace and --timeline.
@@ -153,7 +158,7 @@ static rt::Status runProgram(const Options &options, const Program &program,
                              rt::RunReport &report) {
   const Plan &plan = program.plan();
   progress.phase("filling arguments");
-  TPSP_TRY(openFiles(options, plan, run.source));
+  TPSP_TRY(openFiles(options, plan, launch.transport(), run.source));
   SizedStates *states = nullptr;
   if (!options.verify.empty()) {
     auto owned = std::make_unique<SizedStates>(plan, std::move(run.source));
@@ -367,10 +372,10 @@ static int carryOut(const Options &options, Launch &launch) {
 int main(int argc, char **argv) {
   Launch launch("tpsp-run");
   Options options;
-  return launch.run(
-      options,
-      [&](bool isSilent) {
-        return parseOptions(argc, argv, options, isSilent);
-      },
-      [&] { return carryOut(options, launch); });
+  return launch.run(options,
+                    {[&](std::string *said) {
+                       return parseOptions(argc, argv, options, said);
+                     },
+                     [&] { return agreedOptions(options); },
+                     [&] { return carryOut(options, launch); }});
 }

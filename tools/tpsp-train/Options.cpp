@@ -94,7 +94,7 @@ static std::string contradictionIn(const Options &o) {
 }
 
 int tpsp::train::parseOptions(int argc, char **argv, Options &options,
-                              bool isSilent) {
+                              std::string *said) {
   return parseCommandLine(
       argc, argv, options,
       {"Trains a sharded einsum program on files of tokens, one thread of this "
@@ -104,5 +104,14 @@ int tpsp::train::parseOptions(int argc, char **argv, Options &options,
          resolveBatch(options);
          return contradictionIn(options);
        }},
-      isSilent);
+      said);
+}
+
+Agreed tpsp::train::agreedOptions(const Options &options) {
+  Agreed out = tool::agreedOptions(options);
+  AgreedRows<Options> collect(options, out);
+#define OPTION(type, field, value, row) collect(&Options::field, row);
+#include "TrainOptions.def"
+#undef OPTION
+  return out;
 }

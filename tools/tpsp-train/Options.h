@@ -2,7 +2,7 @@
 #ifndef TPSP_TOOLS_TPSP_TRAIN_OPTIONS_H
 #define TPSP_TOOLS_TPSP_TRAIN_OPTIONS_H
 
-#include "common/ToolOptions.h"
+#include "common/AgreedOptions.h"
 #include "tpsp/Runtime/Train/LearningRate.h"
 #include "tpsp/Runtime/Train/TokenFiles.h"
 
@@ -18,8 +18,12 @@ struct Options : tool::ToolOptions {
 };
 
 /// Parses the command line and the file of --config. Returns -1 to go on, else
-/// what to exit with. `isSilent`: another process prints the same.
-int parseOptions(int argc, char **argv, Options &options, bool isSilent);
+/// what to exit with. `said`: keeps what would be printed, if it is not null.
+int parseOptions(int argc, char **argv, Options &options,
+                 std::string *said = nullptr);
+
+/// What all processes of a run must be told alike.
+tool::Agreed agreedOptions(const Options &options);
 
 } // namespace tpsp::train
 

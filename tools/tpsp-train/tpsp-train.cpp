@@ -9,6 +9,7 @@
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 #include "tpsp/Runtime/Train/InitialValues.h"
+#include "tpsp/Runtime/Train/RunLock.h"
 #include "tpsp/Runtime/Train/Trainer.h"
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ namespace {
 /// the world's memory: it is kept until this one leaves (Launch).
 struct RunningProgram {
   Program program;
-  std::unique_ptr<rt::TensorSource> source;
+  Arguments arguments;
   std::unique_ptr<rt::World> world;
 
   const Plan &plan() const { return program.plan(); }
@@ -72,9 +73,12 @@ public:
     if (launch.isFirst())
       TPSP_TRY(prepareOutputs());
     TPSP_TRY(openFiles());
+    TPSP_TRY(checkFiles());
     TPSP_TRY(openPrograms());
     TPSP_TRY(openSource(training, loss));
-    TPSP_TRY(checkTrainable(training.plan(), *training.source));
+    TPSP_TRY(rt::checkFiles(launch.transport(), training.arguments.files,
+                            options.timeout));
+    TPSP_TRY(checkTrainable(training.plan(), *training.arguments.source));
     TPSP_TRY(checkCheckpoint(training.plan()));
     Batches data, evaluation;
     TPSP_TRY(makeBatches(data, evaluation));
@@ -110,7 +114,10 @@ private:
     if (options.resume.empty())
       return {};
     TPSP_TRY(findCheckpoint(options.resume, checkpoint));
-    TPSP_TRY(readPosition(checkpoint, position));
+    std::string warning;
+    TPSP_TRY(readCheckpoint(checkpoint, position, checkpointFiles, warning));
+    if (!warning.empty())
+      warn(warning);
     if (options.has("seed") && options.seed != position.seed)
       return rt::invalid(
           "'{}' is of a run with --seed {}; leave --seed out, or "
@@ -127,22 +134,29 @@ private:
   }
 
   /// What is written at the end is found out about at the beginning.
-  rt::Status prepareOutputs() const {
+  rt::Status prepareOutputs() {
     rt::WholeFile plot;
     if (!options.plot.empty())
       TPSP_TRY(plot.create(options.plot));
     if (options.out.empty())
       return {};
+    if (rt::Status s = lock.take(options.out); s.code() == TPSP_RT_UNSUPPORTED)
+      warn(s.message());
+    else if (!s.ok())
+      return s;
     TPSP_TRY(checkFolder());
-    return prepareFolder(options.out);
+    prepareFolder(options.out);
+    return {};
   }
 
   /// A folder that has a run is gone on with, or left alone.
   rt::Status checkFolder() const {
     std::string last;
     std::error_code none;
-    if (!findCheckpoint(options.out, last).ok() ||
-        (!checkpoint.empty() && fs::equivalent(last, checkpoint, none)))
+    if (!hasCheckpoints(options.out))
+      return {};
+    TPSP_TRY(findCheckpoint(options.out, last));
+    if (!checkpoint.empty() && fs::equivalent(last, checkpoint, none))
       return {};
     return rt::invalid(
         "'{}' has checkpoints, the last of them '{}'; go on from "
@@ -182,30 +196,37 @@ private:
 
   rt::Status openSource(RunningProgram &running, int64_t lossNumber) {
     const Plan &plan = running.plan();
-    std::unique_ptr<rt::TensorSource> source =
-        std::make_unique<rt::RandomSource>(position.seed,
-                                           rt::RandomUse::Training);
-    std::string warning;
-    TPSP_TRY(tool::openSource(options, plan, source, warning));
-    if (!warning.empty())
-      warn(warning);
+    Arguments &arguments = running.arguments;
+    TPSP_TRY(openArguments(options, plan,
+                           std::make_unique<rt::RandomSource>(
+                               position.seed, rt::RandomUse::Training),
+                           arguments));
+    if (!arguments.warning.empty())
+      warn(arguments.warning);
+    std::unique_ptr<rt::TensorSource> &source = arguments.source;
     if (!checkpoint.empty() && &running == &training)
       TPSP_TRY(openCheckpoint(checkpoint, plan, std::move(source), source));
-    running.source =
-        std::make_unique<InitialValues>(lossNumber, std::move(source));
+    source = std::make_unique<InitialValues>(lossNumber, std::move(source));
     return {};
   }
 
   /// Before anything takes long.
   rt::Status openFiles() {
     TPSP_TRY(TokenFiles::open(options.data, options.dataFormat, tokens));
-    dataPrint = tokens.fingerprint();
     if (!evaluates())
       return {};
-    TPSP_TRY(
-        TokenFiles::open(options.evalData, options.dataFormat, evalTokens));
-    evalDataPrint = evalTokens.fingerprint();
-    return {};
+    return TokenFiles::open(options.evalData, options.dataFormat, evalTokens);
+  }
+
+  /// Whether all processes train on the same data from the same checkpoint, and
+  /// its files belong together.
+  rt::Status checkFiles() const {
+    std::vector<rt::AgreedFile> files = checkpointFiles;
+    for (const std::string &path : tokens.paths())
+      files.push_back({"--data", path, rt::HashedPart::Sample});
+    for (const std::string &path : evalTokens.paths())
+      files.push_back({"--eval-data", path, rt::HashedPart::Sample});
+    return rt::checkFiles(launch.transport(), files, options.timeout);
   }
 
   rt::Status makeBatches(Batches &data, Batches &evaluation) {
@@ -223,28 +244,13 @@ private:
                : rt::Status{status.code(), "--eval-data: " + status.message()};
   }
 
-  /// With what files say, of which only the contents need be the same.
-  Agreed agreed() const {
-    Agreed out;
-    AgreedRows<Options> agree(options, out);
-#define OPTION(type, field, value, row) agree(&Options::field, row);
-#include "TrainOptions.def"
-#undef OPTION
-    out.push_back(agreedText("the position in --resume",
-                             fmt::format("{} {} {}", position.step,
-                                         position.samples, position.seed)));
-    out.push_back({"what --data holds", dataPrint});
-    out.push_back({"what --eval-data holds", evalDataPrint});
-    return out;
-  }
-
   rt::Status start(RunningProgram &running) {
     WorldUse use;
     use.transport = launch.transport();
-    use.agreed = agreed();
     TPSP_TRY(makeWorld(options, running.program, use, running.world));
     return running.world->run([&](rt::Rank &rank) {
-      return rt::fillArguments(rank, *running.source, running.plan());
+      return rt::fillArguments(rank, *running.arguments.source,
+                               running.plan());
     });
   }
 
@@ -330,26 +336,29 @@ private:
   TrainingPosition position;
   /// What is resumed from; empty: nothing.
   std::string checkpoint;
+  std::vector<rt::AgreedFile> checkpointFiles;
+  /// Of the folder that is written to.
+  RunLock lock;
   TokenFiles tokens, evalTokens;
-  /// Of these, once the batches have them.
-  uint64_t dataPrint = 0, evalDataPrint = 0;
   RunningProgram training, evaluating;
   int64_t loss = 0, evalLoss = 0;
 };
 
 } // namespace
 
+static int trainAndReport(Options &options, Launch &launch) {
+  Run run(options, launch);
+  rt::Status status = run.carryOut();
+  return status.ok() ? Done : launch.fail(status);
+}
+
 int main(int argc, char **argv) {
   Launch launch("tpsp-train");
   Options options;
-  return launch.run(
-      options,
-      [&](bool isSilent) {
-        return parseOptions(argc, argv, options, isSilent);
-      },
-      [&] {
-        Run run(options, launch);
-        rt::Status status = run.carryOut();
-        return status.ok() ? Done : launch.fail(status);
-      });
+  return launch.run(options,
+                    {[&](std::string *said) {
+                       return parseOptions(argc, argv, options, said);
+                     },
+                     [&] { return agreedOptions(options); },
+                     [&] { return trainAndReport(options, launch); }});
 }

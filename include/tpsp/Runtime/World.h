@@ -141,8 +141,12 @@ public:
           const std::function<bool(int64_t rank)> &wanted,
           const std::function<Status(int64_t rank, const void *memory)> &body);
 
-  /// The sum over the processes, in each of them.
+  /// The sum over the processes, modulo 2^64, in each of them.
   Status sumOverProcesses(int64_t &value);
+
+  /// Returns when all processes have called it, however long that takes: for
+  /// what the process with rank 0 does alone. ABORTED if one fails meanwhile.
+  Status waitForFirst();
 
 private:
   struct Impl;

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tpsp::rt {
@@ -60,9 +59,6 @@ struct WorldConfig {
   /// The other processes of a world that has one rank in each; null: all ranks
   /// are threads of this process. Not owned.
   Transport *transport = nullptr;
-  /// What all processes must have been told alike, in an order of their own
-  /// program: names, for messages, and hashes of the values.
-  std::vector<std::pair<std::string, uint64_t>> agreed;
   /// Something that differs from plan to plan, by which processes notice that
   /// they do not run the same one.
   uint64_t planHash = 0;

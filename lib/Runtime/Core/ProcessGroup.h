@@ -26,6 +26,9 @@ public:
   /// Returns when all have come. TIMEOUT names who does not.
   Status meet();
 
+  /// The same, however long another takes for what it does before it comes.
+  Status waitForFirst();
+
   /// `value` becomes the sum of all processes' values.
   Status sum(int64_t &value);
 
@@ -43,13 +46,10 @@ private:
   ProcessGroup(const WorldConfig &config)
       : transport(*config.transport), timeoutSeconds(config.timeoutSeconds) {}
 
-  /// Sends `mine` to all and receives one of each; in order of ranks.
-  Status exchangeAll(const std::vector<uint64_t> &mine, const char *what,
-                     std::vector<std::vector<uint64_t>> &all);
-  Status exchange(const Exchange &exchange, const char *what);
+  /// exchangeAll() of Meeting.h, within the run's timeout.
+  Status exchange(const std::vector<uint64_t> &mine, const char *what,
+                  std::vector<std::vector<uint64_t>> &all);
   Status checkAgreement(const WorldConfig &config);
-  /// For configurations that all have as many options.
-  Status checkOptions(const WorldConfig &config);
 
   Transport &transport;
   const double timeoutSeconds;

@@ -257,4 +257,8 @@ Status World::sumOverProcesses(int64_t &value) {
   return impl->processes ? impl->processes->sum(value) : Status();
 }
 
+Status World::waitForFirst() {
+  return impl->processes ? impl->processes->waitForFirst() : Status();
+}
+
 } // namespace tpsp::rt

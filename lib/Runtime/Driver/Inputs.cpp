@@ -34,6 +34,7 @@ InputsFile tpsp::rt::parseInputsFile(const std::string &text) {
 Status InputsSource::openNpy(const InputsFile &file, StoredTensors &out) {
   auto reader = std::make_shared<NpyReader>();
   TPSP_TRY(NpyReader::open(file.path, *reader));
+  opened.push_back(file.path);
   std::string name = file.name;
   if (name.empty())
     name = std::filesystem::path(file.path).stem().string();
@@ -51,6 +52,8 @@ Status InputsSource::readFile(const InputsFile &file, StoredTensors &out) {
     return openNpy(file, out);
   auto set = std::make_shared<SafetensorsSet>();
   TPSP_TRY(SafetensorsSet::open(file.path, *set));
+  for (const std::string &path : set->paths())
+    opened.push_back(path);
   if (!file.name.empty())
     return invalid("'{}' says itself what its tensors are called; "
                    "give it without '{}='",
@@ -185,6 +188,7 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
 Status InputsSource::open(const std::vector<std::string> &files,
                           const Plan &plan) {
   tensors.clear();
+  opened.clear();
   for (const std::string &text : files)
     TPSP_TRY(openFile(parseInputsFile(text), plan));
   return {};

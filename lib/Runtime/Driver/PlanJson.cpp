@@ -2,6 +2,7 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/EnumNames.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
@@ -51,6 +52,23 @@ private:
   }
 };
 
+template <> struct tpsp::EnumNames<tpsp::reference::Element> {
+  static constexpr const char *all[] = {"f64", "f32", "bf16", "f16", "integer"};
+};
+
+// Of an enumeration, the name.
+template <typename Enum>
+struct nlohmann::adl_serializer<Enum, std::enable_if_t<tpsp::hasNames<Enum>>> {
+  static void to_json(Json &json, Enum value) { json = tpsp::nameOf(value); }
+  static void from_json(const Json &json, Enum &value) {
+    auto name = json.get<std::string>();
+    std::optional<Enum> found = tpsp::findNamed<Enum>(name);
+    if (!found)
+      throw std::out_of_range("an unknown name, '" + name + "'");
+    value = *found;
+  }
+};
+
 // What is not known is null.
 template <typename Value>
 struct nlohmann::adl_serializer<std::optional<Value>> {
@@ -66,11 +84,6 @@ struct nlohmann::adl_serializer<std::optional<Value>> {
 
 namespace tpsp::reference {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(Element, {{Element::F64, "f64"},
-                                       {Element::F32, "f32"},
-                                       {Element::BF16, "bf16"},
-                                       {Element::F16, "f16"},
-                                       {Element::Integer, "integer"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape, element)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, operands,
                                    attributes)
@@ -80,19 +93,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
                                    reduced)
 
 } // namespace tpsp::reference
-
-// Of an enumeration, the name.
-template <typename Enum>
-struct nlohmann::adl_serializer<Enum, std::enable_if_t<tpsp::hasNames<Enum>>> {
-  static void to_json(Json &json, Enum value) { json = tpsp::nameOf(value); }
-  static void from_json(const Json &json, Enum &value) {
-    auto name = json.get<std::string>();
-    std::optional<Enum> found = tpsp::findNamed<Enum>(name);
-    if (!found)
-      throw std::out_of_range("an unknown name, '" + name + "'");
-    value = *found;
-  }
-};
 
 namespace tpsp {
 

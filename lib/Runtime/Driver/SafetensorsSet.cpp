@@ -73,6 +73,7 @@ Status SafetensorsSet::addFile(const std::string &path,
 
 Status SafetensorsSet::openIndex(const std::string &path) {
   Names names;
+  indexPath = path;
   TPSP_TRY(readIndex(path, names));
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (const auto &[name, tensors] : names) {
@@ -90,6 +91,7 @@ Status SafetensorsSet::openIndex(const std::string &path) {
 Status SafetensorsSet::open(const std::string &path, SafetensorsSet &out) {
   out.stored.clear();
   out.files.clear();
+  out.indexPath.clear();
   if (isIndex(path))
     return out.openIndex(path);
   SafetensorsReader &file = out.files[path];
@@ -97,6 +99,15 @@ Status SafetensorsSet::open(const std::string &path, SafetensorsSet &out) {
   for (const SafetensorsTensor &tensor : file.tensors())
     out.stored[tensor.name] = {&file, &tensor};
   return {};
+}
+
+std::vector<std::string> SafetensorsSet::paths() const {
+  std::vector<std::string> paths;
+  if (!indexPath.empty())
+    paths.push_back(indexPath);
+  for (const auto &entry : files)
+    paths.push_back(entry.first);
+  return paths;
 }
 
 std::vector<std::string> SafetensorsSet::names() const {

@@ -3,6 +3,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/FileHash.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
 #include "tpsp/Runtime/Driver/Weights.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <fcntl.h>
@@ -34,11 +36,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingPosition, step, samples, seed,
 
 static constexpr const char *parametersFile = "parameters.safetensors";
 static constexpr const char *stateFile = "state.safetensors";
+static constexpr const char *tensorFiles[] = {parametersFile, stateFile};
 static constexpr const char *positionFile = "training.json";
 /// The bytes that a position may have.
 static constexpr int64_t longestPosition = 1 << 20;
 static constexpr const char *finishedPrefix = "step-";
 static constexpr const char *unfinishedPrefix = ".saving-";
+static constexpr const char *replacedSuffix = "-replaced";
 
 static Status cannot(const char *verb, const fs::path &path,
                      const std::error_code &error) {
@@ -46,7 +50,17 @@ static Status cannot(const char *verb, const fs::path &path,
                                         path.string(), error.message())};
 }
 
-/// The folders in `out` whose names begin so, sorted by name.
+/// By name, and what is being replaced before what replaces it.
+static bool isEarlier(const fs::path &one, const fs::path &other) {
+  auto key = [](const fs::path &path) {
+    std::string name = path.filename().string();
+    size_t suffix = name.rfind(replacedSuffix);
+    return std::pair(name.substr(0, suffix), suffix == name.npos);
+  };
+  return key(one) < key(other);
+}
+
+/// The folders in `out` whose names begin so, the last one last.
 static std::vector<fs::path> foldersIn(const fs::path &out,
                                        const std::string &prefix) {
   std::vector<fs::path> found;
@@ -55,7 +69,7 @@ static std::vector<fs::path> foldersIn(const fs::path &out,
     if (entry.is_directory(none) &&
         entry.path().filename().string().rfind(prefix, 0) == 0)
       found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
+  std::sort(found.begin(), found.end(), isEarlier);
   return found;
 }
 
@@ -112,8 +126,21 @@ static Status makeFolder(const fs::path &path) {
   return error ? cannot("make folder", path, error) : Status();
 }
 
+/// Under another name first: a process that is killed meanwhile leaves no half
+/// of a checkpoint.
+static void removeCheckpoint(const fs::path &path) {
+  std::error_code error;
+  fs::path doomed =
+      path.parent_path() / (unfinishedPrefix + path.filename().string());
+  fs::rename(path, doomed, error);
+  if (!error)
+    fs::remove_all(doomed, error);
+}
+
 /// Puts what was written in its place, whole. The same step may be there, of a
-/// run that was resumed before it: the two change places.
+/// run that was resumed before it. The two change places. Where the file system
+/// cannot do that, the older one is a checkpoint under another name until the
+/// newer one is there.
 static Status publish(const fs::path &unfinished, const fs::path &finished) {
   TPSP_TRY(syncFolder(unfinished));
   std::error_code error;
@@ -123,33 +150,63 @@ static Status publish(const fs::path &unfinished, const fs::path &finished) {
     fs::remove_all(unfinished, error);
     return syncFolder(finished.parent_path());
   }
-  // A file system that cannot do that.
+  fs::path replaced = finished;
+  replaced += replacedSuffix;
   if (isThere)
-    fs::remove_all(finished, error);
-  fs::rename(unfinished, finished, error);
+    fs::rename(finished, replaced, error);
+  if (!error)
+    fs::rename(unfinished, finished, error);
   if (error)
     return cannot("write", finished, error);
-  return syncFolder(finished.parent_path());
+  TPSP_TRY(syncFolder(finished.parent_path()));
+  if (fs::exists(replaced, error))
+    removeCheckpoint(replaced);
+  return {};
 }
 
-/// Under another name first: what is killed meanwhile leaves no half of a
-/// checkpoint.
 static void removeOld(const fs::path &out, int64_t keep) {
   std::vector<fs::path> all = foldersIn(out, finishedPrefix);
-  std::error_code error;
-  for (int64_t i = 0; keep > 0 && i + keep < int64_t(all.size()); ++i) {
-    fs::path doomed = out / (unfinishedPrefix + all[i].filename().string());
-    fs::rename(all[i], doomed, error);
-    fs::remove_all(error ? all[i] : doomed, error);
-  }
+  for (int64_t i = 0; keep > 0 && i + keep < int64_t(all.size()); ++i)
+    removeCheckpoint(all[i]);
 }
 
-Status tpsp::train::prepareFolder(const std::string &out) {
-  TPSP_TRY(makeFolder(out));
+/// What training.json says. The hashes of the other files bind the three
+/// together: files of two checkpoints are no checkpoint.
+static Status writePosition(const fs::path &folder,
+                            const TrainingPosition &position) {
+  Json json = position;
+  for (const char *name : tensorFiles) {
+    uint64_t hash = 0;
+    TPSP_TRY(hashFile((folder / name).string(), HashedPart::Whole, hash));
+    json["files"][name] = fmt::format("{:016x}", hash);
+  }
+  return writeText((folder / positionFile).string(), json.dump(2) + "\n");
+}
+
+void tpsp::train::prepareFolder(const std::string &out) {
   std::error_code none;
   for (const fs::path &path : foldersIn(out, unfinishedPrefix))
     fs::remove_all(path, none);
-  return {};
+  for (const fs::path &path : foldersIn(out, finishedPrefix)) {
+    fs::path replaced = path;
+    replaced += replacedSuffix;
+    if (isCheckpoint(path) && isCheckpoint(replaced))
+      removeCheckpoint(replaced);
+  }
+}
+
+/// All processes show their tensors, whatever became of the folder.
+static Status saveAllTensors(World &world, const Plan &plan,
+                             const fs::path &folder) {
+  Status status;
+  for (auto [file, which] :
+       {std::pair(parametersFile, SavedTensors::Parameters),
+        std::pair(stateFile, SavedTensors::State)}) {
+    Status saved = saveTensors(world, plan, (folder / file).string(), which);
+    if (status.ok())
+      status = saved;
+  }
+  return status;
 }
 
 Status tpsp::train::saveCheckpoint(World &world, const Plan &plan,
@@ -161,34 +218,45 @@ Status tpsp::train::saveCheckpoint(World &world, const Plan &plan,
   fs::path unfinished = fs::path(out) / (unfinishedPrefix + name);
   bool writes = world.hasFirstRank();
   Status status = writes ? makeFolder(unfinished) : Status();
-  // All processes show their tensors, whatever became of the folder.
-  for (auto [file, which] :
-       {std::pair(parametersFile, SavedTensors::Parameters),
-        std::pair(stateFile, SavedTensors::State)}) {
-    Status saved =
-        saveTensors(world, plan, (unfinished / file).string(), which);
-    if (status.ok())
-      status = saved;
-  }
-  if (!writes)
-    return status;
-  if (status.ok())
-    status = writeText((unfinished / positionFile).string(),
-                       Json(position).dump(2) + "\n");
-  if (status.ok())
+  if (Status saved = saveAllTensors(world, plan, unfinished); status.ok())
+    status = saved;
+  if (writes && status.ok())
+    status = writePosition(unfinished, position);
+  if (writes && status.ok())
     status = publish(unfinished, finished);
   if (!status.ok()) {
     std::error_code none;
-    fs::remove_all(unfinished, none);
+    if (writes)
+      fs::remove_all(unfinished, none);
     return status;
   }
-  removeOld(out, keep);
-  return {};
+  if (writes)
+    removeOld(out, keep);
+  return world.waitForFirst();
 }
 
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
+
+bool tpsp::train::hasCheckpoints(const std::string &path) {
+  return !foldersIn(path, finishedPrefix).empty();
+}
+
+/// The last folder of a run is whole, because it came to its place as a whole.
+/// If it is not, somebody took from it, and who resumes must know.
+static Status incomplete(const std::vector<fs::path> &all) {
+  std::string older;
+  for (const fs::path &path : all)
+    if (isCheckpoint(path))
+      older = path.string();
+  return invalid("'{}' has no {}, so it is no checkpoint; {}",
+                 all.back().string(), positionFile,
+                 older.empty()
+                     ? "remove it, and begin anew"
+                     : fmt::format("remove it, and the last one is '{}'",
+                                   older));
+}
 
 Status tpsp::train::findCheckpoint(const std::string &path,
                                    std::string &checkpoint) {
@@ -196,30 +264,74 @@ Status tpsp::train::findCheckpoint(const std::string &path,
   if (isCheckpoint(path))
     return {};
   std::vector<fs::path> all = foldersIn(path, finishedPrefix);
-  while (!all.empty() && !isCheckpoint(all.back()))
-    all.pop_back();
   if (all.empty())
     return invalid("there is no checkpoint in '{}'", path);
+  if (!isCheckpoint(all.back()))
+    return incomplete(all);
   checkpoint = all.back().string();
   return {};
 }
 
-Status tpsp::train::readPosition(const std::string &checkpoint,
-                                 TrainingPosition &out) {
+/// The files that `files`, of training.json, tells of, with their hashes.
+static Status readHashes(const Json &files, const fs::path &folder,
+                         std::vector<AgreedFile> &out) {
+  std::string path = (folder / positionFile).string();
+  for (const char *name : tensorFiles) {
+    AgreedFile file{"--resume", (folder / name).string()};
+    auto text = files.at(name).get<std::string>();
+    const char *end = text.data() + text.size();
+    uint64_t hash = 0;
+    auto parsed = std::from_chars(text.data(), end, hash, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != end)
+      return invalid("'{}' says '{}' of '{}', which is no hash", path, text,
+                     name);
+    file.expected = hash;
+    file.expectedBy = "'" + path + "'";
+    out.push_back(std::move(file));
+  }
+  return {};
+}
+
+static Status checkThere(const fs::path &folder) {
+  std::error_code none;
+  for (const char *name : tensorFiles)
+    if (!fs::is_regular_file(folder / name, none))
+      return invalid("checkpoint '{}' lacks '{}'; give --resume another one",
+                     folder.string(), name);
+  return {};
+}
+
+Status tpsp::train::readCheckpoint(const std::string &checkpoint,
+                                   TrainingPosition &position,
+                                   std::vector<AgreedFile> &files,
+                                   std::string &warning) {
   std::string path = (fs::path(checkpoint) / positionFile).string();
   std::string text;
   if (Status read = readWhole(path, longestPosition, text); !read.ok())
     return invalid("cannot read '{}': {}", path, read.message());
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  files = {{"--resume", path}};
   try {
-    TrainingPosition position = json.get<TrainingPosition>();
+    for (const char *key : {"step", "samples", "seed", "tokens", "length"})
+      if (!json.at(key).is_number_integer())
+        return invalid("'{}' has {} {}, which is no whole number", path, key,
+                       json[key].dump());
+    position = json.get<TrainingPosition>();
     if (position.step < 0 || position.samples < 0 || position.length < 1)
       return invalid("'{}' has a position that no run has", path);
-    out = position;
-    return {};
+    TPSP_TRY(checkThere(checkpoint));
+    if (json.contains("files"))
+      return readHashes(json["files"], checkpoint, files);
   } catch (const Json::exception &) {
-    return invalid("'{}' is not the position of a training run", path);
+    return invalid("'{}' is not the position of a training run, or was cut",
+                   path);
   }
+  for (const char *name : tensorFiles)
+    files.push_back({"--resume", (fs::path(checkpoint) / name).string()});
+  warning = fmt::format("'{}' is of an older version and does not say which "
+                        "tensors belong to it; they are taken as they are",
+                        path);
+  return {};
 }
 
 Status tpsp::train::openCheckpoint(const std::string &checkpoint,

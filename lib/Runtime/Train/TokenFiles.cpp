@@ -5,9 +5,6 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 
 using namespace tpsp;
@@ -60,17 +57,14 @@ void TokenFiles::read(int64_t begin, int64_t count, int64_t *tokens) const {
   }
 }
 
-uint64_t TokenFiles::fingerprint() const {
-  // Few places: each may be a page that is read from a disk.
-  constexpr int64_t places = 16, run = 32;
-  std::vector<int64_t> sample = {total};
-  for (int64_t place = 0; place < places; ++place) {
-    int64_t begin = total / places * place;
-    int64_t count = std::min(run, total - begin);
-    sample.resize(sample.size() + count);
-    read(begin, count, sample.data() + sample.size() - count);
+std::vector<std::string> TokenFiles::paths() const {
+  std::vector<std::string> paths;
+  for (const TokenSpan &span : spans) {
+    paths.push_back(span.path);
+    if (!span.indexPath.empty())
+      paths.push_back(span.indexPath);
   }
-  return XXH3_64bits(sample.data(), sample.size() * sizeof(int64_t));
+  return paths;
 }
 
 std::string TokenFiles::placeOf(int64_t token) const {

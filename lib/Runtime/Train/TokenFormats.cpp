@@ -97,9 +97,10 @@ static Status openNpy(TokenSpan &span) {
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t llmcHeaderBytes = 256 * 4;
-/// By its magic number: of GPT-2's tokens, and of Llama 3's.
+/// Bytes of a token by the magic number, which is GPT-2's or Llama 3's; 0: the
+/// file does not begin with one. All of the header need not be there.
 static int llmcWidth(const MappedFile &file) {
-  if (file.size() < llmcHeaderBytes)
+  if (file.size() < 4)
     return 0;
   int32_t magic = numberAt<int32_t>(file, 0);
   return magic == 20240520 ? 2 : magic == 20240801 ? 4 : 0;
@@ -109,6 +110,11 @@ static Status openLlmc(TokenSpan &span) {
   int width = llmcWidth(span.file);
   if (width == 0)
     return bad(span.path, "does not begin as llm.c's files do");
+  if (span.file.size() < llmcHeaderBytes)
+    return bad(span.path,
+               fmt::format("begins as llm.c's files do, and is cut off: it has "
+                           "{} bytes, and their header has {}",
+                           span.file.size(), llmcHeaderBytes));
   span.begin = llmcHeaderBytes;
   TPSP_TRY(restOfFile(width, span));
   int64_t said = numberAt<int32_t>(span.file, 8);
@@ -192,6 +198,7 @@ static Status openMegatron(TokenSpan &span) {
                fmt::format("has {} bytes, and its index says {}",
                            span.file.size(), bytes));
   span.path = tokenPath.string();
+  span.indexPath = indexPath.string();
   span.width = width;
   span.count = bytes / width;
   return {};

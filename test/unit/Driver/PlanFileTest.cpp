@@ -368,12 +368,20 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
   EXPECT_FALSE(fromJson("[1, 2", out).ok());
   EXPECT_TRUE(fromJson(toJson(somePlan()), out).ok());
 
-  // A name that no value of an enumeration has.
-  std::string text = toJson(somePlan());
-  size_t kind = text.find("\"kind\":\"");
-  ASSERT_NE(kind, std::string::npos);
-  text.insert(kind + 8, "un");
-  EXPECT_FALSE(fromJson(text, out).ok());
+}
+
+/// A command's kind, and what the reference stores a value's elements in.
+TEST_F(PlanFile, RefusesANameThatNoValueOfAnEnumerationHas) {
+  for (std::string key : {"kind", "element"}) {
+    std::string text = toJson(somePlan()), begin = "\"" + key + "\":\"";
+    size_t found = text.find(begin);
+    ASSERT_NE(found, std::string::npos);
+    text.insert(found + begin.size(), "un");
+    PlanDescription out;
+    Status status = fromJson(text, out);
+    EXPECT_FALSE(status.ok()) << key;
+    EXPECT_THAT(status.message(), testing::HasSubstr("an unknown name, 'un"));
+  }
 }
 
 /// A hash that is right says nothing of who made it: whatever the description

@@ -230,6 +230,12 @@ TEST(Hardware, UnknownNamesAreRefusedWithTheKnownOnes) {
 TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
   EXPECT_THAT(errorOf(parseHardware("{\"name\": ", "my.json")),
               HasSubstr("my.json: not JSON"));
+  for (std::string number : {"NaN", "-Infinity", "nan", "1e999"})
+    EXPECT_THAT(
+        refusalOf("\"peak_tflops\": 989.0", "\"peak_tflops\": " + number),
+        testing::AllOf(HasSubstr("my.json: not JSON: line "),
+                       HasSubstr("matmul.bf16.peak_tflops: found " + number),
+                       testing::Not(HasSubstr("exception"))));
   EXPECT_THAT(errorOf(parseHardware("[]", "my.json")),
               HasSubstr("my.json: expected an object"));
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cores\": -1"),

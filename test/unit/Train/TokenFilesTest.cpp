@@ -126,23 +126,13 @@ TEST_F(TokenFilesTest, NumPysOtherArraysAreRefused) {
   EXPECT_THAT(problem(write("a.npy", "tokens")), HasSubstr("no .npy file"));
 }
 
-TEST_F(TokenFilesTest, FingerprintsTellDataApart) {
-  auto print = [&](const std::vector<std::string> &paths) {
-    TokenFiles files;
-    EXPECT_TRUE(TokenFiles::open(paths, "u16", files).ok());
-    return files.fingerprint();
-  };
-  std::vector<int64_t> numbers(1001, 7);
-  std::string one = write("1.bin", bytesOf<uint16_t>(numbers));
-  uint64_t whole = print({one});
-  numbers[1000 / 16 * 9 + 3] = 8;
-  EXPECT_NE(print({write("2.bin", bytesOf<uint16_t>(numbers))}), whole);
-  EXPECT_NE(print({one, one}), whole);
-  // Of the tokens, not of where they lie.
-  numbers.assign(500, 7);
-  std::string part = write("3.bin", bytesOf<uint16_t>(numbers));
-  numbers.assign(501, 7);
-  EXPECT_EQ(print({part, write("4.bin", bytesOf<uint16_t>(numbers))}), whole);
+TEST_F(TokenFilesTest, NamesEveryFileThatIsRead) {
+  std::string text = write("1.txt", "abc");
+  std::string data = write("a.bin", bytesOf<uint16_t>({1, 2, 3}));
+  std::string index = write("a.idx", megatron(8, 2, {2, 1}));
+  TokenFiles files;
+  ASSERT_TRUE(TokenFiles::open({text, data}, "auto", files).ok());
+  EXPECT_THAT(files.paths(), ElementsAre(text, data, index));
 }
 
 TEST_F(TokenFilesTest, RawTokensAreLittleEndian) {
@@ -174,6 +164,15 @@ TEST_F(TokenFilesTest, LlmcFilesSayHowManyTheyAre) {
               HasSubstr("has 2 tokens, and its header says 3"));
   EXPECT_THAT(problem(write("d.bin", bytesOf<uint16_t>({1})), "llmc"),
               HasSubstr("does not begin as llm.c's files do"));
+}
+
+/// Its first bytes are those of the format, and no tokens.
+TEST_F(TokenFilesTest, AnLlmcFileThatIsCutInItsHeaderIsRefused) {
+  std::string whole = llmc(20240520, 2, bytesOf<uint16_t>({7, 50256}));
+  for (size_t bytes : {4, 6, 512, 1023})
+    EXPECT_THAT(problem(write("a.bin", whole.substr(0, bytes))),
+                HasSubstr("is cut off: it has " + std::to_string(bytes) +
+                          " bytes, and their header has 1024"));
 }
 
 TEST_F(TokenFilesTest, MegatronsSequencesFollowEachOther) {

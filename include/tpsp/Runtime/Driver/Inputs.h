@@ -34,6 +34,9 @@ public:
   /// The same of one file more.
   Status openFile(const InputsFile &file, const Plan &plan);
 
+  /// The paths of all files that are read, in the order in which they were
+  /// opened.
+  const std::vector<std::string> &paths() const { return opened; }
   /// The names of the arguments that the files give.
   std::set<std::string> given() const;
   /// Where all other arguments come from. To be called before values are asked
@@ -61,8 +64,8 @@ private:
   };
   using StoredTensors = std::map<std::string, Stored>;
 
-  static Status readFile(const InputsFile &file, StoredTensors &out);
-  static Status openNpy(const InputsFile &file, StoredTensors &out);
+  Status readFile(const InputsFile &file, StoredTensors &out);
+  Status openNpy(const InputsFile &file, StoredTensors &out);
   static std::string differenceOf(const PlanBuffer &wanted,
                                   const Stored &stored);
   static Status checkIntegers(const PlanBuffer &wanted, const Stored &stored);
@@ -72,6 +75,7 @@ private:
   static Status readBlocks(const Stored &stored, int64_t begin, int64_t count,
                            Visit visit);
 
+  std::vector<std::string> opened;
   StoredTensors tensors;
   std::unique_ptr<TensorSource> others;
 };

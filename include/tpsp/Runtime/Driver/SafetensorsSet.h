@@ -21,6 +21,8 @@ public:
   /// for tensors that a file lacks though the index says it has them.
   static Status open(const std::string &path, SafetensorsSet &out);
 
+  /// The paths of all files, the index's first if there is one.
+  std::vector<std::string> paths() const;
   /// Sorted by name.
   std::vector<std::string> names() const;
   /// Null if there is none of that name.
@@ -40,6 +42,8 @@ private:
   Status addFile(const std::string &path,
                  const std::vector<std::string> &wanted);
 
+  /// Empty: there is no index.
+  std::string indexPath;
   /// By path, so that none is opened twice and none moves.
   std::map<std::string, SafetensorsReader> files;
   std::map<std::string, Stored> stored;

@@ -26,6 +26,9 @@ public:
   Status open(const std::string &path, const Plan &plan, std::string &warning,
               const std::set<std::string> &given = {});
 
+  /// The paths of all files that are read.
+  std::vector<std::string> paths() const { return file.paths(); }
+
   Status fill(const PlanBuffer &tensor, const Shard &shard,
               void *memory) const override;
   Status whole(const PlanBuffer &tensor,

@@ -54,6 +54,8 @@ private:
 /// The tokens of one file.
 struct TokenSpan {
   std::string path;
+  /// The file that says where its documents are; empty: there is none.
+  std::string indexPath;
   MappedFile file;
   /// From the file's byte `begin` on, `count` tokens of `width` bytes (1, 2, 4
   /// or 8), little endian.
@@ -78,9 +80,8 @@ public:
   /// Writes the tokens [begin, begin + count), which there are. Thread-safe.
   void read(int64_t begin, int64_t count, int64_t *tokens) const;
 
-  /// A hash of how many tokens there are and of a few hundred of them, by which
-  /// processes notice that they read different data.
-  uint64_t fingerprint() const;
+  /// The paths of all files that are read, indices among them.
+  std::vector<std::string> paths() const;
 
   /// "'train.bin' at token 12", for messages.
   std::string placeOf(int64_t token) const;

@@ -1,0 +1,138 @@
+#include "tpsp/Abi/JsonFault.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <vector>
+
+using namespace tpsp;
+using Json = nlohmann::json;
+
+namespace {
+
+/// Reads along, and knows where it is when the reader fails.
+class FaultLocator final : public nlohmann::json_sax<Json> {
+public:
+  /// How many characters had been read, or 0.
+  size_t position = 0;
+  /// Whether the token is a number that is too large.
+  bool isTooLarge = false;
+
+  /// "matmul.bf16[2]", not all of it if it is long; empty outside of everything.
+  std::string path() const {
+    constexpr size_t longest = 200;
+    std::string text;
+    for (const Level &level : levels) {
+      if (level.isArray)
+        text += fmt::format("[{}]", level.index);
+      else if (!level.key.empty())
+        text += (text.empty() ? "" : ".") + level.key;
+      if (text.size() > longest)
+        return text.substr(0, longest) + "...";
+    }
+    return text;
+  }
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t &) override {
+    return value();
+  }
+  bool string(string_t &) override { return value(); }
+  bool binary(binary_t &) override { return value(); }
+  bool start_object(size_t) override { return begin(/*isArray=*/false); }
+  bool start_array(size_t) override { return begin(/*isArray=*/true); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t &name) override {
+    levels.back().key = name;
+    return true;
+  }
+  bool parse_error(size_t read, const std::string &,
+                   const Json::exception &error) override {
+    constexpr int outOfRange = 406;
+    position = read;
+    isTooLarge = error.id == outOfRange;
+    return false;
+  }
+
+private:
+  /// An object or a list that has begun.
+  struct Level {
+    bool isArray;
+    size_t index = 0;
+    std::string key = "";
+  };
+
+  bool value() {
+    if (!levels.empty())
+      ++levels.back().index;
+    return true;
+  }
+  bool begin(bool isArray) {
+    levels.push_back({isArray});
+    return true;
+  }
+  bool end() {
+    levels.pop_back();
+    return value();
+  }
+
+  std::vector<Level> levels;
+};
+
+bool isDelimiter(char letter) {
+  return std::string_view(" \t\r\n,:[]{}\"").find(letter) !=
+         std::string_view::npos;
+}
+
+/// Where the word begins that has the character at `at`, or ends before it.
+size_t beginOfToken(std::string_view text, size_t at) {
+  while (at > 0 && !isDelimiter(text[at - 1]) &&
+         (at == text.size() || !isDelimiter(text[at])))
+    --at;
+  return at;
+}
+
+/// From `begin` to the next delimiter; at least one character.
+std::string tokenFrom(std::string_view text, size_t begin) {
+  constexpr size_t longest = 40;
+  size_t end = begin + 1;
+  while (end < text.size() && end < begin + longest && !isDelimiter(text[end]))
+    ++end;
+  std::string token(text.substr(begin, end - begin));
+  for (char &letter : token)
+    if (static_cast<unsigned char>(letter) < ' ' ||
+        static_cast<unsigned char>(letter) > '~')
+      letter = '?';
+  return token;
+}
+
+/// What was found instead of JSON.
+std::string foundAt(std::string_view text, size_t begin, bool isTooLarge) {
+  if (begin >= text.size())
+    return "the text ends before its value does";
+  return fmt::format("found {}, which is {}", tokenFrom(text, begin),
+                     isTooLarge ? "more than a number holds"
+                                : "no JSON value here");
+}
+
+} // namespace
+
+std::string tpsp::jsonFault(std::string_view text) {
+  FaultLocator locator;
+  if (Json::sax_parse(text, &locator))
+    return "";
+  size_t at = locator.position > 0 ? locator.position - 1 : 0;
+  at = beginOfToken(text, std::min(at, text.size()));
+  std::string_view before = text.substr(0, at);
+  size_t line = size_t(std::count(before.begin(), before.end(), '\n')) + 1;
+  size_t column = before.size() - (before.rfind('\n') + 1) + 1;
+  std::string path = locator.path();
+  return fmt::format("line {}, column {}{}{}: {}", line, column,
+                     path.empty() ? "" : ", ", path,
+                     foundAt(text, at, locator.isTooLarge));
+}
