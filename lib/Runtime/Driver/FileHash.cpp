@@ -1,6 +1,6 @@
 #include "tpsp/Runtime/Driver/FileHash.h"
 
-#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Runtime/Reference.h"
 
 #include <fmt/format.h>

@@ -8,7 +8,7 @@
 #ifndef TPSP_RUNTIME_TRAIN_RUNLOCK_H
 #define TPSP_RUNTIME_TRAIN_RUNLOCK_H
 
-#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Abi/FileHandle.h"
 
 namespace tpsp::train {
 
