@@ -15,7 +15,8 @@
 // CHECK: %[[Z0:.*]] = tpsp.einsum %[[Q]], %[[K0]] :
 // CHECK: tpsp.convert %[[Z0]] : {{.*}} -> tensor<1x2x4x4xf32, #tpsp.idx<b, h, s@cp, t, local>>
 // CHECK: tpsp.causal_mask {{.*}}shift = 0, offset = 0
-// CHECK: %[[M0:.*]] = tpsp.reduce {{.*}}kind = "max"
+// CHECK: %[[TOP0:.*]] = tpsp.reduce {{.*}}kind = "max"
+// CHECK-NEXT: %[[M0:.*]] = tpsp.clamp %[[TOP0]] {low = -3.4{{.*}}E+38 : f64}
 // CHECK: %[[E0:.*]] = tpsp.exp
 // CHECK: %[[P0:.*]] = tpsp.convert %[[E0]] : {{.*}} -> {{.*}}xbf16
 // CHECK: %[[L0:.*]] = tpsp.reduce %[[E0]]

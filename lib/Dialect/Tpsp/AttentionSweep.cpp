@@ -147,11 +147,12 @@ RowUpdate updateRow(KeyBlock<Op> &block, ValueRange state) {
   RowUpdate row;
   Value scores = block.scores();
   row.m = block.reduce(scores, "max");
-  // The block may be behind all of a rank's queries.
-  if (block.op.getCausal() || block.hidden.mayBeAll())
-    row.m = block.asNumber(row.m);
+  // The block may be behind all of a rank's queries. Later states are no less.
+  bool mayHideAll = block.op.getCausal() || block.hidden.mayBeAll();
   if (!state.empty())
     row.m = block.template map<MaxOp>(row.m, {state[0], row.m});
+  else if (mayHideAll)
+    row.m = block.asNumber(row.m);
   auto exponential = [&](Value x) {
     Value shifted = block.template map<SubOp>(x, {x, row.m});
     return block.template map<ExpOp>(x, block.scale(shifted));

@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4x4xf32, #tpsp.idx<s, t>>) {
 
 // (I8) no such option
 func.func @f(%x: tensor<4x4xf32, #tpsp.idx<s, t>>) {
-  // expected-error @+1 {{has no attribute 'dimension'; it has 'causal', 'over', 'scale'}}
+  // expected-error @+1 {{has no attribute 'dimension'; it has 'causal', 'hides', 'over', 'scale'}}
   %0 = tpsp.softmax %x {over = "t", dimension = "s"} : tensor<4x4xf32, #tpsp.idx<s, t>>
   return
 }
