@@ -35,9 +35,10 @@ function(tpsp_add_gtest name)
   endif()
   tpsp_precompile(${ARG_HEADERS} ${name})
   add_test(NAME ${name} COMMAND ${name})
-  set(timeout 600)
+  # Against a hang alone: many times what a loaded machine takes.
+  set(timeout 3600)
   if(TPSP_SANITIZE MATCHES thread)
-    set(timeout 3600) # ten times as slow
+    set(timeout 14400) # ten times as slow
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()

@@ -58,19 +58,16 @@ TEST_P(FailureTest, MissingRankEndsInATimeoutThatNamesIt) {
   WorldConfig settings = config({{"x", 4}}, arenaBytes);
   settings.timeoutSeconds = 0.2;
   auto world = makeWorld(settings);
-  auto begin = std::chrono::steady_clock::now();
   Status status = world->run([&](Rank &rank) -> Status {
     if (Status s = early.step(rank); !s.ok())
       return s;
     return rank.number() == 2 ? Status() : late.step(rank);
   });
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(status.code(), TPSP_RT_TIMEOUT);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("%gathered: waited 0.2 s for rank 2"),
                     HasSubstr("last issued slice \"%before\""),
                     Not(HasSubstr("rank 3 ("))));
-  EXPECT_LT(took.count(), 2.0);
 }
 
 TEST_P(FailureTest, TimeoutNamesAllMissingRanks) {
@@ -91,9 +88,10 @@ TEST_P(FailureTest, TimeoutNamesAllMissingRanks) {
 TEST_P(FailureTest, AFailingRankAbortsTheOthersAtOnce) {
   Plan plan;
   plan.add(tpsp_rt_all_reduce, allReduce({4}), {0, 0}, "%sum");
-  auto world = makeWorld(config({{"x", 4}}, arenaBytes)); // 30 s
+  WorldConfig settings = config({{"x", 4}}, arenaBytes);
+  settings.timeoutSeconds = 1e6; // Nothing else than the failure ends the wait.
+  auto world = makeWorld(settings);
   std::vector<tpsp_rt_status> codes(4, TPSP_RT_OK);
-  auto begin = std::chrono::steady_clock::now();
   Status status = world->run([&](Rank &rank) -> Status {
     if (rank.number() == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -103,12 +101,10 @@ TEST_P(FailureTest, AFailingRankAbortsTheOthersAtOnce) {
     codes[rank.number()] = result.code();
     return result;
   });
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(status.code(), TPSP_RT_INTERNAL);
   EXPECT_EQ(status.message(), "rank 1: the root cause");
   for (int r : {0, 2, 3})
     EXPECT_EQ(codes[r], TPSP_RT_ABORTED) << "rank " << r;
-  EXPECT_LT(took.count(), 5.0);
 }
 
 TEST_P(FailureTest, CommandsAfterAnAbortAreNotRun) {

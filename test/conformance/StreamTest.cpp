@@ -245,16 +245,14 @@ TEST_P(StreamTest, AFailureOnAStreamEndsTheRun) {
     plan->on(0).add(tpsp_rt_event_wait, event(0), {}, "%wait 0");
     plan->add(tpsp_rt_kernel, kernel, {}, "%never", signalTest);
   }
-  auto world = makeWorld(settings({{"x", 2}}));
-  auto begin = std::chrono::steady_clock::now();
+  // Nothing else than the failure ends the waits.
+  auto world = makeWorld(settings({{"x", 2}}, /*timeout=*/1e6));
   Status status = world->run([&](Rank &rank) {
     return (rank.number() == 0 ? small : large).step(rank);
   });
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(status.code(), TPSP_RT_INVALID);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("%x: rank"), HasSubstr("calls all_gather")));
-  EXPECT_LT(took.count(), 10);
   EXPECT_FALSE(signalled);
 }
 

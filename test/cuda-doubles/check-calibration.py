@@ -18,7 +18,7 @@ environment = dict(os.environ, TPSP_DOUBLE_DEVICES=str(devices),
 
 
 def run(*arguments):
-    return subprocess.run([tool, *arguments], env=environment, timeout=300,
+    return subprocess.run([tool, *arguments], env=environment, timeout=3000,
                           stdin=subprocess.DEVNULL, capture_output=True,
                           text=True)
 

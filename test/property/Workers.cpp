@@ -15,7 +15,7 @@ using namespace tpsp::property;
 namespace {
 
 /// A program takes a second at most; a rank waits for the others for 30.
-constexpr unsigned secondsPerProgram = 120;
+constexpr unsigned secondsPerProgram = 1200;
 /// A context keeps every type that it has seen: start afresh now and then.
 constexpr unsigned programsPerProcess = 200;
 

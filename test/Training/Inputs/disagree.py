@@ -19,7 +19,7 @@ def train(one, other, model="m.so", data=("text", "text")):
     for options, file in zip((one, other), data):
         words += [":"] if words else []
         words += ["-n", "1", tool, folder / model, "--data", folder / file, *COMMON, *options]
-    return subprocess.run([*mpirun, *words], capture_output=True, text=True, timeout=120)
+    return subprocess.run([*mpirun, *words], capture_output=True, text=True, timeout=1200)
 
 
 def told(what, wanted, one, other, *rest):

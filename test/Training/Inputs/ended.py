@@ -17,7 +17,7 @@ folder = Path(folder)
 
 def command(steps, out):
     return [tool, folder / "m.so", "--data", folder / "text", "--quiet", "--schedule", "constant",
-            "--warmup", "0", "--save-every", "1", "--keep", "2", "--timeout", "10",
+            "--warmup", "0", "--save-every", "1", "--keep", "2", "--timeout", "1e6",
             "--steps", str(steps), *out]
 
 
@@ -43,10 +43,10 @@ def end(how, stop):
     process = subprocess.Popen([*mpirun, "-n", "2", *command(100000, ["--out", out])],
                                stderr=subprocess.PIPE, text=True)
     begin = time.monotonic()
-    while newest(out) < 3 and time.monotonic() < begin + 60:
+    while newest(out) < 3 and time.monotonic() < begin + 1200:
         time.sleep(0.01)
     stop(process)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=1200)[1]
     last = newest(out)
     # What is there is whole: it goes on, with threads, to what never ended.
     straight = folder / f"{how}-straight"

@@ -101,7 +101,7 @@ while kills < 50:
     go_on = ["--resume", killed] if last else ["--out", killed]
     process = subprocess.Popen(command(plan, *schedule, "--steps", "100000", *go_on))
     begin = time.monotonic()
-    while time.monotonic() < begin + 20 and not (
+    while time.monotonic() < begin + 1200 and not (
             killed.exists() and checkpoints(killed)
             and int(checkpoints(killed)[-1].name[5:]) > last):
         time.sleep(0.001)

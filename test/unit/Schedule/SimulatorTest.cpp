@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include <chrono>
+#include <ctime>
 
 using namespace tpsp;
 using testing::ElementsAre;
@@ -328,17 +328,16 @@ TEST(Simulator, NothingTakesNoTime) {
 // A step of some hundred layers, each with communication beside it.
 TEST(Simulator, TimeGrowsWithTheCommands) {
   Program program;
-  for (int layer = 0; layer < 4000; ++layer) {
+  for (int layer = 0; layer < 40000; ++layer) {
     program.gather(2, 1);
     program.record(0, 1);
     program.kernel(1);
     program.wait(0, 0);
     program.kernel(1);
   }
-  auto begin = std::chrono::steady_clock::now();
+  // Of this process, however many others there are; quadratic takes minutes.
+  std::clock_t begin = std::clock();
   SimulatedStep result = program.on(gpu());
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - begin;
-  EXPECT_GT(result.seconds, 8000);
-  EXPECT_LT(seconds.count(), 1);
+  EXPECT_GT(result.seconds, 80000);
+  EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 30);
 }
