@@ -5,6 +5,7 @@
 #include "common/Launch.h"
 #include "common/MakeWorld.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -247,11 +249,37 @@ private:
   rt::Status start(RunningProgram &running) {
     WorldUse use;
     use.transport = launch.transport();
+    // A GPU's memory is not looked at, and processes would have to agree to.
+    if (&running == &training && options.backend == "cpu" && !use.transport) {
+      watch = std::make_unique<rt::NotFiniteWatch>(running.plan(), nullptr);
+      use.observer = watch.get();
+    }
     TPSP_TRY(makeWorld(options, running.program, use, running.world));
+    return fill(running);
+  }
+
+  static rt::Status fill(RunningProgram &running) {
     return running.world->run([&](rt::Rank &rank) {
-      return rt::fillArguments(rank, *running.arguments.source,
-                               running.plan());
+      return rt::fillArguments(rank, *running.arguments.source, running.plan());
     });
+  }
+
+  /// Gives the ranks the arguments with which training began, and adds a line
+  /// for each that is not finite.
+  rt::Status restart(std::vector<std::string> &lines) {
+    const rt::TensorSource &source = *training.arguments.source;
+    for (const PlanBuffer &tensor : training.plan().tensors()) {
+      if (!tensor.isArgument() || rt::isInteger(tensor.dtype))
+        continue;
+      std::vector<double> values;
+      TPSP_TRY(source.whole(tensor, values));
+      auto count = std::count_if(values.begin(), values.end(),
+                                 [](double x) { return !std::isfinite(x); });
+      if (count > 0)
+        lines.push_back(fmt::format("{}: {} of {} elements are not finite",
+                                    tensor.name, count, values.size()));
+    }
+    return fill(training);
   }
 
   /// The position counts samples of the checkpoint's data.
@@ -269,8 +297,10 @@ private:
     position.length = data.length();
   }
 
-  TrainingOptions trainingOptions(const Batches &evaluation) const {
+  TrainingOptions trainingOptions(const Batches &evaluation) {
     TrainingOptions out;
+    out.watch = watch.get();
+    out.restart = [this](auto &lines) { return restart(lines); };
     out.steps = options.steps;
     out.rate.schedule = options.schedule;
     out.rate.peak = options.learningRate;
@@ -340,6 +370,8 @@ private:
   /// Of the folder that is written to.
   RunLock lock;
   TokenFiles tokens, evalTokens;
+  /// Of the world of `training`, which must not outlive it.
+  std::unique_ptr<rt::NotFiniteWatch> watch;
   RunningProgram training, evaluating;
   int64_t loss = 0, evalLoss = 0;
 };
@@ -355,10 +387,9 @@ static int trainAndReport(Options &options, Launch &launch) {
 int main(int argc, char **argv) {
   Launch launch("tpsp-train");
   Options options;
-  return launch.run(options,
-                    {[&](std::string *said) {
-                       return parseOptions(argc, argv, options, said);
-                     },
-                     [&] { return agreedOptions(options); },
-                     [&] { return trainAndReport(options, launch); }});
+  return launch.run(options, {[&](std::string *said) {
+                                return parseOptions(argc, argv, options, said);
+                              },
+                              [&] { return agreedOptions(options); },
+                              [&] { return trainAndReport(options, launch); }});
 }

@@ -118,10 +118,34 @@ Status Trainer::describeFailure(const Progress &progress,
   return divergence(progress, text);
 }
 
-Status Trainer::checkStep(const Progress &progress,
-                          const StepValues &values) const {
+Status Trainer::describeFirstFailure(const Progress &progress,
+                                     const StepScalars &scalars,
+                                     const StepValues &values) {
+  std::vector<std::string> lines;
+  if (options.watch) {
+    TPSP_TRY(options.restart(lines));
+    if (options.watch->begin(*step.loaded().world)) {
+      StepValues again;
+      TPSP_TRY(step.run(batches, progress.position.samples, scalars, again));
+    }
+    for (std::string &line : options.watch->end())
+      lines.push_back(std::move(line));
+  }
+  std::string text = fmt::format(
+      "the loss of step {} is {}, before any update: the learning rate has no "
+      "part in it",
+      scalars.step, values.loss);
+  for (const std::string &line : lines)
+    text += "; " + line;
+  return {TPSP_RT_INVALID, text};
+}
+
+Status Trainer::checkStep(const Progress &progress, const StepScalars &scalars,
+                          const StepValues &values) {
   if (!std::isfinite(values.loss))
-    return describeFailure(progress, values);
+    return progress.records.empty()
+               ? describeFirstFailure(progress, scalars, values)
+               : describeFailure(progress, values);
   if (std::isnan(values.dropped))
     return {};
   Status status = checkDropped(values.dropped, options.maxDropped);
@@ -140,7 +164,7 @@ Status Trainer::oneStep(Progress &progress) {
   StepValues values;
   auto begin = Clock::now();
   TPSP_TRY(step.run(batches, position.samples, scalars, values));
-  TPSP_TRY(checkStep(progress, values));
+  TPSP_TRY(checkStep(progress, scalars, values));
   StepRecord record;
   record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   position.step += 1;

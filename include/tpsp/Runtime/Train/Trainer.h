@@ -2,6 +2,7 @@
 #ifndef TPSP_RUNTIME_TRAIN_TRAINER_H
 #define TPSP_RUNTIME_TRAIN_TRAINER_H
 
+#include "tpsp/Runtime/Driver/NotFiniteWatch.h"
 #include "tpsp/Runtime/Train/Checkpoint.h"
 #include "tpsp/Runtime/Train/LearningRate.h"
 #include "tpsp/Runtime/Train/TrainingStep.h"
@@ -29,6 +30,12 @@ struct TrainingOptions {
   std::string plot;
   /// Choices of tokens that a step may drop; negative: any number.
   int64_t maxDropped = -1;
+  /// Null, or what watches the world's commands (its observer): finds where a
+  /// first step goes wrong.
+  rt::NotFiniteWatch *watch = nullptr;
+  /// With `watch`: gives the ranks the arguments with which training began, and
+  /// adds a line for each that is not finite.
+  std::function<rt::Status(std::vector<std::string> &lines)> restart;
 };
 
 /// A program that evaluates, and on what.
@@ -65,10 +72,14 @@ private:
   std::string lastCheckpoint(const Progress &progress) const;
   rt::Status divergence(const Progress &progress,
                         const std::string &what) const;
-  rt::Status checkStep(const Progress &progress,
-                       const StepValues &values) const;
+  rt::Status checkStep(const Progress &progress, const StepScalars &scalars,
+                       const StepValues &values);
   rt::Status describeFailure(const Progress &progress,
                              const StepValues &values) const;
+  /// Of the first step, which no update has changed.
+  rt::Status describeFirstFailure(const Progress &progress,
+                                  const StepScalars &scalars,
+                                  const StepValues &values);
   bool speaks() const { return step.loaded().world->hasFirstRank(); }
 
   TrainingStep step;
