@@ -26,6 +26,16 @@ config.substitutions.append(
     ("%examples", os.path.join(config.tpsp_src_root, "examples"))
 )
 
+# The pages of the documentation, and what makes their figures.
+config.substitutions += [
+    ("%docs", os.path.join(config.tpsp_src_root, "docs")),
+    (
+        "%make_pages",
+        os.path.join(config.tpsp_src_root, "scripts", "make-pages")
+        + " --tools " + config.tpsp_tools_dir,
+    ),
+]
+
 # The passes that decide communication, before anything is local.
 config.substitutions.append(
     (
