@@ -10,6 +10,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
+#include <optional>
 
 using namespace mlir;
 using namespace tpsp;
@@ -310,10 +311,23 @@ private:
                   serial, [](const SearchState &) {});
   }
 
-  /// How long is looked for what helps where no plan was found.
+  /// How many seconds are spent on what helps where no plan was found; 0: as
+  /// many as it takes, which a search without a limit has, too.
   double secondsMore() const {
     constexpr double least = 5;
-    return std::max(request.search.secondsLimit, least);
+    double given = request.search.secondsLimit;
+    return given > 0 ? std::max(given, least) : 0;
+  }
+
+  /// What is left of secondsMore(), which began at `begin`; none if it is up.
+  std::optional<double>
+  secondsLeft(std::chrono::steady_clock::time_point begin) const {
+    double all = secondsMore();
+    std::chrono::duration<double> gone =
+        std::chrono::steady_clock::now() - begin;
+    if (all > 0 && gone.count() >= all)
+      return std::nullopt;
+    return all > 0 ? all - gone.count() : 0;
   }
 
   /// Where time was up before a plan was found: one that fits.
@@ -338,8 +352,7 @@ private:
                              const UndividedProgram &undivided) {
     if (hardware.isCpu())
       return "";
-    auto end = std::chrono::steady_clock::now() +
-               std::chrono::duration<double>(secondsMore());
+    auto begin = std::chrono::steady_clock::now();
     std::string none;
     for (int64_t devices = 2 * request.devices; devices <= 16384;
          devices *= 2) {
@@ -349,12 +362,11 @@ private:
         llvm::consumeError(cluster.takeError());
         return none;
       }
-      std::chrono::duration<double> left =
-          end - std::chrono::steady_clock::now();
-      if (left.count() <= 0)
+      std::optional<double> left = secondsLeft(begin);
+      if (!left)
         return none;
       SearchResult result =
-          anyOn(devices, facts, inSpace, undivided, *cluster, left.count());
+          anyOn(devices, facts, inSpace, undivided, *cluster, *left);
       if (const Evaluation *found = result.best(memoryLimit()))
         return llvm::formatv("; {0} devices would do: {1}, which needs {2}",
                              devices, nameOf(found->candidate, facts),
