@@ -16,8 +16,8 @@ class FaultLocator final : public nlohmann::json_sax<Json> {
 public:
   /// How many characters had been read, or 0.
   size_t position = 0;
-  /// Whether the token is a number that is too large.
-  bool isTooLarge = false;
+  /// Whether the token is a number that is too large, or there is none.
+  bool isTooLarge = false, isAtEnd = false;
 
   /// "matmul.bf16[2]", not all of it if it is long; empty outside of everything.
   std::string path() const {
@@ -56,6 +56,9 @@ public:
     constexpr int outOfRange = 406;
     position = read;
     isTooLarge = error.id == outOfRange;
+    // Said in words alone.
+    isAtEnd = std::string_view(error.what()).find("unexpected end of input") !=
+              std::string_view::npos;
     return false;
   }
 
@@ -127,7 +130,8 @@ std::string tpsp::jsonFault(std::string_view text) {
   if (Json::sax_parse(text, &locator))
     return "";
   size_t at = locator.position > 0 ? locator.position - 1 : 0;
-  at = beginOfToken(text, std::min(at, text.size()));
+  at = locator.isAtEnd ? text.size()
+                       : beginOfToken(text, std::min(at, text.size()));
   std::string_view before = text.substr(0, at);
   size_t line = size_t(std::count(before.begin(), before.end(), '\n')) + 1;
   size_t column = before.size() - (before.rfind('\n') + 1) + 1;

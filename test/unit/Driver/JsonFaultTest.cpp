@@ -15,13 +15,13 @@ TEST(JsonFault, NamesPlaceKeyAndWhatWasFound) {
   EXPECT_EQ(jsonFault("{\"a\": NaN}"),
             "line 1, column 7, a: found NaN, which is no JSON value here");
   EXPECT_EQ(jsonFault("{\"a\": 1,\n \"b\": [{\"c\": 2}, {\"d\": -Infinity}]}"),
-            "line 2, column 28, b[1].d: found -Infinity, which is no JSON value "
+            "line 2, column 24, b[1].d: found -Infinity, which is no JSON value "
             "here");
   EXPECT_EQ(jsonFault("{\"a\": 1e999}"),
-            "line 1, column 12, a: found 1e999, which is more than a number "
+            "line 1, column 7, a: found 1e999, which is more than a number "
             "holds");
   EXPECT_EQ(jsonFault("{\"a\": 1 \"b\": 2}"),
-            "line 1, column 11, a: found \"b, which is no JSON value here");
+            "line 1, column 11, a: found \", which is no JSON value here");
   EXPECT_EQ(jsonFault("x"),
             "line 1, column 1: found x, which is no JSON value here");
   EXPECT_EQ(jsonFault("{\"a\": \xff}"),
