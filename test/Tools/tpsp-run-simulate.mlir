@@ -49,7 +49,7 @@
 // WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: coers: there is no such key; there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
 // RUN: echo '{"base": "h100-sxm", "name": "mine", "memory_gbs": NaN}' > %t.nan.json
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.nan.json 2>&1 | FileCheck %s --check-prefix=NAN
-// NAN: {{^}}tpsp-run: {{.*}}.nan.json: not JSON: line 1, column 53, memory_gbs: found NaN, which is no JSON value here{{$}}
+// NAN: {{^}}tpsp-run: {{.*}}.nan.json: not JSON: line 1, column 52, memory_gbs: found NaN, which is no JSON value here{{$}}
 // Files as long as a page and none at all, and brackets without end.
 // RUN: python3 -c "t = '{\"base\": \"h100-sxm\"}'; print(t, end=' ' * (4096 - len(t)))" > %t.page.json
 // RUN: tpsp-run %examples/mlp-sp.mlir %{on} %t.page.json --quiet
