@@ -19,7 +19,8 @@ public:
   /// Whether the token is a number that is too large, or there is none.
   bool isTooLarge = false, isAtEnd = false;
 
-  /// "matmul.bf16[2]", not all of it if it is long; empty outside of everything.
+  /// "matmul.bf16[2]", not all of it if it is long; empty outside of
+  /// everything.
   std::string path() const {
     constexpr size_t longest = 200;
     std::string text;

@@ -104,6 +104,33 @@ llvm::Expected<std::string> tpsp::clusterOf(StringRef name, int64_t devices) {
 
 namespace {
 
+/// The time that is spent on what helps where no plan was found, in seconds. It
+/// has no end if the search's has none.
+class MoreTime {
+public:
+  explicit MoreTime(const SearchOptions &search) : given(search.secondsLimit) {}
+
+  /// 0: as much as it takes.
+  double all() const {
+    constexpr double least = 5;
+    return given > 0 ? std::max(given, least) : 0;
+  }
+
+  /// What is left of all(); none if it is up.
+  std::optional<double> left() const {
+    std::chrono::duration<double> gone =
+        std::chrono::steady_clock::now() - begin;
+    if (given > 0 && gone.count() >= all())
+      return std::nullopt;
+    return given > 0 ? all() - gone.count() : 0;
+  }
+
+private:
+  const double given;
+  const std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
+};
+
 /// What a request comes to, step by step.
 class Planner {
 public:
@@ -311,30 +338,12 @@ private:
                   serial, [](const SearchState &) {});
   }
 
-  /// How many seconds are spent on what helps where no plan was found; 0: as
-  /// many as it takes, which a search without a limit has, too.
-  double secondsMore() const {
-    constexpr double least = 5;
-    double given = request.search.secondsLimit;
-    return given > 0 ? std::max(given, least) : 0;
-  }
-
-  /// What is left of secondsMore(), which began at `begin`; none if it is up.
-  std::optional<double>
-  secondsLeft(std::chrono::steady_clock::time_point begin) const {
-    double all = secondsMore();
-    std::chrono::duration<double> gone =
-        std::chrono::steady_clock::now() - begin;
-    if (all > 0 && gone.count() >= all)
-      return std::nullopt;
-    return all > 0 ? all - gone.count() : 0;
-  }
-
   /// Where time was up before a plan was found: one that fits.
   void takeAny(const ProgramFacts &facts, const SpaceOptions &inSpace,
                const UndividedProgram &undivided, SearchResult &result) {
-    SearchResult more = anyOn(request.devices, facts, inSpace, undivided,
-                              compile().hardware.name(), secondsMore());
+    SearchResult more =
+        anyOn(request.devices, facts, inSpace, undivided,
+              compile().hardware.name(), MoreTime(request.search).all());
     result.state.evaluations += more.state.evaluations;
     result.state.seconds += more.state.seconds;
     const Evaluation *any = more.best(memoryLimit());
@@ -352,7 +361,7 @@ private:
                              const UndividedProgram &undivided) {
     if (hardware.isCpu())
       return "";
-    auto begin = std::chrono::steady_clock::now();
+    MoreTime time(request.search);
     std::string none;
     for (int64_t devices = 2 * request.devices; devices <= 16384;
          devices *= 2) {
@@ -362,7 +371,7 @@ private:
         llvm::consumeError(cluster.takeError());
         return none;
       }
-      std::optional<double> left = secondsLeft(begin);
+      std::optional<double> left = time.left();
       if (!left)
         return none;
       SearchResult result =

@@ -24,8 +24,8 @@ Agreed tpsp::tool::agreedOptions(const ToolOptions &options) {
   return out;
 }
 
-rt::Status tpsp::tool::checkAgreed(rt::Transport &transport,
-                                   const Agreed &mine, double timeoutSeconds) {
+rt::Status tpsp::tool::checkAgreed(rt::Transport &transport, const Agreed &mine,
+                                   double timeoutSeconds) {
   std::vector<uint64_t> hashes;
   for (const auto &[name, hash] : mine)
     hashes.push_back(hash);

@@ -86,8 +86,8 @@ int Launch::meet(const ToolOptions &options, int code, const std::string &said,
       what, options.timeout, all);
   if (!met.ok())
     return fail(met);
-  bool isOfAll = rt::differingRanks(all, 0).empty() &&
-                 rt::differingRanks(all, 1).empty();
+  bool isOfAll =
+      rt::differingRanks(all, 0).empty() && rt::differingRanks(all, 1).empty();
   if (!goesOn)
     printRefusal(code, said, isOfAll);
   if (!isOfAll)

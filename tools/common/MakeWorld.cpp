@@ -21,10 +21,10 @@ static void addFiles(const char *use, const std::vector<std::string> &paths,
     files.push_back({use, path});
 }
 
-rt::Status
-tpsp::tool::openArguments(const ToolOptions &options, const Plan &plan,
-                          std::unique_ptr<rt::TensorSource> others,
-                          Arguments &out) {
+rt::Status tpsp::tool::openArguments(const ToolOptions &options,
+                                     const Plan &plan,
+                                     std::unique_ptr<rt::TensorSource> others,
+                                     Arguments &out) {
   auto inputs = std::make_unique<rt::InputsSource>();
   TPSP_TRY(inputs->open(options.inputs, plan));
   addFiles("--inputs", inputs->paths(), out.files);

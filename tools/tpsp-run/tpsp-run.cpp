@@ -372,10 +372,9 @@ static int carryOut(const Options &options, Launch &launch) {
 int main(int argc, char **argv) {
   Launch launch("tpsp-run");
   Options options;
-  return launch.run(options,
-                    {[&](std::string *said) {
-                       return parseOptions(argc, argv, options, said);
-                     },
-                     [&] { return agreedOptions(options); },
-                     [&] { return carryOut(options, launch); }});
+  return launch.run(options, {[&](std::string *said) {
+                                return parseOptions(argc, argv, options, said);
+                              },
+                              [&] { return agreedOptions(options); },
+                              [&] { return carryOut(options, launch); }});
 }

@@ -51,6 +51,28 @@ static int64_t matmulType(const Plan &plan) {
   return most == flops.end() ? int64_t(TPSP_RT_F32) : most->first;
 }
 
+/// What the command line says of training. What also depends on the program and
+/// the data is left out.
+static TrainingOptions optionsOf(const Options &options, int64_t ranks) {
+  TrainingOptions out;
+  out.steps = options.steps;
+  out.rate.schedule = options.schedule;
+  out.rate.peak = options.learningRate;
+  out.rate.low =
+      options.lowRate >= 0 ? options.lowRate : options.learningRate / 10;
+  out.rate.steps = options.steps;
+  out.rate.warmup = options.warmup >= 0 ? options.warmup : options.steps / 20;
+  out.out = options.out;
+  out.saveEvery = options.saveEvery;
+  out.evalEvery = options.evalEvery;
+  out.logEvery = options.logEvery;
+  out.keep = options.keep;
+  out.plot = options.plot;
+  out.maxDropped = options.maxDropped;
+  out.peakFlops = options.peakTflops * 1e12 * double(ranks);
+  return out;
+}
+
 namespace {
 
 /// A program with its ranks. After a failure other processes may still write to
@@ -298,32 +320,17 @@ private:
   }
 
   TrainingOptions trainingOptions(const Batches &evaluation) {
-    TrainingOptions out;
+    int64_t ranks = training.world->numRanks();
+    TrainingOptions out = optionsOf(options, ranks);
     out.watch = watch.get();
     out.restart = [this](auto &lines) { return restart(lines); };
-    out.steps = options.steps;
-    out.rate.schedule = options.schedule;
-    out.rate.peak = options.learningRate;
-    out.rate.low =
-        options.lowRate >= 0 ? options.lowRate : options.learningRate / 10;
-    out.rate.steps = options.steps;
-    out.rate.warmup = options.warmup >= 0 ? options.warmup : options.steps / 20;
-    out.out = options.out;
-    out.saveEvery = options.saveEvery;
-    out.evalEvery = options.evalEvery;
-    out.logEvery = options.logEvery;
-    out.keep = options.keep;
-    out.plot = options.plot;
-    out.maxDropped = options.maxDropped;
     if (evaluates())
       out.evalBatches = std::clamp<int64_t>(evaluation.samplesPerEpoch() /
                                                 evaluation.sequences(),
                                             1, options.evalBatches);
-    int64_t ranks = training.world->numRanks();
-    double peak = options.peakTflops * 1e12;
-    if (peak == 0 && options.has("hardware"))
-      peak = peakFlops(options, matmulType(training.plan()), ranks);
-    out.peakFlops = peak * ranks;
+    if (options.peakTflops == 0 && options.has("hardware"))
+      out.peakFlops =
+          peakFlops(options, matmulType(training.plan()), ranks) * ranks;
     return out;
   }
 

@@ -8,9 +8,9 @@
 
 namespace tpsp {
 
-/// "line 3, column 9, matmul.bf16.peak_tflops: found NaN, which is no JSON value
-/// here". The key is the last one that was read, after those that it is in.
-/// Empty if the text is JSON.
+/// "line 3, column 9, matmul.bf16.peak_tflops: found NaN, which is no JSON
+/// value here". The key is the last one that was read, after those that it is
+/// in. Empty if the text is JSON.
 std::string jsonFault(std::string_view text);
 
 } // namespace tpsp

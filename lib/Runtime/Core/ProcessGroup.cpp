@@ -35,9 +35,9 @@ Status ProcessGroup::create(const WorldConfig &config, const RankMesh &mesh,
 }
 
 Status ProcessGroup::checkAgreement(const WorldConfig &config) {
-  std::vector<uint64_t> mine = {
-      config.planHash, uint64_t(config.arenaBytes), uint64_t(config.numStreams),
-      uint64_t(config.numEvents)};
+  std::vector<uint64_t> mine = {config.planHash, uint64_t(config.arenaBytes),
+                                uint64_t(config.numStreams),
+                                uint64_t(config.numEvents)};
   std::vector<std::vector<uint64_t>> all;
   TPSP_TRY(exchange(mine, "to begin", all));
   for (size_t rank = 0; rank < all.size(); ++rank)

@@ -250,12 +250,12 @@ static Status incomplete(const std::vector<fs::path> &all) {
   for (const fs::path &path : all)
     if (isCheckpoint(path))
       older = path.string();
-  return invalid("'{}' has no {}, so it is no checkpoint; {}",
-                 all.back().string(), positionFile,
-                 older.empty()
-                     ? "remove it, and begin anew"
-                     : fmt::format("remove it, and the last one is '{}'",
-                                   older));
+  return invalid(
+      "'{}' has no {}, so it is no checkpoint; {}", all.back().string(),
+      positionFile,
+      older.empty()
+          ? "remove it, and begin anew"
+          : fmt::format("remove it, and the last one is '{}'", older));
 }
 
 Status tpsp::train::findCheckpoint(const std::string &path,

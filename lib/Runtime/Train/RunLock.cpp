@@ -33,8 +33,7 @@ static std::string nameIn(const FileHandle &file) {
 static Status writeName(const FileHandle &file, const std::string &path) {
   std::string name = ownName();
   if (::ftruncate(file.get(), 0) == 0 &&
-      ::pwrite(file.get(), name.data(), name.size(), 0) ==
-          ssize_t(name.size()))
+      ::pwrite(file.get(), name.data(), name.size(), 0) == ssize_t(name.size()))
     return {};
   return {TPSP_RT_INTERNAL,
           fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
@@ -45,8 +44,8 @@ static Status makeFolder(const std::string &folder) {
   std::filesystem::create_directories(folder, error);
   if (!error)
     return {};
-  return {TPSP_RT_INTERNAL, fmt::format("cannot make folder '{}': {}", folder,
-                                        error.message())};
+  return {TPSP_RT_INTERNAL,
+          fmt::format("cannot make folder '{}': {}", folder, error.message())};
 }
 
 Status RunLock::take(const std::string &folder) {

@@ -14,9 +14,10 @@ TEST(JsonFault, HasNothingToSayOfJson) {
 TEST(JsonFault, NamesPlaceKeyAndWhatWasFound) {
   EXPECT_EQ(jsonFault("{\"a\": NaN}"),
             "line 1, column 7, a: found NaN, which is no JSON value here");
-  EXPECT_EQ(jsonFault("{\"a\": 1,\n \"b\": [{\"c\": 2}, {\"d\": -Infinity}]}"),
-            "line 2, column 24, b[1].d: found -Infinity, which is no JSON value "
-            "here");
+  EXPECT_EQ(
+      jsonFault("{\"a\": 1,\n \"b\": [{\"c\": 2}, {\"d\": -Infinity}]}"),
+      "line 2, column 24, b[1].d: found -Infinity, which is no JSON value "
+      "here");
   EXPECT_EQ(jsonFault("{\"a\": 1e999}"),
             "line 1, column 7, a: found 1e999, which is more than a number "
             "holds");

@@ -367,7 +367,6 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
   EXPECT_FALSE(fromJson("{}", out).ok());
   EXPECT_FALSE(fromJson("[1, 2", out).ok());
   EXPECT_TRUE(fromJson(toJson(somePlan()), out).ok());
-
 }
 
 /// A command's kind, and what the reference stores a value's elements in.

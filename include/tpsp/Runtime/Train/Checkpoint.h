@@ -55,10 +55,10 @@ bool hasCheckpoints(const std::string &path);
 /// INVALID if there is none, or if the last one has no training.json.
 rt::Status findCheckpoint(const std::string &path, std::string &checkpoint);
 
-/// Reads where a checkpoint is, and what its files must be for checkFiles(): the
-/// three belong together. INVALID for a training.json that is none, and if a
-/// file is missing. `warning`: a sentence if it does not say what its files are;
-/// else it is left alone.
+/// Reads where a checkpoint is, and what its files must be for checkFiles():
+/// the three belong together. INVALID for a training.json that is none, and if
+/// a file is missing. `warning`: a sentence if it does not say what its files
+/// are; else it is left alone.
 rt::Status readCheckpoint(const std::string &checkpoint,
                           TrainingPosition &position,
                           std::vector<rt::AgreedFile> &files,
