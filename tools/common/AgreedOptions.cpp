@@ -1,6 +1,5 @@
 #include "AgreedOptions.h"
 
-#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Meeting.h"
 
 #define XXH_INLINE_ALL
@@ -33,8 +32,9 @@ rt::Status tpsp::tool::checkAgreed(rt::Transport &transport, const Agreed &mine,
   TPSP_TRY(rt::exchangeAll(transport, hashes, "to begin", timeoutSeconds, all));
   for (size_t i = 0; i < mine.size(); ++i)
     if (std::vector<int64_t> ranks = rt::differingRanks(all, i); !ranks.empty())
-      return rt::invalid("{} of {} is not that of rank 0; give all processes "
-                         "the same",
-                         mine[i].first, rt::ranksText(ranks));
+      return rt::refuseTogether(
+          transport, fmt::format("{} of {} is not that of rank 0; give all "
+                                 "processes the same",
+                                 mine[i].first, rt::ranksText(ranks)));
   return {};
 }

@@ -39,8 +39,11 @@ int Launch::fail(const std::string &message) {
     return Failed;
   }
   std::string text = withRank(message, other->rank());
+  // Nobody comes before the first; what it announces ends the others.
+  if (isFirst())
+    fmt::print(stderr, "{}: {}\n", tool, text);
   other->announceFailure(text);
-  if (other->isReporter())
+  if (!isFirst() && other->isReporter())
     fmt::print(stderr, "{}: {}\n", tool, text);
   leaveFailed(*other);
 }

@@ -29,6 +29,11 @@ Status exchangeWith(Transport &transport, const Exchange &exchange,
 std::vector<int64_t>
 differingRanks(const std::vector<std::vector<uint64_t>> &all, size_t i);
 
+/// A refusal that all processes come to alike, from what all were told. INVALID
+/// in the process with rank 0, which is to announce it and to tell people.
+/// ABORTED in the others, once it has: none says it twice, however slow one is.
+Status refuseTogether(Transport &transport, const std::string &message);
+
 /// "rank 1", "ranks 1, 3", "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 120 more".
 std::string ranksText(const std::vector<int64_t> &ranks);
 

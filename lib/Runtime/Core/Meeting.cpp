@@ -77,6 +77,15 @@ Status exchangeAll(Transport &transport, const std::vector<uint64_t> &mine,
   return exchangeWith(transport, exchange, what);
 }
 
+Status refuseTogether(Transport &transport, const std::string &message) {
+  if (transport.rank() == 0)
+    return {TPSP_RT_INVALID, message};
+  // The first does not come, and its failure ends the wait.
+  std::vector<std::vector<uint64_t>> all;
+  (void)exchangeAll(transport, {0}, "to end", unboundedSeconds, all);
+  return {TPSP_RT_ABORTED, message};
+}
+
 std::vector<int64_t>
 differingRanks(const std::vector<std::vector<uint64_t>> &all, size_t i) {
   std::vector<int64_t> ranks;

@@ -1,5 +1,4 @@
 #include "ProcessGroup.h"
-#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Meeting.h"
 
 #include <fmt/format.h>
@@ -22,11 +21,13 @@ Status ProcessGroup::create(const WorldConfig &config, const RankMesh &mesh,
     std::vector<std::string> axes;
     for (const MeshAxis &axis : mesh.axes())
       axes.push_back(fmt::format("{}={}", axis.name, axis.size));
-    return invalid("the mesh [{}] has {} ranks, but mpirun has started {} "
-                   "processes; start it with -n {}, or give the mesh "
-                   "other sizes",
-                   fmt::join(axes, ", "), mesh.numRanks(), transport.size(),
-                   mesh.numRanks());
+    return refuseTogether(
+        transport,
+        fmt::format("the mesh [{}] has {} ranks, but mpirun has started {} "
+                    "processes; start it with -n {}, or give the mesh other "
+                    "sizes",
+                    fmt::join(axes, ", "), mesh.numRanks(), transport.size(),
+                    mesh.numRanks()));
   }
   std::unique_ptr<ProcessGroup> group(new ProcessGroup(config));
   TPSP_TRY(group->checkAgreement(config));
@@ -42,9 +43,11 @@ Status ProcessGroup::checkAgreement(const WorldConfig &config) {
   TPSP_TRY(exchange(mine, "to begin", all));
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      return invalid("rank {} has another program than rank 0 (arenas of {} "
-                     "and {} bytes); give all processes the same",
-                     rank, all[rank][1], all[0][1]);
+      return refuseTogether(
+          transport, fmt::format("rank {} has another program than rank 0 "
+                                 "(arenas of {} and {} bytes); give all "
+                                 "processes the same",
+                                 rank, all[rank][1], all[0][1]));
   return {};
 }
 

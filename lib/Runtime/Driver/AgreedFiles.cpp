@@ -80,9 +80,11 @@ private:
     std::vector<int64_t> ranks = differingRanks(all, 0);
     if (ranks.empty())
       return {};
-    return invalid("{} reads {} files, and rank 0 reads {}; give all processes "
-                   "the same files",
-                   ranksText({ranks[0]}), all[ranks[0]][0], all[0][0]);
+    return refuseTogether(
+        transport,
+        fmt::format("{} reads {} files, and rank 0 reads {}; give "
+                    "all processes the same files",
+                    ranksText({ranks[0]}), all[ranks[0]][0], all[0][0]));
   }
 
   /// The lowest rank that reads this rank's file.
@@ -110,9 +112,11 @@ private:
         all[rank][i] = all[readerOf(i, int64_t(rank))][i];
     for (size_t i = 0; i < files.size(); ++i)
       if (std::vector<int64_t> ranks = differingRanks(all, i); !ranks.empty())
-        return invalid("{} of {} has other contents than '{}' of rank 0; give "
-                       "all processes the same file",
-                       files[i].use, ranksText(ranks), files[i].path);
+        return refuseTogether(
+            transport,
+            fmt::format("{} of {} has other contents than '{}' of rank 0; give "
+                        "all processes the same file",
+                        files[i].use, ranksText(ranks), files[i].path));
     return {};
   }
 
