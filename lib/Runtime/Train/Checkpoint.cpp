@@ -183,8 +183,20 @@ static Status writePosition(const fs::path &folder,
   return writeText((folder / positionFile).string(), json.dump(2) + "\n");
 }
 
+/// Files that were being written (WholeFile).
+static void removeUnfinishedFiles(const fs::path &out) {
+  std::error_code none;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry &entry : fs::directory_iterator(out, none))
+    if (entry.is_regular_file(none) && entry.path().extension() == ".tmp")
+      files.push_back(entry.path());
+  for (const fs::path &path : files)
+    fs::remove(path, none);
+}
+
 void tpsp::train::prepareFolder(const std::string &out) {
   std::error_code none;
+  removeUnfinishedFiles(out);
   for (const fs::path &path : foldersIn(out, unfinishedPrefix))
     fs::remove_all(path, none);
   for (const fs::path &path : foldersIn(out, finishedPrefix)) {
