@@ -142,7 +142,7 @@ func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueri
   %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3} : !ofpairs
   // CHECK: tpsp.clamp %{{.*}} {high = 1.000000e+00 : f64}
   %4 = tpsp.clamp %z {high = 1} : !ofpairs
-  // CHECK: tpsp.add_bias %{{.*}}, %{{.*}} : (tensor
+  // CHECK: tpsp.add_bias %{{.*}}, %{{.*}} : tensor
   %biased = tpsp.add_bias %z, %z : (!ofpairs, !ofpairs) -> !ofpairs
   // CHECK: tpsp.softmax %{{.*}} {hides, over = "t"}
   %weights = tpsp.softmax %biased {over = "t", hides} : !ofpairs

@@ -97,15 +97,12 @@ def expected(t, scale, causal):
 
 def check(path, scale, causal, tolerance):
     tensors = load(path)
-    compared = 0
-    for name, right in expected(tensors, scale, causal).items():
-        if name not in tensors:
-            continue
-        compared += 1
+    names = expected(tensors, scale, causal)
+    for name, right in names.items():
         for i, (x, y) in enumerate(zip(tensors[name], right)):
             if not abs(x - y) <= tolerance:  # neither if one is no number
                 sys.exit(f"{path}: element {i} of {name} is {x}, and {y} is right")
-    print(f"{compared} tensors are right")
+    print(" ".join(names), "are right")
 
 
 if sys.argv[1] == "make":
