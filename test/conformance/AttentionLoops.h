@@ -4,6 +4,7 @@
 #define TPSP_TEST_CONFORMANCE_ATTENTIONLOOPS_H
 
 #include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include <algorithm>
 #include <cmath>

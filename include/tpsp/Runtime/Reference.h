@@ -223,12 +223,22 @@ struct AttentionForm {
   const Tensor *lengths = nullptr;
 };
 
-/// Applied to every tensor within a composite that a program in a narrow type
-/// would store: returns it rounded, or as it is.
-using Store = std::function<Tensor(Tensor)>;
+/// What becomes of tensors within a composite in a program of narrower types.
+/// Either function may be null: then they are as f64 has them.
+struct Store {
+  /// Rounds a tensor that is stored.
+  std::function<Tensor(Tensor)> round = {};
+  /// Adds to a sum what adding up in f32 is off by. The sum is the einsum of
+  /// `factors`.
+  std::function<Tensor(Tensor, const Operands &factors)> blur = {};
 
-/// Attention of this form, with its scores and weights stored by `store`, which
-/// may be null.
+  Tensor operator()(Tensor x) const { return round ? round(std::move(x)) : x; }
+  Tensor added(Tensor sum, const Operands &factors) const {
+    return blur ? blur(std::move(sum), factors) : sum;
+  }
+};
+
+/// Attention of this form, with its scores and weights stored by `store`.
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const AttentionForm &form, const IndexNames &resultIndices,
                  const Store &store = {}, std::string *error = nullptr);

@@ -31,7 +31,7 @@ static Tensor dropped(const Tensor &x, Dropout dropout, std::string *error) {
       {&x, &mask}, x.indices, x.shape, error);
 }
 
-static const Store asItIs = [](Tensor x) { return x; };
+static const Store asItIs;
 
 /// The products of queries and keys: the key index last.
 static Tensor productsOf(const Tensor &q, const Tensor &k,
@@ -115,13 +115,15 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
       checkNames(q, k, v, form.query, form.key, form.feature);
   if (!reason.empty())
     return fail(error, "attention: " + reason);
-  const Store &stored = store ? store : asItIs;
-  Tensor products = stored(productsOf(q, k, form, error));
+  const Store &stored = store;
+  Tensor products =
+      stored(stored.added(productsOf(q, k, form, error), {&q, &k}));
   Tensor weights = stored(weightsOf(products, form, stored, error));
   products = {}; // The largest tensors here: hold one at a time.
   if (form.dropout.rate > 0)
     weights = stored(dropped(weights, form.dropout, error));
-  return einsum({&weights, &v}, resultIndices, {}, error);
+  return stored.added(einsum({&weights, &v}, resultIndices, {}, error),
+                      {&weights, &v});
 }
 
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
@@ -157,36 +159,41 @@ std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
                                          std::array<bool, 4> wanted,
                                          const Store &store,
                                          std::string *error) {
-  const Store &stored = store ? store : asItIs;
+  const Store &stored = store;
   std::array<Tensor, 4> gradients;
-  Tensor products = stored(productsOf(q, k, form, error));
+  Tensor products =
+      stored(stored.added(productsOf(q, k, form, error), {&q, &k}));
   Tensor weights = stored(weightsOf(products, form, stored, error));
+  auto sum = [&](const Operands &factors, const Tensor &like) {
+    return stored.added(einsum(factors, like.indices, like.shape, error),
+                        factors);
+  };
   auto dropoutOf = [&](Tensor x) {
     return form.dropout.rate > 0 ? stored(dropped(x, form.dropout, error)) : x;
   };
   if (wanted[2]) {
     Tensor kept = dropoutOf(weights);
-    gradients[2] = einsum({&kept, &g}, v.indices, v.shape, error);
+    gradients[2] = sum({&kept, &g}, v);
   }
   if (!wanted[0] && !wanted[1] && !wanted[3])
     return gradients;
-  Tensor slope = dropoutOf(
-      stored(einsum({&g, &v}, weights.indices, weights.shape, error)));
+  Tensor slope = dropoutOf(stored(sum({&g, &v}, weights)));
   Tensor product =
       pointwise([](const double *x) { return x[0] * x[1]; }, {&weights, &slope},
                 weights.indices, weights.shape, error);
-  Tensor dot =
-      stored(reduceSum(product, without(weights.indices, {form.key}), error));
+  Tensor dot = stored(stored.added(
+      reduceSum(product, without(weights.indices, {form.key}), error),
+      {&product}));
   Tensor dz = stored(pointwise(
       [](const double *x) { return x[0] * (x[1] - x[2]); },
       {&weights, &slope, &dot}, weights.indices, weights.shape, error));
   if (wanted[3] && form.bias)
-    gradients[3] = einsum({&dz}, form.bias->indices, form.bias->shape, error);
+    gradients[3] = sum({&dz}, *form.bias);
   Tensor ds = stored(productSlopes(dz, products, form, error));
   if (wanted[0])
-    gradients[0] = einsum({&ds, &k}, q.indices, q.shape, error);
+    gradients[0] = sum({&ds, &k}, q);
   if (wanted[1])
-    gradients[1] = einsum({&ds, &q}, k.indices, k.shape, error);
+    gradients[1] = sum({&ds, &q}, k);
   return gradients;
 }
 

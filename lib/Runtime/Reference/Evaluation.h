@@ -30,6 +30,12 @@ public:
   /// options.narrowsF64 says so.
   void round(Element element, Tensor &x) const;
 
+  /// In a draw: adds to `sum`, the einsum of `factors`, what adding its terms
+  /// up one by one is off by, in f32 (or in F64, if that is narrowed). For
+  /// random terms the error of so many partial sums is about the unit roundoff
+  /// times the product of the factors' norms over what is summed away.
+  void blur(Element element, Tensor &sum, const Operands &factors) const;
+
   /// In how many parts a sum is made that ranks may share.
   int64_t partsOfSum() const { return draw == 0 ? 2 : int64_t(2) << draw % 3; }
 
@@ -99,9 +105,18 @@ struct Evaluation {
       rounder.round(partElement.value_or(type.element), x);
     return x;
   }
-  /// The same, for functions of Reference.h.
+  /// `sum`, the einsum of `factors`, as a program in the result's type adds it
+  /// up.
+  Tensor added(Tensor sum, const Operands &factors) const {
+    rounder.blur(type.element, sum, factors);
+    return sum;
+  }
+  /// Both, for functions of Reference.h.
   Store store() const {
-    return [this](Tensor x) { return stored(std::move(x)); };
+    return {[this](Tensor x) { return stored(std::move(x)); },
+            [this](Tensor sum, const Operands &factors) {
+              return added(std::move(sum), factors);
+            }};
   }
 
   /// The einsum of `factors`. Rounded, it is the sum of two (in a draw also of

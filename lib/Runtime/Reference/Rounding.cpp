@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <map>
+#include <numeric>
 
 namespace tpsp::reference {
 
@@ -130,6 +133,73 @@ void Rounder::round(Element element, Tensor &x) const {
 
 namespace {
 
+/// The root of the sum of squares of a factor over what `kept` lacks.
+Tensor normOver(const Tensor &factor, const IndexNames &kept) {
+  IndexNames all = without(factor.indices, {});
+  Tensor squares =
+      pointwise([](const double *x) { return *x * *x; }, {&factor}, all);
+  Tensor norm = reduceSum(squares, within(all, kept));
+  for (double &x : norm.data)
+    x = std::sqrt(x);
+  return norm;
+}
+
+/// The product of the roots of the extents that only one factor has, and
+/// whether anything is summed at all.
+std::pair<double, bool> countTerms(const Operands &factors,
+                                   const IndexNames &kept) {
+  std::map<std::string, std::pair<int64_t, int>> summed;
+  for (const Tensor *factor : factors)
+    for (const std::string &name : without(factor->indices, kept)) {
+      auto &[extent, count] = summed[name];
+      extent = *factor->extent(name);
+      ++count;
+    }
+  double root = 1, terms = 1;
+  for (const auto &[name, index] : summed) {
+    terms *= static_cast<double>(index.first);
+    if (index.second == 1)
+      root *= std::sqrt(static_cast<double>(index.first));
+  }
+  return {root, terms > 1};
+}
+
+} // namespace
+
+void Rounder::blur(Element element, Tensor &sum,
+                   const Operands &factors) const {
+  const Format *format = formatOf(element, narrowsF64);
+  if (draw == 0 || !rounds() || !format || sum.data.empty())
+    return;
+  auto [root, isSum] = countTerms(factors, sum.indices);
+  if (!isSum)
+    return;
+  std::vector<Tensor> norms;
+  for (const Tensor *factor : factors)
+    norms.push_back(normOver(*factor, sum.indices));
+  Operands operands;
+  for (const Tensor &norm : norms)
+    operands.push_back(&norm);
+  Tensor sizes = pointwise(
+      [count = norms.size()](const double *x) {
+        return std::accumulate(x, x + count, 1.0, std::multiplies<>());
+      },
+      operands, sum.indices, sum.shape);
+  // Several partial sums are made at once, so that each has fewer terms.
+  constexpr double share = 0.5;
+  int digits = element == Element::F64 ? narrowed64.digits : binary32.digits;
+  double unit = share * root * std::ldexp(1.0, -digits);
+  ByChance chance{mixed(mixed(draw) ^ ++rounded)};
+  for (size_t i = 0; i < sum.data.size() && i < sizes.data.size(); ++i) {
+    double uniform = static_cast<double>(chance.random(i) >> 11) * 0x1p-52 - 1;
+    if (double off = std::sqrt(3.0) * uniform * unit * sizes.data[i];
+        std::isfinite(off))
+      sum.data[i] += off;
+  }
+}
+
+namespace {
+
 /// The longest index that an einsum sums over, and its extent.
 std::pair<std::string, int64_t> longestSummed(const Operands &factors,
                                               const IndexNames &indices) {
@@ -199,7 +269,7 @@ Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
     for (size_t j = 0; j < total.data.size(); ++j)
       total.data[j] += next.data[j];
   }
-  return stored(std::move(total));
+  return stored(added(std::move(total), factors));
 }
 
 } // namespace tpsp::reference

@@ -26,8 +26,9 @@ static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
     Tensor p = e.stored(evaluateSoftmax(e));
     Tensor product = pointwise([](const double *v) { return v[0] * v[1]; },
                                {&p, &gradient}, p.indices, p.shape, &e.error);
-    Tensor sum = e.stored(
-        reduceSum(product, without(p.indices, {e.text("over")}), &e.error));
+    Tensor sum = e.stored(e.added(
+        reduceSum(product, without(p.indices, {e.text("over")}), &e.error),
+        {&product}));
     double scale = e.real("scale");
     Tensor result =
         pointwise([=](const double *v) { return scale * v[0] * (v[1] - v[2]); },
@@ -76,7 +77,8 @@ public:
 
 private:
   Tensor mean(const Tensor &x) {
-    Tensor sum = reduceSum(x, without(x.indices, over), &e.error);
+    Tensor sum =
+        e.added(reduceSum(x, without(x.indices, over), &e.error), {&x});
     double ratio = static_cast<double>(sum.data.size()) /
                    static_cast<double>(x.data.size());
     for (double &value : sum.data)
