@@ -105,8 +105,7 @@ static void checkDifferentiated(const std::string &text, Sign sign,
 void tpsp::checkGradients(const std::string &text, Sign sign, StringRef name) {
   SCOPED_TRACE(text);
   checkDifferentiated(text, sign, name, createDecomposeEarly);
-  // What can be swept is differentiated in one piece, too.
+  // What is done in blocks or in one call is differentiated in one piece, too.
   if (StringRef(text).contains("tpsp.attention"))
-    checkDifferentiated(text, sign, name,
-                        [] { return createDecomposeEarly({true}); });
+    checkDifferentiated(text, sign, name, createPropagate);
 }
