@@ -15,6 +15,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -35,16 +36,21 @@ public:
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
     op->setLoc(primal ? adjointLocation(primal)
                       : withoutSourceName(op->getLoc()));
-    numbers[op] = ++made;
+    numbers[op] = behind ? numbers.lookup(behind) : ++made;
   }
-  /// Of two, the one that was made later. Both stand where the pass has added
-  /// at the function's end, so it is the later one there, too. To ask the block
-  /// would number all of it again after every addition.
+  /// Of two, the one that stands later. The pass adds at the function's end, in
+  /// the order of numbers, or behind an operation, with the number of that. To
+  /// ask the block would number all of it again after every addition, so it is
+  /// asked about equal numbers alone.
   Operation *later(Operation *a, Operation *b) const {
-    return numbers.lookup(a) < numbers.lookup(b) ? b : a;
+    size_t first = numbers.lookup(a), second = numbers.lookup(b);
+    bool isInOrder = first == second ? a->isBeforeInBlock(b) : first < second;
+    return isInOrder ? b : a;
   }
   /// Whose adjoint is being built; null between adjoints.
   Operation *primal = nullptr;
+  /// Behind which operation one is added; null at the function's end.
+  Operation *behind = nullptr;
 
 private:
   /// From 1; what was there before has none.
@@ -256,8 +262,10 @@ private:
     Operation *last = lastOf(parts);
     // What is made of it later, an optimizer's step, need not wait for the
     // rest.
-    if (isa<BlockArgument>(value) && last)
+    bool standsBehind = isa<BlockArgument>(value) && last;
+    if (standsBehind)
       builder.setInsertionPointAfter(last);
+    llvm::SaveAndRestore place(mark.behind, standsBehind ? last : nullptr);
     if (parts.size() > 1)
       return called(value,
                     AddOp::create(builder, value.getLoc(), wanted, parts));
@@ -300,6 +308,7 @@ private:
     Operation *last = lastOf(llvm::to_vector(parts));
     if (last)
       builder.setInsertionPointAfter(last);
+    llvm::SaveAndRestore place(mark.behind, last);
     Value sum = AddOp::create(
         builder, last ? last->getLoc() : value.getLoc(),
         withoutPlacement(withElement(gradientType(value), element)), parts);
