@@ -69,10 +69,10 @@ func.func @scale(%x: !x) -> !x {
 // Rounded twice, as it is written; the first may overflow.
 // CHECK-LABEL: @scale_twice
 func.func @scale_twice(%x: !x) -> !x {
-  // CHECK-NEXT: tpsp.scale %{{.*}} {factor = 3.000000e+38 : f64}
-  // CHECK-NEXT: tpsp.scale %{{.*}} {factor = 1.000000e-38 : f64}
-  %a = tpsp.scale %x {factor = 3.0e38} : !x
-  %b = tpsp.scale %a {factor = 1.0e-38} : !x
+  // CHECK-NEXT: tpsp.scale %{{.*}} {factor = 2.000000e+38 : f64}
+  // CHECK-NEXT: tpsp.scale %{{.*}} {factor = 5.000000e-01 : f64}
+  %a = tpsp.scale %x {factor = 2.0e38} : !x
+  %b = tpsp.scale %a {factor = 0.5} : !x
   return %b : !x
 }
 
