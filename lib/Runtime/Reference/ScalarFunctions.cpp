@@ -59,6 +59,9 @@ double slopeGeluArgument(double x) {
 double gelu(double x) { return x * sigmoid(geluArgument(x)); }
 
 double slopeGelu(double x) {
+  // Farther out it is 0 or 1, also where a product below is not a number.
+  if (std::abs(x) > 40)
+    return x > 0 ? 1 : 0;
   const double u = geluArgument(x);
   return sigmoid(u) + x * slopeSigmoid(u) * slopeGeluArgument(x);
 }
