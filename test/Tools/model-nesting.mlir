@@ -24,6 +24,11 @@
 // TOOL: tpsp-run: {{.*}}m.mlir:258:15: error: brackets, operators and aliases nest more than 256 deep
 // STDIN: tpsp-opt: <stdin>:258:15: error: brackets
 
+// Calls do not nest deeper, either.
+// RUN: python3 %S/Inputs/deep.py calls 250 > %t/m.mlir && tpsp-opt %t/m.mlir --tpsp-explain
+// RUN: python3 %S/Inputs/deep.py calls 20000 > %t/m.mlir && %S/Inputs/exits 1 tpsp-opt %t/m.mlir --tpsp-explain 2>&1 | FileCheck %s --check-prefix=CALLS
+// CALLS: error: 'func.call' op has more than 256 calls within each other; put what functions that are called once do in their callers
+
 // What follows a marker is a file of its own: nothing adds up.
 // RUN: python3 %S/Inputs/deep.py parts 100 > %t/parts.mlir
 // RUN: not tpsp-opt %t/parts.mlir --split-input-file 2>&1 | FileCheck %s --check-prefix=PARTS

@@ -1,5 +1,7 @@
 #include "CallOrder.h"
 
+#include "tpsp/Dialect/Tpsp/ModelText.h"
+
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -7,8 +9,8 @@ using namespace tpsp;
 
 namespace {
 
-/// A list, not recursion: functions may call each other as deep as they are
-/// many.
+/// Follows calls by a list, not by recursion: until all are known, they may
+/// nest as deep as there are functions.
 class CallWalk {
 public:
   explicit CallWalk(const SymbolTable &symbols) : symbols(symbols) {}
@@ -41,13 +43,29 @@ private:
   /// Follows the last caller's next call, or leaves the caller.
   LogicalResult step() {
     Caller &last = path.back();
-    if (last.next == last.calls.size()) {
-      order.push_back(last.function);
-      onPath.erase(last.function);
-      path.pop_back();
-      return success();
-    }
-    return follow(last.calls[last.next++]);
+    if (last.next < last.calls.size())
+      return follow(last.calls[last.next++]);
+    for (func::CallOp call : last.calls)
+      if (failed(countDepth(last.function, call)))
+        return failure();
+    order.push_back(last.function);
+    onPath.erase(last.function);
+    path.pop_back();
+    return success();
+  }
+
+  /// Passes after this one recurse into calls, and into the locations that
+  /// inlining leaves.
+  LogicalResult countDepth(func::FuncOp caller, func::CallOp call) {
+    unsigned below = depth.lookup(symbols.lookup(call.getCallee())) + 1;
+    if (below > maxNesting)
+      return call.emitOpError("has more than ")
+             << maxNesting
+             << " calls within each other; put what functions that are called "
+                "once do in their callers";
+    unsigned &own = depth[caller];
+    own = std::max(own, below);
+    return success();
   }
 
   LogicalResult follow(func::CallOp call) {
@@ -68,6 +86,8 @@ private:
 
   const SymbolTable &symbols;
   llvm::DenseSet<Operation *> seen, onPath;
+  /// How deep calls nest below a function; 0 if it has none.
+  llvm::DenseMap<Operation *, unsigned> depth;
   std::vector<Caller> path;
 };
 

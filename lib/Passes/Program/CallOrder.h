@@ -10,7 +10,8 @@ namespace tpsp {
 
 /// The functions of `module` that have a body, each after those that it calls;
 /// for the rest in the module's order. An error at a call of what has no body,
-/// and at one that leads back to its own function.
+/// at one that leads back to its own function, and at one that has maxNesting
+/// calls within each other.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 functionsInCallOrder(mlir::ModuleOp module, const mlir::SymbolTable &symbols);
 

@@ -29,6 +29,15 @@ elif kind == "flat":
         print(f"#s{i} = affine_set<(d0) : (d0 >= 0, -d0 + 4 >= 0)>")
         print(f"#n{i} = dense<[-1.0, -1.0, -1.0e-5]> : tensor<3xf32>")
         print(f"func.func private @f{i}(!t{i}) -> (i32, i32)")
+elif kind == "calls":
+    # Each function calls the one above it.
+    print("!x = tensor<2xf32, #tpsp.idx<b>>")
+    print("func.func private @f0(%x: !x) -> !x {\n  %y = tpsp.dropout %x "
+          "{rate = 0.1, seed = 1} : !x\n  return %y : !x\n}")
+    for i in range(1, n):
+        private = "" if i == n - 1 else "private "
+        print(f"func.func {private}@f{i}(%x: !x) -> !x {{\n  %y = call @f{i - 1}(%x) : "
+              "(!x) -> !x\n  return %y : !x\n}")
 elif kind == "parts":
     print('"a"() ((((\n// -----\n' * n)
 else:
