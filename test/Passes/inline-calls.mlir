@@ -29,7 +29,7 @@ func.func private @inner(%x: !x) -> !x {
 // CHECK-NEXT:    return %[[B]], %[[D]], %[[E]]
 
 // An operation's place is where it is written, within the calls that it came from.
-// PLACES: tpsp.exp {{.*}} loc(callsite(callsite("{{.*}}":21:{{[0-9]+}} at "{{.*}}":16:{{[0-9]+}}) at "{{.*}}":[[@LINE+5]]:{{[0-9]+}}))
+// PLACES: tpsp.exp {{.*}} loc(callsite(callsite("{{.*}}":19:{{[0-9]+}} at "{{.*}}":14:{{[0-9]+}}) at "{{.*}}":[[@LINE+5]]:{{[0-9]+}}))
 // A public function is kept, and called all the same.
 // CHECK-LABEL: func.func @shared(
 // CHECK-NEXT:    tpsp.exp

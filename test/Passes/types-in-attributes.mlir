@@ -9,7 +9,7 @@
 // RUN: tpsp-opt %s --tpsp-pipeline=grad=true -o /dev/null
 
 // UNKNOWN: error: the program has no index 'q'; its indices are b, d{{$}}
-// EXPLAINED: y[b, d] = gelu(x[b, d])
+// EXPLAINED: y[b, d] = gelu(x[b, d]
 // FORMULAS: b d
 
 // NOTES: module attributes

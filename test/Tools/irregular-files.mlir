@@ -3,18 +3,27 @@
 // REQUIRES: tpsp-run
 
 // Models.
-// RUN: %python %S/Inputs/irregular.py tpsp-opt @ --tpsp-explain | FileCheck %s --check-prefixes=REFUSED,FOLDER -DTOOL=tpsp-opt
-// RUN: %python %S/Inputs/irregular.py tpsp-run @ --grad | FileCheck %s --check-prefixes=REFUSED,FOLDER -DTOOL=tpsp-run
-// RUN: %python %S/Inputs/irregular.py tpsp-train @ --data %s --steps 1 | FileCheck %s --check-prefixes=REFUSED,FOLDER -DTOOL=tpsp-train
-// RUN: %python %S/Inputs/irregular.py tpsp-plan @ --hardware h100-sxm --devices 2 --seconds 1 | FileCheck %s --check-prefixes=REFUSED,FOLDER -DTOOL=tpsp-plan
+// RUN: %python %S/Inputs/irregular.py tpsp-opt @ --tpsp-explain | FileCheck %s --check-prefixes=REFUSED,FOLDER
+// RUN: %python %S/Inputs/irregular.py tpsp-run @ --grad | FileCheck %s --check-prefixes=REFUSED,FOLDER
+// RUN: %python %S/Inputs/irregular.py tpsp-train @ --data %s --steps 1 | FileCheck %s --check-prefixes=REFUSED,FOLDER
+// RUN: %python %S/Inputs/irregular.py tpsp-plan @ --hardware h100-sxm --devices 2 --seconds 1 | FileCheck %s --check-prefixes=REFUSED,FOLDER
 // Data.
-// RUN: %python %S/Inputs/irregular.py tpsp-run %s --inputs x=@ | FileCheck %s --check-prefixes=REFUSED,FOLDER -DTOOL=tpsp-run
-// RUN: %python %S/Inputs/irregular.py tpsp-run %s --weights @ | FileCheck %s --check-prefix=REFUSED -DTOOL=tpsp-run
+// RUN: %python %S/Inputs/irregular.py tpsp-run %s --inputs x=@ | FileCheck %s --check-prefixes=REFUSED,FOLDER
+// RUN: %python %S/Inputs/irregular.py tpsp-run %s --weights @ | FileCheck %s --check-prefix=REFUSED
 // REFUSED: pipe: status 1: {{.*}}cannot read '{{.*}}pipe': it is not a regular file{{$}}
 // REFUSED: written: status 1: {{.*}}cannot read '{{.*}}written': it is not a regular file{{$}}
 // REFUSED: /dev/zero: status 1: {{.*}}cannot read '/dev/zero': it is not a regular file{{$}}
 // REFUSED: socket: status 1: {{.*}}cannot read '{{.*}}socket': it is not a regular file{{$}}
-// FOLDER: folder: status 1: [[TOOL]]: cannot read '{{.*}}folder': Is a directory{{$}}
+// FOLDER: folder: status 1: {{tpsp-[a-z]+}}: cannot read '{{.*}}folder': Is a directory{{$}}
+
+// A message shows the line that a location names.
+// RUN: echo '#a = loc("/dev/zero":1:1)' > %t.mlir
+// RUN: %S/Inputs/exits 1 tpsp-opt %t.mlir 2>&1 | FileCheck %s --check-prefix=PLACE
+// RUN: echo '#a = loc("\2Fdev\2Fzero" : 1:1)' > %t.mlir
+// RUN: %S/Inputs/exits 1 tpsp-run %t.mlir 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: mlir:1:10: error: a location names a file here that is not a regular file, and messages would show its line; name the source, or leave the location out
+// RUN: echo 'module attributes {x.s = "/dev/zero"} {} loc("none":1:1)' > %t.mlir
+// RUN: tpsp-opt %t.mlir
 
 // Descriptions of hardware.
 // RUN: %python %S/Inputs/irregular.py tpsp-run %s --simulate --hardware @ | FileCheck %s --check-prefix=HARDWARE
@@ -26,7 +35,7 @@
 // HARDWARE: folder: status {{[12]}}: {{.*}}Is a directory
 
 // Configurations. A folder of a model is read; this one lacks the file.
-// RUN: %python %S/Inputs/irregular.py tpsp-import @ --sequence 4 | FileCheck %s --check-prefixes=REFUSED,NOCONFIG -DTOOL=tpsp-import
+// RUN: %python %S/Inputs/irregular.py tpsp-import @ --sequence 4 | FileCheck %s --check-prefixes=REFUSED,NOCONFIG
 // NOCONFIG: folder: status 1: tpsp-import: cannot read '{{.*}}folder/config.json': No such file or directory
 
 // Options.

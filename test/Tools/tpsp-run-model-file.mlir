@@ -6,7 +6,7 @@
 // MISSING: {{^}}tpsp-run: cannot read '{{.*}}none.mlir': No such file or directory{{$}}
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t 2>&1 | FileCheck %s --check-prefix=DIRECTORY
-// DIRECTORY: {{^}}tpsp-run: cannot read '{{.*}}': it is a directory{{$}}
+// DIRECTORY: {{^}}tpsp-run: cannot read '{{.*}}': Is a directory{{$}}
 
 // RUN: touch %t/empty.mlir
 // RUN: %S/Inputs/exits 1 tpsp-run %t/empty.mlir 2>&1 | FileCheck %s --check-prefix=EMPTY
