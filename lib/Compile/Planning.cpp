@@ -401,7 +401,9 @@ private:
     options.space = {
         inSpace.maxAxes, request.search.settings, {}, request.pins};
     if (inSpace.stages != 1 && facts.layers > 1 && request.devices > 1)
-      options.space.stageSettings = request.search.stageSettings;
+      llvm::copy_if(request.search.stageSettings,
+                    std::back_inserter(options.space.stageSettings),
+                    [](const Settings &each) { return each.microBatches > 1; });
     options.program = facts.program;
     options.hardware = hardware.name;
     options.devices = request.devices;

@@ -104,7 +104,7 @@ std::string tpsp::planner::plansText(const SearchedSpace &space) {
   std::string text = fmt::format("with {} and {}", axesText(space),
                                  microBatchText(space.settings));
   if (!space.stageSettings.empty())
-    text += fmt::format(" (of stages {})",
+    text += fmt::format(" (with stages {})",
                         rangeOf(microBatchesOf(space.stageSettings)));
   if (!space.pins.empty())
     text += fmt::format(" and {}", fmt::join(space.pins, ", "));

@@ -1,6 +1,7 @@
 // The command at the head of a program predicts the plan as it was judged: the
 // same step, the same bytes. Nothing is added to it.
 // REQUIRES: tpsp-run
+// DEFINE: %{llama} = %examples/llama-tiny.mlir --forget-placements --devices 4
 // DEFINE: %{plan} =
 // DEFINE: %{predicted} = tpsp-plan %{plan} --json -o %t.mlir > %t.json && \
 // DEFINE:   sed -n 's|^//.* THIS.mlir|tpsp-run %t.mlir --quiet --report %t.run.json|p' %t.mlir > %t.sh && \
@@ -8,7 +9,6 @@
 
 // Layers that are composed, with overlap and without; the best is compiled
 // whole, also where evaluations are few.
-// DEFINE: %{llama} = %examples/llama-tiny.mlir --forget-placements --devices 4
 // REDEFINE: %{plan} = %{llama} --hardware h100-sxm --max-axes 1 --overlap off --optimizer adamw
 // RUN: %{predicted}
 // REDEFINE: %{plan} = %{llama} --hardware h100-sxm --max-axes 1 --seconds 0 --evaluations 4 --stages 1

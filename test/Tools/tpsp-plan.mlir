@@ -13,7 +13,7 @@
 // TABLE-NEXT: parameters
 // TABLE: to spare
 // TABLE: Searched in {{.*}} evaluations
-// TABLE: gap 0: no plan with at most 1 axis and {{.*}}micro-batches is faster
+// TABLE: gap 0: no plan with at most 1 axis and {{.*}}micro-batches{{.*}} is faster
 // TABLE-NEXT: the space: at most 1 axis; {{.*}}; the least that fits of no{{.*}} rematerialisation
 
 // What comes out is a program with a mesh that runs as it is. A function that is

@@ -19,4 +19,4 @@
 // RUN: %S/Inputs/exits 3 tpsp-run %t.stages.mlir --grad --micro-batches 2 --simulate --hardware %t.small.json --quiet 2>&1 | FileCheck %s --check-prefix=QUIET
 // RUN: tpsp-run --help | FileCheck %s --check-prefix=HELP
 // HELP: Exit status: 0 done, 1 the program or the run failed, 2 wrong usage,
-// HELP-NEXT: 3 the step that --simulate predicts does not fit into the machine's memory.
+// HELP-NEXT: 3 the step that --simulate predicts does not fit into the machine's memory

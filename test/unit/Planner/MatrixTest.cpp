@@ -137,7 +137,7 @@ TEST(Matrix, TheClaimNamesTheSpace) {
   EXPECT_THAT(
       claim(0),
       AllOf(HasSubstr("no plan with at most 1 axis and no micro-batches "
-                      "(of stages 4 to 8) and b@dp=2 is faster\n"),
+                      "(with stages 4 to 8) and b@dp=2 is faster\n"),
             HasSubstr("the space: at most 1 axis; no micro-batches; no "
                       "rematerialisation; 1f1b stages of 4 to 8 "
                       "micro-batches and 1 to 2 chunks; b@dp=2\n")));
