@@ -14,14 +14,14 @@ tpsp.mesh @mesh <dp = 4 : data>
 
 // Of a view, and behind it by products with what is no input.
 // CHECK-LABEL: @linear_grad
-// CHECK: tpsp.all_reduce {{.*}} {gradients = array<i64: 1>}
-// CHECK: tpsp.all_reduce {{.*}} {gradients = array<i64: 2>}
+// CHECK: tpsp.all_reduce {{.*}} {gradients = array<i64: 1>, tpsp.backward}
+// CHECK: tpsp.all_reduce {{.*}} {gradients = array<i64: 2>, tpsp.backward}
 func.func @linear_grad(%x: !x, %w: !b {tpsp.param}, %u: !b {tpsp.param},
                        %part: !h_, %other: !b_)
     -> (!b {tpsp.gradient_of = 1 : i64}, !b {tpsp.gradient_of = 2 : i64}) {
-  %0 = tpsp.all_reduce %part ["dp"] {tpsp.backward} : !h_ -> !h
+  %0 = tpsp.all_reduce %part ["dp"] {tpsp.backward} : (!h_) -> !h
   %1 = tpsp.merge %0 {tpsp.backward} : !h -> !b
-  %2 = tpsp.all_reduce %other ["dp"] {tpsp.backward} : !b_ -> !b
+  %2 = tpsp.all_reduce %other ["dp"] {tpsp.backward} : (!b_) -> !b
   %3 = tpsp.mul %2, %w {tpsp.backward} : (!b, !b) -> !b
   return %1, %3 : !b, !b
 }
@@ -29,19 +29,19 @@ func.func @linear_grad(%x: !x, %w: !b {tpsp.param}, %u: !b {tpsp.param},
 // Of what is not linear, of what differs between micro-batches, of an input,
 // and of what is used otherwise, too: none.
 // CHECK-LABEL: @others_grad
-// CHECK-NOT: gradients
+// CHECK-NOT: {gradients
 // CHECK: return
 func.func @others_grad(%x: !b, %w: !b {tpsp.param}, %u: !b {tpsp.param},
                        %v: !b {tpsp.param}, %p0: !b_, %p1: !b_, %p2: !b_,
                        %p3: !b_)
     -> (!b {tpsp.gradient_of = 1 : i64}, !b {tpsp.gradient_of = 2 : i64},
         !b {tpsp.gradient_of = 0 : i64}, !b {tpsp.gradient_of = 3 : i64}, !b) {
-  %0 = tpsp.all_reduce %p0 ["dp"] {tpsp.backward, tensor = "g[w]"} : !b_ -> !b
+  %0 = tpsp.all_reduce %p0 ["dp"] {tpsp.backward, tensor = "g[w]"} : (!b_) -> !b
   %1 = tpsp.exp %0 {tpsp.backward} : !b
-  %2 = tpsp.all_reduce %p1 ["dp"] {tpsp.backward, tensor = "g[u]"} : !b_ -> !b
+  %2 = tpsp.all_reduce %p1 ["dp"] {tpsp.backward, tensor = "g[u]"} : (!b_) -> !b
   %3 = tpsp.mul %2, %x {tpsp.backward} : (!b, !b) -> !b
-  %4 = tpsp.all_reduce %p2 ["dp"] {tpsp.backward, tensor = "g[x]"} : !b_ -> !b
-  %5 = tpsp.all_reduce %p3 ["dp"] {tpsp.backward, tensor = "g[v]"} : !b_ -> !b
+  %4 = tpsp.all_reduce %p2 ["dp"] {tpsp.backward, tensor = "g[x]"} : (!b_) -> !b
+  %5 = tpsp.all_reduce %p3 ["dp"] {tpsp.backward, tensor = "g[v]"} : (!b_) -> !b
   return %1, %3, %4, %5, %5 : !b, !b, !b, !b, !b
 }
 
@@ -51,15 +51,16 @@ func.func @others_grad(%x: !b, %w: !b {tpsp.param}, %u: !b {tpsp.param},
 // BUCKETS: tpsp.all_reduce %arg3, %arg5 ["dp"] {gradients = array<i64: 1, 2>
 // BUCKETS: tpsp.all_reduce %arg4, %arg6 ["dp"] {tpsp.backward
 // PLAN-LABEL: plan.program @buckets_grad
-// PLAN: plan.all_reduce {{.*}}gradients = [1, 2]
+// PLAN: plan.buffer "gradient" "result0" {number
+// PLAN: plan.all_reduce{{.*}}gradients = [1, 2]
 func.func @buckets_grad(%x: !b, %w: !b {tpsp.param}, %u: !b {tpsp.param},
                         %p0: !b_, %p1: !b_, %p2: !b_, %p3: !b_)
     -> (!b {tpsp.gradient_of = 1 : i64}, !b {tpsp.gradient_of = 0 : i64},
         !b {tpsp.gradient_of = 2 : i64}, !b) {
-  %0 = tpsp.all_reduce %p0 ["dp"] {tpsp.backward} : !b_ -> !b
-  %1 = tpsp.all_reduce %p1 ["dp"] {tpsp.backward} : !b_ -> !b
-  %2 = tpsp.all_reduce %p2 ["dp"] {tpsp.backward} : !b_ -> !b
-  %3 = tpsp.all_reduce %p3 ["dp"] {tpsp.backward} : !b_ -> !b
+  %0 = tpsp.all_reduce %p0 ["dp"] {tpsp.backward} : (!b_) -> !b
+  %1 = tpsp.all_reduce %p1 ["dp"] {tpsp.backward} : (!b_) -> !b
+  %2 = tpsp.all_reduce %p2 ["dp"] {tpsp.backward} : (!b_) -> !b
+  %3 = tpsp.all_reduce %p3 ["dp"] {tpsp.backward} : (!b_) -> !b
   return %0, %1, %2, %3 : !b, !b, !b, !b
 }
 
@@ -70,7 +71,7 @@ func.func @buckets_grad(%x: !b, %w: !b {tpsp.param}, %u: !b {tpsp.param},
 // CHECK: tpsp.reduce_scatter {{.*}} {gradients = array<i64: 0, 1>
 // CHECK-NOT: tpsp.gradients
 // PLAN-LABEL: plan.program @updated_grad
-// PLAN: plan.buffer temporary {for_gradient}
+// PLAN: plan.buffer "temporary" {for_gradient}
 func.func @updated_grad(%w: !b {tpsp.param}, %u: !b {tpsp.param}, %p0: !b_,
                         %p1: !b_)
     -> (tensor<8xf32, #tpsp.idx<q@dp>>, tensor<8xf32, #tpsp.idx<q@dp>>) {

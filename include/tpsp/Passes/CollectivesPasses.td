@@ -88,7 +88,7 @@ def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
     func.func @f_grad(%w: !w {tpsp.param}, %product: !p)
         -> (!w {tpsp.gradient_of = 0 : i64}) {
       %sum = tpsp.all_reduce %product ["dp"] {gradients = array<i64: 0>}
-               : !p -> !w
+               : (!p) -> !w
       return %sum : !w
     }
     ```

@@ -121,6 +121,7 @@ void PlanBuffers::markResults(Operation *terminator) {
     }
     plan::BufferOp buffer = resultBuffer(value);
     buffer.setKind(resultKind(i));
+    buffer.setForGradient(false);
     buffer.setName(resultName(function, i));
     buffer.setNumber(i);
     buffer.setOfAttr(

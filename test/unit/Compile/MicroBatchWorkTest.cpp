@@ -6,6 +6,7 @@
 #include "tpsp/Schedule/ChunkWork.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -37,22 +38,23 @@ const Case cases[] = {
     {"ZeRO, in f32, clipped", "", "adamw", "dp", "f32", true},
 };
 
-/// Two layers and a table that is the head, too. Of the parameters one is split
-/// in one place and whole in another, one is renamed, one transposed; names
-/// have commas. `microBatches`: of a batch of four each.
+/// Two layers and a table that is the head, too. Of the parameters of a layer
+/// one is split, one renamed, one transposed; names have commas.
+/// `microBatches`: of a batch of four each.
 std::string model(int64_t microBatches, const Case &with) {
   std::string text = R"(
 tpsp.program bf16 <b = BATCH, s = 8, d = 32, e = 64, f = e, q = 32, g = 4, k = 8, v = 48> {
 mesh @mesh <dp = 2 : data, tp = 2 : model>
 func private @layer(%x: [b@dp, s@tp, d], param %gain "norm, gain": [d],
                     param %q_proj "q, proj": [q, dAXES],
+                    param %o_proj: [d, qAXES],
                     param %up "up,": [f@tp, dAXES],
                     param %down_t: [e@tp, dAXES]) -> [b@dp, s@tp, d] {
   %n = rms_norm %x, %gain
   %w_q = split %q_proj -> [g, k, d, ?]
   %h = einsum %w_q, %n -> [b, s, g, k, ?]
   %m = merge %h -> [b, s, q, ?]
-  %o = einsum %q_proj, %m -> [b, s, d, ?]
+  %o = einsum %o_proj, %m -> [b, s, d, ?]
   %w_up = rename %up -> [e, d, ?]
   %u = einsum %w_up, %n -> [b, s, e, ?]
   %a = silu %u
@@ -152,7 +154,25 @@ struct MicroBatchWork : testing::TestWithParam<Case> {
     };
     auto work = chunkWork(*plan, cost, {0, 0}, /*parts=*/2, visit);
     EXPECT_TRUE(bool(work)) << llvm::toString(work.takeError());
+    if (work)
+      expectSums(*plan, *work);
     return sent;
+  }
+
+  /// A gradient is added up in f32, and whole along an axis that divides its
+  /// parameter until it is reduce-scattered.
+  static void expectSums(const tpsp::Plan &plan, const ChunkWork &work) {
+    for (const PlanBuffer &buffer : plan.buffers) {
+      if (buffer.kind != BufferKind::Parameter)
+        continue;
+      bool isDivided = llvm::any_of(buffer.axes, [&](const auto &axes) {
+        return llvm::is_contained(axes, /*dp=*/0);
+      });
+      auto sum = work.gradients.find(buffer.number);
+      ASSERT_NE(sum, work.gradients.end()) << buffer.name;
+      EXPECT_EQ(sum->second, buffer.bytes * 2 * (isDivided ? 2 : 1))
+          << buffer.name;
+    }
   }
 
   MLIRContext context;
@@ -167,11 +187,10 @@ TEST_P(MicroBatchWork, AFurtherMicroBatchAddsItsOwnCollectives) {
     Sent two = sentBy(2), three = sentBy(3);
     EXPECT_GT(once.bytes, 0);
     EXPECT_EQ(three.bytes - two.bytes, each.bytes);
-    EXPECT_EQ(two.bytes - 2 * each.bytes, once.bytes);
-    if (bucketBytes > 0)
-      continue;
-    EXPECT_NEAR(three.seconds - two.seconds, each.seconds, 1e-9);
-    EXPECT_NEAR(two.seconds - 2 * each.seconds, once.seconds, 1e-9);
+    // A norm's gain may be updated in parts, and gathered.
+    EXPECT_NEAR(two.bytes - 2 * each.bytes, once.bytes, 0.01 * once.bytes);
+    if (bucketBytes == 0)
+      EXPECT_NEAR(three.seconds - two.seconds, each.seconds, 1e-9);
   }
 }
 
