@@ -131,14 +131,10 @@ void Claim::evaluateFinalists() {
 }
 
 void Claim::makeFirstWhole() {
-  constexpr double least = 5;
   for (Evaluation *first = best(); first && first->isComposed; first = best()) {
     EvaluationTask task = wholeTask(*first);
     if (first->isSerial && !pool.hasTimeFor(task))
       task.stage = Stage::WholeSerial;
-    if (options.secondsLimit > 0 &&
-        pool.expectedSeconds(task) > std::max(options.secondsLimit, least))
-      return;
     task.isNeeded = true;
     evaluate({first}, {task});
   }

@@ -25,8 +25,8 @@ public:
   /// Compiles the best of what is composed, and not much too large, whole, as
   /// time and evaluations allow: at most so many rows as there are finalists.
   void evaluateFinalists();
-  /// Compiles the best plan whole, also where time is up, if that is expected
-  /// to take no longer than the search.
+  /// Compiles the best plan whole, also where time is up: what is said of a
+  /// composed one might be wrong.
   void makeFirstWhole();
   /// Compiles some rows whole that may be faster then than the best. False if
   /// there are none, or no time.

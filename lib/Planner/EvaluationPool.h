@@ -60,9 +60,7 @@ public:
   /// From now on so much of the options' time may be used.
   void useShare(double share) { timeShare = share; }
   bool isOutOfTime() const;
-  /// How long the task will take, as far as earlier ones tell.
-  double expectedSeconds(const EvaluationTask &task) const;
-  /// Whether the task will end in time.
+  /// Whether the task will end in time, as far as earlier ones tell.
   bool hasTimeFor(const EvaluationTask &task) const;
   /// Does those that there is time for.
   void run(std::vector<EvaluationTask> &tasks);
@@ -75,6 +73,7 @@ private:
                                EvaluateCandidate evaluate) const;
   bool isPlan(const Candidate &candidate) const;
   void learn(const EvaluationTask &task);
+  double expectedSeconds(const EvaluationTask &task) const;
   /// How many times longer the full stage takes; if nothing is known, a guess.
   double fullEffortOf(const Evaluation &serial) const;
 
