@@ -33,7 +33,7 @@
 
 // A machine from a file, on which nothing fits.
 // RUN: echo '{"base": "h100-sxm", "name": "tiny", "memory_bytes": 1000000}' > %t.tiny.json
-// RUN: tpsp-run %examples/mlp-sp.mlir --simulate --hardware %t.tiny.json | FileCheck %s --check-prefix=TINY
+// RUN: %S/Inputs/exits 3 tpsp-run %examples/mlp-sp.mlir --simulate --hardware %t.tiny.json | FileCheck %s --check-prefix=TINY
 // TINY: Predicted for tiny
 // TINY: does not fit: {{.*}} needed, 976.6 KiB there
 
