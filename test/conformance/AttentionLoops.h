@@ -173,6 +173,20 @@ private:
   int64_t b, h, g;
 };
 
+/// Some of the bias, and whole rows of it, hide keys or are `low`.
+template <typename Engine>
+void lowerBias(const AttentionCommand &c, double low, Engine &random,
+               Values &bias) {
+  const double kinds[] = {-HUGE_VAL, low};
+  for (size_t i = 0; i < bias.size(); ++i) {
+    size_t row = i / size_t(c.keys), kind = row % 8;
+    if (kind == 2 || (kind > 2 && random() % 2 == 0))
+      kind = random() % 2;
+    if (kind < 2)
+      bias[i] = kinds[kind];
+  }
+}
+
 template <typename Body>
 void forEachHead(const AttentionCommand &c, const Body &body) {
   for (int64_t b = 0; b < c.batch; ++b)

@@ -128,7 +128,7 @@ private:
     if (c.hasBias)
       t.bias = randomValues(c.dtype, c.biasElements(), random);
     if (lowBias != 0)
-      lowerBias(c, t.bias);
+      lowerBias(c, lowBias, random, t.bias);
     t.gbias.assign(t.bias.size(), 0);
     if (c.hasSegments) {
       for (auto *numbers : {&t.querySegments, &t.keySegments}) {
@@ -150,18 +150,6 @@ private:
     forEachHead(c, [&](const HeadLoops &head) { head.forward(t); });
     forEachHead(c, [&](const HeadLoops &head) { head.backward(t); });
     return t;
-  }
-
-  /// Some of the bias, and whole rows of it, hide keys or are low.
-  void lowerBias(const AttentionCommand &c, Values &bias) {
-    const double kinds[] = {-HUGE_VAL, lowBias};
-    for (size_t i = 0; i < bias.size(); ++i) {
-      size_t row = i / size_t(c.keys), kind = row % 8;
-      if (kind == 2 || (kind > 2 && random() % 2 == 0))
-        kind = random() % 2;
-      if (kind < 2)
-        bias[i] = kinds[kind];
-    }
   }
 
   Status runStep(const AttentionCommand &c, Rank &rank, const Plan &plan,
