@@ -66,11 +66,15 @@ static double summand(double value, int64_t position, int64_t group, bool isMax,
   if (isExact) // nothing is rounded
     return position == 0 ? (group > 1 ? 2 : 1) * value
                          : (position == 1 ? -value : 0);
+  // Not much larger than their sum: the reference knows nothing of their digits.
+  auto part = [&](int64_t i) {
+    return (0.25 * value + 0.5) * double(i) / double(group);
+  };
   if (position > 0)
-    return 0.25 * double(position) * value + double(position);
+    return part(position);
   double others = 0;
   for (int64_t i = 1; i < group; ++i)
-    others += 0.25 * double(i) * value + double(i);
+    others += part(i);
   return value - others;
 }
 
