@@ -1,17 +1,20 @@
 // FSDP whose weights are wanted whole, and are then scaled, converted, both in
 // either order, or multiplied by a norm's gain. Each gradient is reduced by one
-// reduce-scatter, in 16 bits where the conversion allows it: nothing is reduced
-// whole and sliced. (w1, w2 and w3 have one gradient but for a factor.)
+// reduce-scatter, in f32, as its parameter is, or in --reduce-dtype: nothing is
+// reduced whole and sliced. (w1, w2 and w3 have one gradient but for a factor.)
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify | FileCheck %s
+// RUN: tpsp-run %s --grad --reduce-dtype bf16 | FileCheck %s --check-prefix=NARROW
 // CHECK-NOT: all_reduce
-// CHECK: backward reduce_scatter fsdp d 48 B g[gain16]
+// CHECK: backward reduce_scatter fsdp d 96 B g[gain16]
 // CHECK-NOT: all_reduce
 // CHECK: Totals
 // CHECK-NEXT: forward all_gather x7 18.1 KiB
-// CHECK-NEXT: backward reduce_scatter x5 12.1 KiB
+// CHECK-NEXT: backward reduce_scatter x5 18.2 KiB
 // CHECK-NOT: x{{[0-9]}}
 // CHECK: all within tolerance
+// NARROW: backward reduce_scatter fsdp d 48 B g[gain16]
+// NARROW: backward reduce_scatter x5 9.1 KiB
 
 tpsp.mesh @mesh <fsdp = 4 : data>
 
