@@ -58,8 +58,9 @@ public:
     std::string last = "x" + std::to_string(layers);
     calls += einsum("y", "head", "e, d", last, "b, s, d", "b, s, e");
     return layer + ") -> " + x + " {\n" + body + "  return %" + value + " : " +
-           x + "\n}\n\n" + program + ", " + argument("head", tensor("e, d")) +
-           ") -> " + tensor("b, s, e") + " {\n" + calls +
+           x + "\n}\n\n" + program + ", " +
+           argument("head", parameters.back().second) + ") -> " +
+           tensor("b, s, e") + " {\n" + calls +
            "  return %y : " + tensor("b, s, e") + "\n}\n";
   }
 
