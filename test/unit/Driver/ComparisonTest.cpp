@@ -222,8 +222,11 @@ TEST_F(ComparisonTest, WhatTheReferenceMakesNotFiniteIsToldAndNotWrong) {
   hold(x, {1, notANumber, float(infinite)});
   TensorError error = compare(x, {1, double(notANumber), infinite});
   EXPECT_EQ(error.relative, 0);
-  EXPECT_EQ(error.notFinite, 2);
+  EXPECT_EQ(error.notFinite, 1);
   EXPECT_TRUE(error.passed());
+  hold(x, {float(infinite), float(infinite), float(infinite)});
+  EXPECT_EQ(compare(x, {infinite, infinite, infinite}).notFinite, 3);
+  hold(x, {1, notANumber, float(infinite)});
   // One where the other has the other sign, a number or a NaN.
   for (double other : {-infinite, 1.0, double(notANumber)}) {
     error = compare(x, {1, double(notANumber), other});
