@@ -115,7 +115,7 @@ std::string tokenFrom(std::string_view text, size_t begin) {
   return token;
 }
 
-/// What was found instead of JSON.
+/// Names the text that stands where JSON was expected.
 std::string foundAt(std::string_view text, size_t begin, bool isTooLarge) {
   if (begin >= text.size())
     return "the text ends before its value does";

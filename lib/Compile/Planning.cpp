@@ -116,7 +116,7 @@ public:
     return given > 0 ? std::max(given, least) : 0;
   }
 
-  /// What is left of all(); none if it is up.
+  /// The seconds that are left of all(); none if time is up.
   std::optional<double> left() const {
     std::chrono::duration<double> gone =
         std::chrono::steady_clock::now() - begin;

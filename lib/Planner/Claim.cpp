@@ -18,8 +18,8 @@ static constexpr double any = std::numeric_limits<double>::infinity();
 // The order
 //===----------------------------------------------------------------------===//
 
-/// Of rows in their order, a whole one that the best, a composed one, may be no
-/// faster than; `end` if there is none.
+/// Finds the first row of a whole program that may be as fast as `best`, which
+/// is composed; `end` if there is none.
 static std::vector<Evaluation>::iterator
 wholeFirst(std::vector<Evaluation> &rows, const Evaluation &best,
            int64_t memoryLimit) {
@@ -83,7 +83,7 @@ void Claim::replace(Evaluation &row, EvaluationTask &task) {
   row.isSerial = task.stage == Stage::WholeSerial;
 }
 
-/// What was seen of some holds for all.
+/// Raises the errors of all composed rows to those that were seen.
 void Claim::raiseErrors() {
   for (Evaluation &row : result.evaluations)
     if (row.isComposed) {
@@ -158,7 +158,7 @@ bool Claim::makeTiesWhole() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is left
+// Candidates that are left
 //===----------------------------------------------------------------------===//
 
 /// Where it is not sure that a plan fits, or does not, its mesh may have any

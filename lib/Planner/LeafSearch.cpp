@@ -27,7 +27,7 @@ Evaluation tpsp::planner::rowOf(const Candidate &candidate,
   return row;
 }
 
-/// Of settings, those that may take at most `longest` seconds.
+/// Makes the task for the settings that may take at most `longest` seconds.
 static EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
                               const SearchOptions &options, double longest) {
   EvaluationTask task;
@@ -55,8 +55,7 @@ static void noteBest(double seconds, SearchState &state) {
     state.best = seconds;
 }
 
-/// Of `usual` the three that promise most, of those that may fit, as new
-/// leaves.
+/// Makes leaves of the three usual candidates that promise most and may fit.
 static std::vector<Waiting> promisingOf(const std::vector<Candidate> &usual,
                                         const Space &space,
                                         const Bounds &bounds,
@@ -183,7 +182,7 @@ void LeafSearch::leaveOut(Waiting leaf, const EvaluationTask &task) {
   leftOut.push_back(std::move(leaf));
 }
 
-/// What was found of some settings is a plan, but perhaps not the leaf's best.
+/// Keeps what was found: a plan, but perhaps not the leaf's best.
 void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
   if (task.soFar && task.stage == Stage::Serial)
     serials.emplace(textOf(leaf.node.candidate), task.soFar);

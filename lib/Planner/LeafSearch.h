@@ -67,7 +67,7 @@ protected:
   /// By their subscripts: plans that have a row, and steps without overlap.
   std::set<std::string> taken;
   std::map<std::string, std::shared_ptr<const Evaluation>> serials;
-  /// Of what slower settings alone may fit.
+  /// Leaves of which only slower settings may fit.
   std::vector<Waiting> leftOut;
 
 private:

@@ -78,7 +78,8 @@ static bool isOfParameters(ClassId id, const ProgramFacts &facts) {
 }
 
 /// What an axis of so many ranks divides instead: "4 does, or --pad v=8 does".
-/// Of a batch or a sequence more positions are real ones: another extent does.
+/// A batch or a sequence is not padded but given another extent, because more
+/// of its positions are real ones.
 static std::string waysToDivide(const Pin &pin, const ProgramFacts &facts,
                                 int64_t devices) {
   const IndexClass &index = facts.classes[pin.index];
@@ -91,7 +92,7 @@ static std::string waysToDivide(const Pin &pin, const ProgramFacts &facts,
          "=" + std::to_string(other) + " does";
 }
 
-/// Of one pin by itself; empty if nothing is wrong.
+/// Says what is wrong with one pin by itself; empty if nothing is.
 static std::string problemOf(const Pin &pin, const ProgramFacts &facts,
                              int64_t devices) {
   const IndexClass &index = facts.classes[pin.index];

@@ -73,7 +73,7 @@ private:
     return isAny || result.state.evaluations > before;
   }
 
-  /// Likewise of settings.
+  /// Opens settings in the same way.
   void openSettings() {
     std::vector<Evaluation *> rows;
     for (Evaluation &row : result.evaluations)

@@ -194,7 +194,7 @@ private:
           fromBytes(dtype, after.data() + at[buffer], int64_t(expected.size()));
       // Of what is usual in the tensor, and of the operands, which are about 1:
       // an element may be a difference of large ones.
-      // What is low says nothing of others.
+      // A low statistic says nothing about others.
       double square = 0;
       for (double x : expected)
         square += std::fabs(x) < 1e4 ? x * x : 0;

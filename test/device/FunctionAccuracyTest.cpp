@@ -73,7 +73,7 @@ float fromBits(uint32_t bits) {
   return value;
 }
 
-/// Of every exponent and sign the ends and some between them.
+/// The ends of every exponent and sign, and some numbers between them.
 std::vector<float> numbers() {
   constexpr int between = 61;
   std::mt19937 engine(7);

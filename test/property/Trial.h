@@ -56,7 +56,7 @@ public:
 
 private:
   struct Run;
-  /// What is done to a program besides running it.
+  /// Mistakes that are planted in a program, and where to report them.
   struct Mistakes {
     /// See CompileOptions; may be null.
     std::function<void(mlir::ModuleOp)> edit = {};

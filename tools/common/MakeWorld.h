@@ -16,7 +16,7 @@ namespace tpsp::tool {
 /// Where the arguments' values come from.
 struct Arguments {
   std::unique_ptr<rt::TensorSource> source;
-  /// What was opened for that.
+  /// The files that were opened for it.
   std::vector<rt::AgreedFile> files;
   /// A sentence, or empty.
   std::string warning;

@@ -374,10 +374,10 @@ private:
   /// What is resumed from; empty: nothing.
   std::string checkpoint;
   std::vector<rt::AgreedFile> checkpointFiles;
-  /// Of the folder that is written to.
+  /// The lock of the folder that is written to.
   RunLock lock;
   TokenFiles tokens, evalTokens;
-  /// Of the world of `training`, which must not outlive it.
+  /// Watches the world of `training`, which must not outlive it.
   std::unique_ptr<rt::NotFiniteWatch> watch;
   RunningProgram training, evaluating;
   int64_t loss = 0, evalLoss = 0;

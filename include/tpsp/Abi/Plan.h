@@ -85,8 +85,7 @@ struct PlanBuffer {
   /// Of a state: it begins as its parameter. Of an input: a number that the
   /// driver sets for each step.
   bool isMaster = false, isScalar = false;
-  /// Of a temporary: it holds what becomes gradients of parameters, and nothing
-  /// else.
+  /// Whether this temporary holds only what becomes gradients of parameters.
   bool isForGradient = false;
   /// Of an argument: the number of the result that is in its place when the
   /// step has ended; -1: it stays as it is.

@@ -12,8 +12,8 @@ struct PlanMemory {
   int64_t parameters = 0;
   /// Copies of parameters in f32, and the other state of the optimizer.
   int64_t master = 0, optimizer = 0;
-  /// Of a step without an update, its results. Else what becomes
-  /// gradients of parameters, at the peak; and when it is most.
+  /// In a step without an update, the gradients that it returns. In others,
+  /// what becomes gradients of parameters: at the peak, and at its own most.
   int64_t gradients = 0, mostGradients = 0;
   /// Those of `gradients` that are results and of inputs.
   int64_t inputGradients = 0;

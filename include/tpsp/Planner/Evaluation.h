@@ -87,9 +87,9 @@ struct Evaluation {
   /// Of settings that were not tried, as they cannot beat the best plan:
   /// seconds that the fastest takes at least. Infinite if there are none.
   double untried = std::numeric_limits<double>::infinity();
-  /// Of settings that were tried and are too large by less than the error of
-  /// composition: the fastest, perhaps without overlap (isSerial). Null if
-  /// there are none.
+  /// The fastest settings that were tried and are too large by less than the
+  /// error of composition, perhaps without overlap (isSerial). Null if there
+  /// are none.
   std::shared_ptr<const Evaluation> nearlyFits;
   /// How long the evaluation took. Says how long another may take, and decides
   /// nothing else.
@@ -141,7 +141,7 @@ public:
   virtual Evaluation evaluateSerially(const Candidate &candidate) {
     return evaluate(candidate);
   }
-  /// Of the whole program, with one command after another.
+  /// Evaluates the whole program with one command after another.
   virtual Evaluation evaluateWholeSerially(const Candidate &candidate) {
     return evaluateWhole(candidate);
   }

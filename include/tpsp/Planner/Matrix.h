@@ -20,7 +20,7 @@ struct MatrixOptions {
   int64_t tokens = 0;
   /// Rows of plans that fit; beside them those of `notable`.
   size_t rows = 10;
-  /// What was searched.
+  /// The space that was searched.
   SearchedSpace space;
 };
 
@@ -58,9 +58,9 @@ Matrix makeMatrix(const SearchResult &result,
 /// An aligned table, and what the search did. Ends with a newline.
 std::string toText(const Matrix &matrix);
 
-/// What is known of the best plan against all others of the space: the gap,
-/// plans that may be as fast, and which plans these are. Sentences, a line
-/// each; the best plan is there.
+/// Compares the best plan with all others of the space: the gap, the plans that
+/// may be as fast, and which plans the space has. A sentence a line; there is a
+/// best plan.
 std::string claimText(const Matrix &matrix);
 
 /// Where no plan fits: how far the nearest is from fitting, and what would

@@ -101,8 +101,8 @@ struct SearchResult {
   /// be as fast as the best.
   int64_t finalists = 0;
 
-  /// Of those: the largest share of a composed time by which the whole one
-  /// differs, and of composed bytes. 0 if nothing was composed.
+  /// The largest difference between a composed and a whole program: a share of
+  /// the time, and of the bytes. 0 if nothing was composed.
   double timeError = 0, memoryError = 0;
 
   /// The best that fits; null if none does.

@@ -108,8 +108,8 @@ template <typename Op> struct KeyBlock {
   Value noLess(Value x, double least) {
     return map<ClampOp>(x, x, b.getF64FloatAttr(least), FloatAttr());
   }
-  /// What is subtracted from scores is a number where all of them are hidden,
-  /// too.
+  /// Makes a finite number of a maximum, which is -inf if all scores are
+  /// hidden.
   Value asNumber(Value x) {
     return noLess(x, lowestNumber(typeOf(x).getElementType()));
   }

@@ -42,7 +42,8 @@ struct ScoreBuilder {
 
 /// Which keys an attention hides.
 struct HiddenKeys {
-  /// Of an attention or its gradient; null and empty where there is none.
+  /// The operands of an attention, or of its gradient, that hide keys; null or
+  /// empty if it has none.
   template <typename Op>
   HiddenKeys(Op op, mlir::Value bias, mlir::ValueRange segments,
              mlir::Value lengths, TileAttr tile = {})

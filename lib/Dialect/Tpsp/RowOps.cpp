@@ -59,7 +59,7 @@ static LogicalResult verifyNormAndEps(Op op, unsigned operands) {
   double eps = op.getEps().convertToDouble();
   if (!(eps >= 0) || !std::isfinite(eps))
     return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
-  // Of 16 bits it is computed in f32, too.
+  // Norms of 16-bit tensors are computed in f32, too.
   float rounded = static_cast<float>(eps);
   if (op.getResult().getType().getElementType().isF64() ||
       (std::isfinite(rounded) && (rounded != 0 || eps == 0)))

@@ -74,8 +74,8 @@ LogicalResult checkKind(Operation *op) {
                          "one after another, and of calls of functions");
 }
 
-/// Of its tensors, whole. Those of a private function's arguments are its
-/// callers'.
+/// The bytes of the function's tensors, undivided. Arguments of a private
+/// function are its callers' tensors.
 TensorBytes bytesOf(func::FuncOp function) {
   TensorBytes bytes;
   auto add = [&](Value value) {

@@ -38,10 +38,10 @@ public:
                       : withoutSourceName(op->getLoc()));
     numbers[op] = behind ? numbers.lookup(behind) : ++made;
   }
-  /// Of two, the one that stands later. The pass adds at the function's end, in
-  /// the order of numbers, or behind an operation, with the number of that. To
-  /// ask the block would number all of it again after every addition, so it is
-  /// asked about equal numbers alone.
+  /// Returns the operation that stands later. The pass adds at the function's
+  /// end, in the order of numbers, or behind an operation, with the number of
+  /// that. To ask the block would number all of it again after every addition,
+  /// so it is asked about equal numbers alone.
   Operation *later(Operation *a, Operation *b) const {
     size_t first = numbers.lookup(a), second = numbers.lookup(b);
     bool isInOrder = first == second ? a->isBeforeInBlock(b) : first < second;

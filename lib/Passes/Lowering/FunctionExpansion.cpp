@@ -243,7 +243,7 @@ SmallVector<Word> Expansion::bitsOfTwoOverPi(const Word &first) {
   SmallVector<Word> words;
   for (uint32_t digit : digits)
     words.push_back(first.constant(digit));
-  // Of the eight words, the four from number `first` / 32 on.
+  // Choose four of the eight words, from number `first` / 32 on.
   for (auto [step, kept] :
        {std::pair(4, 7), std::pair(2, 5), std::pair(1, 4)}) {
     Value isFarther = first.hasBit(uint64_t(32 * step));
@@ -313,7 +313,7 @@ Value Expansion::sine(uint64_t quarters) {
   // The sine of -x is that of x turned round, and the cosine is the same.
   if (quarters == 0)
     result = (bitsOf(result) ^ (bits & sign)).asFloat(type);
-  // Of infinities a NaN.
+  // The function of an infinity is a NaN.
   Scalar zero = x - x;
   return unlessNan(zero, result).get();
 }
@@ -347,7 +347,7 @@ Value Expansion::wideSine(uint64_t quarters) {
       {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110});
   Word quarter = toWord(n);
   Scalar result = sineOf({r, quarter + quarter.constant(quarters)});
-  // Of infinities a NaN.
+  // The function of an infinity is a NaN.
   return unlessNan(x - x, result).get();
 }
 

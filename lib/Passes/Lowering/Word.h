@@ -8,7 +8,7 @@
 
 namespace tpsp {
 
-/// Of 32 or 64 bits; what exceeds them is dropped.
+/// An unsigned number of 32 or 64 bits; higher bits are dropped.
 class Word {
 public:
   Word(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value)

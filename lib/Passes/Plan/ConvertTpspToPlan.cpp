@@ -57,7 +57,7 @@ static LogicalResult checkTensors(func::FuncOp function) {
   return success();
 }
 
-/// Of all its tensors, as if none made way for another.
+/// The bytes of all tensors of a rank, as if none made way for another.
 static TensorBytes bytesOfRank(func::FuncOp function, const Mesh &mesh) {
   TensorBytes bytes;
   for (BlockArgument argument : function.getArguments())

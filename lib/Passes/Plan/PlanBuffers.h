@@ -36,8 +36,8 @@ public:
   void setInPlace(llvm::DenseMap<mlir::Value, mlir::BlockArgument> updates) {
     inPlace = std::move(updates);
   }
-  /// Of the function as its commands are emitted: buffers that are made from
-  /// now on say whether what they hold becomes gradients.
+  /// Sets what becomes gradients of the function whose commands are emitted.
+  /// Buffers that are made from now on say whether they hold such values.
   void setGradients(GradientWays ways) { gradients = std::move(ways); }
   /// The argument in whose memory the value is made; null if in none.
   mlir::BlockArgument overwritten(mlir::Value value) const {

@@ -20,8 +20,8 @@
 
 namespace tpsp {
 
-/// Of a function as it is when this is made, on global or on local shapes.
-/// Takes time linear in its operations.
+/// Analyses a function as it is now, on global or on local shapes, in time
+/// linear in its operations.
 class GradientWays {
 public:
   explicit GradientWays(mlir::FunctionOpInterface function);

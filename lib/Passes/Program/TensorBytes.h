@@ -14,7 +14,8 @@
 
 namespace tpsp {
 
-/// Of a tensor that nothing divides; 0 of what is none, or has no static shape.
+/// The bytes of an undivided tensor; 0 if the type is no tensor, or has no
+/// static shape.
 double wholeBytes(mlir::Type type);
 
 struct TensorBytes {

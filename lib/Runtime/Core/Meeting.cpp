@@ -8,7 +8,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// Of all exchanges here; a plan's have channels of their own.
+/// The tag of all exchanges here; a plan's have channels of their own.
 constexpr int32_t meetTag = 1;
 
 Status statusOf(const ExchangeFailure &failure, const char *what,

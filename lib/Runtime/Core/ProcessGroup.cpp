@@ -9,7 +9,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// Of what is collected; all else is met over (Meeting.h).
+/// The tag of collected data; meetings have their own (Meeting.h).
 constexpr int32_t collectTag = 2;
 
 } // namespace

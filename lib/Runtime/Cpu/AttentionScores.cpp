@@ -140,7 +140,7 @@ template <typename T> T RowLevel<T>::addScores(T *row, int64_t count) {
   T before = largest;
   for (int64_t j = 0; j < count; ++j)
     largest = std::max(largest, row[j]);
-  // What is no number is not hidden.
+  // A NaN is not hidden.
   auto isHidden = [](T score) { return score == hidden; };
   if (largest == hidden && std::all_of(row, row + count, isHidden)) {
     std::fill_n(row, count, T(0));

@@ -202,7 +202,7 @@ private:
     TileRows seen = scores.seen(rows.begin + i, keys);
     scores.score(head, rows.begin + i, keys, seen, weights, tiles.bent);
     for (int64_t j = seen.begin; j < seen.end(); ++j) {
-      // Of a hidden row there is no difference.
+      // A hidden row's maximum is -inf: no difference is taken from it.
       weights[j] = weights[j] == hidden
                        ? T(0)
                        : std::exp(weights[j] - level.largest) * share;

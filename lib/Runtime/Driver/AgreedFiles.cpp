@@ -72,7 +72,8 @@ public:
   }
 
 private:
-  /// Of several files for one use, such as the parts that an index names.
+  /// Compares how many files processes have for one use, such as the parts that
+  /// an index names.
   Status checkCounts() {
     std::vector<std::vector<uint64_t>> all;
     TPSP_TRY(exchangeAll(transport, {files.size()}, "to compare files",

@@ -76,8 +76,8 @@ private:
 
 /// Squares, summed over some elements of one rank's part; all of scaled values.
 struct Squares {
-  /// Of what the run is off by, of what rounding is off by (over all
-  /// evaluations), and of the reference.
+  /// Squares of the run's errors, of rounding errors (over all evaluations),
+  /// and of the reference.
   double error = 0, rounding = 0, reference = 0;
   int64_t count = 0, roundings = 0;
   /// Products with the reference of what the run is off by, and of what each
@@ -110,7 +110,7 @@ struct Squares {
   }
 };
 
-/// Of `n` normally distributed numbers the root mean square exceeds its
+/// The root mean square of `n` normally distributed numbers exceeds its
 /// expectation by this factor once in a thousand times. (A chi distribution is
 /// about normal, of variance 1 / 2n.)
 double mostOf(int64_t n) {
@@ -379,12 +379,11 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
   for (TensorError *error : errors) {
     if (error->zeroReference || error->isOfRounded)
       continue;
-    double ofAll = pooled / error->rmsReference;
-    if (ofAll <= error->rounding)
-      continue;
     // Few elements may be turned over all to one side.
-    error->rounding = ofAll;
-    error->excessOfRounding = std::max(error->excessOfRounding, ofAll);
+    double ofAll = pooled / error->rmsReference;
+    if (ofAll > error->rounding)
+      error->excessOfRounding = std::max(error->excessOfRounding, ofAll);
+    error->rounding = std::max(error->rounding, ofAll);
     error->allow();
   }
 }

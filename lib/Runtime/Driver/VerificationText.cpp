@@ -108,7 +108,7 @@ static std::string tolerancesOf(const RunReport &report) {
   return texts.size() > 1 ? text + " by the type" : text;
 }
 
-/// What was planted (--verify=selftest), and what of it was not seen.
+/// Counts the planted mistakes (--verify=selftest) and lists those not seen.
 static std::string plantedText(const RunReport &report) {
   if (report.planted.empty())
     return "";

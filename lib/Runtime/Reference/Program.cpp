@@ -332,8 +332,7 @@ private:
   Values values;
   /// The gradient of every value, as far as it has been added up.
   std::vector<Tensor> gradients;
-  /// Of every value, whether its gradient is one that ranks add up in
-  /// program.reducedIn.
+  /// Whether ranks add up the gradient of each value in program.reducedIn.
   std::vector<bool> isReduced;
   /// By the number of the value.
   std::unordered_map<size_t, Choice *> chosen;

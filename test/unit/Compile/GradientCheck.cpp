@@ -105,7 +105,7 @@ static void checkDifferentiated(const std::string &text, Sign sign,
 void tpsp::checkGradients(const std::string &text, Sign sign, StringRef name) {
   SCOPED_TRACE(text);
   checkDifferentiated(text, sign, name, createDecomposeEarly);
-  // What is done in blocks or in one call is differentiated in one piece, too.
+  // Attention in blocks or in one call is differentiated in one piece, too.
   if (StringRef(text).contains("tpsp.attention"))
     checkDifferentiated(text, sign, name, createPropagate);
 }

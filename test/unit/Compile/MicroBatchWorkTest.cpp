@@ -21,7 +21,7 @@ namespace {
 /// How a model is written, and how it is trained.
 struct Case {
   const char *name;
-  /// Of matrices, on d.
+  /// The axes of matrices, on d.
   const char *matrixAxes = "";
   const char *optimizer = "none";
   const char *optimizerAxes = "";

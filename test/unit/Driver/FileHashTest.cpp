@@ -64,7 +64,7 @@ TEST_F(FileHash, OfASampleIsOfTheSizeAndOfMuchOfALongFile) {
   EXPECT_NE(hash(size, 1), first);
   EXPECT_NE(hash(size, 1000 * stride), hash(size, 1001 * stride));
   EXPECT_NE(hash(size, size - 1), hash(size, size - 2));
-  // Of what lies between, nothing is read.
+  // Nothing between the samples is read.
   EXPECT_EQ(hash(size, stride - 1), hash(size, stride - 2));
 }
 

@@ -56,7 +56,7 @@ private:
 constexpr CompositionError planted = {0.1, 0.02, 0.05, 0.1};
 
 struct ComposedCase : Case {
-  /// Of stages settings are climbed, and none otherwise.
+  /// Settings are climbed with stages alone.
   explicit ComposedCase(unsigned seed, int64_t stages = 1)
       : Case(seed, stages) {
     options.finalists = 3;

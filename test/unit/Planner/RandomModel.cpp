@@ -82,8 +82,8 @@ private:
     extents.push_back({'w', 3 * extents[5].second});
   }
 
-  /// Of indices that only parameters have, as they are stored: q and p are
-  /// heads with their features, f is e.
+  /// Adds indices that only stored parameters have: q and p are heads with
+  /// their features, f is e.
   void addStoredExtents() {
     const std::map<char, int> known(extents.begin(), extents.end());
     extents.push_back({'q', known.at('h') * known.at('k')});

@@ -161,7 +161,7 @@ TEST(AttentionTest, ALowBiasIsANumber) {
     const Tensor g{{"s", "d"}, {2, 1}, {0, 1}};
     std::array<Tensor, 4> gradients = attentionGradients(
         few.q, few.k, few.v, g, few.form, {true, true, true, true});
-    // Of two weights of 1/2: values differ by 2, keys by 1, and the query is 2.
+    // Two weights are 1/2: values differ by 2, keys by 1, and the query is 2.
     EXPECT_EQ(gradients[0].data, (std::vector<double>{0, 0.5}));
     EXPECT_EQ(gradients[1].data, (std::vector<double>{-1, 1, 0}));
     EXPECT_EQ(gradients[2].data, (std::vector<double>{0.5, 0.5, 0}));
@@ -169,7 +169,7 @@ TEST(AttentionTest, ALowBiasIsANumber) {
   }
 }
 
-/// Nor is what is low hidden beside what is hidden by another rule.
+/// A low bias hides nothing next to a key that another rule hides.
 TEST(AttentionTest, RowsWithoutKeys) {
   FewKeys few;
   const Tensor ofQueries{{"s"}, {2}, {0, 1}}, ofKeys{{"t"}, {3}, {1, 1, 1}};
@@ -184,7 +184,7 @@ TEST(AttentionTest, RowsWithoutKeys) {
   EXPECT_EQ(few.statistic(), (std::vector<double>{-kInfinity, -kInfinity}));
 }
 
-/// What is no number is not hidden.
+/// A NaN is not hidden.
 TEST(AttentionTest, NoNumberStaysNone) {
   FewKeys few;
   few.q.data[0] = std::nan("");

@@ -335,7 +335,7 @@ TEST(Simulator, TimeGrowsWithTheCommands) {
     program.wait(0, 0);
     program.kernel(1);
   }
-  // Of this process, however many others there are; quadratic takes minutes.
+  // Processor time of this process; a quadratic simulator takes minutes.
   std::clock_t begin = std::clock();
   SimulatedStep result = program.on(gpu());
   EXPECT_GT(result.seconds, 80000);

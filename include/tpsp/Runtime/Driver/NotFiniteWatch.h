@@ -52,7 +52,7 @@ private:
   const Plan &plan;
   CommandObserver *next;
   bool watches = false;
-  /// Of each rank: where its arena is, or null on another process.
+  /// Where each rank's arena is; null for a rank of another process.
   std::vector<const std::byte *> arenas;
   std::vector<First> firsts;
 };

@@ -99,7 +99,7 @@ struct RunReport {
   /// If nothing was run: stepSeconds are predicted.
   std::optional<Prediction> prediction;
 
-  /// Of `errors`; Failed if there are none.
+  /// The verdict on `errors`; Failed if there are none.
   Verdict verdict() const;
   bool verified() const { return verdict() == Verdict::Passed; }
   /// The largest tolerance of a compared tensor; 0 if there is none.

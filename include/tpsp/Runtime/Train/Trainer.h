@@ -76,7 +76,7 @@ private:
                        const StepValues &values);
   rt::Status describeFailure(const Progress &progress,
                              const StepValues &values) const;
-  /// Of the first step, which no update has changed.
+  /// Describes a failure of the first step, in which no update has a part.
   rt::Status describeFirstFailure(const Progress &progress,
                                   const StepScalars &scalars,
                                   const StepValues &values);
