@@ -83,7 +83,7 @@ func.func @f(%x: !v) -> !v {
   %y = tpsp.rotate %x ["tp"] by 1 : !v
   return %y : !v
 })mlir",
-              {&x}, ":5:8): 'tpsp.rotate' has no evaluation");
+              {&x}, ":5:8: 'tpsp.rotate' has no evaluation");
 }
 
 // Collectives that a program contains change no value.
