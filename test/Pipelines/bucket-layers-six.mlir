@@ -63,7 +63,8 @@ func.func private @layer(%x: !x, %wq: !in, %wk: !in, %wv: !in, %wo: !out,
   %k = tpsp.einsum %x, %wk : (!x, !in) -> !h
   %v = tpsp.einsum %x, %wv : (!x, !in) -> !h
   %t = tpsp.mul %q, %k : (!h, !h) -> !h
-  %p = tpsp.mul %t, %v : (!h, !h) -> !h
+  %s = tpsp.tanh %t : !h
+  %p = tpsp.mul %s, %v : (!h, !h) -> !h
   %a = tpsp.einsum %p, %wo : (!h, !out) -> !y
   %y = tpsp.add %x, %a : (!x, !y) -> !x
   %u = tpsp.einsum %y, %w1 : (!x, !up) -> !f
