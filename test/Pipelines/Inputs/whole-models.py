@@ -64,8 +64,10 @@ def gpt(example, layers, mesh, batch, d, heads, data=""):
 def simulate(name, text, machine, *options):
     path, report = folder / f"{name}.mlir", folder / f"{name}.json"
     path.write_text(text)
-    subprocess.run([tpsp_run, path, "--grad", "--simulate", "--hardware", machine,
-                    "--quiet", "--report", report, *options], check=True)
+    # 3: the step does not fit, which these models need not on so few devices.
+    status = subprocess.run([tpsp_run, path, "--grad", "--simulate", "--hardware", machine,
+                             "--quiet", "--report", report, *options]).returncode
+    assert status in (0, 3), status
     found = json.loads(report.read_text())
     total = sum(c["seconds"] for c in found["collectives"])
     exposed = sum(c["exposed_seconds"] for c in found["collectives"])
