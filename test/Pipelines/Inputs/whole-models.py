@@ -64,7 +64,7 @@ def gpt(example, layers, mesh, batch, d, heads, data=""):
 def simulate(name, text, machine, *options):
     path, report = folder / f"{name}.mlir", folder / f"{name}.json"
     path.write_text(text)
-    # 3: the step does not fit, which these models need not on so few devices.
+    # Status 3: the step does not fit. These models need not fit on so few devices.
     status = subprocess.run([tpsp_run, path, "--grad", "--simulate", "--hardware", machine,
                              "--quiet", "--report", report, *options]).returncode
     assert status in (0, 3), status
