@@ -35,17 +35,22 @@
 // REDEFINE: %{mesh} = fsdp=2
 // RUN: %{ledger}
 // Parameters in f32 are gathered in bf16: 64 x 128 of 2 bytes, three quarters
-// of it from others; a gain goes with its weight.
-// DEFINE: %{bytes} = tpsp-run %s --grad --function %{function} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=BYTES
+// of it from others; a gain goes with its weight. Their gradients are reduced
+// in f32, or in the type that is asked for.
+// DEFINE: %{bytes} = tpsp-run %s --grad --function %{function} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=BYTES -DREDUCED=%{reduced}
+// DEFINE: %{reduced} = 24.0
 // REDEFINE: %{function} = convert
-// RUN: %{bytes}
-// REDEFINE: %{function} = scale
 // RUN: %{bytes}
 // REDEFINE: %{function} = both
 // RUN: %{bytes}
+// REDEFINE: %{function} = scale
+// REDEFINE: %{reduced} = 12.0
+// RUN: %{bytes}
 // BYTES: forward   all_gather      fsdp     d         12.0 KiB
-// BYTES: backward  reduce_scatter  fsdp     d         12.0 KiB
+// BYTES: backward  reduce_scatter  fsdp     d         [[REDUCED]] KiB
 // BYTES: forward   all_gather      x1       12.0 KiB
+// RUN: tpsp-run %s --grad --function both --reduce-dtype bf16 --simulate --hardware h100-sxm | FileCheck %s --check-prefix=HALVES
+// HALVES: backward  reduce_scatter  fsdp     d         12.0 KiB
 // With the options that move collectives.
 // RUN: tpsp-run %s --grad --verify --quiet --function both --overlap on --micro-batches 2
 
