@@ -37,8 +37,8 @@
 // Parameters in f32 are gathered in bf16: 64 x 128 of 2 bytes, three quarters
 // of it from others; a gain goes with its weight. Their gradients are reduced
 // in f32, or in the type that is asked for.
-// DEFINE: %{bytes} = tpsp-run %s --grad --function %{function} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=BYTES -DREDUCED=%{reduced}
 // DEFINE: %{reduced} = 24.0
+// DEFINE: %{bytes} = tpsp-run %s --grad --function %{function} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=BYTES -DREDUCED=%{reduced}
 // REDEFINE: %{function} = convert
 // RUN: %{bytes}
 // REDEFINE: %{function} = both

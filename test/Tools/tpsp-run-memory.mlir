@@ -9,7 +9,7 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %t/small.mlir --mesh tp=4611686018427387904 2>&1 | FileCheck %s --check-prefix=RANKS
 // RANKS: {{^}}tpsp-run: the mesh has more than 65536 ranks{{$}}
 
-// RUN: tpsp-run %t/large.mlir --grad --simulate --hardware h100-sxm | FileCheck %s --check-prefix=SIMULATED
+// RUN: not tpsp-run %t/large.mlir --grad --simulate --hardware h100-sxm | FileCheck %s --check-prefix=SIMULATED
 // SIMULATED: does not fit: 10.0 TiB needed, 74.5 GiB there; the largest in an arena: x 2.0 TiB ({{.*}}large.mlir:3:14), g[y] 2.0 TiB ({{.*}}), y 2.0 TiB ({{.*}}); use more devices, smaller shapes or --rematerialize
 
 // Nothing is allocated to print calls.

@@ -6,7 +6,9 @@
 // HELP: --mesh
 // HELP: Examples:
 // HELP: tpsp-run examples/mlp-sp.mlir --grad --verify
-// HELP: Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.
+// HELP: Exit status: 0 done, 1 the program or the run failed, 2 wrong usage,
+// HELP-NEXT: 3 the step that --simulate predicts does not fit into the machine's memory,
+// HELP-NEXT: 4 with --verify: no result is wrong, but some are infinite or NaN.
 
 // RUN: %S/Inputs/exits 2 tpsp-run 2>&1 | FileCheck %s --check-prefix=NOTHING
 // NOTHING: {{^}}tpsp-run: model is required
