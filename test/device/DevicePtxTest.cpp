@@ -144,7 +144,10 @@ const Variant moreVariants[] = {
 
 /// Bytes that a thread may put into memory for want of registers.
 int64_t mostSpilled(const std::string &example) {
-  // In f32 and in bf16. What that costs was not measured apart.
+  // In f32 and in bf16. What that costs was not measured apart. Arithmetic that
+  // is not fused keeps more values (decision 0031).
+  if (example == "llama3-70b-block")
+    return 8;
   return example == "gpt2-small" ? 32 : 0;
 }
 

@@ -36,7 +36,7 @@ static double workOf(const Operation &op, size_t result,
 }
 
 static int affordableDraws(const Program &program) {
-  constexpr double most = 7, affordable = 2e7;
+  constexpr double most = 7, affordable = 5e6;
   double work = 1;
   for (size_t i = 0; i < program.operations.size(); ++i)
     work += workOf(program.operations[i], program.arguments + i, program);
