@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 using namespace tpsp;
@@ -374,11 +375,9 @@ rt::Status tpsp::run::verify(const Options &options, const Program &program,
   TPSP_TRY(compareChoices(program, world, choices, report.errors));
   if (options.verify == "selftest")
     TPSP_TRY(plantMistakes(program, world, values, report.planted));
-  auto isNotFinite = [](const rt::TensorError &e) {
-    return e.notFinite > 0 || std::isinf(e.relative);
-  };
   if (!world.hasFirstRank() ||
-      std::none_of(report.errors.begin(), report.errors.end(), isNotFinite))
+      std::none_of(report.errors.begin(), report.errors.end(),
+                   std::mem_fn(&rt::TensorError::hasNotFinite)))
     return {};
   progress.phase("looking for what is not finite");
   findNotFiniteArguments(program, reference, report.notFiniteSources);

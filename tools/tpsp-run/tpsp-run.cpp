@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <tuple>
 
 using namespace tpsp;
@@ -132,9 +133,7 @@ struct Run {
 /// Whether any result is infinite or a NaN.
 static bool hasNotFinite(const rt::RunReport &report) {
   return std::any_of(report.errors.begin(), report.errors.end(),
-                     [](const rt::TensorError &e) {
-                       return e.notFinite > 0 || std::isinf(e.relative);
-                     });
+                     std::mem_fn(&rt::TensorError::hasNotFinite));
 }
 
 /// What a verification ends with.

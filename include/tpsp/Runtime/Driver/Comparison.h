@@ -63,6 +63,8 @@ struct TensorError {
   /// Whether rounding alone leaves next to no digits, so that the run's type
   /// decides nothing.
   bool isLost() const { return !zeroReference && allowed > 0.5; }
+  /// Whether a value of the run, or what it should be, is infinite or a NaN.
+  bool hasNotFinite() const { return notFinite > 0 || std::isinf(relative); }
   /// Sets `allowed` and `allowedExcess` to what the other fields make them.
   void allow();
 };
