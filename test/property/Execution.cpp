@@ -66,7 +66,8 @@ static double summand(double value, int64_t position, int64_t group, bool isMax,
   if (isExact) // nothing is rounded
     return position == 0 ? (group > 1 ? 2 : 1) * value
                          : (position == 1 ? -value : 0);
-  // Not much larger than their sum: the reference knows nothing of their digits.
+  // Not much larger than their sum: the reference knows nothing of their
+  // digits.
   auto part = [&](int64_t i) {
     return (0.25 * value + 0.5) * double(i) / double(group);
   };
