@@ -333,8 +333,16 @@ void ExpectedValues::add(std::vector<double> values,
 
 void TensorError::allow() {
   double explained = factor * rounding;
+  double explainedExcess = excessFactor * excessOfRounding;
+  // Noise as large as the values does not pass through a program as a small
+  // error does: noise that is `factor` times as large has a square that is
+  // `factor` times that again.
+  if (!zeroReference && explained > mostWithDigits) {
+    explained *= factor;
+    explainedExcess *= factor;
+  }
   allowed = zeroReference ? explained : std::max(tolerance, explained);
-  allowedExcess = std::max(tolerance, excessFactor * excessOfRounding);
+  allowedExcess = std::max(tolerance, explainedExcess);
 }
 
 double tpsp::rt::roundingFactorOf(int64_t samples) {

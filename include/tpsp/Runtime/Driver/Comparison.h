@@ -17,6 +17,9 @@
 namespace tpsp::rt {
 
 struct TensorError {
+  /// A tensor whose rounding explains a larger relative error has no digits.
+  static constexpr double mostWithDigits = 0.5;
+
   std::string name;
   /// ||a - b|| / ||b|| with b the reference, over all elements of the worst
   /// rank; infinite if a value is not finite where it should be. If
@@ -28,7 +31,8 @@ struct TensorError {
   /// what rounding makes of so few of the tensor's elements at most.
   double rounding = 0;
   /// The largest `relative` that a right program may have: `tolerance`, or
-  /// `factor` times `rounding`, whichever is more.
+  /// `factor` times `rounding`, whichever is more. (If that is more than
+  /// `mostWithDigits`, `factor` squared times `rounding`.)
   double allowed = 0;
   /// By how much all of a is too large: <a - b, b> / <b, b>, which is 0.01 if a
   /// is 1.01 b. Rounding scatters, so that it makes far less of this than of
@@ -62,7 +66,7 @@ struct TensorError {
   }
   /// Whether rounding alone leaves next to no digits, so that the run's type
   /// decides nothing.
-  bool isLost() const { return !zeroReference && allowed > 0.5; }
+  bool isLost() const { return !zeroReference && allowed > mostWithDigits; }
   /// Whether a value of the run, or what it should be, is infinite or a NaN.
   bool hasNotFinite() const { return notFinite > 0 || std::isinf(relative); }
   /// Sets `allowed` and `allowedExcess` to what the other fields make them.
