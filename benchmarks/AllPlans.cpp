@@ -3,10 +3,10 @@
 // number, predicted seconds and subscripts, separated by tabs. Each file says
 // at its head how it is run: forward and backward, without overlap, and without
 // what saves memory. benchmarks/planner runs them.
-#include "tpsp/Compile/Planning.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Planner/Space.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Planning/Planning.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include "mlir/IR/MLIRContext.h"
 

@@ -4,7 +4,7 @@
 // function: its first argument and its result are what layers pass on, the
 // other arguments are parameters of each.
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"

@@ -3,9 +3,9 @@
 // three axes that the compiler takes, COUNT are compiled both ways, with an
 // update, with overlap or without. Printed are their steps, and by what shares
 // of the composed figures the whole ones differ; then the largest of these.
-#include "tpsp/Compile/Planning.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Planner/Space.h"
+#include "tpsp/Planning/Planning.h"
 
 #include "mlir/IR/MLIRContext.h"
 

@@ -7,7 +7,7 @@
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/CommandObserver.h"
-#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
 #include "tpsp/Runtime/World.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -6,7 +6,7 @@
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/CommandObserver.h"
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
 #include "mlir/IR/MLIRContext.h"

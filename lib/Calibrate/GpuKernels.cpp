@@ -6,7 +6,7 @@
 using namespace tpsp;
 using namespace tpsp::calibration;
 
-/// PTX of lib/Runtime/Cuda/CalibrationKernels.cu, made by the build.
+/// PTX of lib/Runtime/Cuda/Kernels/CalibrationKernels.cu, made by the build.
 extern const unsigned char tpspCalibrationKernels[];
 
 namespace {

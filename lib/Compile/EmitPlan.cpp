@@ -3,7 +3,7 @@
 #include "PlanSymbols.h"
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/RankMesh.h"
-#include "tpsp/Dialect/Tpsp/ModelText.h"
+#include "tpsp/Dialect/Tpsp/IR/ModelText.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "lld/Common/Driver.h"

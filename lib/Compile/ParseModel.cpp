@@ -1,8 +1,8 @@
-#include "ParseModel.h"
+#include "tpsp/Compile/ParseModel.h"
 
 #include "tpsp/Abi/FileHandle.h"
-#include "tpsp/Dialect/Tpsp/ModelText.h"
-#include "tpsp/Dialect/Tpsp/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/ModelText.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Verifier.h"

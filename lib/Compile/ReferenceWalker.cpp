@@ -1,7 +1,7 @@
 #include "ReferenceWalker.h"
 
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

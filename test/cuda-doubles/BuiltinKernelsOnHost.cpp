@@ -2,7 +2,7 @@
 #include "GpuSyntax.h"
 #include "ThreadBlockOnHost.h"
 
-#include "../../lib/Runtime/Cuda/DeviceKernels.cu"
+#include "Runtime/Cuda/Kernels/DeviceKernels.cu"
 
 namespace {
 
@@ -21,7 +21,7 @@ const bool isRegistered = [] {
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #define TPSP_GROUPED(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                      \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
-#include "../../lib/Runtime/Cuda/DeviceKernels.def"
+#include "Runtime/Cuda/Kernels/DeviceKernels.def"
   OnHost<tpsp_order_rows>::registerAs("tpsp_order_rows",
                                       tpspDoubleRegisterKernel);
   return true;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "../../lib/Runtime/Cuda/CalibrationKernels.cu"
+#include "Runtime/Cuda/Kernels/CalibrationKernels.cu"
 
 namespace {
 

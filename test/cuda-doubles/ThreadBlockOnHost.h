@@ -1,5 +1,5 @@
-/// Blocks of threads as lib/Runtime/Cuda/ThreadBlock.h has them, on a host:
-/// each phase, thread after thread. Included in place of that file.
+/// Blocks of threads as lib/Runtime/Cuda/Kernels/ThreadBlock.h has them, on a
+/// host: each phase, thread after thread. Included in place of that file.
 ///
 /// A copy that a thread begins is done at once or when it is waited for, by
 /// turns. What relies on either is wrong half of the time. Every other phase
@@ -7,7 +7,7 @@
 #ifndef TPSP_RUNTIME_CUDA_THREADBLOCK_H
 #define TPSP_RUNTIME_CUDA_THREADBLOCK_H
 
-#include "../../lib/Runtime/Cuda/DeviceNumbers.h"
+#include "Runtime/Cuda/Kernels/DeviceNumbers.h"
 
 #include <cstdint>
 #include <cstdio>

@@ -9,9 +9,9 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BackendPlugin.h"
-#include "tpsp/Runtime/Driver/Comparison.h"
-#include "tpsp/Runtime/Driver/RandomData.h"
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // denormal numbers, infinities and NaNs included.
 #include "HostCode.h"
 
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/Reference.h"
 

@@ -4,7 +4,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
 #include "tpsp/Runtime/World.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #define TPSP_TEST_PROPERTY_EXECUTION_H
 
 #include "tpsp/Compile/Compiler.h"
-#include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
 
 namespace tpsp::property {
 

@@ -4,7 +4,7 @@
 
 #include "Trial.h"
 
-#include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
 
 #include "llvm/ADT/StringRef.h"
 

@@ -8,7 +8,7 @@
 
 #include "Passes/Collectives/FunctionPlacement.h"
 #include "Passes/Program/Placed.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"

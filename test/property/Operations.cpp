@@ -4,7 +4,7 @@
 #include "SequenceOperations.h"
 #include "ViewOperations.h"
 
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 #include "tpsp/Runtime/Reference.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include "WrongAdjoint.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/Padding.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

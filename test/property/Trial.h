@@ -5,7 +5,7 @@
 
 #include "Program.h"
 
-#include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"

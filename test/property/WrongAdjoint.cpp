@@ -1,6 +1,6 @@
 #include "WrongAdjoint.h"
 
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -1,9 +1,9 @@
 #include "MakeWorld.h"
 
 #include "tpsp/Runtime/BackendPlugin.h"
-#include "tpsp/Runtime/Driver/Inputs.h"
-#include "tpsp/Runtime/Driver/StepText.h"
-#include "tpsp/Runtime/Driver/Weights.h"
+#include "tpsp/Runtime/Driver/Report/StepText.h"
+#include "tpsp/Runtime/Driver/Tensors/Inputs.h"
+#include "tpsp/Runtime/Driver/Tensors/Weights.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include "StepClock.h"
 
 #include "tpsp/Runtime/CommandObserver.h"
-#include "tpsp/Runtime/Driver/AgreedFiles.h"
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Files/AgreedFiles.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/Transport.h"
 #include "tpsp/Runtime/World.h"
 

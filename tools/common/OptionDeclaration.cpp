@@ -1,6 +1,6 @@
 #include "OptionDeclaration.h"
 
-#include "tpsp/Runtime/Driver/PlanFile.h"
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include <charconv>
 #include <limits>

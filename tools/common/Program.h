@@ -5,7 +5,7 @@
 #include "ToolOptions.h"
 
 #include "tpsp/Abi/StepTrace.h"
-#include "tpsp/Runtime/Driver/PlanFile.h"
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 
 #include "Program.h"
 
-#include "tpsp/Runtime/Driver/Report.h"
+#include "tpsp/Runtime/Driver/Report/Report.h"
 #include "tpsp/Schedule/Hardware.h"
 
 #include "llvm/Support/Error.h"

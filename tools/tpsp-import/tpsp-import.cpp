@@ -2,7 +2,7 @@
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Import/Import.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #include "tpsp/InitAll.h"
 
 #include "tpsp/Abi/FileHandle.h"
-#include "tpsp/Dialect/Tpsp/ModelText.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Dialect/Tpsp/IR/ModelText.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

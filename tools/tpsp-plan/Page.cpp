@@ -3,8 +3,8 @@
 #include "common/Simulate.h"
 
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Compile/PlannedStep.h"
-#include "tpsp/Runtime/Driver/Page.h"
+#include "tpsp/Planning/PlannedStep.h"
+#include "tpsp/Runtime/Driver/Page/Page.h"
 
 #include <fmt/format.h>
 

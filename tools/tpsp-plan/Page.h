@@ -4,7 +4,7 @@
 
 #include "common/Progress.h"
 
-#include "tpsp/Compile/Planning.h"
+#include "tpsp/Planning/Planning.h"
 
 namespace tpsp::plantool {
 

@@ -4,10 +4,10 @@
 #include "common/Compilation.h"
 
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Compile/PlansByExtent.h"
 #include "tpsp/Planner/Compare.h"
 #include "tpsp/Planner/Export.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Planning/PlansByExtent.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 

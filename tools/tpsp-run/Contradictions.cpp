@@ -1,7 +1,7 @@
 // Options of tpsp-run that do not go together, as tables.
 #include "Options.h"
 
-#include "tpsp/Runtime/Driver/Inputs.h"
+#include "tpsp/Runtime/Driver/Tensors/Inputs.h"
 
 #include <filesystem>
 

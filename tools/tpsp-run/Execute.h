@@ -6,9 +6,9 @@
 #include "common/MakeWorld.h"
 #include "common/Progress.h"
 
-#include "tpsp/Runtime/Driver/NotFiniteWatch.h"
-#include "tpsp/Runtime/Driver/Report.h"
-#include "tpsp/Runtime/Driver/Timeline.h"
+#include "tpsp/Runtime/Driver/Comparison/NotFiniteWatch.h"
+#include "tpsp/Runtime/Driver/Pictures/Timeline.h"
+#include "tpsp/Runtime/Driver/Report/Report.h"
 
 namespace tpsp::run {
 

@@ -1,7 +1,7 @@
 #include "SizedStates.h"
 
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/Tensors/PartialTensor.h"
 
 #include <cmath>
 #include <cstring>

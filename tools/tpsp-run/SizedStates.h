@@ -4,7 +4,7 @@
 
 #include "common/Program.h"
 
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
 #include <map>

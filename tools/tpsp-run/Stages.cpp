@@ -4,7 +4,7 @@
 #include "WithCompiler.h"
 #include "common/Compilation.h"
 
-#include "tpsp/Compile/StageSimulation.h"
+#include "tpsp/Planning/StageSimulation.h"
 
 #include <chrono>
 

@@ -2,7 +2,7 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_STAGES_H
 #define TPSP_TOOLS_TPSP_RUN_STAGES_H
 
-#include "tpsp/Compile/StagePlans.h"
+#include "tpsp/Planning/StagePlans.h"
 #include "tpsp/Schedule/Hardware.h"
 #include "tpsp/Schedule/PipelineStep.h"
 

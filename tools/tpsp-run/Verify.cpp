@@ -1,6 +1,7 @@
 #include "Execute.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/Driver/Tensors/PartialTensor.h"
 #include "tpsp/Runtime/HostMemory.h"
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "Options.h"
 #include "common/Progress.h"
 
-#include "tpsp/Runtime/Driver/Report.h"
+#include "tpsp/Runtime/Driver/Report/Report.h"
 
 namespace tpsp::run {
 

@@ -8,12 +8,12 @@
 
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Runtime/Driver/ChromeTrace.h"
-#include "tpsp/Runtime/Driver/Page.h"
-#include "tpsp/Runtime/Driver/StepText.h"
-#include "tpsp/Runtime/Driver/TimelineSvg.h"
-#include "tpsp/Runtime/Driver/Weights.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
+#include "tpsp/Runtime/Driver/Page/Page.h"
+#include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
+#include "tpsp/Runtime/Driver/Pictures/TimelineSvg.h"
+#include "tpsp/Runtime/Driver/Report/StepText.h"
+#include "tpsp/Runtime/Driver/Tensors/Weights.h"
 
 #include <fmt/format.h>
 

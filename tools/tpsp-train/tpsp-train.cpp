@@ -8,7 +8,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 #include "tpsp/Runtime/Train/InitialValues.h"
 #include "tpsp/Runtime/Train/RunLock.h"
 #include "tpsp/Runtime/Train/Trainer.h"

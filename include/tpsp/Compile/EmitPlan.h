@@ -3,7 +3,7 @@
 #define TPSP_COMPILE_EMITPLAN_H
 
 #include "tpsp/Compile/Compiler.h"
-#include "tpsp/Runtime/Driver/PlanFile.h"
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 namespace tpsp {
 

@@ -1,11 +1,11 @@
 // Identities that hold whatever the placement, and cost nothing to apply: what
 // changes a value's placement is no identity, because the program asks for it.
-#include "tpsp/Dialect/Tpsp/AttentionOps.h"
-#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
-#include "tpsp/Dialect/Tpsp/DropoutOps.h"
-#include "tpsp/Dialect/Tpsp/IntegerOps.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
+#include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,22 +1,22 @@
-#include "ProgramResolution.h"
-#include "TailRules.h"
+#include "Dialect/Tpsp/Syntax/ProgramResolution.h"
+#include "Dialect/Tpsp/Tails/TailRules.h"
 
 #include "tpsp/Abi/DataRole.h"
-#include "tpsp/Dialect/Tpsp/AttentionOps.h"
-#include "tpsp/Dialect/Tpsp/BlockOps.h"
-#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
-#include "tpsp/Dialect/Tpsp/ContractionOps.h"
-#include "tpsp/Dialect/Tpsp/DropoutOps.h"
-#include "tpsp/Dialect/Tpsp/FunctionOps.h"
-#include "tpsp/Dialect/Tpsp/IntegerOps.h"
-#include "tpsp/Dialect/Tpsp/MeshOp.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ProgramOps.h"
-#include "tpsp/Dialect/Tpsp/RowOps.h"
-#include "tpsp/Dialect/Tpsp/SequenceOps.h"
-#include "tpsp/Dialect/Tpsp/StageAxis.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/RowOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/Syntax/ProgramOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -27,17 +27,17 @@
 using namespace mlir;
 using namespace tpsp;
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.cpp.inc"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
-#include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
+#include "tpsp/Dialect/Tpsp/IR/TpspAttrs.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
-#include "tpsp/Dialect/Tpsp/TpspTypes.cpp.inc"
+#include "tpsp/Dialect/Tpsp/IR/TpspTypes.cpp.inc"
 
-#include "tpsp/Dialect/Tpsp/TpspInterfaces.cpp.inc"
+#include "tpsp/Dialect/Tpsp/IR/TpspInterfaces.cpp.inc"
 
-#include "tpsp/Dialect/Tpsp/TailInterface.cpp.inc"
+#include "tpsp/Dialect/Tpsp/Tails/TailInterface.cpp.inc"
 
 namespace {
 /// A model may be written as functions that call each other; they are inlined
@@ -54,11 +54,11 @@ void TpspDialect::initialize() {
   addInterfaces<TpspInliner>();
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
+#include "tpsp/Dialect/Tpsp/IR/TpspAttrs.cpp.inc"
       >();
   addTypes<
 #define GET_TYPEDEF_LIST
-#include "tpsp/Dialect/Tpsp/TpspTypes.cpp.inc"
+#include "tpsp/Dialect/Tpsp/IR/TpspTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

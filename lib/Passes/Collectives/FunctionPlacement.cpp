@@ -3,7 +3,7 @@
 #include "MicroBatchTwins.h"
 
 #include "Passes/Program/Placed.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -16,7 +16,7 @@
 #define TPSP_PASSES_COLLECTIVES_FUNCTIONPLACEMENT_H
 
 #include "tpsp/Algebra/PlacementSearch.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

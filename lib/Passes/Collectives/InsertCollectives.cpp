@@ -7,7 +7,7 @@
 #include "Passes/Program/Placed.h"
 #include "PlacementWarnings.h"
 #include "Reasons.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -6,7 +6,7 @@
 #ifndef TPSP_PASSES_COLLECTIVES_MICROBATCHTWINS_H
 #define TPSP_PASSES_COLLECTIVES_MICROBATCHTWINS_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -2,7 +2,7 @@
 #include "Ledger.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
+#include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

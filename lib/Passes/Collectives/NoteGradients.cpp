@@ -1,8 +1,8 @@
 // tpsp-note-gradients: say of collectives whose gradients they move.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/GradientWays.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -7,7 +7,7 @@
 #ifndef TPSP_PASSES_COLLECTIVES_PLACEMENTWARNINGS_H
 #define TPSP_PASSES_COLLECTIVES_PLACEMENTWARNINGS_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_COLLECTIVES_REASONS_H
 #define TPSP_PASSES_COLLECTIVES_REASONS_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 namespace tpsp {
 

@@ -22,8 +22,8 @@
 #include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"

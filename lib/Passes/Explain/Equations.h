@@ -6,7 +6,7 @@
 #ifndef TPSP_PASSES_EXPLAIN_EQUATIONS_H
 #define TPSP_PASSES_EXPLAIN_EQUATIONS_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

@@ -9,7 +9,7 @@
 #ifndef TPSP_PASSES_EXPLAIN_EXPLICITINDICES_H
 #define TPSP_PASSES_EXPLAIN_EXPLICITINDICES_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include <map>
 #include <set>

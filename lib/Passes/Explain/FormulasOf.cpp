@@ -6,7 +6,7 @@
 #include "Passes/Program/IndexFamilies.h"
 #include "Passes/Program/SavedActivations.h"
 #include "tpsp/Algebra/MatmulForm.h"
-#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
+#include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,6 +1,6 @@
 #include "LayerCounts.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Program/CallPlace.h"
 
 #include "llvm/ADT/STLExtras.h"

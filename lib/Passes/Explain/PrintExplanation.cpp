@@ -5,7 +5,7 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Passes/Explain/Explanation.h"
 #include "tpsp/Passes/Passes.h"
 

@@ -3,7 +3,7 @@
 #include "Formulas.h"
 
 #include "Passes/Program/FunctionWalk.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"

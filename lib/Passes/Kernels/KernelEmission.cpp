@@ -1,7 +1,7 @@
 // The function of a kernel, as linalg on rows of memrefs.
 #include "KeptRows.h"
 
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

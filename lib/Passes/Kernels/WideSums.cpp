@@ -2,7 +2,7 @@
 #include "KeptRows.h"
 
 #include "Passes/Program/SourceName.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 
 #include "llvm/ADT/STLExtras.h"
 

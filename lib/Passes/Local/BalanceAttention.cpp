@@ -8,8 +8,8 @@
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Algebra/AttentionHeads.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Remarks.h"

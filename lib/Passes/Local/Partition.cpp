@@ -2,7 +2,7 @@
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,7 +3,7 @@
 #define TPSP_PASSES_LOCAL_PHASEMARK_H
 
 #include "Passes/Program/SourceName.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -6,9 +6,9 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 

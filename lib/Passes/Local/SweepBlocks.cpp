@@ -1,8 +1,8 @@
 #include "SweepBlocks.h"
 
-#include "tpsp/Dialect/Tpsp/BlockOps.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -2,7 +2,7 @@
 
 #include "Passes/Program/Placed.h"
 #include "tpsp/Algebra/Ways.h"
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"

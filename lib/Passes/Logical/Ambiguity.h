@@ -7,7 +7,7 @@
 #ifndef TPSP_PASSES_LOGICAL_AMBIGUITY_H
 #define TPSP_PASSES_LOGICAL_AMBIGUITY_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 namespace tpsp {
 

@@ -3,7 +3,7 @@
 
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Abi/Optimizers.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"

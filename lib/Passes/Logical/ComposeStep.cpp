@@ -1,10 +1,10 @@
 // tpsp-compose-step: gradients and update, one function.
 #include "Passes/Program/FunctionResults.h"
 
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Dialect/Tpsp/StageAxis.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -2,8 +2,8 @@
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/FunctionWalk.h"
 
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/Routing.h"
+#include "tpsp/Dialect/Tpsp/Integers/Routing.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -6,8 +6,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_LOGICAL_DECOMPOSE_H
 #define TPSP_PASSES_LOGICAL_DECOMPOSE_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 namespace tpsp {
 

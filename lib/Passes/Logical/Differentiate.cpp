@@ -3,13 +3,13 @@
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Dialect/Tpsp/Routing.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/Integers/Routing.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -2,10 +2,10 @@
 
 #include "Optimizers/Optimizer.h"
 #include "Passes/Program/SourceName.h"
-#include "tpsp/Dialect/Tpsp/ContractionOps.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,7 +2,7 @@
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

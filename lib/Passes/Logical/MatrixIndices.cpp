@@ -1,8 +1,8 @@
 #include "MatrixIndices.h"
 
-#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -16,11 +16,11 @@
 
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"

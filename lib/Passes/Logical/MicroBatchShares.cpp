@@ -1,6 +1,6 @@
 #include "MicroBatchShares.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
 

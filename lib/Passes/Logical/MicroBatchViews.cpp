@@ -1,7 +1,7 @@
 #include "MicroBatchViews.h"
 
-#include "tpsp/Dialect/Tpsp/BlockOps.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,8 +1,8 @@
 // tpsp-name-values: the names that the author gave to values, as locations.
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"

@@ -8,11 +8,11 @@
 #include "Passes/Program/ViewTies.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/Padding.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
-#include "tpsp/Dialect/Tpsp/ProgramTypes.h"
-#include "tpsp/Dialect/Tpsp/TailInterface.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/ProgramTypes.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Tails/TailInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -9,7 +9,7 @@
 
 #include "Passes/Program/IndexFamilies.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/MapVector.h"
 

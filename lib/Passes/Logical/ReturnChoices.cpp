@@ -4,7 +4,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -2,9 +2,9 @@
 // another type.
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/MeshOp.h"
-#include "tpsp/Dialect/Tpsp/ProgramTypes.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/ProgramTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
 // tpsp-stop-drawing: the program as it is evaluated, without chance.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"

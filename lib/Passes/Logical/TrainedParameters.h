@@ -5,7 +5,7 @@
 
 #include "LossScale.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -4,8 +4,8 @@
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
-#include "tpsp/Dialect/Tpsp/ArgumentAttrs.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -3,9 +3,9 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/MeshOp.h"
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -2,7 +2,7 @@
 #include "Passes/Device/DeviceMath.h"
 #include "Passes/Lowering/FunctionExpansion.h"
 #include "Passes/Lowering/RandomStrips.h"
-#include "tpsp/Dialect/Tpsp/RandomBits.h"
+#include "tpsp/Dialect/Tpsp/Operations/RandomBits.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 #include "Passes/Lowering/RandomStrips.h"
 #include "Passes/Device/IndexMath.h"
-#include "tpsp/Dialect/Tpsp/DropoutOps.h"
-#include "tpsp/Dialect/Tpsp/RandomBits.h"
+#include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/RandomBits.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

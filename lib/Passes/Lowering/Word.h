@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_LOWERING_WORD_H
 #define TPSP_PASSES_LOWERING_WORD_H
 
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -4,7 +4,7 @@
 
 #include "tpsp/Schedule/ArenaPlan.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -12,7 +12,7 @@
 #include "Passes/Program/SavedActivations.h"
 #include "Passes/Program/TensorBytes.h"
 #include "Passes/Program/UnitAxes.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
 #include "EpilogueForms.h"
 
-#include "tpsp/Dialect/Tpsp/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/FunctionOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,8 +1,8 @@
 // What a kernel's function does, counted from its loops.
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
-#include "tpsp/Dialect/Tpsp/DropoutOps.h"
-#include "tpsp/Dialect/Tpsp/RandomBits.h"
+#include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/RandomBits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

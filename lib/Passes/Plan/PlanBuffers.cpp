@@ -2,8 +2,8 @@
 
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

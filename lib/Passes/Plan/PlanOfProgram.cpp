@@ -4,10 +4,10 @@
 #include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Algebra/Collective.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
-#include "tpsp/Dialect/Tpsp/Padding.h"
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

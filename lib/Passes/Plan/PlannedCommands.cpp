@@ -1,7 +1,7 @@
 #include "PlannedCommands.h"
 
 #include "Passes/Kernels/KernelGrouping.h"
-#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
+#include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

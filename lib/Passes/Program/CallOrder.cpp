@@ -1,6 +1,6 @@
 #include "CallOrder.h"
 
-#include "tpsp/Dialect/Tpsp/ModelText.h"
+#include "tpsp/Dialect/Tpsp/IR/ModelText.h"
 
 #include "llvm/ADT/DenseSet.h"
 

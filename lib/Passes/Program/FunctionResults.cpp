@@ -1,6 +1,6 @@
 #include "FunctionResults.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/Builders.h"
 

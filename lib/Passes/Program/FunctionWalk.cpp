@@ -1,6 +1,6 @@
 #include "FunctionWalk.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 #include "IndexFamilies.h"
 
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 using namespace mlir;
 using namespace tpsp;

@@ -2,7 +2,7 @@
 
 #include "tpsp/Abi/LibraryLimits.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/Remarks.h"
 

@@ -1,8 +1,8 @@
 #include "MachineOptions.h"
 
 #include "FunctionWalk.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 using namespace mlir;
 using namespace tpsp;

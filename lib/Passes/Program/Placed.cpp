@@ -1,9 +1,9 @@
 #include "Placed.h"
 
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
 
 #include "SourceName.h"
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_PROGRAM_PLACED_H
 #define TPSP_PASSES_PROGRAM_PLACED_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

@@ -1,7 +1,7 @@
 #include "SourceName.h"
 
-#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

@@ -2,8 +2,8 @@
 
 #include "Placed.h"
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
 
 using namespace mlir;
 using namespace tpsp;

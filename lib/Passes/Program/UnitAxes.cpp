@@ -1,6 +1,6 @@
 #include "UnitAxes.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -7,8 +7,8 @@
 #include "Shardings.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

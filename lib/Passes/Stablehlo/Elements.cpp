@@ -2,8 +2,8 @@
 // for all points at once.
 #include "Forms.h"
 
-#include "tpsp/Dialect/Tpsp/DropoutOps.h"
-#include "tpsp/Dialect/Tpsp/RandomBits.h"
+#include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/RandomBits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

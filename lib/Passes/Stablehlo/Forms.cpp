@@ -1,9 +1,9 @@
 // What form an operation has: a row of its own, or what its interfaces say.
 #include "Forms.h"
 
-#include "tpsp/Dialect/Tpsp/BlockOps.h"
-#include "tpsp/Dialect/Tpsp/IntegerOps.h"
-#include "tpsp/Dialect/Tpsp/SequenceOps.h"
+#include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
 
 #include "llvm/ADT/DenseMap.h"
 

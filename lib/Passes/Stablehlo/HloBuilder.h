@@ -3,7 +3,7 @@
 #ifndef TPSP_LIB_PASSES_STABLEHLO_HLOBUILDER_H
 #define TPSP_LIB_PASSES_STABLEHLO_HLOBUILDER_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 namespace tpsp::hlo {
 

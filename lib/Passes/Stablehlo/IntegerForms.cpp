@@ -2,7 +2,7 @@
 #include "Forms.h"
 #include "HloDialects.h"
 
-#include "tpsp/Dialect/Tpsp/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
 
 #include <algorithm>
 

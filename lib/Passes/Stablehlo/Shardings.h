@@ -2,8 +2,8 @@
 #ifndef TPSP_LIB_PASSES_STABLEHLO_SHARDINGS_H
 #define TPSP_LIB_PASSES_STABLEHLO_SHARDINGS_H
 
-#include "tpsp/Dialect/Tpsp/MeshOp.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 namespace tpsp::hlo {
 

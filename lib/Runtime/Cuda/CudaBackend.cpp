@@ -2,6 +2,7 @@
 // for (BackendPlugin.h).
 #include "CudaRank.h"
 
+#include "Runtime/Cuda/Attention/CudaAttention.h"
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/DeviceInventory.h"
 
@@ -76,6 +77,7 @@ tpsp_open_backend(int version, tpsp::rt::BackendFactory &out,
 extern "C" __attribute__((visibility("default"))) bool
 tpsp_list_devices(tpsp::rt::DeviceInventory &out, std::string &error) {
   tpsp::rt::Status status = tpsp::rt::takeInventory(out);
+  out.hasAttention = tpsp::rt::findAttentionLibrary().ok();
   error = status.message();
   return status.ok();
 }

@@ -1,8 +1,8 @@
 #include "CudaRank.h"
 
 #include "../Core/PeerPieces.h"
-#include "CudaGroupedMatmul.h"
-#include "CudaKernel.h"
+#include "Runtime/Cuda/Kernels/CudaKernel.h"
+#include "Runtime/Cuda/Products/CudaGroupedMatmul.h"
 
 #include <fmt/format.h>
 

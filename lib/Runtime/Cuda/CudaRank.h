@@ -2,12 +2,12 @@
 #ifndef TPSP_RUNTIME_CUDA_CUDARANK_H
 #define TPSP_RUNTIME_CUDA_CUDARANK_H
 
-#include "CopyCollectives.h"
-#include "CudaAttention.h"
-#include "CudaMatmul.h"
 #include "CudaWorld.h"
-#include "NcclCollectives.h"
-#include "StepGraph.h"
+#include "Runtime/Cuda/Attention/CudaAttention.h"
+#include "Runtime/Cuda/Collectives/CopyCollectives.h"
+#include "Runtime/Cuda/Collectives/NcclCollectives.h"
+#include "Runtime/Cuda/Core/StepGraph.h"
+#include "Runtime/Cuda/Products/CudaMatmul.h"
 
 #include <chrono>
 #include <memory>

@@ -2,9 +2,9 @@
 #ifndef TPSP_RUNTIME_CUDA_CUDAWORLD_H
 #define TPSP_RUNTIME_CUDA_CUDAWORLD_H
 
-#include "BuiltinKernels.h"
-#include "DeviceChoice.h"
-#include "Meetings.h"
+#include "Runtime/Cuda/Collectives/Meetings.h"
+#include "Runtime/Cuda/Core/DeviceChoice.h"
+#include "Runtime/Cuda/Kernels/BuiltinKernels.h"
 
 #include <atomic>
 #include <memory>

@@ -3,11 +3,11 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
-#include "tpsp/Runtime/Driver/FileHash.h"
-#include "tpsp/Runtime/Driver/Inputs.h"
-#include "tpsp/Runtime/Driver/Safetensors.h"
-#include "tpsp/Runtime/Driver/Weights.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/FileHash.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
+#include "tpsp/Runtime/Driver/Tensors/Inputs.h"
+#include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
+#include "tpsp/Runtime/Driver/Tensors/Weights.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

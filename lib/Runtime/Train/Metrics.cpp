@@ -1,7 +1,7 @@
 #include "Metrics.h"
 
 #include "tpsp/Abi/FileHandle.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

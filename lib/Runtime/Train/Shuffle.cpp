@@ -1,6 +1,6 @@
 #include "Shuffle.h"
 
-#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
 
 using namespace tpsp::rt;
 using namespace tpsp::train;

@@ -2,7 +2,7 @@
 // mapped file. Nothing in a file is believed unchecked.
 #include "TokenFormats.h"
 
-#include "../Driver/Npy.h"
+#include "Runtime/Driver/Tensors/Npy.h"
 #include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>

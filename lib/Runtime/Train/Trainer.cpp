@@ -1,8 +1,8 @@
 #include "tpsp/Runtime/Train/Trainer.h"
 
 #include "Metrics.h"
-#include "tpsp/Runtime/Driver/StepResults.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
+#include "tpsp/Runtime/Driver/Report/StepResults.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
-#include "tpsp/Runtime/Driver/StepResults.h"
+#include "tpsp/Runtime/Driver/Report/StepResults.h"
 
 #include <fmt/ranges.h>
 

@@ -2,7 +2,7 @@
 // by formulas of its own, so this compares two independent definitions.
 #include "TestProgram.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Formulas of the examples, read off at one size and held against the programs
 // themselves at others.
 #include "Passes/Explain/Formulas.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"

@@ -1,6 +1,6 @@
 #include "GradientCheck.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 using namespace mlir;

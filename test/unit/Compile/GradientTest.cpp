@@ -2,7 +2,7 @@
 // broadcast, each variant. Then what tpsp-differentiate adds around them.
 #include "GradientCheck.h"
 
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 
 using namespace tpsp;
 

@@ -1,5 +1,5 @@
 // What the planner is told of a program.
-#include "tpsp/Compile/PlannedProgram.h"
+#include "tpsp/Planning/PlannedProgram.h"
 
 #include "tpsp/InitAll.h"
 

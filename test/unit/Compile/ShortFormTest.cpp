@@ -1,6 +1,6 @@
 // Modules as text in short form: what has one, and what has none. That the text
 // is read as the module, shortForm holds itself.
-#include "tpsp/Dialect/Tpsp/ShortForm.h"
+#include "tpsp/Dialect/Tpsp/Syntax/ShortForm.h"
 #include "tpsp/InitAll.h"
 
 #include "mlir/Parser/Parser.h"

@@ -1,8 +1,8 @@
 // Chunks of real programs: what they compute together, what they hand on, and
 // how they compare with the program that is not cut.
-#include "tpsp/Compile/StagePlans.h"
-#include "Compile/ParseModel.h"
+#include "tpsp/Planning/StagePlans.h"
 #include "PipelineCheck.h"
+#include "tpsp/Compile/ParseModel.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Schedule/PipelineStep.h"
 #include "tpsp/Schedule/Simulator.h"

@@ -3,7 +3,7 @@
 // and indices.
 #include "TestProgram.h"
 
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 
 #include <cmath>
 

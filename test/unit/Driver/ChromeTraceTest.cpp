@@ -1,5 +1,5 @@
 /// The trace for viewers: events, arrows and counters, as valid JSON.
-#include "tpsp/Runtime/Driver/ChromeTrace.h"
+#include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
 
 #include "TestTrace.h"
 

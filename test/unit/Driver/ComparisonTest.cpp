@@ -2,7 +2,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 /// What of a step's communication is exposed, by hand and against a count of
 /// every moment.
 #include "tpsp/Abi/Exposure.h"
-#include "tpsp/Runtime/Driver/StepText.h"
+#include "tpsp/Runtime/Driver/Report/StepText.h"
 
 #include "TestTrace.h"
 

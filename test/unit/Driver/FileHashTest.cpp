@@ -1,6 +1,6 @@
 #include "TestFiles.h"
 
-#include "tpsp/Runtime/Driver/AgreedFiles.h"
+#include "tpsp/Runtime/Driver/Files/AgreedFiles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
 /// Arguments from files: their bits on every rank, and what does not fit.
-#include "tpsp/Runtime/Driver/Inputs.h"
+#include "tpsp/Runtime/Driver/Tensors/Inputs.h"
 
 #include "TestFiles.h"
 #include "TestNpy.h"
 #include "TestTensor.h"
 
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Runtime/Driver/RandomData.h"
-#include "tpsp/Runtime/Driver/Safetensors.h"
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
+#include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include <gmock/gmock.h>
 

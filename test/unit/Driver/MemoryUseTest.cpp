@@ -1,6 +1,6 @@
 /// What a refusal for want of memory names.
 #include "tpsp/Abi/MemoryUse.h"
-#include "tpsp/Runtime/Driver/StepText.h"
+#include "tpsp/Runtime/Driver/Report/StepText.h"
 
 #include "TestTrace.h"
 

@@ -1,8 +1,8 @@
 // Pages for browsers: what stands in them, whatever names are made of, and what
 // long steps and long lists leave out.
-#include "tpsp/Runtime/Driver/Page.h"
+#include "tpsp/Runtime/Driver/Page/Page.h"
 
-#include "Runtime/Driver/PageJson.h"
+#include "Runtime/Driver/Page/PageJson.h"
 #include "TestTrace.h"
 
 #include "tpsp/Abi/Exposure.h"

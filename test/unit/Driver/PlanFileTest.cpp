@@ -1,10 +1,10 @@
 // Compiled plans as files: what is written is read, and nothing else is.
-#include "tpsp/Runtime/Driver/PlanFile.h"
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include "TestFiles.h"
 
 #include "tpsp/Abi/MemoryUse.h"
-#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // A plan's shared object: what the dynamic linker may see of it.
-#include "Runtime/Driver/PlanObject.h"
+#include "Runtime/Driver/Plans/PlanObject.h"
 
 #include "TestFiles.h"
 
-#include "tpsp/Runtime/Driver/PlanFile.h"
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 #include "TestTensor.h"
 
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 /// The safetensors format: what is read back, and what is refused.
-#include "tpsp/Runtime/Driver/Safetensors.h"
+#include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include "TestFiles.h"
 

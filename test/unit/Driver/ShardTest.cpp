@@ -1,6 +1,6 @@
 #include "TestTensor.h"
 
-#include "tpsp/Runtime/Driver/Shard.h"
+#include "tpsp/Runtime/Driver/Tensors/Shard.h"
 
 #include <gmock/gmock.h>
 

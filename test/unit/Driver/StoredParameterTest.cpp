@@ -1,5 +1,5 @@
 /// Where parameters lie in a checkpoint, by their names.
-#include "Runtime/Driver/StoredParameter.h"
+#include "Runtime/Driver/Tensors/StoredParameter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 /// The picture: what is in it, and that any name and any number of commands is
 /// fine. Whether it is well-formed, test/Execution/timeline.mlir asks a parser.
-#include "tpsp/Runtime/Driver/TimelineSvg.h"
+#include "tpsp/Runtime/Driver/Pictures/TimelineSvg.h"
 
 #include "TestTrace.h"
 

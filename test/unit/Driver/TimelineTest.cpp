@@ -1,9 +1,9 @@
 /// Timelines: every command of every rank once, in order, as valid JSON.
-#include "tpsp/Runtime/Driver/Timeline.h"
+#include "tpsp/Runtime/Driver/Pictures/Timeline.h"
 
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Driver/ChromeTrace.h"
+#include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
 #include "tpsp/Runtime/World.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 /// Parameters in files: the same bits on every mesh, and what does not fit.
-#include "tpsp/Runtime/Driver/Weights.h"
+#include "tpsp/Runtime/Driver/Tensors/Weights.h"
 
 #include "TestFiles.h"
 

@@ -3,7 +3,7 @@
 #include "ExamplePlan.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
-#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
+#include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
 
 #include <gtest/gtest.h>
 

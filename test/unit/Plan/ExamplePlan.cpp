@@ -1,6 +1,6 @@
 #include "ExamplePlan.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
 

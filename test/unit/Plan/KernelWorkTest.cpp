@@ -1,6 +1,6 @@
 #include "tpsp/InitAll.h"
 
-#include "tpsp/Dialect/Tpsp/RandomBits.h"
+#include "tpsp/Dialect/Tpsp/Operations/RandomBits.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -1,6 +1,6 @@
 // What is composed of few layers against the whole program.
-#include "tpsp/Compile/CandidateEvaluator.h"
 #include "tpsp/InitAll.h"
+#include "tpsp/Planning/CandidateEvaluator.h"
 
 #include "llvm/Support/FileSystem.h"
 

@@ -3,10 +3,10 @@
 // examples and so many random programs.
 #include "RandomModel.h"
 
-#include "tpsp/Compile/CandidateEvaluator.h"
-#include "tpsp/Compile/Planning.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Planner/Search.h"
+#include "tpsp/Planning/CandidateEvaluator.h"
+#include "tpsp/Planning/Planning.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

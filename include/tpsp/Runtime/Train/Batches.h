@@ -3,7 +3,7 @@
 #ifndef TPSP_RUNTIME_TRAIN_BATCHES_H
 #define TPSP_RUNTIME_TRAIN_BATCHES_H
 
-#include "tpsp/Runtime/Driver/Shard.h"
+#include "tpsp/Runtime/Driver/Tensors/Shard.h"
 #include "tpsp/Runtime/Train/TokenFiles.h"
 
 namespace tpsp::train {

@@ -10,8 +10,8 @@
 #ifndef TPSP_RUNTIME_TRAIN_CHECKPOINT_H
 #define TPSP_RUNTIME_TRAIN_CHECKPOINT_H
 
-#include "tpsp/Runtime/Driver/AgreedFiles.h"
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Files/AgreedFiles.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
 #include <memory>

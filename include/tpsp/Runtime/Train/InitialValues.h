@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_TRAIN_INITIALVALUES_H
 #define TPSP_RUNTIME_TRAIN_INITIALVALUES_H
 
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 
 #include <memory>
 

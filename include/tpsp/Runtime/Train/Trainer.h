@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_TRAIN_TRAINER_H
 #define TPSP_RUNTIME_TRAIN_TRAINER_H
 
-#include "tpsp/Runtime/Driver/NotFiniteWatch.h"
+#include "tpsp/Runtime/Driver/Comparison/NotFiniteWatch.h"
 #include "tpsp/Runtime/Train/Checkpoint.h"
 #include "tpsp/Runtime/Train/LearningRate.h"
 #include "tpsp/Runtime/Train/TrainingStep.h"

@@ -3,8 +3,8 @@
 #ifndef TPSP_RUNTIME_TRAIN_TRAININGSTEP_H
 #define TPSP_RUNTIME_TRAIN_TRAININGSTEP_H
 
-#include "tpsp/Runtime/Driver/StepResults.h"
-#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Report/StepResults.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/Train/Batches.h"
 #include "tpsp/Runtime/World.h"
 

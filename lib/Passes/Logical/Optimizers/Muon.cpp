@@ -4,8 +4,8 @@
 // are AdamW's.
 #include "Optimizer.h"
 
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -8,8 +8,8 @@
 #define TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
 
 #include "Passes/Logical/MatrixIndices.h"
-#include "tpsp/Dialect/Tpsp/FunctionOps.h"
-#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

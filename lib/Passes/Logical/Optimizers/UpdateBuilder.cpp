@@ -1,9 +1,9 @@
 #include "Optimizer.h"
 
-#include "tpsp/Dialect/Tpsp/ContractionOps.h"
-#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

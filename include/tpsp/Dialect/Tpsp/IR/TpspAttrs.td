@@ -1,0 +1,86 @@
+#ifndef TPSP_DIALECT_TPSP_ATTRS_TD
+#define TPSP_DIALECT_TPSP_ATTRS_TD
+
+include "tpsp/Dialect/Tpsp/IR/TpspDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Tpsp_IdxAttr : AttrDef<Tpsp_Dialect, "Idx",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "idx";
+  let summary = "named indices of a tensor, with mesh-axis subscripts";
+  let description = [{
+    One entry per dimension: `name` or `name@axis@axis` (major to minor). Then
+    `| sum@axis...` (or `max`) follows if the tensor is partial over those axes:
+
+    ```mlir
+    #tpsp.idx<b, s@tp, d>            // sharded over tp along s
+    #tpsp.idx<b@dp@fsdp, s, d>       // b over dp, each part over fsdp
+    #tpsp.idx<e, d | sum@tp>         // every rank of tp holds a summand
+    #tpsp.idx<b, s, e, ?>            // not placed: tpsp-propagate decides
+    #tpsp.idx<b, s@tp, d, local>     // the type's shape is one rank's
+    ```
+
+    Constraints:
+    - (N1) One name per dimension of the tensor.
+    - (N2) A name appears once.
+    - (N3) An axis appears once, pending axes included. Across indices this is
+           verified with the operation, where the mesh is known.
+    - (N4) An unplaced tensor has no subscripts.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::mlir::StringAttr", "index names">:$names,
+    ArrayRefParameter<"::mlir::ArrayAttr",
+      "per dimension, axis names, major to minor">:$axes,
+    ArrayRefParameter<"::mlir::StringAttr", "pending axes">:$pending,
+    "bool":$pendingMax,
+    "bool":$unplaced,
+    "bool":$local);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Unsharded, placed, global.
+    static IdxAttr get(::mlir::MLIRContext *context,
+                       ::llvm::ArrayRef<::mlir::StringAttr> names);
+    /// The same names, waiting for a placement.
+    IdxAttr withoutPlacement() const;
+    unsigned getRank() const { return getNames().size(); }
+    /// The dimension called `name`, if any.
+    std::optional<unsigned> dimOf(::llvm::StringRef name) const;
+  }];
+}
+
+def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
+  let mnemonic = "tile";
+  let summary = "which positions of a longer index a tensor holds";
+  let description = [{
+    On local shapes. The longer index is cut into shards of `extent` positions,
+    one for each rank of the group of `axes` (major to minor; one, without axes).
+    Position i of the tensor along `index` is
+
+        ((rank + shift) mod group) * extent + offset + i
+
+    of the longer index, with `rank` the rank's number in the group. With a
+    negative extent the shards lie in the opposite order, down from `offset`.
+
+    ```mlir
+    #tpsp.tile<index = "t", extent = 16, shift = 3, offset = 0, axes = ["cp"]>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$index, "int64_t":$extent,
+                        "int64_t":$shift, "int64_t":$offset,
+                        "::mlir::ArrayAttr":$axes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Tpsp_InferredType : TypeDef<Tpsp_Dialect, "Inferred"> {
+  let mnemonic = "inferred";
+  let summary = "a type that is still to be inferred";
+  let description = [{
+    What values of a function in short form have while it is parsed
+    (`tpsp.program`). No operation has it afterwards.
+  }];
+}
+
+#endif // TPSP_DIALECT_TPSP_ATTRS_TD

@@ -1,0 +1,14 @@
+/// Collectives. See CollectiveOps.td.
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_COLLECTIVEOPS_H
+#define TPSP_DIALECT_TPSP_OPERATIONS_COLLECTIVEOPS_H
+
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h.inc"
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_COLLECTIVEOPS_H

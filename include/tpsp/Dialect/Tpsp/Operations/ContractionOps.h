@@ -1,0 +1,14 @@
+/// Contractions: einsum, reduce, mean. See ContractionOps.td.
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_CONTRACTIONOPS_H
+#define TPSP_DIALECT_TPSP_OPERATIONS_CONTRACTIONOPS_H
+
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h.inc"
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_CONTRACTIONOPS_H

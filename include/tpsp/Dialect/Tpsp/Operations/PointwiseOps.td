@@ -1,0 +1,244 @@
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_POINTWISEOPS_TD
+#define TPSP_DIALECT_TPSP_OPERATIONS_POINTWISEOPS_TD
+
+// Pointwise operations, with broadcast by index name.
+include "tpsp/Dialect/Tpsp/IR/OpBase.td"
+
+def Tpsp_AddOp
+    : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands",
+                                   "mixesPrecision"],
+                       ["getScalarFormula"]> {
+  let summary = "the sum of any number of tensors";
+  let description = [{
+    Operands may be of other precision than the result. They are summed in the
+    result's, and over ranks, too, if they are partial.
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+  let hasFolder = 1;
+}
+
+def Tpsp_AddBiasOp : Tpsp_PointwiseOp<"add_bias", 2> {
+  let summary = "scores plus a bias, which hides by minus infinity";
+  let description = [{
+    y = x + bias, no less than the lowest number of its type, where the bias is
+    more than minus infinity. Else y is minus infinity, whatever x is, and x has
+    no gradient. So any bias but that one leaves a number, however low it is.
+
+    ```mlir
+    %y = tpsp.add_bias %scores, %bias : (!scores, !bias) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
+def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
+def Tpsp_MulOp
+    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;
+def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
+def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
+  let summary = "the larger of two, elementwise";
+  let description = [{
+    The larger one has the gradient; of equal ones, the first.
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
+def Tpsp_ClampOp : Tpsp_PointwiseOp<"clamp", 1> {
+  let summary = "the operand, no less than `low` and no more than `high`";
+  let description = [{
+    Either may be left out. Elements within the bounds, these included, have the
+    gradient; others have none. A NaN stays one.
+
+    ```mlir
+    %y = tpsp.clamp %x {low = -1.0, high = 1.0} : !x
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P7) `low` or `high` is given, and finite; `low` is not above `high`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, OptionalAttr<F64Attr>:$low,
+                       OptionalAttr<F64Attr>:$high);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_CompareOp
+    : Tpsp_PointwiseOp<"compare", 2, ["stopsGradient"], hasAdjoint=0> {
+  let summary = "1 where a relation of two holds, else 0";
+  let description = [{
+    `is` names the relation: "less", "less_equal", "equal", "not_equal",
+    "greater" or "greater_equal". With a NaN only "not_equal" holds. The result
+    is a constant to differentiation.
+
+    ```mlir
+    %finite = tpsp.compare %d, %d {is = "equal"} : !x
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P6) `is` names a relation.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$is);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_SelectOp : Tpsp_PointwiseOp<"select", 3> {
+  let summary = "the second operand where the first is not 0, else the third";
+  let description = [{
+    What is not selected does not matter, not even if it is infinite or no
+    number. Elements have the gradient of what is selected. The condition has
+    none.
+
+    ```mlir
+    %new = tpsp.select %isFinite, %next, %old : (!number, !w, !w) -> !w
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
+def Tpsp_ConvertOp
+    : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"],
+                       ["getScalarFormula"]> {
+  let summary = "the operand in another precision";
+}
+
+def Tpsp_BroadcastOp
+    : Tpsp_PointwiseOp<"broadcast", 1,
+                       ["getLinearity", "introducesIndices", "selects"],
+                       ["getScalarFormula"]>;
+
+def Tpsp_ScaleOp : Tpsp_PointwiseOp<"scale", 1, ["getLinearity"]> {
+  let summary = "multiplication by a constant";
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$factor);
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tpsp_ShiftOp : Tpsp_PointwiseOp<"shift", 1> {
+  let summary = "addition of a constant";
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$by);
+}
+
+def Tpsp_SlopeOp : Tpsp_PointwiseOp<"slope", 1, [], ["getScalarFormula"]> {
+  let summary = "derivative of a scalar function at every element";
+  let description = [{
+    `of` names the function, by the mnemonic of its operation.
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P3) `of` names a scalar function.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$of);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_CausalMaskOp
+    : Tpsp_PointwiseOp<"causal_mask", 1, [],
+                       ["getPositionIndices", "getTileOf"]> {
+  let summary = "the operand where position(key) <= position(query), else fill";
+  let description = [{
+    With `window`, position(query) - position(key) must be less than that, too.
+    `tile` says where the keys lie in a longer index.
+
+    Constraints: (I1)-(I8), (P1), (P2), (P5), and
+    - (P8) `window` is at least 1.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
+                       StrAttr:$key, F64Attr:$fill,
+                       OptionalAttr<Tpsp_TileAttr>:$tile,
+                       OptionalAttr<I64Attr>:$window);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_SegmentMaskOp
+    : Tpsp_PointwiseOp<"segment_mask", 3, ["getIntegerWidth"]> {
+  let summary = "the operand where two segment numbers are equal, else fill";
+  let description = [{
+    The second and third operand are the numbers, of i32. What is masked does
+    not matter, not even if it is infinite or no number.
+
+    ```mlir
+    %y = tpsp.segment_mask %x, %of_queries, %of_keys {fill = -1e30}
+       : (!scores, !queries, !keys) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$fill);
+}
+
+def Tpsp_EndMaskOp
+    : Tpsp_PointwiseOp<"end_mask", 1, ["getLinearity"],
+                       ["getPositionIndices"]> {
+  let summary = "the operand where position(index) < end, else fill";
+  let description = [{
+    What is masked does not matter, not even if it is infinite or no number.
+    `tpsp-pad-extents` makes it. Linear if `fill` is 0.
+
+    ```mlir
+    %y = tpsp.end_mask %x {index = "v", end = 50257, fill = 0.0} : !logits
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P9) `end` is from 1 to the extent of `index`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       I64Attr:$end, F64Attr:$fill);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_LengthMaskOp
+    : Tpsp_PointwiseOp<"length_mask", 2,
+                       ["getIntegerWidth", "getIntegerBound"],
+                       ["getPositionIndices", "getTileOf"]> {
+  let summary = "the operand where position(index) < length, else fill";
+  let description = [{
+    The second operand is the lengths, of i32. What is masked does not matter,
+    not even if it is infinite or no number. `tile` says where the positions lie
+    in a longer index.
+
+    ```mlir
+    %y = tpsp.length_mask %x, %lengths {index = "t", fill = -1e30}
+       : (!scores, !lengths) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), (P5), and
+    - (P10) The lengths lack `index`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       F64Attr:$fill, OptionalAttr<Tpsp_TileAttr>:$tile);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_ConstantOp
+    : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"], hasAdjoint=0> {
+  let summary = "one number everywhere";
+  let description = [{
+    ```mlir
+    %half = tpsp.constant {value = 0.5} : () -> !x
+    ```
+
+    Constraints: (I1)-(I8), (P2).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$value);
+}
+
+def Tpsp_IotaOp
+    : Tpsp_PointwiseOp<"iota", 0, ["introducesIndices"],
+                       ["getPositionIndices"], hasAdjoint=0> {
+  let summary = "the position along an index, as a number";
+  let description = [{
+    0, 1, 2, ... along `index`, which is one of the result's, and the same along
+    all others. In 16 bits far positions are rounded.
+
+    ```mlir
+    %position = tpsp.iota {index = "s"} : () -> tensor<128xf32, #tpsp.idx<s>>
+    ```
+
+    Constraints: (I1)-(I8), (P2).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index);
+}
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_POINTWISEOPS_TD

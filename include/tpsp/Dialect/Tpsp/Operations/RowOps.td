@@ -1,0 +1,119 @@
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_TD
+#define TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_TD
+
+// Rows: operations that need an index whole.
+include "tpsp/Dialect/Tpsp/IR/OpBase.td"
+
+/// How rope slows the pairs that turn seldom over the context that a model was
+/// trained on.
+defvar Tpsp_RopeScaling = (ins DefaultValuedAttr<F64Attr, "1.0">:$stretch,
+                               DefaultValuedAttr<F64Attr, "0.0">:$trained,
+                               DefaultValuedAttr<F64Attr, "0.0">:$slow_turns,
+                               DefaultValuedAttr<F64Attr, "0.0">:$fast_turns,
+                               UnitAttr:$log_turns);
+
+def Tpsp_RopeMatrixOp
+    : Tpsp_PointwiseOp<"rope_matrix", 0, ["introducesIndices"],
+                       ["getPositionIndices"], hasAdjoint=0> {
+  let summary = "the rotations of rotary embeddings";
+  let description = [{
+    R[position, out, in, feature], a 2x2 rotation for every position and feature
+    pair: angle = position * theta^(-feature / pairs), negated if `inverse`;
+    [[cos, -sin], [sin, cos]]. `stretch` and what follows it are those of `rope`.
+  }];
+  let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
+                            StrAttr:$feature, StrAttr:$out, StrAttr:$in,
+                            F64Attr:$theta, I64Attr:$pairs, UnitAttr:$inverse),
+                       Tpsp_RopeScaling);
+}
+
+class Tpsp_RowOp<string mnemonic, list<string> overridden = [],
+                 list<string> ofComposite = []>
+    : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
+        Tpsp_KeepsIndices,
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
+                                  ofComposite>]> {
+  let hasVerifier = 1;
+}
+
+/// Rows of which statistics are reduced, and all else is pointwise.
+class Tpsp_ReducedRowOp<string mnemonic, list<string> overridden = []>
+    : Tpsp_RowOp<mnemonic, overridden, ["reducesRows"]> {
+  let extraClassDefinition = Tpsp_Syntax # [{
+    bool $cppClass::reducesRows() { return true; }
+  }];
+}
+
+def Tpsp_SoftmaxOp
+    : Tpsp_ReducedRowOp<"softmax", ["restrictPositions"]> {
+  let summary = "softmax over one index";
+  let description = [{
+    y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
+    of `over` beyond the position of the index `causal` are left out.
+
+    With `hides`, elements of minus infinity are hidden: they are left out. A row
+    of which all is hidden is zeros. (Without it, such a row is no number.)
+
+    Constraints: (I1)-(I8), and
+    - (S1) One operand; the result has its indices.
+    - (S2) `over` and `causal` are indices of the operand, and differ; `scale`
+           is positive.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$over,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
+                       OptionalAttr<StrAttr>:$causal, UnitAttr:$hides);
+}
+
+def Tpsp_RmsNormOp : Tpsp_ReducedRowOp<"rms_norm"> {
+  let summary = "root-mean-square norm over the gain's indices";
+  let description = [{
+    y = x / sqrt(mean(x^2) + eps) * gain, the mean over the indices of `gain`.
+
+    Constraints: (I1)-(I8), and
+    - (L1) Operands x, gain (and bias); the result has x's indices; gain (and
+           bias alike) have a non-empty part of them; `eps` is not negative, and
+           is a number of the type in which the norm is computed.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+}
+
+def Tpsp_LayerNormOp : Tpsp_ReducedRowOp<"layer_norm"> {
+  let summary = "layer norm over the gain's indices";
+  let description = [{
+    y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias, the mean and the
+    (biased) variance over the indices of `gain`.
+
+    Constraints: (I1)-(I8), (L1).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+}
+
+def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
+  let summary = "rotary position embedding, the rotate-half form";
+  let description = [{
+    Pairs element m with m + K/2 of `feature` (extent K). It rotates each pair
+    by position * f with f = theta^(-2m/K), by the negative angle if `inverse`.
+
+    `stretch` divides f. With `trained`, pairs that turn often keep their f: a
+    pair turns n = trained f / 2 pi times over so many positions. Where n is at
+    most `slow_turns`, f is divided by `stretch`; where n is at least
+    `fast_turns`, f stays. Between the two f is a mixture, linear in n, or with
+    `log_turns` linear in log n.
+
+    Constraints: (I1)-(I8), and
+    - (O1) One operand; the result has its indices.
+    - (O2) `position` and `feature` are indices of the operand, and differ; the
+           extent of `feature` is even.
+    - (O3) `stretch` is positive; `trained`, `slow_turns` and `fast_turns` are
+           all 0, or positive with `slow_turns` < `fast_turns`.
+  }];
+  let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
+                            StrAttr:$feature,
+                            DefaultValuedAttr<F64Attr, "10000.0">:$theta,
+                            UnitAttr:$inverse),
+                       Tpsp_RopeScaling);
+}
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_TD

@@ -1,0 +1,102 @@
+/// The scalar functions of the unary pointwise operations, and what their rows
+/// in FunctionOps.td are written with.
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_SCALARFUNCTIONS_H
+#define TPSP_DIALECT_TPSP_OPERATIONS_SCALARFUNCTIONS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tpsp {
+
+/// A scalar under construction, so that formulas read as formulas.
+class Scalar {
+public:
+  Scalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value)
+      : builder(&builder), loc(loc), value(value) {}
+
+  mlir::Value get() const { return value; }
+  /// A constant of the same type.
+  Scalar constant(double c) const;
+  /// What rounding to this type leaves of `c`, as a constant.
+  Scalar restOfConstant(double c) const;
+
+  Scalar operator+(const Scalar &other) const;
+  Scalar operator-(const Scalar &other) const;
+  Scalar operator*(const Scalar &other) const;
+  Scalar operator/(const Scalar &other) const;
+  Scalar operator-() const;
+
+  /// The operation `Op` of this number and others of its type.
+  template <typename Op, typename... Others>
+  Scalar apply(const Others &...others) const {
+    return with(Op::create(*builder, loc, value, others.value...));
+  }
+
+  /// x > 0 ? a : b
+  friend Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b);
+
+private:
+  Scalar with(mlir::Value result) const { return {*builder, loc, result}; }
+
+  mlir::OpBuilder *builder;
+  mlir::Location loc;
+  mlir::Value value;
+};
+
+Scalar exp(const Scalar &x);
+Scalar log(const Scalar &x);
+Scalar tanh(const Scalar &x);
+Scalar sin(const Scalar &x);
+Scalar cos(const Scalar &x);
+/// 1 - erf(x), with all digits where erf(x) is near 1.
+Scalar erfc(const Scalar &x);
+Scalar sqrt(const Scalar &x);
+Scalar absolute(const Scalar &x);
+/// x y + z, rounded once.
+Scalar fma(const Scalar &x, const Scalar &y, const Scalar &z);
+
+/// log(1 + x) of an x that is not negative, with all digits of a small one.
+/// (Goldberg, What every computer scientist should know about floating-point
+/// arithmetic, 1991, theorem 4.)
+Scalar log1p(const Scalar &x);
+Scalar rsqrt(const Scalar &x);
+Scalar sigmoid(const Scalar &x);
+Scalar sigmoidSlope(const Scalar &x);
+Scalar tanhSlope(const Scalar &x);
+Scalar siluSlope(const Scalar &x);
+/// The tanh form, and the exact one.
+Scalar gelu(const Scalar &x);
+Scalar geluSlope(const Scalar &x);
+Scalar geluErf(const Scalar &x);
+Scalar geluErfSlope(const Scalar &x);
+
+struct ScalarFunction {
+  /// The mnemonic of the operation.
+  llvm::StringLiteral name;
+  Scalar (*value)(const Scalar &x);
+  /// Its derivative.
+  Scalar (*slope)(const Scalar &x);
+  /// Whether f(x + y) = f(x) + f(y).
+  bool isLinear;
+  /// Whether only positive numbers have a value and a slope.
+  bool takesPositive;
+};
+
+/// All rows.
+llvm::ArrayRef<ScalarFunction> scalarFunctions();
+
+/// The row called `name`; null if there is none.
+const ScalarFunction *findScalarFunction(llvm::StringRef name);
+
+/// `sum` and one more of its terms. Only this addition may be reordered, and
+/// fused with a multiplication of `multiplyTerm`: the order of a sum's terms is
+/// tpsp's to choose. Every other operation is computed as it is written.
+mlir::Value addTerm(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sum,
+                    mlir::Value term);
+
+/// `x` times `y`, the factors of a sum's term.
+mlir::Value multiplyTerm(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                         mlir::Value y);
+
+} // namespace tpsp
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_SCALARFUNCTIONS_H

@@ -1,0 +1,93 @@
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_SEQUENCEOPS_TD
+#define TPSP_DIALECT_TPSP_OPERATIONS_SEQUENCEOPS_TD
+
+// Operations whose result at a position depends on the positions before it.
+include "tpsp/Dialect/Tpsp/IR/OpBase.td"
+
+/// A block of positions hands little to the next one: its last state, or a few
+/// of its positions.
+class Tpsp_SequenceOp<string mnemonic, list<string> overridden = [],
+                      list<string> rowOverridden = []>
+    : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
+        Tpsp_KeepsIndices,
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
+                                  ["reducesRows", "hasOwnKernel"]>,
+        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
+                                  rowOverridden # ["getBlockIndex"]>]> {
+  let hasVerifier = 1;
+  let extraClassDefinition = Tpsp_Syntax # [{
+    bool $cppClass::reducesRows() { return true; }
+    bool $cppClass::hasOwnKernel() { return true; }
+    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
+      return {getIndex()};
+    }
+    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getRowIndices() {
+      return rowAlong(*this, getWholeIndices());
+    }
+    ::llvm::StringRef $cppClass::getBlockIndex() {
+      return innermostBeside(*this, getWholeIndices());
+    }
+  }];
+}
+
+def Tpsp_ScanOp : Tpsp_SequenceOp<"scan", [], ["getScratch"]> {
+  let summary = "linear recurrence of the first order along an index";
+  let description = [{
+    y[s] = a[s] y[s - 1] + x[s] along `index`, where y before the first position
+    is 0. With `reverse` it begins at the last position: y[s] = a[s] y[s + 1] +
+    x[s]. The decay a may lack other indices of x. States are kept in f32 (f64
+    for f64). The time is linear in the extent of `index`.
+
+    ```mlir
+    %y = tpsp.scan %x, %a {index = "s"}
+       : (tensor<2x8x4xf32, #tpsp.idx<b, s, d>>, tensor<8x4xf32, #tpsp.idx<s, d>>)
+      -> tensor<2x8x4xf32, #tpsp.idx<b, s, d>>
+    ```
+
+    Constraints: (I1)-(I8), and
+    - (K1) The result has the first operand's indices; `index` is one of them.
+    - (K2) Operands are x and a; a has `index`, and no index that x lacks.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       UnitAttr:$reverse);
+}
+
+def Tpsp_CumsumOp
+    : Tpsp_SequenceOp<"cumsum", ["getLinearity"], ["getScratch"]> {
+  let summary = "sums of the positions up to each, along an index";
+  let description = [{
+    y[s] = x[0] + ... + x[s] along `index`; with `reverse`, x[s] + ... to the
+    last position. Sums are kept in f32 (f64 for f64). Linear.
+
+    ```mlir
+    %y = tpsp.cumsum %x {index = "s"} : tensor<2x8xf32, #tpsp.idx<b, s>>
+    ```
+
+    Constraints: (I1)-(I8), (K1), and
+    - (K3) One operand.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       UnitAttr:$reverse);
+}
+
+def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", ["getLinearity"]> {
+  let summary = "the operand some positions earlier along an index";
+  let description = [{
+    y[s] = x[s - by] along `index`, and 0 where there is no such position. A
+    negative `by` looks ahead. Linear.
+
+    ```mlir
+    %y = tpsp.delay %x {index = "s", by = 1} : tensor<2x8xf32, #tpsp.idx<b, s>>
+    ```
+
+    Constraints: (I1)-(I8), (K1), (K3).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       DefaultValuedAttr<I64Attr, "1">:$by);
+  let extraClassDeclaration = [{
+    /// `by`, but no more positions than `index` has.
+    int64_t getPositions();
+  }];
+}
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_SEQUENCEOPS_TD

@@ -1,0 +1,69 @@
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_VIEWOPS_TD
+#define TPSP_DIALECT_TPSP_OPERATIONS_VIEWOPS_TD
+
+// Views and requests.
+include "tpsp/Dialect/Tpsp/IR/OpBase.td"
+
+class Tpsp_ViewOp<string mnemonic, list<string> overridden = []>
+    : Tpsp_IndexedOp<mnemonic,
+        overridden # ["getLinearity", "isView", "getIndexStructure"]> {
+  let hasVerifier = 1;
+}
+
+def Tpsp_RenameOp : Tpsp_ViewOp<"rename"> {
+  let summary = "the same tensor under other index names";
+  let description = [{
+    Constraints: (I1)-(I3), (I6), (I7), and
+    - (V1) One operand; the result has its shape.
+  }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tpsp_SplitOp : Tpsp_ViewOp<"split"> {
+  let summary = "one index becomes several, major to minor";
+  let description = [{
+    ```mlir
+    %h = tpsp.split %e : tensor<2x1024xf32, #tpsp.idx<s, e>>
+                      -> tensor<2x8x128xf32, #tpsp.idx<s, h, k>>
+    ```
+    Constraints: (I1)-(I3), (I6), (I7), and
+    - (V2) Names of the operand that the result lacks are each replaced in place
+           by adjacent new names whose extents multiply to theirs.
+  }];
+}
+
+def Tpsp_MergeOp : Tpsp_ViewOp<"merge"> {
+  let summary = "several adjacent indices become one";
+  let description = [{
+    The inverse of `split`.
+
+    Constraints: (I1)-(I3), (I6), (I7), and (V2), read from result to operand.
+  }];
+}
+
+def Tpsp_StopGradientOp
+    : Tpsp_IndexedOp<"stop_gradient",
+                     ["getLinearity", "isView", "stopsGradient"],
+                     [Tpsp_KeepsIndices], hasAdjoint=0> {
+  let summary = "the operand, as a constant to differentiation";
+  let description = [{
+    Constraints: (I1)-(I8), (V3).
+  }];
+  let hasVerifier = 1;
+}
+
+def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
+  let summary = "a placement that the user asks for";
+  let description = [{
+    The same tensor, placed as the result says. `tpsp-insert-collectives` turns
+    it into collectives.
+
+    Constraints: (I1)-(I8), and
+    - (V3) One operand; the result has its shape and names.
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_VIEWOPS_TD

@@ -1,0 +1,27 @@
+/// A candidate of the planner, compiled whole: for who shows its step.
+#ifndef TPSP_PLANNING_PLANNEDSTEP_H
+#define TPSP_PLANNING_PLANNEDSTEP_H
+
+#include "tpsp/Abi/Plan.h"
+#include "tpsp/Planning/CandidateEvaluator.h"
+
+#include "llvm/Support/Error.h"
+
+namespace tpsp {
+
+struct PlannedStep {
+  /// Never null.
+  std::shared_ptr<const Plan> plan;
+  /// Its equations and ledger (tpsp-opt --tpsp-explain).
+  std::string explanation;
+};
+
+/// Reads the model again, and compiles it as the evaluator does, with all of
+/// its layers. Fails with a sentence where the compiler refuses the candidate.
+llvm::Expected<PlannedStep> planStep(mlir::MLIRContext &context,
+                                     const CandidateEvaluatorOptions &options,
+                                     const planner::Candidate &candidate);
+
+} // namespace tpsp
+
+#endif // TPSP_PLANNING_PLANNEDSTEP_H

@@ -1,0 +1,18 @@
+/// A step's trace for Perfetto's or Chrome's viewer (docs/Debugging.md), in the
+/// Trace Event Format of Chrome. It has a process for each rank, a thread for
+/// each stream, and an event for each command. An arrow leads from each result
+/// to its readers on other streams. Counters show the memory in use and what is
+/// sent.
+#ifndef TPSP_RUNTIME_DRIVER_PICTURES_CHROMETRACE_H
+#define TPSP_RUNTIME_DRIVER_PICTURES_CHROMETRACE_H
+
+#include "tpsp/Abi/StepTrace.h"
+
+namespace tpsp::rt {
+
+/// One JSON object, valid whatever bytes names are made of.
+std::string toChromeJson(const StepTrace &trace);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_PICTURES_CHROMETRACE_H

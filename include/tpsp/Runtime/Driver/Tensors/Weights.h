@@ -1,0 +1,62 @@
+/// A program's parameters in safetensors files: whole (unsharded) tensors under
+/// the parameters' names. So a file does not depend on the mesh that wrote it.
+/// See docs/Weights.md.
+#ifndef TPSP_RUNTIME_DRIVER_TENSORS_WEIGHTS_H
+#define TPSP_RUNTIME_DRIVER_TENSORS_WEIGHTS_H
+
+#include "tpsp/Runtime/Driver/Tensors/SafetensorsSet.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
+#include "tpsp/Runtime/World.h"
+
+#include <set>
+
+namespace tpsp::rt {
+
+/// Parameters from a file, or from several that an index names, converted if
+/// their types differ; inputs from another source.
+class WeightsSource final : public TensorSource {
+public:
+  explicit WeightsSource(std::unique_ptr<TensorSource> inputs)
+      : inputs(std::move(inputs)) {}
+
+  /// Opens `path` and holds it against the program's parameters. All tensors
+  /// that are missing, or have another shape or a type that cannot be read, are
+  /// one error. Tensors that the program does not take, or takes as inputs, are
+  /// a sentence in `warning`. The arguments called `given` come from elsewhere.
+  Status open(const std::string &path, const Plan &plan, std::string &warning,
+              const std::set<std::string> &given = {});
+
+  /// The paths of all files that are read.
+  std::vector<std::string> paths() const { return file.paths(); }
+
+  Status fill(const PlanBuffer &tensor, const Shard &shard,
+              void *memory) const override;
+  Status whole(const PlanBuffer &tensor,
+               std::vector<double> &out) const override;
+  bool isGiven(const PlanBuffer &tensor) const override {
+    return tensor.kind == BufferKind::Parameter || inputs->isGiven(tensor);
+  }
+
+private:
+  std::unique_ptr<TensorSource> inputs;
+  SafetensorsSet file;
+};
+
+/// Which tensors of a program go to a file: its parameters, its optimizers'
+/// state, or all arguments, results and gradients.
+enum class SavedTensors { Parameters, State, All };
+
+/// Whether these can be written to a file: to be asked before a run rather than
+/// after it.
+Status checkSavable(const Plan &plan,
+                    SavedTensors which = SavedTensors::Parameters);
+
+/// Writes tensors of a world to a file, each rank its part of each; of replicas
+/// the first. Partial ones are completed (PartialTensor.h). Holds no other
+/// tensor in memory if the arenas are host memory.
+Status saveTensors(World &world, const Plan &plan, const std::string &path,
+                   SavedTensors which = SavedTensors::Parameters);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_TENSORS_WEIGHTS_H

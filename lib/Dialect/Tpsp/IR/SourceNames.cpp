@@ -1,0 +1,74 @@
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
+#include "tpsp/Abi/FileHandle.h"
+#include "tpsp/Dialect/Tpsp/IR/ModelText.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+SourceLines::SourceLines(StringRef path) {
+  if (rt::readWhole(path.str(), maxModelBytes, text).ok())
+    StringRef(text).split(lines, '\n');
+}
+
+/// "y" of "%y ...".
+static StringRef nameAt(StringRef text) {
+  if (!text.consume_front("%"))
+    return {};
+  return text.take_while([](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
+  });
+}
+
+StringRef SourceLines::nameDefinedOn(unsigned line) const {
+  if (line == 0 || line > lines.size())
+    return {};
+  StringRef text = lines[line - 1].ltrim();
+  StringRef name = nameAt(text);
+  StringRef rest = text.drop_front(name.empty() ? 0 : name.size() + 1);
+  rest = rest.ltrim();
+  return rest.starts_with("=") || rest.starts_with(",") ? name : StringRef();
+}
+
+StringRef SourceLines::argumentAt(unsigned line, unsigned column) const {
+  if (line == 0 || line > lines.size() || column == 0)
+    return {};
+  return nameAt(lines[line - 1].drop_front(
+      std::min<size_t>(column - 1, lines[line - 1].size())));
+}
+
+const SourceLines &SourceNames::linesOf(FileLineColLoc location) {
+  std::unique_ptr<SourceLines> &file = files[location.getFilename()];
+  if (!file)
+    file = std::make_unique<SourceLines>(location.getFilename());
+  return *file;
+}
+
+std::string SourceNames::of(Value value) {
+  if (auto named = value.getLoc()->findInstanceOf<NameLoc>()) {
+    // A gradient's name, g[w], is no SSA name.
+    StringRef name = named.getName().getValue();
+    return (name.contains('[') ? "" : "%") + name.str();
+  }
+  auto location = value.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!location)
+    return "";
+  const SourceLines &lines = linesOf(location);
+  StringRef name =
+      isa<BlockArgument>(value)
+          ? lines.argumentAt(location.getLine(), location.getColumn())
+          : lines.nameDefinedOn(location.getLine());
+  return name.empty() ? "" : "%" + name.str();
+}
+
+std::string tpsp::nameInSource(Value value) { return SourceNames().of(value); }
+
+std::string tpsp::formatLocation(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+         std::to_string(file.getColumn());
+}

@@ -1,0 +1,84 @@
+/// Work items that write runs of positions of one index.
+#ifndef TPSP_DIALECT_TPSP_OPERATIONS_RUNWRITER_H
+#define TPSP_DIALECT_TPSP_OPERATIONS_RUNWRITER_H
+
+#include "RowLoops.h"
+
+namespace tpsp {
+
+/// The result's last index if it is none of `names`, else empty. Neighbours
+/// along it are neighbours in memory, and independent.
+inline llvm::StringRef innermostBeside(mlir::Operation *op,
+                                       llvm::ArrayRef<llvm::StringRef> names) {
+  llvm::StringRef last = indexNames(op->getResult(0).getType()).back();
+  return llvm::is_contained(names, last) ? llvm::StringRef() : last;
+}
+
+/// The indices of a row: `names`, and a block of the innermost one.
+inline llvm::SmallVector<llvm::StringRef>
+rowAlong(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names) {
+  llvm::SmallVector<llvm::StringRef> row(names);
+  if (llvm::StringRef inner = innermostBeside(op, names); !inner.empty())
+    row.push_back(inner);
+  return row;
+}
+
+/// Every name that the tensors of a run operation have for its index. Asked
+/// before operands are counted.
+llvm::SmallVector<llvm::StringRef> namesOfIndex(mlir::Operation *op,
+                                                llvm::StringRef index);
+
+/// A row of the result of `op`: positions of `index`, which operands may call
+/// otherwise, and a block of the innermost other index at each.
+class RunWriter {
+public:
+  RunWriter(mlir::OpBuilder &b, RowKernelOpInterface op, llvm::StringRef index,
+            mlir::ValueRange operands, mlir::Value result)
+      : op(op), row(b, op.getLoc(), gridIndices(op)), index(index),
+        operands(operands), result(result) {}
+
+  /// `number` at the positions from `to` to before `end`.
+  void fill(int64_t to, int64_t end, double number) {
+    write(to, end, [&](mlir::Value) -> mlir::Value {
+      mlir::Type type = mlir::getElementTypeOrSelf(result.getType());
+      mlir::TypedAttr value =
+          mlir::isa<mlir::FloatType>(type)
+              ? mlir::TypedAttr(row.b.getFloatAttr(type, number))
+              : mlir::TypedAttr(row.b.getIntegerAttr(type, int64_t(number)));
+      return mlir::arith::ConstantOp::create(row.b, row.loc, value);
+    });
+  }
+  /// There, positions from `from` on of an operand, which calls them `own`.
+  void copy(unsigned operand, llvm::StringRef own, int64_t from, int64_t to,
+            int64_t end) {
+    write(to, end, [&](mlir::Value position) -> mlir::Value {
+      row.at[own] = row.add(position, row.constant(from - to));
+      return row.load(op->getOperand(operand).getType(), operands[operand]);
+    });
+  }
+
+private:
+  void write(int64_t to, int64_t end,
+             llvm::function_ref<mlir::Value(mlir::Value position)> element) {
+    if (to >= end)
+      return;
+    mlir::OpBuilder::InsertionGuard guard(row.b);
+    mlir::Value position = row.loop(row.constant(to), row.constant(end));
+    mlir::Type type = op->getResult(0).getType();
+    row.forEach(type, result, op.getBlockIndex(), [&](mlir::Value) {
+      mlir::Value value = element(position);
+      row.at[index] = position;
+      row.store(value, type, result);
+    });
+  }
+
+  RowKernelOpInterface op;
+  RowLoops row;
+  llvm::StringRef index;
+  mlir::ValueRange operands;
+  mlir::Value result;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_DIALECT_TPSP_OPERATIONS_RUNWRITER_H

@@ -1,0 +1,183 @@
+// scan, cumsum and delay: what they say of themselves, but for their shards.
+#include "Dialect/Tpsp/IR/VerifierRules.h"
+#include "PartBuilder.h"
+#include "RunWriter.h"
+
+#include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tpsp;
+
+//===----------------------------------------------------------------------===//
+// Constraints
+//===----------------------------------------------------------------------===//
+
+/// (K1)
+static LogicalResult verifyAlong(Operation *op, StringRef index) {
+  if (failed(verifySameNames(op)))
+    return failure();
+  return verifyHasIndex(op, 0, index, "index");
+}
+
+/// (K2)
+static LogicalResult verifyDecay(ScanOp op) {
+  if (failed(verifyHasIndex(op, 1, op.getIndex(), "index")))
+    return failure();
+  for (StringRef name : indexNames(op.getOperand(1).getType()))
+    if (!getIdx(op.getOperand(0)).dimOf(name))
+      return op.emitOpError("has a decay of indices [")
+             << subscripts(op.getOperand(1).getType()) << "], of which '"
+             << name << "' is none of operand #0, ["
+             << subscripts(op.getOperand(0).getType())
+             << "]; broadcast that one first (tpsp.broadcast)";
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  if (failed(verifyCount(*this, 2, 2)) ||
+      failed(verifyAlong(*this, getIndex())))
+    return failure();
+  return verifyDecay(*this);
+}
+
+LogicalResult CumsumOp::verify() { // (K3)
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  return verifyAlong(*this, getIndex());
+}
+
+LogicalResult DelayOp::verify() { // (K3)
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  return verifyAlong(*this, getIndex());
+}
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+Linearity CumsumOp::getLinearity() { return Linearity::Joint; }
+Linearity DelayOp::getLinearity() { return Linearity::Joint; }
+
+int64_t DelayOp::getPositions() {
+  int64_t length = extentOf(getResult(), getIndex());
+  return std::clamp(int64_t(getBy()), -length, length);
+}
+
+//===----------------------------------------------------------------------===//
+// Adjoints
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScanOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                   Gradients gradients) {
+  // y[s] = a[s] y[s - 1] + x[s]:
+  // dx[s] = g[s] + a[s + 1] dx[s + 1], da[s] = sum(dx[s] y[s - 1]).
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), a = getOperand(1);
+  IntegerAttr before = b.getI64IntegerAttr(getReverse() ? -1 : 1),
+              behind = b.getI64IntegerAttr(getReverse() ? 1 : -1);
+  Value next = adjoint.map<DelayOp>(a, a, getIndexAttr(), behind);
+  UnitAttr reverse = getReverse() ? UnitAttr() : b.getUnitAttr();
+  Value dx = adjoint.map<ScanOp>(x, {g, next}, getIndexAttr(), reverse);
+  gradients[0] = dx;
+  if (needed[1]) {
+    Value state = adjoint.map<DelayOp>(x, getResult(), getIndexAttr(), before);
+    gradients[1] = adjoint.contract({dx, state}, a);
+  }
+  return success();
+}
+
+LogicalResult CumsumOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                     Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  UnitAttr reverse = getReverse() ? UnitAttr() : b.getUnitAttr();
+  gradients[0] = adjoint.map<CumsumOp>(g, g, getIndexAttr(), reverse);
+  return success();
+}
+
+LogicalResult DelayOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                    Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  gradients[0] = adjoint.map<DelayOp>(g, g, getIndexAttr(),
+                                      b.getI64IntegerAttr(-getPositions()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// A work item: y = a y + x along `index`, for a block of the innermost other
+/// index at once. A second operand is a; without one it is 1.
+static void emitRecurrence(OpBuilder &b, RowKernelOpInterface op,
+                           StringRef index, bool isReverse, ValueRange operands,
+                           Value result, Value states) {
+  Location loc = op.getLoc();
+  RowLoops row(b, op);
+  Type type = op->getResult(0).getType();
+  auto forBlock = [&](llvm::function_ref<void(Value element)> body) {
+    row.forEach(type, result, op.getBlockIndex(), body);
+  };
+  auto load = [&](unsigned i) {
+    return row.loadWide(op->getOperand(i).getType(), operands[i]);
+  };
+  forBlock([&](Value element) {
+    TypedAttr zero = b.getZeroAttr(RowLoops::sumType(type));
+    Value none = arith::ConstantOp::create(b, loc, zero);
+    memref::StoreOp::create(b, loc, none, states, element);
+  });
+  OpBuilder::InsertionGuard guard(b);
+  int64_t length = extentOf(op->getResult(0), index);
+  Value step = row.loop(row.constant(0), row.constant(length));
+  row.at[index] =
+      isReverse ? row.subtract(row.constant(length - 1), step) : step;
+  forBlock([&](Value element) {
+    Value state = memref::LoadOp::create(b, loc, states, element);
+    if (operands.size() > 1)
+      state = multiplyTerm(b, loc, state, load(1));
+    state = addTerm(b, loc, state, load(0));
+    memref::StoreOp::create(b, loc, state, states, element);
+    row.storeNarrow(state, type, result);
+  });
+}
+
+/// A state for each element of a block.
+static MemRefType statesOf(Value result, int64_t block) {
+  return MemRefType::get({block}, RowLoops::sumType(result.getType()));
+}
+
+MemRefType ScanOp::getScratch(int64_t block) {
+  return statesOf(getResult(), block);
+}
+MemRefType CumsumOp::getScratch(int64_t block) {
+  return statesOf(getResult(), block);
+}
+
+void ScanOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
+                     llvm::function_ref<Value(StringRef)>, Value states) {
+  emitRecurrence(b, *this, getIndex(), getReverse(), operands, result, states);
+}
+
+void CumsumOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
+                       llvm::function_ref<Value(StringRef)>, Value states) {
+  emitRecurrence(b, *this, getIndex(), getReverse(), operands, result, states);
+}
+
+void DelayOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
+                      llvm::function_ref<Value(StringRef)>, Value) {
+  RunWriter row(b, *this, getIndex(), operands, result);
+  int64_t by = getPositions(), length = extentOf(getResult(), getIndex());
+  int64_t first = std::max<int64_t>(by, 0),
+          last = length + std::min<int64_t>(by, 0);
+  row.fill(0, first, 0);
+  row.copy(0, getIndex(), first - by, first, last);
+  row.fill(last, length, 0);
+}
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/Operations/SequenceOps.cpp.inc"

@@ -1,0 +1,488 @@
+#include "tpsp/Planning/CandidateEvaluator.h"
+
+#include "StageEvaluation.h"
+#include "StepUse.h"
+#include "tpsp/Passes/Program/LayerRuns.h"
+
+#include "tpsp/Abi/PlanMemory.h"
+#include "tpsp/Compile/Compiler.h"
+#include "tpsp/InitAll.h"
+#include "tpsp/Planner/Bounds.h"
+#include "tpsp/Schedule/Simulator.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <array>
+#include <chrono>
+#include <set>
+#include <utility>
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::planner;
+
+static DialectRegistry dialects() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+static bool isOfUpdate(const tpsp::Plan &plan, const PlanCommand &command) {
+  return llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+    const PlanBuffer &buffer = plan.buffers[access.buffer];
+    return buffer.kind == BufferKind::State ||
+           (access.isWrite && buffer.isArgument());
+  });
+}
+
+/// At the best rates that the machine has for any size.
+static double leastKernelSeconds(const PlanCommand &command,
+                                 const Hardware &machine) {
+  double rate = 0;
+  for (const SizePoint &point : machine.memory)
+    rate = std::max(rate, point.value);
+  const KernelRates &rates = machine.kernel;
+  const KernelWork &work = command.kernel;
+  double units = work.operations / rates.operations +
+                 work.transcendentals / rates.transcendentals +
+                 work.elementBytes / rates.cacheBandwidth +
+                 work.scatteredElements / rates.scattered;
+  double bytes = double(command.bytesRead() + command.bytesWritten());
+  return std::max(units, work.memoryBytes(bytes) / rate);
+}
+
+using ProductExtents = std::array<int64_t, 4>;
+
+/// What a product has in common with those of its gradients.
+static ProductExtents extentsOf(int64_t m, int64_t n, int64_t k,
+                                int64_t batch) {
+  ProductExtents extents = {m, n, k, batch};
+  std::sort(extents.begin(), extents.end() - 1);
+  return extents;
+}
+static ProductExtents extentsOf(const ProductFacts &product) {
+  auto [low, high, k, batch] = shapeOf(product);
+  return extentsOf(low, high, k, batch);
+}
+static ProductExtents extentsOf(const MatmulWork &product) {
+  return extentsOf(product.m, product.n, product.k * product.steps,
+                   product.batch);
+}
+
+/// Of products behind layers, and not of others.
+static std::set<ProductExtents> extentsBehindLayers(const ProgramFacts &facts) {
+  std::set<ProductExtents> result;
+  for (const ProductFacts &product : facts.products)
+    if (product.isBehindLayers && !product.isAttention)
+      result.insert(extentsOf(product));
+  for (const ProductFacts &product : facts.products)
+    if (!product.isBehindLayers && !product.isAttention)
+      result.erase(extentsOf(product));
+  return result;
+}
+
+/// By buffer: what products behind layers make, or their gradients read. A
+/// buffer of another product is none of them: a kernel may do something for
+/// that one, too.
+static std::vector<bool>
+buffersBehindLayers(const tpsp::Plan &plan,
+                    const std::set<ProductExtents> &extents) {
+  std::vector<bool> isBehind(plan.buffers.size()), isOther(isBehind.size());
+  for (const PlanCommand &command : plan.commands)
+    if (command.kind == CommandKind::Matmul)
+      for (const PlanAccess &access : command.accesses)
+        (extents.count(extentsOf(command.matmul)) ? isBehind
+                                                  : isOther)[access.buffer] =
+            true;
+  for (size_t i = 0; i < isBehind.size(); ++i)
+    isBehind[i] = isBehind[i] && !isOther[i] && !plan.buffers[i].isArgument();
+  return isBehind;
+}
+
+static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine,
+                       const ProgramFacts &facts) {
+  StepWork work;
+  std::vector<bool> isBehind =
+      buffersBehindLayers(plan, extentsBehindLayers(facts));
+  for (const PlanCommand &command : plan.commands) {
+    if (command.kind == CommandKind::Matmul) {
+      const MatmulWork &product = command.matmul;
+      auto [low, high] = std::minmax(product.m, product.n);
+      ++work.products[{low, high, product.k * product.steps, product.batch}];
+    } else if (command.kind == CommandKind::Attention) {
+      work.attentions += !command.attention.isGradient;
+    } else if (command.kind == CommandKind::Kernel &&
+               !isOfUpdate(plan, command)) {
+      double seconds = leastKernelSeconds(command, machine);
+      work.kernelSeconds += seconds;
+      if (llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+            return isBehind[access.buffer];
+          }))
+        work.kernelSecondsBehindLayers += seconds;
+    }
+  }
+  return work;
+}
+
+static MemoryBill billOf(const tpsp::Plan &plan) {
+  PlanMemory memory = memoryOf(plan);
+  MemoryBill bill;
+  bill.parameters = memory.parameters;
+  bill.gradients = memory.gradients;
+  bill.mostGradients = memory.mostGradients;
+  bill.state = memory.master + memory.optimizer;
+  bill.inputs = memory.inputs;
+  bill.outputs = memory.outputs + memory.choices;
+  bill.activations = memory.activations;
+  bill.saved = plan.savedBytes;
+  bill.total = plan.arenaBytes;
+  bill.serial = plan.serialBytes > 0 ? plan.serialBytes : plan.arenaBytes;
+  return bill;
+}
+
+namespace {
+
+/// Layers of a run that stand for all of it, in two programs. The first and the
+/// last are beside other things; those that are more are like those between.
+struct Depths {
+  size_t base = 2, deeper = 3;
+
+  double step() const { return double(deeper - base); }
+  /// How many times the difference is what `layers` have more than `base`.
+  double timesFor(size_t layers) const {
+    return double(layers - base) / step();
+  }
+};
+
+} // namespace
+
+/// With overlap what two layers expose may hide in a third, and there are
+/// places to hide that a few layers have not yet.
+static Depths depthsFor(StringRef overlap) {
+  return overlap == "off" ? Depths() : Depths{4, 6};
+}
+
+/// What composed figures are taken to be off by, of steps without and with
+/// overlap. Of a step 0.6 % and 4.5 % were seen, of memory 5 % less and 17 %
+/// more (benchmarks/Composition.cpp, docs/Planner.md).
+static CompositionError errorOf(StringRef overlap) {
+  return overlap == "off" ? CompositionError{0.01, 0.01, 0.06, 0.2}
+                          : CompositionError{0.06, 0.01, 0.06, 0.2};
+}
+
+/// As many as two serial programs have together are compiled as they are: that
+/// takes no longer, and is exact.
+static constexpr size_t longestWhole = 5;
+
+/// Of a rank's gradients before data axes divide them: those of arguments that
+/// there are `count` of, one of each.
+static double layerGradientBytes(const ProgramFacts &facts,
+                                 const Candidate &candidate, size_t count) {
+  double bytes = 0;
+  for (const TensorFacts &tensor : facts.tensors) {
+    if (!tensor.isTrained || tensor.count != int64_t(count))
+      continue;
+    double local = double(tensor.bytes()) / double(count);
+    for (const std::vector<unsigned> &axes : subscriptsOf(tensor, candidate))
+      for (unsigned axis : axes)
+        if (candidate.axes[axis].use.role == AxisRole::Model)
+          local /= double(candidate.axes[axis].size);
+    bytes += local;
+  }
+  return bytes;
+}
+
+CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
+                                       const std::string &function,
+                                       const Candidate &candidate) {
+  CompileOptions compile = all;
+  compile.function = function;
+  // The program has these already.
+  compile.dtype.clear();
+  compile.extents.clear();
+  compile.mesh.clear();
+  compile.microBatches = candidate.settings.microBatches;
+  compile.rematerialize = candidate.settings.rematerialize;
+  compile.optimizerAxes.clear();
+  for (const CandidateAxis &axis : candidate.axes)
+    if (axis.use.storesState)
+      compile.optimizerAxes.push_back(axis.name);
+  return compile;
+}
+
+/// Of a rank; on a CPU its part of the machine's.
+static int64_t deviceBytes(const Hardware &machine,
+                           const Candidate &candidate) {
+  return machine.memoryBytes / (machine.isCpu() ? candidate.numRanks() : 1);
+}
+
+/// What layers have, which are `times` the difference.
+static void addLayers(const Evaluation &base, const Evaluation &deeper,
+                      double times, Evaluation &out) {
+  double saved = double(deeper.memory.saved - base.memory.saved);
+  out.savedByLayers += int64_t(times * std::max(saved, 0.0));
+  double kernels = deeper.work.kernelSeconds - base.work.kernelSeconds;
+  out.work.kernelSecondsOfLayers += times * std::max(kernels, 0.0);
+}
+
+namespace {
+
+class CandidateEvaluator : public Evaluator {
+public:
+  explicit CandidateEvaluator(const CandidateEvaluatorOptions &options)
+      : options(options),
+        context(dialects(), MLIRContext::Threading::DISABLED) {
+    context.printOpOnDiagnostic(false);
+    // A description is read by each thread for itself.
+    this->options.compile.hardware = options.compile.hardware.name();
+    ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+    auto read =
+        PlannedProgram::read(context, options.path, options.readOptions());
+    if (read) {
+      program = std::move(*read);
+      runs = program->layersOfRuns(longestWhole);
+    } else {
+      unreadable = llvm::toString(read.takeError());
+    }
+  }
+
+  Evaluation evaluate(const Candidate &candidate) override {
+    return compose(candidate, options.compile.overlap);
+  }
+
+  Evaluation evaluateSerially(const Candidate &candidate) override {
+    return compose(candidate, "off");
+  }
+
+  Evaluation evaluateWhole(const Candidate &candidate) override {
+    return whole(candidate, options.compile.overlap);
+  }
+
+  Evaluation evaluateWholeSerially(const Candidate &candidate) override {
+    return whole(candidate, "off");
+  }
+
+  /// Programs of all layers against such of few; schedules take a little more
+  /// than in proportion.
+  double wholeEffort() const override {
+    Depths depths = depthsFor(options.compile.overlap);
+    double layers = 1, compiled = 1;
+    for (size_t layersOfRun : runs) {
+      layers += double(layersOfRun);
+      compiled += double(depths.base + depths.deeper);
+    }
+    return 1.5 * layers / compiled;
+  }
+
+private:
+  Evaluation whole(const Candidate &candidate, const std::string &overlap) {
+    if (candidate.hasStages())
+      return stages(candidate, overlap, /*keptLayers=*/0);
+    return evaluateWith(candidate, optionsFor(candidate, overlap), {});
+  }
+
+  Evaluation compose(const Candidate &candidate, const std::string &overlap) {
+    if (candidate.hasStages())
+      return stages(candidate, overlap, Depths().base);
+    size_t numRuns = runs.size();
+    if (numRuns == 0)
+      return evaluateWith(candidate, optionsFor(candidate, overlap), {});
+    Depths compiled = depthsFor(overlap);
+    SmallVector<size_t> depths(numRuns, compiled.base);
+    CompileOptions compile = optionsFor(candidate, overlap);
+    // Also of a step without overlap that is to say something of one with it.
+    if (options.compile.overlap != "off")
+      compile.bucketBytes = shallowBucket(candidate);
+    Evaluation base = evaluateWith(candidate, compile, depths), result = base;
+    for (size_t i = 0; i < numRuns && result.isLegal(); ++i) {
+      depths[i] = compiled.deeper;
+      Evaluation deeper = evaluateWith(candidate, compile, depths);
+      depths[i] = compiled.base;
+      if (!deeper.isLegal())
+        return deeper;
+      addDifference(result, base, deeper, compiled.timesFor(runs[i]));
+      addLayers(base, deeper, double(runs[i]) / compiled.step(), result);
+    }
+    if (!result.isLegal())
+      return result;
+    boundByBusiest(result);
+    // It was read for this result.
+    const Hardware &hardware = llvm::cantFail(options.compile.hardware.read());
+    boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory,
+                  deviceBytes(hardware, candidate));
+    result.error = errorOf(overlap);
+    return result;
+  }
+
+  /// Several layers may share a bucket, of which all layers have many. Then two
+  /// and three layers would have one, reduced when nothing is left to hide it
+  /// under. So each layer would seem to add an exposed reduction. Then a bucket
+  /// is a layer's. Without overlap all reductions are exposed, and fewer are
+  /// faster.
+  int64_t shallowBucket(const Candidate &candidate) const {
+    int64_t bucket = options.compile.bucketBytes;
+    double least = double(bucket);
+    for (size_t layers : runs) {
+      double layer = layerGradientBytes(program->facts(), candidate, layers);
+      if (layer > 0 && layer * double(layers) > double(bucket))
+        least = std::min(least, layer);
+    }
+    return int64_t(least);
+  }
+
+  CompileOptions optionsFor(const Candidate &candidate,
+                            const std::string &overlap) const {
+    CompileOptions compile =
+        compileOptionsFor(options.compile, program->facts().program, candidate);
+    compile.overlap = overlap;
+    return compile;
+  }
+
+  /// Of the program with so many layers of each run; all of them, if `depths`
+  /// is empty.
+  Evaluation evaluateWith(const Candidate &candidate,
+                          const CompileOptions &compile,
+                          ArrayRef<size_t> depths) {
+    return find(candidate, [&](Evaluation &out) {
+      OwningOpRef<ModuleOp> placed = program->place(candidate);
+      if (!depths.empty()) {
+        auto function =
+            placed->lookupSymbol<func::FuncOp>(program->facts().program);
+        keepLayers(function, layerRuns(function, longestWhole), depths);
+      }
+      return compileAndSimulate(std::move(placed), compile, out);
+    });
+  }
+
+  /// Of a candidate with stages; so many layers of a chunk are compiled, or, if
+  /// 0, all.
+  Evaluation stages(const Candidate &candidate, const std::string &overlap,
+                    size_t keptLayers) {
+    return find(candidate, [&](Evaluation &out) -> llvm::Error {
+      llvm::Expected<const Hardware &> hardware =
+          options.compile.hardware.read();
+      if (!hardware)
+        return hardware.takeError();
+      StageRequest request;
+      request.compile = optionsFor(candidate, overlap);
+      request.keptLayers = keptLayers;
+      request.known = &chunkPlansOf(candidate);
+      llvm::Error error = evaluateStages(program->place(candidate),
+                                         options.path, request, *hardware, out);
+      if (out.isComposed)
+        out.error = errorOf(overlap);
+      return error;
+    });
+  }
+
+  ChunkPlans &chunkPlansOf(const Candidate &candidate) {
+    std::string text = subscriptText(candidate, program->facts());
+    if (std::exchange(staged, text) != text)
+      chunkPlans.clear();
+    return chunkPlans;
+  }
+
+  /// Of what `fill` fills in; what it fails with, is why the candidate is
+  /// refused.
+  Evaluation find(const Candidate &candidate,
+                  llvm::function_ref<llvm::Error(Evaluation &)> fill) {
+    auto begin = std::chrono::steady_clock::now();
+    Evaluation result;
+    result.candidate = candidate;
+    if (!program) {
+      result.refusal = unreadable;
+      return result;
+    }
+    std::string first;
+    ScopedDiagnosticHandler listen(&context, [&](Diagnostic &diagnostic) {
+      if (first.empty() &&
+          diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        first = diagnostic.str();
+    });
+    if (llvm::Error error = fill(result)) {
+      std::string summary = llvm::toString(std::move(error));
+      result.refusal = first.empty() ? summary : first;
+    }
+    result.evaluationSeconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+            .count();
+    return result;
+  }
+
+  llvm::Error compileAndSimulate(OwningOpRef<ModuleOp> placed,
+                                 const CompileOptions &compile,
+                                 Evaluation &out) {
+    auto compiled = planOfModule(std::move(placed), options.path, compile);
+    if (!compiled)
+      return compiled.takeError();
+    llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
+    if (!hardware)
+      return hardware.takeError();
+    const tpsp::Plan &plan = **compiled;
+    if (std::string misfit = misfitOf(*hardware, plan.mesh); !misfit.empty())
+      return llvm::createStringError(misfit);
+    CostModel cost(*hardware, plan.mesh, options.compile.threads);
+    auto step = simulate(plan, cost);
+    if (!step)
+      return step.takeError();
+    out.seconds = step->seconds;
+    out.memory = billOf(plan);
+    for (int64_t buffer : step->memory.liveAtPeak)
+      if (out.largest.size() < 3)
+        out.largest.push_back(
+            {plan.buffers[buffer].name, plan.buffers[buffer].bytes});
+    addUse(plan, *step, cost, /*times=*/1, out);
+    out.work = workOf(plan, *hardware, program->facts());
+    return llvm::Error::success();
+  }
+
+  CandidateEvaluatorOptions options;
+  MLIRContext context;
+  std::unique_ptr<PlannedProgram> program;
+  std::string unreadable;
+  /// The layers of each run.
+  SmallVector<size_t> runs;
+  /// The last candidate with stages, whose settings are tried one after the
+  /// other, and its chunks' plans.
+  std::string staged;
+  ChunkPlans chunkPlans;
+};
+
+} // namespace
+
+EvaluatorFactory
+tpsp::candidateEvaluators(const CandidateEvaluatorOptions &options) {
+  return [options]() -> std::unique_ptr<Evaluator> {
+    return std::make_unique<CandidateEvaluator>(options);
+  };
+}
+
+llvm::Expected<UndividedProgram>
+tpsp::undividedProgram(const CandidateEvaluatorOptions &given,
+                       const std::vector<Settings> &settings) {
+  CandidateEvaluatorOptions options = given;
+  options.program.forgetsPlacements = true;
+  options.compile.overlap = "off";
+  std::unique_ptr<Evaluator> evaluator = candidateEvaluators(options)();
+  UndividedProgram result;
+  // Without rematerialisation first: others are compared with it.
+  std::vector<Settings> all = {Settings()};
+  all.insert(all.end(), settings.begin(), settings.end());
+  for (const Settings &each : all) {
+    auto isThis = [&](const Yardstick &known) {
+      return known.rematerialize == each.rematerialize;
+    };
+    if (llvm::any_of(result.yardsticks, isThis))
+      continue;
+    Candidate candidate;
+    candidate.settings.rematerialize = each.rematerialize;
+    Evaluation whole = evaluator->evaluate(candidate);
+    if (!whole.isLegal())
+      return llvm::createStringError(whole.refusal);
+    result.stateBytes = whole.memory.state;
+    result.yardsticks.push_back({each.rematerialize, whole.memory.saved,
+                                 whole.savedByLayers, std::move(whole.work)});
+  }
+  return result;
+}

@@ -1,0 +1,37 @@
+/// How many of experts' places may have tokens.
+///
+///   %rows = dispatch %choice, %load, %x    32 tokens of 2 choices in 4 blocks
+///       -> [j, g, c, d]                    of 24 rows: two of three are filled
+///   %up = one_hot_einsum %w, %rows         as are those of this product
+#ifndef TPSP_PLANNING_FILLEDROWS_H
+#define TPSP_PLANNING_FILLEDROWS_H
+
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace tpsp {
+
+class FilledRows {
+public:
+  /// Of operations in their order.
+  void note(IndexedOpInterface op, const IndexStructure &structure);
+
+  /// The share of the value's rows, at most; 1 of what is no place's.
+  double shareOf(mlir::Value value) const;
+
+private:
+  struct Share {
+    /// Along which the places are.
+    unsigned dim = 0;
+    double share = 1;
+  };
+
+  void notePlaces(IndexedOpInterface op, const IndexStructure &structure);
+
+  llvm::DenseMap<mlir::Value, Share> filled;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PLANNING_FILLEDROWS_H

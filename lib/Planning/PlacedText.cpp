@@ -1,0 +1,172 @@
+#include "tpsp/Planning/Planning.h"
+
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/Syntax/ShortForm.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// Flags of a command line, in their order.
+struct Flags {
+  std::string text;
+
+  void add(const std::string &flag) {
+    text += (text.empty() ? "" : " ") + flag;
+  }
+  void add(const std::string &name, const std::string &value) {
+    add("--" + name + " " + inShell(value));
+  }
+
+private:
+  /// As a shell reads one word.
+  static std::string inShell(const std::string &value) {
+    bool isPlain = llvm::all_of(value, [](char c) {
+      return llvm::isAlnum(c) || StringRef("_./=,:+@%-").contains(c);
+    });
+    if (isPlain && !value.empty())
+      return value;
+    std::string quoted = "'";
+    for (char c : value)
+      quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    return quoted + "'";
+  }
+};
+
+/// What tpsp-run must be told to predict alike, as far as its defaults do not
+/// say it.
+class DifferingRows {
+public:
+  DifferingRows(const CompileOptions &compile,
+                const std::set<std::string> &automatic, Flags &flags)
+      : compile(compile), automatic(automatic), flags(flags) {}
+
+  template <typename T>
+  void operator()(T CompileOptions::*field, const OptionRow &row) {
+    bool differs = row.automatic
+                       ? automatic.count(row.name) == 0
+                       : textOf(compile.*field) != textOf(initial.*field);
+    if (row.isInRun && differs)
+      add(row, compile.*field);
+  }
+
+private:
+  static std::string textOf(bool value) { return value ? "on" : "off"; }
+  static std::string textOf(const std::string &value) { return value; }
+  static std::string textOf(const std::vector<std::string> &values) {
+    return fmt::format("{}", fmt::join(values, ","));
+  }
+  static std::string textOf(const HardwareChoice &value) {
+    return value.name();
+  }
+  template <typename Number> static std::string textOf(Number value) {
+    return fmt::format("{}", value);
+  }
+
+  void add(const OptionRow &row, bool value) {
+    if (row.isOnOff)
+      flags.add(row.name, textOf(value));
+    else
+      flags.add(std::string("--") + row.name);
+  }
+  template <typename T> void add(const OptionRow &row, const T &value) {
+    flags.add(row.name, textOf(value));
+  }
+
+  const CompileOptions &compile;
+  const CompileOptions initial;
+  const std::set<std::string> &automatic;
+  Flags &flags;
+};
+
+} // namespace
+
+/// "--grad --micro-batches 2 --simulate".
+static std::string flagsOf(const CompileOptions &compile,
+                           const std::set<std::string> &automatic,
+                           const Candidate &candidate) {
+  Flags flags;
+  CompileOptions::forEachOption(DifferingRows(compile, automatic, flags));
+  if (candidate.hasStages())
+    flags.add("stage-schedule", candidate.settings.schedule);
+  if (candidate.settings.chunks > 1)
+    flags.add("stage-chunks", std::to_string(candidate.settings.chunks));
+  flags.add("--simulate");
+  return flags.text;
+}
+
+/// What the plan was judged with, on a machine that has its devices.
+static CompileOptions judgedWith(const CompileOptions &all,
+                                 const std::string &hardware,
+                                 const Evaluation &plan) {
+  CompileOptions compile = compileOptionsFor(all, all.function, plan.candidate);
+  compile.hardware = hardware;
+  if (!plan.isSerial)
+    return compile;
+  const CompileOptions initial;
+  compile.overlap = "off";
+  compile.overlapMemory = initial.overlapMemory;
+  compile.overlapChunks = initial.overlapChunks;
+  return compile;
+}
+
+/// The comment at the head: what the plan is, and the command that predicts it.
+static llvm::Expected<std::string> headOf(const PlanningRequest &request,
+                                          const Evaluation &plan,
+                                          const ProgramFacts &facts) {
+  const Candidate &candidate = plan.candidate;
+  const CompileOptions &all = request.evaluator.compile;
+  llvm::Expected<std::string> hardware =
+      clusterOf(all.hardware.name(), candidate.numRanks());
+  if (!hardware)
+    return hardware.takeError();
+  std::string flags =
+      flagsOf(judgedWith(all, *hardware, plan), request.automatic, candidate);
+  if (llvm::any_of(flags, [](unsigned char c) { return c < ' '; }))
+    return llvm::createStringError(
+        "the program's head has the command that predicts the plan, and an "
+        "option has a control character, which a comment cannot have; give "
+        "the file of --hardware another name");
+  std::string subscripts = candidate.numRanks() > 1
+                               ? "// " + subscriptText(candidate, facts) + "\n"
+                               : "";
+  return subscripts + "// " + usualName(candidate, facts) +
+         "\n//\n//   tpsp-run THIS.mlir " + flags + "\n\n";
+}
+
+llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
+                                             const PlanningRequest &request,
+                                             const Evaluation &plan) {
+  auto program = PlannedProgram::read(context, request.evaluator.path,
+                                      request.evaluator.readOptions());
+  if (!program)
+    return program.takeError();
+  llvm::Expected<std::string> head = headOf(request, plan, (*program)->facts());
+  if (!head)
+    return head.takeError();
+  std::string text = *head;
+  llvm::raw_string_ostream out(text);
+  OwningOpRef<ModuleOp> placed = (*program)->place(plan.candidate);
+  PassManager pm(&context);
+  pm.addPass(createNameValues());
+  if (failed(pm.run(*placed)))
+    return llvm::createStringError("the program's values cannot be named");
+  if (std::optional<std::string> brief = shortForm(*placed)) {
+    out << *brief;
+    return text;
+  }
+  // The file says what the program says; --pad is among its flags.
+  placed.get()->removeAttr(paddingAttrName);
+  placed->print(out, OpPrintingFlags().assumeVerified());
+  return text;
+}

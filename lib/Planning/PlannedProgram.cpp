@@ -1,0 +1,137 @@
+#include "tpsp/Planning/PlannedProgram.h"
+
+#include "HandedTensors.h"
+#include "ReadFacts.h"
+#include "tpsp/Compile/ParseModel.h"
+#include "tpsp/Passes/Program/LayerRuns.h"
+
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/ProgramTypes.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+PlannedProgram::PlannedProgram(OwningOpRef<ModuleOp> module)
+    : module(std::move(module)) {}
+PlannedProgram::~PlannedProgram() = default;
+
+/// Removes the mesh, and every subscript with it.
+static void forgetPlacements(ModuleOp module) {
+  if (MeshOp mesh = findMesh(module))
+    mesh.erase();
+  replaceTensorTypes(module, withoutPlacement);
+}
+
+static llvm::Error configure(ModuleOp module,
+                             const PlannedProgramOptions &options) {
+  PassManager pm(module.getContext());
+  addConfiguration(pm, /*mesh=*/{}, options.extents, options.dtype);
+  if (succeeded(pm.run(module)))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the program cannot have the element type and the extents asked for");
+}
+
+llvm::Expected<std::unique_ptr<PlannedProgram>>
+PlannedProgram::read(MLIRContext &context, StringRef path,
+                     const PlannedProgramOptions &options) {
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed =
+      parseModel(context, path,
+                 /*isRevised=*/!options.pad.empty() ||
+                     !options.extents.empty() || options.forgetsPlacements);
+  if (!parsed)
+    return parsed.takeError();
+  if (!options.pad.empty())
+    leavePaddingOpen(**parsed);
+  llvm::Expected<func::FuncOp> function =
+      selectFunction(**parsed, options.function);
+  if (!function)
+    return function.takeError();
+  // Without a mesh nothing is divided: what lies on one device is not placed.
+  if (options.forgetsPlacements || !findMesh(**parsed))
+    forgetPlacements(**parsed);
+  if (llvm::Error error = configure(**parsed, options))
+    return error;
+  std::unique_ptr<PlannedProgram> result(
+      new PlannedProgram(std::move(*parsed)));
+  llvm::Expected<planner::ProgramFacts> facts =
+      programFacts(*result->module, *function, options.forGpu, options.pad);
+  if (!facts)
+    return facts.takeError();
+  result->program = std::move(*facts);
+  return result;
+}
+
+SmallVector<size_t> PlannedProgram::layersOfRuns(size_t shortest) const {
+  auto function = module.get().lookupSymbol<func::FuncOp>(program.program);
+  return llvm::map_to_vector(layerRuns(function, shortest),
+                             [](const LayerRun &run) { return run.size(); });
+}
+
+static void writeMesh(ModuleOp module, const planner::Candidate &candidate) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SmallVector<Attribute> names, roles;
+  SmallVector<int64_t> sizes;
+  for (const planner::CandidateAxis &axis : candidate.axes) {
+    names.push_back(builder.getStringAttr(axis.name));
+    roles.push_back(builder.getStringAttr(nameOf(axis.use.role)));
+    sizes.push_back(axis.size);
+  }
+  Location loc = module.getLoc();
+  StringRef symbol = "mesh";
+  if (MeshOp written = findMesh(module)) {
+    loc = written.getLoc();
+    symbol = written.getSymName();
+    // A written axis keeps its role, also that it has none.
+    for (size_t i = 0; i < written.getAxisRoles().size(); ++i)
+      roles[i] = written.getAxisRoles()[i];
+    builder.setInsertionPoint(written);
+    MeshOp::create(builder, loc, builder.getStringAttr(symbol),
+                   builder.getArrayAttr(names),
+                   builder.getDenseI64ArrayAttr(sizes),
+                   builder.getArrayAttr(roles));
+    written.erase();
+    return;
+  }
+  MeshOp::create(
+      builder, loc, builder.getStringAttr(symbol), builder.getArrayAttr(names),
+      builder.getDenseI64ArrayAttr(sizes), builder.getArrayAttr(roles));
+}
+
+/// Functions say the types of their arguments and results once more.
+static void updateFunctionTypes(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    Block &body = function.getBody().front();
+    function.setType(
+        FunctionType::get(module.getContext(), body.getArgumentTypes(),
+                          body.getTerminator()->getOperandTypes()));
+  }
+}
+
+OwningOpRef<ModuleOp>
+PlannedProgram::place(const planner::Candidate &candidate) const {
+  OwningOpRef<ModuleOp> placed = module.get().clone();
+  writeMesh(*placed, candidate);
+  Mesh mesh = meshOf(*placed);
+  auto function = placed->lookupSymbol<func::FuncOp>(program.program);
+  size_t next = 0;
+  for (const HandedTensor &handed : handedTensors(*placed, function)) {
+    const planner::TensorFacts &tensor = program.tensors[next++];
+    if (!tensor.isFree)
+      continue;
+    Placement placement(tensor.dims.size());
+    for (auto [dim, axes] :
+         llvm::zip_equal(placement.dims, subscriptsOf(tensor, candidate)))
+      dim.assign(axes.begin(), axes.end());
+    for (Value value : handed.values)
+      value.setType(withPlacement(typeOf(value), placement, mesh));
+  }
+  updateFunctionTypes(*placed);
+  return placed;
+}

@@ -1,0 +1,48 @@
+/// A program's layers as one function for each stage's chunk.
+///
+///   %x0 = tpsp.embedding %tokens, %table      with two stages of one chunk:
+///   %x1 = call @layer(%x0, %w0)          f_chunk0(tokens, table, w0) -> x1
+///   %x2 = call @layer(%x1, %w1)          f_chunk1(x1, w1, table) -> loss
+///   %l  = tpsp.einsum %table, %x2
+///   return %l
+///
+/// What is no layer is in the first chunk that uses it. Who runs chunk c is
+/// stage c mod p.
+#ifndef TPSP_PLANNING_STAGECUT_H
+#define TPSP_PLANNING_STAGECUT_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tpsp {
+
+/// The layers of a program: the calls in its function, in their order.
+llvm::SmallVector<mlir::Operation *> layersOf(mlir::func::FuncOp program);
+
+struct StageCut {
+  /// Of each stage, at least 1.
+  int64_t chunksPerStage = 1;
+  /// The layers of each chunk, at least 1; empty: equally many, and the first
+  /// chunks have one more each of what is left over.
+  llvm::SmallVector<int64_t> layers;
+};
+
+struct StageChunk {
+  mlir::func::FuncOp function;
+  /// How many layers it calls.
+  int64_t layers = 0;
+  /// How many arguments it receives, the first of them, and how many results it
+  /// sends, the first of them.
+  size_t received = 0, sent = 0;
+  /// For each argument behind those its number in the program's function.
+  llvm::SmallVector<unsigned> arguments;
+};
+
+/// Replaces `program` in its module by its chunks, in their order. The module's
+/// mesh has an axis of role `stage`. Fails with a located error if the layers
+/// do not divide as wanted, or if a value between chunks is not placed.
+mlir::FailureOr<llvm::SmallVector<StageChunk>>
+cutStages(mlir::func::FuncOp program, const StageCut &cut);
+
+} // namespace tpsp
+
+#endif // TPSP_PLANNING_STAGECUT_H

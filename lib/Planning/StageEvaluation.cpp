@@ -1,0 +1,138 @@
+#include "StageEvaluation.h"
+
+#include "tpsp/Planning/StageSimulation.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// What a simulation says, as an evaluation.
+class StageFindings {
+public:
+  StageFindings(const StagePlans &plans, const StageSimulation &simulation,
+                int64_t parts)
+      : plans(plans), simulation(simulation), step(simulation.step),
+        parts(parts) {}
+
+  void fill(Evaluation &out) const {
+    out.seconds = step.seconds;
+    out.bubble = step.bubble;
+    out.isComposed = !plans.deeper.empty();
+    addTime(out);
+    addMemory(out);
+  }
+
+private:
+  /// Visits the chunks of a stage.
+  template <typename Visit>
+  void forChunksOf(size_t stage, Visit &&visit) const {
+    for (size_t chunk = stage; chunk < simulation.uses.size();
+         chunk += step.stages.size())
+      visit(chunk);
+  }
+
+  size_t busiest() const {
+    auto busy = [](const StageUse &use) { return use.computing + use.update; };
+    return size_t(llvm::max_element(step.stages,
+                                    [&](const auto &a, const auto &b) {
+                                      return busy(a) < busy(b);
+                                    }) -
+                  step.stages.begin());
+  }
+
+  size_t largest() const {
+    return size_t(llvm::max_element(step.stages,
+                                    [](const auto &a, const auto &b) {
+                                      return a.peak < b.peak;
+                                    }) -
+                  step.stages.begin());
+  }
+
+  void addTime(Evaluation &out) const {
+    size_t stage = busiest();
+    const StageUse &use = step.stages[stage];
+    double sending = 0;
+    forChunksOf(stage, [&](size_t chunk) {
+      addDifference(out, Evaluation(), simulation.uses[chunk].step, 1);
+      const PipelineProblem::Chunk &of = step.problem.chunks[chunk];
+      sending += double(parts) * (of.sendForward + of.sendBackward);
+    });
+    out.isComposed = !plans.deeper.empty();
+    std::string axis = plans.mesh[plans.stageAxis].name;
+    out.computing = leastComputing();
+    out.links["sends over " + axis] += sending;
+    out.communication += sending;
+    out.exposed += use.waitingForSends;
+    out.parts["permute over " + axis] += use.waitingForSends;
+    out.parts["bubble"] = std::max(0.0, step.seconds - use.computing -
+                                            use.update - use.waitingForSends);
+  }
+
+  /// What a stage computes, behind the first micro-batch's way to it and before
+  /// the last one's way back. Where weights' gradients come last, nothing waits
+  /// for the way back.
+  double leastComputing() const {
+    double least = 0, before = 0;
+    for (size_t stage = 0; stage < step.stages.size(); ++stage) {
+      double own = 0;
+      forChunksOf(stage, [&](size_t chunk) {
+        own += simulation.uses[chunk].step.computing;
+      });
+      least = std::max(least, before + own);
+      if (!step.problem.splitsWeights)
+        before += simulation.uses[stage].computing;
+    }
+    return least;
+  }
+
+  void addMemory(Evaluation &out) const {
+    size_t stage = largest();
+    const StageUse &use = step.stages[stage];
+    MemoryBill &bill = out.memory;
+    bill.parameters = use.parameters;
+    bill.gradients = bill.mostGradients = use.gradients;
+    bill.state = use.state;
+    bill.inputs = use.inputs;
+    bill.saved = use.saved;
+    bill.total = use.peak;
+    bill.activations =
+        use.peak - use.parameters - use.gradients - use.state - use.inputs;
+    forChunksOf(stage, [&](size_t chunk) {
+      for (const PlanBuffer &buffer : plans.chunks[chunk].plan->buffers)
+        out.largest.push_back({buffer.name, buffer.bytes});
+    });
+    llvm::stable_sort(out.largest,
+                      [](const NamedBytes &a, const NamedBytes &b) {
+                        return a.bytes > b.bytes;
+                      });
+    out.largest.resize(std::min<size_t>(out.largest.size(), 3));
+  }
+
+  const StagePlans &plans;
+  const StageSimulation &simulation;
+  const PipelineStep &step;
+  const int64_t parts;
+};
+
+} // namespace
+
+llvm::Error tpsp::evaluateStages(mlir::OwningOpRef<mlir::ModuleOp> placed,
+                                 llvm::StringRef path,
+                                 const StageRequest &request,
+                                 const Hardware &hardware, Evaluation &out) {
+  StageScheduling scheduling;
+  scheduling.schedule = out.candidate.settings.schedule;
+  StageRequest chunked = request;
+  chunked.chunksPerStage = out.candidate.settings.chunks;
+  auto stages =
+      compileAndSimulateStages(std::move(placed), path, chunked, scheduling,
+                               hardware, [](llvm::StringRef) {});
+  if (!stages)
+    return stages.takeError();
+  StageFindings(stages->plans, stages->simulation, request.compile.microBatches)
+      .fill(out);
+  return llvm::Error::success();
+}

@@ -1,0 +1,94 @@
+/// An attention command as a graph of cuDNN's, and the engine that runs it.
+///
+///     CudnnGraph graph;
+///     graph.describe(command, isGradient, gpu);  // what cuDNN is asked for
+///     graph.chooseEngine(handle);                // whether it can
+///     graph.build(handle);                       // compiles; needs the GPU
+///     graph.run(handle, buffers, workspace);     // on the handle's stream
+///
+/// cuDNN's tensors are [batch, head, row, feature]; a command's heads and
+/// groups are its heads, one behind the other.
+///
+/// What it takes, as cuDNN 9.19 answers for the A100 and the H100 (test/cudnn):
+///
+///   elements    f16 and bf16
+///   features    multiples of 8, those of keys and of values each for
+///               themselves; with gradients at most 128, on compute capability
+///               9.0 at most 256. (Forward more are taken, too; beyond 256 the
+///               H100 by the engine of the A100.)
+///   queries,    any numbers; one query with one key has no gradients
+///   keys
+///   indices     in any order, the feature innermost, if heads and groups are
+///               as one index: head = groups * group. Masked or not, groups or
+///               none: the same
+///   mask        from the first query and key on, or to the last of both where
+///               there are no more queries than keys
+///   statistic   dense [batch, head, group, row]
+///   addresses   multiples of 16 bytes
+///
+/// Where a rank's queries start behind the first key, the graph's keys are
+/// those that its queries see: the last of them is the last query's. Gradients
+/// of the others are not touched.
+///
+/// Gradients are the same in every run if the scores of all heads take at most
+/// 32 MiB in 16 bits, which then is workspace. Else the gradient of q is added
+/// up in an order that changes.
+#ifndef TPSP_RUNTIME_CUDA_ATTENTION_CUDNNGRAPH_H
+#define TPSP_RUNTIME_CUDA_ATTENTION_CUDNNGRAPH_H
+
+#include "Runtime/Cuda/Core/CudaCheck.h"
+
+#include "tpsp/Abi/Commands.h"
+
+#include <cudnn_graph.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// The GPU that a graph is for.
+struct CudnnGpu {
+  /// 90 for compute capability 9.0.
+  int version = 0;
+  int multiprocessors = 0;
+  /// The description of a GPU that is not here, in cuDNN's own JSON. An engine
+  /// can be asked for with it, and not be built. Empty: the GPU of the handle.
+  std::string description;
+};
+
+class CudnnGraph {
+public:
+  CudnnGraph();
+  CudnnGraph(const CudnnGraph &) = delete;
+  ~CudnnGraph();
+
+  /// How many keys, of the first ones, a graph has.
+  static int64_t keysOf(const AttentionCommand &command, int64_t queryStart) {
+    return queryStart > 0 ? command.seenKeys(queryStart) : command.keys;
+  }
+
+  /// Once. `queryStart`: at which key a causal mask has the first query.
+  /// UNSUPPORTED if cuDNN has nothing for such a command.
+  Status describe(const AttentionCommand &command, bool isGradient,
+                  int64_t queryStart, const CudnnGpu &gpu);
+  /// UNSUPPORTED if no engine takes the graph. `handle` is null for a GPU that
+  /// is not here.
+  Status chooseEngine(cudnnHandle_t handle);
+  Status build();
+  /// After build().
+  int64_t workspaceBytes() const { return bytes; }
+  /// `buffers`: the command's, in its order.
+  Status run(cudnnHandle_t handle, const std::vector<std::byte *> &buffers,
+             void *workspace);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+  int64_t bytes = 0;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_ATTENTION_CUDNNGRAPH_H

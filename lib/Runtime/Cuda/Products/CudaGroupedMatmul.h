@@ -1,0 +1,33 @@
+/// Grouped matmuls by built-in kernels: the GPU alone knows how many rows meet
+/// which matrix. One pass puts the rows in order, a second multiplies them
+/// (GroupedProduct.h). Their order is in the stream's scratch memory.
+#ifndef TPSP_RUNTIME_CUDA_PRODUCTS_CUDAGROUPEDMATMUL_H
+#define TPSP_RUNTIME_CUDA_PRODUCTS_CUDAGROUPEDMATMUL_H
+
+#include "Runtime/Cuda/Core/CudaStream.h"
+#include "Runtime/Cuda/Kernels/BuiltinKernels.h"
+
+namespace tpsp::rt {
+
+class CudaGroupedMatmul final : public CommandState {
+public:
+  /// `firstGroup`: the number of this rank's first matrix.
+  Status prepare(const GroupedMatmulCommand &command, int64_t firstGroup,
+                 const std::vector<std::byte *> &buffers);
+
+  /// Enqueues the command.
+  Status run(const BuiltinKernels &kernels, CudaStream &stream);
+
+private:
+  void addLoops(const std::vector<MatmulLoop> &loops, const int64_t *idStrides);
+  Status count();
+
+  int64_t dtype = 0, orderBytes = 0;
+  /// Whether k is contiguous.
+  bool alongA = false, alongB = false;
+  GroupedArguments arguments = {};
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_PRODUCTS_CUDAGROUPEDMATMUL_H

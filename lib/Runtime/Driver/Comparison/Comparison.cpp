@@ -1,0 +1,405 @@
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
+
+#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/Driver/Tensors/PartialTensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A result's values, with what comparing needs to know of all of them.
+class Expectation {
+public:
+  explicit Expectation(const ExpectedValues &values) : values(values) {
+    double largest = 0;
+    hasFinite = std::any_of(values.exact.begin(), values.exact.end(),
+                            [](double x) { return std::isfinite(x); });
+    for (double x : values.exact)
+      if (std::isfinite(x))
+        largest = std::max(largest, std::abs(x));
+    if (largest > 0)
+      scale = std::ldexp(1.0, -std::ilogb(largest));
+    small = 1e-12 * largest;
+    rmsOfRounding = rmsOff(values.exact, 0);
+    if (!values.rounded.empty())
+      rmsOfSpread = rmsOff(values.rounded.front(), 1);
+    factor = roundingFactorOf(
+        static_cast<int64_t>(values.exact.size() * values.rounded.size()));
+  }
+
+  double exact(int64_t i) const { return values.exact[i]; }
+  /// Scaled.
+  double roundingOf(const std::vector<double> &draw, int64_t i) const {
+    return (draw[i] - values.exact[i]) / values.exaggeration * scale;
+  }
+  /// Whether an element is so small that its error would not show.
+  bool isSmall(double x) const { return x != 0 && std::abs(x) < small; }
+
+  const ExpectedValues &values;
+  /// A power of two: times it, squares neither overflow nor vanish.
+  double scale = 1;
+  /// Over all elements of the tensor, scaled: how far evaluations are off the
+  /// f64 values, and how far draws are off the nearest numbers.
+  double rmsOfRounding = 0, rmsOfSpread = 0;
+  double factor = roundingFactor;
+  /// Whether any element is finite: then an infinity is a value like others.
+  bool hasFinite = false;
+
+private:
+  /// The root mean square of the distance of evaluations, from number `first`
+  /// on, from `center`.
+  double rmsOff(const std::vector<double> &center, size_t first) const {
+    double squared = 0;
+    int64_t count = 0;
+    for (size_t d = first; d < values.rounded.size(); ++d)
+      for (size_t i = 0; i < center.size(); ++i) {
+        double off = (values.rounded[d][i] - center[i]) / values.exaggeration;
+        if (!std::isfinite(off))
+          continue;
+        squared += off * scale * off * scale;
+        ++count;
+      }
+    return std::sqrt(squared /
+                     static_cast<double>(std::max<int64_t>(count, 1)));
+  }
+
+  double small = 0;
+};
+
+/// Squares, summed over some elements of one rank's part; all of scaled values.
+struct Squares {
+  /// Squares of the run's errors, of rounding errors (over all evaluations),
+  /// and of the reference.
+  double error = 0, rounding = 0, reference = 0;
+  int64_t count = 0, roundings = 0;
+  /// Products with the reference of what the run is off by, and of what each
+  /// evaluation is off by.
+  double along = 0;
+  std::vector<double> roundingAlong;
+
+  void add(double v, double r) {
+    error += (v - r) * (v - r);
+    along += (v - r) * r;
+    reference += r * r;
+    ++count;
+  }
+  void addRounding(size_t evaluation, double off, double r) {
+    if (!std::isfinite(off))
+      return;
+    if (roundingAlong.size() <= evaluation)
+      roundingAlong.resize(evaluation + 1);
+    rounding += off * off;
+    roundingAlong[evaluation] += off * r;
+    ++roundings;
+  }
+  /// The root mean square of the evaluations' excess.
+  double excessOfRounding() const {
+    double squared = 0;
+    for (double product : roundingAlong)
+      squared += std::pow(product / reference, 2);
+    return std::sqrt(squared / static_cast<double>(
+                                   std::max<size_t>(roundingAlong.size(), 1)));
+  }
+};
+
+/// The root mean square of `n` normally distributed numbers exceeds its
+/// expectation by this factor once in a thousand times. (A chi distribution is
+/// about normal, of variance 1 / 2n.)
+double mostOf(int64_t n) {
+  return 1 + 3.1 / std::sqrt(2.0 * static_cast<double>(n));
+}
+
+double meanOf(double squared, int64_t count) {
+  return std::sqrt(squared / static_cast<double>(std::max<int64_t>(count, 1)));
+}
+
+/// Whether a reference is nothing but what f64 itself is off by. Of a type with
+/// fewer digits that is far below its own rounding.
+bool isZero(double rmsReference, double rmsRounding,
+            const ExpectedValues &values) {
+  bool isOfF64 = values.exaggeration != 1;
+  return rmsReference == 0 ||
+         rmsReference < (isOfF64 ? 64 : 1e-4) * rmsRounding;
+}
+
+/// `rmsOfRounding`: over all elements of the tensor.
+TensorError errorOf(const Squares &squares, double tolerance,
+                    double rmsOfRounding, const Expectation &expected) {
+  TensorError error;
+  error.elements = squares.count;
+  error.tolerance = tolerance;
+  error.factor = expected.factor;
+  error.excessFactor = roundingFactorOf(squares.roundingAlong.size());
+  double rounding = meanOf(squares.rounding, squares.roundings);
+  bool isOfFew = squares.count > 0 && squares.count < elementsToJudgeAlone;
+  if (isOfFew)
+    rounding = std::max(rounding, mostOf(squares.count) * rmsOfRounding);
+  double reference = meanOf(squares.reference, squares.count);
+  double off = meanOf(squares.error, squares.count);
+  error.rmsError = off / expected.scale;
+  error.rmsRounding = rounding / expected.scale;
+  error.rmsReference = reference / expected.scale;
+  error.zeroReference =
+      squares.count > 0 && isZero(reference, rounding, expected.values);
+  bool isRelative = reference > 0 && !error.zeroReference;
+  error.relative = isRelative ? off / reference : error.rmsError;
+  error.rounding = isRelative ? rounding / reference : error.rmsRounding;
+  if (isRelative) {
+    error.excess = squares.along / squares.reference;
+    error.excessOfRounding = squares.excessOfRounding();
+    if (isOfFew)
+      error.excessOfRounding = std::max(error.excessOfRounding, error.rounding);
+  }
+  error.allow();
+  return error;
+}
+
+/// What one rank's part differs by.
+class Difference {
+public:
+  explicit Difference(const Expectation &expected) : expected(expected) {}
+
+  void add(double value, int64_t i) {
+    double exact = expected.exact(i);
+    if (!std::isfinite(value) || !std::isfinite(exact))
+      return addNotFinite(value, i);
+    double scale = expected.scale;
+    addTo(all, value * scale, i);
+    if (expected.isSmall(exact))
+      addTo(small, value * scale, i);
+    addToRounded(value * scale, i);
+    maxAbsolute = std::max(maxAbsolute, std::abs(value - exact));
+  }
+
+  TensorError describe(double tolerance) const {
+    TensorError error =
+        errorOf(all, tolerance, expected.rmsOfRounding, expected);
+    if (error.isLost() && error.relative > tolerance)
+      error = orOfRounded(error, tolerance);
+    if (small.count > 0 && error.passed())
+      error = orOfSmall(error, tolerance);
+    error.elements = all.count + notFinite;
+    error.maxAbsolute = maxAbsolute;
+    error.notFinite = notFinite;
+    if (!finite) {
+      error.relative = error.rmsError = infinity;
+      error.allowed = tolerance;
+    }
+    return error;
+  }
+
+private:
+  void addTo(Squares &squares, double value, int64_t i) const {
+    double exact = expected.exact(i) * expected.scale;
+    squares.add(value, exact);
+    size_t evaluation = 0;
+    for (const std::vector<double> &draw : expected.values.rounded)
+      squares.addRounding(evaluation++, expected.roundingOf(draw, i), exact);
+  }
+
+  /// The same against the program as its types round it, from which draws by
+  /// chance differ.
+  void addToRounded(double value, int64_t i) {
+    const auto &draws = expected.values.rounded;
+    if (draws.size() < 2 || !std::isfinite(draws.front()[i]))
+      return;
+    double nearest = draws.front()[i] * expected.scale;
+    ofRounded.add(value, nearest);
+    for (size_t d = 1; d < draws.size(); ++d)
+      ofRounded.addRounding(d - 1, draws[d][i] * expected.scale - nearest,
+                            nearest);
+  }
+
+  /// Where the f64 values tell nothing, what rounding makes of them may: a step
+  /// that is skipped because f16 overflows.
+  TensorError orOfRounded(const TensorError &lost, double tolerance) const {
+    if (ofRounded.count < all.count || expected.values.exaggeration != 1)
+      return lost;
+    TensorError error =
+        errorOf(ofRounded, tolerance, expected.rmsOfSpread, expected);
+    error.isOfRounded = true;
+    bool isNoise = error.zeroReference && error.rounding > 0;
+    return error.isLost() || isNoise ? lost : error;
+  }
+
+  /// Small elements, if rounding leaves them digits.
+  TensorError orOfSmall(const TensorError &others, double tolerance) const {
+    double rms = meanOf(small.rounding, small.roundings);
+    TensorError error = errorOf(small, tolerance, rms, expected);
+    error.isOfSmall = true;
+    return error.isLost() || error.zeroReference || error.passed() ? others
+                                                                   : error;
+  }
+
+  /// An infinity of f64 is right, next to finite elements (the statistic of a
+  /// row without keys). Else an infinity may be right, and so may a NaN, if the
+  /// reference or its rounding has it. Where only the rounding overflows, any
+  /// will do.
+  void addNotFinite(double value, int64_t i) {
+    auto equals = [&](double other) {
+      return value == other || (std::isnan(value) && std::isnan(other));
+    };
+    const auto &draws = expected.values.rounded;
+    double exact = expected.exact(i);
+    if (std::isinf(exact) && value == exact && expected.hasFinite)
+      return;
+    bool isRight =
+        equals(exact) ||
+        (!std::isfinite(value) &&
+         std::any_of(draws.begin(), draws.end(), [&](const auto &draw) {
+           return equals(draw[i]) ||
+                  (std::isfinite(exact) && !std::isfinite(draw[i]));
+         }));
+    if (isRight)
+      ++notFinite;
+    else
+      finite = false;
+  }
+
+  const Expectation &expected;
+  Squares all, small, ofRounded;
+  double maxAbsolute = 0;
+  int64_t notFinite = 0;
+  bool finite = true;
+};
+
+/// How many times what is allowed an error is; infinite if it is a NaN.
+double timesAllowed(double error, double allowed) {
+  double times = error == 0 ? 0 : std::abs(error) / allowed;
+  return std::isnan(times) ? infinity : times;
+}
+
+double timesAllowed(const TensorError &error) {
+  return std::max(timesAllowed(error.relative, error.allowed),
+                  timesAllowed(error.excess, error.allowedExcess));
+}
+
+/// Keeps the worse of two: what exceeds its allowance by the larger factor.
+void worsen(TensorError &out, const TensorError &other) {
+  double absolute = std::max(out.maxAbsolute, other.maxAbsolute);
+  int64_t notFinite = std::max(out.notFinite, other.notFinite);
+  if (timesAllowed(other) >= timesAllowed(out))
+    out = other;
+  out.maxAbsolute = absolute;
+  out.notFinite = notFinite;
+}
+
+/// What the ranks' summands come to.
+Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
+                      double factor, Difference &difference) {
+  std::vector<double> total;
+  Status status = gatherTensor(world, plan, tensor, total);
+  for (size_t i = 0; i < total.size(); ++i)
+    difference.add(factor * total[i], static_cast<int64_t>(i));
+  return status;
+}
+
+/// Every rank's part.
+Status compareParts(World &world, const Plan &plan, const PlanBuffer &tensor,
+                    const PlantedMistake &planted,
+                    std::vector<Difference> &parts) {
+  auto compare = [&](int64_t rank, const void *memory) -> Status {
+    Difference &part = parts[rank];
+    bool isPlanted = planted.rank < 0 || planted.rank == rank;
+    double factor = isPlanted ? planted.factor : 1;
+    Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
+        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+          for (int64_t i = 0; i < n; ++i)
+            part.add(factor * loadNumber(memory, tensor.dtype, local + i),
+                     global + i);
+        });
+    return {};
+  };
+  return world.inspect(
+      *tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
+}
+
+} // namespace
+
+void ExpectedValues::add(std::vector<double> values,
+                         const reference::EvaluationOptions &options) {
+  rounded.push_back(std::move(values));
+  if (options.narrowsF64)
+    exaggeration = std::ldexp(1.0, reference::digitsOfNarrowing);
+}
+
+void TensorError::allow() {
+  double explained = factor * rounding;
+  double explainedExcess = excessFactor * excessOfRounding;
+  // Noise as large as the values does not pass through a program as a small
+  // error does: noise that is `factor` times as large has a square that is
+  // `factor` times that again.
+  if (!zeroReference && explained > mostWithDigits) {
+    explained *= factor;
+    explainedExcess *= factor;
+  }
+  allowed = zeroReference ? explained : std::max(tolerance, explained);
+  allowedExcess = std::max(tolerance, explainedExcess);
+}
+
+double tpsp::rt::roundingFactorOf(int64_t samples) {
+  // Two-sided quantiles of Student's t.
+  constexpr double few[] = {8, 6366, 100, 28.1, 15.6, 11.2, 9.1};
+  return samples < int64_t(std::size(few)) ? few[std::max<int64_t>(samples, 0)]
+                                           : roundingFactor;
+}
+
+Status tpsp::rt::compareTensor(World &world, const Plan &plan,
+                               const PlanBuffer &tensor,
+                               const ExpectedValues &expected, double tolerance,
+                               TensorError &out,
+                               const PlantedMistake &planted) {
+  Expectation expectation(expected);
+  bool isPartial = !tensor.pending.empty();
+  std::vector<Difference> parts(isPartial ? 1 : world.numRanks(),
+                                Difference(expectation));
+  Status status = isPartial ? comparePartial(world, plan, tensor,
+                                             planted.factor, parts.front())
+                            : compareParts(world, plan, tensor, planted, parts);
+  out = parts.front().describe(tolerance);
+  for (const Difference &part : parts)
+    worsen(out, part.describe(tolerance));
+  out.name = tensor.name;
+  return status;
+}
+
+void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
+  double squared = 0;
+  int64_t elements = 0;
+  for (const TensorError *error : errors) {
+    if (error->isLost())
+      continue;
+    squared +=
+        error->rmsRounding * error->rmsRounding * double(error->elements);
+    elements += error->elements;
+  }
+  if (elements == 0)
+    return;
+  double pooled = std::sqrt(squared / double(elements));
+  for (TensorError *error : errors) {
+    if (error->zeroReference || error->isOfRounded)
+      continue;
+    // Few elements may be turned over all to one side.
+    double ofAll = pooled / error->rmsReference;
+    if (ofAll > error->rounding)
+      error->excessOfRounding = std::max(error->excessOfRounding, ofAll);
+    error->rounding = std::max(error->rounding, ofAll);
+    error->allow();
+  }
+}
+
+double tpsp::rt::toleranceOf(int64_t dtype) {
+  // A value has been rounded a few times on its way.
+  constexpr double roundings = 5.12;
+  if (const HalfFloat *half = halfFloat(dtype))
+    return roundings * half->epsilon;
+  return dtype == TPSP_RT_F64 ? 1e-9 : 1e-5;
+}

@@ -1,0 +1,70 @@
+#include "tpsp/Runtime/Driver/Page/Page.h"
+
+#include "PageJson.h"
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using Json = nlohmann::ordered_json;
+
+/// Rows that a list of a report has at most, and bytes of an explanation: a
+/// page of three steps stays below some 5 MB.
+static constexpr size_t mostRows = 2500, mostText = 400'000;
+
+/// Shortens the lists in `json`. `cuts` is told how long each was, by its key.
+static void shorten(Json &json, Json &cuts) {
+  for (auto &[key, value] : json.items()) {
+    if (value.is_array() && value.size() > mostRows) {
+      cuts[key] = value.size();
+      value.erase(value.begin() + mostRows, value.end());
+    } else if (value.is_object()) {
+      shorten(value, cuts);
+    }
+  }
+}
+
+/// As many whole lines as there is room for.
+static std::string shortened(const std::string &text, Json &cuts) {
+  if (text.size() <= mostText)
+    return text;
+  cuts["explanation"] = text.size();
+  return text.substr(0, text.rfind('\n', mostText) + 1);
+}
+
+static Json parsed(const std::string &text) {
+  return text.empty() ? Json()
+                      : Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+static Json stepJson(const PageStep &step) {
+  Json report = parsed(step.report), cuts = Json::object();
+  shorten(report, cuts);
+  std::string explanation = shortened(step.explanation, cuts);
+  return {{"plan", step.plan},
+          {"report", report},
+          {"step", pageStep(step.trace)},
+          {"explanation", explanation},
+          {"cut", cuts}};
+}
+
+std::string tpsp::rt::fillPage(const std::string &page,
+                               const std::string &json) {
+  static const std::string marker = "TPSP_PAGE_DATA";
+  std::string data;
+  data.reserve(json.size());
+  // In JSON it is in strings alone. Without it nothing ends a script.
+  for (char c : json)
+    data += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  std::string result = page;
+  return result.replace(result.find(marker), marker.size(), data);
+}
+
+std::string tpsp::rt::toPage(const std::string &matrix,
+                             const std::vector<PageStep> &steps) {
+  Json json = {{"format", "tpsp-page-1"},
+               {"matrix", parsed(matrix)},
+               {"steps", Json::array()}};
+  for (const PageStep &step : steps)
+    json["steps"].push_back(stepJson(step));
+  return fillPage(embeddedPage(),
+                  json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}

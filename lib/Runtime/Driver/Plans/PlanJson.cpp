@@ -1,0 +1,370 @@
+// The description of a compiled plan as JSON.
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
+
+#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/EnumNames.h"
+#include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/WorldConfig.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+
+using Json = nlohmann::json;
+
+// An attribute is [number of its type, value]: JSON has one kind of number.
+template <> struct nlohmann::adl_serializer<tpsp::reference::Attribute> {
+  using Attribute = tpsp::reference::Attribute;
+
+  static void to_json(Json &json, const Attribute &attribute) {
+    json = Json::array({attribute.index()});
+    // Infinity is no JSON number.
+    if (const double *number = std::get_if<double>(&attribute))
+      json.push_back(fmt::format("{:a}", *number));
+    else
+      std::visit([&](const auto &value) { json.push_back(value); }, attribute);
+  }
+
+  static void from_json(const Json &json, Attribute &attribute) {
+    read(json.at(0).get<size_t>(), json.at(1), attribute);
+  }
+
+private:
+  template <size_t Type = 0>
+  static void read(size_t type, const Json &json, Attribute &attribute) {
+    if constexpr (Type < std::variant_size_v<Attribute>) {
+      using Value = std::variant_alternative_t<Type, Attribute>;
+      if (type != Type)
+        return read<Type + 1>(type, json, attribute);
+      if constexpr (std::is_same_v<Value, double>)
+        attribute = std::strtod(json.get<std::string>().c_str(), nullptr);
+      else
+        attribute = json.get<Value>();
+    } else {
+      throw std::out_of_range("an attribute of an unknown type");
+    }
+  }
+};
+
+template <> struct tpsp::EnumNames<tpsp::reference::Element> {
+  static constexpr const char *all[] = {"f64", "f32", "bf16", "f16", "integer"};
+};
+
+// Of an enumeration, the name.
+template <typename Enum>
+struct nlohmann::adl_serializer<Enum, std::enable_if_t<tpsp::hasNames<Enum>>> {
+  static void to_json(Json &json, Enum value) { json = tpsp::nameOf(value); }
+  static void from_json(const Json &json, Enum &value) {
+    auto name = json.get<std::string>();
+    std::optional<Enum> found = tpsp::findNamed<Enum>(name);
+    if (!found)
+      throw std::out_of_range("an unknown name, '" + name + "'");
+    value = *found;
+  }
+};
+
+// What is not known is null.
+template <typename Value>
+struct nlohmann::adl_serializer<std::optional<Value>> {
+  static void to_json(Json &json, const std::optional<Value> &value) {
+    json = value ? Json(*value) : Json(nullptr);
+  }
+  static void from_json(const Json &json, std::optional<Value> &value) {
+    value.reset();
+    if (!json.is_null())
+      value = json.get<Value>();
+  }
+};
+
+namespace tpsp::reference {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape, element)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, operands,
+                                   attributes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
+                                   results, cotangents, gradients, updates,
+                                   lossScale, lossScaleArgument, reducedIn,
+                                   reduced)
+
+} // namespace tpsp::reference
+
+namespace tpsp {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
+                                   shape, padding, axes, pending, pendingMax,
+                                   dtype, below, mean, deviation,
+                                   initialDeviation, data, of, isMaster,
+                                   isScalar, isForGradient, updatedBy, offset,
+                                   bytes, location)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
+                                   elementBytes, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
+                                   transposeA, transposeB, alignment, epilogue)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
+                                   features, valueFeatures, isCausal,
+                                   isGradient, window, queryStart)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
+                                   transcendentals, elementBytes,
+                                   scatteredElements)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CollectiveWork, kind, axes, group, bytes,
+                                   bytesSent, row)
+
+/// There are many: [buffer, begin, length, count, pitch, whether it writes].
+static void to_json(Json &json, const PlanAccess &access) {
+  const BufferPart &part = access.part;
+  json = Json::array({access.buffer, part.begin, part.length, part.count,
+                      part.pitch, access.isWrite});
+}
+
+static void from_json(const Json &json, PlanAccess &access) {
+  json.at(0).get_to(access.buffer);
+  json.at(1).get_to(access.part.begin);
+  json.at(2).get_to(access.part.length);
+  json.at(3).get_to(access.part.count);
+  json.at(4).get_to(access.part.pitch);
+  json.at(5).get_to(access.isWrite);
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanCommand, kind, call, value, location,
+                                   stream, phase, event, dtype, matmul,
+                                   attention, kernel, collective, epilogue,
+                                   accesses)
+
+static void to_json(Json &json, const LedgerRow &row) {
+  json = {{"location", row.location}, {"commands", row.commands}};
+  LedgerRow::visitAll(
+      row, [&](const char *name, const auto &field) { json[name] = field; });
+}
+
+static void from_json(const Json &json, LedgerRow &row) {
+  json.at("location").get_to(row.location);
+  json.at("commands").get_to(row.commands);
+  LedgerRow::visitAll(
+      row, [&](const char *name, auto &field) { json.at(name).get_to(field); });
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedIndex, name, extent, heldExtent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
+                                   commands, ledger, arenaBytes, savedBytes,
+                                   serialBytes, numStreams, numEvents,
+                                   transposeCopies)
+
+} // namespace tpsp
+
+namespace tpsp::rt {
+
+static void to_json(Json &json, const PlanDescription &description) {
+  json = {{"plan", *description.plan},
+          {"model", description.model},
+          {"modelHash", description.modelHash},
+          {"dtype", description.dtype},
+          {"processor", description.processor},
+          {"reference", description.reference}};
+}
+
+static void from_json(const Json &json, PlanDescription &description) {
+  description.plan = std::make_shared<Plan>(json.at("plan").get<Plan>());
+  json.at("model").get_to(description.model);
+  json.at("modelHash").get_to(description.modelHash);
+  json.at("dtype").get_to(description.dtype);
+  json.at("processor").get_to(description.processor);
+  json.at("reference").get_to(description.reference);
+}
+
+static bool isNumberIn(int64_t number, size_t count) {
+  return number >= 0 && uint64_t(number) < count;
+}
+
+/// Whether a part lies in a buffer of `bytes`, its runs one behind another.
+static bool isConsistent(const BufferPart &part, int64_t bytes) {
+  if (part.begin < 0 || part.length < 0 || part.count < 1 ||
+      part.begin > bytes || part.length > bytes - part.begin)
+    return false;
+  return part.count == 1 ||
+         (part.length > 0 && part.pitch >= part.length &&
+          part.count - 1 <= (bytes - part.begin - part.length) / part.pitch);
+}
+
+/// Whether a command's numbers are of things that there are.
+static bool isConsistent(const PlanCommand &command, const Plan &plan) {
+  if (!isNumberIn(command.stream, plan.numStreams) ||
+      (command.isEvent() && !isNumberIn(command.event, plan.numEvents)))
+    return false;
+  for (AxisId axis : command.collective.axes)
+    if (!isNumberIn(axis, plan.mesh.size()))
+      return false;
+  return std::all_of(command.accesses.begin(), command.accesses.end(),
+                     [&](const PlanAccess &access) {
+                       return isNumberIn(access.buffer, plan.buffers.size()) &&
+                              isConsistent(access.part,
+                                           plan.buffers[access.buffer].bytes);
+                     });
+}
+
+/// Whether the rows have the commands that perform them, and these the rows.
+static bool isLedgerConsistent(const Plan &plan) {
+  size_t performing = 0;
+  for (const PlanCommand &command : plan.commands) {
+    if (command.collective.row < -1)
+      return false;
+    performing += command.collective.row >= 0;
+  }
+  for (size_t row = 0; row < plan.ledger.size(); ++row) {
+    const std::vector<int64_t> &commands = plan.ledger[row].commands;
+    if (commands.empty() || commands.size() > performing)
+      return false;
+    performing -= commands.size();
+    for (size_t i = 0; i < commands.size(); ++i)
+      if (!isNumberIn(commands[i], plan.commands.size()) ||
+          (i > 0 && commands[i] <= commands[i - 1]) ||
+          plan.commands[commands[i]].collective.row != int64_t(row))
+        return false;
+  }
+  return performing == 0;
+}
+
+/// The bytes of a rank's part; -1 if the axes do not divide the shape, or the
+/// whole tensor is more than 64 bits count.
+static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  int64_t whole = elementBytes(tensor.dtype), part = whole;
+  for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+    int64_t padding = tensor.padding.empty() ? 0 : tensor.padding[dim];
+    if (tensor.shape[dim] < 1 || padding < 0 ||
+        tensor.shape[dim] > most - padding)
+      return -1;
+    int64_t extent = tensor.heldExtent(dim), ranks = 1;
+    for (int64_t axis : tensor.axes[dim])
+      ranks *= plan.mesh[axis].size;
+    if (whole <= 0 || extent > most / whole || ranks > plan.numRanks() ||
+        extent % ranks != 0)
+      return -1;
+    whole *= extent;
+    part *= extent / ranks;
+  }
+  return part;
+}
+
+/// Whether a tensor's parts are in the arena and its axes in the mesh.
+static bool isConsistent(const PlanBuffer &tensor, const Plan &plan) {
+  if (!tensor.lasts())
+    return true;
+  if (tensor.below < 0 || tensor.axes.size() != tensor.shape.size() ||
+      (!tensor.padding.empty() && tensor.padding.size() != tensor.shape.size()))
+    return false;
+  std::vector<int64_t> all = tensor.pending;
+  for (const std::vector<int64_t> &axes : tensor.axes)
+    all.insert(all.end(), axes.begin(), axes.end());
+  for (int64_t axis : all)
+    if (!isNumberIn(axis, plan.mesh.size()))
+      return false;
+  return tensor.bytes == partBytes(tensor, plan);
+}
+
+/// Whether a buffer has a place in the arena; of those that nothing uses none
+/// is needed.
+static bool isInArena(const PlanBuffer &buffer, const Plan &plan) {
+  if (!buffer.offset)
+    return !buffer.lasts();
+  return *buffer.offset >= 0 && buffer.bytes >= 0 &&
+         buffer.bytes <= plan.arenaBytes &&
+         *buffer.offset <= plan.arenaBytes - buffer.bytes;
+}
+
+/// Whether a program's numbers are of what it has.
+static bool isConsistent(const reference::Program &reference) {
+  auto areBelow = [](const std::vector<size_t> &numbers, size_t count) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](size_t number) { return number < count; });
+  };
+  return reference.arguments <= reference.values.size() &&
+         areBelow(reference.results, reference.values.size()) &&
+         areBelow(reference.cotangents, reference.results.size()) &&
+         areBelow(reference.gradients, reference.arguments) &&
+         areBelow(reference.reduced, reference.arguments) &&
+         reference.lossScaleArgument < int64_t(reference.arguments) &&
+         reference.updates <= reference.operations.size();
+}
+
+/// The value of a program that a tensor has, or is the gradient of; arguments
+/// are in the order of both.
+static const reference::ValueType &valueOf(const PlanBuffer &tensor,
+                                           const reference::Program &reference,
+                                           size_t argument) {
+  if (tensor.isArgument())
+    return reference::argumentType(reference, argument);
+  size_t number = tensor.number, results = reference.results.size();
+  return reference
+      .values[number < results ? reference.results[number]
+                               : reference.gradients[number - results]];
+}
+
+static bool hasShapesOf(const reference::Program &reference, const Plan &plan) {
+  size_t arguments = 0;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (valueOf(tensor, reference, arguments).shape != tensor.shape)
+      return false;
+    arguments += tensor.isArgument();
+  }
+  return true;
+}
+
+static bool isConsistent(const Plan &plan) {
+  if (plan.arenaBytes < 0 || plan.numStreams < 1 ||
+      plan.numStreams > maxStreams || plan.numEvents < 0)
+    return false;
+  for (const PlanBuffer &buffer : plan.buffers)
+    if (!isInArena(buffer, plan) || !isConsistent(buffer, plan))
+      return false;
+  for (const PlanCommand &command : plan.commands)
+    if (!isConsistent(command, plan))
+      return false;
+  return isLedgerConsistent(plan);
+}
+
+static bool isConsistent(const PlanDescription &description) {
+  const Plan &plan = *description.plan;
+  size_t arguments = 0, results = 0;
+  if (!isConsistent(plan))
+    return false;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    arguments += tensor.isArgument();
+    results += !tensor.isArgument() || tensor.updatedBy >= 0;
+  }
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (!isNumberIn(tensor.number, tensor.isArgument() ? arguments : results) ||
+        tensor.updatedBy < -1 || tensor.updatedBy >= int64_t(results))
+      return false;
+  const reference::Program &reference = description.reference;
+  return arguments == reference.arguments + reference.cotangents.size() &&
+         results == reference.numResults() && isConsistent(reference) &&
+         hasShapesOf(reference, plan);
+}
+
+std::string toJson(const PlanDescription &description) {
+  return Json(description).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Status fromJson(const std::string &text, PlanDescription &out) {
+  try {
+    Json::parse(text).get_to(out);
+  } catch (const std::exception &error) {
+    return {
+        TPSP_RT_INVALID,
+        fmt::format("the plan's description cannot be read: {}", error.what())};
+  }
+  RankMesh mesh;
+  TPSP_TRY(RankMesh::create(out.plan->mesh, mesh));
+  if (!isConsistent(out))
+    return invalid("the plan's description contradicts itself");
+  return {};
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,455 @@
+#include "tpsp/Runtime/Driver/Report/Report.h"
+
+#include "LedgerText.h"
+#include "PaddingText.h"
+#include "VerificationText.h"
+
+#include "tpsp/Abi/CheckedMath.h"
+#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/Exposure.h"
+#include "tpsp/Abi/PlanMemory.h"
+#include "tpsp/Abi/Quantity.h"
+#include "tpsp/Runtime/Driver/Report/StepText.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using Kind = BufferKind;
+using Json = nlohmann::ordered_json;
+
+Verdict RunReport::verdict() const {
+  auto passed = [](const TensorError &e) { return e.passed(); };
+  auto isFinite = [](const TensorError &e) { return e.notFinite == 0; };
+  if (errors.empty() || !std::all_of(errors.begin(), errors.end(), passed))
+    return Verdict::Failed;
+  return acceptsNotFinite || std::all_of(errors.begin(), errors.end(), isFinite)
+             ? Verdict::Passed
+             : Verdict::NotFinite;
+}
+
+double RunReport::tolerance() const {
+  double largest = 0;
+  for (const TensorError &error : errors)
+    largest = std::max(largest, error.tolerance);
+  return largest;
+}
+
+int64_t tpsp::rt::peakResidentBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmHWM:", 0) == 0)
+      return std::stoll(line.substr(6)) * 1024;
+  return 0;
+}
+
+static double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  size_t middle = values.size() / 2;
+  return values.size() % 2 ? values[middle]
+                           : (values[middle - 1] + values[middle]) / 2;
+}
+
+double tpsp::rt::medianStep(const RunReport &report) {
+  return median(report.stepSeconds);
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// When one collective ran: null where no step was recorded.
+static Json timesOf(const StepTrace &trace,
+                    const CollectiveExposure *collective) {
+  if (!collective)
+    return {{"seconds", nullptr},
+            {"exposed_seconds", nullptr},
+            {"hidden_under", nullptr}};
+  int64_t under = collective->hiddenUnder;
+  return {{"seconds", collective->seconds},
+          {"exposed_seconds", collective->exposed},
+          {"hidden_under", under < 0
+                               ? Json(nullptr)
+                               : Json(trace.plan->commands[under].name())}};
+}
+
+static Json ledger(const RunReport &report, const Exposure &exposure) {
+  Json list = Json::array();
+  for (const LedgerRow &c : report.plan->ledger) {
+    Json &facts = list.emplace_back();
+    LedgerRow::visitFacts(
+        c, [&](const char *name, const auto &fact) { facts[name] = fact; });
+    facts["location"] = c.location;
+    size_t row = list.size() - 1;
+    facts.update(timesOf(report.trace, row < exposure.collectives.size()
+                                           ? &exposure.collectives[row]
+                                           : nullptr));
+  }
+  return list;
+}
+
+/// What is there of a simulation only.
+static Json prediction(const RunReport &report) {
+  if (!report.prediction)
+    return nullptr;
+  const Prediction &p = *report.prediction;
+  Json kinds = Json::object(), live = Json::array(), basis = Json::object();
+  for (const auto &[what, figures] : p.basis)
+    basis[what] = figures;
+  for (const Prediction::Kind &kind : p.kinds)
+    kinds[kind.name] = {{"commands", kind.commands}, {"seconds", kind.seconds}};
+  for (const Prediction::Buffer &buffer : p.liveAtPeak)
+    live.push_back({{"name", buffer.name}, {"bytes", buffer.bytes}});
+  return {
+      {"hardware", p.hardware},
+      {"basis", basis},
+      {"kinds", kinds},
+      {"computing", p.computing},
+      {"matmul_utilisation", p.matmulUtilisation},
+      {"link_utilisation", p.linkUtilisation},
+      {"memory_needed", p.neededBytes},
+      {"memory_there", p.memoryBytes},
+      {"memory_peak",
+       {{"bytes", p.peakBytes}, {"seconds", p.peakSeconds}, {"live", live}}}};
+}
+
+/// phase -> kind -> {count, bytes}
+static Json totals(const Plan &plan) {
+  Json result = {{"forward", Json::object()}, {"backward", Json::object()}};
+  for (const LedgerRow &c : plan.ledger) {
+    Json &row = result[c.phase][c.kind];
+    if (row.is_null())
+      row = {{"count", 0}, {"bytes", 0}};
+    row["count"] = row["count"].get<int64_t>() + 1;
+    row["bytes"] = saturatedSum(row["bytes"].get<int64_t>(), c.bytes);
+  }
+  return result;
+}
+
+/// Arguments, results and gradients.
+static Json tensors(const Plan &plan) {
+  Json list = Json::array();
+  for (const PlanBuffer &tensor : plan.tensors())
+    list.push_back({{"name", tensor.name},
+                    {"kind", nameOf(tensor.kind)},
+                    {"dtype", elementName(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"subscripts", tensor.subscripts},
+                    {"bytes", tensor.bytes}});
+  return list;
+}
+
+static Json memory(const RunReport &report) {
+  const Plan &plan = *report.plan;
+  PlanMemory m = memoryOf(plan);
+  return {
+      {"inputs", m.inputs},
+      {"parameters", m.parameters},
+      {"master", m.master},
+      {"optimizer", m.optimizer},
+      {"outputs", m.outputs},
+      {"choices", m.choices},
+      {"gradients", m.gradients},
+      {"input_gradients", m.inputGradients},
+      {"activations", m.activations},
+      {"saved", plan.savedBytes},
+      {"peak", plan.arenaBytes},
+      {"peak_serial", plan.serialBytes ? plan.serialBytes : plan.arenaBytes},
+      {"peak_all_ranks", saturatedProduct(plan.arenaBytes, plan.numRanks())},
+      {"resident_peak", report.residentBytes}};
+}
+
+static Json scalars(const StepResults &results) {
+  Json json = Json::object();
+  for (const StepResults::Scalar &scalar : results.scalars)
+    json[scalar.name] = std::isfinite(scalar.value)
+                            ? Json(scalar.value)
+                            : Json(fmt::format("{}", scalar.value));
+  return json;
+}
+
+static Json cotangents(const StepResults &results) {
+  Json json = Json::object();
+  for (const StepResults::Cotangent &cotangent : results.cotangents)
+    json[cotangent.name] = cotangent.from;
+  return json;
+}
+
+static Json verification(const RunReport &report) {
+  if (report.errors.empty())
+    return nullptr;
+  double worstRelative = 0, worstAbsolute = 0;
+  Json tensors = Json::array(), planted = Json::array();
+  for (const PlantedResult &p : report.planted)
+    planted.push_back({{"name", p.name},
+                       {"mistake", p.mistake},
+                       {"seen", p.isSeen},
+                       {"reason", p.reason}});
+  // JSON has no infinity.
+  auto number = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json("inf");
+  };
+  for (const TensorError &e : report.errors) {
+    if (!e.zeroReference)
+      worstRelative = std::max(worstRelative, e.relative);
+    worstAbsolute = std::max(worstAbsolute, e.maxAbsolute);
+    tensors.push_back({{"name", e.name},
+                       {"max_abs_error", number(e.maxAbsolute)},
+                       {"rel_error", number(e.relative)},
+                       {"rounding_error", number(e.rounding)},
+                       {"allowed_error", number(e.allowed)},
+                       {"not_finite", e.notFinite},
+                       {"passed", e.passed()},
+                       {"zero_reference", e.zeroReference},
+                       {"tolerance", e.tolerance},
+                       {"excess", number(e.excess)},
+                       {"allowed_excess", number(e.allowedExcess)},
+                       {"of_rounded_program", e.isOfRounded},
+                       {"of_small_elements", e.isOfSmall}});
+  }
+  return {{"passed", report.verified()},
+          {"not_finite", report.verdict() == Verdict::NotFinite},
+          {"not_finite_sources", report.notFiniteSources},
+          {"tolerance", report.tolerance()},
+          {"rounding_factor", roundingFactor},
+          {"max_abs_error", number(worstAbsolute)},
+          {"max_rel_error", number(worstRelative)},
+          {"planted", planted},
+          {"tensors", tensors}};
+}
+
+static Json times(const RunReport &report, const Exposure &exposure) {
+  Json json = {{"compile", report.compileSeconds},
+               {"steps", report.stepSeconds},
+               {"step", medianStep(report)},
+               {"gpu", nullptr},
+               {"communication", nullptr},
+               {"exposed_communication", nullptr},
+               {"hidden_share", nullptr},
+               {"verify", report.verifySeconds},
+               {"simulated", report.prediction.has_value()}};
+  if (!report.gpuSeconds.empty())
+    json["gpu"] = median(report.gpuSeconds);
+  if (report.trace.ranks.empty())
+    return json;
+  json["communication"] = exposure.communication;
+  json["exposed_communication"] = exposure.exposed;
+  json["hidden_share"] = exposure.hiddenShare();
+  return json;
+}
+
+/// "bias", "keep", "gelu".
+static std::vector<std::string>
+namesOf(const std::vector<EpilogueStep> &steps) {
+  std::vector<std::string> names;
+  for (EpilogueStep step : steps)
+    names.push_back(nameOf(step));
+  return names;
+}
+
+static Json epilogues(const Plan &plan) {
+  Json json = Json::array();
+  for (const PlaceRow &epilogue : epiloguesOf(plan))
+    json.push_back({{"matmul", epilogue.value},
+                    {"location", epilogue.location},
+                    {"steps", namesOf(epilogue.steps)},
+                    {"commands", epilogue.commands}});
+  return json;
+}
+
+static Json attention(const Plan &plan) {
+  Json json = Json::array();
+  for (const PlaceRow &call : attentionOf(plan))
+    json.push_back({{"call", call.call},
+                    {"value", call.value},
+                    {"location", call.location},
+                    {"commands", call.commands}});
+  return json;
+}
+
+std::string tpsp::rt::toJson(const RunReport &report) {
+  Exposure exposure;
+  if (!report.trace.ranks.empty())
+    exposure = exposureOf(*report.plan, report.trace.ranks);
+  const Plan &m = *report.plan;
+  Json mesh = Json::object();
+  for (const MeshAxis &axis : m.mesh)
+    mesh[axis.name] = axis.size;
+  Json json = {{"version", 1},
+               {"program", m.program},
+               {"mesh", mesh},
+               {"ranks", m.numRanks()},
+               {"backend", report.backend},
+               {"dtype", report.dtype},
+               {"commands", m.commands.size()},
+               {"matmul_flops", m.matmulFlops()},
+               {"transpose_copies", m.transposeCopies},
+               {"epilogues", epilogues(m)},
+               {"attention", attention(m)},
+               {"collectives", ledger(report, exposure)},
+               {"totals", totals(m)},
+               {"padded", paddingJson(m)},
+               {"tensors", tensors(m)},
+               {"scalars", scalars(report.results)},
+               {"cotangents", cotangents(report.results)},
+               {"memory", memory(report)},
+               {"time", times(report, exposure)},
+               {"prediction", prediction(report)},
+               {"verify", verification(report)}};
+  // File names may hold bytes that are not UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
+  const Plan &plan = *report.plan;
+  PlanMemory m = memoryOf(plan);
+  auto to = std::back_inserter(out);
+  auto row = [&](const char *name, int64_t value) {
+    fmt::format_to(to, "  {:<12} {:>12}\n", name, bytesText(value));
+  };
+  fmt::format_to(to, "\nMemory per rank\n");
+  row("parameters", m.parameters);
+  if (m.master > 0)
+    row("master", m.master);
+  if (m.optimizer > 0)
+    row("optimizer", m.optimizer);
+  row("gradients", m.gradients);
+  if (int64_t bytes = m.inputGradients)
+    fmt::format_to(to,
+                   "    of inputs  {:>12}  (not made with "
+                   "--input-gradients off, or where tpsp.frozen)\n",
+                   bytesText(bytes));
+  row("inputs", m.inputs);
+  row("outputs", m.outputs);
+  if (m.choices > 0)
+    row("choices", m.choices);
+  row("activations", m.activations);
+  row("peak", plan.arenaBytes);
+  if (plan.serialBytes && plan.serialBytes != plan.arenaBytes)
+    fmt::format_to(to,
+                   "    serial     {:>12}  (without overlap; what it may add: "
+                   "--overlap-memory)\n",
+                   bytesText(plan.serialBytes));
+  if (plan.savedBytes)
+    fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
+                   "saved", bytesText(plan.savedBytes));
+  if (report.residentBytes)
+    fmt::format_to(to, "  {}{}: {} planned, {} resident\n",
+                   plan.numRanks() > 1 ? "all " : "",
+                   counted(plan.numRanks(), "rank"),
+                   bytesText(double(plan.arenaBytes) * plan.numRanks()),
+                   bytesText(report.residentBytes));
+}
+
+static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
+  auto to = std::back_inserter(out);
+  const Prediction &p = *report.prediction;
+  double step = report.stepSeconds.front();
+  fmt::format_to(to, "\nPredicted for {}\n", p.hardware);
+  for (const Prediction::Kind &kind : p.kinds)
+    fmt::format_to(to, "  {:<15} x{:<5} {:>10}  {:>5.1f} %\n", kind.name,
+                   kind.commands, secondsText(kind.seconds),
+                   step > 0 ? 100 * kind.seconds / step : 0);
+  fmt::format_to(to, "  matmuls use {:.0f} % of the peak, links {:.0f} %\n",
+                 100 * p.matmulUtilisation, 100 * p.linkUtilisation);
+  for (const auto &[what, figures] : p.basis)
+    fmt::format_to(to, "  {:<10} {}\n", what, figures);
+  if (!p.fits())
+    fmt::format_to(
+        to,
+        "  does not fit: {} needed, {} there; the largest in an arena: {}; use "
+        "more devices, smaller shapes or --rematerialize\n",
+        bytesText(double(p.neededBytes)), bytesText(double(p.memoryBytes)),
+        largestConsumers(*report.plan));
+}
+
+static void printTime(const RunReport &report, fmt::memory_buffer &out) {
+  if (report.prediction)
+    return printPrediction(report, out);
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nTime\n  {:<12} {:>10.3f} s\n", "compile",
+                 report.compileSeconds);
+  if (report.stepSeconds.empty())
+    return;
+  double step = medianStep(report);
+  fmt::format_to(to, "  {:<12} {:>10.3f} s  (median of {}; first {:.3f} s)\n",
+                 "step", step, report.stepSeconds.size(),
+                 report.stepSeconds.front());
+  if (!report.gpuSeconds.empty())
+    fmt::format_to(to, "  {:<12} {:>10.3f} ms  (median of {} replayed)\n",
+                   "on the GPU", 1e3 * median(report.gpuSeconds),
+                   report.gpuSeconds.size());
+  double flops = report.plan->matmulFlops() * double(report.plan->numRanks());
+  if (flops > 0 && step > 0)
+    fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",
+                   flops / step * 1e-9);
+}
+
+/// A line for each kind of row, as `kindOf` calls it, with the values that have
+/// it. `width`: of the kinds.
+template <typename KindOf>
+static void printPlaces(const char *title, int width,
+                        const std::vector<PlaceRow> &rows, KindOf kindOf,
+                        fmt::memory_buffer &out) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const PlaceRow &row : rows)
+    values[kindOf(row)].push_back(row.value.empty() ? row.location : row.value);
+  auto to = std::back_inserter(out);
+  if (!values.empty())
+    fmt::format_to(to, "\n{}\n", title);
+  for (const auto &[kind, names] : values)
+    fmt::format_to(to, "  {:<{}} {}\n", kind, width, fmt::join(names, ", "));
+}
+
+static void printEpilogues(const Plan &plan, fmt::memory_buffer &out) {
+  auto kindOf = [](const PlaceRow &row) {
+    return fmt::format("{}", fmt::join(namesOf(row.steps), ","));
+  };
+  printPlaces("Epilogues of matmuls", 16, epiloguesOf(plan), kindOf, out);
+}
+
+/// Other forms of attention are matmuls and kernels.
+static void printAttention(const Plan &plan, fmt::memory_buffer &out) {
+  auto kindOf = [](const PlaceRow &row) { return row.call; };
+  printPlaces("Attention in one call", 20, attentionOf(plan), kindOf, out);
+}
+
+static void printResults(const RunReport &report, fmt::memory_buffer &out) {
+  if (std::string text = toText(report.results); !text.empty())
+    fmt::format_to(std::back_inserter(out), "\n{}", text);
+}
+
+static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
+  if (report.trace.ranks.empty() || report.stepSeconds.empty())
+    return;
+  std::string line = summaryLine(medianStep(report),
+                                 exposureOf(*report.plan, report.trace.ranks),
+                                 report.plan->arenaBytes);
+  fmt::format_to(std::back_inserter(out), "\n{}\n", line);
+}
+
+std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
+  fmt::memory_buffer out;
+  out.append(ledgerText(*report.plan, everyLayer));
+  printEpilogues(*report.plan, out);
+  printAttention(*report.plan, out);
+  out.append(paddingText(*report.plan));
+  printMemory(report, out);
+  printTime(report, out);
+  printSummary(report, out);
+  printResults(report, out);
+  out.append(verificationTable(report));
+  return fmt::to_string(out);
+}

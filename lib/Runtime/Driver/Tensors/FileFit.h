@@ -1,0 +1,20 @@
+/// How a file's tensors and a program's differ, in words.
+#ifndef TPSP_RUNTIME_DRIVER_TENSORS_FILEFIT_H
+#define TPSP_RUNTIME_DRIVER_TENSORS_FILEFIT_H
+
+#include "tpsp/Abi/Plan.h"
+
+namespace tpsp::rt {
+
+/// "a, b, c and 4 more": at most `most` of them.
+std::string listOf(const std::vector<std::string> &entries,
+                   const char *separator, size_t most = 5);
+
+/// "'w' is [64, 64], not [4, 64]". Where one shape is the other with neighbours
+/// merged, also what to declare. Empty if the shapes are the same.
+std::string shapeDifference(const PlanBuffer &wanted,
+                            const std::vector<int64_t> &found);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_TENSORS_FILEFIT_H

@@ -1,0 +1,86 @@
+#include "tpsp/Runtime/Driver/Tensors/RandomData.h"
+
+#include "tpsp/Abi/ElementType.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+
+uint64_t tpsp::rt::mixBits(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// FNV-1a, so that a tensor's data depends on its name and not on its place.
+static uint64_t hashOf(const std::string &name) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 0x100000001b3ull;
+  return hash;
+}
+
+RandomTensor::RandomTensor(const PlanBuffer &tensor, uint64_t seed,
+                           RandomUse use)
+    : key(mixBits(hashOf(tensor.name) ^ mixBits(seed))), use(use),
+      mean(tensor.mean), deviation(tensor.deviation), dtype(tensor.dtype),
+      below(tensor.below), elements(tensor.elements()) {
+  if (use == RandomUse::Training)
+    deviation = tensor.initialDeviation.value_or(tensor.deviation);
+}
+
+double RandomTensor::unitAt(int64_t position) const {
+  uint64_t bits = mixBits(key + static_cast<uint64_t>(position));
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+int64_t RandomTensor::integerAt(int64_t position) const {
+  return static_cast<int64_t>(unitAt(position) * static_cast<double>(below));
+}
+
+double RandomTensor::scatterAt(int64_t position) const {
+  if (use == RandomUse::Verification)
+    return std::sqrt(3.0) * (2 * unitAt(position) - 1);
+  // Box and Muller, 1958; the logarithm's argument is above 0.
+  double radius = std::sqrt(-2 * std::log(1 - unitAt(2 * position)));
+  return radius * std::cos(2 * std::acos(-1.0) * unitAt(2 * position + 1));
+}
+
+float RandomTensor::at(int64_t position) const {
+  auto value = static_cast<float>(
+      deviation == 0 ? mean : mean + deviation * scatterAt(position));
+  const HalfFloat *half = halfFloat(dtype);
+  return half ? half->widen(half->round(value)) : value;
+}
+
+void RandomTensor::fill(const Shard &shard, void *memory) const {
+  if (isInteger(dtype))
+    return shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+      for (int64_t i = 0; i < n; ++i)
+        storeInteger(integerAt(global + i), dtype, memory, local + i);
+    });
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    for (int64_t i = 0; i < n; ++i)
+      storeFloat(at(global + i), dtype, memory, local + i);
+  });
+}
+
+std::vector<double> RandomTensor::whole() const {
+  std::vector<double> data(elements);
+  int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+  int64_t block = (elements + threads - 1) / threads;
+  std::vector<std::thread> pool;
+  for (int64_t begin = 0; begin < elements; begin += block)
+    pool.emplace_back([&, begin] {
+      int64_t end = std::min(begin + block, elements);
+      for (int64_t i = begin; i < end; ++i)
+        data[i] = isInteger(dtype) ? static_cast<double>(integerAt(i)) : at(i);
+    });
+  for (std::thread &thread : pool)
+    thread.join();
+  return data;
+}

@@ -1,0 +1,63 @@
+#include "tpsp/Runtime/Driver/Tensors/Shard.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+
+Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
+             const std::vector<int64_t> &coordinates) {
+  for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+    int64_t group = 1, number = 0;
+    for (int64_t axis : tensor.axes[dim]) {
+      group *= mesh[axis].size;
+      number = number * mesh[axis].size + coordinates[axis];
+    }
+    int64_t extent = tensor.shape[dim], held = tensor.heldExtent(dim) / group,
+            start = number * held;
+    int64_t before = std::clamp<int64_t>(extent - start, 0, held);
+    dims.push_back({extent, start, before, held});
+    count *= before;
+  }
+  // The innermost dimension is a run, and so are those inside a dimension that
+  // is whole.
+  outerDims = dims.size();
+  while (outerDims > 0) {
+    const Dim &dim = dims[--outerDims];
+    runLength *= dim.count;
+    if (dim.count != dim.extent || dim.count != dim.held)
+      break;
+  }
+}
+
+Shard::RunStart Shard::startOf(int64_t run) const {
+  RunStart start{0, 0};
+  int64_t globalStride = 1, localStride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    const Dim &dim = dims[i];
+    int64_t at = 0;
+    if (i < outerDims) {
+      at = run % dim.count;
+      run /= dim.count;
+    }
+    start.global += (dim.start + at) * globalStride;
+    start.local += at * localStride;
+    globalStride *= dim.extent;
+    localStride *= dim.held;
+  }
+  return start;
+}
+
+bool tpsp::rt::isFirstHolder(const PlanBuffer &tensor,
+                             const std::vector<int64_t> &coordinates) {
+  std::vector<bool> differs(coordinates.size(), false);
+  for (int64_t axis : tensor.pending)
+    differs[axis] = true;
+  for (const std::vector<int64_t> &axes : tensor.axes)
+    for (int64_t axis : axes)
+      differs[axis] = true;
+  for (size_t axis = 0; axis < coordinates.size(); ++axis)
+    if (!differs[axis] && coordinates[axis] != 0)
+      return false;
+  return true;
+}
