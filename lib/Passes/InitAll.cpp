@@ -2,6 +2,7 @@
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Passes/Kernels/KernelInterfaces.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 
@@ -34,6 +35,7 @@ void tpsp::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::scf::SCFDialect>();
+  registerKernelModels(registry);
   mlir::func::registerAllExtensions(registry);
   // What device kernels are made of, for convert-gpu-to-nvvm, and what comes of
   // them, for LLVM: passes may not register that once they run.

@@ -3,5 +3,5 @@
 // kernel.
 // REQUIRES: tpsp-run
 
-// RUN: tpsp-run %examples/llama3-8b-block.mlir --extent s=128 --mesh tp=4 --grad --verify --quiet --report %t.json
+// RUN: tpsp-run %examples/llama3-8b-block.mlir --extent s=32 --mesh tp=4 --grad --verify --quiet --report %t.json
 // RUN: python3 %S/Inputs/check-report.py %t.json

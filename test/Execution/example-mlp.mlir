@@ -3,26 +3,14 @@
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=1 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=1 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=2 --dtype bf16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=2 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=4 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=4 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=4 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=8 --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=8 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-tp.mlir --mesh tp=8 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=1 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=1 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --dtype bf16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=4 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=4 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=4 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=8 --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=8 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=8 --dtype f16 --grad --verify --quiet

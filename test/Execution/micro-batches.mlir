@@ -12,7 +12,6 @@
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --micro-batches 2 --mesh tp=2
-// RUN: tpsp-run %examples/gpt-block-sp.mlir --verify --quiet --micro-batches 2
 
 // Masks of a part are the whole's, positions of a part its own; experts' groups
 // are cut; what is redone, and what is kept, is of one part.

@@ -16,7 +16,7 @@
 #ifndef TPSP_PASSES_KERNELS_KERNELS_H
 #define TPSP_PASSES_KERNELS_KERNELS_H
 
-#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Passes/Kernels/KernelInterfaces.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,6 +1,8 @@
 // Calls of generated kernels.
 #include "CommandEmission.h"
 
+#include "tpsp/Passes/Kernels/KernelInterfaces.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -2,6 +2,7 @@
 
 #include "Passes/Kernels/KernelGrouping.h"
 #include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
+#include "tpsp/Passes/Kernels/KernelInterfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

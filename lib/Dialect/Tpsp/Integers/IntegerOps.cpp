@@ -81,26 +81,6 @@ StringRef OneHotEinsumOp::getChosenIndex() {
   return carriers == 1 ? name : "";
 }
 
-bool OneHotEinsumOp::runsByRow() {
-  return llvm::any_of(getOperands(), [&](Value operand) {
-    return llvm::any_of(indexNames(operand.getType()), [&](StringRef name) {
-      return !getIdx(getResult()).dimOf(name);
-    });
-  });
-}
-
-StringRef OneHotEinsumOp::getBlockIndex() { return innermost(); }
-
-SmallVector<StringRef> OneHotEinsumOp::getRowIndices() {
-  SmallVector<StringRef> row, written = targets();
-  for (StringRef name : selected())
-    if (!llvm::is_contained(written, name))
-      row.push_back(name);
-  if (StringRef name = innermost(); !name.empty())
-    row.push_back(name);
-  return row;
-}
-
 SmallVector<StringRef> OneHotEinsumOp::targets() {
   SmallVector<StringRef> names = selected();
   llvm::erase_if(
@@ -134,7 +114,6 @@ SmallVector<StringRef> RouterOp::getWholeIndices() {
   return {getExpert(), getChoice()};
 }
 
-SmallVector<StringRef> RouterOp::getRowIndices() { return getWholeIndices(); }
 unsigned CountEarlierOp::getIntegerWidth(unsigned) { return positionWidth; }
 
 int64_t CountEarlierOp::getIntegerBound(unsigned i) {
@@ -189,7 +168,6 @@ unsigned RunsOp::getIntegerWidth(unsigned) { return positionWidth; }
 SmallVector<StringRef> RunsOp::getWholeIndices() {
   return {getOf(), getAlong()};
 }
-SmallVector<StringRef> RunsOp::getRowIndices() { return getWholeIndices(); }
 
 unsigned BlockOfOp::getIntegerWidth(unsigned) { return positionWidth; }
 

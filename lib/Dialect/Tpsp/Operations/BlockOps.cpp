@@ -1,6 +1,5 @@
 // take and stack: positions of an index as tensors of their own.
 #include "PartBuilder.h"
-#include "RunWriter.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"

@@ -1,7 +1,6 @@
 // concat, cut and pad: runs of positions of an index.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 #include "PartBuilder.h"
-#include "RunWriter.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 
@@ -14,8 +13,7 @@ using namespace tpsp;
 // The index, by each tensor's name for it
 //===----------------------------------------------------------------------===//
 
-/// What `part` calls `index` of `whole`; empty if their other indices differ.
-static StringRef ownName(Value part, Value whole, StringRef index) {
+StringRef tpsp::ownName(Value part, Value whole, StringRef index) {
   SmallVector<StringRef> names = indexNames(part.getType()),
                          of = indexNames(whole.getType());
   std::optional<unsigned> dim = getIdx(whole).dimOf(index);
@@ -160,39 +158,4 @@ LogicalResult PadOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
       CutOp::create(b, getLoc(), PartBuilder::unplaced(getOperand(0)),
                     ValueRange{g}, getIndexAttr(), getBeforeAttr());
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-void ConcatOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                       llvm::function_ref<Value(StringRef)>, Value) {
-  RunWriter row(b, *this, getIndex(), operands, result);
-  int64_t to = 0;
-  for (auto [i, operand] : llvm::enumerate(getOperands())) {
-    StringRef own = ownName(operand, getResult(), getIndex());
-    int64_t end = to + extentOf(operand, own);
-    row.copy(i, own, 0, to, end);
-    to = end;
-  }
-}
-
-void CutOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                    llvm::function_ref<Value(StringRef)>, Value) {
-  StringRef own = ownName(getResult(), getOperand(0), getIndex());
-  RunWriter(b, *this, own, operands, result)
-      .copy(0, getIndex(), int64_t(getFrom()), 0, extentOf(getResult(), own));
-}
-
-void PadOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                    llvm::function_ref<Value(StringRef)>, Value) {
-  RunWriter row(b, *this, getIndex(), operands, result);
-  StringRef own = ownName(getOperand(0), getResult(), getIndex());
-  int64_t first = int64_t(getBefore()),
-          last = first + extentOf(getOperand(0), own);
-  double number = getValue().convertToDouble();
-  row.fill(0, first, number);
-  row.copy(0, own, 0, first, last);
-  row.fill(last, extentOf(getResult(), getIndex()), number);
 }

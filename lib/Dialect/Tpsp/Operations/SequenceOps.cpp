@@ -1,7 +1,6 @@
 // scan, cumsum and delay: what they say of themselves, but for their shards.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 #include "PartBuilder.h"
-#include "RunWriter.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
@@ -106,77 +105,6 @@ LogicalResult DelayOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   gradients[0] = adjoint.map<DelayOp>(g, g, getIndexAttr(),
                                       b.getI64IntegerAttr(-getPositions()));
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-/// A work item: y = a y + x along `index`, for a block of the innermost other
-/// index at once. A second operand is a; without one it is 1.
-static void emitRecurrence(OpBuilder &b, RowKernelOpInterface op,
-                           StringRef index, bool isReverse, ValueRange operands,
-                           Value result, Value states) {
-  Location loc = op.getLoc();
-  RowLoops row(b, op);
-  Type type = op->getResult(0).getType();
-  auto forBlock = [&](llvm::function_ref<void(Value element)> body) {
-    row.forEach(type, result, op.getBlockIndex(), body);
-  };
-  auto load = [&](unsigned i) {
-    return row.loadWide(op->getOperand(i).getType(), operands[i]);
-  };
-  forBlock([&](Value element) {
-    TypedAttr zero = b.getZeroAttr(RowLoops::sumType(type));
-    Value none = arith::ConstantOp::create(b, loc, zero);
-    memref::StoreOp::create(b, loc, none, states, element);
-  });
-  OpBuilder::InsertionGuard guard(b);
-  int64_t length = extentOf(op->getResult(0), index);
-  Value step = row.loop(row.constant(0), row.constant(length));
-  row.at[index] =
-      isReverse ? row.subtract(row.constant(length - 1), step) : step;
-  forBlock([&](Value element) {
-    Value state = memref::LoadOp::create(b, loc, states, element);
-    if (operands.size() > 1)
-      state = multiplyTerm(b, loc, state, load(1));
-    state = addTerm(b, loc, state, load(0));
-    memref::StoreOp::create(b, loc, state, states, element);
-    row.storeNarrow(state, type, result);
-  });
-}
-
-/// A state for each element of a block.
-static MemRefType statesOf(Value result, int64_t block) {
-  return MemRefType::get({block}, RowLoops::sumType(result.getType()));
-}
-
-MemRefType ScanOp::getScratch(int64_t block) {
-  return statesOf(getResult(), block);
-}
-MemRefType CumsumOp::getScratch(int64_t block) {
-  return statesOf(getResult(), block);
-}
-
-void ScanOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                     llvm::function_ref<Value(StringRef)>, Value states) {
-  emitRecurrence(b, *this, getIndex(), getReverse(), operands, result, states);
-}
-
-void CumsumOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                       llvm::function_ref<Value(StringRef)>, Value states) {
-  emitRecurrence(b, *this, getIndex(), getReverse(), operands, result, states);
-}
-
-void DelayOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                      llvm::function_ref<Value(StringRef)>, Value) {
-  RunWriter row(b, *this, getIndex(), operands, result);
-  int64_t by = getPositions(), length = extentOf(getResult(), getIndex());
-  int64_t first = std::max<int64_t>(by, 0),
-          last = length + std::min<int64_t>(by, 0);
-  row.fill(0, first, 0);
-  row.copy(0, getIndex(), first - by, first, last);
-  row.fill(last, length, 0);
 }
 
 #define GET_OP_CLASSES

@@ -204,15 +204,4 @@ inline constexpr llvm::StringLiteral tripsAttrName = "tpsp.trips";
 
 #include "tpsp/Dialect/Tpsp/IR/TpspInterfaces.h.inc"
 
-namespace tpsp {
-
-/// The indices of the result that `op` does not do by row, in the result's
-/// order: one work item for each of their positions.
-llvm::SmallVector<llvm::StringRef> gridIndices(RowKernelOpInterface op);
-
-/// Likewise of what `op` sorts into buckets: the indices of what it makes.
-llvm::SmallVector<llvm::StringRef> gridIndices(BucketKernelOpInterface op);
-
-} // namespace tpsp
-
 #endif // TPSP_DIALECT_TPSP_IR_TPSPDIALECT_H

@@ -12,11 +12,6 @@ def Tpsp_OneHotEinsumOp
          "getIntegerBound"], [
         DeclareOpInterfaceMethods<Tpsp_LoopOpInterface,
                                   ["emitScalar", "getPositionIndices"]>,
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  ["runsByRow", "getRowIndices",
-                                   "getBlockIndex", "getScratch", "emitRow"]>,
-        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface,
-                                  ["hasBuckets"]>,
         DeclareOpInterfaceMethods<Tpsp_GroupedProductOpInterface>]> {
   let summary = "einsum with the one-hot tensors of integer operands";
   let description = [{
@@ -84,9 +79,8 @@ def Tpsp_OneHotEinsumOp
 
 def Tpsp_RouterOp
     : Tpsp_IndexedOp<"router", ["introducesIndices", "getIntegerWidth",
-                                "getWholeIndices", "inferIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  ["getRowIndices", "emitRow"]>], hasAdjoint=0> {
+                                "getWholeIndices", "inferIndices"], [],
+                      hasAdjoint=0> {
   let summary = "positions of the largest values along an index";
   let description = [{
     For every row along `expert`, the positions of its largest values, largest
@@ -112,9 +106,7 @@ def Tpsp_RouterOp
 def Tpsp_CountEarlierOp
     : Tpsp_IndexedOp<"count_earlier", ["getIntegerWidth", "getIntegerBound",
                                        "getWholeIndices"], [
-        Tpsp_KeepsIndices,
-        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface,
-                                  ["needsBucketScratch"]>], hasAdjoint=0> {
+        Tpsp_KeepsIndices], hasAdjoint=0> {
   let summary = "how many equal integers come before each";
   let description = [{
     For every integer, how many equal ones precede it, in the order of `over`,
@@ -145,8 +137,8 @@ def Tpsp_CountEarlierOp
 def Tpsp_CountValuesOp
     : Tpsp_IndexedOp<"count_values", ["introducesIndices", "getIntegerWidth",
                                       "getIntegerBound", "getWholeIndices",
-                                      "inferIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface>], hasAdjoint=0> {
+                                      "inferIndices"], [],
+                      hasAdjoint=0> {
   let summary = "how often each value comes among integers";
   let description = [{
     The result has the operand's indices but `over`, then those of `of`. That is
@@ -176,9 +168,8 @@ def Tpsp_CountValuesOp
 
 def Tpsp_RunsOp
     : Tpsp_IndexedOp<"runs", ["introducesIndices", "getIntegerWidth",
-                              "getWholeIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  ["getRowIndices", "emitRow"]>], hasAdjoint=0> {
+                              "getWholeIndices"], [],
+                      hasAdjoint=0> {
   let summary = "sorted integers, of how often each comes";
   let description = [{
     Along the new index `along`: position 0 of `of` as often as its count says,

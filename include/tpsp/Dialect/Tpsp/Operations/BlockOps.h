@@ -8,6 +8,20 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace tpsp {
+
+/// The name that `part` has for the index that is `index` of `whole`; empty if
+/// their other indices differ.
+llvm::StringRef ownName(mlir::Value part, mlir::Value whole,
+                        llvm::StringRef index);
+
+/// Every name that the tensors of a run operation have for its index. Asked
+/// before operands are counted.
+llvm::SmallVector<llvm::StringRef> namesOfIndex(mlir::Operation *op,
+                                                llvm::StringRef index);
+
+} // namespace tpsp
+
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h.inc"
 

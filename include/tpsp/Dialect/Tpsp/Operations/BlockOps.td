@@ -63,21 +63,13 @@ def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
 class Tpsp_RunOp<string mnemonic>
     : Tpsp_IndexedOp<mnemonic,
         ["getLinearity", "getWholeIndices", "getIntegerWidth", "selects",
-         "introducesIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  ["getBlockIndex"]>]> {
+         "introducesIndices"]> {
   let hasVerifier = 1;
   let extraClassDefinition = Tpsp_Syntax # [{
     bool $cppClass::introducesIndices() { return true; }
     unsigned $cppClass::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
     ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
       return namesOfIndex(*this, getIndex());
-    }
-    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getRowIndices() {
-      return rowAlong(*this, getWholeIndices());
-    }
-    ::llvm::StringRef $cppClass::getBlockIndex() {
-      return innermostBeside(*this, getWholeIndices());
     }
   }];
 }

@@ -6,14 +6,11 @@ include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
 /// A block of positions hands little to the next one: its last state, or a few
 /// of its positions.
-class Tpsp_SequenceOp<string mnemonic, list<string> overridden = [],
-                      list<string> rowOverridden = []>
+class Tpsp_SequenceOp<string mnemonic, list<string> overridden = []>
     : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
         Tpsp_KeepsIndices,
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["reducesRows", "hasOwnKernel"]>,
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  rowOverridden # ["getBlockIndex"]>]> {
+                                  ["reducesRows", "hasOwnKernel"]>]> {
   let hasVerifier = 1;
   let extraClassDefinition = Tpsp_Syntax # [{
     bool $cppClass::reducesRows() { return true; }
@@ -21,16 +18,10 @@ class Tpsp_SequenceOp<string mnemonic, list<string> overridden = [],
     ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
       return {getIndex()};
     }
-    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getRowIndices() {
-      return rowAlong(*this, getWholeIndices());
-    }
-    ::llvm::StringRef $cppClass::getBlockIndex() {
-      return innermostBeside(*this, getWholeIndices());
-    }
   }];
 }
 
-def Tpsp_ScanOp : Tpsp_SequenceOp<"scan", [], ["getScratch"]> {
+def Tpsp_ScanOp : Tpsp_SequenceOp<"scan"> {
   let summary = "linear recurrence of the first order along an index";
   let description = [{
     y[s] = a[s] y[s - 1] + x[s] along `index`, where y before the first position
@@ -52,8 +43,7 @@ def Tpsp_ScanOp : Tpsp_SequenceOp<"scan", [], ["getScratch"]> {
                        UnitAttr:$reverse);
 }
 
-def Tpsp_CumsumOp
-    : Tpsp_SequenceOp<"cumsum", ["getLinearity"], ["getScratch"]> {
+def Tpsp_CumsumOp : Tpsp_SequenceOp<"cumsum", ["getLinearity"]> {
   let summary = "sums of the positions up to each, along an index";
   let description = [{
     y[s] = x[0] + ... + x[s] along `index`; with `reverse`, x[s] + ... to the

@@ -1,32 +1,10 @@
 /// Work items that write runs of positions of one index.
-#ifndef TPSP_DIALECT_TPSP_OPERATIONS_RUNWRITER_H
-#define TPSP_DIALECT_TPSP_OPERATIONS_RUNWRITER_H
+#ifndef TPSP_PASSES_KERNELS_RUNWRITER_H
+#define TPSP_PASSES_KERNELS_RUNWRITER_H
 
 #include "RowLoops.h"
 
 namespace tpsp {
-
-/// The result's last index if it is none of `names`, else empty. Neighbours
-/// along it are neighbours in memory, and independent.
-inline llvm::StringRef innermostBeside(mlir::Operation *op,
-                                       llvm::ArrayRef<llvm::StringRef> names) {
-  llvm::StringRef last = indexNames(op->getResult(0).getType()).back();
-  return llvm::is_contained(names, last) ? llvm::StringRef() : last;
-}
-
-/// The indices of a row: `names`, and a block of the innermost one.
-inline llvm::SmallVector<llvm::StringRef>
-rowAlong(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names) {
-  llvm::SmallVector<llvm::StringRef> row(names);
-  if (llvm::StringRef inner = innermostBeside(op, names); !inner.empty())
-    row.push_back(inner);
-  return row;
-}
-
-/// Every name that the tensors of a run operation have for its index. Asked
-/// before operands are counted.
-llvm::SmallVector<llvm::StringRef> namesOfIndex(mlir::Operation *op,
-                                                llvm::StringRef index);
 
 /// A row of the result of `op`: positions of `index`, which operands may call
 /// otherwise, and a block of the innermost other index at each.
@@ -81,4 +59,4 @@ private:
 
 } // namespace tpsp
 
-#endif // TPSP_DIALECT_TPSP_OPERATIONS_RUNWRITER_H
+#endif // TPSP_PASSES_KERNELS_RUNWRITER_H

@@ -1,8 +1,8 @@
 /// Loops and element accesses by index name, within one work item.
-#ifndef TPSP_DIALECT_TPSP_OPERATIONS_ROWLOOPS_H
-#define TPSP_DIALECT_TPSP_OPERATIONS_ROWLOOPS_H
+#ifndef TPSP_PASSES_KERNELS_ROWLOOPS_H
+#define TPSP_PASSES_KERNELS_ROWLOOPS_H
 
-#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Passes/Kernels/KernelInterfaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -167,4 +167,4 @@ private:
 
 } // namespace tpsp
 
-#endif // TPSP_DIALECT_TPSP_OPERATIONS_ROWLOOPS_H
+#endif // TPSP_PASSES_KERNELS_ROWLOOPS_H

@@ -1,0 +1,224 @@
+// The work items of operations that sort integers into buckets.
+#include "KernelModels.h"
+#include "RowLoops.h"
+
+#include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+using Start = llvm::function_ref<Value(StringRef)>;
+
+/// Of every value, the counts of those before it in its block.
+static void addSmaller(RowLoops &row, CountEarlierOp op, Value load,
+                       Value first, Value last, Value counts) {
+  OpBuilder::InsertionGuard guard(row.b);
+  Type type = op.getOperand(1).getType();
+  StringRef minor = op.valueIndices().back();
+  Value values = row.extent(type, load, minor);
+  Value value = row.loop(first, last);
+  if (op.valueIndices().size() > 1)
+    row.at[op.valueIndices().front()] =
+        arith::DivUIOp::create(row.b, row.loc, value, values);
+  Value end = arith::RemUIOp::create(row.b, row.loc, value, values);
+  row.at[minor] = row.loop(row.constant(0), end);
+  Value bucket = row.subtract(value, first);
+  Value count =
+      memref::LoadOp::create(row.b, row.loc, counts, ValueRange{bucket});
+  count = row.add(count, row.load(type, load));
+  memref::StoreOp::create(row.b, row.loc, count, counts, ValueRange{bucket});
+}
+
+namespace {
+
+struct OneHotBuckets
+    : BucketKernelOpInterface::ExternalModel<OneHotBuckets, OneHotEinsumOp> {
+  /// For every place the first term that goes there, and for every term the
+  /// next one that goes to the same place; -1: none. A term's number is its
+  /// position along `terms`, the last fastest.
+  SmallVector<RankedTensorType> getBucketTypes(Operation *self) const {
+    auto op = cast<OneHotEinsumOp>(self);
+    SmallVector<StringRef> heads, links;
+    SmallVector<Value> ids = op.targetIds();
+    for (StringRef name : indexNames(op.getResult().getType()))
+      if (llvm::any_of(ids, [&](Value each) {
+            return getIdx(each).dimOf(name).has_value();
+          }))
+        heads.push_back(name);
+    links = heads;
+    llvm::append_range(heads, op.targets());
+    llvm::append_range(links, op.terms());
+    SmallVector<RankedTensorType> sources = {typeOf(op.getResult())};
+    for (Value operand : op.getOperands())
+      sources.push_back(typeOf(operand));
+    Type i32 = IntegerType::get(op.getContext(), 32);
+    return {tensorOver(heads, sources).clone(i32),
+            tensorOver(links, sources).clone(i32)};
+  }
+
+  SmallVector<StringRef> getBucketIndices(Operation *self) const {
+    auto op = cast<OneHotEinsumOp>(self);
+    SmallVector<StringRef> names = op.targets();
+    llvm::append_range(names, op.terms());
+    return names;
+  }
+
+  bool hasBuckets(Operation *self) const {
+    auto op = cast<OneHotEinsumOp>(self);
+    return !op.targets().empty();
+  }
+
+  int64_t getBuckets(Operation *self) const {
+    auto op = cast<OneHotEinsumOp>(self);
+    return positionsAlong(getBucketTypes(self).front(), op.targets());
+  }
+
+  void emitBuckets(Operation *self, OpBuilder &b, ValueRange integers,
+                   ValueRange made, Start start, Value first, Value last,
+                   Value) const {
+    auto op = cast<OneHotEinsumOp>(self);
+    OpBuilder::InsertionGuard guard(b);
+    RowLoops row(b, cast<BucketKernelOpInterface>(op.getOperation()));
+    SmallVector<RankedTensorType> types = getBucketTypes(self);
+    Value heads = made[0], links = made[1];
+    SmallVector<StringRef> places = op.targets();
+    ArrayRef<int64_t> extents = cast<MemRefType>(heads.getType()).getShape();
+    {
+      OpBuilder::InsertionGuard inLoop(b);
+      row.locate(row.loop(first, last), places, extents);
+      row.store(row.i32(-1), types[0], heads);
+    }
+    // The last term first: each goes before those that are there.
+    Value term = row.constant(0);
+    for (StringRef name : op.terms()) {
+      Value extent = row.extent(types[1], links, name);
+      Value passed = row.loop(row.constant(0), extent);
+      row.at[name] =
+          row.subtract(row.subtract(extent, row.constant(1)), passed);
+      term = row.add(row.multiply(term, extent), row.at[name]);
+    }
+    Value isPlace, bucket = row.constant(0);
+    for (auto [name, extent, ids] :
+         llvm::zip_equal(places, extents, op.targetIds())) {
+      auto number =
+          llvm::find(op.getOperands(), ids) - op.getOperands().begin();
+      Value id = row.asIndex(row.load(ids.getType(), integers[number]));
+      row.at[name] = row.subtract(id, start(name));
+      Value size = row.constant(extent);
+      isPlace = row.both(isPlace, row.isBelow(row.at[name], size));
+      bucket = row.add(row.multiply(bucket, size), row.at[name]);
+    }
+    Value isOurs =
+        row.isBelow(row.subtract(bucket, first), row.subtract(last, first));
+    row.onlyIf(row.both(isPlace, isOurs));
+    row.store(row.load(types[0], heads), types[1], links);
+    row.store(row.asI32(term), types[0], heads);
+  }
+};
+
+struct EarlierBuckets
+    : BucketKernelOpInterface::ExternalModel<EarlierBuckets, CountEarlierOp> {
+  int64_t getBuckets(Operation *self) const {
+    auto op = cast<CountEarlierOp>(self);
+    return op.getValues();
+  }
+
+  SmallVector<RankedTensorType> getBucketTypes(Operation *self) const {
+    auto op = cast<CountEarlierOp>(self);
+    return {typeOf(op.getResult())};
+  }
+
+  SmallVector<StringRef> getBucketIndices(Operation *self) const {
+    auto op = cast<CountEarlierOp>(self);
+    return op.getWholeIndices();
+  }
+
+  bool needsBucketScratch(Operation *) const { return true; }
+
+  void emitBuckets(Operation *self, OpBuilder &b, ValueRange integers,
+                   ValueRange made, Start, Value first, Value last,
+                   Value counts) const {
+    auto op = cast<CountEarlierOp>(self);
+    OpBuilder::InsertionGuard guard(b);
+    RowLoops row(b, cast<BucketKernelOpInterface>(op.getOperation()));
+    Type ids = op.getOperand(0).getType();
+    linalg::FillOp::create(b, op.getLoc(), row.i32(0), counts);
+    if (op.getNumOperands() > 1)
+      addSmaller(row, op, integers[1], first, last, counts);
+    for (StringRef name : op.countedIndices())
+      row.loop(name, row.extent(ids, integers[0], name));
+    // What is no value goes through the first bucket, and is not counted.
+    Value id = row.asIndex(row.load(ids, integers[0]));
+    Value isValue = row.isBelow(id, row.constant(op.getValues()));
+    auto ifValue = [&](Value x, Value y) -> Value {
+      return arith::SelectOp::create(b, op.getLoc(), isValue, x, y);
+    };
+    Value bucket = row.subtract(ifValue(id, row.constant(0)), first);
+    row.onlyIf(row.isBelow(bucket, row.subtract(last, first)));
+    Value count = memref::LoadOp::create(b, op.getLoc(), counts, bucket);
+    row.store(ifValue(count, row.i32(-1)), op.getResult().getType(), made[0]);
+    Value next = row.add(count, ifValue(row.i32(1), row.i32(0)));
+    memref::StoreOp::create(b, op.getLoc(), next, counts, bucket);
+  }
+};
+
+struct ValueBuckets
+    : BucketKernelOpInterface::ExternalModel<ValueBuckets, CountValuesOp> {
+  int64_t getBuckets(Operation *self) const {
+    auto op = cast<CountValuesOp>(self);
+    return positionsAlong(op.getResult().getType(), op.valueIndices());
+  }
+
+  SmallVector<RankedTensorType> getBucketTypes(Operation *self) const {
+    auto op = cast<CountValuesOp>(self);
+    return {typeOf(op.getResult())};
+  }
+
+  SmallVector<StringRef> getBucketIndices(Operation *self) const {
+    auto op = cast<CountValuesOp>(self);
+    SmallVector<StringRef> names = op.countedIndices();
+    llvm::append_range(names, op.valueIndices());
+    return names;
+  }
+
+  void emitBuckets(Operation *self, OpBuilder &b, ValueRange integers,
+                   ValueRange made, Start start, Value first, Value last,
+                   Value) const {
+    auto op = cast<CountValuesOp>(self);
+    OpBuilder::InsertionGuard guard(b);
+    RowLoops row(b, cast<BucketKernelOpInterface>(op.getOperation()));
+    Type ids = op.getOperand(0).getType(), result = op.getResult().getType();
+    SmallVector<StringRef> names = op.valueIndices();
+    SmallVector<int64_t> extents;
+    for (StringRef name : names)
+      extents.push_back(extentOf(result, name));
+    {
+      OpBuilder::InsertionGuard inLoop(b);
+      row.locate(row.loop(first, last), names, extents);
+      row.store(row.i32(0), result, made[0]);
+    }
+    for (StringRef name : op.countedIndices())
+      row.loop(name, row.extent(ids, integers[0], name));
+    // Of this rank's blocks.
+    Value before = start(names.front());
+    for (int64_t extent : ArrayRef(extents).drop_front())
+      before = row.multiply(before, row.constant(extent));
+    Value id = row.asIndex(row.load(ids, integers[0]));
+    Value value = row.subtract(id, before);
+    row.onlyIf(
+        row.isBelow(row.subtract(value, first), row.subtract(last, first)));
+    row.locate(value, names, extents);
+    Value count = row.load(result, made[0]);
+    row.store(row.add(count, row.i32(1)), result, made[0]);
+  }
+};
+
+} // namespace
+
+void tpsp::attachIntegerBuckets(MLIRContext &context) {
+  OneHotEinsumOp::attachInterface<OneHotBuckets>(context);
+  CountEarlierOp::attachInterface<EarlierBuckets>(context);
+  CountValuesOp::attachInterface<ValueBuckets>(context);
+}
