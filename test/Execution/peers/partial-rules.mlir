@@ -4,7 +4,7 @@
 // Here every operation says how it is linear, and that is the rule. All that is
 // linear passes a partial tensor on: one reduction at the end. Backward, the
 // gradients of m and x read a partial tensor, and are reduced once they are
-// made. (What is not linear: pytorch-172601-partial-rules-invalid.)
+// made. (Operations that are not linear: partial-rules-invalid.mlir.)
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify | FileCheck %s
 // RUN: tpsp-run %s --mesh tp=2 --grad --verify --quiet
