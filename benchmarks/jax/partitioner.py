@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--mesh", help="other sizes of axes: tp=8,dp=1")
     options = parser.parse_args()
     jax.config.update("jax_platforms", "cpu")
-    mesh = [f"--tpsp-set-mesh=sizes={options.mesh}"] if options.mesh else []
+    mesh = [f"--tpsp-set-mesh=mesh={options.mesh}"] if options.mesh else []
     fewer = []
     for path in options.programs:
         program = Program(options.tpsp_opt, path, *mesh)

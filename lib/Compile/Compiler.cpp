@@ -6,6 +6,7 @@
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
@@ -110,9 +111,7 @@ private:
   /// Of a step without its update, whether the batch can be cut.
   llvm::Error cutBatch() {
     return runPasses("cutting the batch", [&](PassManager &pm) {
-      pm.addPass(
-          createMicroBatch({options.microBatches, options.microBatchIndex,
-                            options.reduceGradients}));
+      addPass(pm, createMicroBatch(), options);
     });
   }
 

@@ -3,6 +3,7 @@
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Dialect/Tpsp/IR/ModelText.h"
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Verifier.h"
@@ -110,13 +111,14 @@ llvm::Expected<func::FuncOp> tpsp::selectFunction(ModuleOp module,
 void tpsp::addConfiguration(OpPassManager &pm, ArrayRef<std::string> mesh,
                             ArrayRef<std::string> extents,
                             const std::string &dtype) {
-  auto copy = [](ArrayRef<std::string> entries) {
-    return SmallVector<std::string>(entries);
-  };
+  CompileOptions options;
+  options.mesh = mesh.vec();
+  options.extents = extents.vec();
+  options.dtype = dtype;
   if (!mesh.empty())
-    pm.addPass(createSetMesh({copy(mesh)}));
+    addPass(pm, createSetMesh(), options);
   if (!extents.empty())
-    pm.addPass(createSetExtents({copy(extents)}));
+    addPass(pm, createSetExtents(), options);
   if (!dtype.empty())
-    pm.addPass(createSetElementType({dtype}));
+    addPass(pm, createSetElementType(), options);
 }

@@ -1,7 +1,7 @@
 #include "tpsp/Passes/Pipelines.h"
 
 #include "Kernels/DeviceLimits.h"
-#include "PipelineFlags.h"
+#include "tpsp/Passes/OptionFlags.h"
 
 #include "tpsp/Passes/Passes.h"
 
@@ -24,8 +24,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-#include <utility>
-
 using namespace mlir;
 
 /// Nothing but what is dead goes: the reference reads the program as it is
@@ -39,32 +37,16 @@ static void addDeadCodeElimination(OpPassManager &pm) {
 
 void tpsp::buildProgramPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
-  // First: until then axes need not divide what is padded.
-  if (!options.pad.empty()) {
-    SetPaddingOptions padding;
-    padding.multiples.assign(options.pad.begin(), options.pad.end());
-    pm.addPass(createSetPadding(std::move(padding)));
-  }
+  // First: until then axes need not divide padded extents.
+  if (!options.pad.empty())
+    addPass(pm, createSetPadding(), options);
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
   pm.addPass(createInlineCalls());
   addDeadCodeElimination(pm.nest<func::FuncOp>());
-  if (options.optimizer != "none") {
-    BuildUpdateOptions update;
-    update.optimizer = options.optimizer;
-    update.axes.assign(options.optimizerAxes.begin(),
-                       options.optimizerAxes.end());
-    update.settings.assign(options.optimizerSettings.begin(),
-                           options.optimizerSettings.end());
-    update.clip = options.clip;
-    update.reduceType = options.reduceDtype;
-    update.gather = options.gatherParameters;
-    update.forwardOnly = !options.grad;
-    update.lossScale = options.lossScale;
-    update.lossScaleWindow = options.lossScaleWindow;
-    pm.addPass(createBuildUpdate(std::move(update)));
-  }
+  if (options.optimizer != "none")
+    addPass(pm, createBuildUpdate(), options);
 }
 
 void tpsp::buildLogicalPipeline(OpPassManager &pm,
@@ -80,22 +62,18 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
   pm.addPass(createInitializeArguments());
   // Behind the update, whose numbers are of the program's extents.
   pm.addPass(createPadExtents());
-  pm.addPass(createDecomposeEarly({/*keepSwept=*/options.attention == "blocks",
-                                   /*keepCalls=*/options.attention == "fused",
-                                   options.usesGpuLibraries()}));
+  addPass(pm, createDecomposeEarly(), options);
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
   pm.addPass(createPropagate());
   if (options.shardReplicated != "off")
-    pm.addPass(createShardReplicated({options.shardReplicated, options.hardware,
-                                      options.threads, options.grad,
-                                      options.overlap == "on"}));
+    addPass(pm, createShardReplicated(), options);
 }
 
 void tpsp::buildDerivativePipeline(OpPassManager &pm,
                                    const CompileOptions &options) {
   if (options.grad)
-    pm.addPass(createDifferentiate({/*function=*/"", options.reduceDtype}));
+    addPass(pm, createDifferentiate(), options);
   pm.addPass(createCanonicalizerPass());
   // Adjoints recompute what they need; what two of them need is made once.
   pm.addPass(createCSEPass());
@@ -106,48 +84,39 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
                                    const CompileOptions &options) {
   // First, so that what is redone gets its collectives as all else does. And
   // before the batch is cut, while there is one forward pass to keep.
-  pm.addPass(createRematerialize({options.rematerialize}));
-  pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex,
-                               options.reduceGradients}));
+  addPass(pm, createRematerialize(), options);
+  addPass(pm, createMicroBatch(), options);
   pm.addPass(createComposeStep());
   pm.addPass(createInsertCollectives());
-  pm.addPass(createFuseCollectives({options.keepGathered}));
+  addPass(pm, createFuseCollectives(), options);
   pm.addPass(createNoteGradients());
   if (options.bucketLayers != "off")
-    pm.addPass(createBucketLayers(
-        {options.bucketLayers == "time" ? "time" : "transfers",
-         options.hardware, options.threads, options.overlap == "on"}));
-  pm.addPass(createBucketCollectives({options.bucketBytes}));
+    addPass(pm, createBucketLayers(), options);
+  addPass(pm, createBucketCollectives(), options);
 }
 
 void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createPartition({options.keepTrivial}));
-  pm.addPass(createSweep({options.attentionBlock,
-                          /*keepCalls=*/options.attention == "fused",
-                          options.usesGpuLibraries()}));
+  addPass(pm, createPartition(), options);
+  addPass(pm, createSweep(), options);
   // What is left is done in calls.
-  if (options.attention == "fused" && options.balanceAttention != "off")
-    pm.addPass(createBalanceAttention(
-        {options.balanceAttention == "time" ? "time" : "work", options.hardware,
-         options.threads}));
+  if (options.keepsCalls() && options.balanceAttention != "off")
+    addPass(pm, createBalanceAttention(), options);
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
   bool forGpu = options.usesGpuLibraries();
-  pm.addPass(
-      createConvertTpspToPlan({options.epilogues, /*wideSums=*/!forGpu,
-                               /*keptBytes=*/forGpu ? blockMemoryBytes : 0,
-                               options.hardware, options.threads}));
+  addPass(
+      pm,
+      createConvertTpspToPlan({/*wideSums=*/!forGpu,
+                               /*keptBytes=*/forGpu ? blockMemoryBytes : 0}),
+      options);
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap != "off")
-    pm.addPass(createOverlap({options.hardware, options.threads,
-                              options.overlapMemory, options.overlapChunks,
-                              /*ownProducts=*/options.overlap == "backward"}));
+    addPass(pm, createOverlap(), options);
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
   if (options.overlap != "off")
-    pm.addPass(createRequireOverlap(
-        {options.requireOverlap, options.hardware, options.threads}));
+    addPass(pm, createRequireOverlap(), options);
   // Behind overlap, which may cut a kernel's command.
   if (options.device == "cuda")
     pm.addPass(createEmitDeviceKernels());
@@ -247,9 +216,11 @@ static void buildFormulasPipeline(OpPassManager &pm,
                                   const tpsp::PipelineFlags &flags) {
   tpsp::CompileOptions options = flags.values();
   options.bucketBytes = 0;
-  int64_t microBatches = std::exchange(options.microBatches, 1);
-  buildToNamedCollectives(pm, options);
-  pm.addPass(tpsp::createPrintFormulas({microBatches}));
+  // The pass refuses more micro-batches than one.
+  tpsp::CompileOptions inOnePiece = options;
+  inOnePiece.microBatches = 1;
+  buildToNamedCollectives(pm, inOnePiece);
+  tpsp::addPass(pm, tpsp::createPrintFormulas(), options);
 }
 
 static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
@@ -292,7 +263,7 @@ static void buildStablehloPipeline(OpPassManager &pm,
     pm.addPass(tpsp::createDropPrimals());
   if (flags.collectives) {
     pm.addPass(tpsp::createInsertCollectives());
-    pm.addPass(tpsp::createFuseCollectives({options.keepGathered}));
+    tpsp::addPass(pm, tpsp::createFuseCollectives(), options);
   }
   pm.addPass(tpsp::createConvertTpspToStablehlo({flags.function}));
 }

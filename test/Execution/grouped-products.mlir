@@ -16,7 +16,7 @@
 // RUN: sed 's/i, f@tp, d/i@tp, f, d/; s/i, d, f@tp/i@tp, d, f/' %s > %t.mlir
 // RUN: tpsp-run %t.mlir --mesh tp=5 --grad --verify --quiet
 // RUN: tpsp-run %t.mlir --mesh ep=2,tp=5 --grad --verify --quiet
-// RUN: tpsp-opt %t.mlir --tpsp-set-mesh=sizes=tp=5 --tpsp-pipeline | FileCheck %s --check-prefix=PART
+// RUN: tpsp-opt %t.mlir --tpsp-set-mesh=mesh=tp=5 --tpsp-pipeline | FileCheck %s --check-prefix=PART
 // PART: plan.grouped_matmul {{.*}}first_group = array<i64: 1, 0, 0, 2>, group_stride = 54 : i64, groups = 1
 // One row, and one matrix.
 // RUN: %{run} --extent c=1

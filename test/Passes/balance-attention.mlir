@@ -1,5 +1,5 @@
-// RUN: tpsp-opt %s --split-input-file --tpsp-balance-attention | FileCheck %s --implicit-check-not=tpsp.mirror
-// RUN: tpsp-opt %s --split-input-file --tpsp-balance-attention --remarks-filter='tpsp-balance.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: tpsp-opt %s --split-input-file --tpsp-balance-attention=balance-attention=on | FileCheck %s --implicit-check-not=tpsp.mirror
+// RUN: tpsp-opt %s --split-input-file --tpsp-balance-attention=balance-attention=on --remarks-filter='tpsp-balance.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REMARK
 
 tpsp.mesh @mesh <dp = 2, cp = 4>
 !q = tensor<2x6x4x8xf32, #tpsp.idx<b@dp, s@cp, h, k, local>>

@@ -1,11 +1,11 @@
 // Buckets of limited size, filled in the order in which tensors become ready.
-// RUN: tpsp-opt %s --tpsp-bucket-collectives=bytes=128 | FileCheck %s --check-prefix=TWO
-// RUN: tpsp-opt %s --tpsp-bucket-collectives=bytes=191 | FileCheck %s --check-prefix=TWO
-// RUN: tpsp-opt %s --tpsp-bucket-collectives=bytes=192 | FileCheck %s --check-prefix=THREE
-// RUN: tpsp-opt %s --tpsp-bucket-collectives=bytes=0 | FileCheck %s --check-prefix=ALONE
+// RUN: tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=128 | FileCheck %s --check-prefix=TWO
+// RUN: tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=191 | FileCheck %s --check-prefix=TWO
+// RUN: tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=192 | FileCheck %s --check-prefix=THREE
+// RUN: tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=0 | FileCheck %s --check-prefix=ALONE
 // RUN: tpsp-opt %s --tpsp-bucket-collectives | FileCheck %s --check-prefix=ALL
-// RUN: tpsp-opt %s --tpsp-bucket-collectives=bytes=128 --remarks-filter='tpsp-.*' 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: not tpsp-opt %s --tpsp-bucket-collectives=bytes=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=128 --remarks-filter='tpsp-.*' 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: not tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
 tpsp.mesh @mesh <dp = 2, tp = 4>
 

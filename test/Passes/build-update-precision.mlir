@@ -1,20 +1,20 @@
 // A loss scale, what gradients are reduced in, and where a step gathers: what
 // the update and the function become.
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd clip=1 loss-scale=dynamic:1024 loss-scale-window=7" | FileCheck %s --check-prefix=DYNAMIC
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd loss-scale=256" | FileCheck %s --check-prefix=FIXED
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd reduce-type=f32" | FileCheck %s --check-prefix=WIDE
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd axes=dp gather=forward" | FileCheck %s --check-prefix=FORWARD
-// RUN: not tpsp-opt %s --tpsp-build-update="loss-scale=0.5" 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd clip=1 loss-scale=dynamic:1024 loss-scale-window=7 grad=true" | FileCheck %s --check-prefix=DYNAMIC
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd loss-scale=256 grad=true" | FileCheck %s --check-prefix=FIXED
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd reduce-dtype=f32 grad=true" | FileCheck %s --check-prefix=WIDE
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd optimizer-axes=dp gather-parameters=forward grad=true" | FileCheck %s --check-prefix=FORWARD
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw loss-scale=0.5 grad=true" 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: error: option 'loss-scale' of tpsp-build-update: '0.5' is not none, a number from 1 to 2^30, dynamic or dynamic:1024
-// RUN: not tpsp-opt %s --tpsp-build-update="loss-scale=dynamic:x" 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw loss-scale=dynamic:x grad=true" 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: 'dynamic:x' is not none
-// RUN: not tpsp-opt %s --tpsp-build-update="loss-scale=65536" 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw loss-scale=65536 grad=true" 2>&1 | FileCheck %s --check-prefix=LARGE
 // LARGE: build-update-precision.mlir:[[#@LINE+22]]:1: error: --loss-scale 65536: gradients begin in 'f16', which holds at most 65504, so every step would be skipped; give less, or dynamic
-// RUN: tpsp-opt %s --tpsp-build-update="loss-scale=dynamic:65536" -o /dev/null
-// RUN: sed s/f16/bf16/g %s | tpsp-opt --tpsp-build-update="loss-scale=65536" -o /dev/null
-// RUN: not tpsp-opt %s --tpsp-build-update="reduce-type=i8" 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw loss-scale=dynamic:65536 grad=true" -o /dev/null
+// RUN: sed s/f16/bf16/g %s | tpsp-opt --tpsp-build-update="optimizer=adamw loss-scale=65536 grad=true" -o /dev/null
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw reduce-dtype=i8 grad=true" 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: error: option 'reduce-type' of tpsp-build-update: unknown element type 'i8'; known are f32, bf16 and f16
-// RUN: not tpsp-opt %s --tpsp-build-update="gather=later" 2>&1 | FileCheck %s --check-prefix=GATHER
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw gather-parameters=later grad=true" 2>&1 | FileCheck %s --check-prefix=GATHER
 // GATHER: error: option 'gather' of tpsp-build-update: parameters are gathered by the update or in the forward pass, not by 'later'
 
 tpsp.mesh @mesh <dp = 2 : data>

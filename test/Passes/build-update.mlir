@@ -1,47 +1,47 @@
 // What a step does to parameters: state and numbers become arguments, gradients
 // are wanted where the state is, and parameters say who trains them.
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" | FileCheck %s
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1" | FileCheck %s --check-prefix=CLIP
-// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-axes=dp grad=true" | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1 grad=true" | FileCheck %s --check-prefix=CLIP
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-axes=dp grad=true" --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
 // WHOLE: {{.*}}build-update.mlir:{{[0-9]+}}:14: remark: {{.*}}dp divides no index of 'c' evenly, so every rank of it has its state whole
 // State joins the data axes that divide its parameter, so that one collective scatters the gradient along both.
-// RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d@tp>/' %s | tpsp-opt --tpsp-build-update="axes=dp" | FileCheck %s --check-prefix=MODEL
-// RUN: sed -e 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d@tp>/' -e 's/tp = 2 : model/tp = 2 : data/' %s | tpsp-opt --tpsp-build-update="axes=dp" | FileCheck %s --check-prefix=DATA
+// RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d@tp>/' %s | tpsp-opt --tpsp-build-update="optimizer=adamw optimizer-axes=dp grad=true" | FileCheck %s --check-prefix=MODEL
+// RUN: sed -e 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d@tp>/' -e 's/tp = 2 : model/tp = 2 : data/' %s | tpsp-opt --tpsp-build-update="optimizer=adamw optimizer-axes=dp grad=true" | FileCheck %s --check-prefix=DATA
 // MODEL: tpsp.gradient_at = #tpsp.idx<e@dp, d@tp>
 // DATA: tpsp.gradient_at = #tpsp.idx<e, d@tp@dp>
-// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam grad=true" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, muon, sgd
-// RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-axes=fsdp grad=true" 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'; its axes are 
-// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=beta3=1 grad=true" 2>&1 | FileCheck %s --check-prefix=SETTING
 // SETTING: build-update.mlir:[[#@LINE+41]]:1: error: --optimizer-settings beta3=1: no optimizer of @f has 'beta3'; adamw has beta1, beta2, epsilon, decay; sgd has momentum, nesterov, decay
 // Numbers go to a parameter's own optimizer, too.
-// RUN: tpsp-opt %s --tpsp-build-update="settings=momentum=0.375,beta1=0.625" | FileCheck %s --check-prefix=BOTH
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=momentum=0.375,beta1=0.625 grad=true" | FileCheck %s --check-prefix=BOTH
 // BOTH: func.func @f_update(
 // BOTH: tpsp.scale {{.*}} {factor = 6.250000e-01 : f64} : {{.*}}<e@tp, d>
 // BOTH: tpsp.scale {{.*}} {factor = 3.750000e-01 : f64} : {{.*}}<k>
-// RUN: sed 's/tpsp.optimizer = "sgd", //' %s | not tpsp-opt --tpsp-build-update="settings=momentum=0.5" 2>&1 | FileCheck %s --check-prefix=UNUSED
+// RUN: sed 's/tpsp.optimizer = "sgd", //' %s | not tpsp-opt --tpsp-build-update="optimizer=adamw optimizer-settings=momentum=0.5 grad=true" 2>&1 | FileCheck %s --check-prefix=UNUSED
 // UNUSED: no optimizer of @f has 'momentum'; adamw has beta1, beta2, epsilon, decay{{$}}
-// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2" 2>&1 | FileCheck %s --check-prefix=NUMBER
-// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2=1" 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=beta2 grad=true" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=beta2=1 grad=true" 2>&1 | FileCheck %s --check-prefix=RANGE
 // RANGE: error: --optimizer-settings beta2=1: 'beta2' of adamw is from 0 to below 1
-// RUN: not tpsp-opt %s --tpsp-build-update="settings=momentum=-0.5" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=momentum=-0.5 grad=true" 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: --optimizer-settings momentum=-0.5: 'momentum' of sgd is from 0 to below 1
 // Near 1 it may be 1 in f32, and a small one 0.
-// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta1=0.9999999999" 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=beta1=0.9999999999 grad=true" 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: error: --optimizer-settings beta1=0.9999999999: 'beta1' is used in f32, and is 1.{{0*}}e+00 there; give a number of at most 0.9999999
-// RUN: not tpsp-opt %s --tpsp-build-update="settings=epsilon=1e-50" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=epsilon=1e-50 grad=true" 2>&1 | FileCheck %s --check-prefix=ZERO
 // ZERO: error: --optimizer-settings epsilon=1e-50: 'epsilon' is used in f32, and is 0.{{0*}}e+00 there; give a number of at least 1.2e-38, or 0
-// RUN: tpsp-opt %s --tpsp-build-update="settings=beta1=0.9999999,epsilon=0" -o /dev/null
-// RUN: tpsp-opt %s --tpsp-set-element-type=type=f64 --tpsp-build-update="settings=beta1=0.9999999999,epsilon=1e-50" -o /dev/null
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=beta1=0.9999999,epsilon=0 grad=true" -o /dev/null
+// RUN: tpsp-opt %s --tpsp-set-element-type=dtype=f64 --tpsp-build-update="optimizer=adamw optimizer-settings=beta1=0.9999999999,epsilon=1e-50 grad=true" -o /dev/null
 // NUMBER: error: --optimizer-settings beta2: this is not name=number, such as beta2=0.95
-// RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=SUM
+// RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update="optimizer=adamw grad=true" 2>&1 | FileCheck %s --check-prefix=SUM
 // SUM: error: parameter 'w' is [e, d | sum@tp], a sum over ranks, which no update can be written to
-// RUN: sed 's/"sgd"/"muon"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=MATRIX
+// RUN: sed 's/"sgd"/"muon"/' %s | not tpsp-opt --tpsp-build-update="optimizer=adamw grad=true" 2>&1 | FileCheck %s --check-prefix=MATRIX
 // MATRIX: [[@LINE+19]]:14: error: "muon" trains matrices, and 'c' is none
 // RUN: sed 's/tpsp.learning_rate = 0.5/tpsp.learning_rate = -0.5/' %s | not tpsp-opt 2>&1 | FileCheck %s --check-prefix=FACTOR
 // FACTOR: tpsp.learning_rate is a factor from 0 with a point, such as 2.0
-// RUN: sed 's/"sgd"/"sdg"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: sed 's/"sgd"/"sdg"/' %s | not tpsp-opt --tpsp-build-update="optimizer=adamw grad=true" 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: [[@LINE+15]]:14: error: no optimizer is called 'sdg'; there are adamw, lion, muon, sgd
 
 tpsp.mesh @mesh <dp = 2 : data, tp = 2 : model>

@@ -1,7 +1,7 @@
 // A parameter that is split in one place and whole in another has a gradient of
 // two summands. Each is converted where it is made, behind which the other may
 // stand; their sum stands behind both.
-// RUN: tpsp-opt %s --tpsp-propagate --tpsp-differentiate=reduce-type=f32 | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-propagate --tpsp-differentiate=reduce-dtype=f32 | FileCheck %s
 
 // CHECK-LABEL: @f_grad
 // CHECK: %[[WHOLE:.*]] = tpsp.add %{{.*}} : tensor<32x16xbf16, {{.*}} -> tensor<32x16xf32,

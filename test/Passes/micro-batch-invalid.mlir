@@ -1,4 +1,4 @@
-// RUN: tpsp-opt %s --tpsp-micro-batch=parts=4 --split-input-file --verify-diagnostics
+// RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=4 --split-input-file --verify-diagnostics
 
 !x = tensor<8x4xf32, #tpsp.idx<b, d>>
 !l = tensor<f32, #tpsp.idx<>>

@@ -1,4 +1,4 @@
-// RUN: tpsp-opt %s --split-input-file --verify-diagnostics --tpsp-micro-batch=parts=4
+// RUN: tpsp-opt %s --split-input-file --verify-diagnostics --tpsp-micro-batch=micro-batches=4
 
 // Micro-batches are cut of whole tensors.
 

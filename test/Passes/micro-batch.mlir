@@ -1,10 +1,10 @@
 // What a step in parts is: arguments cut within every rank's shard, results
 // stacked or summed, what does not depend on the batch computed once.
-// RUN: tpsp-opt %s --tpsp-micro-batch=parts=2 | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-micro-batch | FileCheck %s --check-prefix=ONE
-// RUN: not tpsp-opt %s --tpsp-micro-batch=parts=0 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not tpsp-opt %s --tpsp-micro-batch=micro-batches=0 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: option 'parts' of tpsp-micro-batch: parts=0 is no number of micro-batches; 1 is none
-// RUN: tpsp-opt %s --tpsp-micro-batch=parts=2 --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
+// RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
 
 tpsp.mesh @mesh <dp = 2>
 

@@ -1,5 +1,5 @@
 // What no mask makes right is refused: where, which index, why, and the way out.
-// RUN: tpsp-opt %s --tpsp-set-padding="multiples=p=4" --tpsp-pad-extents --split-input-file --verify-diagnostics
+// RUN: tpsp-opt %s --tpsp-set-padding="pad=p=4" --tpsp-pad-extents --split-input-file --verify-diagnostics
 
 !x = tensor<3x5xf32, #tpsp.idx<b, p>>
 func.func @dropout(%x: !x) -> !x {

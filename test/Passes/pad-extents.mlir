@@ -1,7 +1,7 @@
 // What is behind the end of a padded index, operation by operation: masked where
 // an operation needs it otherwise, and nowhere else. Each function has its twin
 // that needs no mask.
-// RUN: tpsp-opt %s --tpsp-set-padding="multiples=p=4,q=4" --tpsp-pad-extents --split-input-file | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-set-padding="pad=p=4,q=4" --tpsp-pad-extents --split-input-file | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-pad-extents --split-input-file | FileCheck %s --check-prefix=WITHOUT
 // WITHOUT-NOT: tpsp.end_mask
 // WITHOUT-NOT: tpsp.unpadded

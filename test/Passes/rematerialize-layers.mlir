@@ -1,9 +1,9 @@
 // A layer is a call in the function that is differentiated, with all that it
 // calls: under "full" its inputs are kept and no more. What stands outside of
 // every call is kept.
-// RUN: tpsp-opt %s --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=mode=full | FileCheck %s
+// RUN: tpsp-opt %s --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=rematerialize=full | FileCheck %s
 // The names that the source gives are not what tells layers apart.
-// RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=mode=full | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=rematerialize=full | FileCheck %s
 
 !x = tensor<8x16xf32, #tpsp.idx<s, d>>
 

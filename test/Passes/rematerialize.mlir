@@ -1,10 +1,10 @@
 // What is not kept is made again in the backward pass, from what is kept.
-// RUN: tpsp-opt %s --tpsp-rematerialize=mode=selective | FileCheck %s --check-prefixes=CHECK,SELECTIVE
-// RUN: tpsp-opt %s --tpsp-rematerialize=mode=full | FileCheck %s --check-prefixes=CHECK,FULL
+// RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=selective | FileCheck %s --check-prefixes=CHECK,SELECTIVE
+// RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=full | FileCheck %s --check-prefixes=CHECK,FULL
 // By default what is free is made again, and nothing else.
 // RUN: tpsp-opt %s --tpsp-rematerialize | FileCheck %s --check-prefix=FREE
-// RUN: tpsp-opt %s --tpsp-rematerialize=mode=none | FileCheck %s --check-prefix=FREE
-// RUN: tpsp-opt %s --tpsp-rematerialize=mode=selective --remarks-filter='tpsp-rematerialize' 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=none | FileCheck %s --check-prefix=FREE
+// RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=selective --remarks-filter='tpsp-rematerialize' 2>&1 | FileCheck %s --check-prefix=REMARK
 
 !x = tensor<8x16xf32, #tpsp.idx<s, d>>
 !t = tensor<8x16xf32, #tpsp.idx<t, d>>

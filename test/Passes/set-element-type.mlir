@@ -1,7 +1,7 @@
-// RUN: tpsp-opt %s --tpsp-set-element-type=type=bf16 | FileCheck %s --check-prefixes=CHECK,BF16
-// RUN: tpsp-opt %s --tpsp-set-element-type=type=f16 | FileCheck %s --check-prefixes=CHECK,F16
+// RUN: tpsp-opt %s --tpsp-set-element-type=dtype=bf16 | FileCheck %s --check-prefixes=CHECK,BF16
+// RUN: tpsp-opt %s --tpsp-set-element-type=dtype=f16 | FileCheck %s --check-prefixes=CHECK,F16
 // RUN: tpsp-opt %s --tpsp-set-element-type | FileCheck %s --check-prefixes=CHECK,F32
-// RUN: not tpsp-opt %s --tpsp-set-element-type=type=fp8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not tpsp-opt %s --tpsp-set-element-type=dtype=fp8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f64, f32, bf16 and f16
 

@@ -1,28 +1,28 @@
 // RUN: split-file %s %t
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=z=4" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=z=4" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: f.mlir:8:1: error: {{.*}}the program has no index 'z'; its indices are b, s, k, t
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=s" 2>&1 | FileCheck %s --check-prefix=MALFORMED
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=s=0" 2>&1 | FileCheck %s --check-prefix=MALFORMED
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=s=x" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=s" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=s=0" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=s=x" 2>&1 | FileCheck %s --check-prefix=MALFORMED
 // MALFORMED: error: {{.*}}expected index=extent with an extent of at least 1, not 's
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=s=8,t=4" 2>&1 | FileCheck %s --check-prefix=FAMILY
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=s=8,t=4" 2>&1 | FileCheck %s --check-prefix=FAMILY
 // FAMILY: error: {{.*}}index 't' is renamed to one that is to have extent 8, and so cannot have 4
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=s=7" 2>&1 | FileCheck %s --check-prefix=UNEVEN
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=s=7" 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: f.mlir:{{[0-9]+}}:{{.*}}error: {{.*}}index 's'{{.*}}has extent 7, which its axes (tp: 2 ranks) do not divide
 
 // Scores are divided by the root of what they are summed over.
-// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extents=k=9" 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=k=9" 2>&1 | FileCheck %s --check-prefix=SCALE
 // SCALE: f.mlir:14:{{.*}}error: {{.*}}the factor 2.500000e-01 is of index 'k' with extent 16; write the one of 9 into the program, too
-// RUN: not tpsp-opt %t/a.mlir --tpsp-set-extents="extents=k=9" 2>&1 | FileCheck %s --check-prefix=ATTENTION
+// RUN: not tpsp-opt %t/a.mlir --tpsp-set-extents="extent=k=9" 2>&1 | FileCheck %s --check-prefix=ATTENTION
 // ATTENTION: a.mlir:5:{{.*}}error: {{.*}}the factor 2.500000e-01 is of index 'k' with extent 16
-// RUN: tpsp-opt %t/a.mlir --tpsp-set-extents="extents=b=9,k=16" -o /dev/null
+// RUN: tpsp-opt %t/a.mlir --tpsp-set-extents="extent=b=9,k=16" -o /dev/null
 
-// RUN: not tpsp-opt %t/two.mlir --tpsp-set-extents="extents=d=4" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not tpsp-opt %t/two.mlir --tpsp-set-extents="extent=d=4" 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: {{.*}}index 'd' has extents 8 and 3; give what is not the same index another name
-// RUN: not tpsp-opt %t/below.mlir --tpsp-set-extents="extents=v=8" 2>&1 | FileCheck %s --check-prefix=BELOW
+// RUN: not tpsp-opt %t/below.mlir --tpsp-set-extents="extent=v=8" 2>&1 | FileCheck %s --check-prefix=BELOW
 // BELOW: below.mlir:4:{{.*}}error: {{.*}}tpsp.below = 10 is of an index of extent 16; write a bound of at most 8
-// RUN: tpsp-opt %t/below.mlir --tpsp-set-extents="extents=v=10" -o /dev/null
-// RUN: not tpsp-opt %t/split.mlir --tpsp-set-extents="extents=e=9" 2>&1 | FileCheck %s --check-prefix=SPLIT
+// RUN: tpsp-opt %t/below.mlir --tpsp-set-extents="extent=v=10" -o /dev/null
+// RUN: not tpsp-opt %t/split.mlir --tpsp-set-extents="extent=e=9" 2>&1 | FileCheck %s --check-prefix=SPLIT
 // SPLIT: split.mlir:4:{{.*}}error:
 
 //--- f.mlir

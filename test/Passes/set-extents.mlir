@@ -1,8 +1,8 @@
-// RUN: tpsp-opt %s --tpsp-set-extents="extents=s=6,b=5" | FileCheck %s --check-prefix=TWO
-// RUN: tpsp-opt %s --tpsp-set-extents="extents=t=6" | FileCheck %s --check-prefix=FAMILY
-// RUN: tpsp-opt %s --tpsp-set-extents="extents=h=6,e=12" | FileCheck %s --check-prefix=SPLIT
-// RUN: tpsp-opt %s --tpsp-set-extents="extents=b=3" | FileCheck %s --check-prefix=SAME
-// RUN: tpsp-opt %s --tpsp-set-extents="extents=s=1,t=1" | FileCheck %s --check-prefix=ONE
+// RUN: tpsp-opt %s --tpsp-set-extents="extent=s=6,b=5" | FileCheck %s --check-prefix=TWO
+// RUN: tpsp-opt %s --tpsp-set-extents="extent=t=6" | FileCheck %s --check-prefix=FAMILY
+// RUN: tpsp-opt %s --tpsp-set-extents="extent=h=6,e=12" | FileCheck %s --check-prefix=SPLIT
+// RUN: tpsp-opt %s --tpsp-set-extents="extent=b=3" | FileCheck %s --check-prefix=SAME
+// RUN: tpsp-opt %s --tpsp-set-extents="extent=s=1,t=1" | FileCheck %s --check-prefix=ONE
 
 // Subscripts, other indices and what is no tensor of the notation stay; so does
 // a scale of an index that stays, were it a power of one that changes.

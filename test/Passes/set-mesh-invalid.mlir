@@ -1,4 +1,4 @@
-// RUN: tpsp-opt %s --tpsp-set-mesh="sizes=tp=3" --split-input-file --verify-diagnostics
+// RUN: tpsp-opt %s --tpsp-set-mesh="mesh=tp=3" --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{the mesh has no axis 'tp'; its axes are dp, cp}}
 tpsp.mesh @mesh <dp = 2 : data, cp = 4>

@@ -1,5 +1,5 @@
-// RUN: tpsp-opt %s --tpsp-set-mesh="sizes=tp=8" | FileCheck %s --check-prefix=ONE
-// RUN: tpsp-opt %s --tpsp-set-mesh="sizes=tp=1,dp=3" | FileCheck %s --check-prefix=TWO
+// RUN: tpsp-opt %s --tpsp-set-mesh="mesh=tp=8" | FileCheck %s --check-prefix=ONE
+// RUN: tpsp-opt %s --tpsp-set-mesh="mesh=tp=1,dp=3" | FileCheck %s --check-prefix=TWO
 // RUN: tpsp-opt %s --tpsp-set-mesh | FileCheck %s --check-prefix=NONE
 
 // Roles and the order of axes stay.

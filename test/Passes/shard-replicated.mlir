@@ -1,9 +1,9 @@
 // What connected values replicated for no reason become.
-// DEFINE: %{shard} = --tpsp-propagate --tpsp-shard-replicated
+// DEFINE: %{shard} = --tpsp-propagate --tpsp-shard-replicated=shard-replicated=memory
 // RUN: tpsp-opt %s %{shard} | FileCheck %s
-// RUN: tpsp-opt %s --tpsp-propagate | sed 's/, tpsp.proposed//; s/ {tpsp.proposed}//' | tpsp-opt --tpsp-shard-replicated | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
+// RUN: tpsp-opt %s --tpsp-propagate | sed 's/, tpsp.proposed//; s/ {tpsp.proposed}//' | tpsp-opt --tpsp-shard-replicated=shard-replicated=memory | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
 // RUN: tpsp-opt %s %{shard} --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: not tpsp-opt %s --tpsp-shard-replicated=goal=speed 2>&1 | FileCheck %s --check-prefix=SPEED
+// RUN: not tpsp-opt %s --tpsp-shard-replicated=shard-replicated=speed 2>&1 | FileCheck %s --check-prefix=SPEED
 // SPEED: error: option 'goal' of tpsp-shard-replicated: goal=speed is not known; goals are memory and time
 
 // What nobody proposed is the user's.

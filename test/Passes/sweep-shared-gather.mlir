@@ -1,5 +1,5 @@
 // What is gathered for more than sweeps is gathered: no ring beside it.
-// RUN: tpsp-opt %s --pass-pipeline='builtin.module(tpsp-decompose-early{keep-swept},tpsp-propagate,tpsp-insert-collectives,tpsp-fuse-collectives,tpsp-partition,tpsp-sweep)' | FileCheck %s
+// RUN: tpsp-opt %s --pass-pipeline='builtin.module(tpsp-decompose-early{attention=blocks},tpsp-propagate,tpsp-insert-collectives,tpsp-fuse-collectives,tpsp-partition,tpsp-sweep)' | FileCheck %s
 // CHECK: tpsp.all_gather
 // CHECK: tpsp.all_gather
 // CHECK-NOT: tpsp.rotate

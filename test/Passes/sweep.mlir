@@ -1,5 +1,5 @@
 // Attention by blocks of keys, on one rank's shapes. States are f32.
-// DEFINE: %{sweep} = tpsp-opt %s --split-input-file --pass-pipeline='builtin.module(tpsp-decompose-early{keep-swept},tpsp-propagate,tpsp-differentiate,tpsp-drop-primals,tpsp-insert-collectives,tpsp-fuse-collectives,tpsp-partition,tpsp-sweep{longest=4})'
+// DEFINE: %{sweep} = tpsp-opt %s --split-input-file --pass-pipeline='builtin.module(tpsp-decompose-early{attention=blocks},tpsp-propagate,tpsp-differentiate,tpsp-drop-primals,tpsp-insert-collectives,tpsp-fuse-collectives,tpsp-partition,tpsp-sweep{attention-block=4})'
 // RUN: %{sweep} | FileCheck %s
 // RUN: %{sweep} | FileCheck %s --check-prefix=NONE
 // NONE-NOT: tpsp.attention

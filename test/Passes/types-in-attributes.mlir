@@ -1,9 +1,9 @@
 // Types in attributes are notes of other tools. They may name indices that the program lacks, extents of
 // their own, and constants: a pass that changes the program's types leaves them alone.
-// RUN: tpsp-opt %s --tpsp-set-extents=extents=b=4 | FileCheck %s --check-prefixes=NOTES,EXTENTS
-// RUN: tpsp-opt %s --tpsp-set-element-type=type=bf16 | FileCheck %s --check-prefixes=NOTES,ELEMENTS
-// RUN: tpsp-opt %s --tpsp-set-padding=multiples=b=3 --tpsp-pad-extents | FileCheck %s --check-prefixes=NOTES,PADDED
-// RUN: not tpsp-opt %s --tpsp-set-extents=extents=q=4 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: tpsp-opt %s --tpsp-set-extents=extent=b=4 | FileCheck %s --check-prefixes=NOTES,EXTENTS
+// RUN: tpsp-opt %s --tpsp-set-element-type=dtype=bf16 | FileCheck %s --check-prefixes=NOTES,ELEMENTS
+// RUN: tpsp-opt %s --tpsp-set-padding=pad=b=3 --tpsp-pad-extents | FileCheck %s --check-prefixes=NOTES,PADDED
+// RUN: not tpsp-opt %s --tpsp-set-extents=extent=q=4 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: tpsp-opt %s --tpsp-explain | FileCheck %s --check-prefix=EXPLAINED
 // RUN: tpsp-opt %s --tpsp-formulas | FileCheck %s --check-prefix=FORMULAS
 // RUN: tpsp-opt %s --tpsp-pipeline=grad=true -o /dev/null

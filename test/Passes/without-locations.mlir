@@ -5,9 +5,9 @@
 // AXES: error: @f: axis @tp is on both 'e' and 'd'
 // RUN: not tpsp-opt %t/unplaced.mlir --tpsp-propagate 2>&1 | FileCheck %s --check-prefix=UNPLACED
 // UNPLACED: error: @f: argument #0 is not placed ('?')
-// RUN: not tpsp-opt %t/program.mlir --strip-debuginfo --tpsp-set-mesh=sizes=dp=2 2>&1 | FileCheck %s --check-prefix=MESH
+// RUN: not tpsp-opt %t/program.mlir --strip-debuginfo --tpsp-set-mesh=mesh=dp=2 2>&1 | FileCheck %s --check-prefix=MESH
 // MESH: error: @mesh: the mesh has no axis 'dp'; its axes are tp
-// RUN: not tpsp-opt %t/program.mlir --strip-debuginfo --tpsp-micro-batch=parts=3 2>&1 | FileCheck %s --check-prefix=BATCH
+// RUN: not tpsp-opt %t/program.mlir --strip-debuginfo --tpsp-micro-batch=micro-batches=3 2>&1 | FileCheck %s --check-prefix=BATCH
 // BATCH: error: @f: argument #0 has index 'b' of extent 4
 // RUN: not tpsp-opt %t/branches.mlir --strip-debuginfo --tpsp-propagate 2>&1 | FileCheck %s --check-prefix=BRANCHES
 // BRANCHES: error: @f: has control flow; tpsp programs are straight-line functions

@@ -2,7 +2,7 @@
 // each flag that LLVM sees, forward and backward, in f32 and in bf16.
 // RUN: tpsp-opt %s --tpsp-pipeline=grad=true --tpsp-llvm-pipeline > %t
 // RUN: grep -o "llvm\.f[a-z]* .*fastmath<.*>" %t | sed "s/%[A-Za-z0-9_]*//g" | sort -u | FileCheck %s
-// RUN: tpsp-opt %s --tpsp-set-element-type=type=bf16 --tpsp-pipeline=grad=true --tpsp-llvm-pipeline > %t
+// RUN: tpsp-opt %s --tpsp-set-element-type=dtype=bf16 --tpsp-pipeline=grad=true --tpsp-llvm-pipeline > %t
 // RUN: grep -o "llvm\.f[a-z]* .*fastmath<.*>" %t | sed "s/%[A-Za-z0-9_]*//g" | sort -u | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-pipeline="grad=true device=cuda" --tpsp-lower-kernel-math > %t
 // RUN: grep -o "arith\.[a-z]* .*fastmath<.*>" %t | sed "s/%[A-Za-z0-9_]*//g" | sort -u | FileCheck %s --check-prefix=DEVICE

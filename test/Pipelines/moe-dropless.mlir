@@ -1,9 +1,9 @@
 // Experts in blocks of rows send what experts with slots send: for each layer two
 // all-to-alls forward and two backward, of rows, and the loads of experts, integers.
-// RUN: tpsp-opt %examples/moe-dropless.mlir --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s
+// RUN: tpsp-opt %examples/moe-dropless.mlir --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s
 // RUN: tpsp-opt %examples/moe-dropless.mlir --tpsp-explain | FileCheck %s --check-prefix=TP
 // Longer groups: the same.
-// RUN: sed 's/s = 32/s = 32768/; s/c = 24/c = 24576/' %examples/moe-dropless.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+// RUN: sed 's/s = 32/s = 32768/; s/c = 24/c = 24576/' %examples/moe-dropless.mlir | tpsp-opt --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
 
 // CHECK: model_grad on ep=4, tp=1
 // CHECK: all_to_all layer0.load[g@ep, j, i] -> [g, j@ep, i]

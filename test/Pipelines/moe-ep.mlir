@@ -4,11 +4,11 @@
 // On tp, the experts' hidden index is summed away: TP's own all-reduce.
 // An all-to-all carries the slots, A = 8*8*12*128*4 bytes over ep=4 and tp=1: a
 // rank holds A/4 and sends 3/4 of it.
-// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s
+// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s
 // RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-explain | FileCheck %s --check-prefix=TP
 // More groups, longer groups: the same.
-// RUN: sed 's/g = 8/g = 64/' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
-// RUN: sed 's/s = 32/s = 32768/; s/c = 12/c = 12288/' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+// RUN: sed 's/g = 8/g = 64/' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+// RUN: sed 's/s = 32/s = 32768/; s/c = 12/c = 12288/' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
 
 // CHECK: model_grad on ep=4, tp=1
 // CHECK: all_to_all layer0.y[e, g@ep, c, d] -> [e@ep, g, c, d]
@@ -37,7 +37,7 @@
 // All rows. Slots are 8*8*12*128*4 = 393216 bytes: an all-to-all over ep=4 sends
 // 3/4 of a quarter; on ep=2 half of a half, and over tp half of the rank's
 // partial slots twice. Gains and gates: 2 (128 + 8*128) numbers, 2 (T-1)/T.
-// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=sizes=ep=4,tp=1 %to_ledger | %ledger_rows > %t.four
+// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=mesh=ep=4,tp=1 %to_ledger | %ledger_rows > %t.four
 // RUN: sed -n 's,^// FOUR: *,,p' %s | diff - %t.four
 // RUN: tpsp-opt %examples/moe-ep.mlir %to_ledger | %ledger_rows > %t.rows
 // RUN: %expected_rows %s | diff - %t.rows

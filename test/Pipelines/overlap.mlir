@@ -37,7 +37,7 @@
 // A ring's tiles in parts: with two ranks there is but one to wait for. The
 // own tile's product comes first, then those of the parts as they arrive.
 // RUN: python3 %S/../Execution/Inputs/ring-machine.py %S/../../hardware/cpu.json > %t.json
-// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-set-mesh="sizes=tp=2" --tpsp-pipeline="overlap=on overlap-chunks=2 hardware=%t.json" | FileCheck %s --check-prefix=PARTS
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-set-mesh="mesh=tp=2" --tpsp-pipeline="overlap=on overlap-chunks=2 hardware=%t.json" | FileCheck %s --check-prefix=PARTS
 // PARTS: %[[S0:[0-9]+]] = plan.tile %[[S:[0-9]+]] {chunk = 16384 : i64, number = 0 : i64, parts = 2 : i64, tiles = 1 : i64}
 // PARTS: %[[S1:[0-9]+]] = plan.tile %[[S]] {chunk = 16384 : i64, number = 0 : i64, part = 1 : i64, parts = 2 : i64, tiles = 1 : i64}
 // PARTS: %[[T0:[0-9]+]] = plan.tile %[[T:[0-9]+]] {axes = array<i64: 0>, chunk = 16384 : i64, number = 1 : i64, parts = 2 : i64, tiles = 2 : i64}

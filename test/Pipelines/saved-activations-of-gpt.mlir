@@ -11,7 +11,7 @@
 // RUN: sed -e 's/b = 2, s = 128, t = s, d = 256, h = 8, k = 32, e = 1024/b = 3, s = 64, t = s, d = 512, h = 4, k = 128, e = 2048/' %t.tp.small > %t.tp.large
 // RUN: cp %t.tp.large %t.whole.large
 
-// DEFINE: %{bf16} = --tpsp-set-element-type=type=bf16 --tpsp-set-mesh=sizes=tp
+// DEFINE: %{bf16} = --tpsp-set-element-type=dtype=bf16 --tpsp-set-mesh=mesh=tp
 // DEFINE: %{formula} = python3 %S/Inputs/saved-bytes.py
 
 // RUN: tpsp-opt %t.whole.small %{bf16}=1 --tpsp-pipeline="grad rematerialize=none keep-masks" | %{formula} whole none kept 128 2 256 8 1

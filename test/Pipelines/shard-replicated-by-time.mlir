@@ -3,11 +3,11 @@
 // of on every rank; eight H100 reduce inside the network, which only an
 // all-reduce can, and at few tokens nothing is worth another collective.
 // DEFINE: %{mark} = --tpsp-propagate
-// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=a100-sxm" | FileCheck %s --check-prefix=A100
-// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=h100-sxm grad" | FileCheck %s --check-prefix=H100
+// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="shard-replicated=time hardware=a100-sxm" | FileCheck %s --check-prefix=A100
+// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="shard-replicated=time hardware=h100-sxm grad" | FileCheck %s --check-prefix=H100
 // A schedule hides the halves, but not the whole.
-// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=h100-sxm grad overlap" | FileCheck %s --check-prefix=A100
-// RUN: not tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=none" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="shard-replicated=time hardware=h100-sxm grad overlap=on" | FileCheck %s --check-prefix=A100
+// RUN: not tpsp-opt %s %{mark} --tpsp-shard-replicated="shard-replicated=time hardware=none" 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: option 'hardware' of tpsp-shard-replicated: 'none' is no built-in hardware
 
 tpsp.mesh @mesh <tp = 8 : model>

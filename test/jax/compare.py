@@ -85,7 +85,7 @@ def main(tpsp_run, examples, saved=None):
         extents = SMALLER.get(example.name)
         program = Program(
             tpsp_opt, example,
-            *([f"--tpsp-set-extents=extents={extents}"] if extents else []))
+            *([f"--tpsp-set-extents=extent={extents}"] if extents else []))
         if program.has_dropout or example.name in LARGE:
             continue
         assert not program.missing, f"{example}: translate.py lacks {program.missing}"

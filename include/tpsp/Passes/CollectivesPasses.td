@@ -4,7 +4,6 @@
 // Collectives, on global shapes, and what is printed of them.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "tpsp/Passes/MachineOptions.td"
 
 def InsertCollectives
     : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
@@ -61,10 +60,6 @@ def FuseCollectives
     converts it. Another says where an all-reduce and a slice stay, because an
     operation between them is done whole.
   }];
-  let options = [
-    Option<"keepGathered", "keep-gathered", "bool", /*default=*/"false",
-           "Keep gathered tensors for the backward pass">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -121,13 +116,6 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
     Missed remarks say what stays apart: transfers of no layer, and those that
     time decides against.
   }];
-  let options = [
-    Option<"goal", "goal", "std::string", /*default=*/"\"transfers\"",
-           "transfers: of every layer; time: where less is exposed">
-  ] # machine # [
-    Option<"overlap", "overlap", "bool", /*default=*/"false",
-           "For time: transfers go under products">
-  ];
 }
 
 def BucketCollectives
@@ -156,10 +144,6 @@ def BucketCollectives
     The ledger's row names all tensors of a bucket. `tpsp-run --bucket-mib N`
     sets the size.
   }];
-  let options = [
-    Option<"bytes", "bytes", "int64_t", /*default=*/"25 << 20",
-           "Size of a bucket; 0 is one for each tensor">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -216,10 +200,6 @@ def PrintFormulas : Pass<"tpsp-print-formulas", "::mlir::ModuleOp"> {
     Runs best after `tpsp-fuse-collectives`, before buckets;
     [`--tpsp-formulas`](../Passes.md#formulas) is the whole way there.
   }];
-  let options = [
-    Option<"microBatches", "micro-batches", "int64_t", "1",
-           "Into how many the step is cut; more than 1 are refused">
-  ];
 }
 
 #endif // TPSP_PASSES_COLLECTIVESPASSES_TD

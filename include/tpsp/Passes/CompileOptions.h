@@ -36,6 +36,8 @@ struct CompileOptions {
 
   /// Whether products and attention are what a GPU's libraries do.
   bool usesGpuLibraries() const { return forGpu || device == "cuda"; }
+  /// Whether operations stay that a library computes in one call.
+  bool keepsCalls() const { return attention == "fused"; }
 
   /// Calls visit(&CompileOptions::field, row) for every row of Options.def, in
   /// its order. The rows stay.

@@ -4,7 +4,6 @@
 // On the shapes of one rank.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "tpsp/Passes/MachineOptions.td"
 
 def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
   let summary = "Turn global shapes into one rank's";
@@ -18,10 +17,6 @@ def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
     runs without any. With `keep-trivial` (`tpsp-run --nccl-always --emit`) they
     stay.
   }];
-  let options = [
-    Option<"keepTrivial", "keep-trivial", "bool", "false",
-           "Keep collectives over a single rank">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -79,14 +74,6 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::tpsp::TpspDialect",
                            "::tpsp::plan::PlanDialect"];
-  let options = [
-    Option<"longest", "longest", "int64_t", /*default=*/"2048",
-           "The most positions of a block">,
-    Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
-           "Keep operations that a library computes in one call">,
-    Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
-           "The library is a GPU's">
-  ];
 }
 
 def BalanceAttention
@@ -123,11 +110,6 @@ def BalanceAttention
   }];
   let dependentDialects = ["::tpsp::TpspDialect",
                            "::tpsp::plan::PlanDialect"];
-  let options = [
-    Option<"goal", "goal", "std::string", /*default=*/"\"work\"",
-           "work: where the last rank has less to do; time: where that is "
-           "faster">
-  ] # machine;
 }
 
 def DecomposeLate

@@ -4,7 +4,6 @@
 // On global shapes, before collectives.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "tpsp/Passes/MachineOptions.td"
 
 def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
   let summary = "Give axes of the module's mesh other sizes";
@@ -12,9 +11,6 @@ def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
     Only sizes change: names, roles and the order of the axes stay. An axis that
     the mesh lacks is an error.
   }];
-  let options = [
-    ListOption<"sizes", "sizes", "std::string", "axis=size, comma-separated">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -29,10 +25,6 @@ def SetExtents : Pass<"tpsp-set-extents", "::mlir::ModuleOp"> {
     scores (or a `factor`) that is a power of it, or a `tpsp.below` beyond the
     new one. That products of extents and axes still fit, operations verify.
   }];
-  let options = [
-    ListOption<"extents", "extents", "std::string",
-               "index=extent, comma-separated">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -49,10 +41,6 @@ def SetPadding : Pass<"tpsp-set-padding", "::mlir::ModuleOp"> {
     So is a minor part of a merged index: the positions of the latter would
     move.
   }];
-  let options = [
-    ListOption<"multiples", "multiples", "std::string",
-               "index=multiple, comma-separated">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -62,10 +50,6 @@ def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
     Storage alone changes. Arithmetic within kernels and sums of products stay
     in f32 (f64 for f64).
   }];
-  let options = [
-    Option<"type", "type", "std::string", /*default=*/"\"f32\"", 
-           "f64, f32, bf16 or f16">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -200,14 +184,6 @@ def DecomposeEarly
     tpsp-opt examples/gpt-block-sp.mlir --tpsp-decompose-early
     ```
   }];
-  let options = [
-    Option<"keepSwept", "keep-swept", "bool", /*default=*/"false",
-           "Keep operations that tpsp-sweep computes block by block">,
-    Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
-           "Keep operations that a library computes in one call">,
-    Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
-           "The library is a GPU's">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -361,15 +337,6 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
     tpsp-run examples/gpt-block-tp.mlir --grad --verify --shard-replicated memory
     ```
   }];
-  let options = [
-    Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
-           "memory: wherever possible; time: where a gain is expected">
-  ] # machine # [
-    Option<"grad", "grad", "bool", "false",
-           "For time: the step will have a backward pass">,
-    Option<"overlap", "overlap", "bool", "false",
-           "For time: what a schedule can hide under products costs nothing">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

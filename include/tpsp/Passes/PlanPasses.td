@@ -4,7 +4,6 @@
 // Commands on buffers.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "tpsp/Passes/MachineOptions.td"
 
 def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
   let summary = "Convert local operations to commands on buffers";
@@ -90,14 +89,12 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"epilogues", "epilogues", "bool", "false",
-           "Do what reads a product element by element in its matmul">,
     Option<"wideSums", "wide-sums", "bool", "true",
            "Keep sums across rows in f64 while a kernel runs, as CPUs do">,
     Option<"keptBytes", "kept-bytes", "int64_t", "0",
            "Bytes of rows that a work item may keep between its loops, but for "
            "those that its threads divide alike; 0: any number">
-  ] # machine;
+  ];
 }
 
 def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
@@ -123,19 +120,6 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
-  let options = machine # [
-    Option<"memory", "memory", "double", "0.05",
-           "What the schedule may add to the memory that the program needs one "
-           "command after another, as a share of it">,
-    Option<"chunks", "chunks", "int64_t", "0",
-           "Cut all that can be cut: reductions into this many chunks, tiles of "
-           "rings into this many parts; 0: cut what stays exposed, if it helps; "
-           "1: cut nothing">,
-    Option<"ownProducts", "own-products", "bool", "false",
-           "Overlap no more than a collective of the backward pass with the "
-           "other product of its gradient, as hand-written tensor parallelism "
-           "does">
-  ];
 }
 
 def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
@@ -186,10 +170,6 @@ def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
     An operation with an attribute `tpsp.overlap = 0.9` asks the same of the
     collectives that it causes, whatever `share` is.
   }];
-  let options = [
-    Option<"share", "share", "double", "0.0",
-           "What must be hidden, from 0 to 1">
-  ] # machine;
 }
 
 #endif // TPSP_PASSES_PLANPASSES_TD

@@ -28,10 +28,7 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"",
-           "The function to differentiate; all of the module's if empty">,
-    Option<"reduceType", "reduce-type", "std::string", /*default=*/"",
-           "f32, bf16 or f16: parameters' gradients are summed in it and are "
-           "results in it; empty: in their own">
+           "The function to differentiate; all of the module's if empty">
   ];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -65,10 +62,6 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
     tpsp-opt examples/gpt-block-sp.mlir --tpsp-explain="rematerialize=full"
     ```
   }];
-  let options = [
-    Option<"mode", "mode", "std::string", /*default=*/"\"none\"",
-           "none, selective or full">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -114,33 +107,10 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
     A parameter's `tpsp.optimizer` and `tpsp.learning_rate` take precedence.
 
     ```
-    tpsp-opt examples/mlp-sp.mlir --tpsp-build-update="optimizer=adamw clip=1"
+    tpsp-opt examples/mlp-sp.mlir --tpsp-build-update="optimizer=adamw clip=1 grad=true"
     tpsp-run examples/mlp-sp.mlir --grad --optimizer adamw --verify
     ```
   }];
-  let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
-           "The optimizer of parameters that name none">,
-    ListOption<"axes", "axes", "std::string",
-               "Axes that divide the state beside the parameter's own">,
-    ListOption<"settings", "settings", "std::string",
-               "Of the optimizer: beta2=0.95">,
-    Option<"clip", "clip", "double", "0",
-           "Largest norm of all gradients together; 0: any">,
-    Option<"reduceType", "reduce-type", "std::string", /*default=*/"",
-           "What gradients are in (tpsp-differentiate)">,
-    Option<"gather", "gather", "std::string", /*default=*/"\"update\"",
-           "Where parameters are gathered that the axes divide: update, at its "
-           "end; forward, where the next step begins">,
-    Option<"forwardOnly", "forward-only", "bool", /*default=*/"false",
-           "Build no update: only place parameters as a step with one does">,
-    Option<"lossScale", "loss-scale", "std::string", /*default=*/"\"none\"",
-           "none, a number, dynamic or dynamic:FIRST">,
-    Option<"lossScaleWindow", "loss-scale-window", "int64_t",
-           /*default=*/"2000",
-           "Steps in a row without overflow after which a dynamic scale is "
-           "doubled">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
@@ -203,15 +173,6 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     tpsp-run examples/mlp-sp.mlir --grad --verify --micro-batches 2
     ```
   }];
-  let options = [
-    Option<"parts", "parts", "int64_t", /*default=*/"1",
-           "Number of micro-batches">,
-    Option<"index", "index", "std::string", /*default=*/"\"b\"",
-           "The index to cut">,
-    Option<"reduce", "reduce", "std::string", /*default=*/"\"step\"",
-           "When parameters' gradients are reduced: step, once; part, for each "
-           "part">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

@@ -12,6 +12,7 @@
 #include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -177,12 +178,13 @@ private:
 };
 
 struct BucketCollectives
-    : public tpsp::impl::BucketCollectivesBase<BucketCollectives> {
-  using Base::Base;
+    : public WithOptions<tpsp::impl::BucketCollectivesBase<BucketCollectives>,
+                         &CompileOptions::bucketBytes> {
   void runOnOperation() override {
+    int64_t bytes = options().bucketBytes;
     if (bytes < 0) {
-      emitOptionError(getOperation(), getArgument(), "bytes")
-          << "bytes=" << bytes.getValue()
+      emitOptionError(getOperation(), getArgument(), "bucket-bytes")
+          << "bucket-bytes=" << bytes
           << " is no size of a bucket; 0 is one for each tensor";
       return signalPassFailure();
     }

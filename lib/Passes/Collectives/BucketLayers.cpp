@@ -8,6 +8,7 @@
 #include "Ledger.h"
 #include "MovementModel.h"
 #include "Passes/Program/MachineOptions.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/CallPlace.h"
 
@@ -283,18 +284,23 @@ private:
   size_t depth = 0;
 };
 
-struct BucketLayers : public tpsp::impl::BucketLayersBase<BucketLayers> {
-  using Base::Base;
-
+struct BucketLayers
+    : public WithOptions<tpsp::impl::BucketLayersBase<BucketLayers>,
+                         &CompileOptions::bucketLayers,
+                         &CompileOptions::overlap, &CompileOptions::hardware,
+                         &CompileOptions::threads> {
   void runOnOperation() override {
+    const CompileOptions given = options();
+    if (given.bucketLayers == "off")
+      return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,
                      std::optional<CostModel> cost) {
-      LayerTransfers(mesh, std::move(cost), overlap)
+      LayerTransfers(mesh, std::move(cost), given.overlap == "on")
           .run(function.getFunctionBody().front());
     };
     if (failed(forEachFunction(
-            {getOperation(), getArgument(), hardware, threads}, goal,
-            /*otherGoal=*/"transfers", visit)))
+            {getOperation(), getArgument(), given.hardware, given.threads},
+            /*asksForTime=*/given.bucketLayers == "time", visit)))
       signalPassFailure();
   }
 };

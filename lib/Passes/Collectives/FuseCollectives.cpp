@@ -2,6 +2,7 @@
 #include "CollectiveBuilder.h"
 #include "NarrowGathers.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -169,13 +170,13 @@ void noteUndivided(Block &block) {
 }
 
 struct FuseCollectives
-    : public tpsp::impl::FuseCollectivesBase<FuseCollectives> {
-  using Base::Base;
+    : public WithOptions<tpsp::impl::FuseCollectivesBase<FuseCollectives>,
+                         &CompileOptions::keepGathered> {
   void runOnOperation() override {
     Mesh mesh = meshOf(getOperation());
     auto visit = [&](FunctionOpInterface function) {
       Block &block = function.getFunctionBody().front();
-      share(block, keepGathered);
+      share(block, options().keepGathered);
       for (Operation &op : llvm::make_early_inc_range(block))
         if (isSingle(&op))
           fuse(&op, mesh);

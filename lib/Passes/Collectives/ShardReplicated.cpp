@@ -20,6 +20,7 @@
 #include "Ledger.h"
 #include "MovementModel.h"
 #include "Passes/Program/MachineOptions.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -310,18 +311,23 @@ private:
 };
 
 struct ShardReplicated
-    : public tpsp::impl::ShardReplicatedBase<ShardReplicated> {
-  using Base::Base;
-
+    : public WithOptions<tpsp::impl::ShardReplicatedBase<ShardReplicated>,
+                         &CompileOptions::shardReplicated,
+                         &CompileOptions::grad, &CompileOptions::overlap,
+                         &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
+    const CompileOptions given = options();
+    if (given.shardReplicated == "off")
+      return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,
                      const std::optional<CostModel> &cost) {
       for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
-        Sharder(function, axis, cost, {grad, overlap}).run();
+        Sharder(function, axis, cost, {given.grad, given.overlap == "on"})
+            .run();
     };
     if (failed(forEachFunction(
-            {getOperation(), getArgument(), hardware, threads}, goal,
-            /*otherGoal=*/"memory", visit)))
+            {getOperation(), getArgument(), given.hardware, given.threads},
+            /*asksForTime=*/given.shardReplicated == "time", visit)))
       signalPassFailure();
   }
 };

@@ -4,6 +4,7 @@
 
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -81,14 +82,15 @@ private:
   std::vector<std::string> order;
 };
 
-struct PrintFormulas : public tpsp::impl::PrintFormulasBase<PrintFormulas> {
-  using Base::Base;
+struct PrintFormulas
+    : public WithOptions<tpsp::impl::PrintFormulasBase<PrintFormulas>,
+                         &CompileOptions::microBatches> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    int64_t microBatches = options().microBatches;
     if (microBatches != 1) {
       emitError(getOperation().getLoc())
-          << "formulas are of a step in one piece, and "
-          << microBatches.getValue()
+          << "formulas are of a step in one piece, and " << microBatches
           << " micro-batches are asked for; leave them out: what moves for "
              "activations then moves once for each, of its share of the batch";
       return signalPassFailure();

@@ -10,6 +10,7 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -331,20 +332,21 @@ private:
 };
 
 struct BalanceAttention
-    : public tpsp::impl::BalanceAttentionBase<BalanceAttention> {
-  using Base::Base;
-
+    : public WithOptions<tpsp::impl::BalanceAttentionBase<BalanceAttention>,
+                         &CompileOptions::balanceAttention,
+                         &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
     // A machine may be too small for a mesh: who asks nothing need not know.
-    if (!hasDividedRows())
+    const CompileOptions given = options();
+    if (given.balanceAttention == "off" || !hasDividedRows())
       return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,
                      std::optional<CostModel> cost) {
       Balancer(function, mesh, std::move(cost)).run();
     };
     if (failed(forEachFunction(
-            {getOperation(), getArgument(), hardware, threads}, goal,
-            /*otherGoal=*/"work", visit)))
+            {getOperation(), getArgument(), given.hardware, given.threads},
+            /*asksForTime=*/given.balanceAttention == "time", visit)))
       signalPassFailure();
   }
 

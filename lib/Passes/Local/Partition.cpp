@@ -3,6 +3,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -99,11 +100,12 @@ private:
   Mesh mesh;
 };
 
-struct Partition : public tpsp::impl::PartitionBase<Partition> {
-  using Base::Base;
+struct Partition : public WithOptions<tpsp::impl::PartitionBase<Partition>,
+                                      &CompileOptions::keepTrivial> {
   void runOnOperation() override {
     if (failed(forEachFunction(getOperation(), [&](auto function) {
-          return Partitioner(cast<func::FuncOp>(*function)).run(keepTrivial);
+          return Partitioner(cast<func::FuncOp>(*function))
+              .run(options().keepTrivial);
         })))
       signalPassFailure();
   }

@@ -9,6 +9,7 @@
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 
@@ -421,15 +422,21 @@ void moveToProducers(Block &body) {
   }
 }
 
-struct Sweep : public tpsp::impl::SweepBase<Sweep> {
-  using Base::Base;
+struct Sweep
+    : public WithOptions<tpsp::impl::SweepBase<Sweep>,
+                         &CompileOptions::attention,
+                         &CompileOptions::attentionBlock,
+                         &CompileOptions::device, &CompileOptions::forGpu> {
   void runOnOperation() override {
+    const CompileOptions given = options();
     auto visit = [&](FunctionOpInterface function) {
       bool found = false;
       auto isLeft = [&](Operation *op) {
-        return keepCalls && isLibraryCall(op, forGpu, getArgument());
+        return given.keepsCalls() &&
+               isLibraryCall(op, given.usesGpuLibraries(), getArgument());
       };
-      LogicalResult done = Sweeper(function, longest, isLeft).run(found);
+      LogicalResult done =
+          Sweeper(function, given.attentionBlock, isLeft).run(found);
       if (failed(done) || !found)
         return done;
       // What operations of one sweep made alike is made once.

@@ -4,6 +4,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -19,10 +20,15 @@ using namespace tpsp;
 
 namespace {
 
-struct BuildUpdate : public tpsp::impl::BuildUpdateBase<BuildUpdate> {
-  using Base::Base;
-
+struct BuildUpdate
+    : public WithOptions<
+          tpsp::impl::BuildUpdateBase<BuildUpdate>, &CompileOptions::optimizer,
+          &CompileOptions::optimizerAxes, &CompileOptions::optimizerSettings,
+          &CompileOptions::clip, &CompileOptions::reduceDtype,
+          &CompileOptions::gatherParameters, &CompileOptions::grad,
+          &CompileOptions::lossScale, &CompileOptions::lossScaleWindow> {
   void runOnOperation() override {
+    given = options();
     UpdateSettings settings;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
@@ -53,41 +59,35 @@ private:
 
   LogicalResult read(const Mesh &mesh, UpdateSettings &out) {
     out = {};
-    out.optimizer = optimizer;
-    out.clip = clip;
+    out.optimizer = given.optimizer;
+    out.clip = given.clip;
     if (failed(readPrecision(out)))
       return failure();
-    if (!findOptimizer(optimizer))
-      return refuse("optimizer") << noOptimizer(optimizer);
-    for (const std::string &name : axes) {
+    if (!findOptimizer(given.optimizer))
+      return refuse("optimizer") << noOptimizer(given.optimizer);
+    for (const std::string &name : given.optimizerAxes) {
       std::optional<AxisId> axis = mesh.find(name);
       if (!axis)
-        return refuse("axes") << "the mesh has no axis '" << name
-                              << "'; its axes are " << mesh.names();
+        return refuse("optimizer-axes") << "the mesh has no axis '" << name
+                                        << "'; its axes are " << mesh.names();
       out.axes.push_back(*axis);
     }
     return success();
   }
 
   LogicalResult readPrecision(UpdateSettings &out) {
-    out.reduceType = floatTypeNamed(&getContext(), reduceType);
-    if (!reduceType.empty() && !out.reduceType)
-      return refuse("reduce-type") << "unknown element type '" << reduceType
-                                   << "'; known are f32, bf16 and f16";
-    out.isForwardOnly = forwardOnly;
-    out.gathersForward = gather == "forward";
-    if (!out.gathersForward && gather != "update")
-      return refuse("gather") << "parameters are gathered by the update or in "
-                                 "the forward pass, not by '"
-                              << gather << "'";
-    std::optional<LossScale> scale = LossScale::read(lossScale);
+    out.reduceType = floatTypeNamed(&getContext(), given.reduceDtype);
+    // Without a backward pass parameters are only placed as a step has them.
+    out.isForwardOnly = !given.grad;
+    out.gathersForward = given.gatherParameters == "forward";
+    std::optional<LossScale> scale = LossScale::read(given.lossScale);
     if (!scale)
       return refuse("loss-scale")
-             << "'" << lossScale
+             << "'" << given.lossScale
              << "' is not none, a number from 1 to 2^30, dynamic or "
                 "dynamic:1024";
     out.lossScale = *scale;
-    out.lossScale.window = lossScaleWindow;
+    out.lossScale.window = given.lossScaleWindow;
     return success();
   }
 
@@ -102,10 +102,10 @@ private:
   LogicalResult readNumbers(func::FuncOp function, ArrayRef<Trained> trained,
                             llvm::StringMap<double> &numbers) {
     Optimizers used;
-    used.insert(findOptimizer(optimizer));
+    used.insert(findOptimizer(given.optimizer));
     for (const Trained &entry : trained)
       used.insert(entry.optimizer);
-    for (StringRef text : settings) {
+    for (StringRef text : given.optimizerSettings) {
       auto [name, number] = text.split('=');
       double value = 0;
       if (number.trim().empty() || number.trim().getAsDouble(value))
@@ -184,7 +184,7 @@ private:
       double most = largestOf(element);
       // A dynamic one comes down by itself.
       if (scale.first > most && !scale.isDynamic)
-        return refuseFlag(function, "loss-scale", lossScale)
+        return refuseFlag(function, "loss-scale", given.lossScale)
                << "gradients begin in " << element << ", which holds at most "
                << int64_t(most) << ", so every step would be skipped; give "
                << "less, or dynamic";
@@ -197,6 +197,8 @@ private:
     auto largest = llvm::APFloat::getLargest(type.getFloatSemantics());
     return largest.convertToDouble();
   }
+
+  CompileOptions given;
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "Passes/Program/SourceName.h"
 #include "WrittenAttention.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 
@@ -95,19 +96,24 @@ static LogicalResult refuseBiases(Operation *root) {
 
 namespace {
 
-struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
-  using Base::Base;
+struct DecomposeEarly
+    : public WithOptions<tpsp::impl::DecomposeEarlyBase<DecomposeEarly>,
+                         &CompileOptions::attention, &CompileOptions::device,
+                         &CompileOptions::forGpu> {
   void runOnOperation() override {
-    if (keepSwept && failed(refuseBiases(getOperation())))
+    const CompileOptions given = options();
+    bool keepsSwept = given.attention == "blocks";
+    if (keepsSwept && failed(refuseBiases(getOperation())))
       return signalPassFailure();
-    if (keepCalls)
+    if (given.keepsCalls())
       warnOfWrittenAttention(getOperation());
     auto select = [&](DecomposableOpInterface op) {
       // What has other results besides is not taken apart.
       if (!op.decomposesEarly() || op->getNumResults() > 1 ||
-          (keepSwept && isa<SweptOpInterface>(*op)))
+          (keepsSwept && isa<SweptOpInterface>(*op)))
         return false;
-      return !(keepCalls && isLibraryCall(op, forGpu, getArgument()));
+      return !(given.keepsCalls() &&
+               isLibraryCall(op, given.usesGpuLibraries(), getArgument()));
     };
     // The backward pass names gradients after them.
     decompose(getOperation(), /*tellsPartsApart=*/true, select);

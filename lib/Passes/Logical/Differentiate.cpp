@@ -7,6 +7,7 @@
 #include "tpsp/Dialect/Tpsp/Integers/Routing.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -389,16 +390,12 @@ private:
   llvm::DenseMap<Value, SmallVector<Value>> contributions;
 };
 
-struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
+struct Differentiate
+    : public WithOptions<tpsp::impl::DifferentiateBase<Differentiate>,
+                         &CompileOptions::reduceDtype> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (!reduceType.empty() && !floatTypeNamed(&getContext(), reduceType)) {
-      emitOptionError(getOperation(), getArgument(), "reduce-type")
-          << "unknown element type '" << reduceType
-          << "'; known are f32, bf16 and f16";
-      return signalPassFailure();
-    }
     SmallVector<func::FuncOp> selected;
     for (auto candidate : getOperation().getOps<func::FuncOp>())
       if (!candidate.isExternal() && !candidate->hasAttr(updateOfAttrName) &&
@@ -423,7 +420,7 @@ private:
     builder.setInsertionPointAfter(primal);
     auto copy = cast<func::FuncOp>(builder.clone(*primal));
     copy.setSymName((primal.getSymName() + "_grad").str());
-    Type type = floatTypeNamed(&getContext(), reduceType);
+    Type type = floatTypeNamed(&getContext(), options().reduceDtype);
     if (succeeded(Backward(copy, type).run()))
       return success();
     copy.erase();

@@ -18,6 +18,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -356,23 +357,12 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
   return success();
 }
 
-struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
-  using Base::Base;
-
+struct MicroBatch
+    : public WithOptions<
+          tpsp::impl::MicroBatchBase<MicroBatch>, &CompileOptions::microBatches,
+          &CompileOptions::microBatchIndex, &CompileOptions::reduceGradients> {
   void runOnOperation() override {
-    if (parts < 1) {
-      emitOptionError(getOperation(), getArgument(), "parts")
-          << "parts=" << parts.getValue()
-          << " is no number of micro-batches; 1 is none";
-      return signalPassFailure();
-    }
-    if (reduce != "step" && reduce != "part") {
-      emitOptionError(getOperation(), getArgument(), "reduce")
-          << "gradients are reduced by step or by part, not by '" << reduce
-          << "'";
-      return signalPassFailure();
-    }
-    if (parts == 1)
+    if (options().microBatches == 1)
       return;
     bool found = false;
     auto visit = [&](FunctionOpInterface function) {
@@ -382,8 +372,8 @@ struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
       return signalPassFailure();
     if (found)
       return;
-    emitOptionError(getOperation(), getArgument(), "index")
-        << "no argument has an index '" << index.getValue()
+    emitOptionError(getOperation(), getArgument(), "micro-batch-index")
+        << "no argument has an index '" << options().microBatchIndex
         << "' to cut into micro-batches; name the batch with "
            "--micro-batch-index";
     signalPassFailure();
@@ -391,7 +381,8 @@ struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
 
 private:
   LogicalResult cut(FunctionOpInterface function, bool &found) {
-    Division division{index.getValue(), 1, parts, {}};
+    const CompileOptions given = options();
+    Division division{given.microBatchIndex, 1, given.microBatches, {}};
     if (failed(divide(function, division)))
       return failure();
     if (!division.axes)
@@ -400,7 +391,8 @@ private:
     Shares shares(function, division);
     if (failed(shares.find()))
       return failure();
-    return Repeater(function, division, shares, reduce == "part").run();
+    return Repeater(function, division, shares, given.reduceGradients == "part")
+        .run();
   }
 };
 

@@ -2,6 +2,7 @@
 // pass instead of saving their results.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -269,23 +270,16 @@ private:
   IRMapping clones;
 };
 
-struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
-  using Base::Base;
-
+struct Rematerialize
+    : public WithOptions<tpsp::impl::RematerializeBase<Rematerialize>,
+                         &CompileOptions::rematerialize> {
   void runOnOperation() override {
-    auto selected = llvm::StringSwitch<std::optional<Mode>>(mode)
-                        .Case("none", Mode::None)
-                        .Case("selective", Mode::Selective)
-                        .Case("full", Mode::Full)
-                        .Default(std::nullopt);
-    if (!selected) {
-      emitOptionError(getOperation(), getArgument(), "mode")
-          << "unknown mode '" << mode
-          << "'; known are none, selective and full";
-      return signalPassFailure();
-    }
+    auto mode = llvm::StringSwitch<Mode>(options().rematerialize)
+                    .Case("full", Mode::Full)
+                    .Case("selective", Mode::Selective)
+                    .Default(Mode::None);
     auto visit = [&](FunctionOpInterface function) {
-      Rematerializer(function.getFunctionBody().front(), *selected).run();
+      Rematerializer(function.getFunctionBody().front(), mode).run();
     };
     if (failed(forEachFunction(getOperation(), visit)))
       signalPassFailure();

@@ -1,5 +1,6 @@
 // tpsp-set-extents: the program with other extents.
 #include "Passes/Program/IndexFamilies.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -210,12 +211,11 @@ private:
   SmallVector<Change> bounds;
 };
 
-struct SetExtents : public tpsp::impl::SetExtentsBase<SetExtents> {
-  using Base::Base;
-
+struct SetExtents : public WithOptions<tpsp::impl::SetExtentsBase<SetExtents>,
+                                       &CompileOptions::extents> {
   void runOnOperation() override {
     Extents wanted(getOperation());
-    for (StringRef entry : extents)
+    for (StringRef entry : options().extents)
       if (failed(wanted.want(entry)))
         return signalPassFailure();
     if (failed(wanted.apply()))

@@ -1,5 +1,6 @@
 // tpsp-set-mesh and tpsp-set-element-type: the program on another mesh, or in
 // another type.
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -20,9 +21,8 @@ using namespace tpsp;
 
 namespace {
 
-struct SetMesh : public tpsp::impl::SetMeshBase<SetMesh> {
-  using Base::Base;
-
+struct SetMesh : public WithOptions<tpsp::impl::SetMeshBase<SetMesh>,
+                                    &CompileOptions::mesh> {
   void runOnOperation() override {
     MeshOp mesh = findMesh(getOperation());
     if (!mesh) {
@@ -30,7 +30,7 @@ struct SetMesh : public tpsp::impl::SetMeshBase<SetMesh> {
                                      "one: tpsp.mesh @mesh <tp = 4>";
       return signalPassFailure();
     }
-    for (StringRef entry : sizes)
+    for (StringRef entry : options().mesh)
       if (failed(set(mesh, entry)))
         return signalPassFailure();
   }
@@ -57,14 +57,14 @@ private:
   }
 };
 
-struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
-  using Base::Base;
-
+struct SetElementType
+    : public WithOptions<tpsp::impl::SetElementTypeBase<SetElementType>,
+                         &CompileOptions::dtype> {
   void runOnOperation() override {
-    Type wanted = floatTypeNamed(&getContext(), type);
+    Type wanted = floatTypeNamed(&getContext(), options().dtype);
     if (!wanted) {
-      emitOptionError(getOperation(), getArgument(), "type")
-          << "unknown element type '" << type
+      emitOptionError(getOperation(), getArgument(), "dtype")
+          << "unknown element type '" << options().dtype
           << "'; known are f64, f32, bf16 and f16";
       return signalPassFailure();
     }

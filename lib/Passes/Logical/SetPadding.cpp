@@ -1,5 +1,6 @@
 // tpsp-set-padding: with which larger extents indices are to run.
 #include "PaddingChoice.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 namespace tpsp {
@@ -12,12 +13,11 @@ using namespace tpsp;
 
 namespace {
 
-struct SetPadding : public tpsp::impl::SetPaddingBase<SetPadding> {
-  using Base::Base;
-
+struct SetPadding : public WithOptions<tpsp::impl::SetPaddingBase<SetPadding>,
+                                       &CompileOptions::pad> {
   void runOnOperation() override {
     PaddingChoice choice(getOperation());
-    for (StringRef entry : multiples)
+    for (StringRef entry : options().pad)
       if (failed(choice.want(entry)))
         return signalPassFailure();
     if (failed(choice.write()))

@@ -13,6 +13,7 @@
 #include "Passes/Program/TensorBytes.h"
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -178,13 +179,17 @@ private:
 };
 
 struct ConvertTpspToPlan
-    : public tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan> {
+    : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
+                         &CompileOptions::epilogues, &CompileOptions::hardware,
+                         &CompileOptions::threads> {
   using Base::Base;
 
   void runOnOperation() override {
     const Hardware *machine = nullptr;
-    if (epilogues) {
-      machine = MachineOptions{getOperation(), getArgument(), hardware, threads}
+    const CompileOptions given = options();
+    if (given.epilogues) {
+      machine = MachineOptions{getOperation(), getArgument(), given.hardware,
+                               given.threads}
                     .read();
       if (!machine)
         return signalPassFailure();
@@ -237,7 +242,7 @@ struct ConvertTpspToPlan
             const Mesh &mesh) {
     std::optional<CostModel> cost;
     if (misfitOf(machine, mesh).empty())
-      cost.emplace(machine, mesh, threads);
+      cost.emplace(machine, mesh, options().threads);
     fuseEpilogues(commands, cost ? &*cost : nullptr);
   }
 };

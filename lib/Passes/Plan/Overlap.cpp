@@ -1,6 +1,7 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
 #include "CollectiveCuts.h"
 #include "Passes/Program/MachineOptions.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
@@ -387,12 +388,16 @@ private:
   plan::ProgramOp original;
 };
 
-struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
-  using Base::Base;
-
+struct Overlap
+    : public WithOptions<
+          tpsp::impl::OverlapBase<Overlap>, &CompileOptions::overlap,
+          &CompileOptions::overlapMemory, &CompileOptions::overlapChunks,
+          &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
-    const Hardware *machine =
-        MachineOptions{getOperation(), getArgument(), hardware, threads}.read();
+    const CompileOptions given = options();
+    const Hardware *machine = MachineOptions{getOperation(), getArgument(),
+                                             given.hardware, given.threads}
+                                  .read();
     if (!machine)
       return signalPassFailure();
     for (auto program :
@@ -403,10 +408,12 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
 
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = meshOf(program);
-    FailureOr<CostModel> cost = costsOn(machine, mesh, threads, program);
+    const CompileOptions given = options();
+    FailureOr<CostModel> cost = costsOn(machine, mesh, given.threads, program);
     if (failed(cost))
       return failure();
-    return OverlapSearch(*cost, memory, chunks, ownProducts)
+    return OverlapSearch(*cost, given.overlapMemory, given.overlapChunks,
+                         /*ownProducts=*/given.overlap == "backward")
         .run(program, getChildAnalysis<PlanAnalysis>(program).plan);
   }
 };

@@ -1,5 +1,6 @@
 // tpsp-require-overlap: overlap as a contract.
 #include "Passes/Program/MachineOptions.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
@@ -126,18 +127,16 @@ private:
   SimulatedStep simulated;
 };
 
-struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
-  using Base::Base;
-
+struct RequireOverlap
+    : public WithOptions<tpsp::impl::RequireOverlapBase<RequireOverlap>,
+                         &CompileOptions::requireOverlap,
+                         &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    if (!(share >= 0 && share <= 1)) {
-      emitOptionError(getOperation(), getArgument(), "share")
-          << "share=" << share << " is no share; it goes from 0 to 1";
-      return signalPassFailure();
-    }
-    const Hardware *machine =
-        MachineOptions{getOperation(), getArgument(), hardware, threads}.read();
+    const CompileOptions given = options();
+    const Hardware *machine = MachineOptions{getOperation(), getArgument(),
+                                             given.hardware, given.threads}
+                                  .read();
     if (!machine)
       return signalPassFailure();
     for (auto program : getOperation().getOps<plan::ProgramOp>())
@@ -147,12 +146,13 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
 
   LogicalResult check(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = meshOf(program);
-    FailureOr<CostModel> cost = costsOn(machine, mesh, threads, program);
+    FailureOr<CostModel> cost =
+        costsOn(machine, mesh, options().threads, program);
     if (failed(cost))
       return failure();
     return OverlapContract(program,
                            getChildAnalysis<PlanAnalysis>(program).plan, *cost)
-        .check(share);
+        .check(options().requireOverlap);
   }
 };
 

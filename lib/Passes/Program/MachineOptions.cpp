@@ -24,22 +24,17 @@ FailureOr<CostModel> tpsp::costsOn(const Hardware &machine, const Mesh &mesh,
 }
 
 LogicalResult
-tpsp::forEachFunction(const MachineOptions &options, StringRef goal,
-                      StringRef otherGoal,
+tpsp::forEachFunction(const MachineOptions &options, bool asksForTime,
                       function_ref<void(FunctionOpInterface, const Mesh &,
                                         std::optional<CostModel>)>
                           visit) {
-  if (goal != otherGoal && goal != "time")
-    return emitOptionError(options.root, options.pass, "goal")
-           << "goal=" << goal << " is not known; goals are " << otherGoal
-           << " and time";
   const Hardware *machine = options.read();
   if (!machine)
     return failure();
   return forEachFunction(cast<ModuleOp>(options.root),
                          [&](FunctionOpInterface function) -> LogicalResult {
                            Mesh mesh = meshOf(function);
-                           if (goal != "time") {
+                           if (!asksForTime) {
                              visit(function, mesh, std::nullopt);
                              return success();
                            }

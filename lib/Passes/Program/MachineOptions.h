@@ -26,11 +26,10 @@ struct MachineOptions {
 mlir::FailureOr<CostModel> costsOn(const Hardware &machine, const Mesh &mesh,
                                    int64_t threads, mlir::Operation *op);
 
-/// Calls `visit` for every function of the root. Its costs are there if `goal`
-/// is "time", and not if it is `otherGoal`; else fails with a diagnostic.
+/// Calls `visit` for every function of the root, with its costs if the pass
+/// decides by time.
 mlir::LogicalResult forEachFunction(
-    const MachineOptions &options, llvm::StringRef goal,
-    llvm::StringRef otherGoal,
+    const MachineOptions &options, bool asksForTime,
     llvm::function_ref<void(mlir::FunctionOpInterface function,
                             const Mesh &mesh, std::optional<CostModel> cost)>
         visit);

@@ -3,6 +3,7 @@
 #include "Passes/Explain/Formulas.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 #include "tpsp/InitAll.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 
@@ -31,8 +32,8 @@ struct FormulasTest : testing::TestWithParam<const char *> {
     return registry;
   }
 
-  static SmallVector<std::string> textsOf(const Sizes &sizes) {
-    SmallVector<std::string> texts;
+  static std::vector<std::string> textsOf(const Sizes &sizes) {
+    std::vector<std::string> texts;
     for (const auto &[name, size] : sizes)
       texts.push_back(name + "=" + std::to_string(size));
     return texts;
@@ -48,8 +49,10 @@ struct FormulasTest : testing::TestWithParam<const char *> {
     CompileOptions options;
     options.grad = true;
     options.bucketBytes = 0;
-    pm.addPass(createSetMesh({textsOf(axes)}));
-    pm.addPass(createSetExtents({textsOf(extents)}));
+    options.mesh = textsOf(axes);
+    options.extents = textsOf(extents);
+    addPass(pm, createSetMesh(), options);
+    addPass(pm, createSetExtents(), options);
     pm.addPass(createNameValues());
     buildLogicalPipeline(pm, options);
     pm.addPass(createDropPrimals());

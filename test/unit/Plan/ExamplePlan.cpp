@@ -2,6 +2,7 @@
 
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
+#include "tpsp/Passes/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -46,25 +47,24 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks,
       parseSourceFile<ModuleOp>(TPSP_EXAMPLES "/" + name + ".mlir", &context);
   if (parsed)
     prepare(*parsed);
-  bool compiled = parsed && run(*parsed, [&](OpPassManager &pm) {
-                    Mesh mesh = meshOf(*parsed);
-                    if (ranks > 0 && mesh.numAxes() == 1) {
-                      SetMeshOptions sizes;
-                      sizes.sizes.push_back(mesh.axis(0).name + "=" +
-                                            std::to_string(ranks));
-                      pm.addPass(createSetMesh(std::move(sizes)));
-                    }
-                    CompileOptions options;
-                    options.grad = true;
-                    configure(options);
-                    buildLogicalPipeline(pm, options);
-                    pm.addPass(createDropPrimals());
-                    buildCollectivePipeline(pm, options);
-                    if (stage == Stage::Plan)
-                      return buildPlanPipeline(pm, options);
-                    pm.addPass(createPartition());
-                    pm.addPass(createDecomposeLate());
-                  });
+  bool compiled =
+      parsed && run(*parsed, [&](OpPassManager &pm) {
+        CompileOptions options;
+        Mesh mesh = meshOf(*parsed);
+        if (ranks > 0 && mesh.numAxes() == 1) {
+          options.mesh = {mesh.axis(0).name + "=" + std::to_string(ranks)};
+          addPass(pm, createSetMesh(), options);
+        }
+        options.grad = true;
+        configure(options);
+        buildLogicalPipeline(pm, options);
+        pm.addPass(createDropPrimals());
+        buildCollectivePipeline(pm, options);
+        if (stage == Stage::Plan)
+          return buildPlanPipeline(pm, options);
+        pm.addPass(createPartition());
+        pm.addPass(createDecomposeLate());
+      });
   if (compiled)
     owner = std::move(parsed);
 }
