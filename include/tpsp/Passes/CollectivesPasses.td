@@ -5,6 +5,8 @@
 // docs/reference/Passes.md is made of the descriptions.
 
 
+include "mlir/Pass/PassBase.td"
+
 def InsertCollectives
     : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
   let summary = "Make every operation agree with its compute placement";

@@ -5,6 +5,8 @@
 // docs/reference/Passes.md is made of the descriptions.
 
 
+include "mlir/Pass/PassBase.td"
+
 def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
   let summary = "Turn global shapes into one rank's";
   let description = [{
@@ -29,7 +31,7 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     state of a row's size
     ([decision 0008](../decisions/0008-running-softmax.md)). So no scores of the
     whole index are in memory. Operations over the same blocks go together. It
-    runs on local shapes, after `tpsp-decompose-early=keep-swept`
+    runs on local shapes, after `tpsp-decompose-early=attention=blocks`
     (`--attention blocks`).
 
     Gradients of an attention with a bias are refused. They are made of the rows'
@@ -47,7 +49,7 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     tpsp-run examples/cp-attention.mlir --grad --verify --attention blocks
     ```
 
-    *Calls.* With `keep-calls` (`--attention fused`,
+    *Calls.* With `attention=fused` (`--attention fused`,
     [decision 0010](../decisions/0010-attention-in-one-call.md)) attention stays
     that a library does in one call. It becomes `plan.attention` and
     `plan.attention_gradient`. The rest is done in blocks. A call needs
@@ -57,7 +59,7 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
       index of the batch and one of the keys' heads remain. The groups of
       queries' heads lie inside.
     - It has no dropout.
-    - For GPUs (`for-gpu`) it is of 16 bits, with features in multiples of 8 up
+    - For GPUs (`device=cuda`, `for-gpu`) it is of 16 bits, with features in multiples of 8 up
       to 128. Queries that are divided under a mask are no more than the keys.
 
     Queries may be divided under a mask: the command says where a rank's start

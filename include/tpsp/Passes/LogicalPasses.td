@@ -5,6 +5,8 @@
 // docs/reference/Passes.md is made of the descriptions.
 
 
+include "mlir/Pass/PassBase.td"
+
 def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
   let summary = "Give axes of the module's mesh other sizes";
   let description = [{
@@ -175,9 +177,9 @@ def DecomposeEarly
     by one (`decomposesEarly`). Composites that keep their index structure
     (norms, softmax, rope) wait for `tpsp-decompose-late`.
 
-    - With `keep-swept`, operations that can see an index block by block wait
+    - With `attention=blocks`, operations that can see an index block by block wait
       for `tpsp-sweep`.
-    - With `keep-calls`, operations stay that a library does in one call. A
+    - With `attention=fused`, operations stay that a library does in one call. A
       remark says why another one does not.
 
     ```

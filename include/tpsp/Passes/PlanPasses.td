@@ -5,6 +5,8 @@
 // docs/reference/Passes.md is made of the descriptions.
 
 
+include "mlir/Pass/PassBase.td"
+
 def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
   let summary = "Convert local operations to commands on buffers";
   let description = [{
