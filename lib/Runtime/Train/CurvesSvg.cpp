@@ -1,7 +1,7 @@
 // Curves of a run: panels over a common axis of steps.
 #include "Metrics.h"
 
-#include "Runtime/Driver/Pictures/SvgDocument.h"
+#include "tpsp/Runtime/Driver/Pictures/SvgDocument.h"
 
 #include <fmt/format.h>
 

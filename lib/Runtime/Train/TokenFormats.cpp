@@ -2,8 +2,8 @@
 // mapped file. Nothing in a file is believed unchecked.
 #include "TokenFormats.h"
 
-#include "Runtime/Driver/Tensors/Npy.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/Tensors/Npy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 /// Arrays of NumPy: what is read, and how the rest is refused.
-#include "Runtime/Driver/Tensors/Npy.h"
+#include "tpsp/Runtime/Driver/Tensors/Npy.h"
 
 #include "TestFiles.h"
 #include "TestNpy.h"

@@ -3,8 +3,8 @@
 #ifndef TPSP_RUNTIME_DRIVER_PICTURES_LANEDRAWING_H
 #define TPSP_RUNTIME_DRIVER_PICTURES_LANEDRAWING_H
 
-#include "SvgDocument.h"
 #include "TimeScale.h"
+#include "tpsp/Runtime/Driver/Pictures/SvgDocument.h"
 
 #include "tpsp/Abi/Exposure.h"
 

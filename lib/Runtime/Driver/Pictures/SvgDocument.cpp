@@ -1,4 +1,4 @@
-#include "SvgDocument.h"
+#include "tpsp/Runtime/Driver/Pictures/SvgDocument.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "tpsp/Runtime/Driver/Tensors/Inputs.h"
 
 #include "FileFit.h"
-#include "Npy.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/Tensors/Npy.h"
 #include "tpsp/Runtime/Driver/Tensors/SafetensorsSet.h"
 
 #include <fmt/format.h>

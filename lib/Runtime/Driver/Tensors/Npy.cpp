@@ -1,4 +1,4 @@
-#include "Npy.h"
+#include "tpsp/Runtime/Driver/Tensors/Npy.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
