@@ -6,7 +6,7 @@
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"

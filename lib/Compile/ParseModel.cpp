@@ -3,7 +3,7 @@
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Dialect/Tpsp/IR/ModelText.h"
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Verifier.h"

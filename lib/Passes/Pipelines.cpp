@@ -1,7 +1,7 @@
 #include "tpsp/Passes/Pipelines.h"
 
 #include "Kernels/DeviceLimits.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 
 #include "tpsp/Passes/Passes.h"
 

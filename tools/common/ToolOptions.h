@@ -2,7 +2,7 @@
 #ifndef TPSP_TOOLS_COMMON_TOOLOPTIONS_H
 #define TPSP_TOOLS_COMMON_TOOLOPTIONS_H
 
-#include "tpsp/Passes/CompileOptions.h"
+#include "tpsp/Passes/Options/CompileOptions.h"
 
 #include <set>
 #include <string>

@@ -4,7 +4,7 @@
 
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/tpsp_rt.h"
-#include "tpsp/Passes/CompileOptions.h"
+#include "tpsp/Passes/Options/CompileOptions.h"
 #include "tpsp/Runtime/ReferenceProgram.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -2,7 +2,7 @@
 #ifndef TPSP_COMPILE_PARSEMODEL_H
 #define TPSP_COMPILE_PARSEMODEL_H
 
-#include "tpsp/Passes/CompileOptions.h"
+#include "tpsp/Passes/Options/CompileOptions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

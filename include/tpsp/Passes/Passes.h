@@ -2,8 +2,6 @@
 #ifndef TPSP_PASSES_PASSES_H
 #define TPSP_PASSES_PASSES_H
 
-#include "tpsp/Passes/HardwareOption.h"
-
 #include "mlir/Pass/Pass.h"
 
 namespace tpsp {

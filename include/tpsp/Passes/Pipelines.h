@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_PIPELINES_H
 #define TPSP_PASSES_PIPELINES_H
 
-#include "tpsp/Passes/CompileOptions.h"
+#include "tpsp/Passes/Options/CompileOptions.h"
 
 #include "mlir/Pass/PassManager.h"
 

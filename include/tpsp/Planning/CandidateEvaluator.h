@@ -2,7 +2,7 @@
 #ifndef TPSP_PLANNING_CANDIDATEEVALUATOR_H
 #define TPSP_PLANNING_CANDIDATEEVALUATOR_H
 
-#include "tpsp/Passes/CompileOptions.h"
+#include "tpsp/Passes/Options/CompileOptions.h"
 #include "tpsp/Planner/Evaluation.h"
 #include "tpsp/Planning/PlannedProgram.h"
 #include "tpsp/Schedule/Hardware.h"

@@ -12,7 +12,7 @@
 #include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"

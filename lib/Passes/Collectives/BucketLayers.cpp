@@ -8,7 +8,7 @@
 #include "Ledger.h"
 #include "MovementModel.h"
 #include "Passes/Program/MachineOptions.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/CallPlace.h"
 

@@ -2,7 +2,7 @@
 #include "CollectiveBuilder.h"
 #include "NarrowGathers.h"
 #include "Passes/Program/FunctionWalk.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

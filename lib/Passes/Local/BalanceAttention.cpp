@@ -10,7 +10,7 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Remarks.h"

@@ -3,7 +3,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

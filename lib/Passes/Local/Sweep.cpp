@@ -9,7 +9,7 @@
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 

@@ -4,7 +4,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -3,7 +3,7 @@
 
 #include "Passes/Program/SourceName.h"
 #include "WrittenAttention.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 

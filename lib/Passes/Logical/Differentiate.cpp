@@ -7,7 +7,7 @@
 #include "tpsp/Dialect/Tpsp/Integers/Routing.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"

@@ -18,7 +18,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"

@@ -2,7 +2,7 @@
 // pass instead of saving their results.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"

@@ -1,6 +1,6 @@
 // tpsp-set-extents: the program with other extents.
 #include "Passes/Program/IndexFamilies.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"

@@ -1,6 +1,6 @@
 // tpsp-set-mesh and tpsp-set-element-type: the program on another mesh, or in
 // another type.
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"

@@ -1,6 +1,6 @@
 // tpsp-set-padding: with which larger extents indices are to run.
 #include "PaddingChoice.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 namespace tpsp {

@@ -13,7 +13,7 @@
 #include "Passes/Program/TensorBytes.h"
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

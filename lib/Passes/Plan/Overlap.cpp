@@ -1,7 +1,7 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
 #include "CollectiveCuts.h"
 #include "Passes/Program/MachineOptions.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 

@@ -1,6 +1,6 @@
 // tpsp-require-overlap: overlap as a contract.
 #include "Passes/Program/MachineOptions.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 

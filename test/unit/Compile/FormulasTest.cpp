@@ -3,7 +3,7 @@
 #include "Passes/Explain/Formulas.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 #include "tpsp/InitAll.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 

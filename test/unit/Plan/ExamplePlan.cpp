@@ -2,7 +2,7 @@
 
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
-#include "tpsp/Passes/OptionFlags.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -4,8 +4,8 @@
 ///
 /// A pipeline that hands its own choice on to its passes has them share what
 /// one of them reads.
-#ifndef TPSP_PASSES_HARDWAREOPTION_H
-#define TPSP_PASSES_HARDWAREOPTION_H
+#ifndef TPSP_PASSES_OPTIONS_HARDWAREOPTION_H
+#define TPSP_PASSES_OPTIONS_HARDWAREOPTION_H
 
 #include "tpsp/Schedule/HardwareChoice.h"
 
@@ -31,4 +31,4 @@ public:
   }
 };
 
-#endif // TPSP_PASSES_HARDWAREOPTION_H
+#endif // TPSP_PASSES_OPTIONS_HARDWAREOPTION_H

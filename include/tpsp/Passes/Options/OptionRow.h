@@ -2,8 +2,8 @@
 /// has it. From the table (Options.def) come the struct that programs read, the
 /// options of tpsp-opt's pipelines, tpsp-run's flags, and the help of both.
 /// Needs neither LLVM nor MLIR.
-#ifndef TPSP_PASSES_OPTIONROW_H
-#define TPSP_PASSES_OPTIONROW_H
+#ifndef TPSP_PASSES_OPTIONS_OPTIONROW_H
+#define TPSP_PASSES_OPTIONS_OPTIONROW_H
 
 #include "tpsp/Abi/Optimizers.h"
 
@@ -140,4 +140,4 @@ inline std::vector<std::string> optimizerWords() {
 
 } // namespace tpsp
 
-#endif // TPSP_PASSES_OPTIONROW_H
+#endif // TPSP_PASSES_OPTIONS_OPTIONROW_H

@@ -1,10 +1,10 @@
 /// The options of a compilation, as plain values. They are declared in
 /// Options.def; tpsp-opt's pipelines, tpsp-run and programs that call
 /// compileModel() fill in the same struct. Needs neither LLVM nor MLIR.
-#ifndef TPSP_PASSES_COMPILEOPTIONS_H
-#define TPSP_PASSES_COMPILEOPTIONS_H
+#ifndef TPSP_PASSES_OPTIONS_COMPILEOPTIONS_H
+#define TPSP_PASSES_OPTIONS_COMPILEOPTIONS_H
 
-#include "tpsp/Passes/OptionRow.h"
+#include "tpsp/Passes/Options/OptionRow.h"
 #include "tpsp/Schedule/HardwareChoice.h"
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tpsp {
 
 struct CompileOptions {
 #define OPTION(type, field, value, row) type field = value;
-#include "tpsp/Passes/Options.def"
+#include "tpsp/Passes/Options/Options.def"
 #undef OPTION
 
   /// Return what is decided by comparing numbers (a router's experts), for the
@@ -45,11 +45,11 @@ struct CompileOptions {
 #define OPTION(type, field, value, row)                                        \
   static const OptionRow field##Row = row;                                     \
   visit(&CompileOptions::field, field##Row);
-#include "tpsp/Passes/Options.def"
+#include "tpsp/Passes/Options/Options.def"
 #undef OPTION
   }
 };
 
 } // namespace tpsp
 
-#endif // TPSP_PASSES_COMPILEOPTIONS_H
+#endif // TPSP_PASSES_OPTIONS_COMPILEOPTIONS_H

@@ -8,11 +8,11 @@
 ///
 /// The pass then has the option `rematerialize`, with the row's words, domain,
 /// default and help. A pipeline sets it with addPass() below.
-#ifndef TPSP_PASSES_OPTIONFLAGS_H
-#define TPSP_PASSES_OPTIONFLAGS_H
+#ifndef TPSP_PASSES_OPTIONS_OPTIONFLAGS_H
+#define TPSP_PASSES_OPTIONS_OPTIONFLAGS_H
 
-#include "tpsp/Passes/CompileOptions.h"
-#include "tpsp/Passes/HardwareOption.h"
+#include "tpsp/Passes/Options/CompileOptions.h"
+#include "tpsp/Passes/Options/HardwareOption.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -220,4 +220,4 @@ inline void addPass(mlir::OpPassManager &pm, std::unique_ptr<mlir::Pass> pass,
 
 } // namespace tpsp
 
-#endif // TPSP_PASSES_OPTIONFLAGS_H
+#endif // TPSP_PASSES_OPTIONS_OPTIONFLAGS_H
