@@ -7,7 +7,7 @@ using namespace tpsp::planner;
 
 /// "all_gather over fsdp".
 static std::string partOf(const LedgerRow &row) {
-  return row.kind + " over " + llvm::join(row.axes, ", ");
+  return std::string(nameOf(row.kind)) + " over " + llvm::join(row.axes, ", ");
 }
 
 /// What the step's time is made of.

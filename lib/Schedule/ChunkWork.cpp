@@ -38,7 +38,7 @@ private:
     if (command.kind != CommandKind::Collective || command.collective.row < 0)
       return false;
     const LedgerRow &row = plan.ledger[command.collective.row];
-    return row.phase == phaseNames[2] || !row.gradients.empty();
+    return row.phase == Phase::Update || !row.gradients.empty();
   }
 
   bool beginsUpdate(const PlanCommand &command) const {
@@ -304,7 +304,7 @@ private:
     for (const LedgerRow &row : plan.ledger)
       for (int64_t argument : row.gradients)
         for (AxisId axis = 0; axis < plan.mesh.size(); ++axis)
-          if (row.kind == nameOf(CollectiveKind::ReduceScatter) &&
+          if (row.kind == CollectiveKind::ReduceScatter &&
               llvm::is_contained(row.axes, plan.mesh[axis].name))
             scatters[argument].insert(axis);
     return scatters;

@@ -42,7 +42,7 @@ private:
   bool isBackward(const PlanCommand &command) const {
     int64_t row = command.collective.row;
     return command.kind == CommandKind::Collective && row >= 0 &&
-           plan.ledger[row].phase == "backward";
+           plan.ledger[row].phase == Phase::Backward;
   }
 
   bool reads(int64_t i, int64_t buffer) const {

@@ -52,7 +52,7 @@ static uint64_t planHash(const Program &program) {
     text += fmt::format(" {} {} {}", tensor.name, tensor.subscripts,
                         *tensor.offset);
   for (const LedgerRow &row : plan.ledger)
-    text += fmt::format(" {} {}", row.kind, row.bytes);
+    text += fmt::format(" {} {}", nameOf(row.kind), row.bytes);
   return XXH3_64bits(text.data(), text.size());
 }
 

@@ -2,6 +2,8 @@
 #ifndef TPSP_ABI_LEDGERROW_H
 #define TPSP_ABI_LEDGERROW_H
 
+#include "tpsp/Abi/CommandKind.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +12,11 @@
 namespace tpsp {
 
 /// The phases of a step, in order.
-inline constexpr const char *phaseNames[] = {"forward", "backward", "update"};
+enum class Phase { Forward, Backward, Update };
+
+template <> struct EnumNames<Phase> {
+  static constexpr const char *all[] = {"forward", "backward", "update"};
+};
 
 /// What there is to say of one collective.
 ///
@@ -19,11 +25,11 @@ inline constexpr const char *phaseNames[] = {"forward", "backward", "update"};
 /// ledgerText() (Driver/LedgerText.h). The attribute #plan.ledger, plan files
 /// and reports have whatever visitFacts() names.
 struct LedgerRow {
-  std::string kind; ///< "all_gather", ...
+  CollectiveKind kind = CollectiveKind::AllReduce;
   std::vector<std::string> axes;
   /// That moves: "s", or "s -> h" of an all_to_all; empty for all_reduce.
   std::string index;
-  std::string phase; ///< one of phaseNames
+  Phase phase = Phase::Forward;
   int64_t bytes = 0; ///< sent per rank by the ring algorithm
   int64_t group = 1; ///< ranks that take part
   std::string tensor;

@@ -36,6 +36,10 @@ public:
     if (value != (name == "group" ? 1 : name == "whole" ? -1 : 0))
       begin(name) << value;
   }
+  template <typename Enum, std::enable_if_t<hasNames<Enum>, int> = 0>
+  void operator()(StringRef name, Enum value) {
+    quote(begin(name), nameOf(value));
+  }
   void operator()(StringRef name, bool value) {
     if (value)
       begin(name) << "true";
@@ -81,6 +85,19 @@ public:
 
 private:
   ParseResult parse(std::string &value) { return parser.parseString(&value); }
+  template <typename Enum, std::enable_if_t<hasNames<Enum>, int> = 0>
+  ParseResult parse(Enum &value) {
+    std::string name;
+    SMLoc place = parser.getCurrentLocation();
+    if (parser.parseString(&name))
+      return failure();
+    std::optional<Enum> found = findNamed<Enum>(name);
+    if (!found)
+      return parser.emitError(place, "a row of the ledger has no ")
+             << wanted << " '" << name << "'";
+    value = *found;
+    return success();
+  }
   ParseResult parse(bool &value) {
     value = true;
     return parser.parseKeyword("true");

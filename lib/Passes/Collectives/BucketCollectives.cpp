@@ -86,7 +86,7 @@ Attribute kindOf(CollectiveOpInterface op) {
       {builder.getI64IntegerAttr(int64_t(op.getCollectiveKind())), op.getAxes(),
        TypeAttr::get(type.getElementType()),
        builder.getBoolAttr(idx.getPendingMax()),
-       builder.getI64IntegerAttr(phaseOf(op)),
+       builder.getI64IntegerAttr(int64_t(phaseOf(op))),
        builder.getBoolAttr(isForLater(op)),
        builder.getBoolAttr(bool(op.getGradientsAttr()))});
 }

@@ -196,7 +196,8 @@ private:
     Operation *op = value.getDefiningOp();
     if (isUnplaced(value.getType()) || getResultAttr(value, proposedAttrName))
       return ProblemValue::Free;
-    return phaseOf(op) > 0 ? ProblemValue::Undivided : ProblemValue::Fixed;
+    return phaseOf(op) != Phase::Forward ? ProblemValue::Undivided
+                                         : ProblemValue::Fixed;
   }
 
   const MicroBatchTwins &twins;
@@ -226,9 +227,10 @@ SmallVector<Drive, 2> drivesOfSum(const IndexStructure &structure,
 FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
                                      const Mesh &mesh)
     : mesh(mesh) {
-  SmallVector<IndexedOpInterface> phases[std::size(phaseNames)];
-  function->walk(
-      [&](IndexedOpInterface op) { phases[phaseOf(op)].push_back(op); });
+  SmallVector<IndexedOpInterface> phases[std::size(EnumNames<Phase>::all)];
+  function->walk([&](IndexedOpInterface op) {
+    phases[size_t(phaseOf(op))].push_back(op);
+  });
   // A phase knows where its operands are by the decisions of those before.
   for (ArrayRef<IndexedOpInterface> ops : phases)
     if (!decide(ops))

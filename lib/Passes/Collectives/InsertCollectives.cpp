@@ -44,7 +44,7 @@ public:
 private:
   using Key = std::tuple<Value, unsigned, Attribute>;
   static Key keyOf(Value value, Operation *user) {
-    return {value, phaseOf(user), user->getAttr(partAttrName)};
+    return {value, unsigned(phaseOf(user)), user->getAttr(partAttrName)};
   }
   llvm::DenseMap<Key, SmallVector<Value>> made;
 };

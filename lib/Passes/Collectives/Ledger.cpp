@@ -49,11 +49,11 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
     return attr ? attr.getValue().str() : std::string();
   };
   LedgerRow row;
-  row.kind = name(step.kind).str();
+  row.kind = step.kind;
   for (auto axis : op.getAxes().getAsRange<StringAttr>())
     row.axes.push_back(axis.getValue().str());
   row.index = movedIndices(op, mesh);
-  row.phase = phaseNames[phaseOf(op)];
+  row.phase = phaseOf(op);
   row.group = mesh.groupSize(step.axes);
   for (auto [operand, result] :
        llvm::zip_equal(op->getOperands(), op->getResults()))
@@ -71,8 +71,10 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   return row;
 }
 
-unsigned tpsp::phaseOf(Operation *op) {
-  return op->hasAttr(updateAttrName) ? 2 : op->hasAttr(backwardAttrName);
+Phase tpsp::phaseOf(Operation *op) {
+  if (op->hasAttr(updateAttrName))
+    return Phase::Update;
+  return op->hasAttr(backwardAttrName) ? Phase::Backward : Phase::Forward;
 }
 
 std::string tpsp::axesOf(const LedgerRow &row) {

@@ -17,8 +17,8 @@ CollectiveStep stepOf(CollectiveOpInterface op, mlir::Value operand,
 /// global and on local types. Without a location or commands.
 LedgerRow ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 
-/// The phase that an operation is of, as a position in phaseNames.
-unsigned phaseOf(mlir::Operation *op);
+/// The phase of a step that an operation belongs to.
+Phase phaseOf(mlir::Operation *op);
 
 /// "dp,tp", of a row.
 std::string axesOf(const LedgerRow &row);

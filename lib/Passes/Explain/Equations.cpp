@@ -151,7 +151,7 @@ private:
 };
 
 std::string phaseTextOf(Operation *op) {
-  std::string phase = phaseNames[tpsp::phaseOf(op)];
+  std::string phase = nameOf(tpsp::phaseOf(op));
   if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
     phase += ", micro-batch " + std::to_string(part.getInt());
   return phase;

@@ -244,8 +244,8 @@ private:
                       localBytes(result.getType(), mesh);
       bytes += symbols.bytesOf((isLarger ? operand : result).getType());
     }
-    tally.add(llvm::formatv("{0,-9} {1,-15} over {2}", row.phase, row.kind,
-                            llvm::join(row.axes, ",")),
+    tally.add(llvm::formatv("{0,-9} {1,-15} over {2}", nameOf(row.phase),
+                            nameOf(row.kind), llvm::join(row.axes, ",")),
               layers.placeOf(op), bytes * share, double(row.bytes));
   }
 
@@ -273,7 +273,7 @@ private:
               symbols.dividedBy(axes);
       value *= double(index.extent) / double(mesh.groupSize(axes));
     }
-    tally.add(phaseNames[phaseOf(op)], layers.placeOf(op), flops, value);
+    tally.add(nameOf(phaseOf(op)), layers.placeOf(op), flops, value);
   }
 
   /// The axes that divide an index, in the first tensor that has it.

@@ -119,7 +119,7 @@ private:
         << remark::reason("{0}", row.reason)
         << remark::metric("axes", axesOf(row))
         << remark::metric("index", row.index)
-        << remark::metric("phase", row.phase)
+        << remark::metric("phase", nameOf(row.phase))
         << remark::metric("bytes", row.bytes)
         << remark::metric("tensor", row.tensor);
   }

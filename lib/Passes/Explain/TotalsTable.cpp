@@ -31,12 +31,12 @@ struct Total {
 
 void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
   /// By phase, kind and axes.
-  std::map<std::tuple<unsigned, std::string, std::string>, Total> totals;
-  std::map<std::pair<unsigned, std::string>, Total> totalsOfAxes;
+  std::map<std::tuple<Phase, std::string, std::string>, Total> totals;
+  std::map<std::pair<Phase, std::string>, Total> totalsOfAxes;
   for (const Equation &equation : written.equations)
     for (CollectiveOpInterface op : equation.collectives) {
       LedgerRow row = ledgerOf(op, written.mesh);
-      unsigned phase = phaseOf(op);
+      Phase phase = phaseOf(op);
       std::string axes = axesOf(row);
       totals[{phase, op->getName().stripDialect().str(), axes}].add(row.bytes);
       totalsOfAxes[{phase, axes}].add(row.bytes);
@@ -46,12 +46,12 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
     out << "  no collectives\n";
   for (const auto &[key, total] : totals)
     out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                         phaseNames[std::get<0>(key)], std::get<1>(key),
+                         nameOf(std::get<0>(key)), std::get<1>(key),
                          std::get<2>(key), total.count,
                          formatBytes(total.bytes));
   for (const auto &[key, total] : totalsOfAxes)
     out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                         phaseNames[key.first], "of every kind", key.second,
+                         nameOf(key.first), "of every kind", key.second,
                          total.count, formatBytes(total.bytes));
 }
 

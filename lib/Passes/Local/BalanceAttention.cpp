@@ -230,11 +230,11 @@ private:
 
   Value mirrored(Value half, Value whole, DividedRows &rows) {
     LedgerRow row;
-    row.kind = name(CollectiveKind::Permute).str();
+    row.kind = CollectiveKind::Permute;
     for (auto axis : rows.axes.getAsRange<StringAttr>())
       row.axes.push_back(axis.getValue().str());
     row.index = rows.op.getRowIndex().str();
-    row.phase = phaseNames[phaseOf(rows.op)];
+    row.phase = phaseOf(rows.op);
     row.group = rows.ranks;
     row.bytes = bytesSent(CollectiveKind::Permute,
                           localBytes(half.getType(), mesh), rows.ranks);

@@ -338,8 +338,9 @@ private:
       }
     }
     row.location = command.location;
-    if (row.kind.empty())
-      row.kind = command.call;
+    // A piece of a cut collective has the kind of the whole.
+    if (row.whole < 0)
+      row.kind = command.collective.kind;
     result.ledger.push_back(std::move(row));
     return number;
   }

@@ -92,9 +92,9 @@ Plan someCommands() {
   attention.attention = {2, 3, 4, 5, 6, true, true, 2};
   plan.commands = {exp, reduce, wait, matmul, attention};
   LedgerRow row;
-  row.kind = "all_reduce";
+  row.kind = CollectiveKind::AllReduce;
   row.axes = {"tp"};
-  row.phase = "forward";
+  row.phase = Phase::Backward;
   row.bytes = 48;
   row.group = 3;
   row.tensor = "y";

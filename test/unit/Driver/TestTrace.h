@@ -48,7 +48,7 @@ public:
     int64_t id = add(CommandKind::Collective, stream, begin, end);
     if (!goesOn) {
       plan->ledger.emplace_back();
-      plan->ledger.back().kind = "all_gather";
+      plan->ledger.back().kind = CollectiveKind::AllGather;
       plan->ledger.back().bytes = 1000;
     }
     plan->ledger.back().commands.push_back(id);

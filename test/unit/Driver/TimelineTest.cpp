@@ -1,6 +1,7 @@
 /// Timelines: every command of every rank once, in order, as valid JSON.
 #include "tpsp/Runtime/Driver/Pictures/Timeline.h"
 
+#include "Runtime/Driver/Files/EnumJson.h"
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
@@ -37,7 +38,7 @@ Plan makePlan() {
   plan.numStreams = 2;
   plan.arenaBytes = 4096;
   LedgerRow row;
-  row.kind = "all_gather";
+  row.kind = CollectiveKind::AllGather;
   row.axes = {"tp"};
   row.bytes = 64;
   row.commands = {3};

@@ -172,7 +172,7 @@ TEST(StepOverlap, AStreamForEveryTierOfLinks) {
 /// with the all-reduce of the first, in the forward or backward pass.
 class TwoProducts {
 public:
-  explicit TwoProducts(const char *phase) {
+  explicit TwoProducts(Phase phase) {
     step.mesh = {{"tp", 4, AxisRole::None}};
     LedgerRow &row = step.ledger.emplace_back();
     row.phase = phase;
@@ -227,7 +227,7 @@ private:
 };
 
 TEST(OwnProducts, AGradientsSumRunsUnderTheWeightsProduct) {
-  TwoProducts layer("backward");
+  TwoProducts layer(Phase::Backward);
   OverlapSchedule found = layer.schedule();
   EXPECT_EQ(found.start[1], 0);
   EXPECT_EQ(found.start[0], found.start[2]);
@@ -235,7 +235,7 @@ TEST(OwnProducts, AGradientsSumRunsUnderTheWeightsProduct) {
 }
 
 TEST(OwnProducts, NothingElseRunsBeside) {
-  TwoProducts layer("forward");
+  TwoProducts layer(Phase::Forward);
   OverlapSchedule found = layer.schedule();
   EXPECT_EQ(found.start[0], 0);
   EXPECT_GT(found.start[1], 0);

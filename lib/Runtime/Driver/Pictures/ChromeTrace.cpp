@@ -1,5 +1,7 @@
 #include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
 
+#include "Runtime/Driver/Files/EnumJson.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,8 @@
 // The description of a compiled plan as JSON.
 #include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
+#include "Runtime/Driver/Files/EnumJson.h"
+
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/EnumNames.h"
 #include "tpsp/Abi/InvalidStatus.h"
@@ -54,19 +56,6 @@ private:
 
 template <> struct tpsp::EnumNames<tpsp::reference::Element> {
   static constexpr const char *all[] = {"f64", "f32", "bf16", "f16", "integer"};
-};
-
-// Of an enumeration, the name.
-template <typename Enum>
-struct nlohmann::adl_serializer<Enum, std::enable_if_t<tpsp::hasNames<Enum>>> {
-  static void to_json(Json &json, Enum value) { json = tpsp::nameOf(value); }
-  static void from_json(const Json &json, Enum &value) {
-    auto name = json.get<std::string>();
-    std::optional<Enum> found = tpsp::findNamed<Enum>(name);
-    if (!found)
-      throw std::out_of_range("an unknown name, '" + name + "'");
-    value = *found;
-  }
 };
 
 // What is not known is null.

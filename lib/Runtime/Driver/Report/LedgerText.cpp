@@ -59,25 +59,24 @@ static void printLine(const Line &line, bool hasTimes,
   const LedgerRow &c = *line.first;
   std::string times = hasTimes ? fmt::format(" x{:<4}", line.times) : "";
   fmt::format_to(std::back_inserter(out),
-                 "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n", c.phase,
-                 c.kind, fmt::format("{}", fmt::join(c.axes, ",")), c.index,
+                 "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n",
+                 nameOf(c.phase), nameOf(c.kind),
+                 fmt::format("{}", fmt::join(c.axes, ",")), c.index,
                  bytesText(c.bytes), times, shortened(c.tensor, 22), c.reason);
 }
 
 static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
   auto to = std::back_inserter(out);
-  std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>> sums;
+  std::map<std::pair<Phase, std::string>, std::pair<int, int64_t>> sums;
   for (const LedgerRow &c : plan.ledger) {
-    auto &sum = sums[{c.phase, c.kind}];
+    auto &sum = sums[{c.phase, nameOf(c.kind)}];
     ++sum.first;
     sum.second = saturatedSum(sum.second, c.bytes);
   }
   fmt::format_to(to, "\nTotals\n");
-  for (const char *phase : phaseNames)
-    for (const auto &[key, sum] : sums)
-      if (key.first == phase)
-        fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", key.first,
-                       key.second, sum.first, bytesText(sum.second));
+  for (const auto &[key, sum] : sums)
+    fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", nameOf(key.first),
+                   key.second, sum.first, bytesText(sum.second));
 }
 
 std::string tpsp::rt::ledgerText(const Plan &plan, bool everyLayer) {

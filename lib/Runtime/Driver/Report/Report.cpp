@@ -2,6 +2,7 @@
 
 #include "LedgerText.h"
 #include "PaddingText.h"
+#include "Runtime/Driver/Files/EnumJson.h"
 #include "VerificationText.h"
 
 #include "tpsp/Abi/CheckedMath.h"
