@@ -84,9 +84,9 @@ Placement withStates(Placement base, ArrayRef<AxisState> states) {
 }
 
 /// One phase as the search sees it. The last micro-batch stands for all.
-class Phase {
+class PhaseProblem {
 public:
-  Phase(ArrayRef<IndexedOpInterface> all, const MicroBatchTwins &twins,
+  PhaseProblem(ArrayRef<IndexedOpInterface> all, const MicroBatchTwins &twins,
         const Mesh &mesh, const llvm::DenseMap<Value, Placement> &homes)
       : twins(twins), homes(homes) {
     problem.mesh = mesh;
@@ -245,7 +245,7 @@ FunctionPlacement::of(IndexedOpInterface op) const {
 
 bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
   MicroBatchTwins twins(ops);
-  Phase phase(ops, twins, mesh, homes);
+  PhaseProblem phase(ops, twins, mesh, homes);
   const PlacementProblem &problem =
       asked.emplace_back(std::move(phase.problem));
   std::optional<PlacementAnswer> answer = searchPlacements(problem);
