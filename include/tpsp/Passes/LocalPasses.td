@@ -1,22 +1,22 @@
 #ifndef TPSP_PASSES_LOCALPASSES_TD
 #define TPSP_PASSES_LOCALPASSES_TD
 
-// On the shapes of one rank.
-// docs/reference/Passes.md is made of the descriptions.
+// Passes on the shapes of one rank. docs/reference/Passes.md is generated from
+// the descriptions.
 
 include "tpsp/Passes/MachineOptions.td"
 
 def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
   let summary = "Turn global shapes into one rank's";
   let description = [{
-    Proves once more that every operation agrees with a compute placement that
+    Verifies once more that every operation agrees with a compute placement that
     needs no communication; an operation that does not is an error. Then it
-    gives every tensor the shape that one rank has.
+    gives every tensor the shape of one rank's part.
 
     Subscripts stay, marked `local`: they say where on the mesh a rank's part
     lies. Collectives over a single rank become renamings, so a mesh `tp = 1`
-    runs without any. With `keep-trivial` (`tpsp-run --nccl-always --emit`) they
-    stay.
+    runs without collectives. With `keep-trivial` (`tpsp-run --nccl-always
+    --emit`) they stay.
   }];
   let options = [
     Option<"keepTrivial", "keep-trivial", "bool", "false",
@@ -91,30 +91,31 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
 
 def BalanceAttention
     : Pass<"tpsp-balance-attention", "::mlir::ModuleOp"> {
-  let summary = "Give all ranks as much of causal attention to do";
+  let summary = "Give all ranks the same amount of causal attention";
   let description = [{
-    Where axes divide the queries, a causal mask leaves the last of n ranks
-    (2n - 1) / n times the mean, and the others wait. Of 2n half-parts, rank r
-    has number 2r and 2r + 1. It keeps the first, and exchanges the second with
-    rank n - 1 - r, whose second is number 2n - 1 - 2r (`tpsp.mirror`). The two
-    begin at 2n - 1 half-parts together, whatever the rank. So each
-    `AttentionOpInterface` becomes two calls on the same keys and values, and
-    `tile` says where their queries are
-    ([decision 0024](../decisions/0024-ranks-exchange-halves-of-queries.md)).
+    If axes divide the queries, a causal mask leaves the last of n ranks (2n -
+    1) / n times the mean work, and the others wait. Queries are seen as 2n
+    half-parts, of which rank r has numbers 2r and 2r + 1. It keeps the first,
+    and exchanges the second with rank n - 1 - r, whose second is number 2n - 1
+    - 2r (`tpsp.mirror`). The starts of its two half-parts then add up to 2n - 1
+    on every rank. So each `AttentionOpInterface` becomes two calls on the same
+    keys and values, and `tile` says where their queries lie ([decision
+    0024](../decisions/0024-ranks-exchange-halves-of-queries.md)).
 
-    Whatever has the rows is halved alike: queries, their segment numbers, a
+    All tensors with rows are halved alike: queries, their segment numbers, a
     bias of rows, the gradient of the result. Halves of results are sent back.
-    What has no rows is the sum of both calls: gradients of keys and values. The
-    statistic, which attention alone reads, stays in halves. Several axes are
-    one group. No other operation sees another order of positions.
+    Results without rows, the gradients of keys and values, are the sums of both
+    calls. The statistic, which only attention reads, stays in halves. Several
+    axes form one group. No other operation sees another order of positions.
 
-    It is behind `tpsp-sweep`, which leaves what a library does in one call. An
-    operation stays as it is, and a missed remark says why, where
+    Runs after `tpsp-sweep`, which leaves attention that a library computes in
+    one call. An operation stays as it is, and a missed remark says why, if
 
-    - a rank's rows have no halves;
-    - what the rank with most to do is left does not gain by it. With `goal=work`
-      scores count, with `goal=time` seconds of the cost model on `hardware`: of
-      calls, of what is sent, and of copies. A window leaves most ranks alike.
+    - a rank's rows cannot be halved;
+    - the busiest rank gains nothing. With `goal=work` the number of scores
+      decides. With `goal=time` it is seconds of the cost model on `hardware`:
+      calls, transfers and copies. With a window most ranks have equal work
+      already.
 
     ```
     tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused balance-attention=on"
@@ -135,7 +136,7 @@ def DecomposeLate
   let summary = "Expand the remaining composites into loops";
   let description = [{
     Norms, softmax and rope become pointwise operations, reductions and views on
-    local shapes. Kernels are made of these.
+    local shapes, from which kernels are made.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }

@@ -3,7 +3,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-// What costs are of (Passes/Program/MachineOptions.h).
+// The machine for which costs are computed (Passes/Program/MachineOptions.h).
 defvar machine = [
   Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
          "The machine: a built-in description, or a JSON file">,

@@ -1,4 +1,4 @@
-// Lookups, routing, and what is made of them.
+// Look-ups, routing, and composites of these.
 #include "Dialect/Tpsp/Operations/PartBuilder.h"
 #include "Dialect/Tpsp/Operations/ScalarOf.h"
 #include "ExpertPlaces.h"
