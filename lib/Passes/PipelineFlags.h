@@ -1,4 +1,4 @@
-/// The rows of Options.def as options of a pipeline of tpsp-opt.
+/// The rows of Options.def as options of tpsp-opt's pipelines.
 #ifndef TPSP_LIB_PASSES_PIPELINEFLAGS_H
 #define TPSP_LIB_PASSES_PIPELINEFLAGS_H
 
@@ -9,7 +9,7 @@
 
 namespace tpsp {
 
-/// Refuses what is none of a row's words.
+/// Refuses values that are not among a row's words.
 struct WordParser : public llvm::cl::parser<std::string> {
   using llvm::cl::parser<std::string>::parser;
 
@@ -23,7 +23,8 @@ struct WordParser : public llvm::cl::parser<std::string> {
   const OptionRow *row = nullptr;
 };
 
-/// Refuses what is not in a row's domain. Parsers of numbers are final.
+/// Refuses numbers outside a row's domain. Wraps LLVM's parsers of numbers,
+/// which are final.
 template <typename T> struct NumberParser : public llvm::cl::basic_parser<T> {
   explicit NumberParser(llvm::cl::Option &option)
       : llvm::cl::basic_parser<T>(option), numbers(option) {}
@@ -51,7 +52,7 @@ struct PipelineFlags : public mlir::PassPipelineOptions<PipelineFlags> {
     });
   }
 
-  /// What has been given; the others have the table's values.
+  /// The values that were given; other fields have the table's values.
   CompileOptions values() const {
     CompileOptions values;
     for (const auto &copyTo : copies)
@@ -105,7 +106,7 @@ private:
     });
   }
 
-  /// Each owns its option.
+  /// Functions that copy an option's value; each owns its option.
   std::vector<std::function<void(CompileOptions &)>> copies;
 };
 

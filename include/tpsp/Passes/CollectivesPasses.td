@@ -47,10 +47,10 @@ def FuseCollectives
     - *Share.* Users of the same movement of the same tensor share one
       collective, within the forward or the backward pass of one micro-batch.
       Keeping a gathered tensor from one pass for the other is a question of
-      memory ([decision
-      0004](../decisions/0004-backward-regathers-by-default.md)). With
-      `keep-gathered` the two passes share gathers, too. The reason of such a
-      gather says so.
+      memory
+      ([decision 0004](../decisions/0004-backward-regathers-by-default.md)).
+      With `keep-gathered` the two passes share gathers, too. The reason of such
+      a gather says so.
     - *Fuse.* A collective whose only use is another collective becomes the
       direct transition between the outer placements, if that is one movement
       and no dearer. An all-reduce followed by a slice is a reduce-scatter. A
@@ -79,8 +79,8 @@ def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
     micro-batches such a collective is charged once a step.
 
     Between the collective and the gradient there may be views, conversions,
-    sums, and products with parameters: operations that are linear and the same
-    for every micro-batch. Any other user of a result needs it in every
+    sums, and products with parameters. These are operations that are linear and
+    the same for every micro-batch. Any other user of a result needs it in every
     micro-batch, so the collective gets no numbers.
 
     ```mlir

@@ -99,8 +99,8 @@ def BalanceAttention
     and exchanges the second with rank n - 1 - r, whose second is number 2n - 1
     - 2r (`tpsp.mirror`). The starts of its two half-parts then add up to 2n - 1
     on every rank. So each `AttentionOpInterface` becomes two calls on the same
-    keys and values, and `tile` says where their queries lie ([decision
-    0024](../decisions/0024-ranks-exchange-halves-of-queries.md)).
+    keys and values, and `tile` says where their queries lie
+    ([decision 0024](../decisions/0024-ranks-exchange-halves-of-queries.md)).
 
     All tensors with rows are halved alike: queries, their segment numbers, a
     bias of rows, the gradient of the result. Halves of results are sent back.

@@ -166,9 +166,9 @@ def InitializeArguments
   let summary = "Find the distribution of random parameters from their uses";
   let description = [{
     A parameter without `tpsp.mean` or `tpsp.deviation` gets values that models
-    commonly begin with. They depend on its uses in the program ([the
-    table](../Inputs.md#what-is-made-up)). Only drivers that draw arguments at
-    random need them.
+    commonly begin with. They depend on its uses in the program
+    ([the table](../Inputs.md#what-is-made-up)). Only drivers that draw
+    arguments at random need them.
 
     - Before: `%w {tpsp.param = "w"}`.
     - After:

@@ -47,12 +47,12 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     `gelu` is the tanh form, as in cuBLASLt; `gelu_erf` stays a kernel. A GELU
     without a bias keeps the product itself if the backward pass reads it.
 
-    `LoopOpInterface` says what operations compute at a point ([decision
-    0013](../decisions/0013-epilogues-before-kernels.md)). A kernel is taken
-    over as a whole or not at all: a matmul must compute each of its results.
-    Two vectors added to two products in one kernel are two epilogues. A bias, a
-    residual and a norm in one kernel stay a kernel. A missed remark says what
-    is in the way:
+    `LoopOpInterface` says what operations compute at a point
+    ([decision 0013](../decisions/0013-epilogues-before-kernels.md)). A kernel
+    is taken over as a whole or not at all: a matmul must compute each of its
+    results. Two vectors added to two products in one kernel are two epilogues.
+    A bias, a residual and a norm in one kernel stay a kernel. A missed remark
+    says what is in the way:
 
     - *It does not read a product*: there is a collective in between (before the
       bias of a row-parallel product), or a copy.
@@ -147,7 +147,7 @@ def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
     by size, and the smaller arena is taken. Offsets are multiples of 64 bytes.
 
     With several streams, a buffer may reuse another's memory only if streams
-    and events order their users: the other's last users must end before its own
+    and events order their users. The other's last users must end before its own
     first users begin. The time is near-linear in the number of commands.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
