@@ -28,8 +28,8 @@
 
 using namespace mlir;
 
-/// Nothing but what is dead goes: the reference reads the program as it is
-/// written.
+/// Removes dead code only. Folding is off because the reference evaluates the
+/// program as written.
 static void addDeadCodeElimination(OpPassManager &pm) {
   GreedyRewriteConfig config;
   config.enableFolding(false);
@@ -39,7 +39,7 @@ static void addDeadCodeElimination(OpPassManager &pm) {
 
 void tpsp::buildProgramPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
-  // First: until then axes need not divide what is padded.
+  // First, because until then axes need not divide padded indices.
   if (!options.pad.empty()) {
     SetPaddingOptions padding;
     padding.multiples.assign(options.pad.begin(), options.pad.end());
@@ -76,9 +76,9 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
 
 void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                   const CompileOptions &options) {
-  // While what the program does is as it is written.
+  // Initialised while the program's uses of parameters are as written.
   pm.addPass(createInitializeArguments());
-  // Behind the update, whose numbers are of the program's extents.
+  // After the update, whose numbers depend on the program's extents.
   pm.addPass(createPadExtents());
   pm.addPass(createDecomposeEarly({/*keepSwept=*/options.attention == "blocks",
                                    /*keepCalls=*/options.attention == "fused",
@@ -97,15 +97,15 @@ void tpsp::buildDerivativePipeline(OpPassManager &pm,
   if (options.grad)
     pm.addPass(createDifferentiate({/*function=*/"", options.reduceDtype}));
   pm.addPass(createCanonicalizerPass());
-  // Adjoints recompute what they need; what two of them need is made once.
+  // Adjoints recompute the values that they need; CSE merges those of several.
   pm.addPass(createCSEPass());
   pm.addPass(createBoundIntegers());
 }
 
 void tpsp::buildCollectivePipeline(OpPassManager &pm,
                                    const CompileOptions &options) {
-  // First, so that what is redone gets its collectives as all else does. And
-  // before the batch is cut, while there is one forward pass to keep.
+  // First, so that rematerialised values get their collectives like all others.
+  // Also before the batch is cut, while there is one forward pass to save from.
   pm.addPass(createRematerialize({options.rematerialize}));
   pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex,
                                options.reduceGradients}));
@@ -125,20 +125,20 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSweep({options.attentionBlock,
                           /*keepCalls=*/options.attention == "fused",
                           options.usesGpuLibraries()}));
-  // What is left is done in calls.
+  // The attention that is left becomes library calls.
   if (options.attention == "fused" && options.balanceAttention != "off")
     pm.addPass(createBalanceAttention(
         {options.balanceAttention == "time" ? "time" : "work", options.hardware,
          options.threads}));
   pm.addPass(createDecomposeLate());
-  // Before kernels form: what two composites both compute is made once.
+  // Before kernels are formed, merge values that two composites both compute.
   pm.addPass(createCSEPass());
   bool forGpu = options.usesGpuLibraries();
   pm.addPass(
       createConvertTpspToPlan({options.epilogues, /*wideSums=*/!forGpu,
                                /*keptBytes=*/forGpu ? blockMemoryBytes : 0,
                                options.hardware, options.threads}));
-  // Before memory is given out: what runs at once must not share it.
+  // Before memory is assigned, because commands that overlap must not share it.
   if (options.overlap != "off")
     pm.addPass(createOverlap({options.hardware, options.threads,
                               options.overlapMemory, options.overlapChunks,
@@ -148,7 +148,7 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   if (options.overlap != "off")
     pm.addPass(createRequireOverlap(
         {options.requireOverlap, options.hardware, options.threads}));
-  // Behind overlap, which may cut a kernel's command.
+  // After overlap, which may cut a kernel's command.
   if (options.device == "cuda")
     pm.addPass(createEmitDeviceKernels());
 }
@@ -171,7 +171,8 @@ void tpsp::buildDevicePipeline(OpPassManager &pm) {
 }
 
 void tpsp::buildLLVMPipeline(OpPassManager &pm) {
-  // Before the mathematics: what neighbours share is found in loops.
+  // Before mathematics are expanded, because shared random words are found in
+  // loops.
   pm.nest<func::FuncOp>().addPass(createConvertLinalgToLoopsPass());
   buildDevicePipeline(pm);
   pm.addPass(createCompileDeviceKernels());
@@ -181,23 +182,24 @@ void tpsp::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
-  // What is no intrinsic of LLVM's (erf of f64) is a function of libm's.
+  // Functions without an LLVM intrinsic (erf of f64) become libm calls.
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
-  // Kernels take plain addresses: their buffers are contiguous and static.
+  // Kernels take plain addresses, because their buffers are contiguous and
+  // static.
   ConvertFuncToLLVMPassOptions functions;
   functions.useBarePtrCallConv = true;
   pm.addPass(createConvertFuncToLLVMPass(functions));
   pm.addPass(createReconcileUnrealizedCastsPass());
-  // Only now do the kernels that programs name exist as LLVM functions.
+  // The kernels that programs name exist as LLVM functions only now.
   pm.addPass(createConvertPlanToLLVM());
 }
 
 namespace {
 
-/// Those of --tpsp-explain: what is compiled, and what is said of it.
+/// Options of --tpsp-explain: those of the compilation and of the explanation.
 struct ExplainFlags : public tpsp::PipelineFlags {
   Option<std::string> notation{
       *this, "notation",
@@ -232,7 +234,7 @@ static void buildToCollectives(OpPassManager &pm,
   tpsp::buildCollectivePipeline(pm, options);
 }
 
-/// Forward and backward, with the names of the source.
+/// Forward and backward pass with collectives, and source names of values.
 static void buildToNamedCollectives(OpPassManager &pm,
                                     tpsp::CompileOptions options) {
   options.grad = true;
@@ -242,7 +244,7 @@ static void buildToNamedCollectives(OpPassManager &pm,
   tpsp::buildCollectivePipeline(pm, options);
 }
 
-/// Every tensor has a collective of its own, so that layers are alike.
+/// Gives every tensor a collective of its own, so that layers are equal.
 static void buildFormulasPipeline(OpPassManager &pm,
                                   const tpsp::PipelineFlags &flags) {
   tpsp::CompileOptions options = flags.values();
@@ -261,8 +263,8 @@ static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
 
 namespace {
 
-/// Those of --tpsp-to-stablehlo: of what becomes of a program, what others
-/// take.
+/// Options of --tpsp-to-stablehlo: the compilation's, as far as they apply to a
+/// program for other compilers.
 struct StablehloFlags : public PassPipelineOptions<StablehloFlags> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("With all gradients, of cotangents that are "

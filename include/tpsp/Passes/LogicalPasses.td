@@ -26,9 +26,10 @@ def SetExtents : Pass<"tpsp-set-extents", "::mlir::ModuleOp"> {
     because they have one extent.
 
     It is an error if the program lacks an index, or has it in several extents.
-    A number that was written for the old extent is an error, too: a `scale` of
-    scores (or a `factor`) that is a power of it, or a `tpsp.below` beyond the
-    new one. Verifiers check that products of extents and axes still fit.
+    A number that was written for the old extent is an error, too. It is a
+    `scale` of scores (or a `factor`) that is a power of the old extent, or a
+    `tpsp.below` beyond the new one. Verifiers check that products of extents
+    and axes still fit.
   }];
   let options = [
     ListOption<"extents", "extents", "std::string",

@@ -7,8 +7,8 @@
 namespace tpsp {
 
 /// Writes a row of the result of `op`: positions of `index`, for which operands
-/// may have other names, and at each position a block of the innermost other
-/// index.
+/// may have other names. At each position there is a block of the innermost
+/// other index.
 class RunWriter {
 public:
   RunWriter(mlir::OpBuilder &b, RowKernelOpInterface op, llvm::StringRef index,

@@ -23,8 +23,8 @@ enum class MatrixRole { Batch, Row, Column };
 /// vocabulary of a look-up and of a cross-entropy.
 llvm::StringSet<> indicesOfIntegers(mlir::Operation *function);
 
-/// The role of each dimension of `parameter`. nullopt unless every use is a
-/// product of two factors, all uses agree, and there are rows and columns. A
+/// The role of each dimension of `parameter`. It is nullopt unless every use is
+/// a product of two factors, all uses agree, and there are rows and columns. A
 /// use may follow views and operations of one operand that keep its indices (a
 /// conversion). Also nullopt if integers are positions of a row or a column,
 /// because optimizers do not treat tables, heads and routers as matrices.

@@ -44,8 +44,8 @@ private:
   void collect(mlir::Value value);
 };
 
-/// Whether a tensor can be cut alike on every rank: it is not a tile, and no
-/// tile of its buffer is counted from the rank's own.
+/// Whether a tensor can be cut alike on every rank. It must not be a tile, and
+/// no tile of its buffer is counted from the rank's own.
 bool canBeCut(mlir::Value tensor);
 
 /// Builds the commands that replace a command, before it and in its phase.
@@ -85,8 +85,8 @@ using CutEpilogue = llvm::SmallVector<CutStep, 3>;
 
 /// How the epilogue of `op` is cut with its product. `axes` are the
 /// collective's if tiles are counted from the rank's own, and empty if tiles
-/// are the same on every rank. nullopt if the tiles of a buffer do not match
-/// those of the product, or if the buffer is already cut otherwise.
+/// are the same on every rank. Returns nullopt if the tiles of a buffer do not
+/// match those of the product, or if the buffer is already cut otherwise.
 std::optional<CutEpilogue> cutEpilogue(plan::MatmulOp op, const MatmulCut &cut,
                                        llvm::ArrayRef<int64_t> axes);
 

@@ -12,8 +12,8 @@ namespace tpsp::hlo {
 using Form = mlir::FailureOr<NamedTensor> (*)(
     HloBuilder &h, mlir::Operation *op, llvm::ArrayRef<NamedTensor> operands);
 
-/// The form of an operation that is not a loop over points, or that has a
-/// better form than such a loop; null if there is none.
+/// The form of an operation that is not a loop over points, or has a better
+/// form than such a loop. Null if there is none.
 Form findForm(mlir::Operation *op);
 
 /// The sum of the products of `x` and `y`, of one element type, over the names
