@@ -104,24 +104,24 @@ def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
 def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
   let summary = "One transfer for the weights of a layer";
   let description = [{
-    Gathers of a layer's weights become one, in front of the layer's first;
-    reduce-scatters of their gradients become one, behind its last. The bytes
-    stay, and the latencies go. The weights of a layer are whole together, which
-    takes memory.
+    Gathers of a layer's weights become one gather, before the layer's first.
+    Reduce-scatters of their gradients become one, after its last. The bytes
+    stay, and the latencies are paid once. All weights of a layer are whole at
+    the same time, which takes memory.
 
-    A layer is a call of a function, of the outermost calls that differ. Weights
-    are arguments that are parameters, and what is made of them alone. Transfers
-    are one if they agree in axes, element type, pass (forward or backward) and
-    micro-batch.
+    A layer is a call of a function, at the outermost level at which calls
+    differ. Weights are arguments that are parameters, and values computed from
+    these alone. Transfers are merged if they agree in axes, element type, pass
+    (forward or backward) and micro-batch.
 
-    With `goal=time` that is done where one transfer leaves at least 5 % less
-    time exposed than all of them, by the cost model on `hardware`. With
-    `overlap` the products of a layer hide as much as they take. `tpsp-run
-    --bucket-layers` chooses; with `time` it takes what the pass proposes only if
-    the simulated step is faster so.
+    With `goal=time` transfers are merged if one transfer leaves at least 5 %
+    less time exposed than all of them, by the cost model on `hardware`. With
+    `overlap` the products of a layer hide as much communication as they take.
+    `tpsp-run --bucket-layers` sets the goal. With `time` it takes the proposal
+    only if the simulated step is faster.
 
-    Missed remarks say what stays apart: transfers of no layer, and those that
-    time decides against.
+    Missed remarks report transfers that stay separate: those of no layer, and
+    those for which time decides against merging.
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"transfers\"",

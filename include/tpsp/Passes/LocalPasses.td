@@ -28,24 +28,25 @@ def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
 def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
   let summary = "Compute attention block by block, with a running softmax";
   let description = [{
-    Some operations need an index whole but can see it in blocks
+    Some operations need an index whole but can process it in blocks
     (`SweptOpInterface`): attention and its gradients, along the keys. This pass
-    makes them a sequence over blocks of at most `longest` positions, with a
-    state of a row's size
-    ([decision 0008](../decisions/0008-running-softmax.md)). So no scores of the
-    whole index are in memory. Operations over the same blocks go together. It
-    runs on local shapes, after `tpsp-decompose-early=keep-swept`
+    turns them into a sequence over blocks of at most `longest` positions, with
+    a state of a row's size
+    ([decision 0008](../decisions/0008-running-softmax.md)). So scores of the
+    whole index are never in memory. Operations over the same blocks are swept
+    together. Runs on local shapes, after `tpsp-decompose-early=keep-swept`
     (`--attention blocks`).
 
-    Gradients of an attention with a bias are refused. They are made of the rows'
-    statistic, which beside a low bias has lost the logarithm of its sum.
+    Gradients of an attention with a bias are refused. They need the rows'
+    statistic, in which a low bias leaves no digits for the logarithm of the
+    sum.
 
-    *Rings.* An index may be gathered for such operations alone, and their
-    results be reduce-scattered among the same ranks. Then the all-gather
-    becomes a ring of `rotate`s: the own tile first, then the previous rank's,
-    and so on. Every tile of a gradient goes to its owner by one `rotate`, and
-    is added up there. Bytes and rows of the ledger are those of the collectives
-    that the ring replaces.
+    *Rings.* If an index is gathered for such operations only, and their results
+    are reduce-scattered among the same ranks, the all-gather becomes a ring of
+    `rotate`s. A rank's own tile comes first, then the previous rank's, and so
+    on. One `rotate` sends each tile of a gradient to its owner, which adds it
+    up. Bytes and rows of the ledger are those of the collectives that the ring
+    replaces.
 
     ```
     tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=blocks"
@@ -53,24 +54,26 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     ```
 
     *Calls.* With `keep-calls` (`--attention fused`,
-    [decision 0010](../decisions/0010-attention-in-one-call.md)) attention stays
-    that a library does in one call. It becomes `plan.attention` and
-    `plan.attention_gradient`. The rest is done in blocks. A call needs
-    attention that is heads of rows (`matchAttentionHeads`):
+    [decision 0010](../decisions/0010-attention-in-one-call.md)), attention that
+    a library computes in one call stays. It becomes `plan.attention` and
+    `plan.attention_gradient`. Other attention is computed in blocks. A call
+    needs attention in the form of heads of rows (`matchAttentionHeads`):
 
-    - Features are innermost. Once neighbours are taken together, at most one
+    - Features are innermost. After neighbouring indices are merged, at most one
       index of the batch and one of the keys' heads remain. The groups of
       queries' heads lie inside.
     - It has no dropout.
-    - For GPUs (`for-gpu`) it is of 16 bits, with features in multiples of 8 up
-      to 128. Queries that are divided under a mask are no more than the keys.
+    - For GPUs (`for-gpu`) its type has 16 bits, and features are a multiple of
+      8 and at most 128. Queries that are divided under a mask must not
+      outnumber the keys.
 
-    Queries may be divided under a mask: the command says where a rank's start
+    Queries may be divided under a mask: the command gives the start of each
+    rank's queries
     ([decision 0022](../decisions/0022-a-rank-attends-from-its-own-queries.md)).
 
-    A remark of `tpsp-decompose-early` or `tpsp-sweep` names what is missing
-    (`--remarks-filter='tpsp-.*'`). Attention that is written out as einsum,
-    softmax and einsum stays that; a warning says so.
+    A remark of `tpsp-decompose-early` or `tpsp-sweep` names the missing
+    condition (`--remarks-filter='tpsp-.*'`). Attention that is written out as
+    einsum, softmax and einsum is not recognised; a warning says so.
 
     ```
     tpsp-opt examples/gqa.mlir --tpsp-pipeline="grad attention=fused"

@@ -163,11 +163,11 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Cut a step into parts of the batch";
   let description = [{
     Cuts a step into `parts` parts of the batch. The forward and backward pass
-    of one part come before those of the next, so that activations of one part
-    live at a time.
+    of one part come before those of the next, so that only one part's
+    activations are live at a time.
 
-    The micro-batches are seen as one more axis, of time. It drives `index`
-    wherever the index appears, under whatever name:
+    The micro-batches are treated as one more axis, of time. It drives `index`
+    wherever the index appears, under any of its names:
 
     | the value | is | so |
     | --- | --- | --- |
@@ -181,27 +181,28 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     `split`, [`take`](../Notation.md#blocks), `merge`. All arguments that carry
     the index need the same subscripts on it.
 
-    *Sums are reduced once a step.* Where a part's sum is, is only proposed
-    (`tpsp.proposed`): it stays partial. The last addition brings the total to
-    the gradient's placement. A step so has as many collectives for weights'
-    gradients as without micro-batches. The price is memory: the gradient is
-    whole while it is added up. Reducing every micro-batch's gradients is what
-    openxla/xla#49143 and AI-Hypercomputer/maxtext#5099 are about. With
-    `reduce=part` that is done. Each part's gradient of a parameter is reduced
-    at once. Sums are added up where the gradient is wanted, divided if it is
-    (ZeRO-2, FSDP).
+    *Sums are reduced once a step.* The placement of a part's sum is only
+    proposed (`tpsp.proposed`), so it stays partial. The last addition brings
+    the total to the gradient's placement. So a step has as many collectives for
+    weights' gradients as without micro-batches. The price is memory: the
+    gradient is whole while it is added up. (openxla/xla#49143 and
+    AI-Hypercomputer/maxtext#5099 are about reducing every micro-batch's
+    gradients.) With `reduce=part` each part's gradient of a parameter is
+    reduced at once. Sums are then added up in the gradient's placement, which
+    may be divided (ZeRO-2, FSDP).
 
     *In f32.* Gradients of parameters in 16 bits are added up in f32.
 
     *A result without the index must be additive* over the batch: a sum, or a
-    mean written as a sum and a scale. Refused are operations that are not
-    linear in a sum, or take a maximum over the batch, or need it whole. So are
-    operations that relate its positions to each other, or compute with them and
-    cannot account for the part (`restrictPositions`).
+    mean written as a sum and a scale. Operations are refused if they are not
+    linear in a sum, take a maximum over the batch, or need it whole. So are
+    operations that relate its positions to each other. Operations that compute
+    with positions are refused if they cannot account for the part
+    (`restrictPositions`).
 
-    Everything else comes once for every part: collectives of activations, and
-    gathers of parameters. Runs after tpsp-differentiate and before
-    tpsp-insert-collectives.
+    Other operations occur once for every part, including collectives of
+    activations and gathers of parameters. Runs after tpsp-differentiate and
+    before tpsp-insert-collectives.
 
     ```
     tpsp-run examples/mlp-sp.mlir --grad --verify --micro-batches 2

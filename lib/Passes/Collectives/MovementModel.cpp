@@ -110,7 +110,7 @@ double MovementModel::computeSeconds(IndexedOpInterface op) const {
   if (!cost || op.isView() || pending.lookup(op) || op.isSumOfProducts() ||
       factorsOf(op))
     return 0;
-  // Of an operand that is larger than the result's part, only a slice is read.
+  // Only a slice of an operand is read if it is larger than the result's part.
   int64_t result = tpsp::localBytes(op->getResult(0).getType(), mesh);
   double bytes = result;
   for (Value operand : op->getOperands())

@@ -51,8 +51,8 @@ using ShardedValues = llvm::MapVector<Value, unsigned>;
 
 class Sharder {
 public:
-  /// With a `cost`, shards only what makes the step faster; otherwise
-  /// everything.
+  /// With a `cost`, shards only groups that make the step faster; otherwise all
+  /// groups.
   Sharder(FunctionOpInterface function, AxisId axis,
           std::optional<CostModel> cost, OverlapRule rule)
       : function(function), mesh(meshOf(function)), axis(axis),

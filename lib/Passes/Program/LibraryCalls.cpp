@@ -30,8 +30,9 @@ static int64_t latestStart(AttentionOpInterface op) {
   return (ranks - 1) * type.getDimSize(dim);
 }
 
-/// What the CPU backend supports here and cuDNN does not; empty if nothing. For
-/// a forward pass the answer includes its gradients.
+/// The reason why cuDNN cannot compute an attention that the CPU backend can;
+/// empty if there is none. For a forward pass the answer includes its
+/// gradients.
 static std::string gpuObstacle(AttentionOpInterface op,
                                const AttentionHeads &heads) {
   Type element = typeOf(op->getOperand(0)).getElementType();

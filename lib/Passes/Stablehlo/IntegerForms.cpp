@@ -284,8 +284,7 @@ FailureOr<NamedTensor> hlo::countValues(HloBuilder &h, Operation *op,
   return NamedTensor{h.reshape(counts.value, kept.extents), kept.names};
 }
 
-/// Counts the runs that have ended at each position: the number of the run that
-/// has not.
+/// The integer at a position is the number of runs that have ended before it.
 FailureOr<NamedTensor> hlo::runs(HloBuilder &h, Operation *op,
                                  ArrayRef<NamedTensor> operands) {
   auto self = cast<RunsOp>(op);

@@ -6,7 +6,7 @@
 //
 //   s@cp: (shard@cp, in)
 //   scan:   y = z + p c[shard - 1], where z is the scan within a shard, p the
-//           product of a up to here within it, and c[shard] the state behind
+//           product of a up to here within it, and c[shard] the state after
 //           it: the scan of z's last positions by p's last positions.
 //   cumsum: the same with p = 1.
 //   delay:  the delay within a shard, and in its first positions the last ones

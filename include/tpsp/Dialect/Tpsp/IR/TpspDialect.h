@@ -132,8 +132,8 @@ inline constexpr llvm::StringLiteral dataAttrName = "tpsp.data";
 /// Result attribute: the result is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// Unit attribute of a result that the program itself does not return: a
-/// choice, decided by comparing numbers. Whoever evaluates the program
-/// elsewhere must be given it.
+/// choice, decided by comparing numbers. An evaluation of the program elsewhere
+/// must be given the choice.
 inline constexpr llvm::StringLiteral choiceAttrName = "tpsp.choice";
 /// Argument attribute: the argument is the cotangent of the result of that
 /// number.
