@@ -49,9 +49,9 @@ mlir::LogicalResult verifyStep(mlir::Operation *op, unsigned number);
 mlir::LogicalResult verifyOnePrecision(mlir::Operation *op,
                                        mlir::ValueRange tensors);
 /// The optional operands of an attention after its first `tensors` operands,
-/// told apart by their types. In this order they are a bias (numbers with
-/// indices), two tensors of segment numbers (i32), a tensor of lengths (i32),
-/// and the step's number (no indices). Null or empty if absent.
+/// told apart by their types. In their order these are a bias (numbers with
+/// indices), two tensors of segment numbers (i32) and a tensor of lengths
+/// (i32). The step's number (no indices) comes last. Null or empty if absent.
 mlir::Value attentionBias(mlir::ValueRange operands, unsigned tensors);
 mlir::ValueRange attentionSegments(mlir::ValueRange operands, unsigned tensors);
 mlir::Value attentionLengths(mlir::ValueRange operands, unsigned tensors);
