@@ -37,8 +37,8 @@ void tpsp::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::scf::SCFDialect>();
   registerKernelModels(registry);
   mlir::func::registerAllExtensions(registry);
-  // What device kernels are made of, for convert-gpu-to-nvvm, and what comes of
-  // them, for LLVM: passes may not register that once they run.
+  // The dialects of device kernels for convert-gpu-to-nvvm, and of the results
+  // for LLVM. Passes may not register these after they have started.
   mlir::arith::registerConvertArithToLLVMInterface(registry);
   mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
   mlir::registerConvertMemRefToLLVMInterface(registry);

@@ -26,8 +26,8 @@
 
 using namespace mlir;
 
-/// Nothing but what is dead goes: the reference reads the program as it is
-/// written.
+/// Removes dead code only. Folding is off because the reference evaluates the
+/// program as written.
 static void addDeadCodeElimination(OpPassManager &pm) {
   GreedyRewriteConfig config;
   config.enableFolding(false);
@@ -37,7 +37,7 @@ static void addDeadCodeElimination(OpPassManager &pm) {
 
 void tpsp::buildProgramPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
-  // First: until then axes need not divide padded extents.
+  // First, because until then axes need not divide padded indices.
   if (!options.pad.empty())
     addPass(pm, createSetPadding(), options);
   pm.addPass(createCheckProgram());
@@ -58,9 +58,9 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
 
 void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                   const CompileOptions &options) {
-  // While what the program does is as it is written.
+  // Initialised while the program's uses of parameters are as written.
   pm.addPass(createInitializeArguments());
-  // Behind the update, whose numbers are of the program's extents.
+  // After the update, whose numbers depend on the program's extents.
   pm.addPass(createPadExtents());
   addPass(pm, createDecomposeEarly(), options);
   if (options.keepMasks)
@@ -75,15 +75,15 @@ void tpsp::buildDerivativePipeline(OpPassManager &pm,
   if (options.grad)
     addPass(pm, createDifferentiate(), options);
   pm.addPass(createCanonicalizerPass());
-  // Adjoints recompute what they need; what two of them need is made once.
+  // Adjoints recompute the values that they need; CSE merges those of several.
   pm.addPass(createCSEPass());
   pm.addPass(createBoundIntegers());
 }
 
 void tpsp::buildCollectivePipeline(OpPassManager &pm,
                                    const CompileOptions &options) {
-  // First, so that what is redone gets its collectives as all else does. And
-  // before the batch is cut, while there is one forward pass to keep.
+  // First, so that rematerialised values get their collectives like all others.
+  // Also before the batch is cut, while there is one forward pass to save from.
   addPass(pm, createRematerialize(), options);
   addPass(pm, createMicroBatch(), options);
   pm.addPass(createComposeStep());
@@ -98,11 +98,11 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
 void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   addPass(pm, createPartition(), options);
   addPass(pm, createSweep(), options);
-  // What is left is done in calls.
+  // The attention that is left becomes library calls.
   if (options.keepsCalls() && options.balanceAttention != "off")
     addPass(pm, createBalanceAttention(), options);
   pm.addPass(createDecomposeLate());
-  // Before kernels form: what two composites both compute is made once.
+  // Before kernels are formed, merge values that two composites both compute.
   pm.addPass(createCSEPass());
   bool forGpu = options.usesGpuLibraries();
   addPass(
@@ -110,14 +110,14 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
       createConvertTpspToPlan({/*wideSums=*/!forGpu,
                                /*keptBytes=*/forGpu ? blockMemoryBytes : 0}),
       options);
-  // Before memory is given out: what runs at once must not share it.
+  // Before memory is assigned, because commands that overlap must not share it.
   if (options.overlap != "off")
     addPass(pm, createOverlap(), options);
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
   if (options.overlap != "off")
     addPass(pm, createRequireOverlap(), options);
-  // Behind overlap, which may cut a kernel's command.
+  // After overlap, which may cut a kernel's command.
   if (options.device == "cuda")
     pm.addPass(createEmitDeviceKernels());
 }
@@ -140,7 +140,8 @@ void tpsp::buildDevicePipeline(OpPassManager &pm) {
 }
 
 void tpsp::buildLLVMPipeline(OpPassManager &pm) {
-  // Before the mathematics: what neighbours share is found in loops.
+  // Before mathematics are expanded, because shared random words are found in
+  // loops.
   pm.nest<func::FuncOp>().addPass(createConvertLinalgToLoopsPass());
   buildDevicePipeline(pm);
   pm.addPass(createCompileDeviceKernels());
@@ -150,23 +151,24 @@ void tpsp::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
-  // What is no intrinsic of LLVM's (erf of f64) is a function of libm's.
+  // Functions without an LLVM intrinsic (erf of f64) become libm calls.
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
-  // Kernels take plain addresses: their buffers are contiguous and static.
+  // Kernels take plain addresses, because their buffers are contiguous and
+  // static.
   ConvertFuncToLLVMPassOptions functions;
   functions.useBarePtrCallConv = true;
   pm.addPass(createConvertFuncToLLVMPass(functions));
   pm.addPass(createReconcileUnrealizedCastsPass());
-  // Only now do the kernels that programs name exist as LLVM functions.
+  // The kernels that programs name exist as LLVM functions only now.
   pm.addPass(createConvertPlanToLLVM());
 }
 
 namespace {
 
-/// Those of --tpsp-explain: what is compiled, and what is said of it.
+/// Options of --tpsp-explain: those of the compilation and of the explanation.
 struct ExplainFlags : public tpsp::PipelineFlags {
   Option<std::string> notation{
       *this, "notation",
@@ -201,7 +203,7 @@ static void buildToCollectives(OpPassManager &pm,
   tpsp::buildCollectivePipeline(pm, options);
 }
 
-/// Forward and backward, with the names of the source.
+/// Forward and backward pass with collectives, and source names of values.
 static void buildToNamedCollectives(OpPassManager &pm,
                                     tpsp::CompileOptions options) {
   options.grad = true;
@@ -211,7 +213,7 @@ static void buildToNamedCollectives(OpPassManager &pm,
   tpsp::buildCollectivePipeline(pm, options);
 }
 
-/// Every tensor has a collective of its own, so that layers are alike.
+/// Gives every tensor a collective of its own, so that layers are equal.
 static void buildFormulasPipeline(OpPassManager &pm,
                                   const tpsp::PipelineFlags &flags) {
   tpsp::CompileOptions options = flags.values();
@@ -232,8 +234,8 @@ static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
 
 namespace {
 
-/// Those of --tpsp-to-stablehlo: of what becomes of a program, what others
-/// take.
+/// Options of --tpsp-to-stablehlo: the compilation's, as far as they apply to a
+/// program for other compilers.
 struct StablehloFlags : public PassPipelineOptions<StablehloFlags> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("With all gradients, of cotangents that are "

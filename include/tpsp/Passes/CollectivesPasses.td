@@ -1,8 +1,8 @@
 #ifndef TPSP_PASSES_COLLECTIVESPASSES_TD
 #define TPSP_PASSES_COLLECTIVESPASSES_TD
 
-// Collectives, on global shapes, and what is printed of them.
-// docs/reference/Passes.md is made of the descriptions.
+// Passes on collectives, on global shapes, and passes that print them.
+// docs/reference/Passes.md is generated from the descriptions.
 
 
 include "mlir/Pass/PassBase.td"
@@ -14,13 +14,14 @@ def InsertCollectives
     Chooses what each mesh axis drives in every operation, for all operations of
     a phase together
     ([IndexAnalysis](../Design/IndexAnalysis.md#the-function-decides)). Then it
-    brings operands and results to the placements that follow, by collectives.
+    inserts collectives that bring operands and results to the placements that
+    follow from the choice.
 
-    An unplaced result takes the placement that it comes out with, which may be
-    partial. A result whose placement is only proposed (`tpsp.proposed`) may do
-    so, and a gradient may stay partial, where that costs less. Summands that
-    are partial over the same axes are added first and reduced once. Each
-    collective carries the rule that asked for it (`reason`):
+    An unplaced result takes the placement that it is computed in, which may be
+    partial. So may a result whose placement is only proposed (`tpsp.proposed`),
+    and a gradient may stay partial, if that costs less. Summands that are
+    partial over the same axes are added first and reduced once. Each collective
+    carries the rule that asked for it (`reason`):
 
     ```mlir
     tpsp.mesh @mesh <tp = 4 : model>
@@ -41,42 +42,43 @@ def FuseCollectives
     : Pass<"tpsp-fuse-collectives", "::mlir::ModuleOp"> {
   let summary = "Share and fuse collectives where that is always right";
   let description = [{
-    Does what is always right, and no more: it never adds a collective or a
+    Applies only rewrites that are always right: it never adds a collective or a
     byte.
 
     - *Share.* Users of the same movement of the same tensor share one
-      collective, within the forward or the backward pass of one micro-batch. To
-      keep a gathered tensor from one pass for the other is a question of memory
+      collective, within the forward or the backward pass of one micro-batch.
+      Keeping a gathered tensor from one pass for the other is a question of
+      memory
       ([decision 0004](../decisions/0004-backward-regathers-by-default.md)).
       With `keep-gathered` the two passes share gathers, too. The reason of such
       a gather says so.
-    - *Fuse.* A collective whose only use is another one becomes the direct
-      transition between the outer placements, if that is one movement and no
-      dearer. An all-reduce then a slice is a reduce-scatter. A gather then a
-      slice elsewhere is an all-to-all.
-    - *Narrow.* A gather goes behind the operations, element by element, that
-      alone use its result, as far as that leaves fewer bytes. A parameter in
-      f32 that is converted to bf16 is gathered in bf16.
+    - *Fuse.* A collective whose only use is another collective becomes the
+      direct transition between the outer placements, if that is one movement
+      and no dearer. An all-reduce followed by a slice is a reduce-scatter. A
+      gather followed by a slice elsewhere is an all-to-all.
+    - *Narrow.* A gather moves after the elementwise operations that are its
+      only users, as far as that leaves fewer bytes. A parameter in f32 that is
+      converted to bf16 is gathered in bf16.
 
-    A missed remark says where others use a gathered tensor besides what
-    converts it. Another says where an all-reduce and a slice stay, because an
-    operation between them is done whole.
+    A missed remark reports a gathered tensor that has other uses besides the
+    conversion. Another reports an all-reduce and a slice that stay, because an
+    operation between them needs the whole tensor.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
 def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
-  let summary = "Say of collectives whose gradients they move";
+  let summary = "Note on collectives whose gradients they move";
   let description = [{
-    A collective whose results become gradients of parameters, and nothing else,
-    gets the numbers of these arguments (`gradients`). The ledger has them, so
-    that nobody need guess by a name. With stages and micro-batches such a
-    collective is charged once a step.
+    A collective whose results become gradients of parameters, and have no other
+    use, gets the numbers of these arguments (`gradients`). The ledger repeats
+    them, so that no reader must guess from a name. With stages and
+    micro-batches such a collective is charged once a step.
 
     Between the collective and the gradient there may be views, conversions,
-    sums, products with parameters: whatever is linear and the same for every
-    micro-batch. Anything else that reads a result needs it in every
-    micro-batch, and the collective gets no numbers.
+    sums, and products with parameters. These are operations that are linear and
+    the same for every micro-batch. Any other user of a result needs it in every
+    micro-batch, so the collective gets no numbers.
 
     ```mlir
     tpsp.mesh @mesh <dp = 4 : data>
@@ -90,8 +92,8 @@ def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
     }
     ```
 
-    Runs behind `tpsp-fuse-collectives`, after which collectives only come
-    together, and removes the marks of `tpsp-compose-step`.
+    Runs after `tpsp-fuse-collectives`, when later passes only merge
+    collectives. Removes the marks of `tpsp-compose-step`.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
@@ -99,24 +101,24 @@ def NoteGradients : Pass<"tpsp-note-gradients", "::mlir::ModuleOp"> {
 def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
   let summary = "One transfer for the weights of a layer";
   let description = [{
-    Gathers of a layer's weights become one, in front of the layer's first;
-    reduce-scatters of their gradients become one, behind its last. The bytes
-    stay, and the latencies go. The weights of a layer are whole together, which
-    takes memory.
+    Gathers of a layer's weights become one gather, before the layer's first.
+    Reduce-scatters of their gradients become one, after its last. The bytes
+    stay, and the latencies are paid once. All weights of a layer are whole at
+    the same time, which takes memory.
 
-    A layer is a call of a function, of the outermost calls that differ. Weights
-    are arguments that are parameters, and what is made of them alone. Transfers
-    are one if they agree in axes, element type, pass (forward or backward) and
-    micro-batch.
+    A layer is a call of a function, at the outermost level at which calls
+    differ. Weights are arguments that are parameters, and values computed from
+    these alone. Transfers are merged if they agree in axes, element type, pass
+    (forward or backward) and micro-batch.
 
-    With `goal=time` that is done where one transfer leaves at least 5 % less
-    time exposed than all of them, by the cost model on `hardware`. With
-    `overlap` the products of a layer hide as much as they take. `tpsp-run
-    --bucket-layers` chooses; with `time` it takes what the pass proposes only if
-    the simulated step is faster so.
+    With `goal=time` transfers are merged if one transfer leaves at least 5 %
+    less time exposed than all of them, by the cost model on `hardware`. With
+    `overlap` the products of a layer hide as much communication as they take.
+    `tpsp-run --bucket-layers` sets the goal. With `time` it takes the proposal
+    only if the simulated step is faster.
 
-    Missed remarks say what stays apart: transfers of no layer, and those that
-    time decides against.
+    Missed remarks report transfers that stay separate: those of no layer, and
+    those for which time decides against merging.
   }];
 }
 
@@ -126,22 +128,22 @@ def BucketCollectives
   let description = [{
     All-reduces that do not wait for each other become one all-reduce of several
     tensors. So do reduce-scatters of gradients that only an update reads, and
-    gathers of new parameters. The bytes stay; the latencies go. A summand lives
-    until its bucket's last tensor is ready.
+    gathers of new parameters. The bytes stay; the latencies are paid once. A
+    summand lives until its bucket's last tensor is ready.
 
-    Each collective goes into the bucket of its kind. The kind is what it does,
-    its axes, its element type and its reduction. So are its phase (forward,
-    backward or update), and whether an operation of that phase waits for it. A
-    bucket closes when an operation uses one of its results. It also closes when
-    the next tensor would take it beyond `bytes`, counted in what one rank sends
-    in or gets out. Then it stands where its last tensor is ready, so that what
-    follows can hide it.
+    Each collective joins the bucket of its kind. A kind is the collective, its
+    axes, its element type and its reduction. It is also the phase (forward,
+    backward or update), and whether an operation of that phase waits for the
+    collective. A bucket closes when an operation uses one of its results. It
+    also closes when the next tensor would take it beyond `bytes`, counted in
+    what one rank sends or receives. A bucket's collective stands where its last
+    tensor is ready, so that later operations can hide it.
 
     - *Gradients that are only returned* fill buckets in the order in which the
-      backward pass makes them.
+      backward pass computes them.
     - *Others* (a loss's row sums and target logits) join if no user of the
       first stands before the second.
-    - A view of a result is no use of it; views wait with the result.
+    - A view of a result does not count as a use; views wait with the result.
 
     The ledger's row names all tensors of a bucket. `tpsp-run --bucket-mib N`
     sets the size.
@@ -153,19 +155,18 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   let summary = "Print a program in sharded einsum notation, with its ledger";
   let description = [{
     Prints to standard output. Every operation is an equation over the tensors
-    as they lie. Under it stands every collective (">") that it needs: axes,
-    index, bytes per rank, the rule that asked for it, and the source line.
-    Totals follow for each phase, kind and axes.
+    in their placements. Under it stands every collective (">") that it needs:
+    axes, index, bytes per rank, the rule that asked for it, and the source
+    line. Totals follow for each phase, kind and axes.
 
-    A collective that only the function's result waits for (a bucket) stands by
-    itself. Every collective is an analysis remark, too.
+    A collective that only the function's result waits for (a bucket) is listed
+    by itself. Every collective is an analysis remark, too.
 
     Parts of an adjoint are one equation (`g[x] = rms_norm'(...)`). Layers that
     repeat are written once, with their number. Every name means one tensor.
 
-    Runs best after `tpsp-bucket-collectives`;
-    [`--tpsp-explain`](../Passes.md#explaining-a-program) is the whole way
-    there.
+    Best run after `tpsp-bucket-collectives`;
+    [`--tpsp-explain`](../Passes.md#explaining-a-program) is the whole pipeline.
   }];
   let options = [
     Option<"notation", "notation", "std::string", "\"subscripts\"",
@@ -186,21 +187,22 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
 def PrintFormulas : Pass<"tpsp-print-formulas", "::mlir::ModuleOp"> {
   let summary = "Print collectives, products and memory as polynomials";
   let description = [{
-    Prints to standard output, of every function, the number and the bytes of
-    its collectives and the FLOPs of its products. Then come its parameters,
-    gradients, optimizer's state and saved activations. Each is a polynomial in
-    the names of the program's indices and axes, with its value behind it.
+    Prints to standard output. For every function it lists the number and the
+    bytes of its collectives and the FLOPs of its products. Then come its
+    parameters, gradients, optimizer's state and saved activations. Each is a
+    polynomial in the names of the program's indices and axes, followed by its
+    value.
 
-    An index that is renamed has one name, and one that is merged or split is
-    the product of its parts. An index of several extents stands as numbers. L
-    is the number of calls of a function, which are layers. What the first layer
-    or the last lacks counts L - 1 times; with two layers that is a guess.
+    An index and its renamings share one name. A merged or split index is the
+    product of its parts. An index of several extents is printed as numbers. L
+    is the number of calls of a function, which are layers. Work absent from the
+    first or last layer is counted L - 1 times; with two layers that is a guess.
 
-    A division is exact where axes divide extents. The ring algorithm's bytes
-    are rounded down for each tensor.
+    Divisions are exact if axes divide extents. The ring algorithm's bytes are
+    rounded down for each tensor.
 
-    Runs best after `tpsp-fuse-collectives`, before buckets;
-    [`--tpsp-formulas`](../Passes.md#formulas) is the whole way there.
+    Best run after `tpsp-fuse-collectives` and before buckets;
+    [`--tpsp-formulas`](../Passes.md#formulas) is the whole pipeline.
   }];
 }
 

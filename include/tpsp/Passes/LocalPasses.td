@@ -1,8 +1,8 @@
 #ifndef TPSP_PASSES_LOCALPASSES_TD
 #define TPSP_PASSES_LOCALPASSES_TD
 
-// On the shapes of one rank.
-// docs/reference/Passes.md is made of the descriptions.
+// Passes on the shapes of one rank. docs/reference/Passes.md is generated from
+// the descriptions.
 
 
 include "mlir/Pass/PassBase.td"
@@ -10,14 +10,14 @@ include "mlir/Pass/PassBase.td"
 def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
   let summary = "Turn global shapes into one rank's";
   let description = [{
-    Proves once more that every operation agrees with a compute placement that
+    Verifies once more that every operation agrees with a compute placement that
     needs no communication; an operation that does not is an error. Then it
-    gives every tensor the shape that one rank has.
+    gives every tensor the shape of one rank's part.
 
     Subscripts stay, marked `local`: they say where on the mesh a rank's part
     lies. Collectives over a single rank become renamings, so a mesh `tp = 1`
-    runs without any. With `keep-trivial` (`tpsp-run --nccl-always --emit`) they
-    stay.
+    runs without collectives. With `keep-trivial` (`tpsp-run --nccl-always
+    --emit`) they stay.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
@@ -25,24 +25,25 @@ def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
 def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
   let summary = "Compute attention block by block, with a running softmax";
   let description = [{
-    Some operations need an index whole but can see it in blocks
+    Some operations need an index whole but can process it in blocks
     (`SweptOpInterface`): attention and its gradients, along the keys. This pass
-    makes them a sequence over blocks of at most `longest` positions, with a
-    state of a row's size
-    ([decision 0008](../decisions/0008-running-softmax.md)). So no scores of the
-    whole index are in memory. Operations over the same blocks go together. It
-    runs on local shapes, after `tpsp-decompose-early=attention=blocks`
+    turns them into a sequence over blocks of at most `longest` positions, with
+    a state of a row's size
+    ([decision 0008](../decisions/0008-running-softmax.md)). So scores of the
+    whole index are never in memory. Operations over the same blocks are swept
+    together. Runs on local shapes, after `tpsp-decompose-early=attention=blocks`
     (`--attention blocks`).
 
-    Gradients of an attention with a bias are refused. They are made of the rows'
-    statistic, which beside a low bias has lost the logarithm of its sum.
+    Gradients of an attention with a bias are refused. They need the rows'
+    statistic, in which a low bias leaves no digits for the logarithm of the
+    sum.
 
-    *Rings.* An index may be gathered for such operations alone, and their
-    results be reduce-scattered among the same ranks. Then the all-gather
-    becomes a ring of `rotate`s: the own tile first, then the previous rank's,
-    and so on. Every tile of a gradient goes to its owner by one `rotate`, and
-    is added up there. Bytes and rows of the ledger are those of the collectives
-    that the ring replaces.
+    *Rings.* If an index is gathered for such operations only, and their results
+    are reduce-scattered among the same ranks, the all-gather becomes a ring of
+    `rotate`s. A rank's own tile comes first, then the previous rank's, and so
+    on. One `rotate` sends each tile of a gradient to its owner, which adds it
+    up. Bytes and rows of the ledger are those of the collectives that the ring
+    replaces.
 
     ```
     tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=blocks"
@@ -50,24 +51,26 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     ```
 
     *Calls.* With `attention=fused` (`--attention fused`,
-    [decision 0010](../decisions/0010-attention-in-one-call.md)) attention stays
-    that a library does in one call. It becomes `plan.attention` and
-    `plan.attention_gradient`. The rest is done in blocks. A call needs
-    attention that is heads of rows (`matchAttentionHeads`):
+    [decision 0010](../decisions/0010-attention-in-one-call.md)), attention that
+    a library computes in one call stays. It becomes `plan.attention` and
+    `plan.attention_gradient`. Other attention is computed in blocks. A call
+    needs attention in the form of heads of rows (`matchAttentionHeads`):
 
-    - Features are innermost. Once neighbours are taken together, at most one
+    - Features are innermost. After neighbouring indices are merged, at most one
       index of the batch and one of the keys' heads remain. The groups of
       queries' heads lie inside.
     - It has no dropout.
-    - For GPUs (`device=cuda`, `for-gpu`) it is of 16 bits, with features in multiples of 8 up
-      to 128. Queries that are divided under a mask are no more than the keys.
+    - For GPUs (`device=cuda`, `for-gpu`) its type has 16 bits, and features are a multiple of
+      8 and at most 128. Queries that are divided under a mask must not
+      outnumber the keys.
 
-    Queries may be divided under a mask: the command says where a rank's start
+    Queries may be divided under a mask: the command gives the start of each
+    rank's queries
     ([decision 0022](../decisions/0022-a-rank-attends-from-its-own-queries.md)).
 
-    A remark of `tpsp-decompose-early` or `tpsp-sweep` names what is missing
-    (`--remarks-filter='tpsp-.*'`). Attention that is written out as einsum,
-    softmax and einsum stays that; a warning says so.
+    A remark of `tpsp-decompose-early` or `tpsp-sweep` names the missing
+    condition (`--remarks-filter='tpsp-.*'`). Attention that is written out as
+    einsum, softmax and einsum is not recognised; a warning says so.
 
     ```
     tpsp-opt examples/gqa.mlir --tpsp-pipeline="grad attention=fused"
@@ -80,30 +83,31 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
 
 def BalanceAttention
     : Pass<"tpsp-balance-attention", "::mlir::ModuleOp"> {
-  let summary = "Give all ranks as much of causal attention to do";
+  let summary = "Give all ranks the same amount of causal attention";
   let description = [{
-    Where axes divide the queries, a causal mask leaves the last of n ranks
-    (2n - 1) / n times the mean, and the others wait. Of 2n half-parts, rank r
-    has number 2r and 2r + 1. It keeps the first, and exchanges the second with
-    rank n - 1 - r, whose second is number 2n - 1 - 2r (`tpsp.mirror`). The two
-    begin at 2n - 1 half-parts together, whatever the rank. So each
-    `AttentionOpInterface` becomes two calls on the same keys and values, and
-    `tile` says where their queries are
+    If axes divide the queries, a causal mask leaves the last of n ranks (2n -
+    1) / n times the mean work, and the others wait. Queries are seen as 2n
+    half-parts, of which rank r has numbers 2r and 2r + 1. It keeps the first,
+    and exchanges the second with rank n - 1 - r, whose second is number 2n - 1
+    - 2r (`tpsp.mirror`). The starts of its two half-parts then add up to 2n - 1
+    on every rank. So each `AttentionOpInterface` becomes two calls on the same
+    keys and values, and `tile` says where their queries lie
     ([decision 0024](../decisions/0024-ranks-exchange-halves-of-queries.md)).
 
-    Whatever has the rows is halved alike: queries, their segment numbers, a
+    All tensors with rows are halved alike: queries, their segment numbers, a
     bias of rows, the gradient of the result. Halves of results are sent back.
-    What has no rows is the sum of both calls: gradients of keys and values. The
-    statistic, which attention alone reads, stays in halves. Several axes are
-    one group. No other operation sees another order of positions.
+    Results without rows, the gradients of keys and values, are the sums of both
+    calls. The statistic, which only attention reads, stays in halves. Several
+    axes form one group. No other operation sees another order of positions.
 
-    It is behind `tpsp-sweep`, which leaves what a library does in one call. An
-    operation stays as it is, and a missed remark says why, where
+    Runs after `tpsp-sweep`, which leaves attention that a library computes in
+    one call. An operation stays as it is, and a missed remark says why, if
 
-    - a rank's rows have no halves;
-    - what the rank with most to do is left does not gain by it. With `goal=work`
-      scores count, with `goal=time` seconds of the cost model on `hardware`: of
-      calls, of what is sent, and of copies. A window leaves most ranks alike.
+    - a rank's rows cannot be halved;
+    - the busiest rank gains nothing. With `goal=work` the number of scores
+      decides. With `goal=time` it is seconds of the cost model on `hardware`:
+      calls, transfers and copies. With a window most ranks have equal work
+      already.
 
     ```
     tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused balance-attention=on"
@@ -119,7 +123,7 @@ def DecomposeLate
   let summary = "Expand the remaining composites into loops";
   let description = [{
     Norms, softmax and rope become pointwise operations, reductions and views on
-    local shapes. Kernels are made of these.
+    local shapes, from which kernels are made.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }

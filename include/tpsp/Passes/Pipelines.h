@@ -1,4 +1,4 @@
-/// The pipelines: what runs in which order, and why.
+/// The pipelines: which passes run in which order, and why.
 #ifndef TPSP_PASSES_PIPELINES_H
 #define TPSP_PASSES_PIPELINES_H
 
@@ -8,29 +8,29 @@
 
 namespace tpsp {
 
-/// A model as written -> one function, checked. What it computes is what the
-/// reference evaluates.
+/// A model as written -> one function, checked. The reference evaluates the
+/// program in this form.
 void buildProgramPipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
-/// One function -> placed; still logical.
+/// One function -> placed, on global shapes.
 void buildPlacementPipeline(mlir::OpPassManager &pm,
                             const CompileOptions &options);
-/// Placed -> differentiated on request; nothing is there twice.
+/// Placed -> differentiated on request, without duplicate operations.
 void buildDerivativePipeline(mlir::OpPassManager &pm,
                              const CompileOptions &options);
-/// All of them.
+/// All of the above.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
-/// Logical -> with collectives, global shapes: what the step redoes, its parts,
-/// its collectives.
+/// Logical -> with collectives, on global shapes: rematerialisation,
+/// micro-batches, collectives.
 void buildCollectivePipeline(mlir::OpPassManager &pm,
                              const CompileOptions &options);
 /// With collectives -> plan, allocated and checked.
 void buildPlanPipeline(mlir::OpPassManager &pm, const CompileOptions &options);
 /// Plan -> LLVM dialect: kernels first, then the programs that name them.
 void buildLLVMPipeline(mlir::OpPassManager &pm);
-/// The device kernels of a plan that was made for a GPU -> NVVM and LLVM
-/// dialects. All else stays.
+/// The device kernels of a plan for a GPU -> NVVM and LLVM dialects. The rest
+/// of the module stays.
 void buildDevicePipeline(mlir::OpPassManager &pm);
 
 /// --tpsp-pipeline (model to plan), --tpsp-collective-pipeline (model to

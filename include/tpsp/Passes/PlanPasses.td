@@ -1,8 +1,8 @@
 #ifndef TPSP_PASSES_PLANPASSES_TD
 #define TPSP_PASSES_PLANPASSES_TD
 
-// Commands on buffers.
-// docs/reference/Passes.md is made of the descriptions.
+// Passes on commands and buffers. docs/reference/Passes.md is generated from
+// the descriptions.
 
 
 include "mlir/Pass/PassBase.td"
@@ -10,33 +10,32 @@ include "mlir/Pass/PassBase.td"
 def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
   let summary = "Convert local operations to commands on buffers";
   let description = [{
-    Every function becomes a `plan.program` of its name
+    Every function becomes a `plan.program` of the same name
     ([Plan](../Design/Plan.md)).
 
-    - Products become `plan.matmul` where a layout without a copy exists
-      (`Algebra/MatmulForm.h`). Where none does, the product runs as a loop
-      nest. A missed remark says so, and the program's `layout_misses` counts
-      it.
-    - In some products every row meets the matrix that its integer chooses
-      (`GroupedProductOpInterface`). They become `plan.grouped_matmul`, where
-      the same layouts exist, and the integers of neighbouring rows are
-      neighbours. Where no layout fits, it is a kernel of its rows.
+    - Products become `plan.matmul` if a layout without a copy exists
+      (`Algebra/MatmulForm.h`). Otherwise the product runs as a loop nest. A
+      missed remark says so, and the program's `layout_misses` counts it.
+    - In grouped products an integer chooses the matrix of each row
+      (`GroupedProductOpInterface`). They become `plan.grouped_matmul` if the
+      same layouts exist and the integers of neighbouring rows are neighbours.
+      If no layout fits, the product becomes a kernel of its rows.
     - Groups of other loop operations become `plan.kernel`
       ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
-      of one rank are first taken out of the types, so that they keep no loops
-      apart. With `wide-sums` sums across rows are kept in f64 while a kernel
-      runs: CPUs add them up one after another. With `kept-bytes` an operation
-      does not join a kernel whose work item would then keep more than that
-      between its loops: a GPU's block of threads has no more memory. A sum of
-      very many tensors is first made a tree of sums, each with few enough
-      operands for a kernel.
+      of one rank are first removed from the types, so that they do not keep
+      loops apart. With `wide-sums` a kernel keeps sums across rows in f64 while
+      it runs, because CPUs add the rows one after another. `kept-bytes` limits
+      the bytes that a work item keeps between its loops: an operation that
+      would exceed the limit does not join the kernel. A GPU's block of threads
+      has no more memory. A sum of very many tensors first becomes a tree of
+      sums, each with few enough operands for a kernel.
     - Views become `plan.view`. Collectives become commands with their row of
       the ledger.
 
-    With `epilogues`, matmuls take over what kernels would do. A matmul does to
-    its product what a kernel would, element by element. A weight's gradient
-    makes the bias gradient besides. The matmul then stands where the kernel
-    would; with a sum it stays where it is.
+    With `epilogues`, matmuls take over the work of kernels. A matmul applies a
+    kernel's elementwise work to its product, or computes the bias gradient
+    along with a weight's gradient. A matmul with elementwise work moves to the
+    place of the kernel. A matmul that sums an operand stays in its place.
 
     | the kernel | becomes | in cuBLASLt |
     | --- | --- | --- |
@@ -46,40 +45,41 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     | y gelu'(h), h kept by the forward pass | `slope` | `DGELU` |
     | the sum of a matmul's operand over the indices that the matmul sums | `sum_a`, `sum_b` | `BGRADB`, `BGRADA` |
 
-    `gelu` is the tanh form, as cuBLASLt's is; `gelu_erf` stays a kernel. A GELU
-    without a bias keeps the product itself if the backward pass reads that.
+    `gelu` is the tanh form, as in cuBLASLt; `gelu_erf` stays a kernel. A GELU
+    without a bias keeps the product itself if the backward pass reads it.
 
-    What operations compute at a point is known by `LoopOpInterface`
+    `LoopOpInterface` says what operations compute at a point
     ([decision 0013](../decisions/0013-epilogues-before-kernels.md)). A kernel
-    goes whole or not at all: each of its results must be some matmul's. Two
-    vectors added to two products in one kernel are two epilogues. A bias, a
-    residual and a norm in one kernel stay that kernel. A missed remark says
-    what is in the way:
+    is taken over as a whole or not at all: a matmul must compute each of its
+    results. Two vectors added to two products in one kernel are two epilogues.
+    A bias, a residual and a norm in one kernel stay a kernel. A missed remark
+    says what is in the way:
 
-    - *It does not read a product*: there is a collective between (the bias
-      behind a row-parallel product), or a copy.
-    - *Something else reads the product*, or it is itself a result, or it has an
-      epilogue already.
+    - *It does not read a product*: there is a collective in between (before the
+      bias of a row-parallel product), or a copy.
+    - *Something else reads the product*, or the product is a result, or it has
+      an epilogue already.
     - *The vector does not lie along the product's columns*: the product's n is
       another index.
-    - *No product sums this tensor over the same indices*. No single product has
-      it as an operand and sums just these, before the sum is read.
+    - *No product sums this tensor over the same indices*. No product has it as
+      an operand and sums exactly these indices before the sum is read.
     - *The type*: cuBLASLt has epilogues for f32, bf16 and f16.
     - *The alignment*: cuBLASLt needs n in multiples of 8 for GELU's argument
       (`keep`, `slope`). Vectors may have any length.
     - *The kernel is not slower*, by the cost model of `hardware`.
 
     A tile of a product that is cut has the same epilogue, on its part of GELU's
-    argument and of the vector. A sum of an operand that is not cut comes with
-    the first tile. A product whose tiles would lay out an epilogue's matrix
-    differently is not cut. A ring's tiles lie at other places on every rank, so
-    the product behind a ring's GELU is cut into chunks of columns.
+    argument and of the vector. The sum of an operand that is not cut is
+    computed with the first tile. A product whose tiles would lay out an
+    epilogue's matrix differently is not cut. A ring's tiles lie at other places
+    on every rank. So the product that follows a ring's GELU is cut into chunks
+    of columns.
 
     `tpsp-run --epilogues off` (`epilogues=false`) makes a plan without them.
-    `--epilogues auto` makes them for GPUs alone. On CPUs they gained nothing.
-    Four runs of `gpt-block-sp` in turns had medians of 220 to 225 ms with them,
-    and of 217 to 221 without. Which matmuls have which epilogue is in the
-    [report](../Report.md).
+    `--epilogues auto` uses them for GPUs only, because they gained nothing on
+    CPUs. Four alternating runs of `gpt-block-sp` had medians of 220 to 225 ms
+    with epilogues, and of 217 to 221 ms without. The [report](../Report.md)
+    lists the epilogue of each matmul.
 
     ```
     tpsp-opt examples/gpt-block-tp.mlir --tpsp-pipeline=grad --remarks-filter=convert-tpsp-to-plan
@@ -128,14 +128,13 @@ def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
   let summary = "Give every buffer its offset in one arena";
   let description = [{
     Buffers that last the whole step (inputs, parameters, outputs, gradients)
-    come first. Temporaries share what follows, each for its live range, by best
-    fit in the order of issue. Where that leaves gaps, the large ones are placed
-    by size, too, and the smaller arena is taken. Offsets are multiples of 64
-    bytes.
+    come first. Temporaries share the rest, each for its live range, by best fit
+    in the order of issue. If that leaves gaps, the large ones are also placed
+    by size, and the smaller arena is taken. Offsets are multiples of 64 bytes.
 
-    With several streams, a buffer may get another's memory. The other's last
-    users must have ended, by streams and events, before its own first ones
-    begin. Near-linear in the number of commands.
+    With several streams, a buffer may reuse another's memory only if streams
+    and events order their users. The other's last users must end before its own
+    first users begin. The time is near-linear in the number of commands.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
 }
@@ -144,33 +143,34 @@ def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
   let summary = "Prove that every command reads what it is meant to read";
   let description = [{
     Follows the commands in order with a vector clock for each stream. For every
-    range of the arena it keeps which buffer owns it and which command touched
-    it last. The rules are in Schedule/ScheduleProof.h. Errors are:
+    range of the arena it records the buffer that owns it and the command that
+    touched it last. The rules are in Schedule/ScheduleProof.h. Errors are:
 
-    - two commands that touch the same bytes, one writing, and are not ordered
-      by streams and events;
-    - a read of what nothing has written, or what another buffer has
+    - two commands that touch the same bytes, at least one writing, without an
+      order by streams and events;
+    - a read of bytes that no command has written, or that another buffer has
       overwritten;
-    - an output that is not there at the end, or a write to an argument;
+    - an output that is overwritten by the end, or a write to an argument;
     - a buffer outside the arena;
     - a wait without a record;
     - collectives of one communicator that ranks could run in different orders.
 
-    Near-linear in the number of commands ([Overlap](../Overlap.md#the-proof)).
+    The time is near-linear in the number of commands
+    ([Overlap](../Overlap.md#the-proof)).
   }];
 }
 
 def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
   let summary = "Fail if too little of the communication is hidden";
   let description = [{
-    Simulates the scheduled, allocated programs on `hardware`. The share of
-    communication that is hidden must be at least `share`; otherwise the program
-    is refused ([Overlap](../Overlap.md#the-contract)). The error names the
-    exposed collectives, how long each is exposed, and what it waits for: a
-    dependence, a buffer, or the links.
+    Simulates the scheduled and allocated programs on `hardware`. The hidden
+    share of communication must be at least `share`; otherwise the program is
+    refused ([Overlap](../Overlap.md#the-contract)). The error names the exposed
+    collectives, how long each is exposed, and what it waits for: a dependence,
+    a buffer, or the links.
 
-    An operation with an attribute `tpsp.overlap = 0.9` asks the same of the
-    collectives that it causes, whatever `share` is.
+    The attribute `tpsp.overlap = 0.9` of an operation sets the same limit for
+    the collectives that the operation causes, whatever `share` is.
   }];
 }
 

@@ -1,8 +1,8 @@
 #ifndef TPSP_PASSES_STABLEHLOPASSES_TD
 #define TPSP_PASSES_STABLEHLOPASSES_TD
 
-// To other compilers.
-// docs/reference/Passes.md is made of the descriptions.
+// Passes to other compilers. docs/reference/Passes.md is generated from the
+// descriptions.
 
 include "mlir/Pass/PassBase.td"
 
@@ -11,25 +11,25 @@ def ConvertTpspToStablehlo
   let summary = "Convert a program to StableHLO with Shardy's annotations";
   let description = [{
     Before: one function on global shapes, with or without its backward pass.
-    After: the same as `func.func @main` of operations of StableHLO, without
-    index names. The text is for XLA and JAX ([Leaving](../Leaving.md)).
+    After: the same function as `func.func @main`, with StableHLO operations and
+    without index names. The text is for XLA and JAX ([Leaving](../Leaving.md)).
 
     The mesh is an `sdy.mesh`. Arguments and results have an `sdy.sharding`. A
-    value has an `sdy.sharding_constraint` where its placement does not follow
-    from its operands' by name. A collective is no operation of the module: its
-    operand and its result are placed, and what moves is left to XLA.
+    value has an `sdy.sharding_constraint` if its placement does not follow by
+    name from its operands' placements. Collectives are not operations of the
+    module: operand and result are placed, and XLA decides what to send.
 
-    - A loop over points (`LoopOpInterface`) is the operation's own scalar, of
-      whole tensors, and a `reduce`. So pointwise operations have one body for
-      kernels and for StableHLO.
-    - A product that is summed over what both operands have is a `dot_general`.
+    - A loop over points (`LoopOpInterface`) becomes the operation's own scalar
+      on whole tensors, and a `reduce`. So kernels and StableHLO share one
+      definition of each pointwise operation.
+    - A product that is summed over indices of both operands is a `dot_general`.
     - A view is a `reshape`.
     - Lookups, routing, sequences and runs of positions have rows of a table
       (`lib/Passes/Stablehlo/Forms.cpp`).
 
-    Norms, softmax and rope are taken apart; attention and other early composites
-    have been. Numbers are computed in f32 (f64 for f64), as in kernels. Arguments
-    and results that are partial are refused.
+    Norms, softmax and rope are decomposed here; attention and other early
+    composites were decomposed before. Numbers are computed in f32 (f64 for
+    f64), as in kernels. Partial arguments and results are refused.
 
     ```
     tpsp-opt examples/tp.mlir --tpsp-to-stablehlo -o tp.stablehlo.mlir
@@ -42,7 +42,7 @@ def ConvertTpspToStablehlo
   let dependentDialects = [
     "::tpsp::hlo::StablehloDialect", "::tpsp::hlo::ChloDialect",
     "::tpsp::hlo::SdyDialect", "::tpsp::hlo::JaxDialect",
-    // Of scalars, before they are tensors.
+    // For scalars, before they become tensors.
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 

@@ -1,8 +1,8 @@
 #ifndef TPSP_PASSES_STEPPASSES_TD
 #define TPSP_PASSES_STEPPASSES_TD
 
-// The step, on global shapes: gradients, what is computed again, the update,
-// parts of the batch.
+// Passes on the step, on global shapes: gradients, rematerialisation, the
+// update, and parts of the batch.
 include "mlir/Pass/PassBase.td"
 
 def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
@@ -13,14 +13,15 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
     a vector-Jacobian product. Arguments of integers, and those marked
     `tpsp.frozen`, have no gradient.
 
-    It runs on global shapes, before any collective exists
+    Runs on global shapes, before any collective exists
     ([Adjoints](../Design/Adjoints.md)). A gradient has the placement of its
     tensor. Contributions to one gradient are unplaced, and are summed before
-    anything is reduced; those of parameters in `reduce-type`. Operations of the backward pass carry `tpsp.backward`.
+    they are reduced; those of parameters in `reduce-type`. Operations of the
+    backward pass carry `tpsp.backward`.
 
-    An operation on the path from the arguments must have a gradient. It is an
-    error there if it has none: a `reduce` of kind "max", or an operation of
-    another dialect.
+    An operation on the path from the arguments must have a gradient. If it has
+    none, that is an error: a `reduce` of kind "max", or an operation of another
+    dialect.
 
     ```
     tpsp-opt examples/mlp-sp.mlir --tpsp-propagate --tpsp-differentiate
@@ -34,29 +35,29 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
 }
 
 def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
-  let summary = "Remove functions whose differentiated form is there";
+  let summary = "Remove functions that have a differentiated form";
   let description = [{
-    `f_grad` computes all that `f` does. Where only `f_grad` is run, `f` need
-    not be compiled.
+    `f_grad` computes everything that `f` does. If only `f_grad` is run, `f`
+    need not be compiled.
   }];
 }
 
 def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
   let summary = "Compute parts of the forward pass again instead of saving their results";
   let description = [{
-    Runs after differentiation and before collectives, so that the collectives
-    of rematerialised values are found as all others are
+    Runs after differentiation and before collectives, so that rematerialised
+    values get their collectives like all others
     ([Rematerialization](../Design/Rematerialization.md)).
 
     | mode | rematerialised |
     | --- | --- |
-    | `none` | what is free: made element by element of one saved tensor, and read by loops only; views of a saved tensor |
+        | `none` | values that cost nothing: computed elementwise from one saved tensor, and read by loops only; views of a saved tensor |
     | `selective` | also the results of operations marked `tpsp.recompute`; composites mark such parts, attention its scores |
-    | `full` | everything but the inputs of each layer |
+    | `full` | everything except the inputs of each layer |
 
     A layer is a call that was inlined; a program without calls is one layer.
-    Clones stand just before their first use, each once. They carry
-    `tpsp.backward` and `tpsp.recomputed`. Every clone is a remark.
+    Each clone stands just before its first use. Clones carry `tpsp.backward`
+    and `tpsp.recomputed`. Every clone is a remark.
 
     ```
     tpsp-opt examples/gpt-block-sp.mlir --tpsp-explain="rematerialize=full"
@@ -66,43 +67,46 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
 }
 
 def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
-  let summary = "Build what a training step does to a function's parameters";
+  let summary = "Build the update of a function's parameters";
   let description = [{
     For `f(args)` adds `f_update(args, gradients of parameters)`, which returns
     the new parameters and the optimizer's new state. The state, a learning rate
     and the step's number become arguments of `f`.
 
-    An optimizer is a row of `Optimizers.def` and one file that builds
-    operations for one parameter; nothing here knows one by name. Operations are
-    unplaced and on global shapes. Their collectives follow as all others do.
+    An optimizer is a row of `Optimizers.def` and one file that builds its
+    operations for one parameter; this pass knows none by name. Operations are
+    unplaced and on global shapes. They get their collectives like all others.
 
-    *State* has its parameter's subscripts and `axes`: each on the first index
-    that it divides. There the gradient is wanted (`tpsp.gradient_at`), and there
-    the update is done. With `axes=dp` that is ZeRO-1: a sum over dp meets a use
-    that dp divides, which is a reduce-scatter. The new parameter is gathered. A
-    parameter that fsdp divides has its state there anyway: ZeRO-3.
+    *State* has its parameter's subscripts and, in addition, `axes`: each on the
+    first index that it divides. The gradient is wanted at these subscripts
+    (`tpsp.gradient_at`), and the update is computed there. With `axes=dp` that
+    is ZeRO-1: a sum over dp whose user dp divides is a reduce-scatter. The new
+    parameter is gathered. If fsdp divides a parameter, it divides the state in
+    any case: ZeRO-3.
 
     *Precision.* State is in f32. A parameter in 16 bits has a master in f32,
     and is gathered in 16 bits.
 
-    *Clipping.* With `clip`, gradients are scaled by
-    `min(1, clip / (norm + 1e-6))`. The norm is over all gradients, summed in
-    f64. What is pending over the same axes is added before it is reduced.
+    *Clipping.* With `clip`, gradients are scaled by `min(1, clip / (norm +
+    1e-6))`. The norm is over all gradients, summed in f64. Summands that are
+    pending over the same axes are added before they are reduced.
 
-    *Gathering.* With `gather=forward` a parameter argument is where its state
-    is, and the function begins by gathering it. So a gather is beside the
-    forward pass of the next step instead of at the end of this one. It is the
-    same bytes, and the same memory.
+    *Gathering.* With `gather=forward` a parameter argument has its state's
+    placement, and the function begins by gathering it. So a gather can overlap
+    with the forward pass of the next step instead of ending this one. Bytes and
+    memory are the same.
 
-    *Loss scale.* With `loss-scale` gradients of f16 do not vanish: what they
-    start from is multiplied by the scale (tpsp-compose-step), and they are
-    divided by it. If the norm of all is not finite, parameters and state stay.
-    All ranks have the same norm, so they decide alike. Only steps that were done
-    count for the optimizer (`updates`). A dynamic scale (`loss_scale`) is halved
-    by such a step, and doubled after `loss-scale-window` others in a row
-    (`good_steps`), but never beyond what the results' types hold.
+    *Loss scale.* With `loss-scale` gradients of f16 do not vanish: the
+    cotangents of the loss are multiplied by the scale (tpsp-compose-step), and
+    gradients are divided by it. If the norm of all gradients is not finite,
+    parameters and state stay. All ranks have the same norm, so they decide
+    alike. The optimizer counts only steps that were applied (`updates`). A
+    skipped step halves a dynamic scale (`loss_scale`). `loss-scale-window`
+    applied steps in a row (`good_steps`) double it, but never beyond the range
+    of the results' types.
 
-    *Dropout* draws by the step's number: it becomes an operand of what draws.
+    *Dropout* draws by the step's number, which becomes an operand of operations
+    that draw.
 
     A parameter's `tpsp.optimizer` and `tpsp.learning_rate` take precedence.
 
@@ -115,12 +119,12 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
 }
 
 def ComposeStep : Pass<"tpsp-compose-step", "::mlir::ModuleOp"> {
-  let summary = "Append the update to the function that makes the gradients";
+  let summary = "Append the update to the function that computes the gradients";
   let description = [{
     `f_grad` ends with `f_update`: its results are those of `f`, the new
     parameters and the new state. `tpsp.updates` says which argument a result
-    takes the place of. Behind tpsp-micro-batch, so that an update is done once
-    a step.
+    replaces. Runs after tpsp-micro-batch, so that the update is computed once a
+    step.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -129,11 +133,11 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Cut a step into parts of the batch";
   let description = [{
     Cuts a step into `parts` parts of the batch. The forward and backward pass
-    of one part come before those of the next, so that activations of one part
-    live at a time.
+    of one part come before those of the next, so that only one part's
+    activations are live at a time.
 
-    The micro-batches are seen as one more axis, of time. It drives `index`
-    wherever the index appears, under whatever name:
+    The micro-batches are treated as one more axis, of time. It drives `index`
+    wherever the index appears, under any of its names:
 
     | the value | is | so |
     | --- | --- | --- |
@@ -147,27 +151,28 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     `split`, [`take`](../Notation.md#blocks), `merge`. All arguments that carry
     the index need the same subscripts on it.
 
-    *Sums are reduced once a step.* Where a part's sum is, is only proposed
-    (`tpsp.proposed`): it stays partial. The last addition brings the total to
-    the gradient's placement. A step so has as many collectives for weights'
-    gradients as without micro-batches. The price is memory: the gradient is
-    whole while it is added up. Reducing every micro-batch's gradients is what
-    openxla/xla#49143 and AI-Hypercomputer/maxtext#5099 are about. With
-    `reduce=part` that is done. Each part's gradient of a parameter is reduced
-    at once. Sums are added up where the gradient is wanted, divided if it is
-    (ZeRO-2, FSDP).
+    *Sums are reduced once a step.* The placement of a part's sum is only
+    proposed (`tpsp.proposed`), so it stays partial. The last addition brings
+    the total to the gradient's placement. So a step has as many collectives for
+    weights' gradients as without micro-batches. The price is memory: the
+    gradient is whole while it is added up. (openxla/xla#49143 and
+    AI-Hypercomputer/maxtext#5099 are about reducing every micro-batch's
+    gradients.) With `reduce=part` each part's gradient of a parameter is
+    reduced at once. Sums are then added up in the gradient's placement, which
+    may be divided (ZeRO-2, FSDP).
 
     *In f32.* Gradients of parameters in 16 bits are added up in f32.
 
     *A result without the index must be additive* over the batch: a sum, or a
-    mean written as a sum and a scale. Refused are operations that are not
-    linear in a sum, or take a maximum over the batch, or need it whole. So are
-    operations that relate its positions to each other, or compute with them and
-    cannot account for the part (`restrictPositions`).
+    mean written as a sum and a scale. Operations are refused if they are not
+    linear in a sum, take a maximum over the batch, or need it whole. So are
+    operations that relate its positions to each other. Operations that compute
+    with positions are refused if they cannot account for the part
+    (`restrictPositions`).
 
-    Everything else comes once for every part: collectives of activations, and
-    gathers of parameters. Runs after tpsp-differentiate and before
-    tpsp-insert-collectives.
+    Other operations occur once for every part, including collectives of
+    activations and gathers of parameters. Runs after tpsp-differentiate and
+    before tpsp-insert-collectives.
 
     ```
     tpsp-run examples/mlp-sp.mlir --grad --verify --micro-batches 2

@@ -10,7 +10,7 @@ using namespace tpsp::plan;
 
 namespace {
 
-/// Writes `name = value` for every field that is not as in an empty row.
+/// Writes `name = value` for every field that differs from an empty row's.
 class FieldWriter {
 public:
   void operator()(StringRef name, const std::string &value) {

@@ -77,7 +77,7 @@ ArrayAttr tpsp::plan::epilogueAttr(Builder &builder,
   return builder.getStrArrayAttr(names);
 }
 
-/// Of [stride, shift, offset, axes...].
+/// Decodes [stride, shift, offset, axes...].
 static rt::PartStart startOf(ArrayRef<int64_t> numbers) {
   return {numbers[0], list(numbers.drop_front(3)), numbers[1], numbers[2]};
 }
@@ -111,7 +111,7 @@ static rt::AttentionLayout layoutAt(ArrayRef<int64_t> strides, size_t first) {
           strides[first + 3]};
 }
 
-/// What is done to scores.
+/// Reads the changes to scores: scale, masks and cap.
 template <typename Op>
 static void readScores(Op op, rt::AttentionCommand &command) {
   command.scale = op.getScale().convertToDouble();

@@ -128,7 +128,7 @@ LogicalResult tpsp::plan::verifyCommand(Operation *op) {
   return success();
 }
 
-/// Where a part of an index starts.
+/// Verifies the start of a part of an index.
 static LogicalResult verifyStart(Operation *op, Attribute start) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(start);
   if (numbers && numbers.size() >= 3)
@@ -153,7 +153,8 @@ static std::string textOf(ArrayAttr names) {
   return text;
 }
 
-/// Every step has its buffer, of the matmul's type and as large as it says.
+/// Verifies that every step has its buffer, of the matmul's element type and as
+/// large as the step says.
 static LogicalResult verifyEpilogueBuffers(MatmulOp op) {
   size_t reads = 0, writes = 0;
   std::vector<rt::EpilogueStep> steps = epilogueOf(op);
@@ -242,7 +243,8 @@ LogicalResult GroupedMatmulOp::verify() {
   return success();
 }
 
-/// A bias, segment numbers and lengths, as the command has them.
+/// Verifies the buffers of a bias, segment numbers and lengths against the
+/// command.
 template <typename Op, typename Command>
 static LogicalResult verifyExtras(Op op, const Command &command) {
   std::vector<rt::BufferUse> uses = command.buffers(/*ranks=*/1);
@@ -266,7 +268,8 @@ static LogicalResult verifyExtras(Op op, const Command &command) {
   return success();
 }
 
-/// The numbers are an attention's, and its buffers hold what they say.
+/// Verifies that the numbers are an attention's, and that its buffers are as
+/// large as they say.
 template <typename Op>
 static LogicalResult verifyAttention(Op op, ValueRange queryLike,
                                      ValueRange keyLike, ValueRange valueLike,
@@ -312,7 +315,7 @@ static LogicalResult verifyAttention(Op op, ValueRange queryLike,
   return verifyExtras(op, command);
 }
 
-/// Of rows; in f32, or f64 for f64.
+/// Verifies that the statistic has one element per row, in f32, or f64 for f64.
 template <typename Op>
 static LogicalResult verifyStatistic(Op op, Value statistic) {
   auto type = cast<MemRefType>(statistic.getType());

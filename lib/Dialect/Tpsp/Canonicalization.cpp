@@ -1,5 +1,6 @@
-// Identities that hold whatever the placement, and cost nothing to apply: what
-// changes a value's placement is no identity, because the program asks for it.
+// Identities that hold for every placement and cost nothing. An operation that
+// changes a value's placement is never an identity, because the program asks
+// for it.
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
@@ -15,9 +16,9 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The operand of `op` if the result is that tensor in that place. Before they
-/// are placed, equal types may come to lie in different places. What is
-/// returned keeps the name that it has.
+/// The operand of `op`, if the result is the same tensor with the same
+/// placement; else null. Unplaced values of equal types may later differ in
+/// placement. A returned value keeps the name that it has.
 static Value unchanged(Operation *op) {
   Type type = op->getResult(0).getType();
   bool isSame = op->getNumOperands() == 1 &&
@@ -28,7 +29,8 @@ static Value unchanged(Operation *op) {
   return isSame ? op->getOperand(0) : Value();
 }
 
-/// Whether both tensors lie in one place, whatever their indices are called.
+/// Whether both tensors have the same placement, whatever their indices are
+/// called.
 static bool liesAs(Value a, Value b) {
   IdxAttr one = getIdx(a), other = getIdx(b);
   return one.getAxes() == other.getAxes() &&
@@ -38,8 +40,8 @@ static bool liesAs(Value a, Value b) {
          !other.getUnplaced();
 }
 
-/// The operation `Op` that makes the operand of `op`, which leaves its own
-/// operand where it is.
+/// The operation `Op` that defines the operand of `op`, if it leaves its own
+/// operand's placement unchanged; else null.
 template <typename Op> static Op innerOf(Op op) {
   auto inner = op.getOperand(0).template getDefiningOp<Op>();
   return inner && liesAs(inner.getOperand(0), inner.getResult()) ? inner : Op();
@@ -58,10 +60,10 @@ LogicalResult RenameOp::canonicalize(RenameOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A sum of one.
+/// A sum of one operand is the operand.
 OpFoldResult AddOp::fold(FoldAdaptor) { return unchanged(*this); }
 
-/// A dropout of nothing.
+/// A dropout that drops nothing is its operand.
 OpFoldResult DropoutOp::fold(FoldAdaptor) {
   return draws() ? Value() : unchanged(*this);
 }
@@ -70,8 +72,9 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
   return getFactor().isExactlyValue(1.0) ? unchanged(*this) : Value();
 }
 
-/// scale(scale(x, a), b) = scale(x, a b), if a or b is -1. Otherwise scaling
-/// rounds twice, and may overflow in between, which a program may ask for.
+/// scale(scale(x, a), b) = scale(x, a b), if a or b is -1. For other factors,
+/// scaling twice rounds twice and may overflow in between, which a program may
+/// intend.
 LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
   ScaleOp inner = innerOf(op);
   if (!inner || inner.getOperand(0).getType() != inner.getResult().getType())
@@ -87,8 +90,8 @@ LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// What was gathered and is sliced again alike. Before: the bytes of the
-/// gather, if nothing else reads it; after: none.
+/// A slice that undoes a gather is the gather's operand. Before: the bytes of
+/// the gather, if it has no other use; after: none.
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   auto gather = getInputs().getDefiningOp<AllGatherOp>();
   if (!gather)
@@ -98,8 +101,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return shard.getType() == getResult().getType() ? shard : Value();
 }
 
-/// What is looked up in a converted tensor is converted itself, and the whole
-/// tensor need not be in memory in both precisions.
+/// Moves a conversion after the look-up: rows of a table are converted after
+/// they are read. So the whole table need not be in memory in both precisions.
 LogicalResult OneHotEinsumOp::canonicalize(OneHotEinsumOp op,
                                            PatternRewriter &rewriter) {
   Value table = op.numbers().front();
@@ -124,8 +127,8 @@ LogicalResult OneHotEinsumOp::canonicalize(OneHotEinsumOp op,
   return success();
 }
 
-/// A window that is no shorter than the rows hides nothing, and only stands in
-/// the way of libraries. False if there is none to drop.
+/// Drops a window that is at least as long as the rows. It hides nothing, but
+/// libraries may not support it. False if there is no such window.
 static bool dropWideWindow(AttentionOp op, PatternRewriter &rewriter) {
   if (!op.getWindow() || op.hidesByWindow())
     return false;
@@ -133,7 +136,7 @@ static bool dropWideWindow(AttentionOp op, PatternRewriter &rewriter) {
   return true;
 }
 
-/// A statistic that nobody reads is not made.
+/// Drops a statistic that has no use.
 LogicalResult AttentionOp::canonicalize(AttentionOp op,
                                         PatternRewriter &rewriter) {
   if (dropWideWindow(op, rewriter))

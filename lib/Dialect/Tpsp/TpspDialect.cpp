@@ -40,8 +40,8 @@ using namespace tpsp;
 #include "tpsp/Dialect/Tpsp/Tails/TailInterface.cpp.inc"
 
 namespace {
-/// A model may be written as functions that call each other; they are inlined
-/// before anything else.
+/// A model may be written as functions that call each other. They are inlined
+/// before any other pass.
 struct TpspInliner : public DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
@@ -69,8 +69,8 @@ void TpspDialect::initialize() {
   registerPositionTails(*getContext());
 }
 
-/// What is wrong with `tpsp.param` on an argument of this type; empty if
-/// nothing is.
+/// The error about `tpsp.param` on an argument of this type; empty if there is
+/// none.
 static std::string parameterProblem(Attribute value, Type type) {
   std::string name = paramAttrName.str();
   if (!isa<UnitAttr, StringAttr>(value))
@@ -83,8 +83,8 @@ static std::string parameterProblem(Attribute value, Type type) {
   return "";
 }
 
-/// What is wrong with `tpsp.mean` or `tpsp.deviation`, called `name`, on an
-/// argument of this type; empty if nothing is.
+/// The error about `tpsp.mean` or `tpsp.deviation`, called `name`, on an
+/// argument of this type; empty if there is none.
 static std::string randomnessProblem(StringRef name, Attribute value,
                                      Type type) {
   auto number = dyn_cast<FloatAttr>(value);
@@ -108,7 +108,8 @@ static bool isFactor(Attribute value) {
          number.getValueAsDouble() >= 0;
 }
 
-/// What is wrong with `tpsp.below` on an argument of this type.
+/// The error about `tpsp.below` on an argument of this type; empty if there is
+/// none.
 static std::string boundProblem(Attribute value, Type type) {
   std::string name = belowAttrName.str();
   auto bound = dyn_cast<IntegerAttr>(value);
@@ -120,7 +121,8 @@ static std::string boundProblem(Attribute value, Type type) {
   return "";
 }
 
-/// What is wrong with `tpsp.data` on an argument of this type.
+/// The error about `tpsp.data` on an argument of this type; empty if there is
+/// none.
 static std::string dataProblem(Attribute value, Type type) {
   std::string name = dataAttrName.str();
   auto role = dyn_cast<StringAttr>(value);
@@ -133,11 +135,11 @@ static std::string dataProblem(Attribute value, Type type) {
   return "";
 }
 
-/// What is wrong with an attribute of an argument; `type` may be null.
+/// The error about an attribute of an argument; `type` may be null.
 static std::string argumentProblem(NamedAttribute attr, Type type) {
   StringRef name = attr.getName();
   Attribute value = attr.getValue();
-  // The compiler's own.
+  // Only the compiler sets these attributes.
   if (llvm::is_contained({cotangentAttrName, gradientAttrName,
                           gradientAtAttrName, stateAttrName, masterAttrName,
                           scalarAttrName, receivedAttrName},
@@ -186,7 +188,7 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return op->emitOpError("argument #") << argument << problem;
 }
 
-/// An entry for each result.
+/// Verifies that there is a dictionary for each result.
 static LogicalResult verifyResultAttrs(Operation *op, Attribute value) {
   auto entries = dyn_cast<ArrayAttr>(value);
   if (!entries || entries.size() != op->getNumResults() ||

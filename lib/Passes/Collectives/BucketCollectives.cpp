@@ -1,13 +1,13 @@
-// tpsp-bucket-collectives: move several tensors in one collective.
+// tpsp-bucket-collectives: moves several tensors in one collective.
 //
 // One sweep over a function. A collective waits in the bucket of its kind until
-// something uses its result or the bucket is full. The bucket then becomes one
-// collective where its last tensor is ready. All-reduces wait, and what no
-// operation of its phase waits for: a gradient's reduce-scatter, and the gather
-// of a new parameter. Nothing that depends
+// an operation uses its result or the bucket is full. The bucket then becomes
+// one collective where its last tensor is ready. All-reduces wait. So do
+// collectives that no operation of their phase waits for: a gradient's
+// reduce-scatter, and the gather of a new parameter. No operation that depends
 // on a waiting result can stand in between, so members never depend on each
 // other. Before and after: the same bytes, fewer latencies; a summand lives
-// until its bucket's last.
+// until its bucket's last tensor is ready.
 #include "CollectiveBuilder.h"
 #include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
@@ -32,14 +32,15 @@ using namespace tpsp;
 
 namespace {
 
-/// Collectives that will be one, in the order in which they become ready.
+/// Collectives that will be merged, in the order in which they become ready.
 struct Bucket {
   SmallVector<CollectiveOpInterface, 0> ops;
-  /// Views of their results: bytes nobody reads yet, which wait with them.
+  /// Views of their results, which nothing reads yet; they wait with the
+  /// results.
   SmallVector<Operation *, 0> views;
-  /// How many of these stand before the last of `ops`.
+  /// How many of the views stand before the last of `ops`.
   size_t viewsBefore = 0;
-  /// Of one rank, on the larger side.
+  /// Bytes of one rank, on the larger side.
   int64_t bytes = 0;
 };
 
@@ -50,8 +51,8 @@ bool isView(Operation *op) {
 
 bool isOfUpdate(Operation *op) { return op->hasAttr(updateAttrName); }
 
-/// Whether no operation of the same phase waits for the results: the function's
-/// end does, or the update.
+/// Whether no operation of the same phase waits for the results, but only the
+/// function's end or the update.
 bool isForLater(Operation *op) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
@@ -73,11 +74,11 @@ bool mayWait(CollectiveOpInterface op) {
   }
 }
 
-/// What must agree for two collectives to be one. It is what they do, axes,
-/// element type, how they combine, the phase they belong to, and whether
-/// anybody waits. A gradient that is only returned must not lengthen a
-/// reduction that the next operation needs. And what becomes a parameter's
-/// gradient, once a step, is not mixed with what every micro-batch returns.
+/// The kind of a collective; only collectives of one kind are merged. It
+/// consists of the collective, its axes, element type, reduction and phase, and
+/// whether an operation waits for it. A gradient that is only returned must not
+/// lengthen a reduction that the next operation needs. A parameter's gradient,
+/// reduced once a step, is not mixed with results of every micro-batch.
 Attribute kindOf(CollectiveOpInterface op) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
@@ -116,8 +117,8 @@ private:
   void add(CollectiveOpInterface op) {
     Attribute kind = kindOf(op);
     int64_t bytes = bytesOf(op);
-    // It fills a bucket by itself, or is that of a layer (tpsp-bucket-layers);
-    // small ones may still come together.
+    // It fills a bucket by itself, or belongs to a layer (tpsp-bucket-layers).
+    // Smaller collectives may still be merged.
     if (bytes >= limit || op->getNumOperands() > 1)
       return;
     if (open[kind].bytes + bytes > limit)
@@ -130,8 +131,8 @@ private:
       waiting[result] = kind;
   }
 
-  /// Closes the buckets whose results `op` reads. A view reads nothing: it
-  /// waits too.
+  /// Closes the buckets whose results `op` reads. A view does not count as a
+  /// reader: it waits, too.
   void serve(Operation *op) {
     for (Value operand : op->getOperands()) {
       Attribute kind = waiting.lookup(operand);
@@ -173,7 +174,7 @@ private:
   const Mesh &mesh;
   int64_t limit;
   llvm::DenseMap<Attribute, Bucket> open;
-  /// The bucket that the value of a result, or of a view of it, waits in.
+  /// The bucket in which a result, or a view of it, waits.
   llvm::DenseMap<Value, Attribute> waiting;
 };
 

@@ -13,7 +13,7 @@ using namespace tpsp;
 Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
                              const CollectiveStep &step, const Mesh &mesh,
                              StringRef reason, StringRef tensor) {
-  // A collective's operation is called as its kind is.
+  // A collective's operation has the name of its kind.
   OperationState state(loc, ("tpsp." + name(step.kind)).str());
   SmallVector<StringRef> axes;
   for (AxisId axis : step.axes)
@@ -34,7 +34,7 @@ void tpsp::copyPhase(Operation *from, Operation *to) {
       to->setAttr(name, phase);
 }
 
-/// A summand without a name is called after its sum.
+/// The name of a value; a summand without a name gets that of its sum.
 static std::string nameOrSumsName(Value value) {
   std::string own = tensorName(value);
   if (sourceName(locationOf(value)) || !value.hasOneUse())
@@ -112,7 +112,7 @@ LogicalResult tpsp::refusePlacement(IndexedOpInterface op) {
   return diag;
 }
 
-/// Texts, in order; with `distinct`, an equal one is not said again.
+/// Joins texts in order; with `distinct`, repetitions are omitted.
 static StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
                          bool distinct) {
   SmallVector<StringRef> texts;
@@ -126,7 +126,8 @@ static StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
                          llvm::join(texts, separator));
 }
 
-/// Whose gradients these move together; null if one moves anything else.
+/// The arguments whose gradients these collectives move together; null if one
+/// of them also moves other values.
 static DenseI64ArrayAttr joinedGradients(ArrayRef<CollectiveOpInterface> ops) {
   SmallVector<int64_t> numbers;
   for (CollectiveOpInterface op : ops) {

@@ -15,8 +15,8 @@ using ProblemValue = PlacementProblem::Value;
 
 namespace {
 
-/// Dimensions along which a model's features lie, as opposed to its tokens:
-/// those with an index of a parameter, and what views make of them.
+/// Dimensions of a model's features, as opposed to its tokens: those of an
+/// index of a parameter, and those that views make of them.
 class Features {
 public:
   explicit Features(FunctionOpInterface function) {
@@ -34,7 +34,7 @@ public:
            views.contains(value);
   }
 
-  /// To be called in program order.
+  /// Must be called in program order.
   void pass(IndexedOpInterface op) {
     if (op.isView() && has(op->getOperand(0)))
       views.insert(op->getResult(0));
@@ -45,8 +45,8 @@ private:
   llvm::DenseSet<Value> views;
 };
 
-/// Where a value that nobody has placed is expected: on the axes that the
-/// operands have there.
+/// The expected placement of an unplaced value: on the axes that the operands
+/// have on its indices.
 Placement expectedResult(const IndexStructure &structure, unsigned result,
                          ArrayRef<Placement> operands, const Mesh &mesh) {
   const IndexStructure::Tensor &tensor = structure.results[result];
@@ -62,7 +62,7 @@ Placement expectedResult(const IndexStructure &structure, unsigned result,
   return placement;
 }
 
-/// `base` with what the axes make of the tensor.
+/// `base` changed to the given states of the axes.
 Placement withStates(Placement base, ArrayRef<AxisState> states) {
   for (auto [axis, state] : llvm::enumerate(states)) {
     AxisId id = axis;
@@ -83,11 +83,11 @@ Placement withStates(Placement base, ArrayRef<AxisState> states) {
   return base;
 }
 
-/// One phase as the search sees it. The last micro-batch stands for all.
+/// One phase as a problem for the search. The last micro-batch stands for all.
 class PhaseProblem {
 public:
   PhaseProblem(ArrayRef<IndexedOpInterface> all, const MicroBatchTwins &twins,
-        const Mesh &mesh, const llvm::DenseMap<Value, Placement> &homes)
+               const Mesh &mesh, const llvm::DenseMap<Value, Placement> &homes)
       : twins(twins), homes(homes) {
     problem.mesh = mesh;
     if (all.empty())
@@ -99,7 +99,7 @@ public:
   }
 
   PlacementProblem problem;
-  /// Those of the problem.
+  /// The operations of the problem.
   SmallVector<IndexedOpInterface> ops;
 
 private:
@@ -117,7 +117,8 @@ private:
     std::optional<unsigned> sum = sumSoFar(op);
     SmallVector<Placement> operands;
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      // Wherever this one's summand stays, that of those before has stayed.
+      // Summands of earlier micro-batches stay in the placement of this one's
+      // summand.
       Value standsFor = sum == i ? op->getOperand(1 - i) : operand;
       unsigned number = numberOf(twins.lastOf(standsFor));
       operation.operands.push_back(number);
@@ -143,8 +144,8 @@ private:
     return twins.count() > 1 ? MicroBatchTwins::sumSoFar(op) : std::nullopt;
   }
 
-  /// What an operation of the other phase makes, if it is linear in each of its
-  /// operands.
+  /// The number of an operation's result in the other phase, if the operation
+  /// is linear in each of its operands.
   std::optional<unsigned> madeLinearly(Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     if (!indexed || indexed.getLinearity() != Linearity::Multi)
@@ -155,7 +156,7 @@ private:
     return enter(made, std::move(description));
   }
 
-  /// Micro-batches in the order in which they come; 0 is none.
+  /// The number of a micro-batch, in the order of first occurrence; 0 for none.
   unsigned partOf(Operation *op) {
     Attribute part = op->getAttr(partAttrName);
     return part ? parts.try_emplace(part, parts.size() + 1).first->second : 0;
@@ -207,7 +208,7 @@ private:
   llvm::DenseMap<Value, unsigned> numbers;
 };
 
-/// How summands are added that all stay where `placement` says.
+/// The drives of a sum whose summands all stay in `placement`.
 SmallVector<Drive, 2> drivesOfSum(const IndexStructure &structure,
                                   const Placement &placement,
                                   const Mesh &mesh) {
@@ -231,7 +232,8 @@ FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
   function->walk([&](IndexedOpInterface op) {
     phases[size_t(phaseOf(op))].push_back(op);
   });
-  // A phase knows where its operands are by the decisions of those before.
+  // A phase knows the placements of its operands from the decisions of earlier
+  // phases.
   for (ArrayRef<IndexedOpInterface> ops : phases)
     if (!decide(ops))
       return;
@@ -273,7 +275,7 @@ bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
 void FunctionPlacement::decideAs(IndexedOpInterface op, Operation *twin) {
   Decision decision = decisions.lookup(twin);
   if (std::optional<unsigned> sum = MicroBatchTwins::sumSoFar(op)) {
-    // The last brings it home.
+    // The last addition brings the sum to its placement.
     Value own = op->getOperand(1 - *sum);
     Placement stays = homes.lookup(own);
     decision.drives = drivesOfSum(op.getIndexStructure(), stays, mesh);

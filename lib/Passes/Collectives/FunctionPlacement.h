@@ -1,17 +1,18 @@
 /// The compute placements of a function's operations, chosen together
 /// (Algebra/PlacementSearch.h).
 ///
-/// The forward pass is decided as if there were no backward pass. So a program
-/// runs alike with and without gradients. Nothing that was gathered for the
+/// The forward pass is decided first, as if there were no backward pass. So a
+/// program runs alike with and without gradients. No gathered tensor of the
 /// forward pass stays in memory for the backward pass. Then the backward pass
 /// is decided.
 ///
-/// All micro-batches are decided alike (MicroBatchTwins.h). So what
-/// micro-batches add up stays where it comes out until the last one's addition.
+/// All micro-batches are decided alike (MicroBatchTwins.h). So sums over
+/// micro-batches stay in the placement that they are computed in until the last
+/// micro-batch is added.
 ///
-/// What the user placed stays where it is. A value that propagation placed may
-/// stay as its operation leaves it. So may a gradient that nobody placed.
-/// Another gradient may stay a pending sum.
+/// Placements that the user wrote are kept. A value that propagation placed may
+/// keep the placement that its operation computes. So may a gradient without a
+/// written placement. Any other gradient may stay a pending sum.
 #ifndef TPSP_PASSES_COLLECTIVES_FUNCTIONPLACEMENT_H
 #define TPSP_PASSES_COLLECTIVES_FUNCTIONPLACEMENT_H
 
@@ -24,14 +25,14 @@ namespace tpsp {
 
 class FunctionPlacement {
 public:
-  /// Where an operation leaves a result.
+  /// The placement in which an operation leaves a result.
   struct Home {
     Placement placement;
-    /// Whether that is where it is wanted. Else axes that divide one dimension
-    /// may also come in another order.
+    /// Whether this is the wanted placement. If not, axes that divide one
+    /// dimension may be in another order.
     bool isWanted = false;
   };
-  /// What was decided of one operation.
+  /// The decision for one operation.
   struct Decision {
     llvm::SmallVector<Drive, 2> drives;
     llvm::SmallVector<Home, 1> results;
@@ -39,17 +40,19 @@ public:
 
   FunctionPlacement(mlir::FunctionOpInterface function, const Mesh &mesh);
 
-  /// Null if the function has no legal placement as a whole: then the operation
-  /// at fault has none where its operands are.
+  /// Null if the function has no legal placement as a whole. Then the operation
+  /// at fault has no legal compute placement for its operands' placements.
   const Decision *of(IndexedOpInterface op) const;
 
-  /// What was asked of the search: the forward pass, the backward pass.
+  /// The problems given to the search: the forward pass, then the backward
+  /// pass.
   llvm::ArrayRef<PlacementProblem> problems() const { return asked; }
 
 private:
-  /// Whether the phase can be placed.
+  /// Decides a phase; false if it cannot be placed.
   bool decide(llvm::ArrayRef<IndexedOpInterface> phase);
-  /// As its twin of the last micro-batch; sums stay where their summands do.
+  /// Decides an operation like its twin of the last micro-batch; sums keep the
+  /// placement of their summands.
   void decideAs(IndexedOpInterface op, mlir::Operation *twin);
 
   const Mesh &mesh;

@@ -1,4 +1,5 @@
-// tpsp-fuse-collectives: share and fuse collectives where that is always right.
+// tpsp-fuse-collectives: shares and fuses collectives where that is always
+// right.
 #include "CollectiveBuilder.h"
 #include "NarrowGathers.h"
 #include "Passes/Program/FunctionWalk.h"
@@ -20,18 +21,18 @@ using namespace tpsp;
 
 namespace {
 
-/// A collective on one tensor.
+/// Whether `op` is a collective on one tensor.
 bool isSingle(Operation *op) {
   return isa<CollectiveOpInterface>(op) && op->getNumOperands() == 1;
 }
 
-/// An optional attribute's text.
+/// The text of an optional attribute; empty without it.
 StringRef textOf(Operation *op, StringRef name) {
   auto text = op->getAttrOfType<StringAttr>(name);
   return text ? text.getValue() : "";
 }
 
-/// Says in the ledger that a tensor of the forward pass lasts for `user`.
+/// Notes in the ledger that a tensor of the forward pass is kept for `user`.
 void noteKept(Operation *op, Operation *user) {
   StringRef note = "; kept for the backward pass",
             reason = textOf(op, "reason");
@@ -42,17 +43,17 @@ void noteKept(Operation *op, Operation *user) {
 }
 
 /// Whether the backward pass may use the result of `op`, a collective of the
-/// forward pass. By default it may not, and gathers the shard again: keeping
+/// forward pass. By default it may not, and gathers the shard again. Keeping
 /// the gathered tensor takes memory, so the user decides (`keep-gathered`).
 bool lastsForBackward(Operation *op, bool keepGathered) {
   return keepGathered && cast<CollectiveOpInterface>(op).getCollectiveKind() ==
                              CollectiveKind::AllGather;
 }
 
-/// Keeps the first of several collectives that move one tensor alike, within
-/// the forward or the backward pass of one micro-batch. With `keepGathered`, a
+/// Keeps the first of several collectives that move a tensor alike, within the
+/// forward or the backward pass of one micro-batch. With `keepGathered`, a
 /// gather of the forward pass also serves the backward pass. The second
-/// gather's bytes are not sent, and the gathered tensor stays in memory.
+/// gather's bytes are then saved, and the gathered tensor stays in memory.
 void share(Block &block, bool keepGathered) {
   std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
            Operation *>
@@ -75,7 +76,7 @@ void share(Block &block, bool keepGathered) {
   }
 }
 
-/// Whether every group is one rank, so that nothing is sent.
+/// Whether every group is a single rank, so that nothing is sent.
 bool isOfOneRank(Operation *collective, const Mesh &mesh) {
   auto axes = cast<CollectiveOpInterface>(collective).getAxes();
   return llvm::all_of(axes.getAsRange<StringAttr>(), [&](StringAttr name) {
@@ -84,9 +85,9 @@ bool isOfOneRank(Operation *collective, const Mesh &mesh) {
   });
 }
 
-/// Replaces first; second by the direct transition if that is cheaper. Before:
-/// both movements' bytes; after: those of one. Memory shrinks by the tensor
-/// between.
+/// Replaces two successive collectives by the direct transition if that is
+/// cheaper. Before: both movements' bytes; after: those of one. Memory shrinks
+/// by the tensor in between.
 bool fuse(Operation *second, const Mesh &mesh) {
   Operation *first = second->getOperand(0).getDefiningOp();
   if (!first || !isSingle(first) || !first->hasOneUse())
@@ -111,7 +112,7 @@ bool fuse(Operation *second, const Mesh &mesh) {
     return false;
   OpBuilder builder(second);
   Value moved = source;
-  // An axis of one rank is the reason of nothing.
+  // An axis of one rank is never a reason.
   Operation *mover = isOfOneRank(first, mesh) ? second : first;
   for (const CollectiveStep &step : *direct) {
     moved = createCollective(builder, second->getLoc(), moved, step, mesh,
@@ -129,9 +130,9 @@ bool isOfKind(Operation *op, CollectiveKind kind) {
   return collective && collective.getCollectiveKind() == kind;
 }
 
-/// The operation, done whole, through which an all-reduce's result comes to
-/// `slice`, which divides it over the same axes; null if none does. Looks a few
-/// operations back: what is further has been put to use.
+/// The operation that is computed undivided between an all-reduce and `slice`,
+/// which divides its result over the same axes; null if there is none. Looks
+/// only a few operations back, because an earlier result has other uses.
 Operation *undividedBetween(Operation *slice) {
   constexpr int mostOperations = 4;
   ArrayAttr axes = cast<CollectiveOpInterface>(slice).getAxes();
@@ -152,7 +153,7 @@ Operation *undividedBetween(Operation *slice) {
   return nullptr;
 }
 
-/// Says so where a sum is completed everywhere and then divided.
+/// Emits remarks on sums that are completed everywhere and then divided.
 void noteUndivided(Block &block) {
   for (Operation &op : block) {
     if (!isOfKind(&op, CollectiveKind::Slice))

@@ -1,4 +1,4 @@
-// tpsp-insert-collectives: make every operation agree with the compute
+// tpsp-insert-collectives: makes every operation agree with the compute
 // placement that was decided for it (FunctionPlacement.h).
 #include "CollectiveBuilder.h"
 #include "FunctionPlacement.h"
@@ -25,10 +25,11 @@ using namespace tpsp;
 
 namespace {
 
-/// Where a value has been brought, for one phase of one micro-batch.
+/// The placements to which a value has been brought, for one phase of one
+/// micro-batch.
 class Versions {
 public:
-  /// The value, then what was made of it, in program order.
+  /// The value, then its other versions, in program order.
   SmallVector<Value> of(Value value, Operation *user) const {
     SmallVector<Value> found = {value};
     auto known = made.find(keyOf(value, user));
@@ -62,7 +63,8 @@ public:
       if (failed(visit(op, decided.of(op))))
         return failure();
     warnings.emit();
-    // They have served; what is equal but for them is equal.
+    // The attributes are no longer needed. Without them, equal operations are
+    // equal for CSE.
     function->walk([](IndexedOpInterface op) {
       for (Value result : op->getResults())
         for (StringRef name : {proposedAttrName, weightAttrName})
@@ -114,7 +116,7 @@ private:
     return success();
   }
 
-  /// Layers and micro-batches choose alike.
+  /// The choice is cached, so that layers and micro-batches choose alike.
   std::optional<ComputePlacement> choose(IndexedOpInterface op,
                                          const Decision *decision) {
     Signature key = signatureOf(op);
@@ -129,7 +131,7 @@ private:
     return known->second;
   }
 
-  /// All of a decision, as numbers.
+  /// Appends everything in a decision as numbers.
   template <typename Add>
   static void append(const Decision &decision, Add add) {
     auto addAxes = [&](ArrayRef<AxisId> axes) {
@@ -148,8 +150,9 @@ private:
     }
   }
 
-  /// The compute placement that was decided. Where it is illegal, by extents
-  /// that several axes together do not divide, the best where the operands are.
+  /// The compute placement that was decided. If it is illegal, because several
+  /// axes together do not divide an extent, the best one for the operands'
+  /// placements.
   std::optional<ComputePlacement> chooseAnew(IndexedOpInterface op,
                                              const Decision *decision) {
     PlacedStructure placed(op, mesh);
@@ -177,8 +180,8 @@ private:
     return other && other->cost < choice->cost ? other : choice;
   }
 
-  /// The axes that move, each tensor's for itself. Where axes that divide one
-  /// index stand in another order, that takes more collectives than this.
+  /// The number of axes that move, added over tensors. If axes that divide one
+  /// index change their order, more collectives than this are needed.
   unsigned axesMoved(const PlacedStructure &placed,
                      const ComputePlacement &choice) const {
     unsigned count = 0;
@@ -198,7 +201,8 @@ private:
     return count;
   }
 
-  /// Where a result is brought: nowhere if it stays as it comes out.
+  /// The placement to which a result is brought; nullopt if it stays as
+  /// computed.
   std::optional<Placement> homeOf(IndexedOpInterface op,
                                   const Decision *decision, unsigned number,
                                   const Placement &comesOut) const {
@@ -211,7 +215,7 @@ private:
     const Placement &home = decision->results[number].placement;
     if (decision->results[number].isWanted)
       return home;
-    // Axes that each divide the extents may not do so together.
+    // Axes that each divide an extent may not divide it together.
     bool isThere = true,
          isPossible = !firstUnevenDim(cast<RankedTensorType>(type).getShape(),
                                       home, mesh);
@@ -226,8 +230,7 @@ private:
     return isPossible ? std::optional(home) : typed;
   }
 
-  /// Where one of several partial factors stays partial, the others are
-  /// completed.
+  /// If one of several partial factors stays partial, completes the others.
   void completeOthers(IndexedOpInterface op, const Decision &decision) {
     if (op.getLinearity() != Linearity::Multi)
       return;
@@ -244,9 +247,9 @@ private:
   }
 
   /// Adds operands that are partial over the same axes first, so that they are
-  /// reduced once. Those that are there as `choice` needs them already are
-  /// left. If that are all, the sum passes through the operation: in
-  /// `decision`.
+  /// reduced once. Operands that already have the placement that `choice` needs
+  /// are left. If all operands are partial alike, the pending sum passes
+  /// through the operation, and `decision` is changed accordingly.
   LogicalResult sumAlikeFirst(IndexedOpInterface op,
                               const ComputePlacement &choice,
                               Decision &decision) {
@@ -287,7 +290,7 @@ private:
     return success();
   }
 
-  /// What is available of a value from which the way to a placement costs
+  /// The version of a value from which the transition to a placement costs
   /// least.
   Value nearest(IndexedOpInterface op, Value value, const Placement &to) const {
     Value best = value;
@@ -312,7 +315,7 @@ private:
     return best;
   }
 
-  /// An operand as the operation needs it.
+  /// Returns an operand in the placement that the operation needs.
   template <typename Reason>
   Value bring(IndexedOpInterface op, Value value, const Placement &to,
               Reason reason) {

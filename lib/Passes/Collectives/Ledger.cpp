@@ -29,7 +29,7 @@ static std::string movedIndex(Value operand, const CollectiveStep &step) {
   return step.to ? nameOf(*step.to) : "";
 }
 
-/// Of all its tensors, each once.
+/// The indices of all its tensors, each once.
 static std::string movedIndices(CollectiveOpInterface op, const Mesh &mesh) {
   llvm::SmallSetVector<StringAttr, 4> indices;
   for (auto [operand, result] :

@@ -1,4 +1,4 @@
-/// What there is to say of a collective: the row of the ledger.
+/// The row of the ledger that describes a collective.
 #ifndef TPSP_PASSES_COLLECTIVES_LEDGER_H
 #define TPSP_PASSES_COLLECTIVES_LEDGER_H
 
@@ -9,22 +9,23 @@ namespace tpsp {
 
 /// The step of the algebra that a collective (verified) performs.
 CollectiveStep stepOf(CollectiveOpInterface op, const Mesh &mesh);
-/// Of one of its operands, whose dimension may be another.
+/// The step for one of its operands, whose dimension may differ from the
+/// first's.
 CollectiveStep stepOf(CollectiveOpInterface op, mlir::Value operand,
                       mlir::Value result, const Mesh &mesh);
 
-/// The row of a collective; the bytes of several tensors are added. Works on
-/// global and on local types. Without a location or commands.
+/// The row of a collective. The bytes of several tensors are added. Works on
+/// global and on local types. The row has no location and no commands.
 LedgerRow ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 
 /// The phase of a step that an operation belongs to.
 Phase phaseOf(mlir::Operation *op);
 
-/// "dp,tp", of a row.
+/// The axes of a row: "dp,tp".
 std::string axesOf(const LedgerRow &row);
 
 /// The row of one of `pieces` equal pieces of a collective. Pieces of one
-/// collective have the same number `whole`; the plan adds them up.
+/// collective share the number `whole`, by which the plan adds them up.
 LedgerRow rowOfPiece(LedgerRow row, int64_t pieces, int64_t whole);
 
 } // namespace tpsp

@@ -14,7 +14,7 @@ double OverlapRule::exposed(CollectiveKind kind, double seconds,
                             double products, int64_t group) const {
   if (kind == CollectiveKind::Slice)
     return 0;
-  // What was gathered is gathered again.
+  // The backward pass gathers again what the forward pass gathered.
   int backward = grad + (grad && kind == CollectiveKind::AllGather);
   if (!overlap)
     return (1 + backward) * seconds;
@@ -59,8 +59,8 @@ double tpsp::productSeconds(IndexedOpInterface op, ArrayRef<Placement> operands,
 
 namespace {
 
-/// A placement that operations need a value at, and how long the products
-/// among them take.
+/// A placement that operations need a value in, and the seconds of the products
+/// among them.
 struct Use {
   Placement needs;
   double products = 0;
@@ -104,13 +104,13 @@ Movement MovementModel::movementOf(ArrayRef<Operation *> ops) const {
   return sum;
 }
 
-/// Seconds of an operation that memory bounds. Others count as 0: products
-/// take as long either way.
+/// Seconds of an operation that memory bounds. Other operations count as 0,
+/// because products take equally long in either case.
 double MovementModel::computeSeconds(IndexedOpInterface op) const {
   if (!cost || op.isView() || pending.lookup(op) || op.isSumOfProducts() ||
       factorsOf(op))
     return 0;
-  // An operand that has more than the result's part is sliced.
+  // Only a slice of an operand is read if it is larger than the result's part.
   int64_t result = tpsp::localBytes(op->getResult(0).getType(), mesh);
   double bytes = result;
   for (Value operand : op->getOperands())

@@ -1,4 +1,4 @@
-// What a step moves, by the placements that values have.
+// Estimates what a step sends, from the placements of its values.
 #ifndef TPSP_PASSES_COLLECTIVES_MOVEMENTMODEL_H
 #define TPSP_PASSES_COLLECTIVES_MOVEMENTMODEL_H
 
@@ -11,7 +11,7 @@
 
 namespace tpsp {
 
-/// What some operations move, and how long that takes.
+/// The bytes that some operations send, and their time.
 struct Movement {
   /// Bytes that the forward collectives send per rank.
   int64_t bytes = 0;
@@ -19,43 +19,46 @@ struct Movement {
   double seconds = 0;
 };
 
-/// Seconds of one rank's part of a product of two operands, which have these
-/// placements; of any other operation 0.
+/// Seconds of one rank's part of a product of two operands in these placements;
+/// 0 for any other operation.
 double productSeconds(IndexedOpInterface op, llvm::ArrayRef<Placement> operands,
                       const Mesh &mesh, const CostModel &cost);
 
-/// How a schedule hides collectives, as far as the choice asks.
+/// How a schedule hides collectives, as far as the choice needs to know.
 struct OverlapRule {
   bool grad;
-  /// Whether transfers go under products at all.
+  /// Whether transfers overlap with products at all.
   bool overlap;
 
-  /// Seconds of a step that `seconds` of a collective leave exposed, forward
-  /// and backward, beside products that take `products` forward. A gather or a
-  /// scatter is cut with its products (docs/Overlap.md), all but the piece
-  /// that a rank has. An all-reduce has nothing to go under: a norm waits for
-  /// it. Backward it goes under the weight's gradient.
+  /// Seconds of a step, forward and backward, for which a collective of
+  /// `seconds` stays exposed next to products that take `products` seconds
+  /// forward. A gather or a scatter is cut with its products (docs/Overlap.md),
+  /// except the piece that a rank already has. Nothing hides an all-reduce in
+  /// the forward pass, because a norm waits for it. In the backward pass the
+  /// weight's gradient hides it.
   double exposed(CollectiveKind kind, double seconds, double products,
                  int64_t group) const;
 };
 
-/// What a step moves and how long that takes, by the placements that values
-/// have now.
+/// Estimates bytes and time of a step, from the placements that values have
+/// now.
 class MovementModel {
 public:
-  /// Without a cost, only bytes. `pending`: operations whose result comes out
-  /// pending, which compute the same wherever it is wanted.
+  /// Without a cost model only bytes are computed. `pending`: operations whose
+  /// result is computed pending. Their work does not depend on the placement
+  /// that is wanted.
   MovementModel(const Mesh &mesh, const std::optional<CostModel> &cost,
                 OverlapRule rule,
                 const llvm::DenseMap<mlir::Operation *, bool> &pending)
       : mesh(mesh), cost(cost), rule(rule), passes(rule.grad ? 3 : 1),
         pending(pending) {}
 
-  /// What the operations' forward collectives send, and how long the operations
-  /// of the set and all collectives take. A movement that several operations
-  /// need counts once. Backward every collective has its dual, which takes as
-  /// long. (It is an all-reduce where forward there is nothing, and the other
-  /// way round.) What computes does it twice.
+  /// The bytes of the operations' forward collectives, and the time of all
+  /// collectives and of the operations in the set. A movement that several
+  /// operations need counts once. In the backward pass every collective has its
+  /// dual, which takes as long. (The dual is an all-reduce if the forward pass
+  /// sends nothing, and the other way round.) Computation counts twice in the
+  /// backward pass.
   Movement movementOf(llvm::ArrayRef<mlir::Operation *> ops) const;
 
 private:
@@ -68,7 +71,7 @@ private:
   const Mesh &mesh;
   const std::optional<CostModel> &cost;
   OverlapRule rule;
-  /// Forward, and the two halves of backward.
+  /// Passes over the operations: forward, and the two halves of backward.
   int passes;
   const llvm::DenseMap<mlir::Operation *, bool> &pending;
 };

@@ -16,7 +16,7 @@ using namespace tpsp;
 
 namespace {
 
-/// An all-gather of one tensor; null otherwise.
+/// `op` as an all-gather of one tensor; null if it is none.
 CollectiveOpInterface asGather(Operation *op) {
   auto gather = dyn_cast_or_null<CollectiveOpInterface>(op);
   bool isGather = gather && op->getNumOperands() == 1 &&
@@ -24,8 +24,8 @@ CollectiveOpInterface asGather(Operation *op) {
   return isGather ? gather : CollectiveOpInterface();
 }
 
-/// Whether each element of the result is made of the operands' elements at its
-/// own position.
+/// Whether each element of the result depends only on the operands' elements at
+/// the same position.
 bool isElementwise(IndexedOpInterface op, const IndexStructure &structure) {
   if (op.isSumOfProducts() || op.isView() || op->getNumResults() != 1 ||
       !op.getWholeIndices().empty() || !isMemoryEffectFree(op))
@@ -40,14 +40,14 @@ bool isElementwise(IndexedOpInterface op, const IndexStructure &structure) {
                       });
 }
 
-/// One gather, and how far it can go.
+/// One gather, and the operations that it can move after.
 class NarrowedGather {
 public:
   NarrowedGather(CollectiveOpInterface gather, const Mesh &mesh)
       : mesh(mesh), first(gather), axes(gather.getAxes()),
         step(stepOf(gather, mesh)) {}
 
-  /// The gathers that are no more: none if it stays.
+  /// Moves the gather. Returns the gathers that it replaces; none if it stays.
   SmallVector<Operation *> run() {
     if (!placementOf(first->getResult(0).getType(), mesh).pending.empty())
       return {};
@@ -59,12 +59,12 @@ public:
   }
 
 private:
-  /// An operation that can be done on shards, and the dimension of its result
-  /// that is then gathered.
+  /// An operation that can run on shards, and the dimension of its result that
+  /// is then gathered.
   struct Link {
     Operation *op = nullptr;
     unsigned dim = 0;
-    /// Of its other operands, those that are gathered with it.
+    /// Its other gathered operands, which become one gather with this.
     SmallVector<Operation *, 1> beside = {};
   };
 
@@ -90,8 +90,8 @@ private:
     }
   }
 
-  /// The only user of `whole`, whose `dim` is gathered; nullopt if it cannot be
-  /// done on shards.
+  /// The only user of `whole`, if it can run on shards when `dim` is gathered
+  /// after it; else nullopt.
   std::optional<Link> linkBehind(Value whole, unsigned dim) const {
     auto op = dyn_cast<IndexedOpInterface>(*whole.user_begin());
     if (!op ||
@@ -118,8 +118,8 @@ private:
     return link;
   }
 
-  /// Whether a shard of the value, too, could not be divided along the gathered
-  /// axes: they divide another dimension of it, or are pending.
+  /// Whether a shard of the value could not be divided along the gathered axes,
+  /// either, because they divide another dimension of it, or are pending.
   bool usesGatheredAxis(Value value) const {
     Placement shard = placementOf(first->getOperand(0).getType(), mesh);
     Placement whole = placementOf(first->getResult(0).getType(), mesh);
@@ -133,7 +133,7 @@ private:
     return placementOf(value.getType(), mesh).dims[dim];
   }
 
-  /// Axes of the gathered dimension before the gather.
+  /// The axes of the gathered dimension before the gather.
   AxisList shardAxes() const {
     return axesOf(first->getOperand(0), *step.from);
   }
@@ -198,11 +198,12 @@ private:
   CollectiveStep step;
   SmallVector<Link> chain;
   SmallVector<Operation *> moved;
-  /// So many of the chain end where fewest bytes are gathered.
+  /// The length of the chain after which the fewest bytes are gathered.
   size_t narrow = 0;
 };
 
-/// Says so where a narrower tensor is made of a gathered one that others use.
+/// Emits a remark if a narrower tensor is computed from a gathered one that has
+/// other users.
 void noteKeptWide(CollectiveOpInterface gather) {
   Value whole = gather->getResult(0);
   if (whole.hasOneUse())

@@ -1,4 +1,4 @@
-/// Gathers behind what makes their tensor smaller.
+/// Moves gathers after the operations that make their tensor smaller.
 ///
 ///   w f32 --all_gather--> f32 --convert--> bf16      4 bytes an element are
 ///   sent w f32 --convert--> bf16 --all_gather--> bf16     2 bytes an element
@@ -12,11 +12,11 @@
 
 namespace tpsp {
 
-/// Moves every gather of `block` behind the operations, element by element,
-/// that alone use its result, as far as fewer bytes are gathered for that.
-/// Several operands of one are gathered as its result. The work between is then
-/// done on shards. Values are the same, bit for bit. A remark says what was
-/// moved, and where several users kept a gather in front of a narrower one.
+/// Moves every gather of `block` after the elementwise operations that are its
+/// only users, as far as that gathers fewer bytes. Several gathered operands of
+/// one operation become one gather of its result. The operations in between
+/// then work on shards. Values are the same, bit for bit. A remark reports each
+/// move, and each gather that several users kept in front of a narrower tensor.
 void narrowGathers(mlir::Block &block, const Mesh &mesh);
 
 } // namespace tpsp

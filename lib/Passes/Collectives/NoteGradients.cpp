@@ -1,4 +1,4 @@
-// tpsp-note-gradients: say of collectives whose gradients they move.
+// tpsp-note-gradients: notes on collectives whose gradients they move.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/GradientWays.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
@@ -16,7 +16,7 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// Notes the arguments, if all tensors are on the way to gradients of some.
+/// Notes the arguments if all tensors are on the way to gradients.
 static void note(CollectiveOpInterface op, const GradientWays &ways) {
   llvm::SmallSetVector<int64_t, 4> arguments;
   for (Value result : op->getResults()) {
@@ -37,7 +37,7 @@ struct NoteGradients : public tpsp::impl::NoteGradientsBase<NoteGradients> {
     auto visit = [](FunctionOpInterface function) {
       GradientWays ways(function);
       function->walk([&](CollectiveOpInterface op) { note(op, ways); });
-      // The marks have served.
+      // The marks are no longer needed.
       function->walk([](Operation *op) {
         for (Value result : op->getResults())
           if (getResultAttr(result, gradientsAttrName))

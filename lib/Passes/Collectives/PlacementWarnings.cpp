@@ -20,9 +20,8 @@ std::string spelled(Type type, const Placement &placement, const Mesh &mesh) {
          "]";
 }
 
-/// Two axes or more in the place of one that divides several parts of a merged
-/// dimension at once. They are "tp0 = 2 and tp1 = 2, as o@tp0@tp1". Empty if
-/// none would do.
+/// Suggests several axes in place of one that divides several parts of a merged
+/// dimension: "tp0 = 2 and tp1 = 2, as o@tp0@tp1". Empty if no split works.
 std::string severalAxes(const IndexStructure &structure,
                         const IndexStructure::Tensor &tensor, unsigned dim,
                         StringRef index, const MeshAxis &axis) {
@@ -44,7 +43,7 @@ std::string severalAxes(const IndexStructure &structure,
   return left == 1 && count > 1 ? sizes + ", as " + subscript : "";
 }
 
-/// How the operation could divide its work over the axis.
+/// Suggests how the operation could divide its work over the axis.
 std::string wayOut(IndexedOpInterface op, const PlacedOperation &placed,
                    unsigned operand, AxisId axis) {
   const IndexStructure &structure = placed.structure;
@@ -72,7 +71,7 @@ std::string wayOut(IndexedOpInterface op, const PlacedOperation &placed,
   return "write " + operandName(op, operand) + " without @" + meshAxis.name;
 }
 
-/// All orders of the axes on each dimension but the one that it has.
+/// All other orders of the axes on each dimension.
 SmallVector<Placement> otherOrders(const Placement &placement,
                                    const Mesh &mesh) {
   constexpr size_t mostAxes = 3; // orders grow as the factorial

@@ -1,6 +1,6 @@
-/// Warnings where what the user wrote costs much more than another spelling:
+/// Warns if the user's placements cost much more than another spelling:
 ///
-/// - work that is repeated on an axis which divides an operand, unless another
+/// - work that is repeated on an axis that divides an operand, unless another
 ///   operation needs the whole operand anyway;
 /// - axes that divide one index of an argument in an order in which the uses of
 ///   the argument send at least twice the bytes of another order.
@@ -13,18 +13,19 @@
 
 namespace tpsp {
 
-/// Collects from all operations of a function, then warns.
+/// Collects costs from all operations of a function, then warns.
 class PlacementWarnings {
 public:
   explicit PlacementWarnings(const Mesh &mesh) : mesh(mesh) {}
 
-  /// To be called before the operands are brought where `choice` needs them.
+  /// Must be called before the operands are brought to the placements that
+  /// `choice` needs.
   void see(IndexedOpInterface op, const PlacedOperation &placed,
            const ComputePlacement &choice);
   void emit() const;
 
 private:
-  /// An axis that divides a value, which is gathered over it.
+  /// A value and an axis that divides it and over which it is gathered.
   using Gathered = std::pair<mlir::Value, AxisId>;
   /// One order of the axes of an argument.
   struct Spelling {
@@ -40,10 +41,10 @@ private:
                    llvm::ArrayRef<Spelling> spellings) const;
 
   const Mesh &mesh;
-  /// The first operation that is done alike, and what to say of it.
+  /// The first operation that repeats work, and the text of its warning.
   llvm::MapVector<Gathered, std::pair<mlir::Operation *, std::string>> repeated;
   llvm::DenseSet<Gathered> neededWhole;
-  /// As written, then in other orders.
+  /// The spelling as written, then those in other orders.
   llvm::MapVector<mlir::BlockArgument, llvm::SmallVector<Spelling, 2>> orders;
 };
 

@@ -1,4 +1,4 @@
-/// Why an operation's operand or result is moved, for the ledger.
+/// The reason for moving an operation's operand or result, for the ledger.
 #ifndef TPSP_PASSES_COLLECTIVES_REASONS_H
 #define TPSP_PASSES_COLLECTIVES_REASONS_H
 
@@ -6,7 +6,7 @@
 
 namespace tpsp {
 
-/// Explains the steps that an operand or a result needs, in words.
+/// Explains in words the steps that an operand or a result needs.
 class Reasons {
 public:
   Reasons(IndexedOpInterface op, const IndexStructure &structure,
@@ -46,8 +46,8 @@ public:
   }
 
 private:
-  /// The reason that an operation gives by itself: one that leaves its operand
-  /// as it is only asks for a placement. Else "".
+  /// The reason of an operation that only asks for a placement and leaves its
+  /// operand unchanged; else empty.
   static std::string requestOf(IndexedOpInterface op,
                                const IndexStructure &structure) {
     bool same = op.isView() &&
@@ -67,8 +67,9 @@ private:
     return structure.indices[drive.index].name;
   }
 
-  /// One clause for the axes that drive alike: "@dp divides b, ...; @cp ...".
-  /// Those of one rank are named where there are no others.
+  /// Builds one clause for each group of axes with the same drive: "@dp divides
+  /// b, ...; @cp ...". Axes of a single rank are named only if all axes are
+  /// such.
   template <typename Clause>
   std::string perDrive(const CollectiveStep &step, Clause clause) const {
     llvm::SmallVector<std::pair<Drive, std::string>> parts;

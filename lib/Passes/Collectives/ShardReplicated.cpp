@@ -1,22 +1,23 @@
-// tpsp-shard-replicated: put an axis on values that are replicated over it only
-// because propagation put nothing there.
+// tpsp-shard-replicated: puts an axis on values that are replicated over it
+// only because propagation put no axis there.
 //
-// A sum over an index that an axis divides comes out pending. If it is wanted
-// replicated, it is an all-reduce. Then every rank along the axis computes and
-// keeps everything behind it alike, up to the operation that divides something
-// else. This pass puts the axis on one index of all of that instead. The
-// all-reduce then is a reduce-scatter, and the all-gather, its other half,
+// A sum over an index that an axis divides is computed pending. If it is wanted
+// replicated, it becomes an all-reduce. Then every rank along the axis computes
+// and keeps the same values after it, up to the operation that divides another
+// index. This pass puts the axis on one index of all these values instead. The
+// all-reduce then is a reduce-scatter, and its other half, the all-gather,
 // comes where the values are used. In other words: each all-reduce is split,
-// and its gather is pushed past residual, dropout and norm to its consumer. No
-// collective is named here: they follow, forward and backward.
+// and its gather is moved past residual, dropout and norm to its consumer. The
+// pass names no collective: they follow from the placements, forward and
+// backward.
 //
 //   x [s, d]  = einsum over e@tp      x [s@tp, d]  = einsum over e@tp
 //   n [s, d]  = norm(x)               n [s@tp, d]  = norm(x)
 //   y [s, f@tp] = einsum of n, w      y [s, f@tp]  = einsum of n (gathered), w
 //
-// Bytes forward: the same where every value is gathered once. Backward, a value
-// that was saved whole is gathered again, and gradients of what was replicated
-// (a norm's gain) are summed over the axis. Memory: the values' shards.
+// Bytes forward: the same if every value is gathered once. Backward, a value
+// that was saved whole is gathered again, and gradients of replicated operands
+// (a norm's gain) are summed over the axis. Memory: only the values' shards.
 #include "Ledger.h"
 #include "MovementModel.h"
 #include "Passes/Program/MachineOptions.h"
@@ -46,12 +47,13 @@ using namespace tpsp;
 
 namespace {
 
-/// Values that an axis can be put on together, each with the dimension.
+/// Values that can be sharded together, each with the dimension for the axis.
 using ShardedValues = llvm::MapVector<Value, unsigned>;
 
 class Sharder {
 public:
-  /// With a `cost` only what makes the step faster is sharded; without, all.
+  /// With a `cost`, shards only groups that make the step faster; otherwise all
+  /// groups.
   Sharder(FunctionOpInterface function, AxisId axis,
           std::optional<CostModel> cost, OverlapRule rule)
       : function(function), mesh(meshOf(function)), axis(axis),
@@ -64,14 +66,14 @@ public:
           indexed && comesOutPending(indexed) && isFree(op.getResult(0)))
         sums.push_back(op.getResult(0));
     for (Value sum : sums)
-      // A group may have reached it.
+      // An earlier group may have included it.
       if (!placementOf(sum.getType(), mesh).uses(axis))
         shard(bestGroup(sum));
   }
 
 private:
   //===--------------------------------------------------------------------===//
-  // Which values
+  // Choosing values
   //===--------------------------------------------------------------------===//
 
   Placement placed(Value value) const {
@@ -85,8 +87,8 @@ private:
     return it->second;
   }
 
-  /// Whether propagation placed the value, without the axis, and nobody outside
-  /// sees it.
+  /// Whether propagation placed the value without the axis, and the function
+  /// does not return it.
   bool isFree(Value value) const {
     Operation *op = value.getDefiningOp();
     return op && getResultAttr(value, proposedAttrName) &&
@@ -108,8 +110,8 @@ private:
     return pending[op] = is;
   }
 
-  /// Whether the axis may divide `index` of the operation: not whole, and no
-  /// operand has the axis elsewhere.
+  /// Whether the axis may divide `index` of the operation: the index need not
+  /// be whole, and no operand has the axis elsewhere.
   bool maps(IndexedOpInterface op, IndexId index) {
     const IndexStructure &structure = structureOf(op);
     if (structure.indices[index].whole || structure.isMinor(index))
@@ -135,7 +137,7 @@ private:
     return comesOutPending(op) || maps(op, indexOf(value, dim));
   }
 
-  /// The index of its operation that dimension `dim` of a result is.
+  /// The operation's index that dimension `dim` of a result stands for.
   IndexId indexOf(Value value, unsigned dim) {
     auto result = cast<OpResult>(value);
     return structureOf(cast<IndexedOpInterface>(result.getOwner()))
@@ -149,8 +151,8 @@ private:
     return placement;
   }
 
-  /// All that the axis can be put on with dimension `dim` of `sum`: what
-  /// operations that map the index connect.
+  /// All values on which the axis can be put together with dimension `dim` of
+  /// `sum`: those connected to it by operations that map the index.
   ShardedValues grow(Value sum, unsigned dim) {
     ShardedValues group, reached;
     auto reach = [&](Value value, std::optional<unsigned> onto) {
@@ -188,13 +190,13 @@ private:
     return group;
   }
 
-  /// Whether operations may take a slice of the value for nothing: an argument
-  /// that every rank has. It connects its users but stays as it is.
+  /// Whether operations may slice the value for free: an argument that every
+  /// rank has. It connects its users but stays as it is.
   bool isSliced(Value value) const {
     return isa<BlockArgument>(value) && !placed(value).uses(axis);
   }
 
-  /// The largest group, of equal ones that of the innermost dimension: the
+  /// The largest group. Among equals, that of the innermost dimension: the
   /// sequence rather than the batch, whose extent should not decide.
   ShardedValues bestGroup(Value sum) {
     ShardedValues best;
@@ -207,11 +209,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Doing it, and saying so
+  // Sharding values and reporting it
   //===--------------------------------------------------------------------===//
 
   void shard(const ShardedValues &group) {
-    // Nothing but sums: gathered where they are scattered.
+    // A group of sums only would be gathered where it is scattered.
     if (llvm::all_of(group, [&](auto &member) {
           auto op = cast<IndexedOpInterface>(member.first.getDefiningOp());
           return comesOutPending(op);
@@ -243,7 +245,7 @@ private:
     report(group, saved, before, after);
   }
 
-  /// Undoes what would make the step slower, and says why.
+  /// Undoes a change that would make the step slower, and reports why.
   void leave(const ShardedValues &group, ArrayRef<Type> types,
              const Movement &before, const Movement &after) {
     for (auto [member, type] : llvm::zip_equal(group, types))
@@ -263,8 +265,8 @@ private:
     return llvm::formatv("{0:f3} ms", seconds * 1e3).str();
   }
 
-  /// Says that the axis was put on a value; returns by how much that makes it
-  /// smaller.
+  /// Notes that the axis was put on a value. Returns the bytes by which that
+  /// makes it smaller.
   int64_t note(Value value, unsigned dim, Type type) {
     Type after = value.getType();
     int64_t saved = localBytes(type, mesh) - localBytes(after, mesh);
@@ -306,7 +308,7 @@ private:
   std::optional<CostModel> cost;
   OverlapRule rule;
   llvm::DenseMap<Operation *, IndexStructure> structures;
-  /// What comesOutPending has found, before anything was changed.
+  /// The results of comesOutPending, from before any change.
   llvm::DenseMap<Operation *, bool> pending;
 };
 

@@ -30,7 +30,7 @@ BlockMemory::BlockMemory(BlockShape &chosen, const ItemLoops &loops)
   }
 }
 
-/// Threads keep what only they look at.
+/// Lets threads keep the elements that only they access.
 void BlockMemory::keepOwn() {
   own.clear();
   for (memref::AllocaOp row : loops.rows)
@@ -64,7 +64,7 @@ int64_t BlockMemory::bytesOf(memref::AllocaOp row) const {
                  row.getType().getElementTypeBitWidth() / 8);
 }
 
-/// What sums are combined through.
+/// Bytes of the memory through which partial sums are combined.
 int64_t BlockMemory::bytesOfPartials() const {
   int64_t bytes = 0;
   for (const ItemStep &step : loops.steps) {
@@ -82,8 +82,8 @@ int64_t BlockMemory::bytesOfPartials() const {
   return bytes;
 }
 
-/// How many neighbours a thread has at a time of a row, if every thread only
-/// looks at what it wrote of it; else 0.
+/// If every thread reads only the elements of a row that it wrote: how many
+/// neighbours it has at a time. Else 0.
 int64_t BlockMemory::possibleWidth(memref::AllocaOp row) const {
   const llvm::DenseSet<Value> nothing; // is known yet
   std::optional<AccessKey> common;

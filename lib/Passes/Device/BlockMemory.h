@@ -1,4 +1,4 @@
-/// Where the kept rows of a block's items lie.
+/// Assigns memory to the rows that the items of a block keep.
 #ifndef TPSP_PASSES_DEVICE_BLOCKMEMORY_H
 #define TPSP_PASSES_DEVICE_BLOCKMEMORY_H
 
@@ -7,37 +7,40 @@
 
 namespace tpsp {
 
-/// Rows that threads share lie in the block's memory. A single value is known
-/// to all threads of its item, and a row of one thread's item is its own.
+/// Rows that threads share lie in the block's shared memory. A single value is
+/// held by all threads of its item. If an item has one thread, that thread
+/// keeps the item's rows.
 class BlockMemory {
 public:
-  /// What a block may have without asking, and what it may ask for, in bytes.
+  /// Bytes of shared memory that a block has without asking, and that it may
+  /// ask for.
   static constexpr int64_t unasked = 48 << 10;
   static constexpr int64_t most = blockMemoryBytes;
-  /// Of a row, in bytes: what the widest access needs.
+  /// Alignment of a row in bytes: that of the widest access.
   static constexpr int64_t alignment = 16;
 
-  /// Rows are in the block's memory. Gives `shape` fewer items where that makes
-  /// room for them. Where there is none, as for a row of logits, threads keep
-  /// what only they look at in memory of their own. Where sums take what is
-  /// left, an item has fewer threads to meet for them.
+  /// Places rows in the block's memory. Reduces the items per block in `shape`
+  /// until the rows fit. If they never fit, as for a row of logits, threads
+  /// keep in their own memory the elements that only they access. If partial
+  /// sums need the remaining memory, an item gets fewer threads.
   BlockMemory(BlockShape &shape, const ItemLoops &loops);
 
   int64_t sharedBytes() const { return rowBytes + partialBytes; }
-  /// Only rows can be asked for.
+  /// Whether the memory suffices. Only memory for rows can be asked for.
   bool fits() const { return sharedBytes() <= most && partialBytes <= unasked; }
-  /// What the launch must ask for: the rows, if not all memory comes unasked.
+  /// Bytes that the launch must ask for: the rows, unless all memory is
+  /// available without asking.
   int64_t dynamicBytes() const {
     return sharedBytes() > unasked ? rowBytes : 0;
   }
 
-  /// The shape of a kept row, with the most that a range can have.
+  /// The shape of a kept row, with the largest extent that a range can have.
   llvm::SmallVector<int64_t> extentsOf(mlir::memref::AllocaOp row) const;
   bool isShared(mlir::memref::AllocaOp row) const;
-  /// Bytes of a shared row, of all items.
+  /// Bytes of a shared row for all items of the block.
   int64_t bytesOf(mlir::memref::AllocaOp row) const;
-  /// Of a row of which every thread keeps its own elements, how many neighbours
-  /// it has at a time; else 0.
+  /// For a row of which every thread keeps its own elements: how many
+  /// neighbours it has at a time. 0 for other rows.
   int64_t widthInThread(mlir::memref::AllocaOp row) const {
     return own.lookup(row);
   }

@@ -6,12 +6,12 @@ using namespace mlir;
 using namespace tpsp;
 
 static constexpr int64_t warp = 32;
-/// Threads of a block of a kernel with many items. They are enough to hide
-/// latencies with a few blocks on a multiprocessor, and few enough to not wait
-/// long at barriers.
+/// Threads of a block in a kernel with many items. With a few such blocks on a
+/// multiprocessor they hide latencies, and they are few enough not to wait long
+/// at barriers.
 static constexpr int64_t usualThreads = 256;
 static constexpr int64_t mostThreads = 1024;
-/// Points of a row that a thread does, where rows are many.
+/// Points of a row that a thread processes, if there are many rows.
 static constexpr int64_t pointsPerThread = 8;
 
 int64_t tpsp::pointsOf(ArrayRef<int64_t> extents, ArrayRef<unsigned> dims) {
@@ -25,7 +25,7 @@ static int64_t powerOfTwo(int64_t value) {
   return int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(value, 1)));
 }
 
-/// The most points that a loop has, of all dimensions and of the summed ones.
+/// The most points of any loop, over all dimensions and over the summed ones.
 static std::pair<int64_t, int64_t> mostPoints(const ItemLoops &loops,
                                               int64_t range) {
   int64_t all = 1, summed = 1;
@@ -40,7 +40,7 @@ static std::pair<int64_t, int64_t> mostPoints(const ItemLoops &loops,
   return {all, summed};
 }
 
-/// Elements that one access of a thread can have, by the widest type.
+/// Elements that one access of a thread can have, given the widest type.
 static int64_t accessWidth(KernelSource source) {
   if (!source.isAligned)
     return 1;
@@ -51,8 +51,8 @@ static int64_t accessWidth(KernelSource source) {
   return std::max<int64_t>(1, widestAccess * 8 / bits);
 }
 
-/// Likewise of the neighbours that all loops have: an odd row is read element
-/// by element.
+/// The same, limited by the neighbours that all loops have: an odd row is read
+/// element by element.
 static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
   int64_t width = accessWidth(source);
   for (const ItemStep &step : loops.steps) {
@@ -70,9 +70,9 @@ static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
   return width;
 }
 
-/// A sum over all rows, done for a slice of the innermost index at a time. The
-/// slice is narrow, so that there are many blocks, and at least as wide as a
-/// sector of memory.
+/// The shape for a sum over all rows, which a block computes for a slice of the
+/// innermost index. The slice is narrow, so that there are many blocks, but at
+/// least as wide as a sector of memory.
 static BlockShape shapeOfRange(KernelSource source, const ItemLoops &loops) {
   BlockShape shape;
   auto [all, summed] = mostPoints(loops, /*range=*/1);
@@ -91,7 +91,8 @@ static BlockShape shapeOfItems(KernelSource source, const ItemLoops &loops) {
   int64_t most = mostPoints(loops, 1).first;
   int64_t threads = powerOfTwo(llvm::divideCeil(most, pointsPerThread));
   threads = std::min(threads, usualThreads);
-  // Few items: more threads for each, but of the widest accesses still.
+  // Few items: more threads for each, as long as they can use the widest
+  // accesses.
   int64_t wide = accessWidth(source, loops);
   int64_t limit = std::min(powerOfTwo(most / wide), mostThreads);
   while (threads < limit && source.grid * threads < enoughBlocks * usualThreads)
@@ -120,7 +121,7 @@ static bool sumsInnermost(const ItemLoop &loop, ArrayRef<int64_t> extents) {
   return true;
 }
 
-/// Shuffles move 32 bits.
+/// Whether threads can combine the sums by shuffles, which move 32 bits.
 static bool canShuffle(const ItemLoop &loop) {
   return llvm::all_of(loop.sums, [&](unsigned number) {
     auto type = cast<MemRefType>(loop.output(number).getType());
@@ -137,7 +138,7 @@ SumLayout tpsp::chooseSumLayout(const BlockShape &shape, const ItemLoop &loop) {
   SumLayout layout;
   layout.threadsInnermost = sumsInnermost(loop, extents);
   layout.points = std::min(powerOfTwo(kept), threads);
-  // Many points, and neighbours in memory are of one point: a warp for each.
+  // Many points, and neighbours in memory belong to one point: a warp for each.
   if (layout.points == threads && layout.threadsInnermost && shuffles)
     layout.points = threads / std::min({warp, threads, powerOfTwo(summed)});
   layout.threads = threads / layout.points;

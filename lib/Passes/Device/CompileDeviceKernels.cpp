@@ -16,7 +16,7 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// "log" for a call of a library's function __nv_log, and for an intrinsic.
+/// "log" for a call of a library function __nv_log, and for an intrinsic.
 static StringRef nameOf(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (auto call = dyn_cast<LLVM::CallOp>(op))
@@ -39,7 +39,8 @@ public:
             {pointer, pointer, b.getI64Type(), b.getI64Type(), b.getI64Type(),
              b.getI64Type()})) {}
 
-  /// tpsp_rt_device_kernel in tpsp_rt.h is the record's layout.
+  /// Adds a kernel's record, with the layout of tpsp_rt_device_kernel in
+  /// tpsp_rt.h.
   void add(LLVM::GlobalOp image, StringRef kernel, DeviceLaunch launch) {
     OpBuilder::InsertionGuard guard(b);
     LLVM::GlobalOp entry = text(
@@ -94,7 +95,7 @@ struct CompileDeviceKernels
   }
 
 private:
-  /// Kernels with code for the target; the others go.
+  /// Returns the kernels that have code for the target, and removes the others.
   SmallVector<LLVM::LLVMFuncOp> available(gpu::GPUModuleOp device) {
     SmallVector<LLVM::LLVMFuncOp> kernels;
     for (auto function :

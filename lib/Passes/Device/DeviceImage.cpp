@@ -13,7 +13,8 @@
 
 using namespace mlir;
 
-// Not declared where LLVM's headers were made without a list of targets.
+// LLVM's headers do not declare these if they were built without a list of
+// targets.
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();
 void LLVMInitializeNVPTXTarget();
@@ -45,7 +46,8 @@ targetMachine(NVVM::NVVMTargetAttr target) {
       llvm::TargetRegistry::lookupTarget(triple, message);
   if (!found)
     return llvm::createStringError(message);
-  // Asked first: LLVM would print that it takes another chip.
+  // Checked first, because LLVM would only print a message and take another
+  // chip.
   std::unique_ptr<llvm::MCSubtargetInfo> chips(
       found->createMCSubtargetInfo(triple, "", ""));
   if (!chips->isCPUStringValid(target.getChip()))

@@ -17,15 +17,16 @@ namespace tpsp {
 /// The #nvvm.target for a chip, as "sm_80"; ptxOf reads it.
 mlir::Attribute deviceTarget(mlir::MLIRContext *context, llvm::StringRef chip);
 
-/// LLVM IR of a gpu.module in the NVVM and LLVM dialects: not yet optimised,
-/// and with no target. Its context was made with registerAllDialects.
+/// Translates a gpu.module in the NVVM and LLVM dialects to LLVM IR, not yet
+/// optimised and without a target. Its context must have been made with
+/// registerAllDialects.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateDeviceModule(mlir::gpu::GPUModuleOp module,
                       llvm::LLVMContext &context);
 
-/// What of a kernel in these dialects no GPU has instructions for, as most
-/// functions of f64; null if all is well. The kernel then cannot be in an
-/// image.
+/// An operation of a kernel in these dialects that no GPU has instructions for,
+/// such as most functions of f64; null if there is none. A kernel with such an
+/// operation cannot be in an image.
 mlir::Operation *unavailableInstruction(mlir::LLVM::LLVMFuncOp kernel);
 
 /// PTX of such a module, for the chip of its #nvvm.target. Fails for a chip

@@ -1,15 +1,16 @@
-/// Kernels for GPUs, made of the functions that are kernels for CPUs
-/// (Kernels.h), before those are lowered.
+/// Kernels for GPUs, made from the functions that are kernels for CPUs
+/// (Kernels.h), before these are lowered.
 ///
-/// A device kernel has the function's parameters. A block of threads does a few
-/// work items, as tpsp_rt_device_kernel in tpsp_rt.h says. There are two forms:
+/// A device kernel has the function's parameters. A block of threads processes
+/// a few work items, as described for tpsp_rt_device_kernel in tpsp_rt.h. There
+/// are two forms:
 ///
-/// - *spread*: the loops of an item are shared among its threads. Between loops
-///   of which one reads what another thread wrote stands a barrier.
-/// - *serial*: a thread does an item as a CPU does. It can be made of any
-///   function; of most it would be slow. If the elements along the innermost
-///   index of an item's results have nothing to do with each other, several
-///   threads do an item, each for some of these elements (RowLanes.h).
+/// - *spread*: the threads of an item share its loops. A barrier stands between
+///   two loops if one reads what another thread wrote in the other.
+/// - *serial*: a thread processes an item as a CPU does. Any function has this
+///   form, but for most it would be slow. If the elements along the innermost
+///   index of an item's results are independent, several threads share an item,
+///   each for some of these elements (RowLanes.h).
 #ifndef TPSP_PASSES_DEVICE_DEVICEKERNELS_H
 #define TPSP_PASSES_DEVICE_DEVICEKERNELS_H
 
@@ -24,15 +25,15 @@ namespace tpsp {
 /// Bytes of the widest access of a thread; buffers in an arena begin at
 /// multiples of it.
 constexpr int64_t widestAccess = 16;
-/// Blocks that keep any GPU busy: two for each of its multiprocessors.
+/// Blocks that keep any GPU busy: two for each multiprocessor of the largest.
 constexpr int64_t enoughBlocks = 264;
 
-/// The gpu.module that holds a plan's device kernels; a kernel has the name of
-/// the function that it is made of.
+/// The gpu.module that holds a plan's device kernels. Each kernel has the name
+/// of the function that it is made from.
 constexpr llvm::StringLiteral deviceModuleName = "tpsp_device_kernels";
 
-/// The record of kernel @k, a constant of the module once it is compiled:
-/// @k_device.
+/// Suffix of the record of kernel @k, a constant of the module once the kernel
+/// is compiled: @k_device.
 constexpr llvm::StringLiteral deviceRecordSuffix = "_device";
 
 /// How a device kernel is launched: the numbers of tpsp_rt_device_kernel.
@@ -43,23 +44,25 @@ struct DeviceLaunch {
   int64_t sharedBytes = 0;
 };
 
-/// As attributes of the kernel's function, whatever dialect it is in.
+/// Stores or reads the launch as attributes of the kernel's function, in
+/// whatever dialect it is.
 void setLaunch(mlir::Operation *kernel, DeviceLaunch launch);
 DeviceLaunch launchOf(mlir::Operation *kernel);
 
-/// The function that a device kernel is made of, and what there is to do.
+/// The function that a device kernel is made from, and its work.
 struct KernelSource {
   mlir::func::FuncOp function;
   /// Work items.
   int64_t grid = 1;
-  /// Whether all buffers begin where wide accesses may: at multiples of 16
-  /// bytes. Those of an arena do; tiles in the midst of one need not.
+  /// Whether all buffers begin at multiples of 16 bytes, as wide accesses
+  /// require. Buffers of an arena do; tiles inside a buffer need not.
   bool isAligned = true;
 
   /// The range of work items, the function's last two arguments.
   mlir::Value begin() const;
   mlir::Value end() const;
-  /// The loop over the range; null in kernels that work on the range as such.
+  /// The loop over the range; null in kernels that process the range as a
+  /// whole.
   mlir::scf::ForOp itemLoop() const;
 };
 
@@ -67,11 +70,11 @@ struct KernelSource {
 mlir::gpu::GPUFuncOp createDeviceKernel(mlir::OpBuilder &b,
                                         KernelSource source);
 
-/// The serial form, at `b`.
+/// Emits the serial form at `b`.
 mlir::gpu::GPUFuncOp emitSerialKernel(mlir::OpBuilder &b, KernelSource source);
 
-/// The spread form, at `b`. Null, and `obstacle` says why, of a function whose
-/// items are not loop nests, or whose rows have no room in a block's memory.
+/// Emits the spread form at `b`. Returns null and sets `obstacle` if the items
+/// are not loop nests, or their rows do not fit in a block's memory.
 mlir::gpu::GPUFuncOp emitSpreadKernel(mlir::OpBuilder &b, KernelSource source,
                                       std::string &obstacle);
 

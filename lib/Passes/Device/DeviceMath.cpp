@@ -19,7 +19,7 @@ static StringRef intrinsicOf(Operation *op) {
       .Default(StringRef());
 }
 
-/// Null if no instruction does `op`.
+/// The instruction for `op`; null if there is none.
 static Value instructionFor(OpBuilder &b, Operation *op) {
   StringRef name = intrinsicOf(op);
   if (name.empty())

@@ -6,9 +6,9 @@
 
 namespace tpsp {
 
-/// Replaces what is left in `math` once functions are expanded
-/// (Passes/Lowering/FunctionExpansion.h): roots and the like become intrinsics
-/// that GPUs have instructions for. Other functions of f64 stay.
+/// Replaces the operations that are left in `math` after functions are expanded
+/// (Passes/Lowering/FunctionExpansion.h). Roots and similar functions become
+/// intrinsics that GPUs have instructions for. Other functions of f64 stay.
 void replaceByInstructions(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-// tpsp-emit-device-kernels: make every kernel for GPUs, too.
+// tpsp-emit-device-kernels: creates a device kernel for every kernel.
 #include "DeviceImage.h"
 #include "DeviceKernels.h"
 #include "Passes/Kernels/DeviceLimits.h"
@@ -90,7 +90,8 @@ private:
         << remark::metric("blocks_of_an_item", launch.parts);
   }
 
-  /// One kernel with more would keep all of the image from being loaded.
+  /// A single kernel with more parameters would prevent the image from being
+  /// loaded.
   static LogicalResult checkParameters(KernelSource source) {
     int64_t bytes = 8 * int64_t(source.function.getNumArguments());
     if (bytes <= parameterBytes)
@@ -102,7 +103,7 @@ private:
               "tensors";
   }
 
-  /// A GPU reserves a thread's memory for all threads that it could have.
+  /// A GPU reserves a thread's memory for all threads that it could run.
   static void warnOfMemory(gpu::GPUFuncOp kernel, StringRef obstacle) {
     int64_t bytes = 0;
     kernel.walk([&](memref::AllocaOp row) {

@@ -25,7 +25,7 @@ public:
                   : mlir::Value(
                         mlir::arith::MulIOp::create(b, loc, x, constant(y)));
   }
-  /// Of numbers that are not negative.
+  /// For numbers that are not negative.
   mlir::Value quotient(mlir::Value x, int64_t y) {
     return y == 1 ? x
                   : mlir::Value(
@@ -40,7 +40,7 @@ public:
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt,
                                        x, y);
   }
-  /// A null condition is always so.
+  /// The conjunction; a null condition counts as true.
   mlir::Value both(mlir::Value x, mlir::Value y) {
     return !x ? y : mlir::Value(mlir::arith::AndIOp::create(b, loc, x, y));
   }
@@ -52,7 +52,7 @@ public:
                             b, loc, condition, value, other));
   }
 
-  /// What `emitBody` builds is done where `condition` holds.
+  /// Emits the operations of `emitBody` under an scf.if on `condition`.
   void guarded(mlir::Value condition, llvm::function_ref<void()> emitBody) {
     auto inside =
         mlir::scf::IfOp::create(b, loc, condition, /*withElse=*/false);
@@ -64,7 +64,8 @@ public:
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value number, mlir::ValueRange carried)>;
 
-  /// A loop whose body yields what it carries on; returns the last.
+  /// Emits a loop whose body yields the next carried values; returns the last
+  /// ones.
   llvm::SmallVector<mlir::Value> forPoints(mlir::Value begin, mlir::Value end,
                                            int64_t step,
                                            mlir::ValueRange carried,

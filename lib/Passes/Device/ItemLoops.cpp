@@ -70,7 +70,7 @@ private:
     return true;
   }
 
-  /// Whether this only fills what the next to touch it sums into.
+  /// Whether this only fills memory into which its next user sums.
   bool isInitial(linalg::LinalgOp op) {
     auto fill = dyn_cast<linalg::FillOp>(op.getOperation());
     if (!fill)
@@ -128,8 +128,8 @@ private:
     return true;
   }
 
-  /// Whether output `number` is combined by an operation that threads may use
-  /// in any order, from a value that is known.
+  /// Whether output `number` is combined from a known initial value by an
+  /// operation that threads may apply in any order.
   bool isSum(linalg::LinalgOp nest, unsigned number) {
     Value result = nest.getBlock()->getTerminator()->getOperand(number);
     Value before =

@@ -12,29 +12,29 @@
 
 namespace tpsp {
 
-/// One loop over the points of a loop nest. A nest whose sums go over
-/// different indices is looped over once for each kind:
+/// One loop over the points of a loop nest. A nest whose sums are over
+/// different sets of indices needs one loop for each set:
 ///
 ///   y[s, d] = f(x[s, d]);  p[s] = sum of f over d;  q[d] = sum of f over s
 ///
-/// is a loop that stores y and sums p, and another that sums q.
+/// becomes a loop that stores y and sums p, and another that sums q.
 struct ItemLoop {
   mlir::linalg::LinalgOp nest;
-  /// The nest's dimensions that the sums have, and those that they go over;
-  /// where nothing is summed, all are kept. In order.
+  /// The nest's dimensions that the sums keep, and those that are summed over,
+  /// in order. Without sums, all are kept.
   llvm::SmallVector<unsigned> kept, summed;
   /// Numbers of the outputs that are stored at every point, and of the sums.
   llvm::SmallVector<unsigned> stored, sums;
 
-  /// Extents of the nest's dimensions; `range` stands for one that is the
-  /// range of work items.
+  /// Extents of the nest's dimensions. `range` is the extent of a dimension
+  /// that is the range of work items.
   llvm::SmallVector<int64_t> extents(int64_t range) const;
   mlir::Value output(unsigned number) const;
   /// The operation that combines a sum with the next value.
   mlir::Operation *combiner(unsigned number) const;
 };
 
-/// An item in order: operations on indices and views, and loops.
+/// One step of an item, in order: an operation on indices and views, or a loop.
 struct ItemStep {
   mlir::Operation *operation = nullptr;
   ItemLoop loop; // if there is no operation
@@ -42,18 +42,18 @@ struct ItemStep {
 
 struct ItemLoops {
   std::vector<ItemStep> steps;
-  /// What sums begin from: the value that their memory was filled with just
-  /// before. Such a fill is no step of its own.
+  /// The initial values of sums: the value that their memory was filled with
+  /// just before. Such a fill is not a step of its own.
   llvm::DenseMap<mlir::Value, mlir::Value> initial;
   llvm::SmallVector<mlir::memref::AllocaOp> rows;
 };
 
-/// What the items of `source` consist of. False, and `obstacle` says why, if an
-/// item is no sequence of loop nests.
+/// Finds the steps of the items of `source`. Returns false and sets `obstacle`
+/// if an item is not a sequence of loop nests.
 bool findItemLoops(KernelSource source, ItemLoops &loops,
                    std::string &obstacle);
 
-/// The buffer that a view is of: an argument of the kernel, or a kept row.
+/// The buffer of a view: an argument of the kernel, or a kept row.
 mlir::Value bufferBehind(mlir::Value view);
 
 } // namespace tpsp

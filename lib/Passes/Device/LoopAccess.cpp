@@ -36,7 +36,8 @@ int64_t tpsp::widthOf(const BlockShape &shape, const ItemLoop &loop,
   SmallVector<int64_t> extents = loop.extents(shape.range);
   int64_t extent = extents[innermostOf(shape, loop, dims)];
   int64_t width = shape.width;
-  // Of few points a thread does fewer at a time, or most had nothing to do.
+  // If there are few points, a thread takes fewer at a time, so that all have
+  // work.
   int64_t busy = isDealtOut(shape, loop) ? shape.threadsPerItem / 2 : 0;
   while (width > 1 &&
          (extent % width != 0 || pointsOf(extents, dims) / width < busy))
@@ -44,8 +45,8 @@ int64_t tpsp::widthOf(const BlockShape &shape, const ItemLoop &loop,
   return width;
 }
 
-/// Equal for accesses to all points in the order of the loop's dimensions,
-/// dealt out to threads in the same way.
+/// The key is equal for accesses to all points in the order of the loop's
+/// dimensions that are distributed over threads in the same way.
 static AccessKey keyOf(const BlockShape &shape, const ItemLoop &loop,
                        AffineMap access) {
   SmallVector<int64_t> extents = loop.extents(shape.range);

@@ -1,4 +1,4 @@
-/// Which elements of a buffer a loop touches in which threads.
+/// Which elements of a buffer each thread accesses in a loop.
 #ifndef TPSP_PASSES_DEVICE_LOOPACCESS_H
 #define TPSP_PASSES_DEVICE_LOOPACCESS_H
 
@@ -12,19 +12,19 @@ namespace tpsp {
 
 llvm::SmallVector<unsigned> allDims(const ItemLoop &loop);
 
-/// Whether the loop is of one point, which every thread of an item computes.
+/// Whether the loop has a single point, which every thread of an item computes.
 bool isSingle(const BlockShape &shape, const ItemLoop &loop);
 
 /// The last of `dims` that has more than one point.
 unsigned innermostOf(const BlockShape &shape, const ItemLoop &loop,
                      llvm::ArrayRef<unsigned> dims);
 
-/// Points that a thread does at once along the innermost of `dims`.
+/// Points that a thread processes at once along the innermost of `dims`.
 int64_t widthOf(const BlockShape &shape, const ItemLoop &loop,
                 llvm::ArrayRef<unsigned> dims);
 
-/// Elements of a buffer by thread: two accesses with the same nonempty key are
-/// of the same elements in the same threads.
+/// Identifies the elements of a buffer that each thread accesses. Two accesses
+/// with the same nonempty key access the same elements in the same threads.
 using AccessKey = std::string;
 
 struct Access {
@@ -33,7 +33,7 @@ struct Access {
   AccessKey key;
 };
 
-/// What the loop reads, but for what is `known` to all threads, and writes.
+/// The loop's writes, and its reads except of values `known` to all threads.
 llvm::SmallVector<Access> accessesOf(const BlockShape &shape,
                                      const ItemLoop &loop,
                                      const llvm::DenseSet<mlir::Value> &known);

@@ -24,7 +24,8 @@ static LoopPlan planLoop(const BlockShape &shape, const ItemLoop &loop) {
     plan.layout = chooseSumLayout(shape, loop);
   plan.dealt = isSum ? loop.summed : allDims(loop);
   plan.along = innermostOf(shape, loop, plan.dealt);
-  // Threads side by side are not side by side in memory: one at a time.
+  // Neighbouring threads do not access neighbouring memory: one point at a
+  // time.
   if (!isSum || plan.layout.threadsInnermost)
     plan.width = widthOf(shape, loop, plan.dealt);
   return plan;
@@ -39,8 +40,8 @@ SmallVector<unsigned> LoopPlan::known() const {
   return numbers;
 }
 
-/// The buffers for which `accesses` need a barrier between them and those
-/// since the last one.
+/// The buffers for which a barrier is needed between `accesses` and those
+/// `since` the last barrier.
 static SmallVector<Value> conflicts(ArrayRef<Access> since,
                                     ArrayRef<Access> accesses) {
   SmallVector<Value> buffers;
@@ -68,7 +69,7 @@ std::vector<LoopPlan> tpsp::planLoops(const BlockShape &shape,
       plan.waitsFor = conflicts(sinceBarrier, accesses);
       plan.waitedFor = conflicts(beforeBarrier, accesses);
     }
-    // Sums that meet in memory have a barrier of their own.
+    // Sums that are combined in memory have a barrier of their own.
     if (!plan.waitsFor.empty() || plan.layout.partials() > 1)
       beforeBarrier.append(std::exchange(sinceBarrier, {}));
     sinceBarrier.append(accesses);

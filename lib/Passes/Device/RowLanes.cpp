@@ -11,11 +11,11 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Threads of an item, at most: a warp, so that none waits for another's way
-/// through the item.
+/// Threads of an item, at most: a warp, so that none waits for another's
+/// progress through the item.
 static constexpr int64_t mostLanes = 32;
-/// Threads that keep any GPU busy with copies, and blocks along a grid's second
-/// dimension.
+/// Threads that keep any GPU busy with copies, and the limit on blocks along a
+/// grid's second dimension.
 static constexpr int64_t enoughThreads = enoughBlocks * 1024, mostParts = 65535;
 
 static std::optional<int64_t> constantOf(Value bound) {
@@ -41,14 +41,14 @@ std::optional<LoopBounds> tpsp::boundsOf(scf::ForOp loop) {
 
 namespace {
 
-/// Whether an item's operation is one that the forms here know all effects of.
+/// Whether all effects of an item's operation are understood here.
 bool isKnown(Operation *op) {
   return isa<memref::LoadOp, memref::StoreOp, linalg::FillOp, scf::ForOp,
              scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp>(op) ||
          isMemoryEffectFree(op);
 }
 
-/// Finds loops along the innermost index of all that an item writes.
+/// Finds loops along the innermost index of everything that an item writes.
 class Finder {
 public:
   explicit Finder(scf::ForOp item) : item(item) {}
@@ -68,8 +68,8 @@ public:
     return most;
   }
 
-  /// Neighbours that fit into an access of any memory in the shared loops; kept
-  /// rows are in registers.
+  /// The number of neighbours that fit into an access of any memory in the
+  /// shared loops. Kept rows are in registers and do not count.
   int64_t accessWidth() const {
     int64_t bits = 8;
     auto note = [&](Value memory) {
@@ -88,8 +88,8 @@ public:
     return widestAccess * 8 / bits;
   }
 
-  /// The outermost loops, if each counts one same index of all that is written
-  /// in it, and nothing that is written is read or filled.
+  /// The outermost loops, if each counts the same index of everything that it
+  /// writes, and no written buffer is read or filled.
   SmallVector<scf::ForOp> dealtLoops() {
     llvm::SmallSetVector<scf::ForOp, 4> outer;
     std::optional<unsigned> dimension;
@@ -107,7 +107,7 @@ public:
   llvm::SmallSetVector<scf::ForOp, 4> loops;
 
 private:
-  /// False for what stores without a loop along the innermost index.
+  /// False if `op` stores outside a loop along the innermost index.
   bool addStores(Operation *op) {
     if (auto store = dyn_cast<memref::StoreOp>(op)) {
       scf::ForOp loop = loopOf(store.getIndices());
@@ -132,7 +132,7 @@ private:
            !(isView && buffer.getDefiningOp<memref::AllocaOp>());
   }
 
-  /// Whether a shared loop has no other in it.
+  /// Whether no shared loop contains another.
   bool areLeaves() const {
     return llvm::none_of(loops, [&](scf::ForOp loop) {
       for (auto outer = loop->getParentOfType<scf::ForOp>(); outer;
@@ -158,8 +158,8 @@ private:
     return indices.empty() ? scf::ForOp() : loopCounting(indices.back());
   }
 
-  /// Adds the loop of the item that `store` is in. False if it does not count
-  /// the store's index number `dimension`.
+  /// Adds the loop of the item that contains `store`. False if it does not
+  /// count the store's index number `dimension`.
   bool addOuter(memref::StoreOp store,
                 llvm::SmallSetVector<scf::ForOp, 4> &outer,
                 std::optional<unsigned> &dimension) {
@@ -176,7 +176,7 @@ private:
     return false;
   }
 
-  /// Whether what is written is read by the thread that wrote it.
+  /// Whether each thread reads only elements that it wrote.
   bool readsAreOwn() {
     bool areOwn = true;
     item.getBody()->walk([&](memref::LoadOp load) {
@@ -189,7 +189,7 @@ private:
   }
 
   scf::ForOp item;
-  /// Of each buffer that is written, the one view that it is known by.
+  /// The single view by which each written buffer is accessed.
   llvm::DenseMap<Value, Value> viewOf;
 };
 
@@ -207,13 +207,13 @@ public:
 
 private:
   bool isInItem(Operation *op) { return op->getBlock() == item.getBody(); }
-  /// Whether every thread of a warp has a term.
+  /// Whether the sum has a term for every thread of a warp.
   bool isLong() {
     LoopBounds bounds = *boundsOf(sum.loop);
     return bounds.last - bounds.first >= mostLanes;
   }
 
-  /// False for what an item that is a sum has not.
+  /// Records `op`; false if an item that is one sum cannot contain it.
   bool note(Operation *op) {
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return !isKept(load.getMemRef()) || noteLoad(load);
@@ -222,7 +222,7 @@ private:
     return isKnown(op) && !isa<linalg::FillOp, scf::WhileOp>(op);
   }
 
-  /// One row of one element, in f32: shuffles move 32 bits.
+  /// Whether `memory` is a kept row of one f32, because shuffles move 32 bits.
   bool isKept(Value memory) {
     auto alloca = memory.getDefiningOp<memref::AllocaOp>();
     bool isOne = alloca && alloca.getType().hasStaticShape() &&
@@ -233,7 +233,7 @@ private:
     return isOne && memory == row;
   }
 
-  /// The term's, which is added to, or the last of all.
+  /// Records the load of the sum so far in a term, or of the complete sum.
   bool noteLoad(memref::LoadOp load) {
     if (!isInItem(load)) {
       bool isFirst = !before;
@@ -245,7 +245,7 @@ private:
     return isFirst;
   }
 
-  /// What the sum begins with, a zero, or one more term.
+  /// Records the store of the initial zero, or of the sum with one more term.
   bool noteKept(memref::StoreOp store) {
     Value value = store.getValue();
     if (isInItem(store))

@@ -1,20 +1,21 @@
-/// Items of algorithms on rows, done by several threads.
+/// Distributes the items of algorithms on rows over several threads.
 ///
 /// A looked-up row is stored element by element in a loop along its innermost
-/// index. A thread that does its own elements of all such loops never meets
-/// what another one stores:
+/// index. If a thread keeps to its own elements in all such loops, it never
+/// reads what another thread stores:
 ///
 ///   for token: for d: y[d] += table[id[token], d]
 ///
-/// All threads go through what is around these loops.
+/// All threads run the code around these loops.
 ///
-/// Rows that are only copied are divided along another index, too:
+/// Rows that are only copied are distributed along another index, too:
 ///
 ///   for s: for d: y[s, d] = x[s - 1, d]
 ///
-/// Nothing that is written is read, so every position of s is on its own.
+/// No element that is written is read, so positions of s are independent.
 ///
-/// Where an item is one sum of many terms, a warp adds up parts of it:
+/// If an item is one sum of many terms, the threads of a warp add up parts of
+/// it:
 ///
 ///   for token: for d: p[token] += table[id[token], d] * y[token, d]
 #ifndef TPSP_PASSES_DEVICE_ROWLANES_H
@@ -31,7 +32,7 @@ namespace tpsp {
 /// A sum in a kept row of one element, whose innermost terms are a loop's.
 struct LaneSum {
   mlir::scf::ForOp loop;
-  /// Where the sum is taken, with all terms in it, and stored.
+  /// The load of the complete sum, and the store of the result.
   mlir::memref::LoadOp taken;
   mlir::memref::StoreOp stored;
 
@@ -39,32 +40,32 @@ struct LaneSum {
 };
 
 struct RowLanes {
-  /// Threads of an item; 1: its elements depend on each other.
+  /// Threads of an item; 1 if its elements depend on each other.
   int64_t count = 1;
-  /// Neighbours along the innermost index that a thread does at once. Thread
-  /// (e / width) mod count has element e.
+  /// Neighbours along the innermost index that a thread processes at once.
+  /// Thread (e / width) mod count has element e.
   int64_t width = 1;
-  /// The loops along the innermost index. None is in another.
+  /// The loops along the innermost index. None is nested in another.
   llvm::SmallVector<mlir::scf::ForOp> loops;
-  /// Blocks that share an item, and the loops whose points they share: block
-  /// p mod parts has point p.
+  /// Blocks that share an item, and the loops whose points are distributed:
+  /// block p mod parts has point p.
   int64_t parts = 1;
   llvm::SmallVector<mlir::scf::ForOp> dealt;
 
-  /// There is a sum or there are loops.
+  /// Either this sum is set, or there are loops.
   LaneSum sum;
 
-  /// Whether a thread has elements of its own, and these in registers.
+  /// Whether a thread has elements of its own, which it keeps in registers.
   bool areOwn() const { return !loops.empty() && atOnce() > 1; }
-  /// Elements along the innermost index that all threads do at once.
+  /// Elements along the innermost index that all threads process at once.
   int64_t atOnce() const { return count * width; }
-  /// How many of `extent` elements a thread has room for.
+  /// The number of elements that a thread keeps for a row of `extent` elements.
   int64_t ownOf(int64_t extent) const {
     return int64_t(llvm::divideCeil(extent, atOnce())) * width;
   }
 };
 
-/// The points of a loop that counts in steps of 1 between constants.
+/// The bounds of a loop that counts in steps of 1 between constants.
 struct LoopBounds {
   int64_t first = 0, last = 0;
 };

@@ -1,4 +1,4 @@
-// The serial form of a device kernel, and what both forms share.
+// The serial form of a device kernel, and functions that both forms share.
 #include "DeviceKernels.h"
 #include "RowLanes.h"
 
@@ -10,12 +10,12 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Threads of a block; one warp where there would be few blocks.
+/// Threads of a block; one warp if there would be few blocks.
 static constexpr int64_t mostThreads = 128;
 static constexpr int64_t fewThreads = 32;
 static constexpr int64_t manyThreads = enoughBlocks * mostThreads;
 
-/// Elements of a loop that a thread does one after another without a loop.
+/// The most elements of a loop that are unrolled for a thread.
 static constexpr int64_t mostWrittenOut = 32;
 
 static constexpr llvm::StringLiteral launchAttrName = "tpsp.launch";
@@ -54,7 +54,7 @@ gpu::GPUFuncOp tpsp::createDeviceKernel(OpBuilder &b, KernelSource source) {
   auto kernel = gpu::GPUFuncOp::create(
       b, function.getLoc(), function.getSymName(), function.getFunctionType());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  // Without this every store might change what a later load reads.
+  // Without these attributes every store might change a later load.
   if (ArrayAttr attributes = function.getArgAttrsAttr())
     kernel.setArgAttrsAttr(attributes);
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
@@ -108,7 +108,7 @@ private:
     return arith::ConstantIndexOp::create(b, loc, value);
   }
 
-  /// The thread's item, and the range of it alone.
+  /// Selects the thread's item as the range.
   void takeItem() {
     Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
     Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
@@ -124,8 +124,8 @@ private:
             arith::AddIOp::create(b, loc, item, constant(1)).getResult());
   }
 
-  /// Room for kept rows, in the thread's own memory: where threads share an
-  /// item, for the thread's elements. An extent that is the range's is 1.
+  /// Allocates kept rows in the thread's own memory: only the thread's elements
+  /// if threads share an item. A dynamic extent, that of the range, is 1.
   void cloneRows() {
     for (auto row : source.function.getBody().getOps<memref::AllocaOp>()) {
       SmallVector<int64_t> shape(row.getType().getShape());
@@ -187,9 +187,9 @@ private:
     });
   }
 
-  /// body(element, its number among the thread's) for each of the thread's
-  /// elements within the bounds. Few are written out: what is kept of them is
-  /// then in registers, and neighbours are one access.
+  /// Emits body(element, its number among the thread's) for each of the
+  /// thread's elements within the bounds. A few are unrolled. Their kept values
+  /// are then in registers, and neighbours become one access.
   void forOwn(LoopBounds bounds,
               llvm::function_ref<void(Value element, Value own)> body) {
     int64_t atOnce = lanes.atOnce();
@@ -221,7 +221,8 @@ private:
       OpBuilder::InsertionGuard guard(b);
       Value at = arith::AddIOp::create(b, loc, element, constant(i));
       if (!isWhole) {
-        // Unsigned: what is below the first is far above the last.
+        // An unsigned comparison: an element before the first is far above the
+        // last.
         Value behind =
             arith::SubIOp::create(b, loc, at, constant(bounds.first));
         Value inside =
@@ -234,7 +235,7 @@ private:
     }
   }
 
-  /// Gives every thread of an item its elements of the shared loops.
+  /// Restricts every thread of an item to its elements of the shared loops.
   void shareLoops() {
     for (scf::ForOp loop : lanes.loops) {
       auto clone = cast<scf::ForOp>(map.lookup(loop.getOperation()));
@@ -251,8 +252,8 @@ private:
     }
   }
 
-  /// Where `op` accesses `element` of a row that only the thread's own elements
-  /// are kept of, it is at `own`.
+  /// If `op` accesses `element` of a row of which a thread keeps only its own
+  /// elements, redirects the access to `own`.
   void useOwn(Operation *op, Value element, Value own) {
     if (!isa<memref::LoadOp, memref::StoreOp>(op))
       return;
@@ -264,8 +265,8 @@ private:
       last.set(own);
   }
 
-  /// Gives every thread of a warp its terms. They are added up where the sum is
-  /// taken, and one thread stores it.
+  /// Restricts every thread of a warp to its terms. They are added up where the
+  /// complete sum is loaded, and one thread stores it.
   void shareSum() {
     OpBuilder::InsertionGuard guard(b);
     auto loop = cast<scf::ForOp>(map.lookup(lanes.sum.loop.getOperation()));
@@ -294,7 +295,7 @@ private:
     store->moveBefore(guarded.thenBlock()->getTerminator());
   }
 
-  /// Gives every part of an item its points of the loops that are dealt out.
+  /// Restricts every part of an item to its points of the distributed loops.
   void dealOut() {
     if (lanes.parts == 1)
       return;
@@ -305,7 +306,7 @@ private:
       Value parts = constant(lanes.parts);
       int64_t first = boundsOf(loop)->first;
       Value part = gpu::BlockIdOp::create(b, loc, gpu::Dimension::y);
-      // The next point that is the part's.
+      // The next point that belongs to the part.
       Value ahead = arith::AddIOp::create(
           b, loc, part, constant(lanes.parts - first % lanes.parts));
       ahead = arith::RemUIOp::create(b, loc, ahead, parts);
@@ -322,7 +323,7 @@ private:
   int64_t threads;
   IRMapping map;
   Value item, lane;
-  /// Rows of which there are only the thread's own elements.
+  /// Rows of which only the thread's own elements are kept.
   llvm::DenseSet<Value> ownRows;
 };
 

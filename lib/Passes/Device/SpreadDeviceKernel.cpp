@@ -30,7 +30,7 @@ Value sharedBuffer(OpBuilder &b, gpu::GPUFuncOp kernel,
   return buffer;
 }
 
-/// Of what the launch asks for, from `offset` on.
+/// A part, from `offset` on, of the memory that the launch asks for.
 Value dynamicBuffer(OpBuilder &b, Location loc, ArrayRef<int64_t> extents,
                     Type element, int64_t offset) {
   auto space =
@@ -88,7 +88,7 @@ RowPlaces allocateRows(OpBuilder &b, gpu::GPUFuncOp kernel,
 // The thread's item
 //===----------------------------------------------------------------------===//
 
-/// Maps the item, or the block's part of the range, to what this thread does.
+/// Maps the item, or the block's part of the range, to this thread's share.
 ThreadItem takeItem(OpBuilder &b, KernelSource source, const BlockShape &shape,
                     IRMapping &map) {
   Location loc = source.function.getLoc();
@@ -113,7 +113,7 @@ ThreadItem takeItem(OpBuilder &b, KernelSource source, const BlockShape &shape,
   Value item = math.add(math.add(begin, math.multiply(block, shape.items)),
                         taken.itemOfBlock);
   if (shape.items > 1) {
-    // Threads with no item stay, for the barriers: they look at the last one,
+    // Threads without an item must reach the barriers. They use the last item,
     // and neither loop nor store.
     taken.isItem = math.isBelow(item, end);
     Value last = arith::SubIOp::create(b, loc, end, math.constant(1));
@@ -130,7 +130,7 @@ ThreadItem takeItem(OpBuilder &b, KernelSource source, const BlockShape &shape,
 /// Emits a loop as planned.
 class LoopEmitter : IndexMath {
 public:
-  /// `initials`: what the loop's sums begin from.
+  /// `initials`: the initial values of the loop's sums.
   LoopEmitter(OpBuilder &b, gpu::GPUFuncOp kernel, const BlockShape &shape,
               const ThreadItem &thread, const LoopPlan &plan,
               ArrayRef<Value> initials, SpreadElements &elements)
@@ -152,14 +152,14 @@ public:
 
 private:
   Point origin() { return Point(plan.extents.size(), constant(0)); }
-  /// Points of the kept dimensions in this block: the range's may be fewer than
-  /// a block can do.
+  /// Points of the kept dimensions in this block. A block's part of the range
+  /// may be shorter than the block's capacity.
   Value keptPoints() {
     int64_t points = plan.pointsOf(loop.kept);
     return shape.range && points > 1 ? thread.rangeCount : constant(points);
   }
 
-  /// Writes where point number `number` of `dims` is, innermost fastest.
+  /// Sets `point` to point number `number` of `dims`, the innermost fastest.
   void locate(ArrayRef<unsigned> dims, Value number, Point &point) {
     point.resize(plan.extents.size());
     const unsigned *outermost = llvm::find_if(
@@ -176,7 +176,8 @@ private:
     }
   }
 
-  /// Neighbours from dealt-out point number `number` on, `kept` elsewhere.
+  /// Neighbours from distributed point number `number` on; other dimensions as
+  /// in `kept`.
   Neighbours neighboursAt(Value number, const Point &kept) {
     Neighbours at;
     Point point = kept;
@@ -192,8 +193,8 @@ private:
   // Points
   //===--------------------------------------------------------------------===//
 
-  /// Every thread of the item computes it, and knows it without reading it from
-  /// memory.
+  /// Every thread of the item computes the point, and holds the results without
+  /// reading memory.
   void emitSingle() {
     Neighbours at;
     at.points.push_back(origin());
@@ -202,8 +203,8 @@ private:
             at.points.front());
   }
 
-  /// Values at the only point of an item, which all its threads have: one of
-  /// them stores what is an output of the kernel. `results`: by output.
+  /// Records the values at the only point of an item, which all its threads
+  /// hold. One of them stores the outputs of the kernel. `results`: by output.
   void publish(ArrayRef<Value> results, const Point &point) {
     for (unsigned number : plan.known())
       elements.know(loop.output(number), results[number]);
@@ -244,7 +245,8 @@ private:
     int64_t kept = plan.pointsOf(loop.kept);
     if (kept <= layout.points)
       return emitSumsAt(slot, slot, member);
-    // As often in every thread, so that all take part in what combines them.
+    // The same number of rounds in every thread, so that all take part in
+    // combining.
     auto rounds = int64_t(llvm::divideCeil(kept, layout.points));
     forPoints(constant(0), constant(rounds), 1, {},
               [&](Value round, ValueRange) {
@@ -265,7 +267,7 @@ private:
     publish(results, point);
   }
 
-  /// The sums at kept point `number`, by the threads with this slot.
+  /// Computes the sums at kept point `number`, by the threads with this slot.
   void emitSumsAt(Value number, Value slot, Value member) {
     Value valid = both(thread.isItem, isBelow(number, keptPoints()));
     Point point = origin();
@@ -294,7 +296,7 @@ private:
                      });
   }
 
-  /// `x` and `y` combined as the nest combines them.
+  /// `x` and `y` combined by the nest's combiner.
   Value combined(unsigned number, Value x, Value y) {
     Operation *combiner = loop.combiner(number);
     IRMapping operands;
@@ -303,8 +305,8 @@ private:
     return b.clone(*combiner, operands)->getResult(0);
   }
 
-  /// Every thread's parts to the sums of its point, in all threads of it. All
-  /// threads of the block take part.
+  /// Combines the parts of a point's threads, and returns the sums in each of
+  /// them. All threads of the block take part.
   SmallVector<Value> combine(Value slot, Value member, ArrayRef<Value> parts) {
     const SumLayout &layout = plan.layout;
     SmallVector<Value> sums(parts);
@@ -324,8 +326,8 @@ private:
     return sums;
   }
 
-  /// Each of these sums has memory of its own, which nothing else uses: one
-  /// barrier is enough.
+  /// Each of these sums has memory that is not used otherwise, so one barrier
+  /// is enough.
   void combineInMemory(Value slot, Value member, MutableArrayRef<Value> sums) {
     const SumLayout &layout = plan.layout;
     int64_t partials = layout.partials();
@@ -368,8 +370,8 @@ private:
 void waitFor(OpBuilder &b, gpu::GPUFuncOp kernel, const LoopPlan &plan) {
   if (!plan.waitsFor.empty())
     gpu::BarrierOp::create(b, kernel.getLoc());
-  // Said of a parameter, noalias would let LLVM take accesses of it past the
-  // barrier, as if nobody else had the address.
+  // noalias on a parameter would let LLVM move its accesses across the barrier,
+  // as if no other thread had the address.
   for (Value buffer : llvm::concat<const Value>(plan.waitsFor, plan.waitedFor))
     if (auto argument = dyn_cast<BlockArgument>(buffer))
       kernel.removeArgAttr(argument.getArgNumber(),
@@ -403,7 +405,7 @@ void emitBody(OpBuilder &b, gpu::GPUFuncOp kernel, KernelSource source,
   gpu::ReturnOp::create(b, kernel.getLoc());
 }
 
-/// Whether points of a range kernel are numbered by the range alone.
+/// Whether the points of a range kernel are numbered by the range alone.
 bool hasPlainRange(const BlockShape &shape, const ItemLoops &loops) {
   return !shape.range || llvm::all_of(loops.steps, [](const ItemStep &step) {
     return step.operation ||

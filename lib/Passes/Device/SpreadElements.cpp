@@ -18,7 +18,7 @@ SmallVector<Value> SpreadElements::indices(const Place &place, AffineMap access,
     all.push_back(at.point[cast<AffineDimExpr>(result).getPosition()]);
   if (place.whole.empty())
     return all;
-  // Where a thread has the element of the whole row that is at `all`.
+  // The position, in the thread's memory, of the row's element at `all`.
   Value number = constant(0);
   for (auto [extent, index] : llvm::zip_equal(place.whole, all))
     number = add(multiply(number, extent), index);
@@ -26,9 +26,9 @@ SmallVector<Value> SpreadElements::indices(const Place &place, AffineMap access,
   return {add(multiply(round, place.width), remainder(number, place.width))};
 }
 
-/// Of an access to neighbours that can be one: the buffer's rows are whole
-/// there, and begin where all of them do. LLVM cannot always tell, where
-/// addresses are sums of many indices.
+/// The alignment of an access to neighbours, if it can be one access: the
+/// buffer's rows there consist of whole accesses and begin aligned. LLVM cannot
+/// always see this if addresses are sums of many indices.
 static llvm::MaybeAlign alignmentOf(const Place &place, AffineMap access,
                                     ElementAccess at) {
   auto type = cast<MemRefType>(place.buffer.getType());
@@ -56,8 +56,8 @@ Value SpreadElements::load(OpOperand &operand, AffineMap access,
       /*nontemporal=*/false, alignmentOf(place, access, at));
 }
 
-/// Loads come first, so that they can be one wide access, and all are on their
-/// way at once.
+/// Loads come first, so that they can become one wide access and are all in
+/// flight at once.
 SmallVector<SmallVector<Value>> SpreadElements::load(const ItemLoop &loop,
                                                      const Neighbours &at) {
   linalg::LinalgOp nest = loop.nest;
@@ -84,7 +84,7 @@ SmallVector<Value> SpreadElements::compute(const ItemLoop &loop,
   for (auto [number, sum] : llvm::zip(loop.sums, sums))
     inner.map(nest.getMatchingBlockArgument(nest.getDpsInitOperand(number)),
               sum);
-  // Sums of another loop are not looked at.
+  // Sums of another loop are not used.
   for (BlockArgument argument :
        body->getArguments().drop_front(elements.size()))
     if (!inner.contains(argument))

@@ -1,5 +1,5 @@
-/// What a thread of a spread kernel reads, computes and stores at points of a
-/// loop.
+/// Emits the loads, computation and stores of a thread of a spread kernel at
+/// points of a loop.
 #ifndef TPSP_PASSES_DEVICE_SPREADELEMENTS_H
 #define TPSP_PASSES_DEVICE_SPREADELEMENTS_H
 
@@ -10,33 +10,37 @@
 
 namespace tpsp {
 
-/// Where a loop reads or writes: the buffer, behind some leading indices.
+/// The memory that a loop accesses: the buffer, indexed by some leading
+/// indices.
 struct Place {
   mlir::Value buffer;
   llvm::SmallVector<mlir::Value> leading;
-  /// Where every thread has only its own elements of a row: the extents of the
-  /// whole row, and how many neighbours a thread has at a time.
+  /// The extents of the whole row, if every thread keeps only its own elements
+  /// of it. `width` is then the number of neighbours that a thread has at a
+  /// time.
   llvm::SmallVector<int64_t> whole;
   int64_t width = 1;
 };
 
-/// By the memref.alloca of a kept row.
+/// The place of each kept row, by its memref.alloca.
 using RowPlaces = llvm::DenseMap<mlir::Operation *, Place>;
 
 /// The thread and the item that it works on.
 struct ThreadItem {
-  /// The thread's number among those of its item, and the item's in the block.
+  /// The thread's number among those of its item, and the item's number in the
+  /// block.
   mlir::Value lane, itemOfBlock;
-  /// Whether there is such an item; null: always, as where a block has one.
+  /// Whether the item exists. Null if it always does, as when a block has one
+  /// item.
   mlir::Value isItem;
-  /// Elements of the block's part of a range.
+  /// The number of elements in the block's part of a range.
   mlir::Value rangeCount;
 };
 
-/// By dimension of the nest.
+/// A value for each dimension of the nest.
 using Point = llvm::SmallVector<mlir::Value>;
 
-/// Where an element is accessed.
+/// The point of an access.
 struct ElementAccess {
   const Point &point;
   /// The first of `width` accesses to neighbours along this dimension.
@@ -44,7 +48,7 @@ struct ElementAccess {
   int64_t width = 1;
 };
 
-/// Neighbouring points that a thread does at once.
+/// Neighbouring points that a thread processes at once.
 struct Neighbours {
   llvm::SmallVector<Point> points;
   /// The dimension along which they are neighbours.
@@ -57,20 +61,21 @@ struct Neighbours {
 
 class SpreadElements : public IndexMath {
 public:
-  /// `map` has what stands for the values of the kernel's function.
+  /// `map` maps the values of the kernel's function to those of the device
+  /// kernel.
   SpreadElements(mlir::OpBuilder &b, mlir::Location loc,
                  const BlockShape &shape, const mlir::IRMapping &map,
                  const RowPlaces &rows)
       : IndexMath(b, loc), shape(shape), map(map), rows(rows) {}
 
-  /// From now on all threads of an item know what is in `memory`.
+  /// Records that all threads of an item hold the contents of `memory`.
   void know(mlir::Value memory, mlir::Value value) { known[memory] = value; }
 
-  /// What the loop's nest reads at each of the points.
+  /// Loads the inputs of the loop's nest at each of the points.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> load(const ItemLoop &loop,
                                                          const Neighbours &at);
 
-  /// What the nest's body yields at a point, from the sums so far.
+  /// The values that the nest's body yields at a point, given the sums so far.
   llvm::SmallVector<mlir::Value> compute(const ItemLoop &loop,
                                          const Point &point,
                                          llvm::ArrayRef<mlir::Value> elements,
@@ -78,11 +83,11 @@ public:
 
   void store(const ItemLoop &loop, unsigned number, mlir::Value value,
              ElementAccess at);
-  /// What is stored at every point.
+  /// Stores the results at every point.
   void store(const ItemLoop &loop, const Neighbours &at,
              llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results);
 
-  /// All three; returns the sums.
+  /// Loads, computes and stores; returns the sums.
   llvm::SmallVector<mlir::Value>
   visit(const ItemLoop &loop, const Neighbours &at, mlir::ValueRange sums);
 

@@ -5,9 +5,9 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Where the first letter of an axis is taken.
+/// Letters for axes whose first letter is taken.
 static constexpr llvm::StringLiteral forDevices = "rqpuvwxyzonm";
-/// Letters for positions on a device, in the order in which they are taken.
+/// Letters for positions on a device, in the order in which they are used.
 static constexpr llvm::StringLiteral forPositions =
     "lmnopqruvwxyzaijfghcekstbd";
 
@@ -74,8 +74,8 @@ std::vector<ExplicitIndex> ExplicitIndices::of(RankedTensorType type) {
     indices.push_back({deviceLetter(axis, ""), axis});
   for (auto [name, axes, extent] :
        llvm::zip_equal(indexNames(type), placement.dims, type.getShape())) {
-    // Axes in another order, or others, than elsewhere in the equation: on its
-    // own terms.
+    // The axes, or their order, differ from other tensors of the equation: the
+    // index is divided on its own.
     AxisList all = divided[name.str()];
     if (ArrayRef<AxisId>(all).take_front(axes.size()) != ArrayRef<AxisId>(axes))
       all = axes;

@@ -1,7 +1,7 @@
-/// Sharded indices divided in two, as the documents write them. An index s over
+/// Divides sharded indices in two, as the documents write them. An index s over
 /// the axis tp is (t, l), t in range(tp), l in range(s // tp). A device index
-/// has the number of its axis where it is sharded, and none where the tensor
-/// has all of it:
+/// has the number of its axis if the tensor is sharded along it. It has no
+/// number if the tensor is not sharded along it:
 ///
 ///   z_{b t0 l d} = w_{d t'0 m} v_{b t l t'0 m}
 ///
@@ -16,7 +16,7 @@
 
 namespace tpsp {
 
-/// A place of a subscript: "b", "t" on axis 0, "l".
+/// One index of a subscript: "b", "t" on axis 0, "l".
 struct ExplicitIndex {
   std::string letter;
   std::optional<AxisId> axis;
@@ -24,15 +24,15 @@ struct ExplicitIndex {
 
 class ExplicitIndices {
 public:
-  /// Letters are chosen that are not in `taken`.
+  /// Chooses letters that are not in `taken`.
   ExplicitIndices(const Mesh &mesh, std::set<std::string> taken);
 
-  /// Types whose indices are divided alike from now on.
+  /// Begins an equation, in whose types the same indices are divided.
   void begin(llvm::ArrayRef<mlir::RankedTensorType> types);
-  /// The subscripts of a type; device indices of what is partial come first.
+  /// The subscripts of a type. Device indices of partial axes come first.
   std::vector<ExplicitIndex> of(mlir::RankedTensorType type);
-  /// "t in range(4): the ranks of tp, axis 0", and so on, of all since the
-  /// beginning.
+  /// "t in range(4): the ranks of tp, axis 0" and similar lines, for all
+  /// letters used so far.
   std::vector<std::string> legend() const;
 
 private:
@@ -40,8 +40,8 @@ private:
   /// The letter of a rank's positions along an index that is divided over axes.
   const std::string &localLetter(llvm::StringRef index,
                                  llvm::ArrayRef<AxisId> axes, int64_t extent);
-  /// The letter of an axis where it divides `index`: primed if it divides
-  /// another, too.
+  /// The letter of an axis that divides `index`. It is primed if the axis also
+  /// divides another index.
   std::string deviceLetter(AxisId axis, llvm::StringRef index);
 
   Mesh mesh;
@@ -50,8 +50,8 @@ private:
   std::map<std::pair<std::string, AxisList>, std::string> locals;
   std::map<std::string, std::set<int64_t>> extents;
   std::map<std::string, std::string> ranges;
-  /// For the equation at hand: the axes of each index that is divided, and
-  /// which indices each axis divides, in order.
+  /// For the current equation: the axes of each divided index, and the indices
+  /// that each axis divides, in order.
   std::map<std::string, AxisList> divided;
   std::map<AxisId, std::vector<std::string>> dividedBy;
 };

@@ -1,9 +1,9 @@
 /// A program's collectives, products and memory as polynomials in the names of
-/// its indices and axes, read off the program.
+/// its indices and axes, derived from the program.
 ///
-/// Layers are calls of one function. What comes once in each of them counts L
-/// times, in the formula too. Of what the first or the last layer lacks there
-/// is one less. Tensors that a program has beside its layers count as they are.
+/// Layers are calls of one function. Work that each of them has once counts L
+/// times, in the formula too. Work absent from the first or last layer counts
+/// one time less. Tensors outside the layers count as they are.
 #ifndef TPSP_PASSES_EXPLAIN_FORMULAS_H
 #define TPSP_PASSES_EXPLAIN_FORMULAS_H
 
@@ -14,14 +14,14 @@
 
 namespace tpsp {
 
-/// One line, of one rank.
+/// One line, for one rank.
 struct FormulaRow {
   /// "forward   all_gather      over fsdp", "parameters"
   std::string what;
-  /// How many there are, and their bytes (sent by a rank, by the ring
-  /// algorithm, or held) or FLOPs together.
+  /// Their number, and their total bytes (sent by a rank with the ring
+  /// algorithm, or held) or FLOPs.
   Formula count, amount;
-  /// The same, counted for the extents and sizes that the program has.
+  /// The same, evaluated for the program's extents and sizes.
   int64_t counted = 0;
   double measured = 0;
 };
@@ -30,19 +30,19 @@ struct ProgramFormulas {
   struct Name {
     std::string name;
     int64_t value = 1;
-    /// "layer0 to layer31", of L.
+    /// A note on L: "layer0 to layer31".
     std::string note;
   };
-  /// Indices in the program's order, L, and axes.
+  /// Indices in the program's order, then L, then axes.
   std::vector<Name> names;
   /// "t = s", "q = g r k": names that formulas do not use.
   std::vector<std::string> others;
   std::vector<FormulaRow> collectives, products, memory;
 };
 
-/// Of a function whose collectives are there, on global types (after
-/// tpsp-fuse-collectives). Buckets and slices are counted as the collectives
-/// that they are.
+/// The formulas of a function with collectives, on global types (after
+/// tpsp-fuse-collectives). Buckets and slices are counted as separate
+/// collectives.
 ProgramFormulas formulasOf(mlir::FunctionOpInterface function,
                            const Mesh &mesh);
 

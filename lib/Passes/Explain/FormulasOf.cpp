@@ -16,7 +16,7 @@ using namespace tpsp;
 
 namespace {
 
-/// Extents and sizes as formulas.
+/// Writes extents and sizes as formulas.
 class Symbols {
 public:
   Symbols(FunctionOpInterface function, const Mesh &mesh)
@@ -28,7 +28,7 @@ public:
         addProducts(indexed);
   }
 
-  /// Of an index, in a tensor where it has this extent.
+  /// The extent of an index in a tensor in which it is `extent`.
   Formula extentOf(StringRef name, int64_t extent) {
     auto product = products.find(name);
     if (product != products.end()) {
@@ -45,7 +45,7 @@ public:
     return Formula::power(symbol.str());
   }
 
-  /// "tp"; "@tp" where an index has that name.
+  /// "tp", or "@tp" if an index has that name.
   std::string nameOf(AxisId axis) const {
     const std::string &name = mesh.axis(axis).name;
     return families.knows(name) ? "@" + name : name;
@@ -72,7 +72,7 @@ public:
     return bytes;
   }
 
-  /// In the program's order, those that formulas have.
+  /// The indices that formulas use, in the program's order.
   std::vector<ProgramFormulas::Name> indices() const {
     std::vector<ProgramFormulas::Name> names;
     for (StringRef name : families.names())
@@ -102,7 +102,7 @@ public:
 private:
   using Parts = std::vector<std::pair<std::string, int64_t>>;
 
-  /// Dimensions that an operation splits, or makes of several.
+  /// Records dimensions that an operation splits or merges.
   void addProducts(IndexedOpInterface op) {
     IndexStructure structure = op.getIndexStructure();
     auto addAll = [&](ArrayRef<IndexStructure::Tensor> tensors,
@@ -129,7 +129,7 @@ private:
     products[name] = std::move(all);
   }
 
-  /// Whether `part` has `name` among its own parts.
+  /// Whether `part` contains `name`.
   bool isMadeOf(StringRef part, StringRef name) const {
     if (part == name)
       return true;
@@ -147,7 +147,7 @@ private:
   std::map<std::string, int64_t> used;
 };
 
-/// Adds up what is alike, then says how often it comes in layers.
+/// Adds up equal work, then states how often it occurs in layers.
 class Tally {
 public:
   explicit Tally(LayerCounts &layers) : layers(layers) {}
@@ -177,7 +177,7 @@ private:
     int64_t count = 0;
   };
 
-  /// Rows are in the order in which they come first.
+  /// Rows are in the order of their first occurrence.
   size_t rowOf(const std::string &what) {
     auto [place, isNew] = numbers.try_emplace(what, rows.size());
     if (isNew)
@@ -234,7 +234,7 @@ private:
     std::vector<std::string> axes;
     for (AxisId axis : step.axes)
       axes.push_back(symbols.nameOf(axis));
-    // Of a ring of two, half of twice as much is sent.
+    // In a ring of two, half of twice the bytes is sent.
     Formula share = Formula(bytesSent(step.kind, 2, 2)) *
                     Formula::lessOne(axes) * symbols.dividedBy(step.axes);
     Formula bytes;
@@ -276,7 +276,7 @@ private:
     tally.add(nameOf(phaseOf(op)), layers.placeOf(op), flops, value);
   }
 
-  /// The axes that divide an index, in the first tensor that has it.
+  /// The axes that divide an index in the first tensor that has it.
   AxisList axesOn(IndexedOpInterface op, const Factors &factors,
                   IndexId index) const {
     Value values[] = {op->getOperand(factors.a), op->getOperand(factors.b)};

@@ -1,4 +1,4 @@
-// Equations for papers: both of the documents' notations, in LaTeX.
+// Equations for papers in LaTeX, in both of the documents' notations.
 #include "ExplanationTables.h"
 
 #include "ExplicitIndices.h"
@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// "\mathrm{w\_0}"; a single letter as it is.
+/// "\mathrm{w\_0}"; a single letter stays as it is.
 static std::string named(StringRef name) {
   if (name.size() == 1)
     return name.str();

@@ -1,5 +1,5 @@
-// tpsp-print-explanation: a program in sharded einsum notation, with the
-// collective ledger.
+// tpsp-print-explanation: prints a program in sharded einsum notation, with the
+// ledger of its collectives.
 #include "EquationNames.h"
 #include "ExplanationTables.h"
 
@@ -29,8 +29,8 @@ public:
       : mesh(meshOf(function)), options(options), function(function), out(out),
         equations(equationsOf(function, options.parts)),
         blocks(blocksOf(equations, mesh, options.everyLayer)) {
-    // In the order of the program, whatever of it is written; arguments keep
-    // their names.
+    // Names are given in the order of the program, whatever part of it is
+    // printed. Arguments keep their names.
     for (BlockArgument argument : function.getArguments())
       names.of(argument);
     for (const Equation &equation : equations)
@@ -169,7 +169,8 @@ struct PrintExplanation
 std::string tpsp::explanationOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  // A program with collectives is straight-line: earlier passes hold that.
+  // Cannot fail: earlier passes ensure that a program with collectives is
+  // straight-line.
   (void)explain(module, {}, out);
   return text;
 }

@@ -1,5 +1,5 @@
-// tpsp-print-formulas: a program's collectives, products and memory as
-// polynomials in its names.
+// tpsp-print-formulas: prints a program's collectives, products and memory as
+// polynomials in the names of its indices and axes.
 #include "Formulas.h"
 
 #include "Passes/Program/FunctionWalk.h"
@@ -28,7 +28,7 @@ public:
       : formulas(formulas), out(out) {
     for (const ProgramFormulas::Name &name : formulas.names)
       order.push_back(name.name);
-    // What there is most of comes first: "4 L b s d".
+    // The layer count comes first: "4 L b s d".
     std::stable_partition(order.begin(), order.end(), [](StringRef name) {
       return name.ltrim('#').starts_with("L");
     });

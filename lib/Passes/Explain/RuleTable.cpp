@@ -1,5 +1,5 @@
-// The documents' rule of thumb for backward communication beside what the
-// adjoint's index structure needs under its compute placement.
+// Compares the documents' rule of thumb for backward communication with what
+// the adjoint's index structure needs under its compute placement.
 #include "ExplanationTables.h"
 
 #include "tpsp/Algebra/BackwardRule.h"
@@ -11,17 +11,18 @@ using namespace tpsp;
 
 namespace {
 
-/// What the gradient of one operand needs: "all_gather of g[z]".
+/// The collectives that one operand's gradient needs: "all_gather of g[z]".
 struct Derived {
-  /// The result's gradient on the way in, the operand's on the way out.
+  /// Collectives on the result's gradient as an operand, and on the operand's
+  /// gradient as a result.
   SmallVector<std::string> ofGradient;
-  /// Other operands, which the adjoint reads.
+  /// Collectives on the other operands that the adjoint reads.
   SmallVector<std::string> ofOthers;
 
   bool any() const { return !ofGradient.empty() || !ofOthers.empty(); }
 };
 
-/// Placements as the rule takes them: sums are completed.
+/// A placement as the rule assumes it, with completed sums.
 Placement completed(Type type, const Mesh &mesh) {
   Placement placement = placementOf(type, mesh);
   placement.pending.clear();
@@ -94,7 +95,7 @@ private:
            "has on the axis";
   }
 
-  /// nullopt where no placement of the adjoint is legal.
+  /// nullopt if the adjoint has no legal placement.
   std::optional<Derived> derive(const Equation &equation,
                                 const IndexStructure &structure,
                                 ArrayRef<Placement> operands,
@@ -103,7 +104,7 @@ private:
     SmallVector<Placement> placements = {result};
     SmallVector<std::string> names = {"g[" + nameOf(equation.results.front()) +
                                       "]"};
-    // A sum's adjoint reads the gradient alone.
+    // A sum's adjoint reads only the gradient.
     if (structure.linearity == Linearity::Joint)
       gradient.operands.resize(1);
     else

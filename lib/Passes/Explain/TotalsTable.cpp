@@ -30,7 +30,7 @@ struct Total {
 } // namespace
 
 void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
-  /// By phase, kind and axes.
+  /// Totals by phase, kind and axes.
   std::map<std::tuple<Phase, std::string, std::string>, Total> totals;
   std::map<std::pair<Phase, std::string>, Total> totalsOfAxes;
   for (const Equation &equation : written.equations)
@@ -55,8 +55,8 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
                          total.count, formatBytes(total.bytes));
 }
 
-/// "xn[b, s@tp, d]", whichever call of its function made it, and "softmax[..]"
-/// for a value without a name. So what is alike in many layers is one row.
+/// "xn[b, s@tp, d]" without the name of the call, or "softmax[..]" for a value
+/// without a name. So equal values of many layers share a row.
 static std::string described(Value value) {
   Value moved = namedValue(value);
   std::optional<std::string> name = nameInCallee(locationOf(moved));

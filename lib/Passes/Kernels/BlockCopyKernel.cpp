@@ -11,7 +11,8 @@ using namespace tpsp;
 
 namespace {
 
-/// [outer, block, row, element] of the tensor that carries the block index.
+/// The shape [outer, block, row, element] of the tensor that carries the block
+/// index.
 struct BlockShape {
   int64_t outer = 1, rows = 1, row = 1;
 
@@ -19,8 +20,8 @@ struct BlockShape {
     ArrayRef<int64_t> shape = type.getShape();
     for (int64_t extent : shape.take_front(dim))
       outer *= extent;
-    // The first index behind makes the rows, so that there are enough of them
-    // where the block index is outermost.
+    // The first index after the block index is taken as rows, so that there are
+    // enough of them if the block index is outermost.
     ArrayRef<int64_t> behind = shape.drop_front(dim + 1);
     if (behind.size() > 1) {
       rows = behind.front();

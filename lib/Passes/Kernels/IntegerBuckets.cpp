@@ -1,4 +1,4 @@
-// The work items of operations that sort integers into buckets.
+// External models of operations that sort integers into buckets.
 #include "KernelModels.h"
 #include "RowLoops.h"
 
@@ -11,7 +11,7 @@ using namespace tpsp;
 
 using Start = llvm::function_ref<Value(StringRef)>;
 
-/// Of every value, the counts of those before it in its block.
+/// Adds to every value the counts of smaller values in its block.
 static void addSmaller(RowLoops &row, CountEarlierOp op, Value load,
                        Value first, Value last, Value counts) {
   OpBuilder::InsertionGuard guard(row.b);
@@ -35,9 +35,9 @@ namespace {
 
 struct OneHotBuckets
     : BucketKernelOpInterface::ExternalModel<OneHotBuckets, OneHotEinsumOp> {
-  /// For every place the first term that goes there, and for every term the
-  /// next one that goes to the same place; -1: none. A term's number is its
-  /// position along `terms`, the last fastest.
+  /// For every place its first term, and for every term the next one of the
+  /// same place; -1 if there is none. A term's number is its position along
+  /// `terms`, the last index fastest.
   SmallVector<RankedTensorType> getBucketTypes(Operation *self) const {
     auto op = cast<OneHotEinsumOp>(self);
     SmallVector<StringRef> heads, links;
@@ -90,7 +90,8 @@ struct OneHotBuckets
       row.locate(row.loop(first, last), places, extents);
       row.store(row.i32(-1), types[0], heads);
     }
-    // The last term first: each goes before those that are there.
+    // Terms are visited from the last to the first: each is put before the
+    // others.
     Value term = row.constant(0);
     for (StringRef name : op.terms()) {
       Value extent = row.extent(types[1], links, name);
@@ -149,7 +150,7 @@ struct EarlierBuckets
       addSmaller(row, op, integers[1], first, last, counts);
     for (StringRef name : op.countedIndices())
       row.loop(name, row.extent(ids, integers[0], name));
-    // What is no value goes through the first bucket, and is not counted.
+    // An integer that is not a value uses the first bucket, and is not counted.
     Value id = row.asIndex(row.load(ids, integers[0]));
     Value isValue = row.isBelow(id, row.constant(op.getValues()));
     auto ifValue = [&](Value x, Value y) -> Value {
@@ -201,7 +202,7 @@ struct ValueBuckets
     }
     for (StringRef name : op.countedIndices())
       row.loop(name, row.extent(ids, integers[0], name));
-    // Of this rank's blocks.
+    // Positions are counted from this rank's first block.
     Value before = start(names.front());
     for (int64_t extent : ArrayRef(extents).drop_front())
       before = row.multiply(before, row.constant(extent));

@@ -1,4 +1,4 @@
-// The work items of operations that are algorithms on rows.
+// External models of operations on integers that are algorithms on rows.
 #include "KernelModels.h"
 #include "RowLoops.h"
 
@@ -18,7 +18,8 @@ static Type elementTypeOf(Value value) {
 
 namespace {
 
-/// An item of a one-hot einsum: a block of sums along the innermost index.
+/// Emits an item of a one-hot einsum: a block of sums along the innermost
+/// index.
 class OneHotRow {
 public:
   OneHotRow(OpBuilder &b, OneHotEinsumOp op, ValueRange operands, Value result,
@@ -49,7 +50,7 @@ private:
     row.forEach(op.getResult().getType(), result, op.innermost(), body);
   }
 
-  /// Every term there is, in order.
+  /// Visits every term, in order.
   void addAllTerms() {
     OpBuilder::InsertionGuard guard(row.b);
     for (StringRef name : op.terms())
@@ -59,7 +60,7 @@ private:
     addTerm();
   }
 
-  /// The terms that were linked as this item's.
+  /// Visits the terms in this item's list.
   void walkList() {
     SmallVector<RankedTensorType> types =
         cast<BucketKernelOpInterface>(*op).getBucketTypes();
@@ -83,7 +84,7 @@ private:
     loop->setAttr(tripsAttrName, row.b.getF64FloatAttr(terms / lists));
   }
 
-  /// Adds what the term at this place selects, if this rank has it.
+  /// Adds the elements that the current term selects, if this rank has them.
   void addTerm() {
     OpBuilder::InsertionGuard guard(row.b);
     SmallVector<StringRef> targets = op.targets();
@@ -105,7 +106,7 @@ private:
     });
   }
 
-  /// How many positions along `name` this rank has.
+  /// The number of positions along `name` that this rank has.
   Value extentLookedUp(StringRef name) {
     Value x = op.carrier(name);
     for (auto [tensor, part] : llvm::zip(op->getOperands(), memory))
@@ -114,7 +115,7 @@ private:
     llvm_unreachable("it is verified that a number carries it");
   }
 
-  /// Of the numbers at this place.
+  /// The product of the numbers at the current position.
   Value product() {
     Value all;
     for (unsigned i = op.getIndices().size(); i < op->getNumOperands(); ++i) {
@@ -167,7 +168,7 @@ struct OneHotRows
   }
 };
 
-/// A row is the indices that the operation needs whole.
+/// Model of operations whose row consists of the indices that they need whole.
 template <typename Model, typename Op>
 struct WholeRows : RowKernelOpInterface::ExternalModel<Model, Op> {
   SmallVector<StringRef> getRowIndices(Operation *self) const {

@@ -49,7 +49,7 @@ SmallVector<KeptRow> tpsp::keptRowsOf(const KernelGroup &group,
 // In a block's memory
 //===----------------------------------------------------------------------===//
 
-/// Those that have more than one position, in order.
+/// The indices with more than one position, in order.
 static SmallVector<LoopIndex> longOnes(ArrayRef<LoopIndex> indices) {
   auto isLong = [](const LoopIndex &index) { return index.extent > 1; };
   return llvm::to_vector(llvm::make_filter_range(indices, isLong));
@@ -62,7 +62,7 @@ static int64_t elementsOf(const KeptRow &row, const KernelLoops &kernel) {
   return elements;
 }
 
-/// Whether threads share its points: they do not where it sums to several.
+/// Whether threads share the loop's points. They do not if it sums to several.
 static bool isDealtOut(const KernelLoop &loop, const KernelLoops &kernel) {
   return llvm::all_of(loop.stored, [&](LoopOpInterface op) {
     return !kernel.reduces(op) ||
@@ -70,8 +70,8 @@ static bool isDealtOut(const KernelLoop &loop, const KernelLoops &kernel) {
   });
 }
 
-/// Whether every loop that has to do with the row goes through its points in
-/// the same order, so that each thread meets the same of them.
+/// Whether every loop that uses the row visits its points in the same order, so
+/// that each thread always has the same points.
 static bool isDividedAlike(const KeptRow &row, const KernelLoops &kernel) {
   Value value = LoopOpInterface(row.op)->getResult(0);
   SmallVector<LoopIndex> points = longOnes(row.indices);

@@ -1,4 +1,4 @@
-// The function of a kernel, as linalg on rows of memrefs.
+// Emits the function of a kernel, as linalg on rows of memrefs.
 #include "KeptRows.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
@@ -18,15 +18,15 @@ using namespace tpsp;
 
 namespace {
 
-/// A value of memory for each of some tensors.
+/// The memory of each of some tensors.
 using MemoryMap = llvm::DenseMap<Value, Value>;
 
-/// A kernel's function, and what its arguments stand for.
+/// A kernel's function, and the meaning of its arguments.
 struct KernelFunction {
   func::FuncOp op;
-  /// Whole tensors.
+  /// The memory of whole tensors.
   MemoryMap memory;
-  /// The first global position of the indices of which it is asked for.
+  /// The first global position of the indices whose position is needed.
   llvm::DenseMap<StringAttr, Value> start;
   /// The range of work items.
   Value begin, end;
@@ -34,7 +34,7 @@ struct KernelFunction {
 
 /// A work item, or a range of them.
 struct WorkItem {
-  /// Of a range: its first item, and how many it has.
+  /// For a range: its first item and its number of items.
   Value first, count;
   /// The position of each index of the grid.
   llvm::DenseMap<StringAttr, Value> coordinate;
@@ -44,8 +44,8 @@ struct WorkItem {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// The start of an index's positions, of which LLVM sees what power of two
-/// divides it: neighbours share random bits where it knows.
+/// The start of an index's positions, emitted so that LLVM sees which power of
+/// two divides it. Then it knows which neighbours share random bits.
 Value evenStart(OpBuilder &b, Location loc, const LoopIndex &index,
                 Value start) {
   TileAttr tile = index.tile;
@@ -58,7 +58,7 @@ Value evenStart(OpBuilder &b, Location loc, const LoopIndex &index,
   return arith::AndIOp::create(b, loc, start, mask);
 }
 
-/// Leaves `b` in the function's body.
+/// Creates the function; leaves `b` in its body.
 KernelFunction createFunction(OpBuilder &b, Location loc, StringRef name,
                               const KernelLoops &kernel) {
   KernelFunction function;
@@ -81,8 +81,8 @@ KernelFunction createFunction(OpBuilder &b, Location loc, StringRef name,
   return function;
 }
 
-/// Room on the stack for values that are kept within a work item, and for sums
-/// that are narrower in memory than in arithmetic.
+/// Allocates, on the stack, values that are kept within a work item, and sums
+/// whose storage type is narrower than their arithmetic.
 MemoryMap allocateRows(OpBuilder &b, Location loc, const KernelGroup &group,
                        const KernelLoops &kernel,
                        const KernelFunction &function) {
@@ -123,7 +123,7 @@ WorkItem decodeItem(OpBuilder &b, Location loc, ArrayRef<LoopIndex> grid,
 // Scalars
 //===----------------------------------------------------------------------===//
 
-/// A value between memory and arithmetic.
+/// Converts a value between its storage type and its compute type.
 Value converted(OpBuilder &b, Location loc, Value value, Type to) {
   if (value.getType() == to)
     return value;
@@ -158,7 +158,7 @@ void fillNeutral(OpBuilder &b, Location loc, LoopOpInterface op, Value target) {
 
 class ItemEmitter {
 public:
-  /// `rows`: of the values that are kept on the stack.
+  /// `rows`: the memory of values that are kept on the stack.
   ItemEmitter(OpBuilder &b, Location loc, const KernelLoops &kernel,
               const KernelFunction &function, const MemoryMap &rows,
               const WorkItem &item)
@@ -218,7 +218,8 @@ private:
                                        offsets, sizes, shape);
   }
 
-  /// Where a later loop finds a value: what was kept of it, else memory.
+  /// The memory from which a later loop reads a value: its kept row, else its
+  /// buffer.
   Value readFrom(Value value) {
     Value row = rows.lookup(value);
     return row ? row : sliceOf(value);
@@ -233,8 +234,8 @@ private:
     return AffineMap::get(loop.indices.size(), 0, dims, b.getContext());
   }
 
-  /// An operand that only says how far the hidden indices go. It is one element
-  /// of some buffer over and over, which the loop does not use.
+  /// An operand that only gives the extents of the hidden indices. It repeats
+  /// one element of some buffer, which the loop does not use.
   Value spaceOf(const KernelLoop &loop) {
     Value source =
         kernel.inputs.empty() ? kernel.outputs.front() : kernel.inputs.front();
@@ -262,8 +263,8 @@ private:
     return types;
   }
 
-  /// The body, at an `inner` builder: `elements` of what the loop reads, and
-  /// what it has stored so far.
+  /// Emits the body with an `inner` builder. `elements` are the values that the
+  /// loop reads, `sums` those of the sums so far.
   void emitBody(OpBuilder &inner, const KernelLoop &loop, ValueRange elements,
                 ValueRange sums) {
     llvm::DenseMap<Value, Value> scalar;
@@ -278,8 +279,8 @@ private:
       for (Value operand : op->getOperands())
         operands.push_back(scalar[operand]);
       Value result = op->getResult(0);
-      // Storage of 64 bits is computed in them, and what is converted from or
-      // to it meets what is not.
+      // 64-bit tensors are computed in 64 bits. A conversion from or to them
+      // also meets 32-bit values.
       scalar[result] =
           converted(inner, loc, op.emitScalar(inner, operands, position),
                     computeType(getElementTypeOrSelf(result)));
@@ -310,7 +311,7 @@ private:
     return here;
   }
 
-  /// Writes a wide sum to an output of a narrower type.
+  /// Copies a sum in its wide type to an output of a narrower type.
   void narrow(LoopOpInterface op) {
     Value result = op->getResult(0), wide = rows.lookup(result);
     if (!wide || !kernel.isOutput(result))
@@ -352,7 +353,7 @@ func::FuncOp tpsp::createKernelFunction(OpBuilder &b, Location loc,
   auto function =
       func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   function.setPrivate();
-  // Without this no loop would be vectorised.
+  // Without noalias no loop would be vectorised.
   for (size_t i = 0; i < buffers.size(); ++i)
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         b.getUnitAttr());
@@ -376,7 +377,8 @@ Kernel tpsp::emitKernel(const KernelGroup &group, StringRef name,
   Location loc = group.getOps().front()->getLoc();
   KernelLoops kernel = findLoops(group);
   kernel.widensSums = widensSums;
-  // Two arguments must not share memory.
+  // Two arguments must not share memory, so the input is no argument of its
+  // own.
   llvm::SmallMapVector<Value, Value, 4> outputOf;
   auto isUpdated = [&](Value output) {
     Value input = overwritten(output);
@@ -392,7 +394,7 @@ Kernel tpsp::emitKernel(const KernelGroup &group, StringRef name,
                  [&](Value input) { return outputOf.contains(input); });
   KernelFunction function = createFunction(b, loc, name, kernel);
   for (auto [input, output] : outputOf)
-    // Not `memory[output]`, which adding an entry may move.
+    // `memory[output]` could be moved by adding the entry.
     function.memory[input] = function.memory.lookup(output);
   MemoryMap rows = allocateRows(b, loc, group, kernel, function);
   WorkItem item;

@@ -9,19 +9,20 @@ using namespace mlir;
 using namespace tpsp;
 
 /// Rows longer than this (in elements) are not kept between the loops of a
-/// kernel: 1 MiB of f32, a large level-2 cache's worth. The vocabularies of
-/// today's models are shorter, and their logits are the largest tensors.
+/// kernel. It is 1 MiB of f32, the size of a large level-2 cache. The
+/// vocabularies of today's models are shorter, and logits are the largest
+/// tensors.
 static constexpr int64_t longestRow = 1 << 18;
 
-/// A grid smaller than this is not worth a longer kernel.
+/// A grid smaller than this does not justify a longer kernel.
 static constexpr int64_t smallestGrid = 64;
 
-/// Operations of a kernel. LLVM takes a time that grows with the square of a
-/// function's length.
+/// The most operations of a kernel. LLVM's compile time grows with the square
+/// of a function's length.
 static constexpr size_t mostOperations = 96;
 
-/// Operands of a kernel: what a GPU takes, less some for positions and the
-/// range of work items.
+/// The most operands of a kernel: a GPU's limit, less some for positions and
+/// the range of work items.
 static constexpr size_t mostOperands = parameterBytes / 8 - 44;
 
 SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
@@ -75,7 +76,7 @@ SmallVector<Value> KernelGroup::getOutputs() const {
   return outputs;
 }
 
-/// Operands count: a row that is only summed is a row all the same.
+/// Operands count, too: a row that is only summed is still a row.
 RankedTensorType KernelGroup::widestWith(LoopOpInterface op) const {
   RankedTensorType found = widest;
   auto consider = [&](Type type) {
@@ -121,7 +122,7 @@ bool tpsp::isPointwise(Operation *op) {
   return !loopsBeyond(op, loopIndices(op->getResult(0).getType()));
 }
 
-/// Whether all else that the group makes is for `op` alone, element by element.
+/// Whether the group's other operations are elementwise and only feed `op`.
 bool KernelGroup::feedsOnly(Operation *op) const {
   return llvm::all_of(ops, [&](Operation *each) {
     return each == op || (isPointwise(each) &&
@@ -138,7 +139,7 @@ bool KernelGroup::isColumnSum() const {
          (loopsBeyond(ops.back(), common) && feedsOnly(ops.back()));
 }
 
-/// Whether items of the grid are columns of a tensor of the operation: every
+/// Whether items of the grid are columns of a tensor of the operation. Every
 /// element of a row is then in another cache line.
 static bool readsColumns(Operation *op, ArrayRef<LoopIndex> grid) {
   auto isColumn = [&](Type type) {
@@ -176,26 +177,26 @@ bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
       !agrees(op->getResult(0).getType()) || !agreesOnTiles(op))
     return false;
   SmallVector<LoopIndex> both = commonWith(op);
-  // Numbers go with numbers.
+  // Numbers share kernels only with numbers.
   RankedTensorType all = widestWith(op);
   if (both.empty())
     return all.getRank() == 0;
   SmallVector<LoopIndex> grid = gridOf(both, all);
-  // Items would be columns (a gain's gradient, and what else is made of the
-  // same rows). Every element of every row would be a cache line.
+  // Items would be columns (a gain's gradient, and other operations on the same
+  // rows). Every element of every row would be in another cache line.
   auto isWide = [&](Operation *each) { return loopsBeyond(each, both); };
   if (grid.empty() && isWide(op) && feedsOnly(op))
     return true;
   if (grid.empty() && (isWide(op) || llvm::any_of(ops, isWide)))
     return false;
-  // What has nothing to do with each other saves no memory together: sums of
+  // Unrelated operations save no memory in one kernel, such as sums of
   // gradients of weights that are laid out along different indices.
   auto isColumn = [&](Operation *each) { return readsColumns(each, grid); };
   if (!sharesWith(op) && (isColumn(op) || llvm::any_of(ops, isColumn)))
     return false;
   int64_t items = itemsOf(grid);
   int64_t before = itemsOf(getGrid());
-  // A grid of one item has whole tensors for rows.
+  // With a grid of one item, rows would be whole tensors.
   if (items < before && items < smallestGrid)
     return false;
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
@@ -203,7 +204,7 @@ bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
   return row <= longestRow;
 }
 
-/// As arithmetic has it, or more.
+/// Bytes of a result in its compute type, or more.
 static int64_t bytesOfResult(Operation *op) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   return result.getNumElements() *
@@ -221,7 +222,7 @@ bool KernelGroup::fewOperandsWith(LoopOpInterface op) const {
 bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
   if (!keptBytes)
     return true;
-  // If it kept every result.
+  // The bytes if every result were kept.
   SmallVector<LoopIndex> grid = gridOf(commonWith(op), widestWith(op));
   int64_t most = (resultBytes + bytesOfResult(op)) / itemsOf(grid) +
                  BlockRows::alignment * int64_t(ops.size() + 1);

@@ -5,10 +5,11 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// More are closed: what waits in groups is in memory longer.
+/// With more open groups, one is closed: values that wait in groups stay in
+/// memory longer.
 static constexpr size_t mostGroups = 4;
 
-/// Operations that are taken ahead together.
+/// The most operations that are taken ahead together.
 static constexpr size_t mostTaken = 8;
 
 static int64_t bytesOf(Value value) {
@@ -50,8 +51,8 @@ bool KernelGrouping::add(LoopOpInterface op) {
   return addTo(open.size() - 1, op);
 }
 
-/// Whether a producer reads only what is in memory anyway, no more of it than
-/// its result has, and little else.
+/// Whether a producer reads only tensors that are in memory anyway, at most as
+/// much as its result has, and little else.
 bool KernelGrouping::isCheapToRemake(Operation *producer) const {
   int64_t bytes = bytesOf(producer->getResult(0)), read = 0;
   for (Value operand : producer->getOperands()) {
@@ -63,8 +64,9 @@ bool KernelGrouping::isCheapToRemake(Operation *producer) const {
   return isPointwise(producer) && read <= bytes + bytes / 8;
 }
 
-/// A sum over rows cannot share a kernel with what goes row by row, whose
-/// results it reads from memory. It rematerialises what is cheap to compute.
+/// A sum over rows cannot share a kernel with operations that work row by row,
+/// whose results it reads from memory. It rematerialises operands that are
+/// cheap to compute.
 void KernelGrouping::remakeOperands(LoopOpInterface op) {
   KernelGroup alone;
   alone.add(op);
@@ -94,10 +96,10 @@ void KernelGrouping::remakeOperand(LoopOpInterface op, OpOperand &operand) {
 }
 
 //===----------------------------------------------------------------------===//
-// Consumers further down
+// Later consumers
 //===----------------------------------------------------------------------===//
 
-/// Whether a kernel in the place of `group` may read it.
+/// Whether a kernel in the place of `group` may read the value.
 bool KernelGrouping::isThere(Value value, size_t group) const {
   Operation *op = value.getDefiningOp();
   if (!op || passed.contains(op))
@@ -106,8 +108,8 @@ bool KernelGrouping::isThere(Value value, size_t group) const {
   return made >= 0 && size_t(made) <= group;
 }
 
-/// Collects `op` and what it needs that is not there, in order, if all of that
-/// are loops that serve nothing else.
+/// Collects `op` and the operations that it needs first, in order. Fails unless
+/// all of them are loops that serve nothing else.
 bool KernelGrouping::gather(Operation *op, Operation *producer, size_t group,
                             SmallVectorImpl<Operation *> &wanted) const {
   if (llvm::is_contained(wanted, op))

@@ -1,20 +1,20 @@
-/// Which loop operations become one kernel, as a function is walked from its
+/// Groups loop operations into kernels, while a function is walked from its
 /// first operation to its last.
 ///
-/// Several groups are open at a time. An operation joins the first that takes
-/// it and does not come before one that makes its operands. Groups become
-/// kernels in their order, when an operation that is no loop needs one of them:
+/// Several groups are open at a time. An operation joins the first group that
+/// accepts it and does not precede a group that computes its operands. When an
+/// operation that is not a loop needs a group, the groups become kernels, in
+/// their order:
 ///
 ///   x -> norm's gradient -> gradient of x        one kernel, by rows
 ///    \-> sum over rows   -> gradient of gain     another, in the midst of it
 ///
-/// Two rewrites save passes over memory, and neither keeps more in memory than
-/// there was at any time:
+/// Two rewrites save passes over memory. Neither increases the peak of memory:
 ///
-/// - A consumer further down is taken ahead if it alone reads a value, needs
-///   nothing that is not there yet, and makes no more bytes than it frees.
-/// - What a sum over rows reads, if it was made element by element of something
-///   that is in memory anyway, is rematerialised in the sum's kernel.
+/// - A later consumer is taken ahead if it is the only user of a value, its
+///   other operands are available, and it produces no more bytes than it frees.
+/// - An operand of a sum over rows is rematerialised in the sum's kernel, if it
+///   was computed elementwise from a tensor that is in memory anyway.
 #ifndef TPSP_PASSES_KERNELS_KERNELGROUPING_H
 #define TPSP_PASSES_KERNELS_KERNELGROUPING_H
 
@@ -26,7 +26,7 @@ namespace tpsp {
 
 class KernelGrouping {
 public:
-  /// `isLoop` says which operations of the function will be added. `keptBytes`
+  /// `isLoop` tells which operations of the function will be added. `keptBytes`
   /// is KernelGroup's.
   KernelGrouping(std::function<bool(mlir::Operation *)> isLoop,
                  int64_t keptBytes)
@@ -34,20 +34,21 @@ public:
 
   /// Whether `op` was taken ahead and is not to be added.
   bool isTaken(mlir::Operation *op) const { return taken.contains(op); }
-  /// Notes that what `op`, which is no loop, makes is there from now on.
+  /// Records that the results of `op`, which is not a loop, are available from
+  /// now on.
   void pass(mlir::Operation *op) { passed.insert(op); }
-  /// Whether there is a group for it, of operations of its phase, forward or
-  /// backward. What the forward pass hands on is decided elsewhere. If not,
-  /// take() makes room.
+  /// Adds `op` to a group of operations of its phase, forward or backward.
+  /// Returns false if no group accepts it; take() then makes room. Which values
+  /// are saved for the backward pass is decided elsewhere.
   bool add(LoopOpInterface op);
   bool produces(mlir::Value value) const {
     return groupOf(value.getDefiningOp()) >= 0;
   }
-  /// Closes all groups.
+  /// Closes all groups and returns them.
   llvm::SmallVector<KernelGroup> take();
 
 private:
-  /// -1: it is in none.
+  /// The number of the operation's group; -1 if it is in none.
   int64_t groupOf(mlir::Operation *op) const;
   bool addTo(size_t group, LoopOpInterface op);
   void remakeOperands(LoopOpInterface op);

@@ -39,7 +39,7 @@ bool KernelLoops::reduces(LoopOpInterface op) const {
   return rowOf(op).size() > rowOf(op->getResult(0).getType()).size();
 }
 
-/// Of the operands, in the order of memory.
+/// The indices of the widest operand, in the order of memory.
 static SmallVector<LoopIndex> widestOperand(LoopOpInterface op) {
   return loopIndices(
       *llvm::max_element(op->getOperandTypes(), [](Type x, Type y) {
@@ -69,8 +69,8 @@ static void chooseItems(const KernelGroup &group, KernelLoops &kernel) {
     kernel.grid.assign(group.getCommon().begin(), group.getCommon().end());
 }
 
-/// Where the loop of `op` stands: behind those of its operands, but for such as
-/// go element by element over the same rows.
+/// The stage of the loop of `op`: after the loops of its operands, unless these
+/// are elementwise over the same rows.
 static unsigned stageOf(LoopOpInterface op, ArrayRef<LoopIndex> row,
                         const KernelLoops &kernel,
                         const llvm::DenseMap<Operation *, unsigned> &loopOf) {
@@ -112,7 +112,7 @@ static void formLoops(const KernelGroup &group, KernelLoops &kernel) {
   });
 }
 
-/// What goes into and comes out of a loop.
+/// Finds the values that a loop reads and stores.
 static void findReadAndStored(const KernelGroup &group,
                               const KernelLoops &kernel, KernelLoop &loop) {
   auto isOfLoop = [&](Operation *op) {

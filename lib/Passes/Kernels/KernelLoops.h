@@ -1,5 +1,5 @@
-/// The loops of a kernel, as values: what a work item is, which loops run over
-/// its rows, and what these read and store. KernelEmission.cpp writes them.
+/// The loops of a kernel as values: the work item, the loops over its rows, and
+/// the tensors that these read and store. KernelEmission.cpp emits them.
 #ifndef TPSP_PASSES_KERNELS_KERNELLOOPS_H
 #define TPSP_PASSES_KERNELS_KERNELLOOPS_H
 
@@ -19,31 +19,33 @@ struct KernelLoop {
   /// Row indices, outermost first.
   llvm::SmallVector<LoopIndex> indices;
   llvm::SmallVector<LoopOpInterface> ops;
-  /// What it reads of other loops and of memory.
+  /// The values that it reads from other loops and from memory.
   llvm::SmallVector<mlir::Value> read;
-  /// Those of `ops` whose result another loop, or somebody else, reads.
+  /// The operations whose result another loop, or an operation outside, reads.
   llvm::SmallVector<LoopOpInterface> stored;
-  /// Numbers of indices that it broadcasts to and sums over again, so that
-  /// nothing that it reads or stores has them.
+  /// Numbers of indices that it both broadcasts to and sums over, so that no
+  /// value that it reads or stores has them.
   llvm::SmallVector<unsigned> hidden;
 
-  /// Whether it runs over just these indices, in any order.
+  /// Whether it runs over exactly these indices, in any order.
   bool isOver(llvm::ArrayRef<LoopIndex> row) const;
 };
 
-/// What of a tensor belongs to a work item is a *row*: the tensor's indices
-/// that are not in the grid.
+/// A *row* is the part of a tensor that belongs to a work item. It has the
+/// tensor's indices that are not in the grid.
 struct KernelLoops {
-  /// What the group reads and does not make, and what it makes for others.
+  /// The values that the group reads from outside, and those that it computes
+  /// for others.
   llvm::SmallVector<mlir::Value> inputs, outputs;
-  /// Indices of which a work item has one position each, outermost first.
+  /// The indices along which a work item has a single position, outermost
+  /// first.
   llvm::SmallVector<LoopIndex> grid;
-  /// Of a kernel that does its items in ranges: the index that they are the
-  /// positions of. It is no index of the grid.
+  /// For a kernel that processes its items in ranges: the index whose positions
+  /// are the items. It is not an index of the grid.
   std::optional<LoopIndex> range;
   /// Whether sums across rows are kept in f64.
   bool widensSums = false;
-  /// In the order in which they run.
+  /// The loops in the order in which they run.
   std::vector<KernelLoop> loops;
   /// Sharded indices whose global position the loops need, in order.
   llvm::SmallVector<LoopIndex> positions;
@@ -59,8 +61,8 @@ struct KernelLoops {
   llvm::SmallVector<LoopIndex> rowOf(LoopOpInterface op) const;
   /// Whether the operation sums over indices of its row.
   bool reduces(LoopOpInterface op) const;
-  /// Whether it sums over more than the last indices of a row: its terms are
-  /// not beside each other, or are those of all rows.
+  /// Whether it sums over more than the last indices of a row. Then its terms
+  /// are not neighbours in memory, or are those of all rows.
   bool reducesAcrossRows(LoopOpInterface op) const;
 };
 

@@ -1,4 +1,4 @@
-/// The external models of the interfaces that kernels ask, by family.
+/// The external models of the kernel interfaces, by family of operations.
 #ifndef TPSP_PASSES_KERNELS_KERNELMODELS_H
 #define TPSP_PASSES_KERNELS_KERNELMODELS_H
 

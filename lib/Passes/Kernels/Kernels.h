@@ -9,10 +9,10 @@
 /// kernel of a few loops over a row in cache, and a chain of pointwise
 /// operations one pass over memory.
 ///
-/// If only the innermost index is common, the work items are its elements and
-/// are done in ranges. (The gradient of a gain is such a case: a sum over all
-/// rows.) Such a kernel is one sum, with what is computed element by element
-/// for it alone.
+/// If only the innermost index is common, its elements are the work items, and
+/// they are processed in ranges. (An example is the gradient of a gain, a sum
+/// over all rows.) Such a kernel is one sum, with the elementwise operations
+/// that only it reads.
 #ifndef TPSP_PASSES_KERNELS_KERNELS_H
 #define TPSP_PASSES_KERNELS_KERNELS_H
 
@@ -31,8 +31,8 @@ struct LoopIndex {
   int64_t extent = 1;
   /// Mesh axes that shard it, major to minor.
   mlir::ArrayAttr axes;
-  /// Which positions of a longer index these are, if `axes` do not say it and
-  /// positions are asked for.
+  /// The positions of a longer index that these are, if `axes` do not give them
+  /// and operations need positions.
   TileAttr tile;
 
   bool operator==(const LoopIndex &other) const {
@@ -44,39 +44,41 @@ struct LoopIndex {
 /// The indices of a local tensor, in order.
 llvm::SmallVector<LoopIndex> loopIndices(mlir::Type type);
 
-/// Whether a loop operation computes element by element: its result has the
-/// indices of all its operands.
+/// Whether a loop operation is elementwise: its result has the indices of all
+/// its operands.
 bool isPointwise(mlir::Operation *op);
 
 /// A growing group of loop operations.
 class KernelGroup {
 public:
-  /// `keptBytes`: what a work item may keep of rows that its threads do not
-  /// divide alike; 0: any number.
+  /// `keptBytes`: bytes that a work item may keep of rows that its threads do
+  /// not divide alike; 0: any number.
   explicit KernelGroup(int64_t keptBytes = 0) : keptBytes(keptBytes) {}
 
   bool empty() const { return ops.empty(); }
-  /// Whether `op` may join: there is a grid that serves all, and rows stay
-  /// small enough to be kept.
+  /// Whether `op` may join: a common grid exists, and rows stay small enough to
+  /// be kept.
   bool accepts(LoopOpInterface op) const;
-  /// Whether its one result is a sum over all rows.
+  /// Whether the group's only result is a sum over all rows.
   bool isColumnSum() const;
   void add(LoopOpInterface op);
   bool produces(mlir::Value value) const {
     return llvm::is_contained(ops, value.getDefiningOp());
   }
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
-  /// What it reads, and what it makes that others read, each once.
+  /// The values that it reads, and its results that are read outside, each
+  /// once.
   llvm::SmallVector<mlir::Value> getInputs() const;
   llvm::SmallVector<mlir::Value> getOutputs() const;
   /// Indices that every result carries, in the order of the first result.
   llvm::ArrayRef<LoopIndex> getCommon() const { return common; }
-  /// The indices of the grid: the common ones, without the index that the
-  /// widest tensor has innermost. That is worth a loop of its own.
+  /// The indices of the grid: the common indices, except the innermost index of
+  /// the widest tensor, which deserves a loop.
   llvm::SmallVector<LoopIndex> getGrid() const {
     return gridOf(common, widest);
   }
-  /// Work items, which of a sum over all rows are the elements of a row.
+  /// The number of work items. For a sum over all rows these are the elements
+  /// of a row.
   int64_t countItems() const;
 
 private:
@@ -86,38 +88,41 @@ private:
   llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
   bool feedsOnly(mlir::Operation *op) const;
   bool sharesGridWith(LoopOpInterface op) const;
-  /// Whether a kernel has room for the operands and rows with `op`.
+  /// Whether a kernel has room for the operands and rows of the group with
+  /// `op`.
   bool hasRoomFor(LoopOpInterface op) const;
   bool fewOperandsWith(LoopOpInterface op) const;
   bool fewRowsWith(LoopOpInterface op) const;
-  /// Whether `op` reads what the group makes or reads.
+  /// Whether `op` reads values that the group computes or reads.
   bool sharesWith(mlir::Operation *op) const;
 
   int64_t keptBytes;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<LoopIndex> common;
-  /// Whether the positions that `op` asks for are those that others asked for.
+  /// Whether the positions that `op` needs agree with those of the group's
+  /// operations.
   bool agreesOnTiles(LoopOpInterface op) const;
 
-  /// What each index name means in this group.
+  /// The index that each name means in this group.
   llvm::DenseMap<mlir::StringAttr, LoopIndex> meaning;
-  /// Where the positions lie of those indices that were asked for.
+  /// The tiles of the indices whose positions are needed.
   llvm::StringMap<TileAttr> tiles;
   /// The tensor of the highest rank.
   mlir::RankedTensorType widest;
   /// Elements of the largest result.
   int64_t largest = 1;
-  /// Of all results, whole and as arithmetic has them.
+  /// Bytes of all results, unsharded, in the compute type.
   int64_t resultBytes = 0;
-  /// At least as many as the kernel's.
+  /// An upper bound of the number of the kernel's operands.
   size_t operands = 0;
 };
 
-/// Makes trees of sums with more operands than a kernel may have, in
-/// `function`. Sums of 16 bits are between them in f32, as within a kernel.
+/// Replaces sums in `function` that have more operands than a kernel may have
+/// by trees of sums. Intermediate sums of 16-bit types are f32, as within a
+/// kernel.
 void splitWideSums(mlir::func::FuncOp function);
 
-/// A kernel function and how to call it.
+/// A kernel function and its call's operands.
 struct Kernel {
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> inputs;
@@ -125,23 +130,23 @@ struct Kernel {
   int64_t grid = 1;
   /// Sharded indices whose global position the kernel needs, in order.
   llvm::SmallVector<LoopIndex> positions;
-  /// Outputs that it also reads, each element before it writes it. They follow
-  /// `outputs`.
+  /// Outputs that the kernel also reads, each element before it is written.
+  /// They follow `outputs`.
   llvm::SmallVector<mlir::Value> updated = {};
 };
 
-/// The memory of a tensor.
+/// The memory type of a tensor.
 mlir::MemRefType memrefOf(mlir::Type tensor);
 
-/// A kernel's function without a body. Its arguments are buffers that do not
-/// overlap, the starts of so many positions, and the range of work items.
+/// Creates a kernel's function without a body. Its arguments are buffers that
+/// do not overlap, `positions` starts, and the range of work items.
 mlir::func::FuncOp createKernelFunction(mlir::OpBuilder &b, mlir::Location loc,
                                         llvm::StringRef name,
                                         llvm::ArrayRef<mlir::Type> buffers,
                                         size_t positions);
 
-/// The part of `source` at these offsets, seen as of `shape`: `sizes` but for
-/// some that are 1.
+/// The part of `source` at these offsets, as a memref of `shape`: `sizes`
+/// without some of those that are 1.
 mlir::Value createSlice(mlir::OpBuilder &b, mlir::Location loc,
                         mlir::Value source,
                         llvm::ArrayRef<mlir::OpFoldResult> offsets,
@@ -150,21 +155,22 @@ mlir::Value createSlice(mlir::OpBuilder &b, mlir::Location loc,
 
 /// Builds the function of a group, named `name`, before `insertBefore`. Its
 /// arguments are the inputs and outputs as memrefs, the start of each of
-/// `positions`, and the range of work items. `overwritten` says of an output in
-/// the memory of which input it is made, or null; that input is no argument.
-/// `widensSums`: sums across rows are kept in f64, as a CPU adds them up one
-/// after another.
+/// `positions`, and the range of work items. `overwritten` returns the input
+/// whose memory an output reuses, or null; that input is not an argument.
+/// `widensSums`: sums across rows are kept in f64, because a CPU adds the rows
+/// one after another.
 Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
                   mlir::Operation *insertBefore, bool widensSums,
                   llvm::function_ref<mlir::Value(mlir::Value)> overwritten);
 
-/// Likewise of one operation that is an algorithm on rows. What its buckets
-/// hold, if it has any, follows the inputs.
+/// Builds the kernel of an operation that is an algorithm on rows. If the
+/// operation has buckets, their tensors follow the inputs.
 Kernel emitRowKernel(RowKernelOpInterface op, llvm::StringRef name,
                      mlir::Operation *insertBefore);
 
-/// Likewise of one that sorts into buckets. The tensors that it makes follow
-/// the inputs; `outputs` is empty, because they need not be results.
+/// Builds the kernel of an operation that sorts into buckets. The bucket
+/// tensors follow the inputs. `outputs` is empty, because they need not be
+/// results.
 Kernel emitBucketKernel(BucketKernelOpInterface op, llvm::StringRef name,
                         mlir::Operation *insertBefore);
 

@@ -1,5 +1,5 @@
-// The functions of operations that are algorithms on rows, or that sort into
-// buckets.
+// Emits the functions of operations that are algorithms on rows, or that sort
+// into buckets.
 #include "Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,8 +9,9 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Extents of a block of a row. It has as many elements as a warp of a GPU has
-/// work for. It has not so few that finding the row takes longer than doing it.
+/// Extents of a block of a row. A block has at most as many elements as a warp
+/// of a GPU can process at once. It has enough of them that finding the row
+/// does not take longer than processing it.
 static constexpr int64_t mostOfBlock = 128;
 static constexpr int64_t leastOfBlock = 32;
 
@@ -24,7 +25,7 @@ static int64_t blockOf(int64_t extent) {
 
 namespace {
 
-/// A function on tensors in memory, of which work items see parts.
+/// Builds a function on tensors in memory, whose work items see parts of them.
 class ItemFunction {
 public:
   ItemFunction(Location loc, ValueRange inputs, StringRef name,
@@ -39,7 +40,7 @@ protected:
     return arith::ConstantIndexOp::create(b, loc, value);
   }
 
-  /// The indices of `tensor` that are among `names`: its grid.
+  /// Sets the grid: the indices of `tensor` that are among `names`.
   void setGrid(Type tensor, ArrayRef<StringRef> names) {
     for (const LoopIndex &index : loopIndices(tensor))
       if (llvm::is_contained(names, index.name.getValue())) {
@@ -48,7 +49,7 @@ protected:
       }
   }
 
-  /// An item may ask where those of its indices start that are sharded.
+  /// Records sharded indices among `names`, whose start an item may ask for.
   void findPositions(ArrayRef<StringRef> names) {
     for (Type type : tensors)
       for (const LoopIndex &index : loopIndices(type))
@@ -77,7 +78,8 @@ protected:
     return it != start.end() ? it->second : constant(0);
   }
 
-  /// Where `point` is along the grid's indices, the last fastest.
+  /// Computes the coordinates of `point` along the grid's indices, the last
+  /// fastest.
   void decode(Value point) {
     for (const LoopIndex &index : llvm::reverse(grid)) {
       Value extent = constant(index.extent);
@@ -86,7 +88,7 @@ protected:
     }
   }
 
-  /// The parts of the tensors that are at the point.
+  /// The parts of the tensors at the current point.
   SmallVector<Value> rows() {
     SmallVector<Value> parts;
     for (auto [type, source] : llvm::zip_equal(tensors, memory))
@@ -100,7 +102,7 @@ protected:
   /// The function's buffers: operands, then results.
   SmallVector<Type> tensors;
   Value begin, end;
-  /// The index that comes in blocks, and where the item's begins.
+  /// The index that is cut into blocks, and the start of the item's block.
   LoopIndex blocked;
   int64_t block = 0;
   Value firstOfBlock;
@@ -204,7 +206,7 @@ public:
     findPositions(op.getBucketIndices());
     createFunction();
     allocateScratch();
-    // The points that have some of the buckets.
+    // The points that contain some of the buckets.
     Value ofPoint = constant(buckets);
     Value first = arith::DivUIOp::create(b, loc, begin, ofPoint);
     Value last = arith::CeilDivUIOp::create(b, loc, end, ofPoint);
@@ -226,7 +228,7 @@ private:
     });
   }
 
-  /// As long as the range, but no longer than there are buckets at a point.
+  /// As long as the range, but at most the number of buckets at a point.
   void allocateScratch() {
     if (!op.needsBucketScratch())
       return;
@@ -254,7 +256,7 @@ private:
   }
 
   BucketKernelOpInterface op;
-  /// At one point.
+  /// The number of buckets at one point.
   int64_t buckets;
   Value scratch;
 };

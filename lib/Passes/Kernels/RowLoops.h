@@ -12,14 +12,14 @@
 
 namespace tpsp {
 
-/// Tensors are named by their types, and are in memory as memrefs without the
-/// grid's dimensions.
+/// Rows and tensors are passed with their tensor types, which name the
+/// dimensions. In memory they are memrefs without the grid's dimensions.
 class RowLoops {
 public:
   RowLoops(mlir::OpBuilder &b, mlir::Location loc,
            llvm::ArrayRef<llvm::StringRef> grid)
       : b(b), loc(loc), grid(grid) {}
-  /// Of an operation with rows or with buckets.
+  /// For an operation with rows or with buckets.
   template <typename Interface>
   RowLoops(mlir::OpBuilder &b, Interface op)
       : RowLoops(b, op.getLoc(), gridIndices(op)) {}
@@ -44,12 +44,12 @@ public:
   mlir::Value multiply(mlir::Value x, mlir::Value y) {
     return mlir::arith::MulIOp::create(b, loc, x, y);
   }
-  /// Unsigned, so that a number below zero is a large one.
+  /// An unsigned comparison, in which a negative number is a large one.
   mlir::Value isBelow(mlir::Value x, mlir::Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ult,
                                        x, y);
   }
-  /// `x` and `y`; a null one is true.
+  /// `x` and `y`; a null operand counts as true.
   mlir::Value both(mlir::Value x, mlir::Value y) {
     return x && y ? mlir::Value(mlir::arith::AndIOp::create(b, loc, x, y))
            : x    ? x
@@ -69,18 +69,18 @@ public:
     return mlir::memref::DimOp::create(b, loc, row, dim);
   }
 
-  /// Opens a loop; what follows is inside it. Returns its counter.
+  /// Opens a loop; later operations are inside it. Returns its counter.
   mlir::Value loop(mlir::Value first, mlir::Value last) {
     auto each = mlir::scf::ForOp::create(b, loc, first, last, constant(1));
     b.setInsertionPointToStart(each.getBody());
     return each.getInductionVar();
   }
-  /// Likewise over `name`.
+  /// Opens a loop over `name`.
   void loop(llvm::StringRef name, mlir::Value extent) {
     at[name] = loop(constant(0), extent);
   }
   using Values = llvm::SmallVector<mlir::Value>;
-  /// A loop whose body makes the next of what it carries; returns the last.
+  /// A loop whose body computes the next carried values; returns the last ones.
   Values carry(mlir::Value first, mlir::Value last, mlir::ValueRange initial,
                llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body) {
     auto each =
@@ -91,7 +91,7 @@ public:
         b, loc, body(each.getInductionVar(), each.getRegionIterArgs()));
     return llvm::to_vector_of<mlir::Value>(each.getResults());
   }
-  /// What follows is done only if `condition`; null: always.
+  /// Later operations run only if `condition` holds; null: always.
   void onlyIf(mlir::Value condition) {
     if (!condition)
       return;
@@ -111,7 +111,7 @@ public:
     body(at[name]);
   }
 
-  /// Sets where element `number` of a row-major tensor over `names` is.
+  /// Sets the position of element `number` of a row-major tensor over `names`.
   void locate(mlir::Value number, llvm::ArrayRef<llvm::StringRef> names,
               llvm::ArrayRef<int64_t> extents) {
     for (auto [name, extent] : llvm::reverse(llvm::zip_equal(names, extents))) {
@@ -134,14 +134,14 @@ public:
     mlir::memref::StoreOp::create(b, loc, value, row, coordinates(tensor));
   }
 
-  /// Sums of numbers of 16 bits are taken in f32.
+  /// The type of sums: f32 for numbers of 16 bits.
   static mlir::Type sumType(mlir::Type tensor) {
     mlir::Type element = mlir::getElementTypeOrSelf(tensor);
     return element.getIntOrFloatBitWidth() > 16
                ? element
                : mlir::Float32Type::get(element.getContext());
   }
-  /// An element as a summand, and a sum as an element.
+  /// Loads an element as a summand; below, stores a sum as an element.
   mlir::Value loadWide(mlir::Type tensor, mlir::Value row) {
     mlir::Value value = load(tensor, row);
     mlir::Type wide = sumType(tensor);
@@ -158,7 +158,7 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
-  /// Where the item is along each of its indices.
+  /// The item's position along each of its indices.
   llvm::MapVector<llvm::StringRef, mlir::Value> at;
 
 private:

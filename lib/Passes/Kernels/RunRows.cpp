@@ -20,7 +20,7 @@ using namespace tpsp;
 
 using Start = llvm::function_ref<Value(StringRef)>;
 
-/// The result's last index if it is none of `names`, else empty. Neighbours
+/// The result's last index if it is not among `names`, else empty. Neighbours
 /// along it are neighbours in memory, and independent.
 static StringRef innermostBut(Operation *op, ArrayRef<StringRef> names) {
   StringRef last = indexNames(op->getResult(0).getType()).back();
@@ -29,7 +29,7 @@ static StringRef innermostBut(Operation *op, ArrayRef<StringRef> names) {
 
 namespace {
 
-/// A row is the whole index and a block of the innermost other one.
+/// Model whose row is the whole index and a block of the innermost other index.
 template <typename Model, typename Op>
 struct RowAlongIndex : RowKernelOpInterface::ExternalModel<Model, Op> {
   SmallVector<StringRef> getRowIndices(Operation *op) const {
@@ -102,8 +102,9 @@ struct DelayRows : RowAlongIndex<DelayRows, DelayOp> {
   }
 };
 
-/// A work item: y = a y + x along the index, for a block of the innermost other
-/// index at once. A second operand is a; without one it is 1.
+/// Model whose work item computes y = a y + x along the index, for a block of
+/// the innermost other index at once. The optional second operand is a; without
+/// it a is 1.
 template <typename Model, typename Op>
 struct Recurrence : RowAlongIndex<Model, Op> {
   /// A state for each element of a block.

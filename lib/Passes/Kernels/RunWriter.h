@@ -6,8 +6,9 @@
 
 namespace tpsp {
 
-/// A row of the result of `op`: positions of `index`, which operands may call
-/// otherwise, and a block of the innermost other index at each.
+/// Writes a row of the result of `op`: positions of `index`, for which operands
+/// may have other names. At each position there is a block of the innermost
+/// other index.
 class RunWriter {
 public:
   RunWriter(mlir::OpBuilder &b, RowKernelOpInterface op, llvm::StringRef index,
@@ -15,7 +16,7 @@ public:
       : op(op), row(b, op.getLoc(), gridIndices(op)), index(index),
         operands(operands), result(result) {}
 
-  /// `number` at the positions from `to` to before `end`.
+  /// Writes `number` at the positions from `to` up to but not including `end`.
   void fill(int64_t to, int64_t end, double number) {
     write(to, end, [&](mlir::Value) -> mlir::Value {
       mlir::Type type = mlir::getElementTypeOrSelf(result.getType());
@@ -26,7 +27,8 @@ public:
       return mlir::arith::ConstantOp::create(row.b, row.loc, value);
     });
   }
-  /// There, positions from `from` on of an operand, which calls them `own`.
+  /// Copies to these positions those of an operand from `from` on. The
+  /// operand's name of the index is `own`.
   void copy(unsigned operand, llvm::StringRef own, int64_t from, int64_t to,
             int64_t end) {
     write(to, end, [&](mlir::Value position) -> mlir::Value {

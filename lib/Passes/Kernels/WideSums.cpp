@@ -1,4 +1,4 @@
-// Sums of more tensors than a kernel has operands, as trees.
+// Splits sums of more tensors than a kernel may have operands into trees.
 #include "KeptRows.h"
 
 #include "Passes/Program/SourceName.h"
@@ -9,11 +9,11 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Operands of a sum. Several such sums are one kernel.
+/// The most operands of a sum. Several such sums fit in one kernel.
 static constexpr size_t mostSummands = 64;
 
-/// The sum of `parts`: the indices that one of them has, in the order of the
-/// result of `whole`.
+/// The type of the sum of `parts`: the indices that any of them has, in the
+/// order of the result of `whole`.
 static RankedTensorType typeOfSum(Operation *whole, ValueRange parts) {
   auto types =
       llvm::map_to_vector(parts, [](Value part) { return typeOf(part); });

@@ -1,5 +1,5 @@
 // tpsp-balance-attention: ranks exchange halves of the rows of causal
-// attention, so that all have as much to do.
+// attention, so that all have the same amount of work.
 #include "PhaseMark.h"
 #include "SweepBlocks.h"
 
@@ -33,14 +33,14 @@ bool carries(Value value, StringRef index) {
   return getIdx(value).dimOf(index).has_value();
 }
 
-/// What a rank has of a tensor's rows in two parts. One is the first half of
-/// its own. The other is the second half of the rank that is as far from the
-/// last as this one is from the first.
+/// A rank's rows of a tensor in two parts. One is the first half of its own
+/// rows. The other is the second half of the mirrored rank's rows. The mirrored
+/// rank is as far from the last as this rank is from the first.
 struct Halves {
   Value own, other;
 };
 
-/// Attention whose rows axes divide, under a causal mask.
+/// Attention under a causal mask whose rows are divided over axes.
 struct DividedRows {
   AttentionOpInterface op;
   AttentionHeads heads;
@@ -49,7 +49,7 @@ struct DividedRows {
   int64_t ranks;
 
   int64_t half() const { return heads.queries / 2; }
-  /// Where the halves of a rank begin: the sum is the same on all.
+  /// The first rows of a rank's halves. Their sum is the same on all ranks.
   int64_t ownStart(int64_t rank) const { return 2 * rank * half(); }
   int64_t otherStart(int64_t rank) const {
     return (2 * (ranks - rank) - 1) * half();
@@ -68,7 +68,8 @@ struct DividedRows {
   }
 };
 
-/// Nothing where no axis divides rows under a mask, or it is done.
+/// nullopt if no axis divides rows under a mask, or if they are balanced
+/// already.
 std::optional<DividedRows> dividedRows(AttentionOpInterface op,
                                        const Mesh &mesh) {
   IdxAttr idx = getIdx(op->getOperand(0));
@@ -84,22 +85,23 @@ std::optional<DividedRows> dividedRows(AttentionOpInterface op,
   return DividedRows{op, match.heads, idx.getAxes()[dim], axes, ranks};
 }
 
-/// What an exchange takes off the rank that has most to do, and its price: in
-/// seconds or, without costs, in scores and nothing.
+/// The work that an exchange takes off the busiest rank, and its price. Both
+/// are in seconds; without a cost model, work is counted in scores and the
+/// price is 0.
 class Gain {
 public:
   Gain(DividedRows &rows, const std::optional<CostModel> &cost,
        const Mesh &mesh)
       : rows(rows), cost(cost), mesh(mesh) {}
 
-  /// The last rank sees most keys.
+  /// The last rank sees the most keys.
   double before() const {
     int64_t queries = rows.heads.queries;
     return effort(queries, (rows.ranks - 1) * queries);
   }
 
-  /// Without a window all ranks have as much to do, with one those in the
-  /// middle have most.
+  /// Without a window all ranks have equal work; with one the ranks in the
+  /// middle have the most.
   double after() const {
     double most = 0;
     for (int64_t rank = 0; rank < rows.ranks; ++rank)
@@ -108,8 +110,8 @@ public:
     return most;
   }
 
-  /// Of halves that are sent, and of copies: into halves, out of them, and of
-  /// the sums of both calls.
+  /// The price of sending halves, and of copies: into halves, out of them, and
+  /// of the sums of both calls.
   double price() const {
     if (!cost)
       return 0;
@@ -203,7 +205,8 @@ private:
   // Halves
   //===--------------------------------------------------------------------===//
 
-  /// Of an operand of `rows`, exchanged if they are not there.
+  /// The halves of an operand of `rows`, exchanged now if they do not exist
+  /// yet.
   Halves halvesOf(Value whole, DividedRows &rows) {
     StringRef index = rows.op.getRowIndex();
     auto known = halves.find(keyOf(whole, index));
@@ -214,8 +217,8 @@ private:
     return halves[keyOf(whole, index)] = {own, mirrored(sent, whole, rows)};
   }
 
-  /// A backward pass does not keep what it can exchange again. The statistic,
-  /// which nothing else reads, is in halves alone.
+  /// A backward pass exchanges halves again instead of keeping them. The
+  /// statistic, which nothing else reads, exists only in halves.
   bool isAtHand(const Halves &made, Operation *op) const {
     Operation *source = made.own.getDefiningOp();
     return neverWhole.contains(made.own) ||
@@ -223,7 +226,8 @@ private:
             source->getAttr(partAttrName) == op->getAttr(partAttrName));
   }
 
-  /// One attention's rows may be another's keys.
+  /// The key includes the index, because one attention's rows may be another's
+  /// keys.
   std::pair<Value, StringAttr> keyOf(Value whole, StringRef index) {
     return {whole, b.getStringAttr(index)};
   }
@@ -276,7 +280,8 @@ private:
       }
   }
 
-  /// The call on halves that start `stride` apart from rank to rank.
+  /// Creates the call on halves whose starts are `stride` apart from rank to
+  /// rank.
   Operation *callOn(ArrayRef<Value> operands, DividedRows &rows, int64_t stride,
                     int64_t offset) {
     StringRef index = rows.op.getRowIndex();
@@ -292,7 +297,7 @@ private:
     return call;
   }
 
-  /// Whether all that read `value` are about to take halves of it.
+  /// Whether all users of `value` are about to read it in halves.
   bool isReadInHalves(Value value, StringRef index) {
     return llvm::all_of(value.getUsers(), [&](Operation *user) {
       auto found = chosen.find(user);
@@ -325,9 +330,9 @@ private:
   PhaseMark mark;
   OpBuilder b;
   llvm::MapVector<Operation *, DividedRows> chosen;
-  /// By a tensor and the index that is halved.
+  /// Halves by tensor and the index that is halved.
   llvm::DenseMap<std::pair<Value, StringAttr>, Halves> halves;
-  /// Own halves of what is made and read in halves alone.
+  /// Own halves of values that are computed and read in halves only.
   llvm::DenseSet<Value> neverWhole;
 };
 
@@ -336,7 +341,8 @@ struct BalanceAttention
                          &CompileOptions::balanceAttention,
                          &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
-    // A machine may be too small for a mesh: who asks nothing need not know.
+    // A machine may be too small for a mesh, which matters only if costs are
+    // needed.
     const CompileOptions given = options();
     if (given.balanceAttention == "off" || !hasDividedRows())
       return;

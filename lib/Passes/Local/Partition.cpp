@@ -1,4 +1,4 @@
-// tpsp-partition: global shapes to one rank's.
+// tpsp-partition: turns global shapes into one rank's.
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
@@ -42,9 +42,10 @@ public:
   }
 
 private:
-  /// Every operation must already sit in a placement that needs nothing moved.
+  /// Verifies that every operation is in a placement that needs no
+  /// communication.
   LogicalResult checkPlaced() {
-    std::set<Signature> known; // of layers and micro-batches, which are alike
+    std::set<Signature> known; // layers and micro-batches repeat them
     WalkResult result = function.walk([&](IndexedOpInterface op) {
       if (!known.insert(signatureOf(op)).second)
         return WalkResult::advance();
@@ -62,7 +63,7 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// A collective among one rank only changes the subscripts.
+  /// A collective over a single rank only changes subscripts.
   void dropTrivialCollectives() {
     SmallVector<CollectiveOpInterface> trivial;
     function.walk([&](CollectiveOpInterface op) {

@@ -1,4 +1,4 @@
-/// Of what passes on local shapes build in place of an operation.
+/// Marks operations that passes on local shapes build in place of another.
 #ifndef TPSP_PASSES_LOCAL_PHASEMARK_H
 #define TPSP_PASSES_LOCAL_PHASEMARK_H
 
@@ -9,10 +9,11 @@
 
 namespace tpsp {
 
-/// Gives what is built the phase of what it replaces, and no name.
+/// Gives new operations the phase of the operation that they replace, and no
+/// name.
 class PhaseMark : public mlir::OpBuilder::Listener {
 public:
-  /// What is built next is for `op`.
+  /// The operations built from now on are for `op`.
   void follow(mlir::Operation *op) {
     for (auto &[name, value] : marks)
       value = op->getAttr(name);

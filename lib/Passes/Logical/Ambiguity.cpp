@@ -26,7 +26,7 @@ std::string subscript(const OpenQuestion &question, IndexId index) {
   return indexName(question, index) + axisName(question);
 }
 
-/// Whether a role tells some of these operands from the others.
+/// Whether roles distinguish some of these operands from the others.
 bool rolesTellApart(const OpenQuestion &question, ArrayRef<unsigned> operands) {
   unsigned parameters = llvm::count_if(operands, [&](unsigned operand) {
     return isWeight(question.op->getOperand(operand));
@@ -67,7 +67,7 @@ bool isNameOfWeight(StringRef name) {
          name.contains_insensitive("weight");
 }
 
-/// Its tpsp.name, else what the source calls it, without the '%'.
+/// The argument's tpsp.name, else its source name without the '%'.
 std::string nameOf(BlockArgument argument) {
   auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   std::string source = nameInSource(argument);
@@ -76,8 +76,8 @@ std::string nameOf(BlockArgument argument) {
   return isNamed || source.empty() ? tensorName(argument) : source.substr(1);
 }
 
-/// Whether an argument that is not marked as a parameter has the shape and the
-/// name of a weight. The name is that of the source (%w) or its tpsp.name.
+/// Whether an argument that is not marked as a parameter has the shape and name
+/// of a weight. The name is that of the source (%w) or its tpsp.name.
 bool looksLikeWeight(BlockArgument argument) {
   auto tensor = dyn_cast<RankedTensorType>(argument.getType());
   return tensor && tensor.getRank() >= 2 && !isParameter(argument) &&
@@ -85,8 +85,8 @@ bool looksLikeWeight(BlockArgument argument) {
           isNameOfWeight(nameOf(argument)));
 }
 
-/// Says which arguments no role can tell from activations, because they are
-/// not marked.
+/// Names the arguments that no role can tell from activations, because they are
+/// not marked as parameters.
 void addUnmarked(InFlightDiagnostic &diag, const OpenQuestion &question) {
   llvm::SmallSetVector<Value, 2> unmarked; // arguments
   for (unsigned operand : shardedOperands(question))
@@ -158,7 +158,7 @@ std::optional<OneSidedSum> OneSidedSum::find(const OpenQuestion &question) {
 
 OneSidedSum::Answer OneSidedSum::byRole() const {
   AxisRole role = question.placed.mesh.axis(question.axis).role;
-  // To gather several operands is more collectives than to reduce one result.
+  // Gathering several operands takes more collectives than reducing one result.
   if (role == AxisRole::None)
     return sharded.size() > 1 ? Reduce : Unknown;
   bool parameter = isWeight(question.op->getOperand(sharded.front()));

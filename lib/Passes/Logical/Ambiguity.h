@@ -1,6 +1,7 @@
-/// Where the subscripts of an operation do not decide: the ways out, priced.
+/// Errors about operations whose subscripts do not decide a placement. They
+/// list the ways out and their prices.
 ///
-/// Two questions have an answer only in a written result or in an axis role:
+/// Only a written result or an axis role answers two questions:
 ///
 ///   y[b, s, e, ?] = W[e@a, d] x[b@a, s, d]    which of e and b keeps the axis
 ///   y[b, s, e, ?] = W[e, d@a] x[b, s, d]      gather W, or reduce the sum
@@ -11,17 +12,17 @@
 
 namespace tpsp {
 
-/// An operation of the program with the placements found so far.
+/// An operation of the program, with the placements found so far, and an axis.
 struct OpenQuestion {
   IndexedOpInterface op;
   const PlacedOperation &placed;
   AxisId axis;
 };
 
-/// Operands that have the axis on indices of their own.
+/// Operands that have the axis on different indices.
 struct Disagreement {
   OpenQuestion question;
-  /// (operand, index), without repetition of an index.
+  /// (operand, index) pairs; each index occurs once.
   llvm::SmallVector<std::pair<unsigned, IndexId>> claims;
 
   mlir::LogicalResult refuse() const;
@@ -36,16 +37,16 @@ struct OneSidedSum {
   /// The operands that have the index on the axis.
   llvm::SmallVector<unsigned> sharded;
 
-  /// What the axis role says. A parameter on a data axis moves to the
-  /// activations: it is gathered. In other cases the sharded operand stays,
+  /// The answer of the axis role. A parameter on a data axis is gathered,
+  /// because it moves to the activations. Otherwise the sharded operand stays,
   /// which is free for the others, and the sum is reduced. Without a role there
-  /// is no answer if one operand alone has the axis; several are not gathered
-  /// to save one reduction.
+  /// is no answer if a single operand has the axis. Several operands are not
+  /// gathered to save one reduction.
   Answer byRole() const;
   mlir::LogicalResult refuse() const;
 
-  /// The sum of one result that is not placed on the axis; nullopt if there is
-  /// no such sum.
+  /// Finds such a sum in an operation whose single result is not placed on the
+  /// axis; nullopt if there is none.
   static std::optional<OneSidedSum> find(const OpenQuestion &question);
 };
 

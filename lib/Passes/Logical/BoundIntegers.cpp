@@ -1,4 +1,4 @@
-// tpsp-bound-integers: the range of integer arguments, from their uses.
+// tpsp-bound-integers: finds the range of integer arguments from their uses.
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -17,7 +17,7 @@ using namespace tpsp;
 
 namespace {
 
-/// The least bound that a use of `value`, or of a view of it, puts on its
+/// The smallest bound that a use of `value`, or of a view of it, puts on its
 /// integers; 0 if there is none.
 int64_t boundOf(Value value) {
   int64_t bound = 0;

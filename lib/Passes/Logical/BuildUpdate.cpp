@@ -1,4 +1,4 @@
-// tpsp-build-update: what a step does to a function's parameters.
+// tpsp-build-update: builds the update of a function's parameters.
 #include "UpdateFunction.h"
 
 #include "Passes/Program/FunctionWalk.h"
@@ -92,12 +92,12 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What depends on the function
+  // Settings that depend on the function
   //===--------------------------------------------------------------------===//
 
   using Optimizers = llvm::SmallSetVector<const Optimizer *, 4>;
 
-  /// A number goes to every optimizer that the function is trained with, if
+  /// A setting applies to every optimizer that the function is trained with and
   /// that has it.
   LogicalResult readNumbers(func::FuncOp function, ArrayRef<Trained> trained,
                             llvm::StringMap<double> &numbers) {
@@ -145,8 +145,8 @@ private:
     return error;
   }
 
-  /// State is kept in f32, unless every parameter is of f64. There a number
-  /// near 1 may be 1, and a small one 0.
+  /// Refuses settings that rounding would change to 1 or 0. State is f32,
+  /// unless every parameter is f64.
   static LogicalResult checkRounded(func::FuncOp function,
                                     const Optimizers &used,
                                     ArrayRef<Trained> trained, StringRef text,
@@ -168,21 +168,21 @@ private:
            << (isBelow ? "of at least 1.2e-38, or 0" : "of at most 0.9999999");
   }
 
-  /// By the name of the tools' flag, at the function that it does not suit.
+  /// Begins an error at the function, with the flag of the tools.
   static InFlightDiagnostic refuseFlag(func::FuncOp function, StringRef flag,
                                        StringRef text) {
     return emitErrorAt(function) << "--" << flag << " " << text << ": ";
   }
 
-  /// What all gradients begin from is multiplied by the scale, each in its
-  /// result's type.
+  /// Bounds the loss scale by the results' types, in which cotangents are
+  /// multiplied by it.
   LogicalResult boundLossScale(func::FuncOp function, LossScale &scale) {
     for (Type type : function.getResultTypes()) {
       auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
       if (!element || !scale.isOn())
         continue;
       double most = largestOf(element);
-      // A dynamic one comes down by itself.
+      // A dynamic scale comes down by itself.
       if (scale.first > most && !scale.isDynamic)
         return refuseFlag(function, "loss-scale", given.lossScale)
                << "gradients begin in " << element << ", which holds at most "

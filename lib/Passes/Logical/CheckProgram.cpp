@@ -1,4 +1,5 @@
-// tpsp-check-program: refuse MLIR that is no program, warn of likely mistakes.
+// tpsp-check-program: rejects modules that are not programs, and warns of
+// likely mistakes.
 #include "Passes/Program/CallOrder.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/TensorBytes.h"
@@ -22,7 +23,7 @@ using namespace tpsp;
 
 namespace {
 
-/// The operand that alone carries `name`, if one does and the result does not.
+/// The only operand that carries `name`, if the result does not carry it.
 std::optional<unsigned> loneCarrier(Operation *op, StringRef name) {
   if (getIdx(op->getResult(0)).dimOf(name))
     return std::nullopt;
@@ -49,7 +50,7 @@ void warn(IndexedOpInterface op) {
                "meant, a tpsp.reduce of the operand says so";
 }
 
-/// A module within it would be passed over, and so would one that is empty.
+/// A nested or an empty module would otherwise be skipped silently.
 LogicalResult checkModule(ModuleOp module) {
   auto nested = module.getOps<ModuleOp>();
   if (!nested.empty())
@@ -65,7 +66,8 @@ LogicalResult checkModule(ModuleOp module) {
   return success();
 }
 
-/// What runs is one list of operations: calls are inlined.
+/// Refuses other operations: a program is one list of operations, with its
+/// calls inlined.
 LogicalResult checkKind(Operation *op) {
   if (isa<func::FuncOp, func::ReturnOp, func::CallOp>(op) ||
       isa_and_nonnull<TpspDialect>(op->getDialect()))
@@ -74,7 +76,7 @@ LogicalResult checkKind(Operation *op) {
                          "one after another, and of calls of functions");
 }
 
-/// The bytes of the function's tensors, undivided. Arguments of a private
+/// The bytes of the function's tensors, unsharded. Arguments of a private
 /// function are its callers' tensors.
 TensorBytes bytesOf(func::FuncOp function) {
   TensorBytes bytes;
@@ -90,7 +92,7 @@ TensorBytes bytesOf(func::FuncOp function) {
 }
 
 /// Refuses calls that cannot be followed, and tensors that are too large
-/// together with those of what a function calls.
+/// together with those of the called functions.
 LogicalResult checkCalls(ModuleOp module) {
   SymbolTable symbols(module);
   auto order = functionsInCallOrder(module, symbols);
@@ -116,7 +118,7 @@ LogicalResult checkOperations(FunctionOpInterface function) {
   return failure(result.wasInterrupted());
 }
 
-/// Layers that stages divide are no one rank's program.
+/// Refuses layers that stages divide, because they are not one rank's program.
 LogicalResult checkStages(ModuleOp module) {
   std::optional<AxisId> id = stageAxisOf(module);
   auto isCut = [](func::FuncOp function) {

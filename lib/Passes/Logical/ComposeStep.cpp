@@ -1,4 +1,4 @@
-// tpsp-compose-step: gradients and update, one function.
+// tpsp-compose-step: composes gradients and update into one function.
 #include "Passes/Program/FunctionResults.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
@@ -21,7 +21,7 @@ using namespace tpsp;
 
 namespace {
 
-/// What gradients of `step` begin from, times the loss scale of `update`.
+/// The cotangent times the loss scale of `update`.
 Value scaled(OpBuilder &b, BlockArgument cotangent, func::FuncOp update) {
   Location loc = cotangent.getLoc();
   auto type = typeOf(cotangent);
@@ -37,7 +37,7 @@ Value scaled(OpBuilder &b, BlockArgument cotangent, func::FuncOp update) {
   return MulOp::create(b, loc, type, ValueRange{cotangent, scale});
 }
 
-/// Multiplies all gradients by the loss scale, which the update divides by.
+/// Multiplies all cotangents by the loss scale; the update divides by it.
 void scaleLoss(func::FuncOp step, func::FuncOp update) {
   Block &body = step.getBody().front();
   Operation *first = &body.front();
@@ -54,7 +54,8 @@ void scaleLoss(func::FuncOp step, func::FuncOp update) {
     op.setAttr(backwardAttrName, b.getUnitAttr());
 }
 
-/// Says of values whose gradients they are, as the results did that they were.
+/// Notes on values which arguments' gradients they are, as the results'
+/// attributes did.
 void noteGradients(Builder &b, const llvm::MapVector<int64_t, Value> &values) {
   for (auto [argument, value] : values) {
     if (!value.getDefiningOp())
@@ -68,7 +69,7 @@ void noteGradients(Builder &b, const llvm::MapVector<int64_t, Value> &values) {
   }
 }
 
-/// Appends `update` to `step`, whose gradients it takes.
+/// Appends `update`, which reads the gradients, to `step`.
 void compose(func::FuncOp step, func::FuncOp update) {
   if (update->hasAttr(lossScaleAttrName))
     scaleLoss(step, update);
@@ -80,7 +81,7 @@ void compose(func::FuncOp step, func::FuncOp update) {
     auto of = step.getResultAttrOfType<IntegerAttr>(i, gradientAttrName);
     if (of)
       gradients[of.getInt()] = value;
-    // Who sent the argument waits for its gradient.
+    // The previous chunk waits for the gradient of an argument that it sent.
     if (!of || step.getArgAttr(of.getInt(), receivedAttrName))
       results.add(value, before.attributes[i]);
   }

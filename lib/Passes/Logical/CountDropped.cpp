@@ -1,4 +1,4 @@
-// tpsp-count-dropped: return how many choices of tokens have found no place.
+// tpsp-count-dropped: returns the number of token choices that found no place.
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/FunctionWalk.h"
 
@@ -16,8 +16,9 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// The numbers of choices without a place, over all that give them places in
-/// the same groups. Nothing is summed over groups, which ranks divide.
+/// The numbers of choices without a place, added over operations that assign
+/// places in the same groups. Ranks divide groups, so there is no sum over
+/// groups.
 static SmallVector<Value> totalsDropped(Block &body) {
   SmallVector<Value> totals;
   for (Operation &op : llvm::make_early_inc_range(body)) {

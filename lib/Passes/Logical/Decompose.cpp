@@ -1,4 +1,5 @@
-// tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
+// tpsp-decompose-early and tpsp-decompose-late: replace composites by their
+// parts.
 #include "Decompose.h"
 
 #include "Passes/Program/SourceName.h"
@@ -25,9 +26,9 @@ using namespace tpsp;
 
 namespace {
 
-/// Gives the parts of a composite its phase and its place in the source, but
-/// not its name. Only the last part is what the composite was. Parts that are
-/// told apart are called after both: "o.softmax".
+/// Gives the parts of a composite its phase and source location. Only the last
+/// part, which replaces the composite, gets its name. With `tellsApart`, parts
+/// are named after both: "o.softmax".
 class InheritFromComposite : public OpBuilder::Listener {
 public:
   explicit InheritFromComposite(bool tellsApart) : tellsApart(tellsApart) {}
@@ -81,8 +82,8 @@ void tpsp::decompose(Operation *root, bool tellsPartsApart,
   }
 }
 
-/// Beside a low bias a row's statistic has lost what blocks make the weights of
-/// again.
+/// With a low bias the row's statistic has lost the precision from which blocks
+/// recompute the weights.
 static LogicalResult refuseBiases(Operation *root) {
   WalkResult result = root->walk([](AttentionOpInterface op) {
     if (!op.getBias())
@@ -108,14 +109,14 @@ struct DecomposeEarly
     if (given.keepsCalls())
       warnOfWrittenAttention(getOperation());
     auto select = [&](DecomposableOpInterface op) {
-      // What has other results besides is not taken apart.
+      // A composite with further results is not decomposed.
       if (!op.decomposesEarly() || op->getNumResults() > 1 ||
           (keepsSwept && isa<SweptOpInterface>(*op)))
         return false;
       return !(given.keepsCalls() &&
                isLibraryCall(op, given.usesGpuLibraries(), getArgument()));
     };
-    // The backward pass names gradients after them.
+    // The backward pass names gradients after the parts.
     decompose(getOperation(), /*tellsPartsApart=*/true, select);
   }
 };
@@ -123,7 +124,7 @@ struct DecomposeEarly
 struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
   using Base::Base;
   void runOnOperation() override {
-    // What is there of those that decompose early was left on purpose.
+    // Operations that decompose early and are still here were kept on purpose.
     decompose(getOperation(), /*tellsPartsApart=*/false,
               [](DecomposableOpInterface op) {
                 return !op.decomposesEarly() && !op.hasOwnKernel();
@@ -131,8 +132,8 @@ struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
     getOperation()->walk(dropRequest);
   }
 
-  /// Differentiation has been asked: a view that says nothing else is its
-  /// operand. Between two loops it would keep them from being one kernel.
+  /// Removes a view that only stops gradients, once differentiation is done.
+  /// Between two loops it would keep them from sharing a kernel.
   static void dropRequest(IndexedOpInterface op) {
     if (!op.isView() || !op.stopsGradient() ||
         op->getOperand(0).getType() != op->getResult(0).getType())

@@ -1,4 +1,4 @@
-/// Composites into their parts.
+/// Replaces composites by their parts.
 #ifndef TPSP_PASSES_LOGICAL_DECOMPOSE_H
 #define TPSP_PASSES_LOGICAL_DECOMPOSE_H
 
@@ -6,9 +6,10 @@
 
 namespace tpsp {
 
-/// Replaces the composites under `root` that `select` takes. The parts are in
-/// the composite's phase and place, without its name, which the last one keeps;
-/// `tellsPartsApart` names them after both: "o.softmax".
+/// Decomposes the composites under `root` for which `select` returns true. The
+/// parts get the composite's phase and location. Only the last part keeps the
+/// composite's name, unless `tellsPartsApart` is set. Then parts are named
+/// after both: "o.softmax".
 void decompose(mlir::Operation *root, bool tellsPartsApart,
                llvm::function_ref<bool(DecomposableOpInterface)> select);
 

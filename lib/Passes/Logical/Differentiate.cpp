@@ -1,4 +1,4 @@
-// tpsp-differentiate: add the backward pass of a function.
+// tpsp-differentiate: adds the backward pass of a function.
 #include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
@@ -29,8 +29,8 @@ using namespace tpsp;
 
 namespace {
 
-/// Marks what it sees as part of the backward pass. An adjoint takes its
-/// operation's place in the source but not its name: v's slope is not v.
+/// Marks new operations as part of the backward pass. An adjoint gets its
+/// operation's source location but not its name: v's slope is not v.
 class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -39,22 +39,22 @@ public:
                       : withoutSourceName(op->getLoc()));
     numbers[op] = behind ? numbers.lookup(behind) : ++made;
   }
-  /// Returns the operation that stands later. The pass adds at the function's
-  /// end, in the order of numbers, or behind an operation, with the number of
-  /// that. To ask the block would number all of it again after every addition,
-  /// so it is asked about equal numbers alone.
+  /// Returns the later of two operations. The pass inserts at the function's
+  /// end, with increasing numbers, or after an operation, with that operation's
+  /// number. Asking the block would renumber all of it after every insertion,
+  /// so it is asked for equal numbers only.
   Operation *later(Operation *a, Operation *b) const {
     size_t first = numbers.lookup(a), second = numbers.lookup(b);
     bool isInOrder = first == second ? a->isBeforeInBlock(b) : first < second;
     return isInOrder ? b : a;
   }
-  /// Whose adjoint is being built; null between adjoints.
+  /// The operation whose adjoint is being built; null between adjoints.
   Operation *primal = nullptr;
-  /// Behind which operation one is added; null at the function's end.
+  /// The operation after which the pass inserts; null at the function's end.
   Operation *behind = nullptr;
 
 private:
-  /// From 1; what was there before has none.
+  /// Numbers from 1; operations from before the pass have none.
   llvm::DenseMap<Operation *, size_t> numbers;
   size_t made = 0;
 };
@@ -64,9 +64,9 @@ bool isDifferentiable(Type type) {
   return tensor && getIdx(type) && isa<FloatType>(tensor.getElementType());
 }
 
-/// The type of the gradient of a tensor: where the tensor is, or where a
-/// parameter's argument says (tpsp.gradient_at). The gradient of a partial
-/// tensor is whole: every summand has the gradient of the sum.
+/// The type of a tensor's gradient: placed like the tensor, or as a parameter's
+/// argument says (tpsp.gradient_at). The gradient of a partial tensor is not
+/// partial: every summand has the gradient of the sum.
 RankedTensorType gradientType(Value value) {
   Type type = value.getType();
   IdxAttr idx = getIdx(type);
@@ -95,9 +95,8 @@ bool isMultiple(IndexedOpInterface op) {
              getIdx(op->getResult(0)).getNames();
 }
 
-/// The parameter of which `value` is another shape, another precision or a
-/// multiple: the gradient of one is that of the other, in any precision. Null
-/// if there is none.
+/// The parameter that `value` is, reshaped, converted or scaled. The gradients
+/// of both are summed in the same type. Null if there is none.
 BlockArgument parameterBehind(Value value) {
   while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
     if (!op.isView() && !isMultiple(op))
@@ -110,12 +109,12 @@ BlockArgument parameterBehind(Value value) {
 
 class Backward {
 public:
-  /// `reduceType`: of the gradients of parameters; null if it is their own.
+  /// `reduceType`: the type of parameters' gradients; null if it is their own.
   Backward(func::FuncOp function, Type reduceType)
       : function(function), builder(function.getContext(), &mark),
         reduceType(reduceType) {}
 
-  /// Turns `function`, a copy of the primal, into primal and backward.
+  /// Extends `function`, a copy of the primal, by the backward pass.
   LogicalResult run() {
     Block &body = function.getBody().front();
     auto ret = cast<func::ReturnOp>(body.getTerminator());
@@ -174,8 +173,8 @@ private:
            !function.getArgAttr(input.getArgNumber(), frozenAttrName);
   }
 
-  /// Values that depend on an argument that has a gradient. What makes them is
-  /// given the results that its adjoint will read.
+  /// Finds values that depend on an argument with a gradient. The operations
+  /// that compute them get the results that their adjoints will read.
   void findActive(Block &body) {
     for (BlockArgument argument : body.getArguments())
       if (hasGradient(argument))
@@ -204,7 +203,8 @@ private:
         body.addArgument(gradientType(result), result.getLoc());
     NamedAttrList attrs(named("g[" + resultName(function, number) + "]",
                               cotangentAttrName, number));
-    // The gradients of a scalar are its own, not a multiple of them.
+    // A scalar's cotangent is 1, so that results are its gradients and not a
+    // multiple.
     if (getIdx(result).getRank() == 0) {
       attrs.set(meanAttrName, builder.getF64FloatAttr(1));
       attrs.set(deviationAttrName, builder.getF64FloatAttr(0));
@@ -249,8 +249,8 @@ private:
     return success();
   }
 
-  /// The gradient of `value`, placed as it is: its contributions added up.
-  /// Null if there is none.
+  /// The gradient of `value`, placed like it: the sum of its contributions.
+  /// Null if there are none.
   Value finish(Value value) {
     SmallVector<Value> &parts = contributions[value];
     if (parts.empty())
@@ -261,8 +261,8 @@ private:
     describeSummands(value, parts, wanted);
     OpBuilder::InsertionGuard guard(builder);
     Operation *last = lastOf(parts);
-    // What is made of it later, an optimizer's step, need not wait for the
-    // rest.
+    // Inserted early, so that later users, such as an optimizer's step, need
+    // not wait for the remaining backward pass.
     bool standsBehind = isa<BlockArgument>(value) && last;
     if (standsBehind)
       builder.setInsertionPointAfter(last);
@@ -273,8 +273,8 @@ private:
     Value only = parts.front();
     if (only.getType() == wanted)
       return only;
-    // A value that nothing has placed yet is made where it is wanted; an
-    // argument is where its caller has it.
+    // An unplaced value is computed in the wanted placement. An argument keeps
+    // the placement that its caller gave it.
     if (isUnplaced(only.getType()) && only.getDefiningOp()) {
       only.setType(wanted);
       return called(value, only);
@@ -283,8 +283,9 @@ private:
     return called(value, ReshardOp::create(builder, loc, wanted, only));
   }
 
-  /// Each in `element`, by a sum of one: it is summed over ranks behind that. A
-  /// type that does not hold more adds them up first, and rounds once.
+  /// Converts each summand to `element` by a sum of one operand, which is
+  /// reduced over ranks afterwards. If the type holds no more than theirs,
+  /// summands are added first and rounded once.
   void convertSummands(Value value, SmallVectorImpl<Value> &parts,
                        Type element) {
     auto elementOf = [](Value part) { return typeOf(part).getElementType(); };
@@ -303,7 +304,7 @@ private:
         part = sumOf(value, part, element);
   }
 
-  /// In `element`; where it comes out.
+  /// The sum of `parts` in `element`, unplaced.
   Value sumOf(Value value, ValueRange parts, Type element) {
     OpBuilder::InsertionGuard guard(builder);
     Operation *last = lastOf(llvm::to_vector(parts));
@@ -317,7 +318,8 @@ private:
     return sum;
   }
 
-  /// The last of the operations that make these; null if one is an argument.
+  /// The last of the operations that compute `parts`; null if one is an
+  /// argument.
   Operation *lastOf(ArrayRef<Value> parts) const {
     Operation *last = nullptr;
     for (Value part : parts) {
@@ -329,8 +331,9 @@ private:
     return last;
   }
 
-  /// Says of summands of a gradient where their sum is wanted, and whether it
-  /// is a parameter's: their compute placements depend on it.
+  /// Notes on the summands of a gradient the placement that their sum is wanted
+  /// in, and whether it is a parameter's. Their compute placements depend on
+  /// it.
   void describeSummands(Value value, ArrayRef<Value> parts,
                         RankedTensorType wanted) {
     for (Value part : parts) {
@@ -345,8 +348,8 @@ private:
     }
   }
 
-  /// Names `gradient` after what it is the gradient of.
-  /// It is no more than proposed where the value's own placement is.
+  /// Names `gradient` after its value. Its placement is only proposed if the
+  /// value's own placement is.
   Value called(Value value, Value gradient) {
     if (isWeight(value))
       setResultAttr(gradient, weightAttrName, builder.getUnitAttr());
@@ -356,8 +359,8 @@ private:
     return gradient;
   }
 
-  /// What the gradient of `value` is summed in over ranks, if it is that of a
-  /// parameter; else null.
+  /// The type in which ranks sum the gradient of `value`, if that is a
+  /// parameter's; else null.
   Type reducedIn(Value value) {
     BlockArgument parameter = parameterBehind(value);
     if (!parameter)
@@ -365,7 +368,7 @@ private:
     return reduceType ? reduceType : typeOf(parameter).getElementType();
   }
 
-  /// The type in which the gradient of `value` is handed on.
+  /// The type in which the gradient of `value` is passed on.
   RankedTensorType wantedType(Value value) {
     RankedTensorType wanted = gradientType(value);
     Type element = reducedIn(value);

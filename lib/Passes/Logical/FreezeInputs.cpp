@@ -1,4 +1,4 @@
-// tpsp-freeze-inputs: mark inputs as constants to differentiation.
+// tpsp-freeze-inputs: marks inputs as constants to differentiation.
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// A number in f64, pending over `axes`.
+/// The type of a number in f64 that is pending over `axes`.
 static RankedTensorType numberOver(MLIRContext *context, AxisList axes,
                                    const Mesh &mesh) {
   auto idx = IdxAttr::get(context, {}, {}, {}, false, false, false);
@@ -25,8 +25,8 @@ static RankedTensorType numberOver(MLIRContext *context, AxisList axes,
       mesh);
 }
 
-/// Pending over the axes that divide the gradient. By rows first, which are
-/// independent of each other.
+/// The sum of squares, pending over the axes that divide the gradient. Rows are
+/// summed first, because they are independent of each other.
 static Value sumOfSquares(UpdateBuilder &ops, Value gradient,
                           RankedTensorType placed, const Mesh &mesh) {
   Value sum = ops.square(ops.convert(gradient, ops.b.getF64Type()));

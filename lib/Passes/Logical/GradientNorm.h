@@ -9,11 +9,11 @@
 
 namespace tpsp {
 
-/// The root of the sum of squares of `gradients`, each where the type of
-/// `placed` at its position says. It is a number in f64, on every rank. Sums
-/// are in f64, whose rounding nobody would see. What is pending over the same
-/// axes is added before it is reduced: one number for each set of axes. A
-/// replicated gradient is in its sum once.
+/// The root of the sum of squares of `gradients`, each placed as the type of
+/// `placed` at its position says. It is a number in f64, the same on every
+/// rank. Sums are f64, so that their rounding is negligible. Squares that are
+/// pending over the same axes are added before they are reduced: one number for
+/// each set of axes. A replicated gradient is counted once.
 mlir::Value buildNorm(mlir::OpBuilder &b, mlir::Location loc,
                       llvm::ArrayRef<mlir::Value> gradients,
                       llvm::ArrayRef<mlir::RankedTensorType> placed,

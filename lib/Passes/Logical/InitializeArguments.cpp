@@ -1,4 +1,4 @@
-// tpsp-initialize-arguments: how random parameters scatter, from their uses.
+// tpsp-initialize-arguments: finds the distribution of random parameters.
 //
 //     looked up, or added        0.02 around 0
 //     summed over in an einsum   1 / sqrt(fan-in) around 0
@@ -28,14 +28,15 @@ namespace {
 
 constexpr double smallDeviation = 0.02;
 
-/// What a program does with a parameter.
+/// The uses of a parameter in a program.
 struct ArgumentUses {
   bool isLookedUp = false, isAdded = false, isMultiplied = false;
-  /// The most terms of a sum that its elements are factors in; 0 if none is.
+  /// The most terms of a sum in which its elements are factors; 0 if there is
+  /// none.
   int64_t fanIn = 0;
 };
 
-/// Keeps what is built, in order.
+/// Records new operations, in order.
 class Record : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -44,7 +45,7 @@ public:
   SmallVector<Operation *> built;
 };
 
-/// Finds the uses of a value, and of what has its elements.
+/// Finds the uses of a value, and of values with the same elements.
 class FindUses {
 public:
   ArgumentUses of(Value value) {
@@ -59,10 +60,10 @@ private:
       followed.push_back(value);
   }
 
-  /// A list, not recursion: chains are as long as a program.
+  /// Uses a list instead of recursion, because chains are as long as a program.
   void visitFollowed() {
     while (!followed.empty()) {
-      // Visiting a composite makes more uses, for a while.
+      // Visiting a composite temporarily adds uses.
       SmallVector<OpOperand *> operands;
       for (OpOperand &use : followed.pop_back_val().getUses())
         operands.push_back(&use);
@@ -97,9 +98,8 @@ private:
     return dropped;
   }
 
-  /// Whether other operands are positions along an index of this one, and that
-  /// is all: where rows choose a matrix, it is a factor. That index need not be
-  /// whole.
+  /// Whether the other operands are only positions along an index of this one,
+  /// which need not be whole. If rows choose a matrix, the operand is a factor.
   static bool looksUp(IndexedOpInterface op, OpOperand &use) {
     SmallVector<StringRef> whole = op.getWholeIndices();
     auto mayBeLookedUp = [&](StringRef name) {
@@ -121,13 +121,13 @@ private:
            droppedIndices(op, op->getOperand(0)).empty();
   }
 
-  /// A composite does with its operand what its parts do.
+  /// The uses of a composite's operand are those in its parts.
   void visitParts(DecomposableOpInterface composite, Value value) {
     Record record;
     OpBuilder builder(composite->getContext(), &record);
     builder.setInsertionPoint(composite);
     composite.decompose(builder);
-    // Before the parts are gone.
+    // Visit before the parts are erased.
     SmallVector<Value> others = std::move(followed);
     followed.clear();
     for (Operation *part : record.built)
@@ -165,12 +165,12 @@ private:
 
   ArgumentUses uses;
   llvm::DenseSet<Value> visited;
-  /// Whose uses are still to be visited.
+  /// Values whose uses are still to be visited.
   SmallVector<Value> followed;
 };
 
-/// Gains begin as exactly 1 and biases as exactly 0, unless the program says
-/// how they scatter.
+/// Whether a parameter begins exactly at its mean: gains as 1 and biases as 0,
+/// unless the program gives a deviation.
 bool beginsExactly(RankedTensorType type, Attribute deviation) {
   return type.getRank() <= 1 && !deviation;
 }
@@ -179,7 +179,7 @@ struct Scatter {
   double mean, deviation;
 };
 
-/// A table that is also a head is a table.
+/// A table that is also a head is initialised as a table.
 Scatter scatterOf(const ArgumentUses &uses, int64_t rank) {
   if (uses.isLookedUp)
     return {0, smallDeviation};
@@ -187,7 +187,8 @@ Scatter scatterOf(const ArgumentUses &uses, int64_t rank) {
     return {0, 1 / std::sqrt(static_cast<double>(uses.fanIn))};
   if (uses.isMultiplied)
     return {1, smallDeviation};
-  // What nothing is known of: vectors may be divided by.
+  // Nothing is known of the use: a vector may be divided by, so it begins near
+  // 1.
   return {!uses.isAdded && rank == 1 ? 1.0 : 0.0, smallDeviation};
 }
 

@@ -1,4 +1,4 @@
-// tpsp-inline-calls: a program as one list of operations.
+// tpsp-inline-calls: turns a program into one list of operations.
 #include "Passes/Program/CallOrder.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
@@ -15,8 +15,8 @@ using namespace tpsp;
 
 namespace {
 
-/// Puts a copy of the callee's operations in the call's place. Costs what the
-/// callee has, wherever in its function the call is.
+/// Replaces the call by a copy of the callee's operations. The time is linear
+/// in the callee, wherever the call stands in its function.
 void inlineCall(func::CallOp call, func::FuncOp callee) {
   OpBuilder builder(call);
   Block &body = callee.getBody().front();

@@ -1,4 +1,4 @@
-// tpsp-keep-masks: store dropout masks instead of rematerialising them.
+// tpsp-keep-masks: stores dropout masks instead of rematerialising them.
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -16,8 +16,8 @@ using namespace tpsp;
 
 namespace {
 
-/// Gives what is built the marks of what it replaces, and its place in the
-/// source but not its name.
+/// Gives new operations the marks and the source location of the operation that
+/// they replace, but not its name.
 class Inherit : public OpBuilder::Listener {
 public:
   explicit Inherit(Operation *from) : from(from) {}
@@ -35,7 +35,7 @@ void keepMask(MaskingOpInterface op) {
   OpBuilder b(op->getContext(), &listener);
   b.setInsertionPoint(op);
   Value applied = op.separateMask(b);
-  // The source's name is the result's, not the mask's.
+  // The source's name belongs to the result, not to the mask.
   applied.getDefiningOp()->setLoc(op->getLoc());
   op->getResult(0).replaceAllUsesWith(applied);
   op->erase();

@@ -7,7 +7,7 @@ std::optional<LossScale> LossScale::read(StringRef text) {
   if (text == "none")
     return LossScale();
   LossScale scale;
-  // The largest power of two that f16 holds.
+  // The largest power of two in f16.
   scale.first = 32768;
   if (text == "dynamic") {
     scale.isDynamic = true;
@@ -21,7 +21,7 @@ std::optional<LossScale> LossScale::read(StringRef text) {
 }
 
 Value tpsp::isFinite(UpdateBuilder &b, Value x) {
-  // An infinity less itself is no number, which is equal to nothing.
+  // Infinity minus infinity is NaN, which is not equal to itself.
   Value difference = b.sub(x, x);
   return b.compare(difference, difference, "equal");
 }
@@ -32,11 +32,11 @@ DynamicScale tpsp::nextScale(UpdateBuilder &b, DynamicScale now, Value isDone,
   Value good = b.select(isDone, b.shift(now.goodSteps, 1), none);
   Value isDue =
       b.compare(b.shift(good, -double(settings.window)), none, "greater_equal");
-  // Twice as much as the type holds would skip the next step for certain.
+  // A scale beyond the type's range would certainly skip the next step.
   Value fits =
       b.compare(b.shift(now.scale, -settings.most / 2), none, "less_equal");
   Value grown = b.select(b.mul(isDue, fits), b.scale(now.scale, 2), now.scale);
-  // Below 1 a scale would lose what it is there to keep.
+  // A scale below 1 would itself lose small gradients.
   Value least = b.shift(none, 1);
   Value shrunk = b.max(b.scale(now.scale, 0.5), least);
   return {b.select(isDone, grown, shrunk), b.select(isDue, none, good)};

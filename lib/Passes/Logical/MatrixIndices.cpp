@@ -37,8 +37,8 @@ llvm::StringSet<> tpsp::indicesOfIntegers(Operation *function) {
   return out;
 }
 
-/// Those of the factor `use` of a product of two. Matrices that rows choose are
-/// a batch of matrices.
+/// The roles of the indices of the factor `use` in a product of two. Matrices
+/// that rows choose are a batch of matrices.
 static std::optional<Roles>
 rolesInProduct(OpOperand &use, const Factors &factors,
                const llvm::StringSet<> &ofIntegers) {
@@ -68,8 +68,9 @@ rolesInProduct(OpOperand &use, const Factors &factors,
   return roles;
 }
 
-/// Those of a view's operand, given the result's. Both are the same elements in
-/// row-major order: dimensions correspond where products of extents do.
+/// The roles of a view's operand, given the result's. Both have the same
+/// elements in row-major order: dimensions correspond where products of extents
+/// agree.
 static std::optional<Roles> rolesBeforeView(ArrayRef<int64_t> before,
                                             ArrayRef<int64_t> after,
                                             ArrayRef<MatrixRole> roles) {
@@ -90,13 +91,13 @@ static std::optional<Roles> rolesBeforeView(ArrayRef<int64_t> before,
     }
     out.append(i - first, role);
   }
-  // What is left has extent 1.
+  // The remaining dimensions have extent 1.
   for (; i < before.size(); ++i)
     out.push_back(MatrixRole::Batch);
   return out;
 }
 
-/// Those of all uses; none if one is not known or they differ.
+/// The common roles of all uses; nullopt if one is unknown or they differ.
 static std::optional<Roles> rolesOf(Value value,
                                     const llvm::StringSet<> &ofIntegers) {
   auto type = typeOf(value);

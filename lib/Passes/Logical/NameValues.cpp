@@ -1,4 +1,4 @@
-// tpsp-name-values: the names that the author gave to values, as locations.
+// tpsp-name-values: stores the author's names of values in locations.
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/SourceNames.h"

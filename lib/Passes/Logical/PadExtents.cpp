@@ -1,4 +1,5 @@
-// tpsp-pad-extents: larger extents for padded indices, and masks where needed.
+// tpsp-pad-extents: gives padded indices larger extents, and masks where
+// needed.
 #include "Decompose.h"
 #include "PaddingChoice.h"
 
@@ -30,7 +31,7 @@ using namespace tpsp;
 
 namespace {
 
-/// The extents that indices are to have, by name.
+/// The padded extents of indices, by name.
 class PaddedExtents {
 public:
   explicit PaddedExtents(ModuleOp module)
@@ -46,7 +47,7 @@ private:
   DictionaryAttr extents;
 };
 
-/// Numbers that are below all that there may be, and are still numbers.
+/// A finite number below all values that may occur.
 double lowestOf(Value value) {
   Type element = typeOf(value).getElementType();
   const llvm::fltSemantics &semantics =
@@ -56,7 +57,7 @@ double lowestOf(Value value) {
   return lowest.convertToDouble();
 }
 
-/// Follows the tails of padded indices through a function, and masks.
+/// Tracks the tails of padded indices through a function, and inserts masks.
 class TailWalk {
 public:
   TailWalk(func::FuncOp function, const PaddedExtents &padded)
@@ -69,7 +70,7 @@ public:
       Operation *op = &*next++;
       if (op == block.getTerminator())
         return finish(op);
-      // Of what is taken apart, the parts are next.
+      // If the operation is decomposed, its parts are visited next.
       auto last = op->getPrevNode();
       if (failed(visit(op)))
         return failure();
@@ -83,7 +84,7 @@ public:
 private:
   using Key = std::pair<Value, StringAttr>;
 
-  /// Of arguments zeros are behind the end. But gradients that an update takes
+  /// Arguments have zeros after the end, except an update's gradients, which
   /// come from the backward pass.
   void beginArguments() {
     b.setInsertionPointToStart(&function.getBody().front());
@@ -103,7 +104,7 @@ private:
     }
   }
 
-  /// Whether this pass has made it.
+  /// Whether this pass created the operation.
   bool isMask(Operation *op) const { return masks.contains(op); }
 
   SmallVector<StringAttr> paddedIndicesOf(Value value) const {
@@ -152,7 +153,8 @@ private:
     return settle(op, names);
   }
 
-  /// Why the operation cannot be right; empty if it can.
+  /// Calls the operation's rule. Returns why no tails make it right; empty if
+  /// some do.
   static std::string ask(Operation *op, StringAttr name,
                          MutableArrayRef<Tail> operands, Tail &result) {
     auto rule = dyn_cast<TailOpInterface>(op);
@@ -161,7 +163,7 @@ private:
     return rule.carryTail(name, operands, result).str();
   }
 
-  /// A collective moves tensors, and changes no value.
+  /// A collective moves tensors and changes no value.
   LogicalResult passOn(Operation *op, ArrayRef<StringAttr> names) {
     if (op->getNumOperands() != op->getNumResults())
       return refuse(op, names.front(), "it has no rule");
@@ -192,7 +194,8 @@ private:
     return success();
   }
 
-  /// By its parts, of which each has a rule, or refuses.
+  /// Replaces the operation by its parts, each of which has a rule or is
+  /// refused.
   LogicalResult takeApart(Operation *op, StringAttr name, StringRef problem) {
     auto composite = dyn_cast<DecomposableOpInterface>(op);
     if (!composite || op->getNumResults() > 1 || composite.hasOwnKernel())
@@ -216,9 +219,9 @@ private:
            << "' out of --pad, or give it an extent that its axes divide";
   }
 
-  /// Masks operands until each holds what is needed.
+  /// Masks operands until each has the tail that is needed.
   LogicalResult settle(Operation *op, ArrayRef<StringAttr> names) {
-    // A mask for one index may undo that of another where both end.
+    // A mask for one index may change the tail of another where both end.
     for (unsigned round = 0; round <= 2 * names.size(); ++round) {
       bool isSettled = true;
       for (StringAttr name : names) {
@@ -229,7 +232,7 @@ private:
           return refuse(op, name, problem);
         if (failed(maskOperands(op, name, needed, isSettled)))
           return failure();
-        // A sum has no tail, whatever was summed.
+        // A result without the index has no tail, whatever was summed.
         if (Value made = op->getResult(0); getIdx(made).dimOf(name))
           tails[{made, name}] = result;
       }
@@ -255,7 +258,7 @@ private:
     return success();
   }
 
-  /// The value with `tail` behind the end of the index.
+  /// The value with `tail` after the end of the index.
   Value masked(Value value, StringAttr name, Tail tail, Location loc) {
     SmallVector<Value> &known = maskedAs[{value, name}];
     for (Value each : known)
@@ -289,7 +292,7 @@ private:
     return mask;
   }
 
-  /// What takes the place of a parameter, or of its state, is zero behind the
+  /// Results that replace a parameter, or its state, must have zeros after the
   /// end, too.
   LogicalResult finish(Operation *terminator) {
     b.setInsertionPoint(terminator);
@@ -307,7 +310,7 @@ private:
   func::FuncOp function;
   const PaddedExtents &padded;
   OpBuilder b;
-  /// Of a value that carries the index; otherwise nothing is known.
+  /// Tails by value and index. A missing entry means that nothing is known.
   llvm::DenseMap<Key, Tail> tails;
   llvm::DenseMap<Key, SmallVector<Value>> maskedAs;
   llvm::DenseSet<Operation *> masks;
@@ -334,7 +337,7 @@ struct PadExtents : public tpsp::impl::PadExtentsBase<PadExtents> {
   }
 
 private:
-  /// Writes down what indices have and are to have, which is no less.
+  /// Notes the present and the padded extents of indices; no index may shrink.
   static LogicalResult noteExtents(ModuleOp module,
                                    const PaddedExtents &padded) {
     IndexFamilies families(module);
@@ -361,7 +364,7 @@ private:
     PaddingChoice choice(module);
     if (failed(choice.resume()) || failed(choice.write()))
       return failure();
-    // Nothing grows.
+    // No index is padded.
     if (!module->hasAttr(paddingAttrName))
       return success();
     PaddedExtents padded(module);

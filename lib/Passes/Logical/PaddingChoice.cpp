@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Of a multiple.
+/// The largest multiple.
 static constexpr int64_t largest = int64_t(1) << 32;
 
 PaddingChoice::PaddingChoice(ModuleOp module)
@@ -61,7 +61,7 @@ LogicalResult PaddingChoice::write() {
   return failure(checked.wasInterrupted());
 }
 
-/// At a function: a module may have no line.
+/// Begins an error at a function, because a module may have no line.
 InFlightDiagnostic PaddingChoice::error() {
   auto functions = module.getOps<func::FuncOp>();
   return functions.empty() ? emitErrorAt(module)
@@ -92,7 +92,7 @@ LogicalResult PaddingChoice::set(StringRef name, int64_t padded) {
                  << padded << "; pad one of the two";
 }
 
-/// Gives what is tied to the index the extents that follow from its own.
+/// Sets the extents of indices that are tied to the index.
 LogicalResult PaddingChoice::follow(StringRef first) {
   SmallVector<StringRef> work = {first};
   while (!work.empty()) {
@@ -130,7 +130,7 @@ LogicalResult PaddingChoice::followTie(StringRef name, const Tie &tie,
          << known->second << " by what else is padded; pad one of the two";
 }
 
-/// A minor part that is padded would move all positions behind its first end.
+/// Padding a minor part would move all positions after its first end.
 LogicalResult PaddingChoice::checkMinors(IndexedOpInterface view) {
   for (StringRef name : minorParts(view)) {
     auto found = wanted.find(name);

@@ -1,9 +1,10 @@
-/// Which indices of a module run with which larger extents, and what follows
-/// from each for the others.
+/// Which indices of a module run with larger extents, and what follows for
+/// other indices.
 ///
-/// An index that is renamed, and the major part of one that is split or merged,
-/// go along. With h = 12 to 16, e = (h, k) goes from 768 to 1024. The choice is
-/// the module's attribute `tpsp.padding`.
+/// An index changes together with its renamings. If an index is split or
+/// merged, it changes together with its major part. With h = 12 to 16, e = (h,
+/// k) changes from 768 to 1024. The choice is stored in the module's attribute
+/// `tpsp.padding`.
 #ifndef TPSP_PASSES_LOGICAL_PADDINGCHOICE_H
 #define TPSP_PASSES_LOGICAL_PADDINGCHOICE_H
 
@@ -19,17 +20,17 @@ class PaddingChoice {
 public:
   explicit PaddingChoice(mlir::ModuleOp module);
 
-  /// "v=8": the next multiple of 8.
+  /// Reads an entry "v=8": the next multiple of 8.
   mlir::LogicalResult want(llvm::StringRef entry);
-  /// What the attribute says, and what follows for indices that have come up
-  /// since it was written.
+  /// Reads the attribute, and extends it to indices that appeared after it was
+  /// written.
   mlir::LogicalResult resume();
-  /// Writes the attribute; without an index that grows there is none. Refuses
-  /// minor parts.
+  /// Writes the attribute, or none if no index grows. Refuses minor parts.
   mlir::LogicalResult write();
 
 private:
-  /// An index that has `run` positions for each of another's `otherRun`.
+  /// A view in which this index has `run` positions for each `otherRun`
+  /// positions of `other`.
   struct Tie {
     llvm::StringRef other;
     int64_t run, otherRun;

@@ -1,4 +1,4 @@
-// tpsp-propagate: fill in missing placements from those given.
+// tpsp-propagate: fills in missing placements from those given.
 #include "Ambiguity.h"
 #include "Decompose.h"
 
@@ -24,13 +24,13 @@ using namespace tpsp;
 
 namespace {
 
-/// One operand's wish to see `axis` on dimension `dim` of the result.
+/// One operand's proposal to put `axis` on dimension `dim` of the result.
 struct Proposal {
   unsigned operand;
   unsigned dim;
 };
 
-/// An operand that has to come to its operation without an axis.
+/// An operand that must be gathered along an axis for its operation.
 struct Gathered {
   IndexedOpInterface op;
   unsigned operand;
@@ -45,7 +45,8 @@ LogicalResult checkArguments(FunctionOpInterface function, const Mesh &mesh) {
              << " is not placed ('?'); inputs and parameters are placed "
                 "by who writes the program";
   }
-  // Operations verify what they use; an argument may have no use.
+  // Operations verify the values that they use, but an argument may have no
+  // use.
   return verifySubscripts(function, function.getArgumentTypes(), mesh);
 }
 
@@ -55,8 +56,9 @@ bool agree(ArrayRef<Proposal> proposals) {
   });
 }
 
-/// Integers that choose among the elements of an operand, as a mask's do, come
-/// to where that operand is. It has all indices of the result, and they few.
+/// Integers that choose among the elements of an operand, such as a mask's, are
+/// brought to that operand's placement. The operand has all indices of the
+/// result, and integers are small.
 void keepChosen(const IndexStructure &structure, IndexedOpInterface op,
                 SmallVectorImpl<Proposal> &proposals) {
   auto isInteger = [&](const Proposal &proposal) {
@@ -72,7 +74,7 @@ void keepChosen(const IndexStructure &structure, IndexedOpInterface op,
     llvm::erase_if(proposals, isInteger);
 }
 
-/// On a model axis the parameters' index stays, on a data axis the
+/// On a model axis the parameters' index keeps the axis, on a data axis the
 /// activations'.
 void keepByRole(IndexedOpInterface op, AxisId axis, const Mesh &mesh,
                 SmallVectorImpl<Proposal> &proposals) {
@@ -88,7 +90,8 @@ void keepByRole(IndexedOpInterface op, AxisId axis, const Mesh &mesh,
     proposals.assign(kept.begin(), kept.end());
 }
 
-/// Writes that an operand is wanted without an axis. It keeps its name.
+/// Writes the request for an operand without an axis. The operand keeps its
+/// name.
 void gather(Gathered gathered, const Mesh &mesh) {
   OpBuilder builder(gathered.op);
   OpOperand &operand = gathered.op->getOpOperand(gathered.operand);
@@ -104,16 +107,16 @@ void gather(Gathered gathered, const Mesh &mesh) {
                                 operand.get()));
 }
 
-/// The function's type says where its results are.
+/// Updates the function's type with the placements of its results.
 void placeReturned(FunctionOpInterface function) {
   Operation *ret = function.getFunctionBody().front().getTerminator();
   function.setType(function.cloneTypeWith(function.getArgumentTypes(),
                                           ret->getOperandTypes()));
 }
 
-/// Whether an operation that uses `value` needs dimension `dim` whole. One
-/// that only works on its elements (a mask, a bias) asks its own users, up to
-/// `hops` of them one after another.
+/// Whether an operation that uses `value` needs dimension `dim` whole. For an
+/// elementwise user (a mask, a bias) its own users are asked, up to `hops`
+/// deep.
 bool usedWhole(Value value, unsigned dim, unsigned hops = 8) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto user = dyn_cast<IndexedOpInterface>(use.getOwner());
@@ -147,7 +150,7 @@ public:
       return failure();
     if (failed(settle()))
       return failure();
-    // What no result that is placed has decided by now is ambiguous.
+    // Results that no placed result has decided by now are ambiguous.
     mustDecide = true;
     if (failed(settle()))
       return failure();
@@ -161,7 +164,7 @@ public:
                         UnitAttr::get(op->getContext()));
     for (auto &[value, placement] : found)
       value.setType(withPlacement(typeOf(value), placement, mesh));
-    // Scalars and the like on which nothing was proposed.
+    // Values without any proposal, such as scalars.
     for (auto &[op, structure] : structures)
       for (Value result : op->getResults())
         if (isUnplaced(result.getType()))
@@ -174,14 +177,14 @@ public:
   }
 
 private:
-  /// Whether the operand has rows that may be divided: a norm's first, not its
-  /// gain.
+  /// Whether the operand has rows that may be divided: a norm's first operand,
+  /// not its gain.
   static bool isRow(IndexedOpInterface op, unsigned operand) {
     auto composite = dyn_cast<DecomposableOpInterface>(*op);
     return composite && composite.reducesRows() && operand == 0;
   }
 
-  /// Forwards and backwards until nothing changes.
+  /// Sweeps forwards and backwards until nothing changes.
   LogicalResult settle() {
     do {
       changed = false;
@@ -199,7 +202,7 @@ private:
     return it != found.end() ? it->second : placementOf(value.getType(), mesh);
   }
 
-  /// Puts `axis` on a dimension of an unplaced value, if it may go there.
+  /// Puts `axis` on a dimension of an unplaced value, if it is possible there.
   void assign(Value value, const IndexStructure::Tensor &tensor, unsigned dim,
               AxisId axis) {
     Placement placement = current(value);
@@ -210,15 +213,15 @@ private:
     changed = true;
   }
 
-  /// Operands' axes onto unplaced results.
+  /// Carries operands' axes to unplaced results.
   LogicalResult forward(IndexedOpInterface op,
                         const IndexStructure &structure) {
     for (auto [result, tensor] :
          llvm::zip_equal(op->getResults(), structure.results)) {
       if (!isUnplaced(result.getType()))
         continue;
-      // In the order of the operands' own subscripts, so that b@dp@fsdp stays
-      // in that order.
+      // Follows the order of the operands' own subscripts, so that b@dp@fsdp
+      // keeps it.
       for (unsigned i = 0; i < op->getNumOperands(); ++i)
         for (const AxisList &axes : current(op->getOperand(i)).dims)
           for (AxisId axis : axes)
@@ -231,7 +234,7 @@ private:
 
   /// Puts `axis`, which operand `from` carries, where the operands want it. If
   /// `from` has it elsewhere, the axis waits for the operand that has it there.
-  /// A weight's h@fsdp must not bring fsdp before the dp of b@dp@fsdp.
+  /// A weight's h@fsdp must not put fsdp before the dp of b@dp@fsdp.
   LogicalResult placeResult(IndexedOpInterface op,
                             const IndexStructure &structure, Value result,
                             const IndexStructure::Tensor &tensor, unsigned from,
@@ -245,7 +248,7 @@ private:
       keepChosen(structure, op, proposals);
     if (!agree(proposals))
       keepByRole(op, axis, mesh, proposals);
-    // An axis of one rank divides nothing: the result does without it.
+    // An axis of one rank divides nothing, so the result can do without it.
     if (!agree(proposals))
       return mustDecide && mesh.size(axis) > 1
                  ? refuse(op, structure, tensor, axis, proposals)
@@ -298,7 +301,7 @@ private:
                                                                 : dim;
   }
 
-  /// The operation with what has been found for its operands.
+  /// The placements found so far for an operation's operands and results.
   struct Found {
     SmallVector<Placement> operands;
     SmallVector<std::optional<Placement>> results;
@@ -328,7 +331,7 @@ private:
     return disagreement.refuse();
   }
 
-  /// A sum over an index that one operand alone has on an axis says nothing of
+  /// A sum over an index that only one operand has on an axis does not decide
   /// the result along the axis. The role decides whether the operand is
   /// gathered.
   LogicalResult settleSums(IndexedOpInterface op,
@@ -354,7 +357,7 @@ private:
     return success();
   }
 
-  /// Results' axes onto unplaced operands.
+  /// Carries results' axes to unplaced operands.
   void backward(IndexedOpInterface op, const IndexStructure &structure) {
     for (unsigned i = 0; i < op->getNumOperands(); ++i) {
       if (!isUnplaced(op->getOperand(i).getType()))
@@ -384,8 +387,8 @@ private:
 
   /// Whether another operand wants `axis` on another dimension of this one than
   /// the result does. In z[s@tp, d] = w[d, e@tp] v[s, e], v may have it on s or
-  /// e, as the result of w[e@tp, d] x[s@tp, d] may. On a data axis the
-  /// parameter gives way.
+  /// e, like the result of w[e@tp, d] x[s@tp, d]. On a data axis the parameter
+  /// gives way.
   bool isContested(IndexedOpInterface op, const IndexStructure &structure,
                    unsigned operand, unsigned dim, AxisId axis) const {
     for (unsigned i = 0; i < op->getNumOperands(); ++i) {
@@ -405,16 +408,16 @@ private:
   Mesh mesh;
   /// In program order.
   std::vector<std::pair<IndexedOpInterface, IndexStructure>> structures;
-  /// What has been found for unplaced values.
+  /// The placements found for unplaced values.
   llvm::MapVector<Value, Placement> found;
   SmallVector<Gathered> gathers;
   bool changed = false;
-  /// Whether an axis that its operands disagree about is an error by now.
+  /// Whether an axis on which operands disagree is an error by now.
   bool mustDecide = false;
 };
 
-/// Whether an axis divides the rows of the composite, which its first operand
-/// has, and its result alike.
+/// Whether an axis divides the rows of the composite's first operand and of its
+/// result alike.
 bool hasDividedRow(DecomposableOpInterface composite, const Mesh &mesh) {
   auto op = cast<IndexedOpInterface>(*composite);
   IndexStructure structure = op.getIndexStructure();
@@ -426,7 +429,7 @@ bool hasDividedRow(DecomposableOpInterface composite, const Mesh &mesh) {
       });
 }
 
-/// Rows that an axis divides are taken apart, and their parts are placed.
+/// Composites with divided rows are decomposed, and their parts are placed.
 LogicalResult propagate(FunctionOpInterface function) {
   if (failed(Propagation(function).run()))
     return failure();

@@ -1,4 +1,4 @@
-// tpsp-rematerialize: compute parts of the forward pass again in the backward
+// tpsp-rematerialize: computes parts of the forward pass again in the backward
 // pass instead of saving their results.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
@@ -30,8 +30,8 @@ enum class Mode { None, Selective, Full };
 
 bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
 
-/// The outermost of the calls that an operation was inlined from, as a place in
-/// the source; null if it stands in the function itself.
+/// The location of the outermost call that an operation was inlined from; null
+/// if it stands in the function itself.
 LocationAttr callOf(Operation *op) {
   LocationAttr call, loc = op->getLoc();
   while (true) {
@@ -46,11 +46,11 @@ LocationAttr callOf(Operation *op) {
   }
 }
 
-/// Which operations of the forward pass a mode does again.
+/// The operations of the forward pass that a mode rematerialises.
 class Choice {
-  /// Loops that the backward pass does again for one tensor.
+  /// The most loops that the backward pass rematerialises for one tensor.
   static constexpr size_t mostParts = 8;
-  /// So many times smaller is narrow.
+  /// A tensor is narrow if it is this many times smaller.
   static constexpr int64_t narrowShare = 16;
 
 public:
@@ -68,7 +68,8 @@ public:
   bool contains(Operation *op) const { return op && redone.contains(op); }
 
 private:
-  /// What is marked, and views of it: their bytes are not kept either.
+  /// Chooses marked operations, and views of them, whose bytes are not kept,
+  /// either.
   void chooseMarked() {
     for (Operation *op : forward) {
       auto indexed = dyn_cast<IndexedOpInterface>(op);
@@ -79,11 +80,12 @@ private:
     }
   }
 
-  /// What is free. It is made element by element of a tensor that is saved, or
-  /// that takes less memory. The backward pass reads it element by element
-  /// only. Then the reading loops rematerialise it, and it is neither written
-  /// nor saved. Or it is a view of a saved tensor, which may be a view of what
-  /// was gathered for the forward pass.
+  /// Chooses operations that cost nothing. One kind computes a tensor
+  /// elementwise from a tensor that is saved, or that takes less memory. If the
+  /// backward pass reads it elementwise only, the reading loops rematerialise
+  /// it, and it is neither written nor saved. The other kind is a view of a
+  /// saved tensor, possibly of a tensor that was gathered for the
+  /// forward pass.
   void chooseFree() {
     for (Operation *op : forward) {
       if (isReadInLoops(op))
@@ -95,8 +97,8 @@ private:
     }
   }
 
-  /// Those that make `op`'s result of such a tensor, the last first; none if
-  /// there is none.
+  /// The operations that compute `op`'s result from such a tensor, the last
+  /// first; empty if there is no such tensor.
   SmallVector<Operation *> partsFromSmaller(Operation *op) const {
     SmallVector<Operation *> parts;
     for (Operation *each = op; each && parts.size() < mostParts;) {
@@ -111,8 +113,9 @@ private:
     return {};
   }
 
-  /// The operand that has the result's elements, where they lie. Others are
-  /// narrow: a row's maximum. Null if `op` does not go element by element.
+  /// The operand with the result's elements in the same placement. Other
+  /// operands must be narrow, such as a row's maximum. Null if `op` is not
+  /// elementwise.
   Value sourceOf(Operation *op) const {
     if (contains(op) || isBackward(op) || !isMemoryEffectFree(op) ||
         !isa<LoopOpInterface>(op) || op->getNumResults() != 1)
@@ -136,7 +139,7 @@ private:
     return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
   }
 
-  /// A view that lies where its operand does, not where the user asked for it.
+  /// A view with its operand's placement, which the user did not request.
   static bool isFreeView(Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     return indexed && indexed.isView() &&
@@ -144,7 +147,7 @@ private:
            llvm::any_of(op->getUsers(), isBackward);
   }
 
-  /// Whether it makes one element of each of the value's.
+  /// Whether it computes one element from each of the value's.
   static bool goesThrough(Operation *op, Value value) {
     return isa<LoopOpInterface>(op) && op->getNumResults() == 1 &&
            getIdx(op->getResult(0)).getNames() == getIdx(value).getNames();
@@ -155,7 +158,8 @@ private:
            llvm::any_of(value.getUsers(), isBackward);
   }
 
-  /// By the backward pass, and by what it does again.
+  /// Whether the backward pass, including operations that it rematerialises,
+  /// reads the result, and reads it in loops only.
   bool isReadInLoops(Operation *op) const {
     if (op->getNumResults() != 1 || !getIdx(op->getResult(0)))
       return false;
@@ -170,9 +174,10 @@ private:
     return isRead;
   }
 
-  /// Whatever one layer makes for itself. What it hands on is an input of
-  /// another layer, or is returned and lasts anyhow. A program without calls is
-  /// one layer; in one with calls, what stands outside of them is none.
+  /// Chooses everything that a layer computes for itself. The results of a
+  /// layer are inputs of another layer, or are returned and exist in any case.
+  /// A program without calls is one layer. In a program with calls, operations
+  /// outside of them belong to no layer.
   void chooseInsideLayers() {
     bool hasCalls = llvm::any_of(
         forward, [](Operation *op) { return callOf(op) != nullptr; });
@@ -194,9 +199,10 @@ private:
   llvm::DenseSet<Operation *> redone;
 };
 
-/// Before: the backward pass uses what the forward pass made. After: it makes
-/// again what was chosen, from what is kept. Saved memory shrinks by what is no
-/// longer used, work and collectives grow by what is redone.
+/// Before: the backward pass uses results of the forward pass. After: it
+/// recomputes the chosen ones from saved tensors. Saved memory shrinks by the
+/// tensors that are no longer used; work and collectives grow by those that are
+/// recomputed.
 class Rematerializer {
 public:
   Rematerializer(Block &body, Mode mode) : body(body), choice(body, mode) {
@@ -205,7 +211,8 @@ public:
   }
 
   void run() {
-    // Clones stand before the operation that asked for them: none is visited.
+    // Clones are inserted before the operation that needs them, so they are not
+    // visited.
     for (Operation &op : body)
       if (isBackward(&op))
         redoOperandsOf(&op);
@@ -213,7 +220,8 @@ public:
   }
 
 private:
-  /// Each part is rematerialised once, where the backward pass first needs it.
+  /// Each operation is rematerialised once, where the backward pass first needs
+  /// it.
   void redoOperandsOf(Operation *user) {
     SmallVector<Operation *> missing = missingFor(user);
     llvm::sort(missing, [&](Operation *a, Operation *b) {
@@ -231,7 +239,8 @@ private:
       operand.set(clones.lookupOrDefault(operand.get()));
   }
 
-  /// What has to be rematerialised for the operands of `user` and was not yet.
+  /// The operations that must be rematerialised for the operands of `user`, and
+  /// have not been yet.
   SmallVector<Operation *> missingFor(Operation *user) {
     SmallVector<Operation *> missing;
     auto add = [&](Value value) {
@@ -254,7 +263,7 @@ private:
         << remark::metric("tensor", tensorName(clone->getResult(0)));
   }
 
-  /// What only the backward pass had used.
+  /// Removes operations that only the backward pass used.
   void dropDead() {
     for (auto it = body.rbegin(); it != body.rend();) {
       Operation *op = &*it++;

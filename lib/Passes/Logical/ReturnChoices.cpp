@@ -1,4 +1,4 @@
-// tpsp-return-choices: return choices, which were decided by comparing numbers.
+// tpsp-return-choices: returns choices, which comparisons of numbers decide.
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
@@ -18,7 +18,7 @@ using namespace tpsp;
 
 namespace {
 
-/// Whether integers come of numbers that are rounded.
+/// Whether integers depend on numbers that are rounded.
 bool isChoice(Operation &op) {
   auto isFloat = [](Value value) {
     return isa<FloatType>(getElementTypeOrSelf(value));

@@ -1,4 +1,4 @@
-// tpsp-seed-calls: dropouts of their own for every call of a function.
+// tpsp-seed-calls: gives every call of a function its own dropout seeds.
 #include "SeedCalls.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -30,8 +30,8 @@ NamedAttribute tpsp::withWrittenSeed(NamedAttribute attribute) {
 
 namespace {
 
-/// Keys of Philox are 64 bits: the program's seed, and above it the call's
-/// number, so that no two of them meet.
+/// Sets the call's number above the program's seed. Philox keys have 64 bits,
+/// so no two seeds are equal.
 void reseed(func::FuncOp function, int64_t number) {
   function->walk([&](IndexedOpInterface op) {
     auto seed = op->getAttrOfType<IntegerAttr>(seedAttrName);
@@ -44,7 +44,7 @@ void reseed(func::FuncOp function, int64_t number) {
   });
 }
 
-/// What a function calls, in order, and what that calls.
+/// Follows the calls of a function, in order, and the calls of its callees.
 class Calls {
 public:
   explicit Calls(ModuleOp module) : symbols(module) {}
@@ -85,7 +85,7 @@ private:
     return copy;
   }
 
-  /// Whether it, or what it calls, has a seed.
+  /// Whether the function, or a function that it calls, has a seed.
   bool draws(func::FuncOp function) {
     auto [known, isNew] = drawing.try_emplace(function, false);
     if (!isNew)
@@ -104,11 +104,11 @@ private:
   }
 
   SymbolTable symbols;
-  /// What is being followed, or copies of it.
+  /// The functions being followed, as originals.
   llvm::SmallPtrSet<Operation *, 8> active;
-  /// What a copy is a copy of.
+  /// The original of each copy.
   llvm::DenseMap<Operation *, func::FuncOp> originals;
-  /// How often a function has been called so far.
+  /// The number of calls of a function so far.
   llvm::DenseMap<Operation *, int64_t> numbers;
   llvm::DenseMap<Operation *, bool> drawing;
 };

@@ -1,5 +1,5 @@
-/// Seeds of what draws numbers: the program's own, and above it, in the upper
-/// 32 bits, the number of the call (tpsp-seed-calls).
+/// Seeds of operations that draw: the program's own seed in the lower 32 bits,
+/// the number of the call in the upper 32 bits (tpsp-seed-calls).
 #ifndef TPSP_PASSES_LOGICAL_SEEDCALLS_H
 #define TPSP_PASSES_LOGICAL_SEEDCALLS_H
 
@@ -7,7 +7,7 @@
 
 namespace tpsp {
 
-/// The attribute as it was before its call had a seed of its own.
+/// The attribute as the program wrote it, without the number of the call.
 mlir::NamedAttribute withWrittenSeed(mlir::NamedAttribute attribute);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-// tpsp-set-extents: the program with other extents.
+// tpsp-set-extents: gives indices of the program other extents.
 #include "Passes/Program/IndexFamilies.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
@@ -24,13 +24,13 @@ using namespace tpsp;
 
 namespace {
 
-/// An index's old extent and its new one.
+/// An index's old and new extents.
 struct Change {
   int64_t from, to;
 };
 
-/// Whether a number is what a formula makes of an extent: scores are divided by
-/// the root of the features, means by a count.
+/// Whether a number is a power of an extent, as formulas use it. Scores are
+/// divided by the root of the features, means by a count.
 bool isOf(double number, int64_t extent) {
   for (double power : {-1.0, -0.5, 0.5, 1.0})
     if (std::abs(number / std::pow(double(extent), power) - 1) < 1e-6)
@@ -38,7 +38,7 @@ bool isOf(double number, int64_t extent) {
   return false;
 }
 
-/// The indices that scores were summed over: of the product that makes them.
+/// Adds the indices that the product of scores sums over.
 void addSummed(Operation *product, llvm::SetVector<StringRef> &names) {
   auto indexed = dyn_cast_or_null<IndexedOpInterface>(product);
   if (!indexed || !indexed.isSumOfProducts())
@@ -49,12 +49,12 @@ void addSummed(Operation *product, llvm::SetVector<StringRef> &names) {
         names.insert(name);
 }
 
-/// Where operations' first operands come from, through what works on the
-/// elements of one tensor. Operations are asked of in program order, so that a
-/// chain of them is walked once.
+/// Finds the operation that computes an operation's first operand, through
+/// operations on the elements of one tensor. Must be asked in program order, so
+/// that a chain of them is walked once.
 class Makers {
 public:
-  /// Null where that is an argument.
+  /// Null if the operand comes from an argument.
   Operation *of(Operation *op) {
     Operation *maker = op->getOperand(0).getDefiningOp();
     if (maker && maker->getNumOperands() == 1)
@@ -65,12 +65,12 @@ public:
   }
 
 private:
-  /// For operations of one operand.
+  /// The makers, for operations of one operand.
   llvm::DenseMap<Operation *, Operation *> behind;
 };
 
-/// The indices whose extents may be in a factor of `op`, whose operand `maker`
-/// makes.
+/// The indices whose extents may be in a factor of `op`, whose operand comes
+/// from `maker`.
 llvm::SetVector<StringRef> indicesBehind(Operation *op, Operation *maker) {
   llvm::SetVector<StringRef> names;
   if (auto feature = op->getAttrOfType<StringAttr>("feature"))
@@ -80,7 +80,7 @@ llvm::SetVector<StringRef> indicesBehind(Operation *op, Operation *maker) {
   return names;
 }
 
-/// The program's extents, changed.
+/// Changes the program's extents.
 class Extents {
 public:
   Extents(ModuleOp module) : module(module), families(module) {}
@@ -126,7 +126,7 @@ public:
   }
 
 private:
-  /// At a function: a module may have no line.
+  /// Begins an error at a function, because a module may have no line.
   InFlightDiagnostic error() {
     auto functions = module.getOps<func::FuncOp>();
     return functions.empty() ? emitErrorAt(module)
@@ -147,7 +147,7 @@ private:
                                  type.getEncoding());
   }
 
-  /// A factor that an extent which changes explains, and none that stays.
+  /// Refuses a factor that a changed extent explains, and no unchanged one.
   LogicalResult checkFactor(Operation *op) {
     if (op->getNumOperands() == 0)
       return success();
@@ -175,7 +175,7 @@ private:
                            << changeOf(stale)->to << " into the program, too";
   }
 
-  /// What integers were below, and are to be.
+  /// Records the old and new bounds of integers.
   void noteBounds(Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     for (OpOperand &operand : op->getOpOperands()) {

@@ -1,5 +1,5 @@
-// tpsp-set-mesh and tpsp-set-element-type: the program on another mesh, or in
-// another type.
+// tpsp-set-mesh and tpsp-set-element-type: set sizes of the mesh, or the type
+// in which tensors are stored.
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 

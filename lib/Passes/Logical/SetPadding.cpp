@@ -1,4 +1,4 @@
-// tpsp-set-padding: with which larger extents indices are to run.
+// tpsp-set-padding: sets the larger extents that indices will run with.
 #include "PaddingChoice.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"

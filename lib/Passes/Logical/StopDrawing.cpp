@@ -1,4 +1,4 @@
-// tpsp-stop-drawing: the program as it is evaluated, without chance.
+// tpsp-stop-drawing: makes every dropout keep every element, for evaluation.
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 

@@ -22,8 +22,8 @@ std::string tpsp::noOptimizer(StringRef name) {
       .str();
 }
 
-/// Dimensions that data axes divide, then all: a gradient is scattered along
-/// axes of one dimension by one collective.
+/// The dimensions that data axes divide, then all: one collective scatters a
+/// gradient along the axes of one dimension.
 static SmallVector<AxisList *> inOrderOfUse(Placement &placement,
                                             const Mesh &mesh) {
   SmallVector<AxisList *> dims;
@@ -38,9 +38,9 @@ static SmallVector<AxisList *> inOrderOfUse(Placement &placement,
   return dims;
 }
 
-/// The tensor's type with the axes on the first of these dimensions that they
-/// divide, of the extents that `shape` has. An axis that divides none, or that
-/// the tensor has, is left out.
+/// The tensor's type with each axis on the first of these dimensions that it
+/// divides, by the extents in `shape`. An axis that divides none, or that the
+/// tensor already has, is left out.
 static RankedTensorType withAxes(RankedTensorType type, ArrayRef<int64_t> shape,
                                  ArrayRef<AxisId> axes, const Mesh &mesh) {
   Placement placement = placementOf(type, mesh);
@@ -119,7 +119,7 @@ public:
   std::vector<Trained> trained;
 
 private:
-  /// What the argument is trained with; null after a diagnostic.
+  /// The optimizer of the argument; null after a diagnostic.
   const Optimizer *optimizerOf(BlockArgument argument) {
     std::string name = settings.optimizer;
     if (auto own = function.getArgAttrOfType<StringAttr>(
@@ -131,7 +131,7 @@ private:
     return optimizer;
   }
 
-  /// What trains a parameter that is no matrix.
+  /// Chooses the other optimizer for a parameter that is not a matrix.
   LogicalResult takeOther(BlockArgument argument, const Optimizer *&optimizer) {
     if (!optimizer->otherwise)
       return success();
@@ -147,7 +147,7 @@ private:
     return success();
   }
 
-  /// Says of which axes the state is whole, though they were to divide it.
+  /// Reports the requested axes that do not divide the state.
   void noteUndivided(BlockArgument argument, RankedTensorType placed) {
     Placement placement = placementOf(placed, mesh);
     AxisList left;
@@ -163,8 +163,8 @@ private:
                             mesh.names(left), tensorName(argument));
   }
 
-  /// Makes the argument one of `placed`, which is brought where the argument
-  /// was: in front of its first use, so that it is its layer's.
+  /// Changes the argument's type to `placed`, and gathers it before its first
+  /// use, so that the gather belongs to that use's layer.
   void gatherFirst(BlockArgument argument, RankedTensorType placed) {
     auto type = typeOf(argument);
     if (placed == type || argument.use_empty())

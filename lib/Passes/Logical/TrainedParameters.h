@@ -1,5 +1,5 @@
-/// What of a function is trained: its parameters, by which optimizer, and where
-/// their state lies.
+/// The trained parameters of a function: their optimizers, and the placement of
+/// their state.
 #ifndef TPSP_PASSES_LOGICAL_TRAINEDPARAMETERS_H
 #define TPSP_PASSES_LOGICAL_TRAINEDPARAMETERS_H
 
@@ -13,17 +13,18 @@
 
 namespace tpsp {
 
-/// What the options say, read.
+/// The options of tpsp-build-update, parsed.
 struct UpdateSettings {
   std::string optimizer;
   llvm::SmallVector<AxisId> axes;
-  /// By name; what is not there is the optimizer's default.
+  /// Settings by name; absent settings have the optimizer's defaults.
   llvm::StringMap<double> numbers;
-  /// 0: gradients are taken as they are.
+  /// The largest norm; 0 if gradients are not clipped.
   double clip = 0;
-  /// What gradients come in; null: in their parameter's type.
+  /// The type of gradients; null: that of their parameter.
   mlir::Type reduceType;
-  /// Whether a step begins with gathering what the one before updated.
+  /// Whether a step begins by gathering the parameters that the previous step
+  /// updated.
   bool gathersForward = false;
   bool isForwardOnly = false;
   LossScale lossScale;
@@ -33,10 +34,10 @@ struct UpdateSettings {
 struct Trained {
   unsigned argument;
   const Optimizer *optimizer;
-  /// A role for each index; empty for what is no matrix.
+  /// The role of each index; empty if the parameter is not a matrix.
   llvm::SmallVector<MatrixRole> matrix;
-  /// Of its state: at least f32, with the parameter's subscripts and the
-  /// optimizer's axes.
+  /// The type of its state: at least f32, with the parameter's subscripts and
+  /// the optimizer's axes.
   mlir::RankedTensorType stateType;
   bool hasMaster;
   /// Arguments of the function: the master, if there is one, then the state.
@@ -49,15 +50,15 @@ struct Trained {
 /// "no optimizer is called 'adam'; there are ...".
 std::string noOptimizer(llvm::StringRef name);
 
-/// Finds the parameters of `function` that are trained, and says on their
-/// arguments where gradients are wanted (tpsp.gradient_at). Where a step begins
-/// with gathering, the arguments are moved to where their state is. Fails with
-/// a diagnostic on an optimizer that does not exist or does not suit, and on a
-/// parameter that is a sum over ranks.
+/// Finds the trained parameters of `function`, and notes on their arguments
+/// where gradients are wanted (tpsp.gradient_at). If a step begins with
+/// gathering, the arguments get the placement of their state. Fails with a
+/// diagnostic if an optimizer does not exist or does not suit, or if a
+/// parameter is partial.
 mlir::FailureOr<std::vector<Trained>>
 findTrained(mlir::func::FuncOp function, const UpdateSettings &settings);
 
-/// Marks every other argument tpsp.frozen: nobody asks for its gradient.
+/// Marks every other argument tpsp.frozen, because its gradient is not needed.
 void freezeOthers(mlir::func::FuncOp function);
 
 } // namespace tpsp

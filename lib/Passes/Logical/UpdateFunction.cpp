@@ -83,7 +83,7 @@ private:
                      b.getNamedAttr(scalarAttrName, b.getUnitAttr()));
   }
 
-  /// A number of the step's own, which begins as `value`.
+  /// Adds a number that belongs to the whole step, which begins as `value`.
   unsigned addOwnState(StringRef name, double value) {
     return addNumber(name, value,
                      b.getNamedAttr(stateAttrName, b.getI64IntegerAttr(-1)));
@@ -107,7 +107,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // The function of the update
+  // The update function
   //===--------------------------------------------------------------------===//
 
   void build() {
@@ -122,7 +122,8 @@ private:
     updating.setAllResultAttrs(resultAttrs);
   }
 
-  /// Its arguments are the function's, then the gradients of what is trained.
+  /// Its arguments are the function's, then the gradients of the trained
+  /// parameters.
   void createFunction() {
     b.setInsertionPointAfter(function);
     SmallVector<Type> types(function.getArgumentTypes());
@@ -163,7 +164,7 @@ private:
                        body->getArguments().take_back(trained.size()));
   }
 
-  /// Returns the norm, and sets what depends on it.
+  /// Returns the norm, and sets the values that depend on it.
   void useNorm(UpdateBuilder &ops) {
     SmallVector<RankedTensorType> placed;
     for (const Trained &entry : trained)
@@ -186,7 +187,7 @@ private:
     return ops.rsqrt(ops.square(divisor));
   }
 
-  /// x over the loss scale, if there is one.
+  /// x divided by the loss scale, if there is one.
   Value unscaled(UpdateBuilder &ops, Value x) {
     if (!settings.lossScale.isOn())
       return x;
@@ -196,7 +197,7 @@ private:
     return ops.div(x, ops.convert(updating.getArgument(lossScale), element));
   }
 
-  /// Whether this step is done, and what that makes of the step's own numbers.
+  /// Decides whether this step is applied, and updates the step's own numbers.
   void decide(UpdateBuilder &ops, Value norm) {
     isDone = ops.convert(isFinite(ops, norm), b.getF32Type());
     replace(updates, ops.add(updating.getArgument(updates), isDone));
@@ -215,7 +216,8 @@ private:
     ParameterStep in;
     in.placed = entry.stateType;
     in.matrix = entry.matrix;
-    // Here, not once for norm and update: in f32 it is in a kernel alone.
+    // Converted here, not once for norm and update: the f32 value then stays
+    // within a kernel.
     in.gradient = ops.convert(gradient, entry.element());
     in.gradient =
         factor ? ops.mul(in.gradient, ops.convert(factor, entry.element()))
@@ -249,7 +251,7 @@ private:
       replace(number, value);
   }
 
-  /// From 1; steps that were skipped do not count.
+  /// Counts from 1, without skipped steps.
   Value stepOfOptimizer(UpdateBuilder &ops) {
     return settings.lossScale.isOn()
                ? ops.shift(updating.getArgument(updates), 1)
@@ -263,7 +265,7 @@ private:
       value = ops.select(isDone, value, old);
   }
 
-  /// In its own precision, where the parameter lies.
+  /// Returns the parameter in its own precision and placement.
   void returnParameter(const Trained &entry, UpdateBuilder &ops, Value value) {
     BlockArgument parameter = updating.getArgument(entry.argument);
     auto type = typeOf(parameter);
@@ -298,14 +300,14 @@ private:
   OpBuilder b;
   std::vector<Trained> trained;
   AddedArguments added;
-  /// Arguments; the last three with a loss scale only.
+  /// Numbers of arguments; the last three are used with a loss scale only.
   unsigned learningRate = 0, step = 0, updates = 0, lossScale = 0,
            goodSteps = 0;
-  /// Of what is trained.
+  /// The gradients of the trained parameters.
   SmallVector<Value> gradients;
-  /// What clipping, and a loss scale with it, multiplies them by; null without.
+  /// The factor of clipping, and of the loss scale with it; null without.
   Value factor;
-  /// 1, or 0 if the step is skipped; null without a loss scale.
+  /// 1 if the step is applied, 0 if it is skipped; null without a loss scale.
   Value isDone;
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;

@@ -6,8 +6,8 @@
 
 namespace tpsp {
 
-/// Adds state and the step's numbers to the arguments of `function`, gives the
-/// step's number to what draws, and adds `f_update` behind it.
+/// Adds state and the step's numbers to the arguments of `function`, passes the
+/// step's number to operations that draw, and adds `f_update` after it.
 void buildUpdateFunction(mlir::func::FuncOp function,
                          std::vector<Trained> trained,
                          const UpdateSettings &settings);

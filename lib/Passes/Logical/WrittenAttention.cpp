@@ -9,14 +9,16 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// A product of two activations: weights are no queries, keys or values.
+/// Whether `op` is a product of two activations: weights are not queries, keys
+/// or values.
 static bool isOfActivations(Operation *op) {
   auto product = dyn_cast<IndexedOpInterface>(op);
   return product && product.isSumOfProducts() && op->getNumOperands() == 2 &&
          llvm::none_of(op->getOperands(), isWeight);
 }
 
-/// Changes elements where they are: a scale, a mask, a dropout, a rename.
+/// Whether `op` changes elements in place: a scale, a mask, a dropout, a
+/// rename.
 static bool isInPlace(Operation *op) {
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   return indexed && !indexed.isSumOfProducts() && op->getNumOperands() > 0 &&
@@ -44,7 +46,7 @@ static bool isSummedInProduct(Value value, ArrayRef<StringRef> rows) {
   });
 }
 
-/// Whether rows are made something else as a whole, each for itself.
+/// Whether `op` transforms each row as a whole.
 static bool isAttention(Operation *op) {
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (!indexed || op->getNumOperands() != 1 || op->getNumResults() != 1 ||

@@ -1,4 +1,4 @@
-/// Attention that a program writes out: a product, a softmax, a product.
+/// Attention that a program writes out as a product, a softmax and a product.
 #ifndef TPSP_PASSES_LOGICAL_WRITTENATTENTION_H
 #define TPSP_PASSES_LOGICAL_WRITTENATTENTION_H
 
@@ -6,9 +6,9 @@
 
 namespace tpsp {
 
-/// Warns of every attention that is written out in `root`, where attention was
-/// asked for in one call: only the operation itself is done so. Once for each
-/// place in the source.
+/// Warns about every attention in `root` that is written out, although
+/// attention in one call was requested. Only tpsp.attention itself becomes a
+/// call. Warns once for each place in the source.
 void warnOfWrittenAttention(mlir::Operation *root);
 
 } // namespace tpsp

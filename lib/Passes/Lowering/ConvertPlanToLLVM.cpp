@@ -1,4 +1,5 @@
-// convert-tpsp-plan-to-llvm: programs to functions that call the runtime.
+// convert-tpsp-plan-to-llvm: converts programs to functions that call the
+// runtime.
 #include "Passes/Device/DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -18,7 +19,8 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// "all_gather at gpt.mlir:12:8" for people; locations come from the model.
+/// A description for people: "all_gather at gpt.mlir:12:8". Locations come from
+/// the model.
 static std::string describe(plan::CommandOpInterface command) {
   std::string text = command.getCall().str();
   if (plan::LedgerAttr ledger = command.getLedgerRow())
@@ -31,10 +33,10 @@ static std::string describe(plan::CommandOpInterface command) {
 
 namespace {
 
-/// Records of kernels for a GPU, by the kernel's name.
+/// The device records of kernels, by the kernel's name.
 using DeviceRecords = llvm::StringMap<LLVM::GlobalOp>;
 
-/// Lowers one program. tpsp_rt_command in tpsp_rt.h is the record's layout.
+/// Lowers one program. Records have the layout of tpsp_rt_command in tpsp_rt.h.
 class ProgramLowering {
 public:
   ProgramLowering(plan::ProgramOp program, const DeviceRecords &devices)
@@ -78,7 +80,7 @@ private:
         .str();
   }
 
-  /// Null for no numbers.
+  /// A constant with the numbers; null if there are none.
   LLVM::GlobalOp numbers(StringRef part, ArrayRef<int64_t> values) {
     if (values.empty())
       return {};
@@ -102,7 +104,7 @@ private:
                                   b.getStringAttr(terminated));
   }
 
-  /// The function that the runtime calls for a kernel: it unpacks the arrays of
+  /// The function that the runtime calls for a kernel. It unpacks the arrays of
   /// buffers and positions.
   FailureOr<LLVM::LLVMFuncOp> trampoline(plan::KernelOp command) {
     StringRef callee = command.getCallee();
@@ -140,7 +142,8 @@ private:
     return entry;
   }
 
-  /// The kernel's record for a GPU; null in a plan without, and of others.
+  /// The kernel's device record; null for other commands, and in a plan without
+  /// one.
   LLVM::GlobalOp deviceRecord(Operation *command) {
     auto kernel = dyn_cast<plan::KernelOp>(command);
     return kernel ? devices.lookup(kernel.getCallee()) : LLVM::GlobalOp();
@@ -185,8 +188,8 @@ private:
     return success();
   }
 
-  /// Where the last of `offsets` begins: now, if the tile is the same on every
-  /// rank, else on the rank (tpsp_rt_command.tiles).
+  /// Adds a tile's start to the last of `offsets`: now if the tile is the same
+  /// on every rank, else at run time (tpsp_rt_command.tiles).
   static void addTile(plan::TileOp tile, SmallVectorImpl<int64_t> &offsets,
                       SmallVectorImpl<int64_t> &tiles) {
     auto type = cast<MemRefType>(tile.getSource().getType());
@@ -287,7 +290,7 @@ struct ConvertPlanToLLVM
          llvm::make_early_inc_range(getOperation().getOps<plan::ProgramOp>()))
       if (failed(ProgramLowering(program, devices).run()))
         return signalPassFailure();
-    // What the mesh says is in the commands now.
+    // The commands now contain everything that is needed of the mesh.
     if (MeshOp mesh = findMesh(getOperation()))
       mesh.erase();
   }

@@ -11,7 +11,7 @@ using namespace tpsp;
 
 namespace {
 
-/// Builds the arithmetic that stands for one function of one number.
+/// Builds the arithmetic for one function of one number.
 class Expansion {
 public:
   Expansion(OpBuilder &b, Operation *op)
@@ -43,7 +43,7 @@ private:
     return {b, loc,
             arith::SelectOp::create(b, loc, condition, a.get(), c.get())};
   }
-  /// A NaN stays one.
+  /// A NaN stays a NaN.
   Scalar atMost(const Scalar &value, double bound) {
     Scalar most = x.constant(bound);
     return select(compare(arith::CmpFPredicate::OGT, value, most), most, value);
@@ -90,14 +90,16 @@ private:
   // Angles
   //===--------------------------------------------------------------------===//
 
-  /// |x| as quarters of a turn and a rest in f64, between -pi/4 and pi/4.
+  /// |x| as a number of quarter turns and a rest in f64, between -pi/4 and
+  /// pi/4.
   struct Angle {
     Scalar rest;
     Word quarters;
   };
 
   Angle angleOf(const Word &bits);
-  /// 96 bits from bit `first` on of 32 zeros and then 2 / pi, as three words.
+  /// 96 bits, from bit `first` on, of 32 zeros followed by 2 / pi, as three
+  /// words.
   SmallVector<Word> bitsOfTwoOverPi(const Word &first);
   /// sin(rest + quarters pi / 2), in f64.
   Scalar sineOf(const Angle &angle);
@@ -132,12 +134,13 @@ private:
 // Powers of e
 //===----------------------------------------------------------------------===//
 
-// Polynomials are minimax: exp(r) = 1 + r + r^2 c(r) to 2^-34 of it.
+// The polynomials are minimax: exp(r) = 1 + r + r^2 c(r) with relative error
+// 2^-34.
 
-/// For |x| up to 105; of a NaN both parts are of no use.
+/// Valid for |x| up to 105. For a NaN both parts are meaningless.
 Expansion::Power Expansion::powerOf(const Scalar &x) {
-  // Added to a number below 2^22, this rounds it to an integer, which is then
-  // in the last bits.
+  // Adding this to a number below 2^22 rounds the number to an integer, which
+  // is then in the last bits.
   Scalar rounder = x.constant(0x1.8p23);
   Scalar sum = fma(x, x.constant(0x1.715476p0), rounder); // log2(e)
   Word exponent = bitsOf(sum) - bitsOf(rounder);
@@ -149,19 +152,19 @@ Expansion::Power Expansion::powerOf(const Scalar &x) {
 }
 
 Scalar Expansion::expOf(const Scalar &x) {
-  // Farther out, it is 0 or infinite.
+  // Beyond these bounds the result is 0 or infinite.
   auto [fraction, exponent] = powerOf(atMost(atLeast(x, -104), 89));
-  // In two steps: one factor alone may be beyond the range of f32.
+  // In two steps, because a single factor may be beyond the range of f32.
   Word half = exponent.shiftedSigned(1);
   return (x.constant(1) + fraction) * powerOfTwo(half) *
          powerOfTwo(exponent - half);
 }
 
-/// Near 0 x + x^3 c(x^2), to 2^-32. Elsewhere 1 - 2 / (1 + exp(2|x|)), with the
-/// quotient's own error subtracted, too.
+/// Near 0: x + x^3 c(x^2), to 2^-32. Elsewhere: 1 - 2 / (1 + exp(2|x|)),
+/// corrected for the quotient's own error.
 Value Expansion::tanh() {
   Word bits = bitsOf(x), sign = bits.constant(0x80000000);
-  // Farther out, it is 1.
+  // Beyond this bound the result is 1.
   Scalar y = atMost(absolute(x), 10), square = y * y, one = x.constant(1);
   Scalar c = polynomial(square, {-0x1.555554p-2, 0x1.111066p-3, -0x1.b9ee9p-5,
                                  0x1.638b5ap-6, -0x1.0bf502p-7, 0x1.18e1fp-9});
@@ -184,7 +187,7 @@ Value Expansion::tanh() {
 /// For v = |x|: exp(-v^2) (1 + u c(2u - 1)) / (1 + 2v), u = v / (v + 3); to
 /// 2^-29. For a negative x it is 2 less that.
 Value Expansion::erfc() {
-  // Farther out, it is 0 or 2.
+  // Beyond this bound the result is 0 or 2.
   Scalar v = atMost(absolute(x), 10.25), one = x.constant(1),
          two = x.constant(2);
   Scalar square = v * v, lost = fma(v, v, -square);
@@ -243,7 +246,7 @@ SmallVector<Word> Expansion::bitsOfTwoOverPi(const Word &first) {
   SmallVector<Word> words;
   for (uint32_t digit : digits)
     words.push_back(first.constant(digit));
-  // Choose four of the eight words, from number `first` / 32 on.
+  // Chooses four of the eight words, from number `first` / 32 on.
   for (auto [step, kept] :
        {std::pair(4, 7), std::pair(2, 5), std::pair(1, 4)}) {
     Value isFarther = first.hasBit(uint64_t(32 * step));
@@ -254,21 +257,21 @@ SmallVector<Word> Expansion::bitsOfTwoOverPi(const Word &first) {
   Word shift = first & first.constant(31);
   SmallVector<Word> result;
   for (int i = 0; i < 3; ++i)
-    // Not by 32 - shift, which may be 32.
+    // A shift by 32 - shift would be undefined for shift = 0.
     result.push_back(
         (words[i] << shift) |
         ((words[i + 1] >> first.constant(1)) >> (first.constant(31) - shift)));
   return result;
 }
 
-/// x = m 2^e with an integer m. Of 2 / pi, only the digits that x / (pi / 2)
-/// mod 4 depends on are multiplied by m. (Payne and Hanek, Radian reduction for
+/// x = m 2^e with an integer m. Only the digits of 2 / pi on which x / (pi / 2)
+/// mod 4 depends are multiplied by m. (Payne and Hanek, Radian reduction for
 /// trigonometric functions, 1983.)
 Expansion::Angle Expansion::angleOf(const Word &bits) {
   Type wide = b.getI64Type(), f64 = b.getF64Type();
   Word exponent = bits >> bits.constant(23);
   Word fraction = (bits & bits.constant(0x7fffff)) | bits.constant(0x800000);
-  // The first digit is the one that makes a half turn of m = 1.
+  // The first digit is the one that contributes a half turn for m = 1.
   constexpr int64_t least = 120;
   Word m = fraction.widened(wide), count = m.constant(32);
   SmallVector<Word> digits;
@@ -279,7 +282,7 @@ Expansion::Angle Expansion::angleOf(const Word &bits) {
   Word quarters = (turn + turn.constant(1ull << 61)) >> turn.constant(62);
   Scalar rest = (turn - (quarters << turn.constant(62))).toFloat(f64);
   rest = rest * rest.constant(0x1.921fb54442d18p-62); // pi / 2 of 2^62
-  // Below 2^-7 nothing is to be reduced.
+  // Below 2^-7 no reduction is needed.
   Value isSmall = exponent.isBelow(least);
   Scalar itself(b, loc,
                 arith::ExtFOp::create(b, loc, f64, bits.asFloat(type).get()));
@@ -310,10 +313,10 @@ Value Expansion::sine(uint64_t quarters) {
   angle.quarters = angle.quarters + angle.quarters.constant(quarters);
   Value wide = sineOf(angle).get();
   Scalar result(b, loc, arith::TruncFOp::create(b, loc, type, wide));
-  // The sine of -x is that of x turned round, and the cosine is the same.
+  // The sine of -x is the negative sine of x, and the cosine is the same.
   if (quarters == 0)
     result = (bitsOf(result) ^ (bits & sign)).asFloat(type);
-  // The function of an infinity is a NaN.
+  // sin and cos of an infinity are NaN.
   Scalar zero = x - x;
   return unlessNan(zero, result).get();
 }
@@ -330,7 +333,7 @@ Value Expansion::wideExp() {
   SmallVector<double> c = {1};
   for (int i = 1; i <= 14; ++i)
     c.push_back(c.back() / i);
-  // In two steps: one factor alone may be beyond the range of f64.
+  // In two steps, because a single factor may be beyond the range of f64.
   Word whole = toWord(n), half = whole.shiftedSigned(1);
   auto powerOfTwo = [&](const Word &n) {
     return ((n + n.constant(1023)) << n.constant(52)).asFloat(type);
@@ -347,13 +350,13 @@ Value Expansion::wideSine(uint64_t quarters) {
       {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110});
   Word quarter = toWord(n);
   Scalar result = sineOf({r, quarter + quarter.constant(quarters)});
-  // The function of an infinity is a NaN.
+  // sin and cos of an infinity are NaN.
   return unlessNan(x - x, result).get();
 }
 
 namespace {
 
-/// Replaces `Op` of numbers of one width by what `expand` makes of them.
+/// Replaces `Op` on numbers of one width by the result of `expand`.
 template <typename Op, Value (Expansion::*expand)(), unsigned width>
 struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;

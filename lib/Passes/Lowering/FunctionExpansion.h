@@ -1,9 +1,10 @@
-/// Scalar functions as arithmetic, which vectorises and needs no library.
+/// Expands scalar functions into arithmetic, which vectorises and needs no
+/// library.
 ///
-/// Every operation is computed as it is written: no flag lets LLVM reorder or
-/// fuse. The errors below are those of FunctionAccuracyTest.cpp, in units in
-/// the last place of the result, over all numbers of the type, denormal ones
-/// included. Infinities and NaNs have the values of C's library.
+/// Operations are emitted without fast-math flags, so LLVM neither reorders nor
+/// fuses them. The errors below are those of FunctionAccuracyTest.cpp, in units
+/// in the last place of the result, over all numbers of the type, including
+/// denormal ones. Infinities and NaNs give the values of C's library.
 ///
 ///     f32   exp 1, log 0.8, tanh 0.95, sin and cos 0.51, erfc 4
 ///     f64   exp, sin and cos 1e-15 of the largest of their values nearby;
@@ -15,12 +16,12 @@
 
 namespace tpsp {
 
-/// Patterns for math.exp, log, tanh, sin, cos and erfc of f32. They leave
-/// math.fma and math.absf.
+/// Adds patterns for math.exp, log, tanh, sin, cos and erfc of f32. Their
+/// results use math.fma and math.absf.
 void populateExpandF32Functions(mlir::RewritePatternSet &patterns);
 
-/// Patterns for math.exp, sin and cos of f64, for targets without a library.
-/// They leave math.fma and math.roundeven.
+/// Adds patterns for math.exp, sin and cos of f64, for targets without a
+/// library. Their results use math.fma and math.roundeven.
 void populateExpandF64Functions(mlir::RewritePatternSet &patterns);
 
 } // namespace tpsp

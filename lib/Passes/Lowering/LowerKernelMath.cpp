@@ -1,4 +1,4 @@
-// tpsp-lower-kernel-math: expand scalar mathematics so that loops vectorise.
+// tpsp-lower-kernel-math: expands scalar mathematics so that loops vectorise.
 #include "Passes/Device/DeviceMath.h"
 #include "Passes/Lowering/FunctionExpansion.h"
 #include "Passes/Lowering/RandomStrips.h"
@@ -27,7 +27,7 @@ using namespace mlir;
 
 namespace {
 
-/// Lets what computes in bf16, as a router that compares scores does, compute
+/// Lets operations in bf16, such as a router's comparisons of scores, compute
 /// in f32.
 LogicalResult widenBF16(func::FuncOp kernel) {
   MLIRContext *context = kernel.getContext();
@@ -41,9 +41,9 @@ LogicalResult widenBF16(func::FuncOp kernel) {
   return applyPartialConversion(kernel, target, std::move(patterns));
 }
 
-/// Nothing computes in bf16 once conversions are integer arithmetic; what is
-/// loaded and stored can be the integers, too. Else LLVM widens a bf16 that
-/// lives across a branch, and narrows it by a call that few libraries have.
+/// Replaces bf16 by integers in loads and stores, once conversions are integer
+/// arithmetic. Otherwise LLVM keeps a bf16 across a branch in f32, and narrows
+/// it by a call that few libraries have.
 void storeBF16AsIntegers(func::FuncOp kernel) {
   auto i16 = IntegerType::get(kernel.getContext(), 16);
   AttrTypeReplacer replacer;
@@ -101,7 +101,7 @@ struct LowerKernelMath
         return signalPassFailure();
       storeBF16AsIntegers(kernel);
     }
-    // GPUs have instructions for bf16.
+    // GPUs have instructions for bf16, so the conversions stay.
     for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
       for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
         if (failed(applyPatternsGreedily(kernel, deviceFunctions)))

@@ -17,11 +17,11 @@ using namespace tpsp;
 namespace {
 
 /// Blocks that are drawn together: a multiple of `group`, at most `most`. With
-/// fewer, nothing hides the products' latency; with more, words leave
-/// registers.
+/// fewer blocks nothing hides the products' latency; with more, words no longer
+/// fit in registers.
 constexpr int64_t group = 8, most = 32;
 
-/// Of a cache.
+/// Bits of a cache line.
 constexpr int64_t lineBits = 64 * 8;
 
 std::optional<int64_t> constantOf(Value value) {
@@ -31,19 +31,19 @@ std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
-/// The buffer that a view is of.
+/// The buffer of a view.
 Value bufferOf(Value view) {
   while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
     view = op.getViewSource();
   return view;
 }
 
-/// Words of `words` / 4 blocks from number `block` on, in the order of the
+/// The words of `words` / 4 blocks from number `block` on, in the order of the
 /// positions.
 Value emitBlocks(OpBuilder &b, Location loc, Value block, int64_t words,
                  Value step, int64_t seed) {
-  // Even lanes of a group have its first four blocks, odd ones the others. So
-  // the shuffle that follows stays within 128 bits.
+  // Even lanes of a group have its first four blocks, odd lanes the others. So
+  // the following shuffle stays within 128 bits.
   int64_t blocks = words / randomNeighbours;
   SmallVector<int64_t> numbers, order;
   for (int64_t lane = 0; lane < blocks; ++lane)
@@ -65,7 +65,7 @@ Value emitBlocks(OpBuilder &b, Location loc, Value block, int64_t words,
       b, loc, vector::BroadcastOp::create(b, loc, lanes, block),
       constant(DenseElementsAttr::get(lanes, ArrayRef(numbers))));
   auto x = emitRandomWords(b, loc, number, step, seed);
-  // Two words of a block side by side, the first one in the lower half.
+  // Two words of a block next to each other, the first in the lower half.
   auto pair = [&](Value even, Value odd) -> Value {
     return arith::OrIOp::create(
         b, loc, arith::AndIOp::create(b, loc, even, same(0xffffffff)),
@@ -77,12 +77,12 @@ Value emitBlocks(OpBuilder &b, Location loc, Value block, int64_t words,
       b, loc, VectorType::get({words}, b.getI32Type()), pairs);
 }
 
-/// A loop of single steps over positions, whose draws are words side by side.
+/// A loop over positions in steps of 1, whose draws are consecutive words.
 class StripLoop {
 public:
   explicit StripLoop(scf::ForOp loop) : loop(loop) {}
 
-  /// Whether it can be cut. If so, `cut` does.
+  /// Whether the loop can be cut into strips; `cut` does so.
   bool canBeCut() {
     if (constantOf(loop.getStep()) != 1 || loop.getNumResults() > 0)
       return false;
@@ -95,7 +95,7 @@ public:
   void cut();
 
 private:
-  /// Words on the stack, of which the first ones may not be the strip's.
+  /// Words on the stack. The first ones may belong to the previous strip.
   struct Strip {
     Value words, skipped;
 
@@ -106,7 +106,7 @@ private:
     }
   };
 
-  /// Whether `op` draws word c mod 4 of block k + c / 4, where c rises by one
+  /// Whether `op` draws word c mod 4 of block k + c / 4, where c increases by 1
   /// with each iteration.
   bool isRun(RandomBitsOp op) {
     auto word = op.getWord().getDefiningOp<arith::RemUIOp>();
@@ -142,8 +142,8 @@ private:
                      risesByOne(sum.getLhs());
   }
 
-  /// Whether `value` is one for all iterations: arithmetic of numbers that the
-  /// loop does not write.
+  /// Whether `value` is the same in all iterations: arithmetic on numbers that
+  /// the loop does not write.
   bool isSame(Value value) {
     if (loop.isDefinedOutsideOfLoop(value))
       return true;
@@ -154,7 +154,7 @@ private:
                         [&](Value operand) { return isSame(operand); });
   }
 
-  /// Arguments of a kernel do not overlap.
+  /// Whether the loop writes to `buffer`; arguments of a kernel do not overlap.
   bool isWritten(Value buffer) {
     auto mayWrite = [&](Operation *op) {
       if (auto store = dyn_cast<memref::StoreOp>(op))
@@ -168,7 +168,8 @@ private:
     return walk.wasInterrupted();
   }
 
-  /// Whether a word at the beginning of every strip is the first of its block.
+  /// Whether the word at the beginning of every strip is the first of its
+  /// block.
   bool startsBlock(RandomBitsOp op) {
     return isMultiple(op.getWord().getDefiningOp<arith::RemUIOp>().getLhs());
   }
@@ -187,12 +188,12 @@ private:
     return sum && isMultiple(sum.getLhs()) && isMultiple(sum.getRhs());
   }
 
-  /// `length` elements from `start` on, of which there are at most `extent`.
+  /// Emits a strip: `length` elements, at most `extent`, from `start` on.
   void emitStrip(OpBuilder &b, Value start, Value length, int64_t extent);
-  /// Begins to load a strip's elements. LLVM lets instructions with masks load
-  /// what is then selected: such loads wait for the words.
+  /// Loads a strip's elements early. LLVM lets masked instructions load values
+  /// that are selected later, and such loads would wait for the words.
   void prefetch(OpBuilder &b, int64_t extent, IRMapping &first);
-  /// The words that `op` draws from a strip's `first` element on.
+  /// The words that `op` draws, from a strip's `first` element on.
   Strip drawStrip(OpBuilder &b, RandomBitsOp op, int64_t words,
                   IRMapping &first);
   /// `value` at a strip's first element.
@@ -200,7 +201,7 @@ private:
 
   scf::ForOp loop;
   SmallVector<RandomBitsOp> draws;
-  /// Words of its first block that a strip may begin behind.
+  /// The most words of its first block that a strip may skip.
   int64_t before = 0;
 };
 
@@ -289,7 +290,7 @@ void StripLoop::prefetch(OpBuilder &b, int64_t extent, IRMapping &first) {
 StripLoop::Strip StripLoop::drawStrip(OpBuilder &b, RandomBitsOp op,
                                       int64_t words, IRMapping &first) {
   Strip strip;
-  // Strips are whole blocks only where all draws begin one.
+  // Strips consist of whole blocks only if all draws begin at one.
   if (before > 0)
     strip.skipped = arith::IndexCastOp::create(
         b, op.getLoc(), b.getIndexType(), emitFirst(b, op.getWord(), first));

@@ -1,5 +1,5 @@
-/// Loops that draw random bits, a strip at a time. Vectors of whole blocks are
-/// drawn into a small array on the stack. Then the strip's elements read it.
+/// Splits loops that draw random bits into strips. Vectors of whole blocks are
+/// drawn into a small array on the stack, which the strip's elements then read.
 ///
 ///   for i in 0..4096: y[i] = f(x[i], random_bits(i / 4, i % 4))
 ///
@@ -10,7 +10,7 @@
 ///     for i in s..s+127: y[i] = f(x[i], words[i - s])
 ///
 /// Every word of a block is used, wherever a row begins. LLVM vectorises the
-/// inner loop, and nothing is shuffled in it.
+/// inner loop, which needs no shuffles.
 #ifndef TPSP_PASSES_LOWERING_RANDOMSTRIPS_H
 #define TPSP_PASSES_LOWERING_RANDOMSTRIPS_H
 
@@ -18,8 +18,8 @@
 
 namespace tpsp {
 
-/// Cuts the innermost loops of a CPU's kernel that draw random bits of
-/// neighbours. What draws others stays. Needs loops in place of linalg's
+/// Splits the innermost loops of a CPU's kernel that draw the random bits of
+/// neighbours. Other draws stay. The kernel must have loops in place of linalg
 /// operations.
 void drawInStrips(mlir::func::FuncOp kernel);
 

@@ -45,16 +45,16 @@ public:
   Word operator<<(const Word &count) const {
     return binary<mlir::arith::ShLIOp>(count);
   }
-  /// Zeros come in.
+  /// Shifts in zeros.
   Word operator>>(const Word &count) const {
     return binary<mlir::arith::ShRUIOp>(count);
   }
-  /// The sign comes in.
+  /// Shifts in the sign.
   Word shiftedSigned(unsigned count) const {
     return binary<mlir::arith::ShRSIOp>(constant(count));
   }
 
-  /// One of a larger width, with zeros in front.
+  /// The same number in a larger width, extended by zeros.
   Word widened(mlir::Type type) const {
     return with(mlir::arith::ExtUIOp::create(*builder, loc, type, value));
   }
@@ -66,7 +66,7 @@ public:
     return compared(mlir::arith::CmpIPredicate::ne, *this & constant(bit),
                     constant(0));
   }
-  /// As a signed number.
+  /// Compares as a signed number.
   mlir::Value isBelow(int64_t bound) const {
     return compared(mlir::arith::CmpIPredicate::slt, *this,
                     constant(uint64_t(bound)));

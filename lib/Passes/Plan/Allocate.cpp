@@ -1,4 +1,4 @@
-// tpsp-allocate: offsets of all buffers in one arena.
+// tpsp-allocate: assigns offsets in one arena to all buffers.
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
@@ -36,7 +36,7 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
   static void allocate(plan::ProgramOp program, const ArenaPlan &arena) {
     auto buffers = program.getBody().front().getOps<plan::BufferOp>();
     for (auto [buffer, offset] : llvm::zip_equal(buffers, arena.offsets)) {
-      buffer.removeOffsetAttr(); // where an earlier run had it
+      buffer.removeOffsetAttr(); // set by an earlier run
       if (offset)
         buffer.setOffset(*offset);
     }

@@ -1,4 +1,4 @@
-// Calls of attention and of its gradients.
+// Emits calls of attention and of its gradients.
 #include "CommandEmission.h"
 
 #include "Passes/Program/SourceName.h"
@@ -54,7 +54,7 @@ static DenseI64ArrayAttr lengthStridesOf(Builder &b, AttentionOpInterface op,
   return b.getDenseI64ArrayAttr({heads.lengths.batch, heads.lengths.head});
 }
 
-/// Null where every rank has all queries, or none of them are masked.
+/// Null if every rank has all queries, or if queries are not masked.
 static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
                                       AttentionOpInterface op) {
   auto type = typeOf(op->getOperand(0));
@@ -78,7 +78,8 @@ static SmallVector<Value> extrasOf(ProgramBuilder &to,
   return to.buffers.of(extras);
 }
 
-/// Gradients of q, k and v: the call makes all three, whoever wants them.
+/// Buffers of the gradients of q, k and v. The call computes all three,
+/// whichever are used.
 static SmallVector<Value> gradientBuffers(ProgramBuilder &to, Operation *op) {
   SmallVector<Value> gradients;
   for (auto [result, like] :

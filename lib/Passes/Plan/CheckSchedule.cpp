@@ -1,4 +1,5 @@
-// tpsp-check-schedule: prove that every command reads what it means to.
+// tpsp-check-schedule: proves that every command reads what it is meant to
+// read.
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
@@ -18,7 +19,7 @@ using namespace tpsp;
 
 namespace {
 
-/// Says a fault where the program has it.
+/// Reports a fault at its command or buffer.
 LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
   SmallVector<Operation *> commands = commandsOf(program);
   auto buffers =
@@ -42,9 +43,9 @@ LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
   return diag;
 }
 
-/// Tiles that are counted from the rank's own are proved for the rank whose
-/// number is 0. They lie apart on all ranks or on none, as long as no tile of
-/// the same buffer is counted otherwise.
+/// Tiles that are counted from the rank's own are proved for rank 0. They are
+/// disjoint on all ranks or on none, as long as no tile of the same buffer is
+/// counted otherwise.
 LogicalResult checkTiles(plan::ProgramOp program) {
   llvm::DenseMap<Operation *, plan::TileOp> first;
   for (auto tile : program.getBody().front().getOps<plan::TileOp>()) {

@@ -1,4 +1,4 @@
-// Commands of collectives and of pieces of them.
+// Emits commands of collectives and of pieces of collectives.
 #include "CommandEmission.h"
 
 #include "Passes/Collectives/Ledger.h"
@@ -60,7 +60,8 @@ static void emitSlice(ProgramBuilder &to, const CollectiveCommand &c) {
       to.b.getI64IntegerAttr(c.reduction), c.ledger, to.b.getI64IntegerAttr(0));
 }
 
-/// Of one tensor or several, each divided on a dimension of its own.
+/// Emits a transfer of one or several tensors, each divided on its own
+/// dimension.
 template <typename Op>
 static void emitShards(ProgramBuilder &to, const CollectiveCommand &c) {
   SmallVector<Value> sources = to.buffers.of(c.op->getOperands()), targets;
@@ -109,9 +110,10 @@ static void emitSources(ProgramBuilder &to, Operation *op,
       to.b.getDenseI64ArrayAttr(from), ledger, to.b.getI64IntegerAttr(0));
 }
 
-/// For each rank of a permutation's group: the rank whose block it gets. Rank r
-/// wants block number r. The axes `before` (major to minor) spell that number
-/// in the coordinates of the block's owner; `after` spells the owner's rank.
+/// For each rank of a permutation's group: the rank whose block it receives.
+/// Rank r wants block number r. The axes `before` (major to minor) spell that
+/// number in the coordinates of the block's owner; `after` spells the owner's
+/// rank.
 static SmallVector<int64_t> sourcesOf(const Mesh &mesh, const AxisList &before,
                                       const AxisList &after) {
   SmallVector<int64_t> from;
@@ -151,11 +153,11 @@ void tpsp::emitCollective(ProgramBuilder &to, CollectiveOpInterface op) {
   SmallVector<int64_t> ids(step.axes.begin(), step.axes.end());
   CollectiveCommand c{op, step, to.b.getDenseI64ArrayAttr(ids)};
   Value operand = op->getOperand(0);
-  // A slice is no communication, so it has no row of the ledger.
+  // A slice sends nothing, so it has no row of the ledger.
   if (step.kind == CollectiveKind::Slice)
     return emitSlice(to, c);
   c.ledger = plan::LedgerAttr::get(op.getContext(), ledgerOf(op, to.mesh));
-  // A gather has nothing to combine.
+  // A gather combines nothing.
   if (step.kind == CollectiveKind::AllGather)
     return emitShards<plan::AllGatherOp>(to, c);
   c.reduction = getIdx(operand).getPendingMax() ? TPSP_RT_MAX : TPSP_RT_SUM;

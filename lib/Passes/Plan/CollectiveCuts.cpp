@@ -3,7 +3,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Ranks that take part.
+/// The number of ranks that take part.
 static int64_t groupOf(plan::CommandOpInterface collective) {
   auto program = collective->getParentOfType<plan::ProgramOp>();
   int64_t group = 1;

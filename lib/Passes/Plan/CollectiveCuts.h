@@ -1,5 +1,5 @@
-/// Cutting a collective and the product before or behind it into tiles, so that
-/// one can run under the other.
+/// Cuts a collective and the product before or after it into tiles, so that
+/// they can overlap.
 ///
 ///   all_gather -> matmul   the rank's own tile is multiplied while the others'
 ///                          arrive, all in one gather or one by one around the
@@ -18,38 +18,39 @@
 namespace tpsp {
 
 struct CollectiveCut {
-  /// OwnFirst: the rank's own tile first, the rest when the gather is done.
-  /// Ring: the own tile first, then one after another around the ring. Chunks:
-  /// the product before a reduction in chunks.
+  /// OwnFirst: the rank's own tile is multiplied first, the rest when the
+  /// gather is done. Ring: the own tile first, then one tile after another
+  /// around the ring. Chunks: the product before a reduction is computed in
+  /// chunks.
   enum Kind { OwnFirst, Ring, Chunks } kind = Ring;
   int64_t pieces = 1;
-  /// Rings only: how many parts each tile comes in. The product with a part
-  /// begins when the part is there. A part is passed on before the next one has
-  /// come.
+  /// Rings only: the number of parts of each tile. The product with a part
+  /// begins when the part arrives. A part is passed on before the next one
+  /// arrives.
   int64_t parts = 1;
-  /// Chunks only: how many elements in a row are dealt out to the pieces. For
-  /// chunks of rows it is all that the reduction keeps together, for chunks of
-  /// columns a row of the product.
+  /// Chunks only: how many consecutive elements are distributed over the
+  /// pieces. For chunks of rows that is all that the reduction keeps together,
+  /// for chunks of columns a row of the product.
   int64_t period = 0;
-  /// Predicted seconds of the collective and its products alone: one after
-  /// another, and cut.
+  /// Predicted seconds of the collective and its products in isolation: one
+  /// after another, and cut.
   double secondsBefore = 0, secondsAfter = 0;
 };
 
-/// The fastest cut of a collective, which may be slower than none. nullopt if
-/// no product beside the collective can be cut. `chunks` fixes the number of
-/// pieces of a reduction, and of parts of a ring's tile, where they can be cut
-/// so; 0 tries several.
+/// The fastest cut of a collective, which may be slower than no cut. nullopt if
+/// no adjacent product can be cut. `chunks` fixes the number of pieces of a
+/// reduction, and of parts of a ring's tile, if that many are possible; 0 tries
+/// several.
 std::optional<CollectiveCut> chooseCut(mlir::Operation *collective,
                                        const CostModel &cost, int64_t chunks);
 
-/// Cuts as chosen. The collective is then erased, or does not wait for its
-/// products any more. The ledger's rows of its pieces carry its number,
-/// `whole`.
+/// Applies a cut. The collective is then erased, or no longer waits for its
+/// products. The ledger's rows of its pieces carry its number, `whole`.
 void applyCut(mlir::Operation *collective, const CollectiveCut &cut,
               int64_t whole);
 
-// Implementation details: the same by form. `group`: of how many ranks.
+// Implementation details: the functions for each form. `group`: the number of
+// ranks.
 
 std::optional<CollectiveCut> chooseGatherCut(plan::AllGatherOp gather,
                                              int64_t group,

@@ -1,4 +1,4 @@
-/// A planned program's commands as operations of the plan dialect.
+/// Emits a planned program's commands as operations of the plan dialect.
 #ifndef TPSP_PASSES_PLAN_COMMANDEMISSION_H
 #define TPSP_PASSES_PLAN_COMMANDEMISSION_H
 
@@ -10,12 +10,12 @@
 
 namespace tpsp {
 
-/// The kernel of a group of operations, and of all groups that are like it.
+/// The kernel of a group of operations, shared by all equal groups.
 struct GroupKernel {
   mlir::StringAttr callee;
-  /// But for its function and its values, which are of the first group.
+  /// The kernel; its function and values are those of the first group.
   Kernel kernel;
-  /// Numbers of values, in the order in which groups have them.
+  /// Numbers of values, in the order in which a group's values are numbered.
   llvm::SmallVector<size_t, 4> inputs, outputs, updated;
 };
 
@@ -26,7 +26,8 @@ public:
   /// to call.
   mlir::StringAttr unique(mlir::func::FuncOp function, llvm::StringRef stem);
 
-  /// By all that the kernel depends on: layers have the same.
+  /// Kernels by everything that they depend on, so that equal layers share
+  /// them.
   std::map<std::vector<const void *>, GroupKernel> ofGroups;
   /// Whether kernels keep sums across rows in f64.
   bool widensSums = false;
@@ -50,22 +51,23 @@ struct ProgramBuilder {
   PlanBuffers buffers;
 };
 
-/// Adds `command`. Fails with a diagnostic where an operation is in no state to
-/// become one.
+/// Adds `command`. Fails with a diagnostic if an operation cannot become a
+/// command.
 mlir::LogicalResult emitCommand(ProgramBuilder &to,
                                 const PlannedCommand &command);
 
-/// Where this rank's part of `extent` positions of an index starts that `axes`
-/// divide, or the part that `tile` says. It is [stride, shift, offset,
-/// axes...], as operations of the plan have it.
+/// The start of this rank's part of `extent` positions of an index that `axes`
+/// divide, or of the part that `tile` gives. It is [stride, shift, offset,
+/// axes...], as in operations of the plan.
 mlir::DenseI64ArrayAttr startOfPart(ProgramBuilder &to, int64_t extent,
                                     mlir::ArrayAttr axes, TileAttr tile = {});
 
-// One function for each form, in the files that are named for them.
+// One function for each form, in files named after the forms.
 void emitMatmul(ProgramBuilder &to, const PlannedCommand &command);
 void emitGroupedMatmul(ProgramBuilder &to, const PlannedCommand &command);
 void emitKernelCall(ProgramBuilder &to, const KernelGroup &group);
-/// Of an operation with buckets, with rows, or with rows that read its buckets.
+/// For an operation with buckets, with rows, or with rows that read its
+/// buckets.
 void emitRowKernels(ProgramBuilder &to, mlir::Operation *op);
 void emitBlockCopyKernel(ProgramBuilder &to, BlockCopyOpInterface op);
 void emitCollective(ProgramBuilder &to, CollectiveOpInterface op);

@@ -1,7 +1,7 @@
-// convert-tpsp-to-plan: local operations to commands on buffers.
+// convert-tpsp-to-plan: converts local operations to commands on buffers.
 //
-// Which commands there are is decided first (PlannedCommands.h), then what
-// matmuls take over from kernels (FuseEpilogues.h); only then are commands made
+// First the commands are planned (PlannedCommands.h). Then matmuls take over
+// work of kernels (FuseEpilogues.h). Only then are commands created
 // (CommandEmission.h).
 #include "CommandEmission.h"
 #include "FuseEpilogues.h"
@@ -31,7 +31,8 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// A buffer holds a subscripted tensor of a type that the runtime computes in.
+/// Verifies that a value is a subscripted tensor of a type that the runtime
+/// computes in.
 static LogicalResult checkTensor(Value value) {
   Type type = value.getType();
   if (!getIdx(type))
@@ -58,7 +59,7 @@ static LogicalResult checkTensors(func::FuncOp function) {
   return success();
 }
 
-/// The bytes of all tensors of a rank, as if none made way for another.
+/// The bytes of all tensors of a rank, as if none shared memory.
 static TensorBytes bytesOfRank(func::FuncOp function, const Mesh &mesh) {
   TensorBytes bytes;
   for (BlockArgument argument : function.getArguments())
@@ -69,7 +70,7 @@ static TensorBytes bytesOfRank(func::FuncOp function, const Mesh &mesh) {
   return bytes;
 }
 
-/// Without commands.
+/// Creates the program without commands.
 static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
   OpBuilder b(function);
   SmallVector<StringRef> names;
@@ -78,7 +79,7 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
     names.push_back(mesh.axis(axis).name);
     sizes.push_back(mesh.size(axis));
   }
-  // Of a function with a backward pass.
+  // Only a function with a backward pass saves anything.
   int64_t saved = savedBytes(function, mesh);
   auto program = plan::ProgramOp::create(
       b, function.getLoc(), function.getSymNameAttr(), b.getStrArrayAttr(names),
@@ -91,7 +92,7 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
   return program;
 }
 
-/// Counts the products that run as loop nests, and says so of each.
+/// Counts the products that run as loop nests, and emits a remark for each.
 static void noteLayouts(plan::ProgramOp program,
                         ArrayRef<Operation *> withoutLayout) {
   if (withoutLayout.empty())
@@ -142,12 +143,12 @@ LogicalResult tpsp::emitCommand(ProgramBuilder &to,
 
 namespace {
 
-/// Writes down of which phase of the step commands are, but of the first. The
-/// update has no phase of its own. A parameter is updated, and gathered, as
-/// soon as its gradient is there, under what is left of the backward pass.
+/// Records the phase of commands, except of the first phase. The update has no
+/// phase of its own. A parameter is updated, and gathered, as soon as its
+/// gradient is ready, while the backward pass continues.
 class Phases {
 public:
-  /// All that has been emitted since the last call was for `source`.
+  /// All commands emitted since the last call belong to `source`.
   void mark(plan::ProgramOp program, Operation *source) {
     if (!source->hasAttr(updateAttrName))
       current = std::max(current, numberOf(source));
@@ -175,7 +176,7 @@ private:
 
   llvm::DenseMap<Key, int64_t> numbers;
   int64_t current = 0;
-  Operation *lastOfFirst = nullptr; ///< what phase 0 ends with
+  Operation *lastOfFirst = nullptr; ///< the end of phase 0
 };
 
 struct ConvertTpspToPlan
@@ -200,7 +201,7 @@ struct ConvertTpspToPlan
     for (func::FuncOp function : functions) {
       if (function.isExternal())
         continue;
-      // The program takes the function's name.
+      // The program takes over the function's name.
       if (failed(convert(function, library, machine)))
         return signalPassFailure();
       function.erase();

@@ -10,13 +10,14 @@ using namespace tpsp;
 
 namespace {
 
-/// x, x + bias, or a function of one of these. Tensors that the kernel reads.
+/// x, x + bias, or a function of either, where x and bias are read by the
+/// kernel.
 struct Chain {
   Value product, bias = {}, slopeOf = {};
   bool isGelu = false;
 };
 
-/// Whether `vector` has the indices that `matrix` has last, and not all.
+/// Whether `vector` has the last indices of `matrix`, but not all.
 bool isSuffix(Value vector, Value matrix) {
   SmallVector<LoopIndex> inner = loopIndices(vector.getType()),
                          all = loopIndices(matrix.getType());
@@ -29,14 +30,15 @@ ScalarFormula formulaOf(Operation *op) {
   return cast<LoopOpInterface>(op).getScalarFormula();
 }
 
-/// Whether a point's value is its operand's element: a sum or product of one.
+/// Whether the value at a point is its operand's element: a sum or product of
+/// one.
 bool isSingle(Operation *op) {
   ScalarFormula::Kind kind = formulaOf(op).kind;
   return op->getNumOperands() == 1 &&
          (kind == ScalarFormula::Sum || kind == ScalarFormula::Product);
 }
 
-/// Whether each element of the result is one of the operand's, rounded.
+/// Whether each element of the result is an element of the operand, rounded.
 bool isCopy(Operation *op) { return isSingle(op) && isPointwise(op); }
 
 class EpilogueMatcher {
@@ -54,8 +56,8 @@ public:
 private:
   using Result = std::pair<Chain, Value>;
 
-  /// The operation of the kernel that makes a value, past copies; null of what
-  /// the kernel reads.
+  /// The kernel's operation that computes a value, past copies; null for values
+  /// that the kernel reads.
   Operation *makerOf(Value value) const {
     Value made = uncopied(value);
     return group.produces(made) ? made.getDefiningOp() : nullptr;
@@ -68,7 +70,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Element by element
+  // Elementwise epilogues
   //===--------------------------------------------------------------------===//
 
   bool matchPointwise(EpilogueForm &form) const {
@@ -88,7 +90,8 @@ private:
     return true;
   }
 
-  /// What the kernel reads at just the places of `output`.
+  /// The tensor, read by the kernel, that `value` copies with the indices of
+  /// `output`; else null.
   Value matrixOf(Value value, Value output) const {
     Value read = uncopied(value);
     bool isMatrix = !group.produces(read) && loopIndices(read.getType()) ==
@@ -142,7 +145,7 @@ private:
     return std::nullopt;
   }
 
-  /// The matrix that a value is the GELU's derivative of.
+  /// The matrix whose GELU derivative a value is; null if there is none.
   Value argumentOfSlope(Value value, Value output) const {
     Operation *op = makerOf(value);
     if (!op || formulaOf(op).kind != ScalarFormula::Slope ||
@@ -151,7 +154,7 @@ private:
     return matrixOf(op->getOperand(0), output);
   }
 
-  /// The results that come from one product: its GELU, and what that is of.
+  /// The results that come from one product: its GELU, and the GELU's argument.
   static std::optional<PointwiseEpilogue> partOf(ArrayRef<Result> results) {
     const Result *last = &results.front(), *kept = nullptr;
     if (results.size() == 2) {
@@ -191,7 +194,8 @@ private:
     return true;
   }
 
-  /// What an operation sums that the kernel reads; null if it does otherwise.
+  /// The tensor, read by the kernel, that an operation sums; null if it does
+  /// anything else.
   Value summedBy(Operation *op) const {
     if (!op || !isSingle(op) ||
         cast<IndexedOpInterface>(op).getReduction() != Reduction::Sum)

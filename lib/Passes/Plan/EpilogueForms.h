@@ -1,11 +1,11 @@
-/// Kernels that a matmul's epilogue can do: what their operations compute,
-/// element by element or as sums.
+/// Matches kernels whose work a matmul's epilogue can do: elementwise
+/// operations, or sums.
 ///
-/// The kernel may do several such things side by side:
+/// A kernel may contain several such epilogues:
 ///
 ///     (x, bias, y, vector) -> (gelu(x + bias), x + bias, y + vector)
 ///
-/// is "bias, keep, gelu" of x and "bias" of y. Tensors are values of the
+/// is "bias, keep, gelu" on x and "bias" on y. Tensors are values of the
 /// function.
 #ifndef TPSP_PASSES_PLAN_EPILOGUEFORMS_H
 #define TPSP_PASSES_PLAN_EPILOGUEFORMS_H
@@ -17,14 +17,14 @@
 
 namespace tpsp {
 
-/// A step and its tensor, which is null of Gelu.
+/// A step and its tensor, which is null for Gelu.
 struct EpilogueUse {
   rt::EpilogueStep step;
   mlir::Value tensor = {};
 };
 
-/// result = the steps' value of `product`, element by element. Vectors have the
-/// indices that the product has last.
+/// result = the steps applied to `product`, element by element. Vectors have
+/// the last indices of the product.
 struct PointwiseEpilogue {
   mlir::Value product, result;
   llvm::SmallVector<EpilogueUse, 3> steps;
@@ -41,8 +41,8 @@ struct EpilogueForm {
   llvm::SmallVector<SumEpilogue, 2> sums;
 };
 
-/// What the kernel of `group` does, every result of it; nullopt if it does
-/// anything else.
+/// The epilogues that compute every result of the kernel of `group`; nullopt if
+/// it does anything else.
 std::optional<EpilogueForm> matchEpilogue(const KernelGroup &group);
 
 } // namespace tpsp

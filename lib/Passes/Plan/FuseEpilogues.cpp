@@ -14,12 +14,12 @@ using namespace tpsp;
 
 namespace {
 
-/// A matmul with its epilogue, not yet in the program.
+/// A matmul with its epilogue, not yet among the commands.
 struct Fusion {
   /// Its position among the commands.
   size_t matmul = 0;
   PlannedMatmul fused;
-  /// Whether it then stands where the kernel stood.
+  /// Whether it moves to the kernel's place.
   bool atKernel = true;
 };
 
@@ -34,7 +34,7 @@ bool haveOneType(Value x, Value y) {
 }
 
 //===----------------------------------------------------------------------===//
-// What stands in the way: a reason, or ""
+// Obstacles: a reason, or ""
 //===----------------------------------------------------------------------===//
 
 StringRef checkType(Value value) {
@@ -56,7 +56,7 @@ StringRef checkLayout(const MatmulForm &form, rt::EpilogueStep step,
   return "";
 }
 
-/// Of the tensors of an epilogue of `product`.
+/// Checks the tensors of an epilogue of `product`.
 StringRef checkTensors(const PlannedMatmul &fused, Value product) {
   if (!haveOneType(product, fused.c))
     return "the epilogue's tensors are of other types";
@@ -74,8 +74,9 @@ StringRef checkTensors(const PlannedMatmul &fused, Value product) {
   return "";
 }
 
-/// The step by which `matmul` makes `result`, the sum of an operand of its;
-/// nullopt if `summed` is none, or is summed otherwise.
+/// The step by which `matmul` computes `result`, the sum of one of its
+/// operands. Returns nullopt if `summed` is not an operand, or is summed over
+/// other indices.
 std::optional<rt::EpilogueStep> sumIn(const PlannedMatmul &matmul, Value summed,
                                       Value result) {
   if (!haveOneType(summed, result))
@@ -119,7 +120,7 @@ public:
   }
 
 private:
-  /// The places where a value is read, under any view of it.
+  /// The commands that read a value, under any view of it.
   struct Readers {
     SmallVector<size_t> at;
     bool isReturned = false;
@@ -144,7 +145,7 @@ private:
     return readers;
   }
 
-  /// The matmul that makes `product`, and makes nothing else yet.
+  /// Finds the matmul that computes `product`, if it has no epilogue yet.
   StringRef findMaker(Value product, Fusion &out) const {
     auto maker = makerOf.find(withoutViews(product));
     if (maker == makerOf.end())
@@ -168,8 +169,8 @@ private:
     });
   }
 
-  /// Whoever else reads the product: its GELU's slope does later, and then the
-  /// product is what the epilogue keeps.
+  /// Checks the other readers of the product. If its GELU's slope reads it
+  /// later, the epilogue must keep it.
   StringRef checkReaders(size_t kernel, const EpilogueForm &form,
                          const PointwiseEpilogue &part, bool &keeps) const {
     SmallVector<size_t> readers = readersOf(part.product).at;
@@ -199,8 +200,8 @@ private:
     return checkTensors(fusion.fused, part.product);
   }
 
-  /// A matmul that reads `summed` and sums over the same of its indices, where
-  /// it comes before whoever reads the sum.
+  /// Finds a matmul that reads `summed`, sums over the same indices, and comes
+  /// before the sum's readers.
   StringRef fuseSum(const SumEpilogue &part, ArrayRef<Fusion> taken,
                     Fusion &fusion) const {
     if (StringRef reason = checkType(part.summed); !reason.empty())
@@ -232,7 +233,7 @@ private:
         return reason;
       out.push_back(std::move(fusion));
     }
-    // What one part keeps another may read.
+    // A part may read what another part keeps.
     llvm::stable_sort(out, [](const Fusion &x, const Fusion &y) {
       return !x.fused.writes.empty() && y.fused.writes.empty();
     });
@@ -246,8 +247,8 @@ private:
     return "";
   }
 
-  /// What the kernel does, which the epilogues do as well: but it goes through
-  /// each of its tensors once.
+  /// The work of the kernel. The epilogues do the same, but the kernel also
+  /// reads and writes each of its tensors once.
   static KernelWork kernelWork(const KernelGroup &group,
                                ArrayRef<Fusion> fusions) {
     KernelWork work;
@@ -267,7 +268,7 @@ private:
     return work;
   }
 
-  /// Seconds that fusing saves; nullopt if it saves none.
+  /// Seconds that fusing saves; nullopt if there is no gain.
   std::optional<double> gain(const KernelGroup &group,
                              ArrayRef<Fusion> fusions) const {
     if (!cost)
@@ -304,8 +305,8 @@ private:
       apply(kernel, fusion);
   }
 
-  /// Who reads or makes something in the kernel now does so in the matmul. (The
-  /// operations of an element-by-element kernel have its place already.)
+  /// Moves the uses of the kernel's values to the matmul. (The operations of an
+  /// elementwise kernel already have its position.)
   void apply(size_t kernel, Fusion &fusion) {
     PlannedMatmul &matmul = *commands[fusion.matmul].matmul;
     if (fusion.atKernel) {
@@ -354,11 +355,11 @@ private:
 
   std::vector<PlannedCommand> &commands;
   const CostModel *cost;
-  /// Of an operation, where its command stands: a number of `standing`.
+  /// The place of an operation's command, as a position in `standing`.
   llvm::DenseMap<Operation *, size_t> position;
-  /// By what it makes as C, a matmul's number.
+  /// The number of a matmul by its result C.
   llvm::DenseMap<Value, size_t> makerOf;
-  /// The commands that stand at each place, in order.
+  /// The commands at each place, in order.
   std::vector<SmallVector<size_t, 1>> standing;
 };
 

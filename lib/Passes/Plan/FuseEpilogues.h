@@ -1,9 +1,9 @@
-/// Kernels that read a product element by element, and sums of an operand,
-/// into matmuls.
+/// Fuses kernels that read a product element by element, and sums of an
+/// operand, into matmuls.
 ///
-/// A kernel goes only whole: every result of it must be some matmul's. A matmul
-/// then stands where the kernel stood; with a sum of an operand it stays where
-/// it is.
+/// A kernel is fused only as a whole: a matmul must compute each of its
+/// results. A matmul with elementwise steps moves to the kernel's place. A
+/// matmul with a sum of an operand stays where it is.
 #ifndef TPSP_PASSES_PLAN_FUSEEPILOGUES_H
 #define TPSP_PASSES_PLAN_FUSEEPILOGUES_H
 
@@ -12,9 +12,9 @@
 
 namespace tpsp {
 
-/// Does it wherever it is possible and, by `cost`, faster; a remark says of
-/// each kernel what became of it. `cost` is null where the machine says nothing
-/// of this mesh: then all that is possible is done.
+/// Fuses each kernel for which it is possible and, by `cost`, faster. A remark
+/// reports the outcome for each kernel. `cost` is null if the machine has no
+/// description of this mesh; then every possible fusion is done.
 void fuseEpilogues(std::vector<PlannedCommand> &commands,
                    const CostModel *cost);
 

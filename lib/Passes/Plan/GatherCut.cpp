@@ -62,11 +62,11 @@ public:
 
 private:
   void findConsumers() {
-    // Who reads an argument wants what was there before this.
+    // Readers of an argument want its value from before the update.
     if (buffer.getUpdatedBy())
       return;
     BufferUsers users(buffer);
-    // One rank's tile of a buffer that is cut otherwise too could be anywhere.
+    // A rank's own tile of a buffer with other tiles could overlap them.
     if (users.hasTiles())
       return;
     needsWhole = buffer.getKind() != BufferKind::Temporary;
@@ -82,7 +82,7 @@ private:
 
   std::optional<CutConsumer> consumerOf(OpOperand &use) {
     auto matmul = dyn_cast<plan::MatmulOp>(use.getOwner());
-    // As one of the factors, not for its epilogue.
+    // The use must be a factor, not a tensor of the epilogue.
     if (!matmul || use.getOperandNumber() > 1 ||
         plan::bufferOf(matmul.getA()) == plan::bufferOf(matmul.getB()))
       return std::nullopt;
@@ -92,7 +92,7 @@ private:
         cutMatmul(plan::formOf(matmul), operand, tiling);
     if (!cut)
       return std::nullopt;
-    // The others that the cut falls in must not be cut otherwise yet.
+    // The other tensors that the cut divides must not be cut already.
     Value tensors[] = {matmul.getA(), matmul.getB(), matmul.getC()};
     for (auto [tensor, part] : llvm::zip_equal(tensors, cut->tilings))
       if (part && (plan::tileOf(tensor) ||
@@ -110,8 +110,8 @@ private:
                               dtypeOf(buffer));
   }
 
-  /// The product of one of `parts` parts of a tile; nullopt if a tile's parts
-  /// do not fall where the tile does.
+  /// The product of one of `parts` parts of a tile; nullopt if the parts of a
+  /// tile do not match the cut.
   std::optional<MatmulCut> partOf(const CutConsumer &consumer,
                                   int64_t parts) const {
     if (parts == 1)
@@ -146,8 +146,8 @@ private:
     return best;
   }
 
-  /// The own tile's products, then those of the parts as they come; nullopt if
-  /// tiles cannot be cut so.
+  /// Seconds of the own tile's products, then of the parts' as they arrive.
+  /// nullopt if tiles cannot be cut so.
   std::optional<double> ringSeconds(const CostModel &cost, int64_t parts) {
     double own = 0, part = 0;
     for (CutConsumer &consumer : consumers) {
@@ -174,8 +174,8 @@ private:
 
   ArrayRef<int64_t> axes() { return gather.getAxes(); }
 
-  /// The own tile's product, then those of the others', part by part, in the
-  /// order in which the ring brings them: the previous rank's, ...
+  /// Creates the own tile's product, then those of the other tiles, part by
+  /// part. The ring delivers the previous rank's tile first.
   void cutConsumer(CutConsumer &consumer, int64_t parts) {
     PieceBuilder b(consumer.matmul);
     createOwnProduct(b, consumer);
@@ -187,7 +187,7 @@ private:
     consumer.matmul.erase();
   }
 
-  /// What is gathered it takes from where it lies.
+  /// The own tile is read from the gather's source.
   void createOwnProduct(OpBuilder &b, CutConsumer &consumer) {
     SmallVector<Value> tensors = tilesOf(b, consumer, 0, TilePart());
     Value &gathered = tensors[size_t(consumer.operand)];
@@ -211,7 +211,7 @@ private:
                       });
   }
 
-  /// A, B and C of a part of a tile's product.
+  /// The tiles of A, B and C for a part of a tile's product.
   SmallVector<Value> tilesOf(OpBuilder &b, const CutConsumer &consumer,
                              int64_t number, TilePart part) {
     plan::MatmulOp matmul = consumer.matmul;
@@ -252,7 +252,8 @@ private:
     return result;
   }
 
-  /// From each rank to the next. `isOwn`: the source is the rank's own shard.
+  /// Sends from each rank to the next. `isOwn`: the source is the rank's own
+  /// shard.
   void passOn(OpBuilder &b, Value source, Value target, bool isOwn,
               PieceRow row) {
     int64_t period = tiling.chunk * group, runs = gather.getOuter();
@@ -267,7 +268,7 @@ private:
                             b.getDenseI64ArrayAttr(pitches));
   }
 
-  /// The own tile into its place among the others.
+  /// Copies the own tile to its place among the others.
   void copyOwn(OpBuilder &b) {
     Location loc = gather.getLoc();
     plan::SliceOp::create(
@@ -283,7 +284,7 @@ private:
   int64_t group;
   Tiling tiling;
   std::vector<CutConsumer> consumers;
-  /// Something else reads the gathered tensor.
+  /// Whether other commands read the gathered tensor.
   bool needsWhole = false;
 };
 

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// What a command reads, views resolved.
+/// The values that a command reads, through views.
 static SmallVector<Value> readsOf(const PlannedCommand &command) {
   SmallVector<Value> reads;
   if (command.form == CommandForm::Kernel)
@@ -24,7 +24,8 @@ static SmallVector<Value> readsOf(const PlannedCommand &command) {
   return reads;
 }
 
-/// Whether `op` has of its operand nothing but the element of its result.
+/// Whether each element of the result depends only on the operands' elements at
+/// its own position.
 static bool readsOwnElement(Operation *op) {
   return isPointwise(op) &&
          llvm::none_of(
@@ -32,8 +33,8 @@ static bool readsOwnElement(Operation *op) {
              [](const IndexStructure::Index &index) { return index.whole; });
 }
 
-/// Whether a kernel may write `made` where it reads `argument`: what reads it
-/// runs in the loop that writes, or in an earlier one.
+/// Whether a kernel may write `made` in the memory of `argument`: its readers
+/// must run in the loop that writes, or in an earlier one.
 static bool overwrites(const KernelGroup &group, Value made, Value argument) {
   bool isWritten = false;
   for (const KernelLoop &loop : findLoops(group).loops) {
@@ -78,14 +79,14 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
       for (Value written : command.matmul->writes)
         made.try_emplace(written, number);
   }
-  // What is returned may be copied behind all commands.
+  // Returned values may be copied after all commands.
   for (auto [i, value] : llvm::enumerate(end->getOperands()))
     if (!function.getResultAttr(i, updatesAttrName))
       lastRead[withoutViews(value)] = commands.size();
   llvm::DenseMap<Value, BlockArgument> found;
   for (auto [value, argument] : updates) {
     auto maker = made.find(value);
-    // Whoever reads the argument wants what the step began with.
+    // Readers of the argument want the value that the step began with.
     if (maker == made.end() || lastRead.contains(value))
       continue;
     auto reader = lastRead.find(argument);

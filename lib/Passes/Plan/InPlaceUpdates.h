@@ -1,5 +1,5 @@
-/// Which results may be written over the arguments whose place they take
-/// (tpsp.updates), and which have to be copied there at the end.
+/// Which results may be written over the arguments that they replace
+/// (tpsp.updates), and which must be copied there at the end.
 #ifndef TPSP_PASSES_PLAN_INPLACEUPDATES_H
 #define TPSP_PASSES_PLAN_INPLACEUPDATES_H
 
@@ -9,9 +9,10 @@
 
 namespace tpsp {
 
-/// By value, the argument in whose memory it is made. The command that makes it
-/// is the last that reads the argument. It reads of it, if anything, the very
-/// element that it writes. Linear in the operands of the commands.
+/// For each value that is computed in an argument's memory, that argument. The
+/// command that computes it is the last that reads the argument. If it reads
+/// the argument, it reads only the element that it writes. Linear in the
+/// operands of the commands.
 llvm::DenseMap<mlir::Value, mlir::BlockArgument>
 findInPlaceUpdates(mlir::func::FuncOp function,
                    llvm::ArrayRef<PlannedCommand> commands);

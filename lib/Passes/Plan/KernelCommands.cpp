@@ -1,4 +1,4 @@
-// Calls of generated kernels.
+// Emits calls of generated kernels.
 #include "CommandEmission.h"
 
 #include "tpsp/Passes/Kernels/KernelInterfaces.h"
@@ -10,11 +10,11 @@ using namespace tpsp;
 
 namespace {
 
-/// Writes down operations as pointers and counts: values are numbered in the
-/// order in which they come, and locations left out.
+/// Encodes operations as pointers and counts. Values are numbered in the order
+/// of occurrence, and locations are ignored.
 class Fingerprint {
 public:
-  /// An operation with all that is in it.
+  /// Adds an operation with everything inside it.
   void addNest(Operation *op) {
     addHead(op, op->getAttrDictionary());
     addCount(op->getNumRegions());
@@ -28,10 +28,10 @@ public:
       }
     }
   }
-  /// The operation, its own attributes and its tensors. What passes note on
-  /// operations is in no kernel.
+  /// Adds the operation, its own attributes and its tensors. Notes of passes do
+  /// not affect kernels.
   void addHead(Operation *op) { addHead(op, op->getPropertiesAsAttribute()); }
-  /// The number of a value, or that there is none.
+  /// Adds the number of a value, or 0 for null.
   void addValue(Value value) { addCount(value ? numberOf(value) + 1 : 0); }
   void addCount(size_t count) {
     words.push_back(reinterpret_cast<const void *>(count));
@@ -70,7 +70,7 @@ private:
 } // namespace
 
 StringAttr KernelLibrary::unique(func::FuncOp function, StringRef stem) {
-  // The names are equal so far: what differs is the kernel.
+  // The names are equal so far; the fingerprint tells kernels apart.
   Fingerprint fingerprint;
   fingerprint.addNest(function);
   auto [entry, isNew] = known.try_emplace(std::move(fingerprint.words));
@@ -100,7 +100,7 @@ DenseI64ArrayAttr tpsp::startOfPart(ProgramBuilder &to, int64_t extent,
   return to.b.getDenseI64ArrayAttr(numbers);
 }
 
-/// Calls a kernel on buffers; one that makes nothing is not called.
+/// Emits the call of a kernel on buffers, unless it has no outputs.
 static void callKernel(ProgramBuilder &to, Location loc, StringAttr callee,
                        const Kernel &kernel, ValueRange inputs,
                        ValueRange outputs, ValueRange updated = {}) {
@@ -122,7 +122,7 @@ static void callKernel(ProgramBuilder &to, Location loc, StringRef stem,
              outputs);
 }
 
-/// All that the kernel of a group depends on.
+/// Everything that the kernel of a group depends on.
 static Fingerprint fingerprintOf(const KernelGroup &group,
                                  llvm::function_ref<Value(Value)> overwritten) {
   Fingerprint fingerprint;
@@ -165,7 +165,7 @@ void tpsp::emitKernelCall(ProgramBuilder &to, const KernelGroup &group) {
              inputs, outputs, updated);
 }
 
-/// What the buckets of `op` hold: its result, or tensors that its rows read.
+/// The tensors of the buckets of `op`: its result, or those that its rows read.
 static SmallVector<Value> emitBuckets(ProgramBuilder &to,
                                       BucketKernelOpInterface op) {
   bool hasRows = isa<RowKernelOpInterface>(*op);

@@ -1,4 +1,4 @@
-// What a kernel's function does, counted from its loops.
+// The work of a kernel's function, counted from its loops.
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
@@ -18,10 +18,10 @@ using namespace tpsp;
 
 namespace {
 
-/// A division and a square root occupy their unit as long as some additions.
+/// A division or a square root occupies its unit as long as several additions.
 constexpr double slowOperation = 4;
-/// A sine or cosine must first bring its argument into a period; exponentials
-/// and the like are a short polynomial.
+/// A sine or cosine first reduces its argument to a period. Exponentials and
+/// similar functions are a short polynomial.
 constexpr double periodicFunction = 8;
 
 class WorkCounter {
@@ -55,14 +55,15 @@ private:
     if (auto store = dyn_cast<memref::StoreOp>(op))
       countElement(op, store.getMemRefType(), store.getIndices(), times);
     countScalar(op, times);
-    // scf.if: the longer way is not known; both are short.
+    // scf.if: both branches are counted, because the taken one is unknown and
+    // both are short.
     for (Region &region : op->getRegions())
       for (Block &block : region)
         countBlock(block, times);
   }
 
   /// The loop over the work items, from the function's last but one argument to
-  /// its last, goes over the grid.
+  /// its last, runs over the grid.
   double tripCount(scf::ForOp loop) {
     Block::BlockArgListType arguments =
         function.getFunctionBody().getArguments();
@@ -77,7 +78,7 @@ private:
         std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, *step)));
   }
 
-  /// The trips of a loop that was made with their number known.
+  /// The trips of a loop that has them noted.
   static std::optional<double> knownTrips(Operation *loop) {
     if (auto trips = loop->getAttrOfType<FloatAttr>(tripsAttrName))
       return trips.getValueAsDouble();
@@ -94,7 +95,8 @@ private:
     return getConstantIntValue(value);
   }
 
-  /// An element, in a row if the innermost loop goes along it.
+  /// Counts an element access; it is in a row if the innermost loop runs along
+  /// it.
   void countElement(Operation *op, MemRefType type, OperandRange indices,
                     double times) {
     SmallVector<int64_t> strides;
@@ -110,8 +112,8 @@ private:
       work.scatteredElements += times;
   }
 
-  /// A kernel over a range of one index has no loop over its grid, but views as
-  /// long as the range. A dynamic extent is the grid's.
+  /// A kernel over a range of one index has views as long as the range instead
+  /// of a loop over its grid. A dynamic extent is the grid's.
   void countStructured(linalg::LinalgOp op, double times) {
     for (int64_t extent : op.getStaticLoopRanges())
       times *= ShapedType::isDynamic(extent) ? grid : double(extent);
@@ -134,7 +136,7 @@ private:
     return isUsed && op.getMatchingIndexingMap(&operand).getNumResults() > 0;
   }
 
-  /// Whether the innermost loop goes through the operand in strides.
+  /// Whether the innermost loop accesses the operand with a stride.
   static bool isScattered(linalg::LinalgOp op, OpOperand &operand) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -159,10 +161,10 @@ private:
     return double(type.getElementTypeBitWidth()) / 8;
   }
 
-  /// Whether neighbours in the innermost loop draw one block: each of their
-  /// positions is the loop's position and a multiple of their number. On a GPU
-  /// LLVM sees that where the block's number is a quotient of the position in
-  /// the row, and not of a sum. (A CPU's strips share in either case.)
+  /// Whether neighbours in the innermost loop draw from one block: each
+  /// position must be the loop's position plus a multiple of their number. On a
+  /// GPU, LLVM sees that if the block's number is a quotient of the position in
+  /// the row, and not of a sum. (A CPU's strips share blocks in either case.)
   static bool sharesBlock(Operation *random) {
     auto number =
         cast<RandomBitsOp>(random).getBlock().getDefiningOp<arith::AddIOp>();

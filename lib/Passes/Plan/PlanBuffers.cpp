@@ -58,7 +58,7 @@ TypeAttr PlanBuffers::globalTensor(Type local) const {
       RankedTensorType::get(shape, tensor.getElementType(), global));
 }
 
-/// Says of the buffer what the program says of the argument.
+/// Copies the argument's description in the program to its buffer.
 void PlanBuffers::describeArgument(plan::BufferOp buffer, unsigned number) {
   auto said = [&](StringRef name) { return function.getArgAttr(number, name); };
   auto integer = [&](StringRef name) {
@@ -87,7 +87,8 @@ LogicalResult PlanBuffers::addArguments() {
     std::string name = tensorName(argument);
     bool isParameter = tpsp::isParameter(argument);
     bool isState = bool(function.getArgAttr(number, stateAttrName));
-    // Files, tables and gradients go by names. Results may share one.
+    // Files, tables and gradients are identified by names. Only results may
+    // share one.
     bool isCotangent = bool(function.getArgAttr(number, cotangentAttrName));
     if (!isCotangent && !names.insert(name).second)
       return emitErrorAt(argument) << "two arguments are called '" << name
@@ -130,7 +131,8 @@ void PlanBuffers::markResults(Operation *terminator) {
   }
 }
 
-/// An argument that is returned, or a value returned twice, is copied.
+/// The buffer of a result. An argument that is returned, or a value returned
+/// twice, is copied.
 plan::BufferOp PlanBuffers::resultBuffer(Value value) {
   plan::BufferOp buffer = plan::bufferOf(of(value));
   if (buffer.getKind() == BufferKind::Temporary)
@@ -140,7 +142,8 @@ plan::BufferOp PlanBuffers::resultBuffer(Value value) {
   return target;
 }
 
-/// Result `result` is where the argument was when the step has ended.
+/// Ensures that result `result` is in the argument's memory at the end of the
+/// step.
 void PlanBuffers::markUpdate(unsigned argument, unsigned result, Value value) {
   Value target = of(function.getArgument(argument));
   if (of(value) != target)

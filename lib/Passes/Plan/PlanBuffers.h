@@ -13,33 +13,34 @@ namespace tpsp {
 
 class PlanBuffers {
 public:
-  /// Buffers of the values of `function`, made where `builder` stands.
+  /// Creates buffers of the values of `function` at the position of `builder`.
   PlanBuffers(mlir::OpBuilder &builder, mlir::func::FuncOp function,
               const Mesh &mesh)
       : b(builder), function(function), mesh(mesh) {}
 
-  /// Buffers of the arguments. Fails with a diagnostic if two parameters have
-  /// one name: files of weights know them by that.
+  /// Adds buffers of the arguments. Fails with a diagnostic if two parameters
+  /// share a name, because files of weights identify them by it.
   mlir::LogicalResult addArguments();
-  /// Marks the buffers of what the function returns.
+  /// Marks the buffers of the values that the function returns.
   void markResults(mlir::Operation *terminator);
 
   bool has(mlir::Value value) const { return buffers.contains(value); }
-  /// What a value is in: a buffer, or of a view its bytes under the view's
-  /// shape. The value has been defined.
+  /// The memory of a value that has been defined: a buffer, or for a view its
+  /// bytes in the view's shape.
   mlir::Value of(mlir::Value value);
   llvm::SmallVector<mlir::Value> of(mlir::ValueRange values);
-  /// The buffer for what a command is about to make: a new one, or that of the
-  /// argument that it takes the place of.
+  /// The buffer for a value that the next command computes: a new one, or that
+  /// of the argument that it replaces.
   mlir::Value define(mlir::Value value);
-  /// Values that are made in the memory of arguments (InPlaceUpdates.h).
+  /// Sets the values that are computed in the memory of arguments
+  /// (InPlaceUpdates.h).
   void setInPlace(llvm::DenseMap<mlir::Value, mlir::BlockArgument> updates) {
     inPlace = std::move(updates);
   }
-  /// Sets what becomes gradients of the function whose commands are emitted.
-  /// Buffers that are made from now on say whether they hold such values.
+  /// Sets which values become gradients in the function whose commands are
+  /// emitted. Buffers created later are marked if they hold such values.
   void setGradients(GradientWays ways) { gradients = std::move(ways); }
-  /// The argument in whose memory the value is made; null if in none.
+  /// The argument in whose memory the value is computed; null if there is none.
   mlir::BlockArgument overwritten(mlir::Value value) const {
     return inPlace.lookup(value);
   }

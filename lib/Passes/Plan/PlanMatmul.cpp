@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// What is done to each result (ScalarFunctions.cpp); a division counts as four
-/// (KernelWork.cpp).
+/// The work of a step for each result (ScalarFunctions.cpp). A division counts
+/// as four operations (KernelWork.cpp).
 static EpilogueWork perResult(rt::EpilogueStep step) {
   switch (step) {
   case rt::EpilogueStep::Bias:
@@ -22,8 +22,8 @@ static EpilogueWork perResult(rt::EpilogueStep step) {
   }
 }
 
-/// What an epilogue of these steps does in a product with elements of so many
-/// bytes.
+/// The work of an epilogue of these steps in a product whose elements have
+/// `elementBytes`.
 static EpilogueWork epilogueWork(const MatmulWork &product,
                                  ArrayRef<rt::EpilogueStep> steps,
                                  int64_t elementBytes) {
@@ -54,8 +54,8 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
   return work;
 }
 
-/// MatmulWork::alignment of elements of so many bytes. A matrix of one column
-/// is a row.
+/// MatmulWork::alignment for elements of `elementBytes`. A matrix of one column
+/// counts as a row.
 static int64_t alignmentOf(const MatmulForm &form, int64_t elementBytes) {
   constexpr uint64_t widest = 16;
   uint64_t all = 0;
@@ -71,7 +71,7 @@ static int64_t alignmentOf(const MatmulForm &form, int64_t elementBytes) {
   return int64_t(all & (~all + 1));
 }
 
-/// Without its epilogue.
+/// The work of the product without its epilogue.
 static MatmulWork productWork(const MatmulForm &form, int64_t elementBytes) {
   MatmulWork work{form.m, form.n,          form.k,         1,
                   1,      form.transposeA, form.transposeB};
@@ -134,7 +134,7 @@ plan::MatmulOp tpsp::createMatmul(OpBuilder &b, Location loc,
       plan::epilogueAttr(b, epilogue));
 }
 
-/// Null where this rank has all matrices.
+/// Null if this rank has all matrices.
 static DenseI64ArrayAttr firstGroupOf(ProgramBuilder &to,
                                       const PlannedGroupedMatmul &matmul) {
   IdxAttr idx = getIdx(matmul.matrices);

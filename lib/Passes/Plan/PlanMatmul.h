@@ -1,4 +1,4 @@
-/// A plan's matmuls: what they do, and how they are made.
+/// Matmuls of a plan: their work and their creation.
 #ifndef TPSP_PASSES_PLAN_PLANMATMUL_H
 #define TPSP_PASSES_PLAN_PLANMATMUL_H
 
@@ -8,15 +8,16 @@
 
 namespace tpsp {
 
-/// What `op`, or with `form` a part of it, does; its epilogue in proportion.
+/// The work of `op`, or of a part of it of the given `form`, with its share of
+/// the epilogue.
 MatmulWork matmulWork(plan::MatmulOp op);
 MatmulWork matmulWork(plan::MatmulOp op, const MatmulForm &form);
 
-/// What a grouped product does: rows are taken to be spread evenly over the
+/// The work of a grouped product. Rows are assumed to be spread evenly over the
 /// matrices.
 MatmulWork matmulWork(const rt::GroupedMatmulForm &form, int64_t elementBytes);
 
-/// Likewise of one that is not there yet.
+/// The work of a matmul that is not created yet.
 MatmulWork matmulWork(const PlannedMatmul &matmul);
 
 /// The buffers of a matmul: A, B, C, and those of its epilogue's steps.
@@ -25,7 +26,7 @@ struct MatmulBuffers {
   llvm::SmallVector<mlir::Value> reads = {}, writes = {};
 };
 
-/// A matmul with these buffers, form and epilogue.
+/// Creates a matmul with these buffers, form and epilogue.
 plan::MatmulOp createMatmul(mlir::OpBuilder &b, mlir::Location loc,
                             const MatmulBuffers &buffers,
                             const MatmulForm &form,

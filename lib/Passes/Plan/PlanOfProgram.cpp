@@ -47,7 +47,7 @@ static BufferPart partOf(Value value) {
           chunk * int64_t(tile.getTiles())};
 }
 
-/// As tpsp-pad-extents has noted them.
+/// The padded indices that tpsp-pad-extents has noted.
 static std::vector<PaddedIndex> paddedIndices(plan::ProgramOp program) {
   std::vector<PaddedIndex> indices;
   auto noted =
@@ -61,14 +61,14 @@ static std::vector<PaddedIndex> paddedIndices(plan::ProgramOp program) {
   return indices;
 }
 
-/// A call of attention, forward or backward.
+/// The runtime command of a call of attention, forward or backward.
 static rt::AttentionCommand attentionCall(Operation *op) {
   if (auto forward = dyn_cast<plan::AttentionOp>(op))
     return plan::commandOf(forward);
   return plan::commandOf(cast<plan::AttentionGradientOp>(op));
 }
 
-/// Of the rank whose queries begin at position 0.
+/// The work of the rank whose queries begin at position 0.
 static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
   return {call.batch * call.heads * call.groups,
           call.queries,
@@ -83,7 +83,7 @@ static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
 namespace {
 
 /// Calls of attention whose queries the same axes divide. All ranks wait for
-/// the one that has most to do in all of them.
+/// the rank with the most work over all of these calls.
 class DividedCalls {
 public:
   /// Command `number` of a plan, whose queries begin at `start`.
@@ -91,8 +91,8 @@ public:
     calls[start.axes].push_back({start, number});
   }
 
-  /// Makes the work of the plan's commands that of this rank: of several, the
-  /// last.
+  /// Sets the work of the plan's commands to that of the busiest rank; the last
+  /// among equals.
   void chargeMost(Plan &plan) const {
     Mesh mesh(plan.mesh);
     for (auto &[axes, called] : calls) {
@@ -174,7 +174,7 @@ private:
     describeValues(buffer, added);
   }
 
-  /// Its placement.
+  /// Describes the tensor's shape and placement.
   void describeTensor(RankedTensorType type, PlanBuffer &tensor) {
     tensor.shape.assign(type.getShape().begin(), type.getShape().end());
     IdxAttr idx = getIdx(type);
@@ -192,7 +192,7 @@ private:
     tensor.pendingMax = idx.getPendingMax();
   }
 
-  /// From a shape that ranks divide to the one that the program says.
+  /// Changes a shape that ranks divide to the shape in the program.
   void takeOffPadding(ArrayRef<StringRef> names, PlanBuffer &tensor) {
     for (auto [dim, name] : llvm::enumerate(names)) {
       auto padded = llvm::find_if(result.padded, [&, name = name](auto &each) {
@@ -206,7 +206,7 @@ private:
     }
   }
 
-  /// What it holds.
+  /// Describes the values that the buffer holds.
   static void describeValues(plan::BufferOp buffer, PlanBuffer &tensor) {
     tensor.below = buffer.getBelow().value_or(0);
     auto number = [](std::optional<APFloat> value, auto &into) {
@@ -232,10 +232,10 @@ private:
     command.value = sourceName(op->getLoc()).value_or("");
     command.location = formatLocation(op->getLoc());
     command.stream = int64_t(op.getStream());
-    // What was made of another command's parts is of its phase.
+    // A piece of another command belongs to the phase of that command.
     command.phase = latestPhase = op.getPhase().value_or(latestPhase);
     addAccesses(op, command);
-    // The type of what it multiplies; what it writes beside may be wider.
+    // The type of its factors; further outputs may be wider.
     if (op->getNumOperands() > 0)
       command.dtype = dtypeOf(op->getOperands().front());
     describe(op, command);
@@ -298,7 +298,7 @@ private:
   }
 
   KernelWork workOf(plan::KernelOp op) {
-    // Many kernels are called once a layer; some with several grids.
+    // Many kernels are called once a layer, some with several grids.
     auto [known, isNew] =
         works.try_emplace({op.getCallee().str(), op.getGrid()});
     if (!isNew)
@@ -326,7 +326,8 @@ private:
                                                1);
   }
 
-  /// A row of its own, or that of the whole that it is a piece of.
+  /// A row for this command, or the row of the collective that it is a piece
+  /// of.
   int64_t rowFor(LedgerRow row, const PlanCommand &command) {
     auto number = int64_t(result.ledger.size());
     if (row.whole >= 0) {

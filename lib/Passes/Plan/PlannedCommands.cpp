@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Nothing stands in the way; or why not; nullopt if it is no product at all.
+/// Matches a matrix product, or gives the obstacle; nullopt if `op` is not a
+/// product.
 static std::optional<MatmulMatch> matchProduct(Operation *op) {
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (!indexed || !indexed.isSumOfProducts())
@@ -23,7 +24,7 @@ static bool becomesMatmul(Operation *op) {
   return match && match->obstacle == MatmulObstacle::None;
 }
 
-/// Likewise of a product whose rows choose their matrices.
+/// The same for a product in which integers choose the matrix of each row.
 static std::optional<GroupedMatmulMatch> matchGrouped(Operation *op) {
   std::optional<Factors> factors = factorsOf(cast<IndexedOpInterface>(op));
   if (!factors || !factors->chosen)
@@ -37,7 +38,7 @@ static bool becomesGroupedMatmul(Operation *op) {
   return match && match->obstacle == MatmulObstacle::None;
 }
 
-/// Whether a product whose rows choose their matrices has no such layout.
+/// Whether a grouped product fails to match for lack of a layout.
 static bool lacksLayout(Operation *op) {
   std::optional<GroupedMatmulMatch> match = matchGrouped(op);
   return match && match->obstacle == MatmulObstacle::Layout;
@@ -108,7 +109,7 @@ static PlannedGroupedMatmul groupedMatmulOf(IndexedOpInterface op) {
 
 namespace {
 
-/// Walks a function once, in its order.
+/// Plans a function in one walk, in its order.
 class CommandPlanner {
 public:
   CommandPlanner(func::FuncOp function, int64_t keptBytes)
@@ -131,7 +132,7 @@ private:
     return known->second;
   }
 
-  /// Whether a kernel may take it ahead.
+  /// Whether a kernel may take the operation ahead.
   bool mayJoin(Operation *op) {
     return formOf(op) == CommandForm::Kernel &&
            (isForwardDone || !readsCotangent(op));
@@ -142,7 +143,7 @@ private:
       return success();
     finishForward(op);
     CommandForm form = formOf(op);
-    // A view asks for nothing: it waits with what it shows.
+    // A view needs nothing computed, so it waits with its operand.
     if (form == CommandForm::View && isWaiting(op->getOperand(0))) {
       waitingViews.insert(op);
       return success();
@@ -167,7 +168,7 @@ private:
       return waitingViews.contains(operand.getDefiningOp());
     });
   }
-  /// Whether it is to be made by a kernel that is not there yet.
+  /// Whether a kernel that is not closed yet computes the value.
   bool isWaiting(Value value) const {
     return grouping.produces(value) ||
            waitingViews.contains(value.getDefiningOp());
@@ -188,8 +189,9 @@ private:
       grouping.add(op);
   }
 
-  /// A cotangent is known only when its result is: no kernel makes results of
-  /// the forward pass behind, or together with, what reads a cotangent.
+  /// A cotangent is known only after its result is. So no kernel may compute
+  /// results of the forward pass after, or together with, readers of a
+  /// cotangent.
   void finishForward(Operation *op) {
     if (isForwardDone || !readsCotangent(op))
       return;
@@ -241,7 +243,7 @@ private:
   func::FuncOp function;
   KernelGrouping grouping;
   llvm::DenseMap<Operation *, CommandForm> forms;
-  /// Views of what open groups make, in order.
+  /// Views of values that open groups compute, in order.
   llvm::SetVector<Operation *> waitingViews;
   PlannedCommands planned;
   bool isForwardDone = false;

@@ -1,7 +1,7 @@
-/// What a function on local shapes becomes, before any command is made: which
-/// operations are products of matrices, which share a kernel, in which order.
+/// Plans the commands of a function on local shapes before any is created:
+/// which operations are matrix products, which share a kernel, and the order.
 ///
-/// Views are no commands: whoever reads one reads the bytes that it shows.
+/// Views are not commands: their users read the bytes that they show.
 #ifndef TPSP_PASSES_PLAN_PLANNEDCOMMANDS_H
 #define TPSP_PASSES_PLAN_PLANNEDCOMMANDS_H
 
@@ -14,22 +14,22 @@
 
 namespace tpsp {
 
-/// What becomes of an operation.
+/// The kind of command that an operation becomes.
 enum class CommandForm {
   /// Part of a kernel, with other loop operations.
   Kernel,
   View,
   Matmul,
-  /// A product whose rows choose their matrices.
+  /// A product in which integers choose the matrix of each row.
   GroupedMatmul,
   /// A kernel of its own, by rows or buckets.
   Rows,
   BlockCopy,
   Attention,
   Collective,
-  /// A piece of a collective: every rank gets another's tensor.
+  /// A piece of a collective: every rank receives another rank's tensor.
   Exchange,
-  /// It should have been decomposed or moved before.
+  /// None: the operation should have been decomposed or moved before.
   None
 };
 
@@ -55,16 +55,16 @@ struct PlannedMatmul {
 struct PlannedGroupedMatmul {
   GroupedMatmulForm form;
   mlir::Value a, b, ids, c;
-  /// The index that the integers are positions along, and who has it.
+  /// The index whose positions the integers are; below, the tensor that has it.
   llvm::StringRef chosen;
   mlir::Value matrices;
 };
 
 struct PlannedCommand {
   CommandForm form = CommandForm::None;
-  /// The operation; of a kernel its first.
+  /// The operation; for a kernel, its first.
   mlir::Operation *op = nullptr;
-  /// Of Kernel, of Matmul, and of GroupedMatmul.
+  /// Set for Kernel, Matmul and GroupedMatmul respectively.
   std::optional<KernelGroup> group = {};
   std::optional<PlannedMatmul> matmul = {};
   std::optional<PlannedGroupedMatmul> groupedMatmul = {};
@@ -72,18 +72,18 @@ struct PlannedCommand {
 
 struct PlannedCommands {
   std::vector<PlannedCommand> commands;
-  /// Products that no layout of theirs is a matrix for; they are in kernels.
+  /// Products for which no layout is a matrix; they are in kernels.
   llvm::SmallVector<mlir::Operation *> withoutLayout;
 };
 
-/// Decides it for all operations of `function`, which may get copies of cheap
-/// ones that several kernels make. Fails with a diagnostic on an operation that
-/// has no command. `keptBytes`: what a kernel's item may keep of rows
+/// Plans all operations of `function`. Cheap operations may be copied into
+/// several kernels. Fails with a diagnostic on an operation that has no
+/// command. `keptBytes`: bytes of rows that a kernel's item may keep
 /// (KernelGroup); 0: any number.
 mlir::FailureOr<PlannedCommands> planCommands(mlir::func::FuncOp function,
                                               int64_t keptBytes);
 
-/// "square_reduce_rsqrt": the first few operations, to name a kernel.
+/// A stem for a kernel's name: the first few operations, "square_reduce_rsqrt".
 std::string stemOf(const KernelGroup &group);
 
 } // namespace tpsp

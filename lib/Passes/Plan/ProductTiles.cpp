@@ -76,7 +76,7 @@ static std::optional<CutStep> cutStep(rt::EpilogueStep step, Value buffer,
                  sumsOperand(step) && !vector->tiling};
 }
 
-/// Whether a buffer is not cut yet, or is cut in just these tiles.
+/// Whether a buffer is not cut yet, or is cut into exactly these tiles.
 static bool canBeCutInto(Value buffer, Tiling tiling, ArrayRef<int64_t> axes) {
   BufferUsers users(plan::bufferOf(buffer));
   return !plan::tileOf(buffer) &&

@@ -1,4 +1,4 @@
-/// A product in tiles: the tiles of its buffers, and its epilogue in them.
+/// Products in tiles: the tiles of their buffers and of their epilogues.
 #ifndef TPSP_PASSES_PLAN_PRODUCTTILES_H
 #define TPSP_PASSES_PLAN_PRODUCTTILES_H
 
@@ -16,9 +16,9 @@ namespace tpsp {
 //===----------------------------------------------------------------------===//
 
 int64_t elementsOf(mlir::Value buffer);
-/// TPSP_RT_F32, ...
+/// The runtime's element type: TPSP_RT_F32, ...
 int64_t dtypeOf(mlir::Value buffer);
-/// One dimension of elements as `like` has them.
+/// A type of one dimension with the element type of `like`.
 mlir::MemRefType flatType(mlir::Value like, int64_t elements);
 
 /// Number `part` of `parts` equal parts of a tile.
@@ -26,13 +26,13 @@ struct TilePart {
   int64_t parts = 1, part = 0;
 };
 
-/// Tile `number` of a buffer, or a part of it. With `axes` it is counted from
-/// the rank's own among the ranks along these.
+/// Tile `number` of a buffer, or a part of it. With `axes`, tiles are counted
+/// from the rank's own among the ranks along these axes.
 mlir::Value tileOfBuffer(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Value buffer, Tiling tiling, int64_t number,
                          llvm::ArrayRef<int64_t> axes, TilePart part = {});
 
-/// Who touches a buffer, through views.
+/// The uses of a buffer, through views.
 struct BufferUsers {
   llvm::SmallVector<mlir::OpOperand *> uses;
   llvm::SmallVector<plan::TileOp> tiles;
@@ -44,12 +44,12 @@ private:
   void collect(mlir::Value value);
 };
 
-/// Whether a tensor can be cut the same on every rank. It is no tile itself,
-/// and no tile of its buffer is counted from the rank's own.
+/// Whether a tensor can be cut alike on every rank. It must not be a tile, and
+/// no tile of its buffer is counted from the rank's own.
 bool canBeCut(mlir::Value tensor);
 
-/// Builds before a command what takes its place: commands of its phase. Without
-/// one they would be of the phase of whatever is in front of them.
+/// Builds the commands that replace a command, before it and in its phase.
+/// Without a phase, they would get that of the preceding command.
 class PieceBuilder : public mlir::OpBuilder, mlir::OpBuilder::Listener {
 public:
   explicit PieceBuilder(plan::CommandOpInterface whole)
@@ -69,28 +69,30 @@ private:
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// What a step of an epilogue becomes in the tiles of a cut product.
+/// A step of an epilogue in the tiles of a cut product.
 struct CutStep {
   rt::EpilogueStep step;
-  /// Null if it has none.
+  /// Null if the step has none.
   mlir::Value buffer;
-  /// nullopt: a tile needs the buffer whole.
+  /// nullopt: each tile needs the whole buffer.
   std::optional<Tiling> tiling;
-  /// One tile does it for all: a sum over an operand that is not cut.
+  /// Whether one tile does the step for all: a sum over an operand that is not
+  /// cut.
   bool isOnce = false;
 };
 
 using CutEpilogue = llvm::SmallVector<CutStep, 3>;
 
 /// How the epilogue of `op` is cut with its product. `axes` are the
-/// collective's if tiles are counted from the rank's own, and empty if they are
-/// the same on every rank. It is nullopt if the tiles of a buffer do not go
-/// with those of the product, or if the buffer is cut otherwise already.
+/// collective's if tiles are counted from the rank's own, and empty if tiles
+/// are the same on every rank. Returns nullopt if the tiles of a buffer do not
+/// match those of the product, or if the buffer is already cut otherwise.
 std::optional<CutEpilogue> cutEpilogue(plan::MatmulOp op, const MatmulCut &cut,
                                        llvm::ArrayRef<int64_t> axes);
 
-/// The product of one tile, like `op`. `tileOf` makes a buffer's tile.
-/// `isFirst`: does what one tile does for all.
+/// Creates the product of one tile, like `op`. `tileOf` creates a buffer's
+/// tile. `isFirst`: whether this tile does the steps that one tile does for
+/// all.
 void createTileProduct(
     mlir::OpBuilder &b, plan::MatmulOp op, MatmulBuffers buffers,
     const MatmulForm &form, const CutEpilogue &epilogue, bool isFirst,
@@ -103,17 +105,17 @@ void createTileProduct(
 /// The ledger's row of a piece.
 using PieceRow = plan::LedgerAttr;
 
-/// Of one of `pieces` parts of a collective of this kind; `whole` numbers it.
+/// The row of one of `pieces` parts of a collective, which `whole` numbers.
 PieceRow ledgerOfPiece(mlir::Operation *collective, int64_t pieces,
                        int64_t whole);
 
 llvm::SmallVector<AxisId> axesOf(mlir::Operation *collective);
 
-/// How many pieces to try: those asked for, or several.
+/// The numbers of pieces to try: the one asked for, or several.
 llvm::SmallVector<int64_t> pieceCounts(int64_t asked);
 
-/// Whether more pieces are worth it: each is one more command, whose costs the
-/// model knows best when they matter little.
+/// Whether more pieces are worth it. Each piece is one more command, whose cost
+/// the model may underestimate, so the gain must be clear.
 inline bool isWorthMore(double seconds, double best) {
   return seconds < 0.99 * best;
 }

@@ -14,8 +14,8 @@ namespace {
 
 class ReductionCutter {
 public:
-  /// `source` is what is reduced, seen as rows of `run` elements that the
-  /// reduction keeps together: chunks are parts of a row.
+  /// `source` is the reduced tensor, seen as rows of `run` elements that the
+  /// reduction keeps together. Chunks are parts of a row.
   ReductionCutter(Operation *reduction, CollectiveKind kind, Value source,
                   int64_t run)
       : reduction(reduction), kind(kind), source(plan::bufferOf(source)),
@@ -29,7 +29,7 @@ public:
     std::optional<CollectiveCut> best;
     for (int64_t period : periods()) {
       std::optional<CollectiveCut> next = choosePieces(cost, chunks, period);
-      // Copies take memory, too, which this does not know.
+      // Copies also take memory, which this estimate ignores.
       if (next &&
           (!best || isWorthMore(next->secondsAfter, best->secondsAfter)))
         best = next;
@@ -69,8 +69,8 @@ public:
   }
 
 private:
-  /// The product that makes what is reduced, if nothing else does and nothing
-  /// else reads it.
+  /// Finds the product that computes the reduced tensor, if it is the only
+  /// writer, and the reduction the only reader.
   void findProduct() {
     BufferUsers users(source);
     if (source.getKind() != BufferKind::Temporary || users.hasTiles() ||
@@ -82,9 +82,10 @@ private:
           matmul = product;
   }
 
-  /// What can be dealt out to the pieces. Pieces of rows take all that the
-  /// reduction keeps together; pieces of columns take a row of the product.
-  /// Rows need no copy; but products of few rows may be slower.
+  /// How many elements can be distributed over the pieces. For pieces of rows
+  /// it is all that the reduction keeps together; for pieces of columns it is a
+  /// row of the product. Rows need no copy, but products of few rows may be
+  /// slower.
   SmallVector<int64_t> periods() {
     int64_t row = matmul.getLeading()[2];
     if (row < run && run % row == 0)
@@ -103,7 +104,8 @@ private:
     for (auto [i, tensor] : llvm::enumerate(tensors))
       if (cut->tilings[i] && !canBeCut(tensor))
         return std::nullopt;
-    // C's pieces are buffers of their own; a matrix would be laid out as C was.
+    // C's pieces are separate buffers, in which a matrix of the epilogue would
+    // be laid out differently.
     std::optional<CutEpilogue> epilogue = cutEpilogue(matmul, *cut, {});
     if (!epilogue || llvm::any_of(*epilogue, [](const CutStep &each) {
           return rt::hasMatrix(each.step);
@@ -149,7 +151,7 @@ private:
     return cast<plan::AllReduceOp>(reduction).getTargets()[0];
   }
 
-  /// A buffer of its own for one of the pieces of a tensor.
+  /// Creates a separate buffer for one of the pieces of a tensor.
   Value createPart(OpBuilder &b, Value tensor, int64_t pieces) {
     auto part = plan::BufferOp::create(
         b, matmul.getLoc(), flatType(tensor, elementsOf(tensor) / pieces),
@@ -159,7 +161,7 @@ private:
   }
 
   /// Reduces a piece into its place. Runs that are shorter than what the
-  /// reduction keeps together come dense and are copied to it.
+  /// reduction keeps together are reduced densely, then copied to their place.
   void reducePart(OpBuilder &b, Value part, Tiling tiling, int64_t piece,
                   PieceRow row) {
     Location loc = reduction->getLoc();
@@ -178,7 +180,7 @@ private:
         b.getI64IntegerAttr(0), b.getI64IntegerAttr(period));
   }
 
-  /// The collective on one of `pieces` pieces.
+  /// Creates the collective on one of `pieces` pieces.
   void createReduction(OpBuilder &b, Value part, Value result, int64_t pieces,
                        PieceRow row) {
     Location loc = reduction->getLoc();

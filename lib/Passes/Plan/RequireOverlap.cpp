@@ -1,4 +1,4 @@
-// tpsp-require-overlap: overlap as a contract.
+// tpsp-require-overlap: requires overlap as a contract.
 #include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
@@ -36,8 +36,8 @@ public:
       : program(program), cost(cost), plan(plan),
         commands(commandsOf(program)) {}
 
-  /// Fails if less than `share` of the communication is hidden, or of a
-  /// collective with a requirement of its own.
+  /// Fails if less than `share` of the communication is hidden, or less than a
+  /// collective's own requirement.
   LogicalResult check(double share) {
     llvm::Expected<SimulatedStep> result = simulate(plan, cost);
     if (!result)
@@ -71,8 +71,7 @@ private:
             << describe(exposure);
   }
 
-  /// The requirement that the program has put on the operation which asked for
-  /// the collective.
+  /// Checks the requirement of the operation that asked for the collective.
   LogicalResult checkOwn(const ExposedCollective &exposure) {
     Operation *command = commands[exposure.command];
     int64_t row = plan.commands[exposure.command].collective.row;

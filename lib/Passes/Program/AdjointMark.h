@@ -1,6 +1,6 @@
-/// Which operation of the forward pass an operation of the backward pass is a
-/// part of the adjoint of. Its location says it: attributes would keep CSE from
-/// merging what two adjoints both compute.
+/// Marks an operation of the backward pass as part of the adjoint of an
+/// operation of the forward pass. The mark is a location, because attributes
+/// would keep CSE from merging operations that two adjoints share.
 #ifndef TPSP_PASSES_PROGRAM_ADJOINTMARK_H
 #define TPSP_PASSES_PROGRAM_ADJOINTMARK_H
 
@@ -16,17 +16,18 @@ namespace tpsp {
 struct AdjointMark {
   /// The marked location, which all parts of the adjoint share.
   mlir::Location location;
-  /// The source's name of what the operation makes, and that name within the
-  /// function that was called; "" if it has none.
+  /// The source name of the operation's result, and that name within the called
+  /// function; empty if it has none.
   llvm::StringRef result, resultInCallee;
-  /// What the operation is: "rms_norm".
+  /// The name of the operation: "rms_norm".
   llvm::StringRef operation;
 };
 
-/// The place of `primal`, without its name, for a part of its adjoint.
+/// The location of `primal`, without its name, for a part of its adjoint.
 mlir::Location adjointLocation(mlir::Operation *primal);
 
-/// What `adjointLocation` said, perhaps under a name given since.
+/// The mark in a location from `adjointLocation`, which may have been named
+/// since.
 std::optional<AdjointMark> adjointMark(mlir::Location loc);
 
 } // namespace tpsp

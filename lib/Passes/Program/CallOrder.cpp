@@ -9,8 +9,8 @@ using namespace tpsp;
 
 namespace {
 
-/// Follows calls by a list, not by recursion: until all are known, they may
-/// nest as deep as there are functions.
+/// Follows calls by a list instead of recursion, because calls may nest as deep
+/// as there are functions until their depth is checked.
 class CallWalk {
 public:
   explicit CallWalk(const SymbolTable &symbols) : symbols(symbols) {}
@@ -54,8 +54,8 @@ private:
     return success();
   }
 
-  /// Passes after this one recurse into calls, and into the locations that
-  /// inlining leaves.
+  /// Limits the depth, because later passes recurse into calls, and into the
+  /// locations that inlining leaves.
   LogicalResult countDepth(func::FuncOp caller, func::CallOp call) {
     unsigned below = depth.lookup(symbols.lookup(call.getCallee())) + 1;
     if (below > maxNesting)
@@ -86,7 +86,7 @@ private:
 
   const SymbolTable &symbols;
   llvm::DenseSet<Operation *> seen, onPath;
-  /// How deep calls nest below a function; 0 if it has none.
+  /// How deep calls nest below a function; 0 if it calls none.
   llvm::DenseMap<Operation *, unsigned> depth;
   std::vector<Caller> path;
 };

@@ -8,10 +8,9 @@
 
 namespace tpsp {
 
-/// The functions of `module` that have a body, each after those that it calls;
-/// for the rest in the module's order. An error at a call of what has no body,
-/// at one that leads back to its own function, and at one that has maxNesting
-/// calls within each other.
+/// The functions of `module` that have a body, each after those that it calls,
+/// otherwise in the module's order. An error at a call of a function without a
+/// body, at a recursive call, and at a call that is nested maxNesting deep.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 functionsInCallOrder(mlir::ModuleOp module, const mlir::SymbolTable &symbols);
 

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Without names and marks.
+/// The location without names and marks.
 static Location bare(Location loc) {
   while (true) {
     if (auto named = dyn_cast<NameLoc>(loc))

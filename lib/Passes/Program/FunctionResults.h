@@ -1,4 +1,4 @@
-/// The results of a function with one block, while they change.
+/// Changes the results of a function with one block.
 #ifndef TPSP_PASSES_PROGRAM_FUNCTIONRESULTS_H
 #define TPSP_PASSES_PROGRAM_FUNCTIONRESULTS_H
 
@@ -6,25 +6,25 @@
 
 namespace tpsp {
 
-/// Makes a function's type that of its arguments and of what it returns.
+/// Sets a function's type from its arguments and the values that it returns.
 void updateType(mlir::func::FuncOp function);
 
-/// Values that a function is to return, with the attributes of each.
+/// Values that a function will return, with the attributes of each.
 struct FunctionResults {
   llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
 
   FunctionResults() = default;
-  /// What `function` returns.
+  /// The values that `function` returns.
   explicit FunctionResults(mlir::func::FuncOp function);
 
   void add(mlir::Value value, mlir::DictionaryAttr attribute) {
     values.push_back(value);
     attributes.push_back(attribute);
   }
-  /// Adds one that is called `name`, and carries the unit attribute `mark`.
+  /// Adds a value with the name `name` and the unit attribute `mark`.
   void addMarked(mlir::Value value, llvm::StringRef name, llvm::StringRef mark);
-  /// Makes `function` return them. They are values of its block.
+  /// Makes `function` return these values, which belong to its block.
   void setOf(mlir::func::FuncOp function) const;
 };
 

@@ -1,5 +1,5 @@
-/// Module passes that work function by function: so that a pass can be named on
-/// a command line without nesting it under func.func.
+/// Helpers of module passes that work function by function. A module pass can
+/// be named on a command line without nesting it under func.func.
 #ifndef TPSP_PASSES_PROGRAM_FUNCTIONWALK_H
 #define TPSP_PASSES_PROGRAM_FUNCTIONWALK_H
 
@@ -14,7 +14,7 @@ mlir::LogicalResult forEachFunction(
     mlir::ModuleOp module,
     llvm::function_ref<mlir::LogicalResult(mlir::FunctionOpInterface)> visit);
 
-/// The same where `visit` cannot fail.
+/// The same for a `visit` that cannot fail.
 template <
     typename Visit,
     std::enable_if_t<

@@ -37,7 +37,7 @@ void GradientWays::findVarying(FunctionOpInterface function, Block &body) {
       varying.insert(op.result_begin(), op.result_end());
 }
 
-/// Backwards: where a value goes is known before the value is asked for.
+/// Walks backwards, so that a value's users are known before the value.
 void GradientWays::findWays(Block &body) {
   for (Operation &op : llvm::reverse(body))
     for (Value result : op.getResults())
@@ -45,8 +45,8 @@ void GradientWays::findWays(Block &body) {
         ways[result] = std::move(*way);
 }
 
-/// Collectives and views of a gradient make a gradient of the same arguments,
-/// also if they are of the update.
+/// Extends gradients through collectives and views, which stay gradients of the
+/// same arguments, also within the update.
 void GradientWays::passOn(Block &body) {
   for (Operation &op : body) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
@@ -86,7 +86,7 @@ GradientWays::wayBehind(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (user->hasTrait<OpTrait::IsTerminator>())
     return wayOfReturned(use);
-  // An update reads gradients, and what lasts from step to step.
+  // An update reads gradients, and state.
   Operation *maker = use.get().getDefiningOp();
   if (user->hasAttr(updateAttrName))
     return maker->hasAttr(backwardAttrName) ? std::optional(Numbers())

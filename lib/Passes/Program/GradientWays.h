@@ -1,12 +1,12 @@
-/// Which values are on the way to gradients of parameters, and to nothing else.
+/// Finds the values that become gradients of parameters and have no other use.
 ///
 ///   g[w_q] = einsum of g[q], x     a sum over dp, [g, r, k, d]
 ///   all_reduce                     over dp
 ///   merge                          [q, d]: the gradient of the argument q_proj
 ///
-/// All three values are on the way. What is done on the way is linear, and the
-/// same for every micro-batch. So gradients of micro-batches may be added up
-/// first, and it is done once a step.
+/// All three values are on the way to the gradient. Operations on the way are
+/// linear, and the same for every micro-batch. So the gradients of
+/// micro-batches may be added first, and these operations run once a step.
 #ifndef TPSP_PASSES_PROGRAM_GRADIENTWAYS_H
 #define TPSP_PASSES_PROGRAM_GRADIENTWAYS_H
 
@@ -20,18 +20,18 @@
 
 namespace tpsp {
 
-/// Analyses a function as it is now, on global or on local shapes, in time
-/// linear in its operations.
+/// Analyses a function in its present form, on global or on local shapes, in
+/// time linear in its operations.
 class GradientWays {
 public:
   explicit GradientWays(mlir::FunctionOpInterface function);
 
-  /// Whether the value becomes gradients of parameters, and nothing else.
+  /// Whether the value becomes gradients of parameters and has no other use.
   bool has(mlir::Value value) const { return ways.contains(value); }
 
-  /// The numbers of the arguments whose gradients it becomes, ascending. Empty
-  /// if it is not on the way. Empty, too, in a step with an update of which
-  /// tpsp-note-gradients has taken the marks (gradientsAttrName).
+  /// The numbers of the arguments whose gradients the value becomes, ascending.
+  /// Empty if it is not on the way. Also empty in a step with an update after
+  /// tpsp-note-gradients has removed the marks (gradientsAttrName).
   llvm::ArrayRef<int64_t> of(mlir::Value value) const;
 
 private:
@@ -45,8 +45,8 @@ private:
   static std::optional<Numbers> wayOfReturned(mlir::OpOperand &use);
   bool isSameLinearMap(mlir::OpOperand &use) const;
 
-  /// Values that are others in each micro-batch: those made of arguments that
-  /// are neither parameters nor state.
+  /// Values that differ between micro-batches: those that depend on arguments
+  /// which are neither parameters nor state.
   llvm::DenseSet<mlir::Value> varying;
   llvm::DenseMap<mlir::Value, Numbers> ways;
 };

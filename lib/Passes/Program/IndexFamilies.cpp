@@ -14,7 +14,7 @@ IndexFamilies::IndexFamilies(ModuleOp module) {
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())
           add(argument.getType());
-    // The same tensor under other names, dimension by dimension.
+    // A view of equal shape renames each dimension.
     if (auto view = dyn_cast<IndexedOpInterface>(op); view && view.isView()) {
       RankedTensorType from = typeOf(view->getOperand(0)),
                        to = typeOf(view->getResult(0));

@@ -1,6 +1,6 @@
-/// Which of a program's index names are one index.
+/// Which index names of a program stand for the same index.
 ///
-/// An index is a name, and the names that it is renamed to: `s` of the queries
+/// An index has a name, and the names that it is renamed to: `s` of the queries
 /// and `t` of the keys are one sequence. Such a family has one extent.
 #ifndef TPSP_PASSES_PROGRAM_INDEXFAMILIES_H
 #define TPSP_PASSES_PROGRAM_INDEXFAMILIES_H
@@ -18,12 +18,13 @@ public:
   explicit IndexFamilies(mlir::ModuleOp module);
 
   bool knows(llvm::StringRef name) const { return extents.contains(name); }
-  /// One name of its family. A name that the module lacks is a family alone.
+  /// The representative name of the family. A name that the module lacks is a
+  /// family of its own.
   llvm::StringRef familyOf(llvm::StringRef name) const;
-  /// Every extent that a name of the family has somewhere; none if the module
+  /// Every extent that a name of the family has somewhere; empty if the module
   /// lacks the family.
   llvm::ArrayRef<int64_t> extentsOf(llvm::StringRef family) const;
-  /// In the program's order.
+  /// All names, in the program's order.
   llvm::SmallVector<llvm::StringRef> names() const;
 
 private:

@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Whether a window hides keys. Before shapes are local, one as long as the
-/// rows does not, and is on its way out.
+/// Whether a window hides keys. Before shapes are local, a window as long as
+/// the rows hides none, and will be removed.
 static bool hidesByWindow(AttentionOpInterface op,
                           const AttentionHeads &heads) {
   int64_t window = op.getScoreWindow();
@@ -18,7 +18,7 @@ static bool hidesByWindow(AttentionOpInterface op,
          (getIdx(op->getResult(0)).getLocal() || window < heads.queries);
 }
 
-/// At which key a causal mask has the last rank's first query.
+/// The position, under a causal mask, of the last rank's first query.
 static int64_t latestStart(AttentionOpInterface op) {
   auto type = typeOf(op->getOperand(0));
   IdxAttr idx = getIdx(type);
@@ -30,8 +30,9 @@ static int64_t latestStart(AttentionOpInterface op) {
   return (ranks - 1) * type.getDimSize(dim);
 }
 
-/// What cuDNN lacks, of what the CPU backend has; "" if nothing. Of a forward
-/// pass it is asked, too, whether there would be gradients.
+/// The reason why cuDNN cannot compute an attention that the CPU backend can;
+/// empty if there is none. For a forward pass the answer includes its
+/// gradients.
 static std::string gpuObstacle(AttentionOpInterface op,
                                const AttentionHeads &heads) {
   Type element = typeOf(op->getOperand(0)).getElementType();

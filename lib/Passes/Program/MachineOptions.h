@@ -1,5 +1,4 @@
-/// What passes that ask for times do with their options `hardware` and
-/// `threads`.
+/// Reads the options `hardware` and `threads` of passes that estimate times.
 #ifndef TPSP_PASSES_PROGRAM_MACHINEOPTIONS_H
 #define TPSP_PASSES_PROGRAM_MACHINEOPTIONS_H
 
@@ -10,19 +9,20 @@
 
 namespace tpsp {
 
-/// The options of a pass of this name, which runs on `root`.
+/// The options of the pass called `pass`, which runs on `root`.
 struct MachineOptions {
   mlir::Operation *root;
   llvm::StringRef pass;
   const HardwareChoice &hardware;
   int64_t threads;
 
-  /// The machine, which lasts as long as the choice; null after a diagnostic.
+  /// Reads the machine, which lives as long as the choice; null after a
+  /// diagnostic.
   const Hardware *read() const;
 };
 
-/// Costs of what has this mesh. Fails with a diagnostic at `op` where the
-/// machine is too small for it.
+/// The cost model of programs on this mesh. Fails with a diagnostic at `op` if
+/// the machine is too small for the mesh.
 mlir::FailureOr<CostModel> costsOn(const Hardware &machine, const Mesh &mesh,
                                    int64_t threads, mlir::Operation *op);
 

@@ -35,7 +35,7 @@ Signature tpsp::signatureOf(IndexedOpInterface op) {
   return signature;
 }
 
-/// Whether `op` changes the elements of one tensor alone: scales or converts
+/// Whether `op` changes the elements of a single tensor: scales or converts
 /// them, or adds 1 to a norm's gain.
 static bool isElementByElement(Operation *op) {
   return op->getNumOperands() == 1 && isa<LoopOpInterface>(op) &&
@@ -43,13 +43,13 @@ static bool isElementByElement(Operation *op) {
              getIdx(op->getResult(0)).getNames();
 }
 
-/// The value that this one is, under another shape or changed element by
-/// element. It is an argument, or the result of an operation that makes
-/// something new of its operands, or one marked as a parameter's gradient.
+/// The value that this value is, before reshapes and elementwise changes. It is
+/// an argument, the result of an operation that combines its operands, or a
+/// value marked as a parameter's gradient.
 ///
-/// A parameter is prepared by a few operations: after so many it is something
-/// new. Without a limit, a chain of activations would be walked back to its
-/// begin from each of its links.
+/// Only a few operations prepare a parameter, so the walk is limited. Without a
+/// limit, a chain of activations would be walked back to its beginning from
+/// each of its members.
 static Value originOf(Value value) {
   constexpr unsigned longestPreparation = 32;
   for (unsigned step = 0; step < longestPreparation; ++step) {

@@ -1,4 +1,4 @@
-/// An operation of the IR as the algebra sees it.
+/// Presents an operation of the IR to the algebra.
 #ifndef TPSP_PASSES_PROGRAM_PLACED_H
 #define TPSP_PASSES_PROGRAM_PLACED_H
 
@@ -8,7 +8,7 @@
 
 namespace tpsp {
 
-/// An operation's structure with its tensors' placements, owning what
+/// An operation's structure with its tensors' placements. Owns the data that
 /// PlacedOperation refers to.
 class PlacedStructure {
 public:
@@ -30,17 +30,18 @@ private:
   const Mesh &mesh;
 };
 
-/// What placing an operation depends on: those of equal signatures have equal
-/// structures, and tensors that are placed and marked alike.
+/// Everything that placing an operation depends on. Operations of equal
+/// signatures have equal structures, and tensors with equal placements and
+/// marks.
 using Signature = llvm::SmallVector<const void *, 12>;
 Signature signatureOf(IndexedOpInterface op);
 
-/// Whether a value is a parameter, perhaps under another shape or changed
-/// element by element, or the gradient of one (weightAttrName).
+/// Whether a value is a parameter, possibly reshaped or changed elementwise, or
+/// the gradient of one (weightAttrName).
 bool isWeight(mlir::Value value);
 
-/// The argument that a value is, perhaps under another shape or changed element
-/// by element; null if it is none.
+/// The argument that a value is, possibly reshaped or changed elementwise; null
+/// if it is none.
 mlir::BlockArgument argumentBehind(mlir::Value value);
 
 /// Whether an argument is marked as a parameter (paramAttrName).
@@ -49,14 +50,15 @@ bool isParameter(mlir::BlockArgument argument);
 /// Bytes of one rank's part of a tensor, of a global or a local type.
 int64_t localBytes(mlir::Type type, const Mesh &mesh);
 
-/// "%w", as the source has it, or "operand #0".
+/// "%w", as in the source, or "operand #0".
 std::string operandName(mlir::Operation *op, unsigned operand);
 
-/// A name for people: the argument's or the location's, else "einsum" for the
+/// A name for people: that of the argument or location, else "einsum" for the
 /// result of an einsum.
 std::string tensorName(mlir::Value value);
 
-/// Likewise for a function's result: what the program calls it, or its value.
+/// A name for people of a function's result: the program's name for it, or that
+/// of its value.
 std::string resultName(mlir::FunctionOpInterface function, unsigned number);
 
 } // namespace tpsp

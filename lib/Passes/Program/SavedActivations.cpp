@@ -12,7 +12,7 @@ using namespace tpsp;
 
 namespace {
 
-/// The value whose bytes a value is.
+/// Finds the value that owns a value's bytes.
 class Roots {
 public:
   explicit Roots(Block &body) {
@@ -33,13 +33,14 @@ private:
 
 } // namespace
 
-/// An input of the forward pass: no parameter, no cotangent.
+/// Whether an argument is an input of the forward pass: neither a parameter nor
+/// a cotangent.
 static bool isInput(FunctionOpInterface function, BlockArgument argument) {
   return !function.getArgAttr(argument.getArgNumber(), paramAttrName) &&
          !function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
 }
 
-/// The micro-batch of an operation; 0 in a step of one piece.
+/// The micro-batch of an operation; 0 in a step without micro-batches.
 static int64_t partOf(Operation *op) {
   auto part = op->getAttrOfType<IntegerAttr>(partAttrName);
   return part ? part.getInt() : 0;
@@ -76,7 +77,7 @@ tpsp::savedActivations(FunctionOpInterface function, const Mesh &mesh) {
 }
 
 int64_t tpsp::savedBytes(FunctionOpInterface function, const Mesh &mesh) {
-  // By micro-batch.
+  // Live bytes by micro-batch.
   LiveBytes live;
   for (const SavedActivation &tensor : savedActivations(function, mesh))
     live.add(tensor.firstPart, tensor.lastPart, tensor.bytes);

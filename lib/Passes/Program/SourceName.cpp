@@ -13,7 +13,7 @@ std::optional<std::string> tpsp::sourceName(Location loc) {
     std::optional<std::string> caller = sourceName(call.getCaller());
     return callee && caller ? *caller + "." + *callee : callee;
   }
-  // A mark on a place (AdjointMark.h): the place's own name, not its caller's.
+  // A marked location (AdjointMark.h) has its own name, not its caller's.
   if (auto fused = dyn_cast<FusedLoc>(loc); fused && fused.getMetadata())
     return sourceName(fused.getLocations().front());
   if (auto named = loc->findInstanceOf<NameLoc>())
@@ -21,14 +21,14 @@ std::optional<std::string> tpsp::sourceName(Location loc) {
   return std::nullopt;
 }
 
-/// `loc` with `name` in place of the name that it may have.
+/// `loc` with `name` in place of any name that it has.
 static Location renamed(Location loc, StringAttr name) {
   if (auto call = dyn_cast<CallSiteLoc>(loc))
     return CallSiteLoc::get(renamed(call.getCallee(), name), call.getCaller());
   return NameLoc::get(name, tpsp::withoutSourceName(loc));
 }
 
-/// What its operation calls a result where it is printed; else its number.
+/// The name of a result when its operation is printed, else its number.
 static std::string nameInOperation(OpResult result) {
   std::string found = std::to_string(result.getResultNumber());
   if (auto named = dyn_cast<OpAsmOpInterface>(result.getOwner()))

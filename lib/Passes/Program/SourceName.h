@@ -1,4 +1,4 @@
-/// The names that values have in the source, as their locations carry them
+/// The source names of values, as their locations carry them
 /// (tpsp-name-values).
 #ifndef TPSP_PASSES_PROGRAM_SOURCENAME_H
 #define TPSP_PASSES_PROGRAM_SOURCENAME_H
@@ -11,26 +11,27 @@
 
 namespace tpsp {
 
-/// "xn"; "layer0.xn" for the xn of a function whose call, now inlined, was
-/// named layer0, so that every call's values have names of their own.
+/// "xn", or "layer0.xn" for the value xn of a function whose inlined call was
+/// named layer0. So the values of every call have different names.
 std::optional<std::string> sourceName(mlir::Location loc);
 
-/// The place and name of a value. Results of one operation share its place. The
-/// first may have its name, too; others are parts of it, "o.statistic", unless
-/// they were given names.
+/// The location and name of a value. Results of one operation share its
+/// location. The first may have its name, too. Others are named as parts of it,
+/// "o.statistic", unless they have names of their own.
 mlir::Location locationOf(mlir::Value value);
 
 /// Gives a name to an operation's result.
 void setName(mlir::Value result, mlir::StringAttr name);
 
-/// "xn", whichever call of its function it belongs to.
+/// "xn", without the name of the call.
 std::optional<std::string> nameInCallee(mlir::Location loc);
 
-/// The same place, for a part of what has the name: "o.softmax" of "o". Without
-/// a name, the place.
+/// The same location, for a part of the named value: "o.softmax" for "o".
+/// Without a name, the location itself.
 mlir::Location partOfSource(mlir::Location loc, llvm::StringRef part);
 
-/// The same place, for a value that stands there but is not what has the name.
+/// The same location without its name, for a value at that place that is not
+/// the named one.
 mlir::Location withoutSourceName(mlir::Location loc);
 
 } // namespace tpsp

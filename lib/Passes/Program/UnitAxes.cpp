@@ -9,8 +9,8 @@ using namespace tpsp;
 
 using AxisNames = llvm::SmallDenseSet<StringAttr>;
 
-/// Axes of one rank that no collective is over. Where collectives over a single
-/// rank are kept, they need their axes.
+/// Axes of one rank that belong to no collective. Collectives over a single
+/// rank that are kept need their axes.
 static AxisNames findUnitAxes(Block &body, const Mesh &mesh) {
   AxisNames units;
   for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
@@ -45,7 +45,8 @@ static Type withoutUnitAxes(Type type, const AxisNames &units) {
                                             idx.getUnplaced(), idx.getLocal()));
 }
 
-/// What is returned keeps the name that it has.
+/// Whether a view changes nothing. A returned value keeps its name, so its view
+/// does not count.
 static bool showsNothingNew(Operation *op) {
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   return indexed && indexed.isView() && op->getNumOperands() == 1 &&

@@ -1,5 +1,6 @@
-/// Mesh axes of one rank divide nothing; tensors that differ in them only are
-/// the same, and so loops over them can share a kernel.
+/// Removes mesh axes of one rank from types. Such axes divide nothing, so
+/// tensors that differ only in them are equal, and loops over them can share a
+/// kernel.
 #ifndef TPSP_PASSES_PROGRAM_UNITAXES_H
 #define TPSP_PASSES_PROGRAM_UNITAXES_H
 
@@ -9,10 +10,10 @@
 
 namespace tpsp {
 
-/// For a function on local shapes: takes the axes of one rank out of the types
-/// of all values in its body, its arguments too. Axes that a collective is over
+/// For a function on local shapes: removes the axes of one rank from the types
+/// of all values in its body, including its arguments. Axes of a collective
 /// stay. Views that then change nothing are removed. The function's own type
-/// stays as it is written.
+/// stays as written.
 void dropUnitAxes(mlir::func::FuncOp function, const Mesh &mesh);
 
 } // namespace tpsp

@@ -3,7 +3,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The product of the extents of a dimension's parts but the major.
+/// The product of the extents of a dimension's minor parts.
 static int64_t runOf(const IndexStructure &structure,
                      const IndexStructure::Tensor &tensor, unsigned dim) {
   int64_t run = 1;

@@ -1,9 +1,10 @@
-/// Which dimensions of a view's operand and result are one, or begin with one.
+/// Which dimensions of a view's operand and result are equal, or share a major
+/// part.
 ///
 ///   split [s, e] -> [s, h, k]     s with s; e, of k positions each, with h
 ///
-/// Positions of e = (h, k) from a multiple of k on are those of h from a
-/// position on. Of the minor part k positions recur in e.
+/// Positions of e = (h, k) from a multiple of k on are positions of h from some
+/// position on. Positions of the minor part k recur throughout e.
 #ifndef TPSP_PASSES_PROGRAM_VIEWTIES_H
 #define TPSP_PASSES_PROGRAM_VIEWTIES_H
 
@@ -14,7 +15,7 @@ namespace tpsp {
 /// A dimension of the operand and one of the result with the same major part.
 struct ViewTie {
   llvm::StringRef from, to;
-  /// How many positions each has for one of the major part.
+  /// The number of positions that each has for one position of the major part.
   int64_t fromRun, toRun;
 };
 

@@ -1,5 +1,5 @@
-// convert-tpsp-to-stablehlo: a program on global shapes, as a module that XLA
-// and JAX read.
+// convert-tpsp-to-stablehlo: converts a program on global shapes to a module
+// that XLA and JAX read.
 #include "Forms.h"
 #include "HloDialects.h"
 #include "Passes/Logical/Decompose.h"
@@ -31,9 +31,9 @@ Type withoutEncoding(Type type) {
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
 }
 
-/// Makes room for an index that must be whole and is on an axis: the composite
-/// is unplaced, and its result is placed behind it. Its parts have views of
-/// that index, whose axes need not divide what they make of it.
+/// Removes the placement of a composite along an index that must be whole and
+/// is on an axis, and places its result afterwards. Its parts are views of that
+/// index, whose extents the axes need not divide.
 void unplace(DecomposableOpInterface op) {
   auto indexed = cast<IndexedOpInterface>(*op);
   auto isDivided = [&](StringRef name) {
@@ -60,7 +60,7 @@ void unplace(DecomposableOpInterface op) {
   result.replaceAllUsesExcept(again, again.getDefiningOp());
 }
 
-/// Takes composites apart that have no form as a whole.
+/// Decomposes composites that have no form as a whole.
 void decomposeAll(func::FuncOp function) {
   auto select = [](DecomposableOpInterface op) {
     return !op.decomposesEarly() && !op.hasOwnKernel();
@@ -72,7 +72,7 @@ void decomposeAll(func::FuncOp function) {
   decompose(function, /*tellsPartsApart=*/false, select);
 }
 
-/// Makes one function anew, as @main.
+/// Converts one function to @main.
 class FunctionConversion {
 public:
   explicit FunctionConversion(func::FuncOp from)
@@ -108,7 +108,7 @@ public:
   }
 
 private:
-  /// What is handed in and out is whole: placed, and no summand of a sum.
+  /// Verifies that arguments and results are placed and not partial.
   LogicalResult checkTypes() {
     for (BlockArgument argument : from.getArguments())
       if (failed(checkType(argument)))
@@ -138,7 +138,7 @@ private:
     return success();
   }
 
-  /// Names and shardings of arguments and results.
+  /// Sets names and shardings of arguments and results.
   void describe(func::FuncOp main) {
     auto entry = [&](Type type, StringRef key, StringRef name) {
       SmallVector<NamedAttribute> attributes = {
@@ -161,7 +161,8 @@ private:
     HloBuilder h(b, op.getLoc());
     auto operands = llvm::map_to_vector(
         op.getOperands(), [&](Value own) { return values.lookup(own); });
-    // Both ends of a movement are said, so that XLA has it where tpsp has it.
+    // Both ends of a movement get a constraint, so that XLA moves the tensor
+    // where tpsp does.
     if (isa<CollectiveOpInterface>(op))
       for (auto [own, made] : llvm::zip_equal(op.getOperands(), operands))
         if (getIdx(own).getPending().empty())
@@ -175,7 +176,8 @@ private:
     return success();
   }
 
-  /// `made`, placed as `own` is; itself if that was said just before.
+  /// `made` with the placement of `own`; `made` itself if it was constrained
+  /// just before.
   Value constrained(HloBuilder &h, Value own, Value made) {
     constexpr StringLiteral name = "sdy.sharding_constraint";
     Attribute sharding = shardings.of(own.getType());
@@ -208,8 +210,8 @@ struct ConvertTpspToStablehlo
   }
 
 private:
-  /// The function that is asked for, or its differentiated form; else the one
-  /// that there is.
+  /// The requested function, or its differentiated form. Without a request, the
+  /// only function.
   func::FuncOp choose() {
     SmallVector<func::FuncOp> found;
     for (auto each : getOperation().getOps<func::FuncOp>())

@@ -1,5 +1,5 @@
-// Scalars as tensors: what an operation emits for one point (emitScalar), done
-// for all points at once.
+// Scalars as tensors: the operations that emitScalar emits for one point,
+// applied to all points at once.
 #include "Forms.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
@@ -20,7 +20,7 @@ namespace {
 struct Row {
   const char *name;
   const char *target;
-  /// Its integers are unsigned, which in StableHLO is a type.
+  /// Whether its integers are unsigned, for which StableHLO has types.
   bool isUnsigned = false;
 };
 
@@ -65,7 +65,8 @@ const Row *findRow(StringRef name) {
   return row == std::end(rows) ? nullptr : row;
 }
 
-/// "LT" of slt, ult and olt; "" for what no operation of tpsp asks.
+/// "LT" for slt, ult and olt; empty for predicates that no operation of tpsp
+/// uses.
 std::string directionOf(StringRef predicate) {
   constexpr StringRef asked[] = {"eq",  "ne",  "slt", "ult", "sle", "ule",
                                  "sgt", "ugt", "sge", "uge", "oeq", "une",
@@ -74,8 +75,8 @@ std::string directionOf(StringRef predicate) {
                                               : "";
 }
 
-/// An operation's scalar in a function of its own: arguments are the operands'
-/// elements, then positions in the order in which they are asked for.
+/// An operation's scalar in a function of its own. Arguments are the operands'
+/// elements, then positions in the order in which they are needed.
 struct ScalarBody {
   ScalarBody(HloBuilder &h, LoopOpInterface op,
              ArrayRef<NamedTensor> operands) {
@@ -163,7 +164,7 @@ private:
     return success();
   }
 
-  /// Positions are of 64 bits.
+  /// Positions have 64 bits.
   Type elementOf(Type scalar) {
     return scalar.isIndex() ? h.b.getI64Type() : scalar;
   }
@@ -189,7 +190,7 @@ private:
                      element);
   }
 
-  /// Rounded twice: StableHLO has no fused form.
+  /// Rounds twice, because StableHLO has no fused form.
   Value productAndSum(Type type, ArrayRef<Value> operands) {
     Type whole = space.of(type);
     Value product =
@@ -197,7 +198,7 @@ private:
     return h.make("stablehlo.add", whole, {product, operands[2]});
   }
 
-  /// Truth values are of one bit, and have no sign.
+  /// Truth values have one bit and no sign.
   Type unsignedOf(Type element) {
     if (!element.isInteger() || element.isInteger(1))
       return element;

@@ -1,4 +1,5 @@
-// What form an operation has: a row of its own, or what its interfaces say.
+// Finds the form of an operation: its own row of the table, or one that its
+// interfaces imply.
 #include "Forms.h"
 
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
@@ -44,7 +45,7 @@ static FailureOr<NamedTensor> stack(HloBuilder &h, Operation *op,
   return NamedTensor{h.concatenate(parts, single.dimOf(index)), single.names};
 }
 
-// The indices of runs differ by one name, at the same dimension.
+// Indices of runs differ in one name, at the same dimension.
 
 static FailureOr<NamedTensor> concat(HloBuilder &h, Operation *op,
                                      ArrayRef<NamedTensor> operands) {
@@ -85,9 +86,9 @@ static FailureOr<NamedTensor> pad(HloBuilder &h, Operation *op,
 // Sequences
 //===----------------------------------------------------------------------===//
 
-/// `x` some positions later, or earlier; 0 where there is none. Not one pad of
-/// a negative width, which XLA's partitioner gets wrong along a sharded
-/// dimension.
+/// `x` shifted by some positions, later or earlier, with 0 where there is none.
+/// A single pad of negative width is avoided, because XLA's partitioner handles
+/// it wrongly along a sharded dimension.
 static Value delayed(HloBuilder &h, Value x, unsigned dim, int64_t by) {
   int64_t length = typeOf(x).getDimSize(dim);
   int64_t before = std::max<int64_t>(by, 0), behind = std::max<int64_t>(-by, 0);
@@ -105,8 +106,8 @@ static FailureOr<NamedTensor> delay(HloBuilder &h, Operation *op,
 }
 
 /// y[s] = a[s] y[s - 1] + x[s], where a null `a` is 1. Steps are of 1, 2, 4,
-/// ... positions. Behind each, x has the sum of so many, and a the product
-/// (Hillis and Steele, Data parallel algorithms, CACM 1986).
+/// ... positions. After each step, x has the sum over that many positions, and
+/// a the product (Hillis and Steele, Data parallel algorithms, CACM 1986).
 static Value recur(HloBuilder &h, Value x, Value a, unsigned dim,
                    bool isReverse) {
   int64_t length = typeOf(x).getDimSize(dim);
@@ -140,7 +141,7 @@ static FailureOr<NamedTensor> recurrence(HloBuilder &h, Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
-// The table, and what interfaces say
+// The table, and forms that interfaces imply
 //===----------------------------------------------------------------------===//
 
 Form hlo::findForm(Operation *op) {
@@ -162,8 +163,8 @@ Form hlo::findForm(Operation *op) {
   return forms.lookup(op->getName().getTypeID());
 }
 
-/// Whether an operation is a product that is summed over what both of two
-/// operands have: others are loops.
+/// Whether an operation is a product that is summed over an index of both
+/// operands. Other operations are loops.
 static bool isDot(IndexedOpInterface op) {
   if (!op.isSumOfProducts() || op->getNumOperands() != 2)
     return false;
@@ -183,7 +184,7 @@ static LogicalResult refuse(Operation *op) {
 
 FailureOr<SmallVector<Value>> hlo::emitOperation(HloBuilder &h, Operation *op,
                                                  ValueRange operands) {
-  // What a collective does to subscripts is no change of the whole tensor.
+  // A collective changes subscripts, not the global tensor.
   if (isa<CollectiveOpInterface>(op))
     return SmallVector<Value>(operands);
   auto indexed = dyn_cast<IndexedOpInterface>(op);

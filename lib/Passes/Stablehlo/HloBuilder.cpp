@@ -106,7 +106,7 @@ NamedTensor HloBuilder::ordered(NamedTensor x, Names names) {
   return x;
 }
 
-/// What changes nothing that it is combined with.
+/// The neutral element of a reduction.
 static TypedAttr neutral(OpBuilder &b, Type element, Reduction by) {
   if (by == Reduction::Sum)
     return b.getZeroAttr(element);

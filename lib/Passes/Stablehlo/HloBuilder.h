@@ -1,5 +1,5 @@
-/// Builds operations of StableHLO over tensors whose dimensions have names.
-/// Reorderings, broadcasts and conversions that change nothing are left out.
+/// Builds operations of StableHLO on tensors with named dimensions.
+/// Reorderings, broadcasts and conversions without effect are omitted.
 #ifndef TPSP_LIB_PASSES_STABLEHLO_HLOBUILDER_H
 #define TPSP_LIB_PASSES_STABLEHLO_HLOBUILDER_H
 
@@ -9,7 +9,7 @@ namespace tpsp::hlo {
 
 using Names = llvm::ArrayRef<mlir::StringAttr>;
 
-/// A tensor without encoding: dimension i is called names[i].
+/// A tensor without encoding, whose dimension i has the name names[i].
 struct NamedTensor {
   mlir::Value value;
   llvm::SmallVector<mlir::StringAttr> names;
@@ -19,7 +19,7 @@ struct NamedTensor {
   bool has(mlir::StringAttr name) const {
     return llvm::is_contained(names, name);
   }
-  /// `name` is one of the tensor's.
+  /// The dimension of `name`, which the tensor must have.
   unsigned dimOf(mlir::StringAttr name) const {
     return llvm::find(names, name) - names.begin();
   }
@@ -34,7 +34,7 @@ struct Space {
   llvm::SmallVector<int64_t> extents;
 
   void add(mlir::StringAttr name, int64_t extent);
-  /// Those of the tensor that are not there yet.
+  /// Adds the names of the tensor that the space lacks.
   void addAll(const NamedTensor &x);
   unsigned dimOf(mlir::StringAttr name) const {
     return llvm::find(names, name) - names.begin();
@@ -48,7 +48,7 @@ class HloBuilder {
 public:
   HloBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
 
-  /// An operation of one result, with the name of its dialect.
+  /// Creates an operation of one result; `name` includes the dialect.
   mlir::Value make(llvm::StringRef name, mlir::Type type,
                    mlir::ValueRange operands,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
@@ -56,19 +56,20 @@ public:
     return b.getNamedAttr(name, value);
   }
 
-  /// One number everywhere; `value` is of the type's elements.
+  /// A tensor with the same number everywhere; `value` has the type's element
+  /// type.
   mlir::Value splat(mlir::RankedTensorType type, mlir::TypedAttr value);
-  /// Likewise of a small number, whatever the elements.
+  /// The same for a small number, with any element type.
   mlir::Value splat(mlir::RankedTensorType type, double value);
   /// The position along a dimension.
   mlir::Value iota(mlir::RankedTensorType type, unsigned dim);
-  /// The same numbers as other elements.
+  /// The same numbers in another element type.
   mlir::Value convert(mlir::Value x, mlir::Type element);
   NamedTensor convert(NamedTensor x, mlir::Type element);
-  /// The same bits as other elements of the same width.
+  /// The same bits in another element type of the same width.
   mlir::Value bitcast(mlir::Value x, mlir::Type element);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  /// `direction` is "LT", "GE", ...: a tensor of i1.
+  /// Compares; `direction` is "LT", "GE", ... The result is a tensor of i1.
   mlir::Value compare(llvm::StringRef direction, mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   /// An operation of one result with a region that combines two numbers.
@@ -78,23 +79,23 @@ public:
     return make(name, operands.front().getType(), operands);
   }
 
-  /// Over all points of a space that has every name of `x`.
+  /// Broadcasts `x` to all points of a space that has every name of `x`.
   mlir::Value spread(const NamedTensor &x, const Space &space);
-  /// With its dimensions in another order.
+  /// `x` with its dimensions in the order of `names`.
   NamedTensor ordered(NamedTensor x, Names names);
-  /// Combined over all names that are not among `kept`, in the elements that
-  /// `x` has.
+  /// `x` reduced over all names that are not among `kept`, in its own element
+  /// type.
   NamedTensor reduce(const NamedTensor &x, Names kept, Reduction by);
 
   /// Positions `from`, `from` + 1, ... of a dimension, `count` of them.
   mlir::Value slice(mlir::Value x, unsigned dim, int64_t from, int64_t count);
-  /// `low` and `high` more positions of a dimension.
+  /// Adds `low` and `high` positions of `value` before and after a dimension.
   mlir::Value pad(mlir::Value x, unsigned dim, int64_t low, int64_t high,
                   double value);
-  /// One behind the other along a dimension.
+  /// Concatenates along a dimension.
   mlir::Value concatenate(mlir::ValueRange parts, unsigned dim);
 
-  /// What numbers are computed in: f32, f64 for f64; integers stay.
+  /// The type in which numbers are computed: f32, f64 for f64; integers stay.
   mlir::Type wide(mlir::Type element);
 
   mlir::OpBuilder &b;

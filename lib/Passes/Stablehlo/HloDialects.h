@@ -1,6 +1,6 @@
-/// The dialects of a StableHLO module, as far as writing one needs them. LLVM
-/// does not come with these dialects. Their operations have no definition here,
-/// and their attributes are opaque: they are printed, and never parsed.
+/// The dialects of a StableHLO module, as far as printing one needs them. LLVM
+/// does not include these dialects. Their operations have no definition here,
+/// and their attributes are opaque: they are printed and never parsed.
 #ifndef TPSP_LIB_PASSES_STABLEHLO_HLODIALECTS_H
 #define TPSP_LIB_PASSES_STABLEHLO_HLODIALECTS_H
 
@@ -10,7 +10,7 @@
 
 namespace tpsp::hlo {
 
-/// A name space of operations that are defined elsewhere.
+/// A dialect whose operations are defined elsewhere.
 template <typename Self> class ForeignDialect : public mlir::Dialect {
 public:
   explicit ForeignDialect(mlir::MLIRContext *context)
@@ -46,7 +46,7 @@ struct JaxDialect : ForeignDialect<JaxDialect> {
   static constexpr llvm::StringLiteral getDialectNamespace() { return "jax"; }
 };
 
-/// `#dialect.text`, or `#dialect<text>` where `text` has spaces outside of
+/// `#dialect.text`, or `#dialect<text>` if `text` has spaces outside of
 /// brackets.
 template <typename Dialect>
 mlir::Attribute foreignAttr(mlir::MLIRContext *context,

@@ -1,4 +1,4 @@
-// Lookups and routing.
+// Forms of look-ups and routing.
 #include "Forms.h"
 #include "HloDialects.h"
 
@@ -33,8 +33,8 @@ static NamedTensor oneHot(HloBuilder &h, OneHotEinsumOp op,
   return {h.convert(all, element), space.names};
 }
 
-/// x at the positions of `ids` along `index`, and 0 where there is none. It has
-/// the names of `ids`, then the other ones of x.
+/// x at the positions of `ids` along `index`, and 0 for an integer that is not
+/// a position. The result has the names of `ids`, then the other names of x.
 static NamedTensor gather(HloBuilder &h, const NamedTensor &ids,
                           const NamedTensor &x, StringAttr index) {
   unsigned dim = x.dimOf(index), depth = ids.names.size();
@@ -60,7 +60,7 @@ static NamedTensor gather(HloBuilder &h, const NamedTensor &ids,
                       foreignAttr<StablehloDialect>(h.b.getContext(), text)),
               h.named("slice_sizes", h.b.getDenseI64ArrayAttr(sizes)),
               h.named("indices_are_sorted", h.b.getBoolAttr(false))});
-  // Positions beyond the ends are moved to them.
+  // Positions beyond the ends are clamped to them.
   auto limit = [&](double value) { return h.splat(ids.type(), value); };
   Value isThere =
       h.map("stablehlo.and",
@@ -71,8 +71,8 @@ static NamedTensor gather(HloBuilder &h, const NamedTensor &ids,
           space.names};
 }
 
-/// The sum of x at the positions along `index` that `ids` say, and 0 at all
-/// others. It has `index`, then the names of x that `ids` lack.
+/// Sums x into the positions along `index` that `ids` give; other positions are
+/// 0. The result has `index`, then the names of x that `ids` lack.
 static NamedTensor scatter(HloBuilder &h, const NamedTensor &ids, NamedTensor x,
                            StringAttr index, int64_t extent) {
   unsigned depth = ids.names.size();
@@ -104,10 +104,9 @@ static NamedTensor scatter(HloBuilder &h, const NamedTensor &ids, NamedTensor x,
   return {h.makeCombining(state, Reduction::Sum), space.names};
 }
 
-/// The product of several tensors with the one-hot tensors of `ids`: each is
-/// multiplied in turn, and summed over what nothing behind it has. Matrices
-/// come last: rows are put where their matrix is, and no matrix is copied to
-/// them.
+/// The product of several tensors with the one-hot tensors of `ids`. Each is
+/// multiplied in turn, and summed over names that no later tensor has. Matrices
+/// come last: rows are moved to their matrix, and no matrix is copied to rows.
 static NamedTensor chosenProduct(HloBuilder &h, OneHotEinsumOp op,
                                  ArrayRef<NamedTensor> ids,
                                  ArrayRef<NamedTensor> numbers) {
@@ -126,8 +125,8 @@ static NamedTensor chosenProduct(HloBuilder &h, OneHotEinsumOp op,
   return all;
 }
 
-/// A table of which all positions take rows is gathered from, and its gradient
-/// scattered to. Else it is a product with the one-hot tensors.
+/// If all positions take rows of a table, rows are gathered from it, and its
+/// gradient is scattered. Otherwise it is a product with the one-hot tensors.
 FailureOr<NamedTensor> hlo::lookUp(HloBuilder &h, Operation *op,
                                    ArrayRef<NamedTensor> operands) {
   auto self = cast<OneHotEinsumOp>(op);
@@ -142,7 +141,7 @@ FailureOr<NamedTensor> hlo::lookUp(HloBuilder &h, Operation *op,
   auto isOfResult = [&](StringAttr name) {
     return llvm::is_contained(result, name);
   };
-  // No more points than x has.
+  // The result has no more points than x.
   bool isInside =
       llvm::all_of(self.getIndices().getAsRange<StringAttr>(), isOfX) &&
       llvm::all_of(ids, [&](const NamedTensor &each) {
@@ -168,7 +167,7 @@ FailureOr<NamedTensor> hlo::lookUp(HloBuilder &h, Operation *op,
 // router
 //===----------------------------------------------------------------------===//
 
-/// Positions along `dim`, those of larger numbers first, of equal ones in
+/// Positions along `dim`, sorted by decreasing number; equal numbers stay in
 /// order.
 static Value sortedPositions(HloBuilder &h, Value x, unsigned dim) {
   auto type = typeOf(x);
@@ -218,7 +217,7 @@ static int64_t extentIn(Operation *op, StringAttr name) {
 }
 
 /// The sum of x over the positions along `index` before `end`, for every end
-/// from 0 on, or from 1 on with `isClosed`. The ends have the index's name.
+/// from 0 on, or from 1 on with `isClosed`. The ends have the name `index`.
 static NamedTensor sumBefore(HloBuilder &h, const NamedTensor &x,
                              StringAttr index, bool isClosed) {
   StringAttr upTo = h.b.getStringAttr("<up to>");
@@ -238,7 +237,7 @@ static NamedTensor sumBefore(HloBuilder &h, const NamedTensor &x,
   return sums;
 }
 
-/// `x` with `of` as one index, the innermost.
+/// `x` with the indices `of` merged into one, the innermost.
 static NamedTensor merged(HloBuilder &h, NamedTensor x, Names of,
                           StringAttr name) {
   SmallVector<StringAttr> order;
@@ -255,7 +254,8 @@ static NamedTensor merged(HloBuilder &h, NamedTensor x, Names of,
   return {h.reshape(h.ordered(x, order).value, flat.extents), flat.names};
 }
 
-/// For every integer, whether it is each position along the new index `value`.
+/// For every integer, whether it equals each position along the new index
+/// `value`.
 static NamedTensor isEach(HloBuilder &h, const NamedTensor &ids,
                           StringAttr value, int64_t extent) {
   Space space;
@@ -284,7 +284,7 @@ FailureOr<NamedTensor> hlo::countValues(HloBuilder &h, Operation *op,
   return NamedTensor{h.reshape(counts.value, kept.extents), kept.names};
 }
 
-/// As many positions as have ended there: the one that has not.
+/// The integer at a position is the number of runs that have ended before it.
 FailureOr<NamedTensor> hlo::runs(HloBuilder &h, Operation *op,
                                  ArrayRef<NamedTensor> operands) {
   auto self = cast<RunsOp>(op);
@@ -308,7 +308,7 @@ FailureOr<NamedTensor> hlo::runs(HloBuilder &h, Operation *op,
   return NamedTensor{h.select(isThere, ended.value, limit(-1)), ended.names};
 }
 
-/// Of every integer, the counts of those before it in its block.
+/// For every integer, the counts of smaller integers in its block.
 static Value smallerInBlock(HloBuilder &h, CountEarlierOp op,
                             const NamedTensor &ids, const NamedTensor &load) {
   SmallVector<StringAttr> of(op.getOfAttr().getAsRange<StringAttr>());
@@ -331,8 +331,8 @@ FailureOr<NamedTensor> hlo::countEarlier(HloBuilder &h, Operation *op,
                                          ArrayRef<NamedTensor> operands) {
   auto self = cast<CountEarlierOp>(op);
   const NamedTensor &ids = operands.front();
-  // Major to minor, `over` is one index; every pair of its positions is
-  // compared.
+  // The indices `over` are merged, major to minor; every pair of its positions
+  // is compared.
   SmallVector<StringAttr> over(self.getOver().getAsRange<StringAttr>()), order;
   llvm::copy_if(ids.names, std::back_inserter(order), [&](StringAttr name) {
     return !llvm::is_contained(over, name);

@@ -10,8 +10,8 @@ using namespace tpsp::hlo;
 
 namespace {
 
-/// The roles of dimensions in a dot_general. Its result has the batch, then
-/// what is x's alone, then what is y's alone.
+/// The roles of dimensions in a dot_general. Its result has the batch
+/// dimensions, then those of x alone, then those of y alone.
 struct DotRoles {
   SmallVector<int64_t> batchX, batchY, summedX, summedY;
   Space result;
@@ -56,7 +56,7 @@ struct DotRoles {
   }
 };
 
-/// `x` summed over what neither `y` nor the result has.
+/// `x` summed over names that neither `y` nor the result has.
 NamedTensor summedAlone(HloBuilder &h, const NamedTensor &x,
                         const NamedTensor &y, Names result) {
   SmallVector<StringAttr> kept(result);
@@ -81,7 +81,7 @@ NamedTensor hlo::product(HloBuilder &h, NamedTensor x, NamedTensor y,
   }
   DotRoles roles(x, y, result);
   MLIRContext *context = h.b.getContext();
-  // A backend may not round f32 to fewer bits.
+  // Otherwise a backend may round f32 to fewer bits.
   Attribute highest =
       foreignAttr<StablehloDialect>(context, "precision HIGHEST");
   Value dot = h.make(

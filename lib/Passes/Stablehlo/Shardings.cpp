@@ -43,7 +43,7 @@ Attribute Shardings::of(Type type) {
   return foreignAttr<SdyDialect>(type.getContext(), text);
 }
 
-/// The index that each axis is on.
+/// The index of each axis.
 static llvm::SmallDenseMap<Attribute, StringAttr> homes(IdxAttr idx) {
   llvm::SmallDenseMap<Attribute, StringAttr> homes;
   for (auto [name, axes] : llvm::zip_equal(idx.getNames(), idx.getAxes()))

@@ -10,20 +10,20 @@ namespace tpsp::hlo {
 /// The shardings of one module.
 class Shardings {
 public:
-  /// Of the module that `op` is in, which may have no mesh.
+  /// For the module that `op` is in, which may have no mesh.
   explicit Shardings(mlir::Operation *op);
 
-  /// Makes the `sdy.mesh`.
+  /// Creates the `sdy.mesh`.
   void declareMesh(mlir::OpBuilder &b);
 
-  /// `#sdy.sharding<@mesh, [{"tp"}, {}]>` of a tensor that is placed, and not
+  /// `#sdy.sharding<@mesh, [{"tp"}, {}]>` for a tensor that is placed and not
   /// partial. Null without a mesh.
   mlir::Attribute of(mlir::Type type);
 
-  /// Whether the placement of a result has to be said: it is placed, not
-  /// partial, and not what its operands' placements say by name. They say it
-  /// where none is partial and every axis is on one index, in all tensors that
-  /// have the index.
+  /// Whether a result needs a sharding constraint. It does if it is placed, not
+  /// partial, and its operands' placements do not imply its placement by name.
+  /// They imply it if none is partial, and each axis is on a single index in
+  /// all tensors that have this index.
   bool mustSay(mlir::OpResult result);
 
 private:

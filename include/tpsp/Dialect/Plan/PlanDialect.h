@@ -1,4 +1,4 @@
-/// The plan dialect: what one rank does, command by command. See PlanOps.td.
+/// The plan dialect: one rank's program, command by command. See PlanOps.td.
 #ifndef TPSP_DIALECT_PLAN_PLANDIALECT_H
 #define TPSP_DIALECT_PLAN_PLANDIALECT_H
 
@@ -22,7 +22,8 @@
 
 namespace tpsp {
 
-/// For the uniquing of #plan.ledger: places and commands do not count.
+/// Equality and hash by which #plan.ledger is uniqued: places and commands are
+/// ignored.
 bool operator==(const LedgerRow &a, const LedgerRow &b);
 llvm::hash_code hash_value(const LedgerRow &row);
 
@@ -36,7 +37,7 @@ int64_t runtimeType(mlir::Type elementType);
 /// Bytes of a buffer.
 int64_t bytesOf(mlir::Type memref);
 
-/// What CommandOpInterface asks of every command.
+/// Verifies the constraints of CommandOpInterface.
 mlir::LogicalResult verifyCommand(mlir::Operation *op);
 
 } // namespace tpsp::plan
@@ -49,22 +50,22 @@ mlir::LogicalResult verifyCommand(mlir::Operation *op);
 #include "tpsp/Dialect/Plan/PlanOps.h.inc"
 
 namespace tpsp::plan {
-/// The buffer that a value is or is part of, through views and tiles.
+/// The buffer that a value is, or is part of through views and tiles.
 BufferOp bufferOf(mlir::Value value);
 
-/// The tile that a value is, through views; null if it is a whole buffer. Tiles
-/// are not of tiles.
+/// The tile that a value is, through views; null if it is a whole buffer. A
+/// tile's source is never a tile.
 TileOp tileOf(mlir::Value value);
 
-/// What a verified matmul does, without its epilogue.
+/// The form of a verified matmul, without its epilogue.
 rt::MatmulForm formOf(MatmulOp op);
 rt::GroupedMatmulCommand commandOf(GroupedMatmulOp op);
 
-/// The steps of a matmul's epilogue; none if it has none, or if a name is
-/// unknown, which is verified.
+/// The steps of a matmul's epilogue; none if it has none. Also none if a name
+/// is unknown, which the verifier refuses.
 std::vector<rt::EpilogueStep> epilogueOf(MatmulOp matmul);
 
-/// What a verified call is in the runtime.
+/// The runtime command of a verified call.
 rt::AttentionCommand commandOf(AttentionOp op);
 rt::AttentionGradientCommand commandOf(AttentionGradientOp op);
 

@@ -10,12 +10,12 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::tpsp::plan";
-  let summary = "What one rank does, command by command";
+  let summary = "The program of one rank, command by command";
   let description = [{
     A program is a list of commands on buffers of one arena. Every rank runs the
-    same list; its coordinates on the mesh decide what its slices and groups
-    are. The memory report, the schedule check, the lowering to calls and the
-    trace all read this, so what is predicted is what runs.
+    same list. Its coordinates on the mesh decide its slices and groups. The
+    memory report, the schedule check, the lowering to calls and the trace all
+    read this dialect, so the predictions are about the program that runs.
 
     Version log:
       1: first version.
@@ -31,9 +31,9 @@ def Plan_Dialect : Dialect {
 
 def Plan_LedgerAttr : AttrDef<Plan_Dialect, "Ledger"> {
   let mnemonic = "ledger";
-  let summary = "what there is to say of a collective";
+  let summary = "a description of a collective";
   let description = [{
-    A row of the ledger (Abi/LedgerRow.h). Fields that say nothing are left out.
+    A row of the ledger (Abi/LedgerRow.h). Empty fields are not printed.
 
     ```
     #plan.ledger<kind = "all_gather", axes = ["tp"], index = "s",
@@ -48,7 +48,7 @@ def Plan_LedgerAttr : AttrDef<Plan_Dialect, "Ledger"> {
 
 def Plan_BufferKindAttr : AttrDef<Plan_Dialect, "BufferKind"> {
   let mnemonic = "kind";
-  let summary = "what a buffer is for: its name in quotes";
+  let summary = "the purpose of a buffer: its name in quotes";
   let parameters = (ins AttrParameter<"::tpsp::BufferKind", "the kind">:$value);
   let hasCustomAssemblyFormat = 1;
   // Accessors of operations take and return the enumeration.
@@ -67,12 +67,12 @@ def Plan_ProgramOp : Plan_Op<"program",
   let summary = "the commands of one rank";
   let description = [{
     `axes` and `sizes` are the mesh that the program was compiled for.
-    `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`;
-    `saved_bytes` what a rank's backward pass keeps of its forward pass.
-    `serial_bytes` is what the arena was before `tpsp-overlap` scheduled.
-    `streams` and `events` are how many there are, set by `tpsp-overlap`;
+    `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`.
+    `saved_bytes` is how much of its forward pass a rank saves for its backward
+    pass. `serial_bytes` is the arena's size before `tpsp-overlap` scheduled the
+    commands. `streams` and `events` are their numbers, set by `tpsp-overlap`;
     without them all commands are on stream 0. `layout_misses` counts products
-    that no matrix layout fits without a transpose copy.
+    that need a transpose copy because no matrix layout fits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
                        DenseI64ArrayAttr:$sizes,
@@ -89,21 +89,22 @@ def Plan_ProgramOp : Plan_Op<"program",
 def Plan_BufferOp : Plan_Op<"buffer"> {
   let summary = "a range of the arena";
   let description = [{
-    `kind` is "input", "parameter", "state", "output", "gradient", "choice"
-    (these last the whole step) or "temporary". `tensor` is the global tensor type, with
-    subscripts, of buffers that last. `name` is for people and files. `number`
-    is that of the function's argument or result. `offset` is in bytes, set by
-    `tpsp-allocate`.
+    `kind` is "input", "parameter", "state", "output", "gradient" or "choice"
+    for a buffer that lasts the whole step, else "temporary". `tensor` is the
+    global tensor type, with subscripts, of a buffer that lasts. `name` is for
+    people and files. `number` is the number of the function's argument or
+    result. `offset` is in bytes, set by `tpsp-allocate`.
 
-    Of a gradient or a state, `of` is the number of its argument; of a
-    cotangent, that of its result. `updated_by` is the number of the result in
-    an argument's place. A temporary `for_gradient` becomes gradients alone.
+    For a gradient or a state, `of` is the number of its argument; for a
+    cotangent, the number of its result. `updated_by` is the number of the
+    result that replaces an argument. A temporary `for_gradient` is used for
+    gradients only.
 
     An argument of integers is in [0, `below`); `data` says which part of a
-    batch of tokens it is (Abi/DataRole.h). Others are made up around `mean`
-    with the standard deviation `deviation`, and with `initial_deviation` when
-    training begins. A `master` begins as its parameter. A `scalar` is a number
-    that the driver sets for each step.
+    batch of tokens it is (Abi/DataRole.h). Other arguments are drawn at random
+    around `mean`, with the standard deviation `deviation`, or
+    `initial_deviation` when training begins. A `master` begins as a copy of its
+    parameter. A `scalar` is a number that the driver sets for each step.
   }];
   let arguments = (ins Plan_BufferKindAttr:$kind, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<I64Attr>:$number,
@@ -133,16 +134,16 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
 def Plan_TileOp : Plan_Op<"tile", [Pure]> {
   let summary = "one of the equal tiles of a buffer, or a part of one";
   let description = [{
-    The source, flat, is [outer, `tiles`, `chunk`]. The tile is its part
-    [outer, `number`, chunk]: runs of `chunk` elements. With `axes`, tiles are
-    counted from the rank's own: the number is (own + `number`) mod `tiles`.
-    `axes` are positions in the program's mesh, major to minor, with a group of
-    as many ranks as there are tiles. With `parts` it is number `part` of that
-    many equal parts of the tile: of each run that part, runs of `chunk` /
+    The flat source is [outer, `tiles`, `chunk`]. The tile is its part [outer,
+    `number`, chunk]: runs of `chunk` elements. With `axes`, tiles are counted
+    from the rank's own: the number is (own + `number`) mod `tiles`. `axes` are
+    positions in the program's mesh, major to minor. Their group has as many
+    ranks as there are tiles. With `parts`, each run is divided into `parts`
+    equal parts, and the tile holds number `part` of each: runs of `chunk` /
     `parts` elements.
 
-    A command on a tile says itself how far apart the runs are, by its strides
-    or pitches. The tile says where they begin, and which bytes are touched.
+    The command on a tile gives the distance between runs, in its strides or
+    pitches. The tile gives where they begin and which bytes are touched.
   }];
   let arguments = (ins AnyStaticShapeMemRef:$source, I64Attr:$tiles,
                        I64Attr:$chunk, I64Attr:$number,
@@ -162,38 +163,38 @@ def Plan_TileOp : Plan_Op<"tile", [Pure]> {
 def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   let cppNamespace = "::tpsp::plan";
   let description = [{
-    A command: which runtime call it is, and the call's integers. What it reads
-    and writes are its memory effects on buffers: its operands are buffers of the
-    program or views of them, which is verified.
+    A command: a runtime call and the call's integers. Its reads and writes are
+    its memory effects on buffers. Its operands must be buffers of the program
+    or views of them.
   }];
   let verify = [{ return ::tpsp::plan::verifyCommand($_op); }];
   let methods = [
-    InterfaceMethod<"The call, a line of calls.def.",
+    InterfaceMethod<"The name of the call, a line of calls.def.",
       "::llvm::StringRef", "getCall">,
     InterfaceMethod<"The call's integers (Abi/Commands.h).",
       "::std::vector<int64_t>", "encode">,
     InterfaceMethod<"The buffers, in the call's order.",
       "::llvm::SmallVector<::mlir::Value>", "getCallBuffers", (ins), "",
       [{ return ::llvm::to_vector($_op->getOperands()); }]>,
-    InterfaceMethod<"What kind of work it is.",
+    InterfaceMethod<"The kind of work.",
       "::tpsp::CommandKind", "getCommandKind">,
-    InterfaceMethod<"Of a collective: which.",
+    InterfaceMethod<"The kind of collective; nullopt for other commands.",
       "::std::optional<::tpsp::CollectiveKind>", "getCollectiveKind">,
-    InterfaceMethod<"Of a collective: its axes, major to minor.",
+    InterfaceMethod<"A collective's axes, major to minor.",
       "::llvm::ArrayRef<int64_t>", "getCollectiveAxes", (ins), "", [{
         return $_op->template getAttrOfType<::mlir::DenseI64ArrayAttr>("axes")
             .asArrayRef();
       }]>,
-    InterfaceMethod<"Of a collective: what the ledger says of it; may be null.",
+    InterfaceMethod<"A collective's row of the ledger; may be null.",
       "::tpsp::plan::LedgerAttr", "getLedgerRow", (ins), "", [{
         return $_op->template getAttrOfType<::tpsp::plan::LedgerAttr>("ledger");
       }]>,
-    InterfaceMethod<"The stream that it runs on.", "uint64_t", "getStream",
+    InterfaceMethod<"The command's stream.", "uint64_t", "getStream",
       (ins), [{ return $_op.getStream(); }]>,
-    InterfaceMethod<"Moves it to a stream.", "void", "setStream",
+    InterfaceMethod<"Moves the command to a stream.", "void", "setStream",
       (ins "uint64_t":$stream), [{ $_op.setStream(stream); }]>,
-    InterfaceMethod<"Its PlanCommand::phase (Abi/Plan.h); none: that of the "
-                    "command before it, of the first one 0.",
+    InterfaceMethod<"The PlanCommand::phase (Abi/Plan.h). Without it, that of "
+                    "the command before; 0 if that is none.",
       "::std::optional<int64_t>", "getPhase", (ins), "", [{
         auto phase =
             $_op->template getAttrOfType<::mlir::IntegerAttr>("plan.phase");
@@ -201,7 +202,7 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
           return ::std::nullopt;
         return phase.getInt();
       }]>,
-    InterfaceMethod<"Says of which phase it is.", "void", "setPhase",
+    InterfaceMethod<"Sets the phase.", "void", "setPhase",
       (ins "int64_t":$phase), "", [{
         ::mlir::Builder builder($_op->getContext());
         $_op->setAttr("plan.phase", builder.getI64IntegerAttr(phase));
@@ -209,8 +210,8 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   ];
 }
 
-/// `ledger` (collectives only) is what the report says of the command.
-/// `collective` is its CollectiveKind.
+/// `ledger` (collectives only) is the command's row in the report. `collective`
+/// is its CollectiveKind.
 class Plan_CommandOp<string mnemonic, string kind, list<Trait> traits = [],
                      list<string> overridden = [], string collective = "">
     : Plan_Op<mnemonic, traits # [
@@ -236,11 +237,11 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", "Matmul", [AttrSizedOperandSegments
     `sizes` is m, n, k; `leading` lda, ldb, ldc. `batch` and `accumulate` are
     loops of four numbers each: extent, and the strides in a, b and c.
 
-    `epilogue` names the steps that are done to each finished sum, or that sum
-    an operand. In their order they are "bias", "keep", "gelu", "slope",
-    "sum_a", "sum_b" (EpilogueStep in Abi/Commands.h). `reads` are the buffers
-    of the steps that read one, `writes` those of the steps that write one, in
-    their order.
+    `epilogue` names steps that transform each finished sum, or that sum an
+    operand. In their order they are "bias", "keep", "gelu", "slope", "sum_a",
+    "sum_b" (EpilogueStep in Abi/Commands.h). `reads` are the buffers of the
+    steps that read one, in the order of the steps. `writes` are those of the
+    steps that write one.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
@@ -263,10 +264,10 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", "Matmul", [AttrSizedOperandSegments
 
 def Plan_GroupedMatmulOp
     : Plan_CommandOp<"grouped_matmul", "Matmul", [], []> {
-  let summary = "c = a b, every row with the matrix that its integer chooses";
+  let summary = "c = a b, where an integer chooses the matrix of each row";
   let description = [{
-    As in GroupedMatmulForm (Abi/Commands.h). `first_group`, as a kernel's
-    positions, is the number of this rank's first matrix; without, 0.
+    See GroupedMatmulForm (Abi/Commands.h). `first_group`, in the form of a
+    kernel's positions, is the number of this rank's first matrix; 0 if absent.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
@@ -293,8 +294,8 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
     the range of work items. A position is [stride, shift, offset, axes...], as
-    in PartStart (Abi/Commands.h). Of `updated` it reads each element
-    before it writes it.
+    in PartStart (Abi/Commands.h). The kernel reads each element of `updated`
+    before it writes that element.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$inputs,
@@ -314,18 +315,19 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
                      traits # [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
   let description = [{
-    As in AttentionCommand (Abi/Commands.h). `sizes` is batch, heads, groups,
-    queries, keys, features, features of values; `strides` those of q, k, v and
-    o along batch, head, group and row. `bias_strides` has one more, along keys,
-    and is there if `extras` begins with a bias. `segment_strides`, of the
-    queries' and the keys', is there if segment numbers come next.
-    `length_strides`, along batch and head, is there if lengths of keys come
-    last. `query_start`, as a kernel's positions, is where a causal mask has
-    this rank's first query; without, at the first key.
+    See AttentionCommand (Abi/Commands.h). `sizes` is batch, heads, groups,
+    queries, keys, features, features of values. `strides` are those of q, k, v
+    and o along batch, head, group and row. `bias_strides` has one more, along
+    keys, and is present if `extras` begins with a bias. `segment_strides`, of
+    the queries' and the keys' numbers, is present if segment numbers come next.
+    `length_strides`, along batch and head, is present if lengths of keys come
+    last. `query_start`, in the form of a kernel's positions, is the causal
+    mask's position of this rank's first query. If absent, that is the position
+    of the first key.
   }];
 }
 def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
-  let summary = "attention in one call, and its rows' statistic";
+  let summary = "attention in one call, and the statistic of its rows";
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
                        Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
                        Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
@@ -381,8 +383,8 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
 def Plan_SliceOp : Plan_CommandOp<"slice", "Copy"> {
   let summary = "this rank's part of a tensor; with no axes, a copy";
   let description = [{
-    `axes` are positions in the program's mesh, major to minor; `outer`, `chunk`
-    and `pitch` (0: `chunk`) as in ShardLayout (Abi/Commands.h).
+    `axes` are positions in the program's mesh, major to minor. `outer`, `chunk`
+    and `pitch` (0: `chunk`) are those of ShardLayout (Abi/Commands.h).
   }];
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
@@ -396,13 +398,13 @@ def Plan_SliceOp : Plan_CommandOp<"slice", "Copy"> {
   }];
 }
 
-/// Between whole tensors and the ranks' parts of them.
+/// Moves data between whole tensors and the ranks' parts of them.
 class Plan_ShardOp<string mnemonic, string collective>
     : Plan_CommandOp<mnemonic, "Collective", [AttrSizedOperandSegments],
                      ["getCallBuffers"], collective> {
   let description = [{
-    As `plan.slice`, for one tensor or several in one transfer. `others` has
-    outer, chunk and pitch of the second tensor, of the third, ...
+    As `plan.slice`, for one or several tensors in one transfer. `others` holds
+    outer, chunk and pitch of the second tensor, of the third, and so on.
   }];
   let hasVerifier = 1;
   let arguments = (ins
@@ -418,23 +420,23 @@ class Plan_ShardOp<string mnemonic, string collective>
     $sources `to` $targets attr-dict `:` type($sources) `to` type($targets)
   }];
   let extraClassDeclaration = [{
-    /// Whether it moves one tensor: what follows is then of that.
+    /// Whether it moves one tensor; getSource() and getTarget() are then valid.
     bool isSingle() { return getSources().size() == 1; }
     ::mlir::Value getSource() { return getSources().front(); }
     ::mlir::Value getTarget() { return getTargets().front(); }
   }];
 }
 def Plan_AllGatherOp : Plan_ShardOp<"all_gather", "AllGather"> {
-  let summary = "every rank's part, in the order of the group";
+  let summary = "gathers the ranks' parts, in the order of the group";
 }
 def Plan_ReduceScatterOp : Plan_ShardOp<"reduce_scatter", "ReduceScatter"> {
-  let summary = "this rank's part of the ranks' combination";
+  let summary = "combines the ranks' tensors, and keeps this rank's part";
 }
 
 def Plan_AllReduceOp
     : Plan_CommandOp<"all_reduce", "Collective", [AttrSizedOperandSegments],
                      ["getCallBuffers"], "AllReduce"> {
-  let summary = "the ranks' combination of one or several tensors";
+  let summary = "combines the ranks' copies of one or several tensors";
   let arguments = (ins
       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$sources,
       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$targets,
@@ -449,7 +451,7 @@ def Plan_AllReduceOp
 
 def Plan_AllToAllOp : Plan_CommandOp<"all_to_all", "Collective", [], [],
                                      "AllToAll"> {
-  let summary = "one index gathered, another scattered";
+  let summary = "gathers one index and scatters another";
   let description = [{
     `extents` is a, gather, b, scatter, c of AllToAllCommand.
   }];
@@ -470,8 +472,8 @@ def Plan_PermuteOp : Plan_CommandOp<"permute", "Collective", [], [],
   let summary = "ranks exchange whole buffers";
   let description = [{
     Rank r of the group of `axes` receives from rank `from`[r]. `runs` is empty
-    for whole buffers; of tiles it is how many runs there are, and their pitches
-    in source and target, in elements.
+    for whole buffers. For tiles it holds the number of runs, and the pitches of
+    source and target in elements.
   }];
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,

@@ -8,8 +8,9 @@
 
 namespace tpsp {
 
-/// What `tpsp-opt --tpsp-explain` prints of a module that has its collectives:
-/// equations, under each what moves for it, and totals. Ends with a newline.
+/// The text that `tpsp-opt --tpsp-explain` prints for a module with
+/// collectives: equations, under each the collectives that it needs, and
+/// totals. Ends with a newline.
 std::string explanationOf(mlir::ModuleOp module);
 
 } // namespace tpsp

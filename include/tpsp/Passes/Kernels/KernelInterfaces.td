@@ -1,42 +1,45 @@
 #ifndef TPSP_PASSES_KERNELS_KERNELINTERFACES_TD
 #define TPSP_PASSES_KERNELS_KERNELINTERFACES_TD
 
-// What kernels know of operations that are algorithms and not loop nests. Every
-// operation's own is an external model (lib/Passes/Kernels).
+// How kernels are made of operations that are algorithms and not loop nests.
+// Each operation implements these interfaces by an external model
+// (lib/Passes/Kernels).
 include "mlir/IR/OpBase.td"
 
 def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
     An operation that is not a loop nest over its indices but an algorithm on
-    rows: a table looked up, a selection. A work item handles all of some indices
-    (its row) for one position along the others (the grid), and work items are
-    independent. It becomes a kernel of its own.
+    rows, such as a table look-up or a selection. A work item handles all
+    positions of some indices (its row) for one position along the others (the
+    grid). Work items are independent. The operation becomes a kernel of its
+    own.
   }];
   let methods = [
     InterfaceMethod<[{
-        Whether this operation, as it stands, needs its row form; if not, it is
-        a loop operation.}],
+        Whether this operation, with its present attributes, needs its row form.
+        If not, it is a loop operation.}],
       "bool", "runsByRow", (ins), "", [{ return true; }]>,
     InterfaceMethod<[{
         Names of the indices that a work item handles whole. The other indices
         of the result span the grid.}],
       "::llvm::SmallVector<::llvm::StringRef>", "getRowIndices">,
     InterfaceMethod<[{
-        One of the row's indices that may be cut into blocks, because points
-        along it are independent: a work item then handles one block of it.
-        Empty if there is none.}],
+        An index of the row that may be cut into blocks, because points along it
+        are independent. A work item then handles one block of it. Empty if
+        there is none.}],
       "::llvm::StringRef", "getBlockIndex", (ins), "", [{ return ""; }]>,
     InterfaceMethod<[{
-        Working memory that a work item needs, `block` being the extent of a
-        block (1 without such an index); null if none.}],
+        The working memory that a work item needs, where `block` is the extent
+        of a block (1 without a block index); null if none.}],
       "::mlir::MemRefType", "getScratch", (ins "int64_t":$block), "",
       [{ (void)block; return {}; }]>,
     InterfaceMethod<[{
         Emits one work item. `operands` and `result` are memrefs without the
-        grid's dimensions, `start` gives the global position of the first
-        element of an index, of type index, and `scratch` is as asked for. What
-        the operation's buckets hold, if it has any, follows the operands.}],
+        grid's dimensions. `start` returns the global position of the first
+        element of an index, of type index. `scratch` is the memory that
+        getScratch() asked for. If the operation has buckets, their tensors
+        follow the operands.}],
       "void", "emitRow",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::mlir::Value":$result,
@@ -48,33 +51,33 @@ def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
 def Tpsp_BucketKernelOpInterface : OpInterface<"BucketKernelOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that sorts integers into buckets. Each integer belongs to one,
-    or to none. What becomes of it depends on those before it in the same
+    An operation that sorts integers into buckets. Each integer belongs to one
+    bucket, or to none. Its outcome depends only on earlier integers in the same
     bucket. Buckets are independent, so every bucket is a work item. A range of
-    them goes through the integers once, whatever its length: a thread of a CPU
-    takes many, a thread of a GPU one.
+    buckets reads the integers once, whatever its length. A thread of a CPU
+    takes many buckets, a thread of a GPU one.
 
-    What it makes is the operation's result or, if it also has a row form, what
-    that reads.
+    The tensors that it makes are the operation's result or, if it also has a
+    row form, the inputs of the row form.
   }];
   let methods = [
-    InterfaceMethod<"Whether it has buckets, as it stands.",
+    InterfaceMethod<"Whether it has buckets, with its present attributes.",
       "bool", "hasBuckets", (ins), "", [{ return true; }]>,
-    InterfaceMethod<"Buckets at one position along the grid.",
+    InterfaceMethod<"The number of buckets at one position of the grid.",
       "int64_t", "getBuckets">,
-    InterfaceMethod<"Types of the tensors of i32 that it makes.",
+    InterfaceMethod<"The types of the tensors of i32 that it makes.",
       "::llvm::SmallVector<::mlir::RankedTensorType>", "getBucketTypes">,
     InterfaceMethod<[{
         Names of the indices that a range of buckets handles whole. The other
-        indices of what it makes span the grid.}],
+        indices of the tensors that it makes span the grid.}],
       "::llvm::SmallVector<::llvm::StringRef>", "getBucketIndices">,
     InterfaceMethod<"Whether every bucket needs an i32 of working memory.",
       "bool", "needsBucketScratch", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Emits the buckets from `first` to before `last`, of type index. `integers`
-        (the operands that are) and `made` are memrefs without the grid's
-        dimensions, `start` is as for a row. `scratch` is a memref of i32 as long as there are buckets, null if
-        none was asked for.}],
+        Emits the buckets from `first` up to but not including `last`, of type
+        index. `integers` (the operands of integers) and `made` are memrefs
+        without the grid's dimensions. `start` is as for a row. `scratch` is a
+        memref of one i32 per bucket, or null if none was asked for.}],
       "void", "emitBuckets",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$integers,
            "::mlir::ValueRange":$made,

@@ -1,5 +1,5 @@
 /// The options of a compilation, as plain values. They are declared in
-/// Options.def; tpsp-opt's pipelines, tpsp-run and programs that call
+/// Options.def. tpsp-opt's pipelines, tpsp-run and programs that call
 /// compileModel() fill in the same struct. Needs neither LLVM nor MLIR.
 #ifndef TPSP_PASSES_OPTIONS_COMPILEOPTIONS_H
 #define TPSP_PASSES_OPTIONS_COMPILEOPTIONS_H
@@ -23,24 +23,24 @@ struct CompileOptions {
 #include "tpsp/Passes/Options/Options.def"
 #undef OPTION
 
-  /// Return what is decided by comparing numbers (a router's experts), for the
-  /// reference to go on with.
+  /// Return choices (results of comparing numbers, such as a router's experts),
+  /// so that the reference can make the same ones.
   bool returnChoices = false;
   /// Return how many choices of tokens found no place at their experts.
   bool countDropped = false;
-  /// Changes the program once it is placed and differentiated; may be null. For
-  /// tests, which plant mistakes that a run must notice.
+  /// If not null, changes the program after it is placed and differentiated.
+  /// For tests that plant mistakes which a run must notice.
   std::function<void(mlir::ModuleOp)> edit;
-  /// Sees the program once it has its collectives; may be null.
+  /// If not null, is shown the program after collectives are inserted.
   std::function<void(mlir::ModuleOp)> withCollectives;
 
-  /// Whether products and attention are what a GPU's libraries do.
+  /// Whether products and attention are chosen for a GPU's libraries.
   bool usesGpuLibraries() const { return forGpu || device == "cuda"; }
   /// Whether operations stay that a library computes in one call.
   bool keepsCalls() const { return attention == "fused"; }
 
   /// Calls visit(&CompileOptions::field, row) for every row of Options.def, in
-  /// its order. The rows stay.
+  /// its order. The rows live until the program ends.
   template <typename Visitor> static void forEachOption(Visitor &&visit) {
 #define OPTION(type, field, value, row)                                        \
   static const OptionRow field##Row = row;                                     \

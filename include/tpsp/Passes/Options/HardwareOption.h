@@ -1,9 +1,9 @@
-/// Lets a pass or a pipeline have an option that names a machine:
+/// Allows a pass or a pipeline to have an option that names a machine:
 ///
 ///   Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"", "...">
 ///
-/// A pipeline that hands its own choice on to its passes has them share what
-/// one of them reads.
+/// If a pipeline passes its own choice on to its passes, they share the
+/// description that the first of them reads.
 #ifndef TPSP_PASSES_OPTIONS_HARDWAREOPTION_H
 #define TPSP_PASSES_OPTIONS_HARDWAREOPTION_H
 

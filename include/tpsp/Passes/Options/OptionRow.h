@@ -1,7 +1,7 @@
-/// A row of a table of options: what an option is called, what it takes, who
-/// has it. From the table (Options.def) come the struct that programs read, the
-/// options of tpsp-opt's pipelines, tpsp-run's flags, and the help of both.
-/// Needs neither LLVM nor MLIR.
+/// A row of a table of options: an option's name, its values, and the tools
+/// that have it. The table (Options.def) generates the struct that programs
+/// read, the options of tpsp-opt's pipelines, tpsp-run's flags, and the help of
+/// both. Needs neither LLVM nor MLIR.
 #ifndef TPSP_PASSES_OPTIONS_OPTIONROW_H
 #define TPSP_PASSES_OPTIONS_OPTIONROW_H
 
@@ -13,7 +13,7 @@
 
 namespace tpsp {
 
-/// What numbers or texts an option takes, of those that its type has.
+/// The numbers or texts that an option accepts, among those of its type.
 enum class OptionDomain {
   Any,
   Positive,
@@ -27,10 +27,10 @@ enum class OptionDomain {
   Files        ///< as many as follow
 };
 
-/// "expected a number above 0, not '-1'" if `number`, which is written so, is
-/// none of the domain's; else empty. What is no number is NaN. 1e9 is the
-/// largest of all: seconds are counted in nanoseconds, of which 64 bits hold
-/// some 9e9 seconds.
+/// "expected a number above 0, not '-1'" if `number`, written as `text`, is
+/// outside the domain; else empty. Text that is not a number is passed as NaN.
+/// The largest accepted number is 1e9: seconds are counted in nanoseconds, and
+/// 64 bits hold about 9e9 seconds.
 inline std::string problemOf(OptionDomain domain, double number,
                              const std::string &text) {
   bool isPositive = domain == OptionDomain::Positive,
@@ -46,37 +46,39 @@ inline std::string problemOf(OptionDomain domain, double number,
   return std::string("expected a number ") + expected + ", not '" + text + "'";
 }
 
-/// What of an option the processes of a run must have been told alike.
+/// What the processes of a run must agree on for an option.
 enum class Agreement {
   Value,
   Presence, ///< the name of a file: whether there is one
   Nothing   ///< each process may have its own
 };
 
-/// Made by compiling() or anytime(), and then told more:
+/// Created by compiling() or anytime(), then refined:
 ///
 ///   compiling("rematerialize", "What ...").oneOf({"none", "selective"})
 struct OptionRow {
-  /// As in --name and in name=value.
+  /// The option's name, as in --name and in name=value.
   const char *name, *help;
-  /// Whether a compiled plan has decided it.
+  /// Whether the option is fixed once a plan is compiled.
   bool isOfCompilation;
-  /// The only values; empty: others are there.
+  /// The only values; empty if there are others.
   std::vector<std::string> words = {};
-  /// If not null: what the flag stands for when no word follows it ("--verify"
-  /// for "--verify=results").
+  /// If not null: the value of the flag without a word after it ("--verify" for
+  /// "--verify=results").
   const char *bare = nullptr;
-  /// A bool that tpsp-run gives as on or off, not as a flag that is there.
+  /// Whether tpsp-run takes a bool as "on" or "off", not as a flag without a
+  /// value.
   bool isOnOff = false;
-  /// If not null, tpsp-run also takes "auto", by default: what that chooses.
+  /// If not null, tpsp-run also takes "auto", its default, and this text says
+  /// what that chooses.
   const char *automatic = nullptr;
   OptionDomain domain = OptionDomain::Any;
   Agreement agreement = Agreement::Value;
-  /// tpsp-run's other name for it, "-o"; null if there is none.
+  /// tpsp-run's short name for the option, such as "-o"; null if there is none.
   const char *shortFlag = nullptr;
   bool isInPipelines = true, isInRun = true;
 
-  // The row with what each name says.
+  // Each returns the row with one change.
 
   OptionRow oneOf(const std::vector<std::string> &theWords) const {
     return with(&OptionRow::words, theWords);
@@ -100,8 +102,8 @@ struct OptionRow {
   OptionRow onlyInPipelines() const { return with(&OptionRow::isInRun, false); }
   OptionRow onlyInRun() const { return with(&OptionRow::isInPipelines, false); }
 
-  /// "no device is called 'tpu': cuda or none", if there are words and `value`
-  /// is none of them; else empty.
+  /// "no device is called 'tpu': cuda or none", if the row lists words and
+  /// `value` is not among them; else empty.
   std::string problemOf(const std::string &value) const {
     if (words.empty() ||
         std::find(words.begin(), words.end(), value) != words.end())
@@ -121,12 +123,12 @@ private:
   }
 };
 
-/// An option of compiling: what is compiled already has decided it.
+/// An option of compiling, which is fixed in a compiled plan.
 inline OptionRow compiling(const char *name, const char *help) {
   return {name, help, /*isOfCompilation=*/true};
 }
 
-/// An option of what is compiled, too.
+/// An option that a compiled plan takes, too.
 inline OptionRow anytime(const char *name, const char *help) {
   return {name, help, /*isOfCompilation=*/false};
 }

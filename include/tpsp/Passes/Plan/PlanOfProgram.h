@@ -10,14 +10,15 @@
 namespace tpsp {
 
 /// The plan of `program`; works before and after allocation. The functions of
-/// its kernels are looked up in its module. If a kernel is no function there
-/// (lowered already), its operations are not known and are 0.
+/// its kernels are looked up in its module. If a kernel has no function there
+/// (because it is lowered already), its operations are unknown and counted as
+/// 0.
 Plan planOf(plan::ProgramOp program);
 
-/// Only its mesh.
+/// The mesh of `program`.
 Mesh meshOf(plan::ProgramOp program);
 
-/// Its commands, by their position in the plan.
+/// The commands of `program`, by their position in the plan.
 llvm::SmallVector<mlir::Operation *> commandsOf(plan::ProgramOp program);
 
 /// The plan of a program, made when a pass first asks for it:
@@ -32,7 +33,7 @@ struct PlanAnalysis {
   Plan plan;
 };
 
-/// What a kernel's function does over its whole grid.
+/// The work of a kernel's function over its whole grid.
 KernelWork kernelWork(mlir::Operation *function, int64_t grid);
 
 } // namespace tpsp

@@ -1,4 +1,5 @@
-/// Where an inlined operation is written, and the calls it was inlined from.
+/// Where an inlined operation was written, and the calls that it was inlined
+/// from.
 #ifndef TPSP_PASSES_PROGRAM_CALLPLACE_H
 #define TPSP_PASSES_PROGRAM_CALLPLACE_H
 
@@ -8,16 +9,17 @@
 namespace tpsp {
 
 struct CallPlace {
-  /// In the function that was called, without names.
+  /// The place in the called function, without names.
   mlir::Location written;
-  /// Outermost first; empty if it was not inlined. Of several locations: those
-  /// that all of them were inlined from.
+  /// Outermost first; empty if the operation was not inlined. For several
+  /// locations: the calls that all of them were inlined from.
   llvm::SmallVector<mlir::Location> calls;
 };
 
 CallPlace callPlaceOf(mlir::Location loc);
 
-/// Likewise the names that the calls' results have in the source: "layer0".
+/// The names that these calls' results have in the source, outermost first:
+/// "layer0".
 llvm::SmallVector<llvm::StringRef> callNamesOf(mlir::Location loc);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-/// Which operations a library does in one call.
+/// Which operations a library computes in one call.
 #ifndef TPSP_PASSES_PROGRAM_LIBRARYCALLS_H
 #define TPSP_PASSES_PROGRAM_LIBRARYCALLS_H
 
@@ -6,10 +6,10 @@
 
 namespace tpsp {
 
-/// Whether a backend's library does `op` as a whole (plan.attention): a GPU's,
-/// if the plan is for one, else the CPU backend's own. Where only an
-/// operation's shapes or types stand in the way, a remark says so. The remark's
-/// category is the pass that asks, by its argument.
+/// Whether a backend's library computes `op` as a whole (plan.attention). The
+/// library is a GPU's if the plan is for one, else the CPU backend's own. If
+/// only an operation's shapes or types prevent that, a remark says so. The
+/// remark's category is `pass`, the argument of the pass that asks.
 bool isLibraryCall(mlir::Operation *op, bool forGpu, llvm::StringRef pass);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-// Attention as what a library does in one call.
+// Matches attention with the form that a library computes in one call.
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 
 using namespace mlir;
@@ -6,7 +6,7 @@ using namespace tpsp;
 
 namespace {
 
-/// A tensor's names and extents, with storage.
+/// Owns a tensor's names and extents.
 struct Named {
   Named() = default;
   explicit Named(Value value)

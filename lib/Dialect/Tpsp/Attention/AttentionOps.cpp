@@ -1,4 +1,4 @@
-// Attention in simpler operations, and the registration of its family.
+// Decomposes attention into simpler operations, and registers its family.
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "Dialect/Tpsp/Operations/HiddenKeys.h"
 #include "mlir/IR/PatternMatch.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tpsp;
 
 //===----------------------------------------------------------------------===//
-// What may follow the tensors
+// Optional operands
 //===----------------------------------------------------------------------===//
 
 static bool holdsIntegers(Value value) {
@@ -27,14 +27,14 @@ Value tpsp::attentionBias(ValueRange operands, unsigned tensors) {
   return isThere ? operands[tensors] : Value();
 }
 
-/// What follows the tensors and the bias.
+/// The operands after the tensors and the bias.
 static ValueRange behindBias(ValueRange operands, unsigned tensors) {
   size_t before = tensors + (attentionBias(operands, tensors) ? 1 : 0);
   return before < operands.size() ? operands.drop_front(before) : ValueRange();
 }
 
-/// Two tensors of segment numbers, one of lengths, or first those and then
-/// this.
+/// The operands of integers: two tensors of segment numbers, one of lengths, or
+/// both in this order.
 static ValueRange attentionIntegers(ValueRange operands, unsigned tensors) {
   ValueRange rest = behindBias(operands, tensors).take_front(3);
   auto end = llvm::find_if_not(rest, holdsIntegers);
@@ -65,22 +65,22 @@ bool AttentionOp::hidesByWindow() {
 }
 
 //===----------------------------------------------------------------------===//
-// In simpler operations
+// Decomposition
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The parts of an attention that is written out, all of scores' type.
+/// Builds the parts of a decomposed attention, all of the scores' type.
 class WrittenOut {
 public:
   WrittenOut(AttentionOp op, OpBuilder &b)
       : op(op), b(b), parts{b, op.getLoc(), scoresType(),
-                            // As large as the sequence squared, for a fraction
+                            // As large as the sequence squared, at a fraction
                             // of the block's work.
                             /*isRecomputed=*/true},
         hidden(op, op.getBias(), op.getSegments(), op.getLengths()) {}
 
-  /// What v is weighted by.
+  /// The weights of v.
   Value weights() {
     Value q = op.getOperand(0), k = op.getOperand(1);
     Value x = parts.add<EinsumOp>({q, k});
@@ -105,7 +105,7 @@ private:
     return withoutPlacement(tensorOver(names, {typeOf(q), typeOf(k)}));
   }
 
-  /// Scaled and capped.
+  /// The scores after scale and cap.
   Value scored(Value x) {
     double cap = op.getScoreCap(), scale = op.getScoreScale();
     if (cap != 0) {

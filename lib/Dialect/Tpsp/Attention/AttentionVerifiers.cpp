@@ -27,7 +27,7 @@ Type tpsp::statisticType(Value q) {
   return element.isF64() ? element : Float32Type::get(q.getContext());
 }
 
-/// (A1), (A3), (A4) of queries and keys.
+/// (A1), (A3), (A4) for queries and keys.
 template <typename Op> static LogicalResult verifyScores(Op op) {
   Value q = op.getOperand(0), k = op.getOperand(1);
   if (failed(verifyHasIndex(op, 0, op.getQuery(), "query")) ||
@@ -71,7 +71,7 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
   return op.emitOpError("softcap must be positive, and is ") << cap;
 }
 
-/// That each index of `tensor`, called `what`, is one of `allowed`.
+/// Verifies that each index of `tensor`, called `what`, is one of `allowed`.
 static LogicalResult verifyIndicesAmong(Operation *op, Value tensor,
                                         ArrayRef<StringRef> allowed,
                                         StringRef what) {
@@ -156,8 +156,8 @@ template <typename Op> static LogicalResult verifyRows(Op op) {
          << " on the last; none of these is negative";
 }
 
-/// What follows the first tensors is in its order, and at most the step's
-/// number comes last.
+/// Verifies that the optional operands are in their order, and that only the
+/// step's number comes last.
 template <typename Op> static LogicalResult verifyOrder(Op op) {
   unsigned count = op->getNumOperands();
   if (count >= Op::numTensors && op.getStep().size() <= 1)
@@ -179,7 +179,7 @@ template <typename Op> static LogicalResult verifyExtras(Op op) {
   return failed(verifySegments(op)) ? failure() : verifyLengths(op);
 }
 
-/// (A1), (A3) of values, whose own feature `result` has.
+/// (A1), (A3) for values, whose own feature `result` has.
 template <typename Op> static LogicalResult verifyValues(Op op, Value result) {
   Value q = op.getOperand(0), v = op.getOperand(2);
   if (failed(verifyHasIndex(op, 2, op.getKey(), "key")) ||
@@ -198,7 +198,7 @@ template <typename Op> static LogicalResult verifyValues(Op op, Value result) {
   return success();
 }
 
-/// (A2) of an operand of which `summed` alone is summed over.
+/// (A2) for an operand of which only the index `summed` is summed over.
 static LogicalResult verifyNotSummed(AttentionOp op, unsigned operand,
                                      StringRef summed, StringRef what) {
   for (StringRef name : indexNames(op->getOperand(operand).getType()))

@@ -1,6 +1,6 @@
-// (N3) over a whole tensor: an axis on two indices, or on an index and pending.
-// Checked here and not in the attribute, because here the mesh is known and
-// every way out has a price.
+// (N3) across a tensor's indices: an axis on two indices, or on an index and
+// pending. It is verified here and not in the attribute, because here the mesh
+// is known and every way out has a price.
 #include "tpsp/Algebra/Ways.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
@@ -15,7 +15,7 @@ using namespace tpsp;
 
 namespace {
 
-/// An axis that is in several places of one tensor.
+/// An axis that occurs in several places of one tensor.
 struct Conflict {
   unsigned tensor;
   AxisId axis;
@@ -23,8 +23,8 @@ struct Conflict {
   bool pending;
 };
 
-/// What is left of a placement if `axis` is on `dim` alone; pending alone, if
-/// `dim` is nullopt.
+/// The placement with `axis` on `dim` alone, or only pending if `dim` is
+/// nullopt.
 Placement keepOnly(Placement placement, AxisId axis,
                    std::optional<unsigned> dim) {
   for (auto [i, axes] : llvm::enumerate(placement.dims))
@@ -48,7 +48,8 @@ std::optional<Conflict> conflictOf(unsigned tensor, const Placement &placement,
   return std::nullopt;
 }
 
-/// The placement without conflicts: every axis where it is first.
+/// The placement without conflicts: every axis stays only where it occurs
+/// first.
 Placement legal(Placement placement, const Mesh &mesh) {
   while (auto conflict = conflictOf(0, placement, mesh))
     placement = keepOnly(placement, conflict->axis, conflict->dims.front());
@@ -79,7 +80,7 @@ public:
   }
 
 private:
-  /// The tensor, where it is a value.
+  /// The tensor as a value; null if it is none.
   Value value() const {
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       return function.isExternal() ? Value()
@@ -89,7 +90,8 @@ private:
     return op->getResult(conflict.tensor - op->getNumOperands());
   }
 
-  /// An argument's subscripts are written where the argument is.
+  /// Begins the error where an argument's subscripts are written, else at the
+  /// operation.
   InFlightDiagnostic begin() const {
     if (auto argument = dyn_cast_or_null<BlockArgument>(value()))
       return emitErrorAt(argument);
@@ -119,16 +121,17 @@ private:
     return llvm::join(all, ", ") + " and " + last;
   }
 
-  /// What the operation sends per rank with the tensor placed like that. Nobody
-  /// knows of what is no indexed operation, and of one with operands that the
-  /// compiler has yet to place.
+  /// Bytes that the operation sends per rank if the tensor has this placement.
+  /// Returns nullopt if that is unknown: it is not an indexed operation, or
+  /// some operands are still unplaced.
   std::optional<int64_t> price(const Placement &placement) const {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
-    // The operation's own verifier, which counts them, has not run yet.
+    // The operation's own verifier, which checks the number of operands, has
+    // not run yet.
     if (!indexed || op->getNumOperands() == 0 ||
         llvm::any_of(op->getOperandTypes(), isUnplaced))
       return std::nullopt;
-    // An alias is often the type of several tensors: they change together.
+    // Several tensors often share an aliased type: they change together.
     auto placed = [&](Type other) {
       return other == type ? legal(placement, mesh)
                            : legal(placementOf(other, mesh), mesh);
@@ -162,7 +165,7 @@ private:
     note(diag, "way out: ", way, bytes);
   }
 
-  /// Another index of the tensor, if that would cost less than what is written.
+  /// Suggests another index of the tensor, if it would cost less than `least`.
   void addOtherIndex(InFlightDiagnostic &diag,
                      std::optional<int64_t> least) const {
     std::optional<Placement> best;

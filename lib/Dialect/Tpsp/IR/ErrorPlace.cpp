@@ -11,7 +11,7 @@ static bool hasLine(Location location) {
   return bool(location->findInstanceOf<FileLineColRange>());
 }
 
-/// "@f"; an operation's name if it has no other.
+/// "@f", or the operation's name in quotes if it is not a symbol.
 static std::string nameOf(Operation *op) {
   if (auto name =
           op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()))
@@ -19,8 +19,7 @@ static std::string nameOf(Operation *op) {
   return "'" + op->getName().getStringRef().str() + "'";
 }
 
-/// The nearest operation around `op` that has a name of its own; null if none
-/// has.
+/// The nearest operation around `op` that is a symbol; null if there is none.
 static Operation *namedAround(Operation *op) {
   for (op = op->getParentOp(); op; op = op->getParentOp())
     if (op->hasAttr(SymbolTable::getSymbolAttrName()))
@@ -29,8 +28,8 @@ static Operation *namedAround(Operation *op) {
 }
 
 InFlightDiagnostic tpsp::emitErrorAt(Operation *op) {
-  // Not op->emitError(), to which tpsp-opt adds the operation: of a module that
-  // is the whole program.
+  // op->emitError() would make tpsp-opt print the operation, too: for a module,
+  // the whole program.
   InFlightDiagnostic diag = emitError(op->getLoc());
   if (hasLine(op->getLoc()))
     return diag;

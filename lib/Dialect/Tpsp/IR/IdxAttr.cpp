@@ -30,7 +30,7 @@ std::optional<unsigned> IdxAttr::dimOf(StringRef name) const {
   return std::nullopt;
 }
 
-/// `@axis` one or more times, as many as there are.
+/// Parses `@axis` as many times as it occurs.
 static ParseResult parseAxes(AsmParser &parser,
                              SmallVectorImpl<StringAttr> &axes) {
   StringAttr axis;
@@ -90,7 +90,7 @@ static ParseResult parsePending(AsmParser &parser, IdxParts &parts) {
   return success();
 }
 
-/// Entries, pending axes, and the bracket that closes.
+/// Parses entries, pending axes, and the closing bracket.
 static ParseResult
 parseParts(AsmParser &parser, IdxParts &parts,
            llvm::function_ref<ParseResult()> parseOptionalClose,
@@ -175,8 +175,8 @@ LogicalResult IdxAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "index '" << name.getValue()
                          << "' appears twice on one tensor; give its second "
                             "role another name (tpsp.rename)";
-  // (N3) within one list. Across lists the ways out have prices, which need a
-  // mesh: verifySubscripts.
+  // (N3) within one index. Across indices it is verified by verifyAxesOnce,
+  // which needs the mesh to price the ways out.
   for (auto [name, list] : llvm::zip_equal(names, axes)) {
     llvm::StringSet<> seen;
     for (auto axis : list.getAsRange<StringAttr>())

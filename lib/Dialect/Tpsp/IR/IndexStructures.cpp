@@ -1,4 +1,4 @@
-// Index structures that do not depend on the operation: by name, of views.
+// Index structures that do not depend on the operation: by name, and of views.
 #include "SplitParts.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
@@ -115,7 +115,7 @@ IndexStructure tpsp::structureOfSplit(RankedTensorType merged,
     ArrayRef<IndexId> parts = left.take_front(count);
     left = left.drop_front(count);
     IndexId major = structure.indices.size();
-    if (parts.empty()) // (V2) is broken, and refused
+    if (parts.empty()) // breaks (V2), and is refused by its verifier
       structure.indices.push_back({"", merged.getDimSize(dim), false});
     coarse.indices.push_back(parts.empty() ? major : parts.front());
     coarse.minors.emplace_back(parts.empty() ? parts : parts.drop_front());

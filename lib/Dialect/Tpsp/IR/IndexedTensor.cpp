@@ -184,7 +184,7 @@ std::string tpsp::subscripts(Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   Attribute(getIdx(type)).print(stream);
-  // Drops the "#tpsp.idx<" and ">" around.
+  // Drops the surrounding "#tpsp.idx<" and ">".
   StringRef inner = text;
   inner = inner.substr(inner.find('<') + 1);
   return inner.drop_back().str();

@@ -95,7 +95,7 @@ LogicalResult MeshOp::verify() {
   if (getAxisNames().size() != getAxisSizes().size() ||
       getAxisNames().size() != getAxisRoles().size())
     return emitOpError("needs one size and one role for each axis");
-  // Every operation weighs all ways to be divided by all axes.
+  // The placement of every operation enumerates assignments of all axes.
   constexpr size_t mostAxes = 8;
   if (getAxisNames().size() > mostAxes) // (M6)
     return emitOpError("has ")

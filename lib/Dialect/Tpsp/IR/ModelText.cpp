@@ -27,7 +27,7 @@ enum class Token {
   Neither, ///< any other character
 };
 
-/// MLIR's tokens, as far as nesting depends on them.
+/// Splits text into MLIR's tokens, as far as nesting depends on them.
 class Tokens {
 public:
   explicit Tokens(StringRef text) : rest(text) {}
@@ -58,7 +58,7 @@ public:
 
   StringRef text() const { return token; }
   const char *position() const { return token.data(); }
-  /// Whether a number follows behind a colon, as behind the file of a location:
+  /// Whether a colon and a number follow, as after the file of a location:
   /// "model.mlir":12:8.
   bool isNumbered() const {
     StringRef after = rest.ltrim();
@@ -67,7 +67,7 @@ public:
     after = after.ltrim();
     return !after.empty() && llvm::isDigit(after.front());
   }
-  /// Whether what follows gives the token a meaning: '#name = ...'.
+  /// Whether the following text defines the token: '#name = ...'.
   bool isDefined() {
     skipSpace();
     return rest.starts_with("=");
@@ -95,7 +95,7 @@ private:
     return isSign ? Token::Sign : Token::Word;
   }
 
-  /// With an exponent's sign, which is none of an expression.
+  /// Includes an exponent's sign, which is not a sign of an expression.
   Token number() {
     size_t length = spanOf(rest, ".");
     bool isScientific = (rest[length - 1] == 'e' || rest[length - 1] == 'E') &&
@@ -156,12 +156,12 @@ private:
   StringRef rest, token;
 };
 
-/// Follows a file's tokens and finds the first that is too deep.
+/// Tracks the nesting of a file's tokens and finds the first that is too deep.
 class Nesting {
 public:
   explicit Nesting(StringRef text) : tokens(text) {}
 
-  /// Null if none is.
+  /// The place of the first token that is too deep; null if there is none.
   const char *tooDeep() {
     for (Token token = tokens.next(); token != Token::End;
          token = tokens.next()) {
@@ -200,7 +200,7 @@ private:
     deepest = std::max(deepest, depth + depthOfName);
   }
 
-  /// Begins and ends definitions of names.
+  /// Handles tokens outside brackets, which begin and end definitions of names.
   void visitOutside(Token token) {
     bool isWord = token == Token::Word || token == Token::Name;
     if (isWord && !isJoined) {
@@ -215,7 +215,8 @@ private:
     isJoined = token == Token::Joint || token == Token::Sign;
   }
 
-  /// One that closes nothing is no bracket, or an error of the parser's.
+  /// Ignores a bracket that closes nothing: it is another token, or the
+  /// parser's error.
   void close(char bracket) {
     if (open.empty() || closes(bracket) != open.back().bracket)
       return;
@@ -236,15 +237,16 @@ private:
   Tokens tokens;
   llvm::SmallVector<Level, 16> open;
   unsigned depth = 0, depthOfName = 0;
-  /// How deep the meaning of each name is.
+  /// The nesting depth of each name's definition.
   llvm::StringMap<unsigned> depths;
-  /// The name whose meaning is being read, and how deep it is so far.
+  /// The name whose definition is being read, and its depth so far.
   StringRef defined;
   unsigned deepest = 0;
   bool isJoined = false;
 };
 
-/// What a string says, quotes and MLIR's escapes (\2F) away.
+/// The content of a string, without quotes and with MLIR's escapes (\2F)
+/// decoded.
 std::string contentOf(StringRef quoted) {
   std::string content;
   StringRef rest = quoted.drop_front().drop_back();
@@ -257,14 +259,15 @@ std::string contentOf(StringRef quoted) {
   return content;
 }
 
-/// A pipe, a device or a socket.
+/// Whether the path is a pipe, a device or a socket.
 bool isIrregular(const std::string &path) {
   std::error_code none;
   return std::filesystem::is_other(std::filesystem::status(path, none));
 }
 
-/// The first token that names a file for a location, which cannot be read as
-/// one. MLIR reads it to show its line in a message. Null if there is none.
+/// The first token that names a file for a location, if that file is a pipe, a
+/// device or a socket. MLIR would read the file to show its line in a message.
+/// Null if there is none.
 const char *irregularSource(StringRef text) {
   llvm::StringSet<> seen;
   Tokens tokens(text);
@@ -294,7 +297,7 @@ llvm::Error tpsp::checkModelText(StringRef path, StringRef text,
         "'{0}' is MLIR bytecode, and tpsp reads text; write it again without "
         "--emit-bytecode",
         path));
-  // The parser would print the line that it fails on.
+  // The parser would print the line on which it fails.
   if (text.contains('\0'))
     return refuse(llvm::formatv("'{0}' is no text, which a model is", path));
   StringRef part, rest = text;

@@ -48,7 +48,7 @@ const SourceLines &SourceNames::linesOf(FileLineColLoc location) {
 
 std::string SourceNames::of(Value value) {
   if (auto named = value.getLoc()->findInstanceOf<NameLoc>()) {
-    // A gradient's name, g[w], is no SSA name.
+    // A gradient's name, g[w], is not an SSA name.
     StringRef name = named.getName().getValue();
     return (name.contains('[') ? "" : "%") + name.str();
   }

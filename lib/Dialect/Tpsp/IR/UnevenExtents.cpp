@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// "nearest extents that work: 4 and 8"; nothing lies below a single group.
+/// "nearest extents that work: 4 and 8". Only the larger one if `extent` is
+/// below `group`.
 static std::string nearestMultiples(int64_t extent, int64_t group) {
   int64_t below = extent / group * group;
   if (below == 0)
@@ -16,8 +17,8 @@ static std::string nearestMultiples(int64_t extent, int64_t group) {
 
 namespace {
 
-/// The axes of an index that has fewer positions than ranks. Used are the axes
-/// before `split` whole, `used` ranks of `split`, and no axis after it.
+/// The axes of an index that has fewer positions than ranks. The positions use
+/// all of the axes `whole` and `used` ranks of `split`, and no axis after it.
 struct FittingAxes {
   ArrayRef<AxisId> whole;
   AxisId split;
@@ -26,7 +27,7 @@ struct FittingAxes {
 
 } // namespace
 
-/// nullopt where the positions do not come out as whole axes and a part of one.
+/// nullopt if the positions do not fill whole axes and a part of one axis.
 static std::optional<FittingAxes>
 fittingAxes(ArrayRef<AxisId> axes, int64_t extent, const Mesh &mesh) {
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -42,7 +43,7 @@ fittingAxes(ArrayRef<AxisId> axes, int64_t extent, const Mesh &mesh) {
   return std::nullopt;
 }
 
-/// A name that no axis has.
+/// A name that no axis of the mesh has.
 static std::string freeAxisName(const Mesh &mesh) {
   std::string name = "rep";
   for (unsigned number = 2; mesh.find(name); ++number)
@@ -50,8 +51,8 @@ static std::string freeAxisName(const Mesh &mesh) {
   return name;
 }
 
-/// Where there are more ranks than positions of an index (more ranks than
-/// key/value heads): two axes for one, and copies along the second.
+/// For an index with fewer positions than ranks (fewer key/value heads than
+/// ranks), suggests splitting an axis in two, with copies along the second.
 static void noteSplitAxis(InFlightDiagnostic &diag, StringRef index,
                           ArrayRef<AxisId> axes, int64_t extent,
                           const Mesh &mesh) {

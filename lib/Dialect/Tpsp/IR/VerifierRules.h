@@ -1,5 +1,5 @@
-/// Rules that constraints of several operations are made of. Each fails with a
-/// diagnostic at the operation.
+/// Rules that several operations' constraints consist of. Each rule fails with
+/// a diagnostic at the operation.
 #ifndef TPSP_DIALECT_TPSP_IR_VERIFIERRULES_H
 #define TPSP_DIALECT_TPSP_IR_VERIFIERRULES_H
 
@@ -7,7 +7,7 @@
 
 namespace tpsp {
 
-/// From `least` to `most` operands.
+/// The operation has from `least` to `most` operands.
 mlir::LogicalResult verifyCount(mlir::Operation *op, unsigned least,
                                 unsigned most);
 
@@ -19,11 +19,11 @@ mlir::LogicalResult verifyHasIndex(mlir::Operation *op, unsigned operand,
                                    llvm::StringRef name,
                                    llvm::StringRef attribute);
 
-/// What scores are multiplied by is a positive number.
+/// The factor of the scores is positive.
 mlir::LogicalResult verifyScale(mlir::Operation *op,
                                 const llvm::APFloat &scale);
 
-/// How many keys a query sees, if `window` says it, is at least 1.
+/// `window`, if given, is at least 1.
 mlir::LogicalResult verifyWindow(mlir::Operation *op, mlir::IntegerAttr window);
 
 /// `tensor`, called `what`, does not have index `name`.
@@ -31,15 +31,15 @@ mlir::LogicalResult verifyLacksIndex(mlir::Operation *op, mlir::Value tensor,
                                      llvm::StringRef name,
                                      llvm::StringRef what);
 
-/// A tile is of an index of the result, on one rank's shapes, and over axes of
-/// the mesh: how many ranks these have.
+/// A tile is along an index of the result, on one rank's shapes, and over axes
+/// of the mesh. Returns the number of ranks along these axes.
 mlir::FailureOr<int64_t> verifyTilePlace(mlir::Operation *op, TileAttr tile);
 
 /// (I4) An index name means one extent.
 mlir::LogicalResult verifyExtents(mlir::Operation *op);
 
-/// The error of an operation that is to be cut into parts along `index`, with
-/// whose positions it computes.
+/// The error of an operation that cannot be cut into parts along `index`,
+/// because it computes with positions along it.
 mlir::LogicalResult refuseParts(mlir::Operation *op, llvm::StringRef index);
 
 } // namespace tpsp

@@ -1,5 +1,6 @@
-// The numbered constraints of all operations and of all pointwise ones, in the
-// order of their docs. Those of single operations are beside them.
+// The numbered constraints of all operations and of all pointwise operations,
+// in the order of their documentation. Constraints of single operations are in
+// the operations' files.
 #include "UnevenExtents.h"
 #include "VerifierRules.h"
 
@@ -17,7 +18,7 @@ using namespace tpsp;
 
 namespace {
 
-/// "operand #0", "the result"; "argument #0" of a function.
+/// "operand #0" or "the result"; "argument #0" for a function.
 std::string roleOf(Operation *op, unsigned tensor) {
   if (isa<FunctionOpInterface>(op))
     return "argument #" + std::to_string(tensor);
@@ -28,7 +29,7 @@ std::string roleOf(Operation *op, unsigned tensor) {
   return "result #" + std::to_string(tensor - op->getNumOperands());
 }
 
-/// An error at the operation; of a function, at the argument.
+/// Begins an error at the operation, or at the argument of a function.
 InFlightDiagnostic refuse(Operation *op, unsigned tensor) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (function && !function.isExternal())
@@ -36,7 +37,7 @@ InFlightDiagnostic refuse(Operation *op, unsigned tensor) {
   return op->emitOpError();
 }
 
-/// Operand types, then result types.
+/// The operand types, then the result types.
 SmallVector<Type> tensorTypes(Operation *op) {
   SmallVector<Type> types(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());
@@ -81,7 +82,8 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   return success();
 }
 
-/// (I1) Extents are at least 1, and all bytes of a tensor can be counted.
+/// (I1) Extents are at least 1, and the number of a tensor's bytes fits in 64
+/// bits.
 LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
   constexpr int64_t mostElements = int64_t(1) << 48;
   for (auto [tensor, type] : llvm::enumerate(types)) {
@@ -102,7 +104,7 @@ LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
   return success();
 }
 
-/// (I3) Of the extents that the program runs with.
+/// (I3) for the extents that the program runs with.
 LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
                          const Mesh &mesh) {
   for (auto [tensor, type] : llvm::enumerate(types)) {
@@ -199,8 +201,8 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
   return success();
 }
 
-/// (I8) A misspelt option would be no option at all, and the program another
-/// one. What passes note on operations has a prefix.
+/// (I8) A misspelt option would silently be ignored. Attributes of passes have
+/// a prefix.
 LogicalResult verifyAttributeNames(Operation *op) {
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
@@ -289,7 +291,7 @@ LogicalResult tpsp::verifyIndexedOp(Operation *op) {
   return verifyElementTypes(indexed, types);
 }
 
-/// The positions that a scalar asks for are those of the result's indices.
+/// The positions that a scalar computes with are along indices of the result.
 static LogicalResult verifyIndexAttributes(Operation *op) {
   auto loop = dyn_cast<LoopOpInterface>(op);
   if (!loop)
@@ -384,7 +386,7 @@ LogicalResult tpsp::verifyStep(Operation *op, unsigned number) {
          << "]; give a number without, or leave it out";
 }
 
-/// (P4) of an operation with `arity` operands and perhaps the step's number.
+/// (P4) for an operation with `arity` operands and perhaps the step's number.
 static LogicalResult verifyStepOf(Operation *op, unsigned arity) {
   if (failed(verifyStep(op, arity)))
     return failure();

@@ -1,4 +1,4 @@
-// Where choices are at experts, and what dispatch and combine are made of.
+// The places of choices at experts, and the parts of dispatch and combine.
 #include "ExpertPlaces.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h"
@@ -67,7 +67,7 @@ SmallVector<StringRef> ExpertPlaces::rivals() const {
 }
 
 /// How many choices of the same expert come before, first choices of all tokens
-/// first. In a block of experts those of the experts before count, too.
+/// first. In a block of experts the choices of earlier experts count, too.
 Value ExpertPlaces::slotsOf(OpBuilder &b) const {
   SmallVector<StringRef> of;
   SmallVector<Value> operands = {ids};
@@ -82,7 +82,7 @@ Value ExpertPlaces::slotsOf(OpBuilder &b) const {
                                 load ? b.getStrArrayAttr(of) : ArrayAttr());
 }
 
-/// Whether an expert comes at most once among the choices of a token.
+/// Whether a token's choices are distinct experts.
 static bool areDistinct(Value ids, StringRef choice) {
   auto router = ids.getDefiningOp<RouterOp>();
   return router && router.getChoice() == choice;

@@ -1,4 +1,4 @@
-/// Where the choices of tokens are at experts.
+/// The places of tokens' choices at experts.
 #ifndef TPSP_DIALECT_TPSP_INTEGERS_EXPERTPLACES_H
 #define TPSP_DIALECT_TPSP_INTEGERS_EXPERTPLACES_H
 
@@ -6,24 +6,23 @@
 
 namespace tpsp {
 
-/// Where dispatch puts choices, and combine finds them again. It is in the
-/// slots of an expert or, with the load of experts, in the rows of a block of
-/// experts.
+/// Where dispatch puts choices and combine finds them. It is in the slots of an
+/// expert or, with the load of experts, the rows of a block of experts.
 class ExpertPlaces {
 public:
   explicit ExpertPlaces(DispatchOp op);
   explicit ExpertPlaces(CombineOp op);
 
   int64_t experts() const;
-  /// What the integers are positions along.
+  /// The indices whose positions the integers are.
   llvm::SmallVector<llvm::StringRef> indices() const;
   /// For every choice, its expert or its expert's block, and its place there.
   llvm::SmallVector<mlir::Value> integers(mlir::OpBuilder &b) const;
 
   /// Whether there may be more choices than places. A router chooses an expert
-  /// at most once for a token.
+  /// at most once for a token, which bounds the number.
   bool areTooFew() const;
-  /// How many choices have no place, for each group.
+  /// The number of choices without a place, for each group.
   mlir::Value dropped(mlir::OpBuilder &b) const;
 
 private:
@@ -38,7 +37,7 @@ private:
 
   mlir::Operation *op;
   llvm::StringRef expert, slot, choice;
-  /// Of blocks of experts; empty if there are none.
+  /// The index of blocks of experts; empty if there are none.
   llvm::StringRef block;
   mlir::Value ids, load, slots;
 };

@@ -1,4 +1,4 @@
-// Lookups, routing, and what is made of them.
+// Look-ups, routing, and composites of these.
 #include "Dialect/Tpsp/Operations/PartBuilder.h"
 #include "Dialect/Tpsp/Operations/ScalarOf.h"
 #include "ExpertPlaces.h"
@@ -248,7 +248,7 @@ Value CrossEntropyOp::decompose(OpBuilder &b) {
   Value shifted = SubOp::create(b, getLoc(), wide, ValueRange{x, level});
   Value weight = ExpOp::create(b, getLoc(), wide, ValueRange{shifted});
   Value total = reduce(weight, "sum");
-  // Of x, and not of x - m: that need not be in memory.
+  // Looks x up, not x - m, which then need not be in memory.
   Value found = OneHotEinsumOp::create(b, getLoc(), row, ValueRange{targets, x},
                                        b.getStrArrayAttr({getOver()}));
   Value target = SubOp::create(b, getLoc(), row, ValueRange{found, level});

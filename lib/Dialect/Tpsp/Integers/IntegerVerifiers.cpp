@@ -1,4 +1,4 @@
-// The constraints of operations on integers, and of what is made of them.
+// The constraints of operations on integers and of composites of these.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
@@ -13,7 +13,8 @@ static bool has(Value tensor, StringRef name) {
   return getIdx(tensor).dimOf(name).has_value();
 }
 
-/// Ranks cannot each have a part of an integer that selects.
+/// Refuses a partial operand of integers that select: summands of an integer
+/// would each select.
 static LogicalResult verifyComplete(Operation *op, unsigned operand) {
   IdxAttr idx = getIdx(op->getOperand(operand));
   if (idx.getPending().empty())
@@ -92,7 +93,7 @@ LogicalResult RouterOp::verify() { // (T1)
          << choices << " choices among " << experts << " experts";
 }
 
-/// `over` are indices of the first operand, each once.
+/// Verifies that `over` names indices of the first operand, each once.
 static LogicalResult verifyOver(Operation *op, ArrayAttr over) {
   SmallVector<StringRef> seen;
   for (StringAttr attr : over.getAsRange<StringAttr>()) {
@@ -110,7 +111,7 @@ static bool isIn(ArrayAttr names, StringRef name) {
   return llvm::is_contained(names.getAsValueRange<StringAttr>(), name);
 }
 
-/// `of` are one or two indices that the first operand lacks.
+/// Verifies that `of` names one or two indices that the first operand lacks.
 static LogicalResult verifyOf(Operation *op, ArrayRef<StringRef> of) {
   if (of.empty() || of.size() > 2)
     return op->emitOpError() << "`of` names " << of.size()
@@ -124,7 +125,7 @@ static LogicalResult verifyOf(Operation *op, ArrayRef<StringRef> of) {
   return success();
 }
 
-/// (T3) How often each value comes.
+/// (T3) The operand that says how often each value occurs.
 static LogicalResult verifyLoad(CountEarlierOp op) {
   SmallVector<StringRef> of = op.valueIndices();
   if (op.getNumOperands() == 1 && of.empty())
@@ -154,7 +155,7 @@ LogicalResult CountEarlierOp::verify() { // (T2)
   if (failed(verifyCount(*this, 1, 2)) || failed(verifySameNames(*this)) ||
       failed(verifyOver(*this, getOver())))
     return failure();
-  // A counter for each, on the stack of a thread.
+  // Each value has a counter on the stack of a thread.
   constexpr int64_t most = 1 << 16;
   if (getValues() < 1 || getValues() > most)
     return emitOpError() << "values = " << getValues()
@@ -162,8 +163,8 @@ LogicalResult CountEarlierOp::verify() { // (T2)
   return verifyLoad(*this);
 }
 
-/// The result has the indices of operand 0 but those that `leaves` says, and
-/// `added`, in any order.
+/// Verifies that the result has, in any order, the indices of operand 0 except
+/// those for which `leaves` is true, and `added`.
 static LogicalResult verifyExchanged(Operation *op,
                                      llvm::function_ref<bool(StringRef)> leaves,
                                      ArrayRef<StringRef> added) {
@@ -243,8 +244,8 @@ LogicalResult CrossEntropyOp::verify() { // (X1)
 }
 
 /// (D3) (D4) Operand 1 of a dispatch, or of the combine that undoes it, is the
-/// load of experts. Checks which indices `slots`, called `what`, has for them.
-/// `others` are neither integers nor the slots.
+/// load of experts. Verifies the indices that `slots`, called `what`, has for
+/// them. `others` are the operands that are neither integers nor the slots.
 static LogicalResult verifyBlocks(Operation *op, StringRef expert,
                                   StringRef slot, Value slots, StringRef what,
                                   ArrayRef<Value> others) {

@@ -22,8 +22,8 @@ static LogicalResult verifyCarries(Operation *op, Value tensor, StringRef index,
          << subscripts(tensor.getType()) << "]";
 }
 
-/// That `result` and `operand` have the same indices but for `index`, which
-/// `lacking` does not have.
+/// Verifies that `result` and `operand` have the same indices except `index`,
+/// which `lacking` must not have.
 static LogicalResult verifyRest(Operation *op, Value operand, Value result,
                                 Value lacking, StringRef index) {
   if (!getIdx(lacking).dimOf(index) &&

@@ -1,4 +1,4 @@
-// The collective operations: the proof that the types agree.
+// The collective operations, and the check that their types agree.
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The axes that `op` names; fails at one that is none of the mesh's.
+/// The axes that `op` names; fails at a name that the mesh lacks.
 static FailureOr<AxisList> axesNamed(Operation *op, ArrayAttr names,
                                      const Mesh &mesh) {
   AxisList axes;
@@ -20,7 +20,7 @@ static FailureOr<AxisList> axesNamed(Operation *op, ArrayAttr names,
   return axes;
 }
 
-/// The ranks among which `op` exchanges.
+/// The number of ranks among which `op` exchanges.
 static FailureOr<int64_t> groupOf(ExchangeOpInterface op) {
   Mesh mesh = meshOf(op);
   FailureOr<AxisList> axes = axesNamed(op, op.getExchangeAxes(), mesh);

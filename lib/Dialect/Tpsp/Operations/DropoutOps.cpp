@@ -20,9 +20,9 @@ using namespace tpsp;
 bool DropoutOp::draws() { return !getRate().isZero(); }
 void DropoutOp::stopDrawing() { setRate(llvm::APFloat(0.0)); }
 
-/// In what it drops of, not in the step's number.
+/// Linear in the operand that it drops from, not in the step's number.
 Linearity DropoutOp::getLinearity() { return Linearity::Multi; }
-/// The step's number may be of another.
+/// The step's number may have another precision.
 bool DropoutOp::mixesPrecision() { return getNumOperands() > 1; }
 bool DropoutMaskOp::introducesIndices() { return true; }
 Linearity ApplyMaskOp::getLinearity() { return Linearity::Multi; }
@@ -31,7 +31,7 @@ unsigned DropoutMaskOp::getIntegerWidth(unsigned i) {
 }
 unsigned ApplyMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 8 : 0; }
 
-/// A dropout knows which part of a larger tensor it draws for.
+/// Records in a dropout which part of a larger tensor it draws for.
 template <typename Op>
 static LogicalResult restrictDropout(Op op, StringRef index,
                                      ArrayRef<int64_t> part) {
@@ -72,8 +72,9 @@ LogicalResult DropoutMaskOp::restrictPositions(StringRef index, int64_t blocks,
 
 LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
-  // Linear, and its own transpose: the same elements are zeroed. Which, their
-  // positions in the result say, whose order may not be the operand's.
+  // Dropout is linear and its own transpose: the same elements are zeroed.
+  // Positions in the result decide which ones, and its indices may be in
+  // another order than the operand's.
   AdjointBuilder adjoint(b, getLoc());
   SmallVector<Value> operands(getInputs());
   operands.front() = g;
@@ -113,14 +114,14 @@ static int64_t globalExtent(TileAttr tile, int64_t local, const AxisList &axes,
   return tile.getExtent() * mesh.groupSize(group);
 }
 
-/// Random bits of the element at `column` of row number `row`.
+/// The random bits of the element at `column` of row number `row`.
 static Value emitRandomBits(OpBuilder &b, Location loc, Value row, Value column,
                             int64_t columns, Value step, int64_t seed) {
   Type i64 = b.getI64Type();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, i64, value);
   };
-  // LLVM sees that neighbours are in one block where no sum is on the way.
+  // Without a sum in between, LLVM sees that neighbours share a block.
   bool isWhole = columns % randomNeighbours == 0;
   Value scaled = arith::MulIOp::create(
       b, loc, row, constant(isWhole ? columns / randomNeighbours : columns));
@@ -154,7 +155,7 @@ static Value emitKept(Op op, OpBuilder &b, ValueRange step, Position position) {
   auto type = op.getResult().getType();
   Mesh mesh = meshOf(op);
   Placement placement = placementOf(type, mesh);
-  // Rows before the element's, and where it is in its row.
+  // The number of rows before the element's, and its place in its row.
   Value row = constant(0), column = constant(0);
   int64_t extentOfRow = 1;
   for (auto [name, extent, axes] :
@@ -164,7 +165,8 @@ static Value emitKept(Op op, OpBuilder &b, ValueRange step, Position position) {
                      getIdx(type).getLocal() ? axes : AxisList(), mesh);
     Value at = arith::IndexCastOp::create(b, loc, i64, position(name));
     if (op.getAlong() && *op.getAlong() == name) {
-      // (block, rest) here is (block, number, rest) of the larger tensor.
+      // Position (block, rest) here is (block, number, rest) of the larger
+      // tensor.
       ArrayRef<int64_t> part = *op.getPart();
       int64_t blocks = part[0], parts = part[1], number = part[2];
       int64_t rest = global / blocks;

@@ -1,5 +1,5 @@
-// Scalar functions of every element: all that there is of one is its row in
-// FunctionOps.td.
+// Scalar functions of every element. Each is defined by its row in
+// FunctionOps.td alone.
 #include "tpsp/Dialect/Tpsp/Operations/FunctionOps.h"
 
 #include "PartBuilder.h"
@@ -30,7 +30,7 @@ const ScalarFunction *tpsp::findScalarFunction(StringRef name) {
   return nullptr;
 }
 
-/// dx = f'(x) g; of a linear function, f(g).
+/// dx = f'(x) g; for a linear function, f(g).
 template <typename Op>
 static LogicalResult buildFunctionAdjoint(Op op, OpBuilder &b, Value g,
                                           MutableArrayRef<Value> gradients) {

@@ -1,11 +1,11 @@
-/// What hides a key from a query of attention, in one place for all forms that
-/// are made of operations: rows, and blocks of keys.
+/// Which keys are hidden from a query of attention. All decompositions of
+/// attention share this definition: rows, and blocks of keys.
 ///
-/// Hidden is what is later than the query if causal, what its window has left
-/// behind, what is of another segment, what lies behind the length, and what
-/// has a bias of minus infinity. Nothing else is: any other bias is a number
-/// that is added, however low. The score of a hidden key is minus infinity,
-/// that of any other is a number.
+/// A key is hidden if it is later than the query under `causal`, too early for
+/// the window, or of another segment. It is also hidden if it lies beyond the
+/// length, or if its bias is minus infinity. No other bias hides a key: it is a
+/// number that is added, however low. The score of a hidden key is minus
+/// infinity, and that of any other is a number.
 #ifndef TPSP_DIALECT_TPSP_OPERATIONS_HIDDENKEYS_H
 #define TPSP_DIALECT_TPSP_OPERATIONS_HIDDENKEYS_H
 
@@ -18,17 +18,17 @@ namespace tpsp {
 /// The score of a hidden key.
 inline constexpr double hiddenScore = -std::numeric_limits<double>::infinity();
 
-/// The lowest number that `element` holds. A row's largest score is kept from
-/// there on. Then its difference to a hidden one is minus infinity where all
-/// is hidden, too, and exp of it is 0.
+/// The lowest number of type `element`. A row's largest score is raised to at
+/// least this number. So the difference of a hidden score to it is minus
+/// infinity even if all keys are hidden, and exp of the difference is 0.
 double lowestNumber(mlir::Type element);
 
-/// Emits what is computed of scores.
+/// Emits operations on scores.
 struct ScoreBuilder {
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::RankedTensorType type;
-  /// Whether what is emitted is marked `tpsp.recompute`.
+  /// Whether the operations are marked `tpsp.recompute`.
   bool isRecomputed = false;
 
   template <typename Part, typename... Args>
@@ -40,10 +40,10 @@ struct ScoreBuilder {
   }
 };
 
-/// Which keys an attention hides.
+/// The keys that an attention hides.
 struct HiddenKeys {
   /// The operands of an attention, or of its gradient, that hide keys; null or
-  /// empty if it has none.
+  /// empty if absent.
   template <typename Op>
   HiddenKeys(Op op, mlir::Value bias, mlir::ValueRange segments,
              mlir::Value lengths, TileAttr tile = {})
@@ -51,12 +51,12 @@ struct HiddenKeys {
         query(op.getQueryAttr()), key(op.getKeyAttr()),
         window(op.getWindowAttr()), tile(tile), isCausal(op.getCausal()) {}
 
-  /// Whether there may be a query that sees no key. Under `causal` alone the
-  /// first key is seen by all.
+  /// Whether a query may see no key. Under `causal` alone every query sees the
+  /// first key.
   bool mayBeAll() const { return bias || lengths || !segments.empty(); }
 
-  /// Scaled and capped scores with the bias, and `hiddenScore` for what is
-  /// hidden.
+  /// The scaled and capped scores plus the bias, with `hiddenScore` for hidden
+  /// keys.
   mlir::Value applyTo(mlir::Value scores, ScoreBuilder to) const;
 
   mlir::Value bias, lengths;

@@ -1,6 +1,6 @@
-/// Builds the operations that composites and adjoints are made of. Types follow
-/// from the operands' by index name, so the same code serves before placement
-/// and on local shapes.
+/// Builds the parts of composites and adjoints. Their types follow from the
+/// operands' by index name, so the same code works before placement and on
+/// local shapes.
 #ifndef TPSP_DIALECT_TPSP_OPERATIONS_PARTBUILDER_H
 #define TPSP_DIALECT_TPSP_OPERATIONS_PARTBUILDER_H
 
@@ -8,7 +8,8 @@
 
 namespace tpsp {
 
-/// For one composite: values are placed as those that they are made of.
+/// Builds a composite's parts. Values are placed like the operands they are
+/// built from.
 class PartBuilder {
 public:
   PartBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
@@ -27,7 +28,7 @@ public:
   mlir::Value neg(mlir::Value x);
   mlir::Value exp(mlir::Value x);
   mlir::Value square(mlir::Value x);
-  /// x, or `least` where that is more.
+  /// The larger of x and `least`.
   mlir::Value noLess(mlir::Value x, double least);
 
   /// `kind` ("sum", "max") of x over the indices `over`.
@@ -44,7 +45,7 @@ protected:
   PartBuilder(mlir::OpBuilder &b, mlir::Location loc, bool makesUnplaced)
       : b(b), loc(loc), makesUnplaced(makesUnplaced) {}
 
-  /// The type of a value that is made as `like` is.
+  /// The type of a value that is built like `like`.
   mlir::RankedTensorType made(mlir::RankedTensorType like) {
     return makesUnplaced ? withoutPlacement(like) : like;
   }
@@ -56,9 +57,10 @@ private:
   bool makesUnplaced = false;
 };
 
-/// For one adjoint. Values are unplaced: tpsp-insert-collectives lets them come
-/// out as they do. No collective is named; those of the backward pass follow
-/// from the index structure of the operations.
+/// Builds an adjoint's operations. Values are unplaced: tpsp-insert-collectives
+/// keeps the placements in which they are computed. No collective is named,
+/// because the collectives of the backward pass follow from the operations'
+/// index structure.
 class AdjointBuilder : public PartBuilder {
 public:
   AdjointBuilder(mlir::OpBuilder &b, mlir::Location loc)

@@ -19,7 +19,7 @@ LogicalResult CausalMaskOp::verify() {
   return verifyWindow(*this, getWindowAttr()); // (P8)
 }
 
-/// (P9). On one rank's shapes the end may be another's.
+/// (P9). On one rank's shapes the end may lie in another rank's shard.
 LogicalResult EndMaskOp::verify() {
   if (failed(verifyPointwise(*this, arity)))
     return failure();
@@ -53,7 +53,7 @@ unsigned LengthMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 32 : 0; }
 int64_t LengthMaskOp::getIntegerBound(unsigned i) {
   return i == 1 ? extentOf(getResult(), getIndex()) + 1 : 0;
 }
-/// Asked before it is verified, too.
+/// May be called before the attribute is verified.
 Linearity EndMaskOp::getLinearity() {
   FloatAttr fill = getFillAttr();
   return fill && fill.getValue().isZero() ? Linearity::Joint : Linearity::None;

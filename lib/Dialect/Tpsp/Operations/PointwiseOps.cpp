@@ -1,4 +1,4 @@
-// Pointwise operations: what is computed at every element, and its adjoint.
+// Pointwise operations: the scalar of every element, and its adjoint.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 #include "HiddenKeys.h"
 #include "PartBuilder.h"
@@ -30,7 +30,8 @@ LogicalResult SlopeOp::verify() {
             "\"gelu\"";
 }
 
-/// What CompareOp's `is` may be, and what it is in kernels.
+/// The comparison of kernels for a value of CompareOp's `is`; nullopt for other
+/// names.
 static std::optional<arith::CmpFPredicate> findRelation(StringRef name) {
   return llvm::StringSwitch<std::optional<arith::CmpFPredicate>>(name)
       .Case("less", arith::CmpFPredicate::OLT)
@@ -136,7 +137,7 @@ LogicalResult SelectOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                      Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
   Value condition = getOperand(0);
-  // Nothing is less than itself, not even what is no number.
+  // Nothing is less than itself, not even a NaN.
   Value none = adjoint.map<CompareOp>(condition, {condition, condition},
                                       b.getStringAttr("less"));
   if (needed[1])
@@ -208,8 +209,8 @@ LogicalResult MaxOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
 
 LogicalResult ClampOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                     Gradients gradients) {
-  // Differences, and not the result, say what is beyond a bound: rounded, it
-  // may be the operand all the same.
+  // Differences decide whether x is beyond a bound, and not the result: the
+  // bound, rounded, may equal x.
   AdjointBuilder adjoint(b, getLoc());
   Value x = getOperand(0), zero = adjoint.scale(g, 0), kept = g;
   auto dropBeyond = [&](Value outward, double by) {
@@ -263,7 +264,7 @@ LogicalResult SlopeOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-/// In 64 bits if any of them is.
+/// In 64 bits if any operand is.
 Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   auto isWide = [](Value x) { return x.getType().isF64(); };
   auto wide = [&](Value x) {
@@ -331,7 +332,7 @@ ScalarFormula SlopeOp::getScalarFormula() {
   return {ScalarFormula::Slope, getOf()};
 }
 
-/// Arithmetic is wide whatever the storage.
+/// Arithmetic is wide whatever the storage type.
 Value ConvertOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
   return operands.front();
 }
@@ -355,7 +356,7 @@ Value SlopeOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   return findScalarFunction(getOf())->slope(x).get();
 }
 
-/// What kernels compute in.
+/// The type that kernels compute in.
 static FloatType arithmeticType(Value result) {
   Type element = typeOf(result).getElementType();
   return element.isF64() ? cast<FloatType>(element)

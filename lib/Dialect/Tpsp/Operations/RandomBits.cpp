@@ -11,8 +11,9 @@ using namespace tpsp;
 
 namespace {
 
-/// Words are the lower halves of i64: the vectoriser has no widening multiply.
-/// What is above them is cleared for a product alone, where it costs nothing.
+/// Words are the lower halves of i64, because the vectoriser has no widening
+/// multiply. The upper half is cleared only before a product, where that costs
+/// nothing.
 struct Words {
   OpBuilder &b;
   Location loc;
@@ -25,7 +26,7 @@ struct Words {
       number = DenseElementsAttr::get(vector, Attribute(number));
     return arith::ConstantOp::create(b, loc, number);
   }
-  /// A number for all.
+  /// The same number in every lane.
   Value same(Value number) {
     return isa<VectorType>(type)
                ? vector::BroadcastOp::create(b, loc, type, number)

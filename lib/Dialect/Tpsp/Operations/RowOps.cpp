@@ -1,4 +1,4 @@
-// Operations that need an index whole: softmax, norms, rotary embeddings.
+// Operations that need an index unsharded: softmax, norms, rotary embeddings.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 #include "HiddenKeys.h"
 #include "PartBuilder.h"
@@ -59,7 +59,7 @@ static LogicalResult verifyNormAndEps(Op op, unsigned operands) {
   double eps = op.getEps().convertToDouble();
   if (!(eps >= 0) || !std::isfinite(eps))
     return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
-  // Norms of 16-bit tensors are computed in f32, too.
+  // Norms of 16-bit tensors are computed in f32.
   float rounded = static_cast<float>(eps);
   if (op.getResult().getType().getElementType().isF64() ||
       (std::isfinite(rounded) && (rounded != 0 || eps == 0)))
@@ -116,7 +116,7 @@ bool RopeMatrixOp::introducesIndices() { return true; }
 Linearity RopeOp::getLinearity() { return Linearity::Joint; }
 SmallVector<StringRef> SoftmaxOp::getWholeIndices() { return {getOver()}; }
 
-/// Asked for while an operation is refused, too, which may lack the gain.
+/// May be called for an invalid operation, which may lack the gain.
 static SmallVector<StringRef> gainIndices(Operation *norm) {
   if (norm->getNumOperands() < 2)
     return {};
@@ -159,7 +159,7 @@ LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
-/// Whether a norm is of x less its mean, and adds a bias.
+/// Whether a norm subtracts the mean and adds a bias.
 template <typename Op>
 constexpr bool isCentred = std::is_same_v<Op, LayerNormOp>;
 
@@ -232,7 +232,8 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
   Value highest = parts.reduce(x, {getOver()}, "max");
   if (getHides())
     highest = parts.noLess(highest, lowestNumber(typeOf(x).getElementType()));
-  // The maximum only keeps exp in range. Behind differentiation nobody asks.
+  // The maximum only keeps exp in range. After differentiation its gradient no
+  // longer matters.
   if (!getIdx(x).getLocal())
     highest = parts.map<StopGradientOp>(highest, highest);
   Value shifted = parts.map<SubOp>(x, {x, highest});
@@ -240,7 +241,7 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
     shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());
   Value weight = parts.exp(shifted);
   Value total = parts.reduce(weight, {getOver()}, "sum");
-  // A row with anything seen has at least the 1 of its largest element.
+  // In a row with any visible element, the largest one contributes at least 1.
   if (getHides())
     total = parts.noLess(total, 1);
   return parts.map<DivOp>(getResult(), {weight, total});
@@ -314,15 +315,15 @@ static Scalar betweenZeroAndOne(const Scalar &x) {
   return ifPositive(x, ifPositive(x - one, one, x), zero);
 }
 
-/// Which part of a pair's frequency theta^(-pair / pairs) stays as it is; all
-/// else is divided by `stretch`.
+/// The share of a pair's frequency theta^(-pair / pairs) that stays as it is;
+/// the rest is divided by `stretch`.
 static Scalar keptPart(RopeMatrixOp op, const Scalar &pair,
                        const Scalar &frequency, double rate) {
   constexpr double circle = 6.283185307179586;
   double trained = op.getTrained().convertToDouble() / circle;
   double slow = op.getSlowTurns().convertToDouble();
   double fast = op.getFastTurns().convertToDouble();
-  // log n is linear in the pair: no logarithm is taken.
+  // log n is linear in the pair, so no logarithm is computed.
   Scalar turns = op.getLogTurns()
                      ? pair * pair.constant(rate) +
                            pair.constant(std::log(trained) - std::log(slow))

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace tpsp;
 
 //===----------------------------------------------------------------------===//
-// The index, by each tensor's name for it
+// The index, under each tensor's name for it
 //===----------------------------------------------------------------------===//
 
 StringRef tpsp::ownName(Value part, Value whole, StringRef index) {
@@ -24,7 +24,8 @@ StringRef tpsp::ownName(Value part, Value whole, StringRef index) {
   return names == of && own != index && !getIdx(whole).dimOf(own) ? own : "";
 }
 
-/// (B4), (B5), (B7): that `part` is `whole` but for `index`.
+/// (B4), (B5), (B7): verifies that `part` has the indices of `whole` with
+/// another in place of `index`.
 static LogicalResult verifyRun(Operation *op, Value part, Value whole,
                                StringRef index, StringRef role,
                                StringRef roleOfWhole) {
@@ -42,7 +43,7 @@ static LogicalResult verifyRun(Operation *op, Value part, Value whole,
                            << "' (tpsp.rename)";
 }
 
-/// (B6), (B8): that a run of `count` from `first` lies in `index`.
+/// (B6), (B8): verifies that `count` positions from `first` lie within `index`.
 static LogicalResult verifyPositions(Operation *op, StringRef attribute,
                                      int64_t first, int64_t count, Value whole,
                                      StringRef index) {

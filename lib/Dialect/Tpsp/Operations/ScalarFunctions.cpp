@@ -59,10 +59,10 @@ Scalar log1p(const Scalar &x) {
 
 Scalar rsqrt(const Scalar &x) { return x.constant(1) / sqrt(x); }
 
-/// exp(-|x|), which does not overflow.
+/// exp(-|x|), which cannot overflow.
 static Scalar decay(const Scalar &x) { return exp(-absolute(x)); }
 
-/// sigmoid(x), of the decay of x or of -x.
+/// sigmoid(x), given the decay of x or of -x.
 static Scalar gateOf(const Scalar &x, const Scalar &decay) {
   Scalar one = x.constant(1);
   return ifPositive(x, one, decay) / (one + decay);
@@ -75,18 +75,18 @@ Scalar siluSlope(const Scalar &x) {
   return gateOf(x, power) * (x.constant(1) + x * gateOf(-x, power));
 }
 
-/// sigmoid(x) sigmoid(-x), without the difference of 1 and what is nearly 1.
+/// sigmoid(x) sigmoid(-x), without subtracting a number near 1 from 1.
 Scalar sigmoidSlope(const Scalar &x) {
   Scalar power = decay(x), sum = x.constant(1) + power;
   return power / (sum * sum);
 }
 
-/// 1 - tanh(x)^2, likewise.
+/// 1 - tanh(x)^2, without such a subtraction.
 Scalar tanhSlope(const Scalar &x) {
   return x.constant(4) * sigmoidSlope(x.constant(2) * x);
 }
 
-/// x, or the bound if that is less. Of a NaN a NaN.
+/// The smaller of x and the bound. A NaN gives a NaN.
 static Scalar atMost(const Scalar &x, double bound) {
   Scalar most = x.constant(bound);
   return ifPositive(x - most, most, x);
@@ -104,22 +104,23 @@ static Scalar geluArgument(const Scalar &x) {
 }
 Scalar gelu(const Scalar &x) { return x * sigmoid(geluArgument(x)); }
 Scalar geluSlope(const Scalar &value) {
-  // Farther out, it is 0 or 1, and products overflow.
+  // Beyond +-25 the slope is 0 or 1, and products would overflow.
   Scalar x = -atMost(-atMost(value, 25), 25);
   Scalar u = geluArgument(x), power = decay(u), gate = gateOf(u, power);
   Scalar du = x.constant(2 * geluC) + x.constant(6 * geluC * geluA) * x * x;
   return gate + gate * gateOf(-u, power) * (x * du);
 }
 
-// GELU, exact form: x times the share of a normal distribution that is below
-// x, which is erfc(-x / sqrt(2)) / 2. (1 + erf would lose its digits below 0.)
+// GELU, exact form: x times the share of a normal distribution below x, which
+// is erfc(-x / sqrt(2)) / 2. (1 + erf would lose digits below 0.)
 
 static constexpr double sqrtHalf = 0.70710678118654752440;
 
-/// The share below x. Far below 0, erfc makes much of its argument's rounding:
-/// erfc(v + e) = erfc(v) (1 - 2 v e) but for what is smaller than a rounding.
+/// The share of a normal distribution below x. Far below 0, erfc amplifies its
+/// argument's rounding error e: erfc(v + e) = erfc(v) (1 - 2 v e), up to less
+/// than a rounding.
 static Scalar normalShare(const Scalar &x) {
-  // Farther out, erfc is 0.
+  // Beyond this bound erfc is 0.
   constexpr double most = 30;
   Scalar root = x.constant(sqrtHalf), minus = -x, v = minus * root;
   Scalar rest = fma(minus, root, -v) + minus * x.restOfConstant(sqrtHalf);
@@ -128,9 +129,9 @@ static Scalar normalShare(const Scalar &x) {
   return x.constant(0.5) * erfc(v) * ifPositive(v, factor, one);
 }
 
-/// exp(-x^2 / 2) / sqrt(2 pi), with all digits of the square.
+/// exp(-x^2 / 2) / sqrt(2 pi), corrected for the rounding of the square.
 static Scalar normalDensity(const Scalar &x) {
-  // Farther out, the exponential is 0.
+  // Beyond 40 the exponential is 0.
   Scalar distance = atMost(absolute(x), 40), square = distance * distance;
   Scalar half = x.constant(-0.5), rest = fma(distance, distance, -square);
   return x.constant(0.39894228040143267794) * exp(half * square) *

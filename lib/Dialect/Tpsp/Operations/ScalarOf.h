@@ -1,4 +1,4 @@
-/// What emission of scalars needs: an operand as a Scalar, and where it lies.
+/// Helpers for emitting scalars: an operand as a Scalar, and its position.
 #ifndef TPSP_DIALECT_TPSP_OPERATIONS_SCALAROF_H
 #define TPSP_DIALECT_TPSP_OPERATIONS_SCALAROF_H
 
@@ -7,7 +7,7 @@
 
 namespace tpsp {
 
-/// The global position of an index, by name.
+/// Returns the global position along an index, given its name.
 using Position = llvm::function_ref<mlir::Value(llvm::StringRef)>;
 
 inline Scalar scalar(mlir::OpBuilder &b, mlir::Operation *op,
@@ -15,7 +15,7 @@ inline Scalar scalar(mlir::OpBuilder &b, mlir::Operation *op,
   return Scalar(b, op->getLoc(), value);
 }
 
-/// `tile` if it is one of `index`.
+/// `tile` if it is along `index`, else null.
 inline TileAttr tileAlong(std::optional<TileAttr> tile, llvm::StringRef index) {
   return tile && tile->getIndex() == index ? *tile : TileAttr();
 }

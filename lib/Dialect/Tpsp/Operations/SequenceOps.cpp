@@ -1,4 +1,4 @@
-// scan, cumsum and delay: what they say of themselves, but for their shards.
+// scan, cumsum and delay, except their decomposition into shards.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 #include "PartBuilder.h"
 

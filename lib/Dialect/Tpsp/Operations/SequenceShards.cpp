@@ -1,11 +1,12 @@
-// scan, cumsum and delay along an index that an axis divides. The index is
-// split into shards and positions within them. Within a shard the operation is
-// itself. A shard hands one position to the next, or those of a delay. Only
-// these are gathered: an operation along the shards needs them whole.
+// Decomposes scan, cumsum and delay along an index that an axis divides. The
+// index is split into shards and positions within them. Within a shard the
+// operation stays itself. A shard passes one position to the next, or as many
+// as a delay. Only these are gathered, because an operation along the shards
+// needs them whole.
 //
 //   s@cp: (shard@cp, in)
 //   scan:   y = z + p c[shard - 1], where z is the scan within a shard, p the
-//           product of a up to here within it, and c[shard] the state behind
+//           product of a up to here within it, and c[shard] the state after
 //           it: the scan of z's last positions by p's last positions.
 //   cumsum: the same with p = 1.
 //   delay:  the delay within a shard, and in its first positions the last ones
@@ -24,11 +25,11 @@ using namespace tpsp;
 
 namespace {
 
-/// The parts of an operation along `index`. All values are unplaced: the shards
-/// come out on the axes that divide the index.
+/// Builds the parts of an operation along `index`. All values are unplaced:
+/// propagation puts the shards on the axes that divide the index.
 class ShardBuilder : public AdjointBuilder {
 public:
-  /// `whole`: the operation's result, whose index is divided.
+  /// `op`: the operation whose result's index is divided.
   ShardBuilder(OpBuilder &b, Operation *op, StringRef index)
       : AdjointBuilder(b, op->getLoc()), result(op->getResult(0)), index(index),
         shard(named(".shard")), in(named(".in")) {
@@ -44,12 +45,13 @@ public:
   }
   Value merge(Value x) { return MergeOp::create(b, loc, result.getType(), x); }
 
-  /// `count` positions from `from` on within each shard, under another name.
+  /// `count` positions from `from` on within each shard, under another index
+  /// name.
   Value cut(Value x, int64_t from, int64_t count) {
     return CutOp::create(b, loc, replaced(typeOf(x), in, {{edge(), count}}),
                          ValueRange{x}, in, b.getI64IntegerAttr(from));
   }
-  /// Such positions in their place, and 0 in all others.
+  /// Puts such positions back in their place, with 0 in all others.
   Value pad(Value x, int64_t before) {
     return PadOp::create(b, loc, replaced(typeOf(x), edge(), {{in, length}}),
                          ValueRange{x}, in, b.getI64IntegerAttr(before),
@@ -66,7 +68,7 @@ public:
   Value result;
   StringRef index;
   StringAttr shard, in;
-  /// How many shards there are, and positions of each.
+  /// The number of shards, and the positions of each.
   int64_t shards, length;
 
 private:
@@ -75,7 +77,7 @@ private:
   }
   StringAttr edge() { return named(".edge"); }
 
-  /// The type with other dimensions in place of `name`.
+  /// The unplaced type with the dimensions `parts` in place of `name`.
   static RankedTensorType replaced(RankedTensorType type, StringRef name,
                                    ArrayRef<IndexedDimension> parts) {
     return withDimensions(withoutPlacement(type), *getIdx(type).dimOf(name),
@@ -93,7 +95,8 @@ Value ScanOp::decompose(OpBuilder &builder) {
     return b.map<ScanOp>(of, {of, by}, along, getReverseAttr());
   };
   Value within = scan(x, a, b.in);
-  // The scan of a's first position alone is the product of all up to here.
+  // The scan of a's first position alone is the product of all positions so
+  // far.
   int64_t first = isForward ? 0 : b.length - 1;
   Value product = scan(b.pad(b.cut(a, first, 1), first), a, b.in);
   Value behind =
@@ -122,7 +125,7 @@ Value DelayOp::decompose(OpBuilder &builder) {
   Value moved = b.delay(within, b.shard, sign * shards);
   if (rest == 0)
     return b.merge(moved);
-  // Those that leave a shard come to the opposite end of another.
+  // The positions that leave a shard arrive at the opposite end of another.
   int64_t leave = sign > 0 ? b.length - rest : 0;
   int64_t arrive = sign > 0 ? 0 : b.length - rest;
   Value crossing = b.delay(b.cut(x, leave, rest), b.shard, sign * (shards + 1));

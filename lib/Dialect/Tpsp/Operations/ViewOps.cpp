@@ -97,7 +97,7 @@ bool RenameOp::isView() { return true; }
 bool SplitOp::isView() { return true; }
 bool MergeOp::isView() { return true; }
 
-// The collectives that it asks for have been inserted by the time it is one.
+// isView is only asked after its collectives have been inserted.
 bool ReshardOp::isView() { return true; }
 
 Linearity StopGradientOp::getLinearity() { return Linearity::Joint; }

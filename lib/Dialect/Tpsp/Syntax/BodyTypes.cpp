@@ -1,5 +1,5 @@
-// Types of the values of a function in short form: written ones, those of
-// callees, and those that operands determine.
+// Types of the values of a function in short form: written types, results of
+// callees, and types that operands determine.
 #include "ProgramResolution.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -10,7 +10,7 @@ using namespace tpsp;
 
 namespace {
 
-/// The types of one function's values.
+/// Determines the types of one function's values.
 class BodyTypes {
 public:
   BodyTypes(func::FuncOp function, const ProgramHead &head,
@@ -127,7 +127,8 @@ private:
     inferred.push_back(op->getResult(0));
     return success();
   }
-  /// Extents are those of the operands, and the program's of new indices.
+  /// Gives a tensor its extents: those of the operands, and for new indices the
+  /// program's.
   RankedTensorType tensorOf(Operation *op, Type element, IdxAttr idx) {
     SmallVector<int64_t> shape(idx.getRank(), ShapedType::kDynamic);
     for (auto [extent, name] : llvm::zip_equal(shape, idx.getNames()))
@@ -138,8 +139,8 @@ private:
     return closed(RankedTensorType::get(shape, element, idx), head,
                   op->getLoc());
   }
-  /// Of integers where the operation says so, else what the operands agree on;
-  /// null, with an error, if they do not.
+  /// The result's element type: integers if the operation says so, else the
+  /// common type of the operands. Null, with an error, if they disagree.
   Type elementOf(IndexedOpInterface op) {
     if (unsigned width = op.getIntegerWidth(op->getNumOperands()))
       return IntegerType::get(op.getContext(), width);
@@ -157,13 +158,14 @@ private:
 
     return element ? element : head.element;
   }
-  /// "bf16"; a diagnostic would quote the type.
+  /// "bf16". A diagnostic would put the type in quotes.
   static std::string nameOf(Type type) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
     return text;
   }
-  /// Of an operand whose elements are not those of the operands before it.
+  /// Refuses an operand whose element type differs from that of the operands
+  /// before it.
   static void refuseMixture(IndexedOpInterface op, Type element,
                             Value operand) {
     auto type = typeOf(operand);
@@ -177,8 +179,8 @@ private:
           << ", and it computes in one type; convert one, as in convert %x -> "
           << nameOf(element) << "[" << subscripts(type) << "]";
   }
-  /// A result without a written placement is placed as the call or the function
-  /// that takes it says.
+  /// A result without a written placement gets the placement that its users,
+  /// calls or the function's return, ask for.
   LogicalResult placeForUsers(Value value) { // (Q9)
     Type wanted;
     auto type = typeOf(value);
@@ -200,7 +202,7 @@ private:
       value.setType(wanted);
     return success();
   }
-  /// Of a value that is another tensor than the function or callee takes.
+  /// Refuses a value whose type differs from what the function or callee takes.
   LogicalResult refuseType(OpOperand &use, RankedTensorType wanted) {
     auto type = typeOf(use.get());
     auto call = dyn_cast<func::CallOp>(use.getOwner());
@@ -212,8 +214,8 @@ private:
            << (call ? "give" : "return") << " what is " << other
            << ", or write " << is << " in the type of the function";
   }
-  /// "[b, s]", "bf16[b, s]", without a placement; a tensor without indices in
-  /// full.
+  /// "[b, s]" or "bf16[b, s]", without a placement; the full type for a tensor
+  /// without indices.
   std::string shortText(RankedTensorType type) {
     if (!getIdx(type))
       return nameOf(type);
@@ -221,7 +223,7 @@ private:
     return (element == head.element ? "" : nameOf(element)) + "[" +
            llvm::join(indexNames(type), ", ") + "]";
   }
-  /// What the function or callee that takes the value takes; null for others.
+  /// The type that a call or return expects of this use; null for other users.
   Type wantedBy(OpOperand &use) {
     unsigned number = use.getOperandNumber();
     ArrayRef<Type> types;

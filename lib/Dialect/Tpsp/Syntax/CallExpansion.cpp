@@ -1,5 +1,6 @@
-// Calls of a program in short form that are repeated, or that leave out
-// parameters: made into plain calls, and the caller given these parameters.
+// Expands calls of a program in short form that are repeated or leave out
+// parameters. They become plain calls, and the caller gets the parameters as
+// arguments.
 #include "ProgramResolution.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
@@ -39,7 +40,7 @@ LogicalResult tpsp::checkCounts(func::CallOp call,
 
 namespace {
 
-/// One call that names parameters or is repeated, made into plain calls.
+/// Expands one call that names parameters or is repeated.
 class CallExpansion {
 public:
   CallExpansion(func::CallOp call, func::FuncOp caller, func::FuncOp callee)
@@ -119,7 +120,7 @@ private:
     return success();
   }
 
-  /// The next call behind `last`.
+  /// Creates the next call after `last`.
   func::CallOp repeated(func::CallOp last, ValueRange operands) {
     OpBuilder builder(last);
     builder.setInsertionPointAfter(last);
@@ -128,7 +129,7 @@ private:
   }
 
   /// Gives the caller an argument for each parameter that the call leaves out,
-  /// in every repetition; returns the first one's number.
+  /// in every repetition. Returns the first argument's number.
   size_t addParameters() {
     MLIRContext *context = caller.getContext();
     AddedArguments added(caller);
@@ -148,8 +149,8 @@ private:
     return before;
   }
 
-  /// What used the call's results uses the last one's, and each call of several
-  /// is called after its number.
+  /// Redirects uses of the call's results to the last call's. If there are
+  /// several calls, each is named by its number.
   void redirectUses(func::CallOp last) {
     if (last == call)
       return;

@@ -5,7 +5,7 @@
 // One type if all agree, a functional type otherwise. A number needs no type
 // where an f64 is expected: 2, 0.5 and 1e-6 are numbers.
 //
-// In short form there are no types, or the results' alone:
+// In short form there are no types, or only the results':
 //
 //   %y = softmax %x {over = "t", scale = 0.5}
 //   %z = einsum %w, %x -> [b, s, e, ?]
@@ -34,7 +34,8 @@ static bool accepts(OperationName op, StringAttr name, Attribute value) {
   return succeeded(op.verifyInherentAttrs(alone, silent)) && !isRefused;
 }
 
-/// The exponent behind a number without a point, as "e-6"; empty if none.
+/// Parses the exponent after a number without a point, such as "e-6"; empty if
+/// there is none.
 static ParseResult parseExponent(OpAsmParser &parser, std::string &text) {
   const char *at = parser.getCurrentLocation().getPointer();
   StringRef word;
@@ -58,7 +59,7 @@ static ParseResult parseExponent(OpAsmParser &parser, std::string &text) {
          << "'" << word << "' follows a number; expected ',' or '}'";
 }
 
-/// A value, or a number without a point.
+/// Parses an attribute, or a number without a point.
 static ParseResult parseValue(OpAsmParser &parser, Attribute &value) {
   if (parser.parseAttribute(value))
     return failure();
@@ -76,7 +77,7 @@ static ParseResult parseValue(OpAsmParser &parser, Attribute &value) {
   return success();
 }
 
-/// `value` as an f64 if the operation takes one there and no integer.
+/// `value` as an f64, if the operation takes an f64 there and not an integer.
 static Attribute asExpected(OperationName op, StringAttr name,
                             Attribute value) {
   auto integer = dyn_cast<IntegerAttr>(value);
@@ -88,8 +89,8 @@ static Attribute asExpected(OperationName op, StringAttr name,
   return accepts(op, name, number) ? number : value;
 }
 
-/// What the operation takes as its attribute `name`, by an example of each
-/// kind; empty where that says nothing.
+/// A description, by example, of the values that the operation takes as its
+/// attribute `name`; empty if no example fits.
 static StringRef kindTaken(OperationName op, StringAttr name) {
   Builder b(name.getContext());
   std::pair<Attribute, StringRef> examples[] = {
@@ -104,14 +105,14 @@ static StringRef kindTaken(OperationName op, StringAttr name) {
   return "";
 }
 
-/// Refuses a value of another kind than the operation's attribute `name` is of.
+/// Refuses a value if it is of another kind than the attribute `name` takes.
 static LogicalResult checkKind(Location loc, OperationName op, StringAttr name,
                                Attribute value) {
   if (accepts(op, name, value))
     return success();
   StringRef kind = kindTaken(op, name);
   if (kind.empty())
-    return success(); // what is wrong the operation says
+    return success(); // the operation's verifier says what is wrong
   InFlightDiagnostic error = emitError(loc);
   error << "attribute '" << name.getValue() << "' of '" << op << "' takes "
         << kind;
@@ -145,7 +146,7 @@ static ParseResult parseAttributes(OpAsmParser &parser, OperationName op,
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// One type if all agree, a functional type otherwise.
+/// Parses one type if all agree, a functional type otherwise.
 static ParseResult parseTypes(OpAsmParser &parser, size_t count,
                               SmallVectorImpl<Type> &operands,
                               SmallVectorImpl<Type> &results) {
@@ -166,8 +167,8 @@ static ParseResult parseTypes(OpAsmParser &parser, size_t count,
   return success();
 }
 
-/// The results' written types, if there are any. All types are inferred when
-/// the program is known.
+/// Parses the results' written types, if there are any. All other types are
+/// inferred once the whole program is read.
 static ParseResult
 parseShortForm(OpAsmParser &parser, OperationState &state,
                ArrayRef<OpAsmParser::UnresolvedOperand> operands) {
@@ -179,7 +180,7 @@ parseShortForm(OpAsmParser &parser, OperationState &state,
   if (succeeded(parser.parseOptionalArrow()) &&
       parser.parseCommaSeparatedList(parseOne))
     return failure();
-  // The type is the last of an operation.
+  // Nothing may follow the type of an operation.
   SMLoc loc = parser.getCurrentLocation();
   if (!written.empty() && succeeded(parser.parseOptionalLBrace()))
     return emitError(parser.getEncodedSourceLoc(loc))
@@ -215,7 +216,7 @@ ParseResult tpsp::parseIndexedOp(OpAsmParser &parser, OperationState &state) {
   return parser.resolveOperands(operands, types, operandsLoc, state.operands);
 }
 
-/// Names of the attributes of `op` that are as in `defaults`.
+/// Names of the attributes of `op` that equal those of `defaults`.
 static SmallVector<StringRef> namesOfDefaults(Operation *op,
                                               Attribute defaults) {
   SmallVector<StringRef> names;

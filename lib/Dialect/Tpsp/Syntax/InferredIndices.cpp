@@ -1,6 +1,6 @@
-// What operands say of a result that its author left out: the names of its
-// indices, in order. A placement is never inferred here. The operation is not
-// verified yet: operands and attributes may be missing.
+// Infers the names and order of a result's indices from the operands, if its
+// author left the type out. A placement is never inferred here. The operation
+// is not verified yet, so operands and attributes may be missing.
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
@@ -69,7 +69,7 @@ std::optional<Names> CrossEntropyOp::inferIndices() {
   return indexNamesBut(getOperand(0).getType(), getOver());
 }
 
-/// The queries' indices, the feature being that of the values.
+/// The queries' indices, with the values' feature in place of theirs.
 std::optional<Names> AttentionOp::inferIndices() {
   if (getNumOperands() < numTensors || !getFeatureAttr() || !getKeyAttr())
     return std::nullopt;

@@ -1,6 +1,6 @@
-// Reading programs in short form: what `tpsp.program` and, in it, `func`,
-// `call`, `repeat` and `return` are made of. Each becomes the operation that it
-// stands for as it is created; types follow in ProgramResolution.cpp.
+// Reads programs in short form: `tpsp.program` and, inside it, `func`, `call`,
+// `repeat` and `return`. Each is created as the operation that it stands for.
+// Its types follow in ProgramResolution.cpp.
 #include "tpsp/Dialect/Tpsp/Syntax/ProgramOps.h"
 
 #include "ProgramResolution.h"
@@ -14,7 +14,7 @@ using namespace tpsp;
 // tpsp.program
 //===----------------------------------------------------------------------===//
 
-/// `s = 64`, or `t = s`.
+/// Parses `s = 64` or `t = s`.
 static ParseResult parseExtent(OpAsmParser &parser,
                                llvm::StringMap<int64_t> &extents) {
   StringRef name, other;
@@ -50,7 +50,7 @@ static ParseResult parseExtent(OpAsmParser &parser,
   return success();
 }
 
-/// What tensors hold: `bf16`, or nothing for f32.
+/// Parses the element type of tensors: `bf16`, or nothing for f32.
 static ParseResult parseElement(OpAsmParser &parser, Type &element) {
   SMLoc loc = parser.getCurrentLocation();
   OptionalParseResult written = parser.parseOptionalType(element);
@@ -78,8 +78,8 @@ ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &state) {
   return resolveProgram(*body, head);
 }
 
-/// Where the short form itself is an operation, it was written in MLIR's
-/// generic form, which nobody resolves.
+/// An operation of the short form exists only if it was written in MLIR's
+/// generic form, which the reader does not resolve.
 static LogicalResult refuseGenericForm(Operation *op) {
   return op->emitOpError(
       "is a way to write, not an operation; write it without "
@@ -106,8 +106,8 @@ struct Signature {
 };
 } // namespace
 
-/// A written type as a type; its elements are still to be inferred where no
-/// element type is written.
+/// Parses a written type. Its element type is still to be inferred if none is
+/// written.
 static ParseResult parseSignatureType(OpAsmParser &parser, Type &type) {
   Attribute written;
   if (parseWrittenType(parser, written))
@@ -119,7 +119,8 @@ static ParseResult parseSignatureType(OpAsmParser &parser, Type &type) {
   return success();
 }
 
-/// `%w` or `%w "mlp.weight"`, of a group of arguments. `names` has the names.
+/// Parses `%w` or `%w "mlp.weight"` in a group of arguments, and adds the name
+/// to `names`.
 static ParseResult parseArgumentName(OpAsmParser &parser, Signature &signature,
                                      SmallVectorImpl<std::string> &names) {
   OpAsmParser::Argument argument;
@@ -134,7 +135,7 @@ static ParseResult parseArgumentName(OpAsmParser &parser, Signature &signature,
   return success();
 }
 
-/// `param %w, %v "v": [d, e] {tpsp.frozen}`: arguments of one type.
+/// Parses `param %w, %v "v": [d, e] {tpsp.frozen}`: arguments of one type.
 static ParseResult parseArguments(OpAsmParser &parser, Signature &signature) {
   bool isParam = succeeded(parser.parseOptionalKeyword("param"));
   SmallVector<std::string> names;
@@ -159,7 +160,7 @@ static ParseResult parseArguments(OpAsmParser &parser, Signature &signature) {
   return success();
 }
 
-/// `[b, s, d]`, or `([] {tpsp.name = "loss"}, [b, s])`.
+/// Parses `[b, s, d]` or `([] {tpsp.name = "loss"}, [b, s])`.
 static ParseResult parseResults(OpAsmParser &parser, Signature &signature) {
   auto parseOne = [&]() -> ParseResult {
     NamedAttrList attributes;
@@ -178,7 +179,7 @@ static ParseResult parseResults(OpAsmParser &parser, Signature &signature) {
                  parser.parseRParen());
 }
 
-/// The attributes of the func.func.
+/// Adds the signature's attributes to the func.func.
 static void addSignature(OpAsmParser &parser, OperationState &state,
                          const Signature &signature) {
   Builder &builder = parser.getBuilder();
@@ -186,7 +187,7 @@ static void addSignature(OpAsmParser &parser, OperationState &state,
   state.addAttribute(func::FuncOp::getFunctionTypeAttrName(name),
                      TypeAttr::get(builder.getFunctionType(signature.inputs,
                                                            signature.results)));
-  // As func.func has them: only if there are any.
+  // func.func stores these lists only if some entry is not empty.
   auto addLists = [&](StringAttr key, ArrayRef<Attribute> lists) {
     if (llvm::any_of(lists, [](Attribute list) {
           return !cast<DictionaryAttr>(list).empty();
@@ -243,7 +244,7 @@ static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {
   return parseOperands(parser, state, AsmParser::Delimiter::None);
 }
 
-/// `@layer(%x) as "names"`.
+/// Parses `@layer(%x) as "names"`.
 static ParseResult parseCall(OpAsmParser &parser, OperationState &state) {
   state.name =
       OperationName(func::CallOp::getOperationName(), parser.getContext());
@@ -263,7 +264,7 @@ static ParseResult parseCall(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// `12 @layer(%x) as "h.#.*" from 3`.
+/// Parses `12 @layer(%x) as "h.#.*" from 3`.
 static ParseResult parseRepeat(OpAsmParser &parser, OperationState &state) {
   int64_t times = 0, first = 0;
   SMLoc loc = parser.getCurrentLocation(), firstLoc;

@@ -1,6 +1,6 @@
-// Types of a program in short form, and its repeated calls. This runs once,
-// inside the parser, when all of the program is read. What leaves it is an
-// ordinary module, and no pass knows of the short form.
+// Resolves the types of a program in short form, and expands its repeated
+// calls. This runs once, inside the parser, when the whole program is read. The
+// result is an ordinary module, so passes know nothing of the short form.
 #include "ProgramResolution.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
@@ -37,7 +37,7 @@ RankedTensorType tpsp::closed(RankedTensorType type, const ProgramHead &head,
                                type.getEncoding());
 }
 
-/// Likewise of several; fails if one is null.
+/// Resolves several types; fails if one is null.
 static LogicalResult closeAll(TypeRange types, const ProgramHead &head,
                               llvm::function_ref<Location(size_t)> locOf,
                               SmallVectorImpl<Type> &out) {
@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  /// The extents of a function in long form are the program's, too.
+  /// Verifies that a function in long form has the program's extents.
   LogicalResult checkExtents(func::FuncOp function) {
     SmallVector<Type> types;
     auto locOf = [&](size_t i) { return function.getArgument(i).getLoc(); };
@@ -117,7 +117,8 @@ private:
       argument.setType(input);
     return success();
   }
-  /// Adds what a call is, with all in it, once or as often as it is repeated.
+  /// Adds the number of calls that one call expands to, including those of its
+  /// callee, times its repetitions.
   LogicalResult countCalls(func::CallOp call, int64_t &calls) {
     auto attr = call->getAttrOfType<IntegerAttr>(timesAttrName);
     int64_t times = attr ? attr.getInt() : 1;
@@ -138,7 +139,7 @@ private:
         continue;
       func::FuncOp callee = functions.lookup(call.getCallee());
       if (!callee)
-        continue; // an error where it gets its types
+        continue; // an error when it gets its types
       if (callee == function)
         return emitError(call.getLoc())
                << "@" << callee.getSymName()
@@ -156,7 +157,7 @@ private:
     return success();
   }
 
-  /// Only what is called from outside has names and parameters.
+  /// Only functions that are called from outside have names and parameters.
   static void finish(func::FuncOp function) {
     function->removeAttr(shortFormAttrName);
     if (!function.isPrivate())
@@ -172,7 +173,8 @@ private:
   const ProgramHead &head;
   FunctionsByName functions;
   SmallVector<func::FuncOp> shortForms, longForms;
-  /// Of those whose calls are plain, how many these are, inlined.
+  /// The number of calls, when inlined, of each function whose calls are
+  /// already plain.
   llvm::StringMap<int64_t> expanded;
 };
 

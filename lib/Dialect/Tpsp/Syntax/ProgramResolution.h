@@ -1,7 +1,7 @@
-/// From a program in short form as it is parsed to an ordinary module. The
-/// parser makes functions whose values are all of type !tpsp.inferred, and
-/// marks functions and calls with the attributes below. Resolution sets the
-/// types and removes the marks.
+/// Turns a parsed program in short form into an ordinary module. The parser
+/// creates functions whose values are all of type !tpsp.inferred, and marks
+/// functions and calls with the attributes below. Resolution sets the types and
+/// removes the marks.
 #ifndef TPSP_DIALECT_TPSP_SYNTAX_PROGRAMRESOLUTION_H
 #define TPSP_DIALECT_TPSP_SYNTAX_PROGRAMRESOLUTION_H
 
@@ -14,21 +14,23 @@ namespace tpsp {
 
 /// Unit attribute of a function in short form.
 inline constexpr llvm::StringLiteral shortFormAttrName = "tpsp.short_form";
-/// String attribute of a call: how it names the parameters that it leaves out.
+/// String attribute of a call: the pattern of the names of parameters that it
+/// leaves out.
 inline constexpr llvm::StringLiteral namesAttrName = "tpsp.names";
-/// i64 attributes of a repeated call: how often, and the first one's number.
+/// i64 attributes of a repeated call: the number of repetitions, and the number
+/// of the first.
 inline constexpr llvm::StringLiteral timesAttrName = "tpsp.times";
 inline constexpr llvm::StringLiteral firstAttrName = "tpsp.first";
 
-/// More calls than any model has layers, all of them inlined, are a slip of the
-/// pen, and would take minutes to write out.
+/// The most calls of a program after inlining. No model has as many layers:
+/// more calls are a typing error, and would take minutes to write out.
 inline constexpr int64_t mostCalls = 65536;
 
-/// What the head of a program says.
+/// The head of a program.
 struct ProgramHead {
   /// Extents by index name.
   llvm::StringMap<int64_t> extents;
-  /// What tensors hold whose element type is not written.
+  /// The element type of tensors that do not write their own.
   mlir::Type element;
 };
 using FunctionsByName = llvm::StringMap<mlir::func::FuncOp>;
@@ -39,30 +41,31 @@ mlir::LogicalResult resolveProgram(mlir::Region &program,
                                    const ProgramHead &head);
 
 /// The type with the program's extents and element type. Null, with an error at
-/// `loc`, if it has an index without one (Q2), or another than the program's
+/// `loc`, if an index has no extent (Q2) or another extent than in the program
 /// (Q3).
 mlir::RankedTensorType closed(mlir::RankedTensorType type,
                               const ProgramHead &head, mlir::Location loc);
 
-/// A parameter that a call brings: "h.#.*" with the repetition's number and the
-/// callee's name for it.
+/// The name of a parameter that a call introduces: the pattern "h.#.*" with the
+/// repetition's number and the callee's name for the parameter.
 std::string parameterName(llvm::StringRef pattern, int64_t number,
                           llvm::StringRef name);
 
-/// Whether a call has as many operands and results as its callee (Q6). With
-/// names it may have fewer operands.
+/// Verifies that a call has as many operands and results as its callee (Q6). A
+/// call with names may have fewer operands.
 mlir::LogicalResult checkCounts(mlir::func::CallOp call,
                                 mlir::func::FuncOp callee);
 
-/// Makes a call with names or repetitions into plain calls. The parameters that
-/// it leaves out become arguments of `caller`, behind its own. Argument types
-/// of both functions are set. Fails with an error (Q6)-(Q8).
+/// Expands a call with names or repetitions into plain calls. The parameters
+/// that it leaves out become arguments of `caller`, after its own. The argument
+/// types of both functions must be set. Fails with an error (Q6)-(Q8).
 mlir::LogicalResult expandCall(mlir::func::CallOp call,
                                mlir::func::FuncOp caller,
                                mlir::func::FuncOp callee);
 
-/// Sets the types of a function's results of operations. Its calls are plain,
-/// and the types of all functions are set. Fails with an error (Q2)-(Q6), (Q9).
+/// Sets the types of the operations' results in a function. Its calls must be
+/// plain, and the types of all functions set. Fails with an error (Q2)-(Q6),
+/// (Q9).
 mlir::LogicalResult inferBody(mlir::func::FuncOp function,
                               const ProgramHead &head,
                               const FunctionsByName &functions);

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The caller's parameters that are a call's last operands, by name.
+/// The names of the caller's parameters among a call's last operands.
 static std::vector<std::string> lastParameters(func::CallOp call,
                                                func::FuncOp caller) {
   std::vector<std::string> names;
@@ -24,7 +24,7 @@ static std::vector<std::string> lastParameters(func::CallOp call,
 }
 
 namespace {
-/// A pattern of names, and the callee's own names in it.
+/// A pattern of names, and the callee's own names that it stands for.
 struct Naming {
   std::string pattern;
   int64_t number = 0;
@@ -32,8 +32,8 @@ struct Naming {
 };
 } // namespace
 
-/// "h.3." of "h.3.mlp.w": all up to the first number between points, or behind
-/// a word.
+/// "h.3." for "h.3.mlp.w": the prefix up to the first number that stands
+/// between points or after a word.
 static StringRef numberedPrefix(StringRef name) {
   for (size_t at = 0; at < name.size(); ++at)
     if (name[at] == '.' && at > 0 && llvm::isDigit(name[at - 1]))
@@ -41,7 +41,7 @@ static StringRef numberedPrefix(StringRef name) {
   return {};
 }
 
-/// "h.#.*" of "h.3.wq", "h.3.wk"; "*#" of "up3", "down3"; else "*".
+/// "h.#.*" for "h.3.wq", "h.3.wk"; "*#" for "up3", "down3"; else "*".
 static Naming namingOf(ArrayRef<std::string> names) {
   auto each = [&](auto own) {
     std::vector<std::string> all;
@@ -73,8 +73,8 @@ static Naming namingOf(ArrayRef<std::string> names) {
   return naming;
 }
 
-/// Whether `next` is one more repetition: it has the results before it as its
-/// first operands, and its parameters have the next number.
+/// Whether `next` is one more repetition. Its first operands must be the
+/// results of the last call, and its parameters must have the next number.
 bool RepeatedCalls::goesOn(const RepeatedCall &run, func::CallOp next,
                            ArrayRef<std::string> own) const {
   func::CallOp last = run.last;

@@ -1,6 +1,6 @@
-/// Calls that the short form writes as one. They follow each other and have one
-/// callee. Their last operands are the caller's parameters, called alike but
-/// for a number.
+/// Consecutive calls that the short form writes as one. They have the same
+/// callee. Their last operands are parameters of the caller, whose names differ
+/// only in a number.
 #ifndef TPSP_DIALECT_TPSP_SYNTAX_REPEATEDCALLS_H
 #define TPSP_DIALECT_TPSP_SYNTAX_REPEATEDCALLS_H
 
@@ -13,35 +13,37 @@
 
 namespace tpsp {
 
-/// One call of the short form.
+/// A call of the short form, possibly repeated.
 struct RepeatedCall {
   /// "h.#.*"
   std::string names;
   int64_t first = 0, times = 1;
-  /// How many operands are written; the others are the caller's parameters.
+  /// The number of operands that are written; the others are the caller's
+  /// parameters.
   size_t given = 0;
   mlir::func::CallOp last;
 };
 
-/// Those of a module.
+/// The repeated calls of a module.
 class RepeatedCalls {
 public:
   RepeatedCalls() = default;
   explicit RepeatedCalls(mlir::ModuleOp module);
 
-  /// What begins with this call; null if it is written as it is.
+  /// The repetition that begins with this call; null if the call is written as
+  /// it is.
   const RepeatedCall *beginningWith(mlir::Operation *call) const {
     auto found = runs.find(call);
     return found == runs.end() ? nullptr : &found->second;
   }
-  /// Whether a repetition before it has this call.
+  /// Whether this call belongs to a repetition that began earlier.
   bool isWithin(mlir::Operation *call) const { return within.contains(call); }
-  /// Whether a call brings this argument of its function.
+  /// Whether a call introduces this argument of its function.
   bool isBrought(mlir::Value argument) const {
     return brought.contains(argument);
   }
-  /// What a function calls its last arguments where its calls leave them out;
-  /// empty for others.
+  /// The names that a function has for its last arguments, if its calls leave
+  /// them out; empty for other functions.
   llvm::ArrayRef<std::string> parametersOf(mlir::func::FuncOp callee) const {
     auto found = parameters.find(callee.getOperation());
     return found == parameters.end() ? llvm::ArrayRef<std::string>()

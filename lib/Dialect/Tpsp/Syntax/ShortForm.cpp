@@ -23,7 +23,7 @@ using namespace tpsp;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-/// The shortest text that is read as this number.
+/// The shortest text that reads back as this number.
 static std::string numberText(double number) {
   std::string text;
   for (int digits = 6; digits <= 17; ++digits) {
@@ -35,8 +35,8 @@ static std::string numberText(double number) {
   return text;
 }
 
-/// The same for MLIR's own reader, which takes one without a point for an
-/// integer.
+/// The number as MLIR's own reader needs it: it takes a number without a point
+/// for an integer.
 static std::string withPoint(std::string number) {
   if (!StringRef(number).contains('.'))
     number.insert(std::min(number.find('e'), number.size()), ".0");
@@ -50,7 +50,8 @@ static std::string attributeText(NamedAttribute attr) {
   auto number = dyn_cast<FloatAttr>(attr.getValue());
   if (number && number.getType().isF64() && number.getValue().isFinite()) {
     std::string digits = numberText(number.getValueAsDouble());
-    // MLIR reads those of arguments and results, which have a prefix.
+    // MLIR parses attributes of arguments and results, whose names have a
+    // prefix.
     return text + " = " + (attr.getNameDialect() ? withPoint(digits) : digits);
   }
   llvm::raw_string_ostream out(text);
@@ -69,7 +70,7 @@ static std::string attributesText(ArrayRef<NamedAttribute> attributes) {
          "}";
 }
 
-/// The attributes of an operation that are not its defaults.
+/// The attributes of an operation that differ from the defaults.
 static SmallVector<NamedAttribute> writtenAttributes(Operation *op) {
   Operation *fresh = Operation::create(
       op->getLoc(), op->getName(), op->getResultTypes(), ValueRange(),
@@ -88,16 +89,18 @@ static SmallVector<NamedAttribute> writtenAttributes(Operation *op) {
 
 namespace {
 
-/// A module as text in short form, which may be read as another module.
+/// Writes a module in short form. The text may still read back as another
+/// module.
 class ShortFormWriter {
 public:
-  /// `repeats`: whether calls become repetitions and bring their parameters.
+  /// `repeats`: whether calls become repetitions and introduce their
+  /// parameters.
   ShortFormWriter(ModuleOp module, bool repeats) : module(module) {
     if (repeats)
       calls = RepeatedCalls(module);
   }
 
-  /// Empty if some part has no short form.
+  /// Empty if some part of the module has no short form.
   std::string write() {
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto function = dyn_cast<func::FuncOp>(op))
@@ -139,7 +142,8 @@ private:
           extents.try_emplace(name, extent).first->second != extent;
   }
 
-  /// A name that is first seen as another's has that one's extent.
+  /// If a new index name first occurs as a renaming of another, declares its
+  /// extent as that index's.
   void addRenames(Operation *op) {
     if (!isa<RenameOp>(op))
       return;
@@ -172,7 +176,7 @@ private:
     return prefix + "[" + subscripts(type) + "]";
   }
 
-  /// As it is printed, without the dialect's prefix.
+  /// Writes the mesh as it is printed, without the dialect's prefix.
   void writeMesh(Operation *mesh) {
     std::string printed;
     llvm::raw_string_ostream(printed) << *mesh;
@@ -203,8 +207,8 @@ private:
     return true;
   }
 
-  /// Arguments but those that calls bring. Fails on one that the reader would
-  /// give a name that it does not have.
+  /// Writes the arguments except those that calls introduce. Fails if the
+  /// reader would give an argument a name that it does not have.
   bool writeArguments(func::FuncOp function) {
     ArrayRef<std::string> left = calls.parametersOf(function);
     size_t given = function.getNumArguments() - left.size();
@@ -312,7 +316,7 @@ private:
                       ", ");
   }
 
-  /// Whether the reader finds the type of the result by itself.
+  /// Whether the reader infers the result's type by itself.
   bool isInferred(IndexedOpInterface op) {
     if (op->getNumResults() != 1)
       return false;
@@ -332,7 +336,8 @@ private:
            });
   }
 
-  /// "%y", as the value's location calls it, and no other in the function.
+  /// Names the value "%y" as its location says, changed to be unique in the
+  /// function.
   std::string define(Value value, StringRef wish) {
     std::string name;
     for (char c : wish)
@@ -354,7 +359,7 @@ private:
   llvm::MapVector<StringRef, int64_t> extents;
   llvm::StringMap<StringRef> sameAs;
   bool hasTwoExtents = false;
-  /// What tensors hold: the element type of the first floating-point one.
+  /// The default element type: that of the first floating-point tensor.
   Type element;
   std::string text;
   llvm::DenseMap<Value, std::string> names;
@@ -363,8 +368,8 @@ private:
 
 } // namespace
 
-/// Whether the text is read as this module. It does not say that the module is
-/// to be padded.
+/// Whether the text reads back as this module. The text cannot say that the
+/// module will be padded.
 static bool isReadAs(StringRef text, ModuleOp module) {
   MLIRContext *context = module.getContext();
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
@@ -378,8 +383,8 @@ static bool isReadAs(StringRef text, ModuleOp module) {
 }
 
 std::optional<std::string> tpsp::shortForm(ModuleOp module) {
-  // Parameters that calls bring are a function's last arguments. Where they are
-  // not, calls are written out.
+  // Parameters that calls introduce are a function's last arguments. If they
+  // are not last, calls are written out.
   for (bool repeats : {true, false}) {
     std::string text = ShortFormWriter(module, repeats).write();
     if (!text.empty() && isReadAs(text, module))

@@ -1,4 +1,4 @@
-// What operations on single elements make of the tail of a padded index.
+// How operations on single elements carry the tail of a padded index.
 #include "TailRules.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/DropoutOps.h"
@@ -21,10 +21,10 @@ using namespace tpsp;
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// What `op` makes of constants; fails if it does not fold.
+/// Folds `op` with constant operands; fails if it does not fold.
 static FailureOr<OpFoldResult> fold(Operation &op,
                                     ArrayRef<Attribute> operands) {
-  // MLIR has no folder for it.
+  // MLIR has no folder for math.fma.
   if (isa<math::FmaOp>(op) &&
       llvm::all_of(operands, llvm::IsaPred<FloatAttr>)) {
     auto number = [&](unsigned i) {
@@ -39,8 +39,8 @@ static FailureOr<OpFoldResult> fold(Operation &op,
   return results.front();
 }
 
-/// What the operations of `block` come to, all of whose operands are constants;
-/// nullopt where something does not fold, or is not finite.
+/// Evaluates `value` of a `block` whose operands are all constants. nullopt if
+/// an operation does not fold, or a number is not finite.
 static std::optional<double> fold(Block &block, Value value) {
   llvm::DenseMap<Value, Attribute> known;
   for (Operation &op : block) {
@@ -61,7 +61,7 @@ static std::optional<double> fold(Block &block, Value value) {
 
 using Emission = llvm::function_ref<Value(OpBuilder &, ValueRange)>;
 
-/// What `emit` makes of these numbers.
+/// Evaluates the operations that `emit` creates for these numbers.
 static std::optional<double> evaluate(Operation *op, ArrayRef<double> numbers,
                                       Emission emit) {
   Block block;
@@ -74,7 +74,7 @@ static std::optional<double> evaluate(Operation *op, ArrayRef<double> numbers,
   return fold(block, emit(b, operands));
 }
 
-/// The scalar of a loop operation, whose operands are numbers.
+/// Evaluates the scalar of a loop operation for operands that are numbers.
 static std::optional<double> evaluate(LoopOpInterface op,
                                       ArrayRef<double> numbers) {
   return evaluate(op, numbers, [&](OpBuilder &b, ValueRange operands) {
@@ -82,7 +82,7 @@ static std::optional<double> evaluate(LoopOpInterface op,
   });
 }
 
-/// The numbers that all operands are; nullopt if one is not known.
+/// The numbers in the operands' tails; nullopt if one is not known.
 static std::optional<SmallVector<double>> numbersOf(const TailCase &c) {
   SmallVector<double> numbers;
   for (unsigned i = 0; i < c.operands.size(); ++i) {
@@ -94,7 +94,8 @@ static std::optional<SmallVector<double>> numbersOf(const TailCase &c) {
   return numbers;
 }
 
-/// A number of numbers, else finite.
+/// If all operands' tails are known numbers, so is the result's; else it is
+/// finite.
 static StringRef carryScalar(const TailCase &c) {
   c.raise();
   c.result = Tail();
@@ -108,7 +109,7 @@ static StringRef carryScalar(const TailCase &c) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// What is low stays so if finite numbers are added to it or subtracted.
+/// A low tail stays low if finite numbers are added to it or subtracted.
 static StringRef carrySum(const TailCase &c) {
   bool isLow = !c.operands.empty() && c.operands[0].isLow();
   for (const Tail &other : c.operands.drop_front())
@@ -119,7 +120,7 @@ static StringRef carrySum(const TailCase &c) {
   return "";
 }
 
-/// Zero times anything finite is zero.
+/// Zero times any finite number is zero.
 static StringRef carryProduct(const TailCase &c) {
   c.raise();
   if (!llvm::any_of(c.operands, [](const Tail &t) { return t.isZero(); }))
@@ -150,7 +151,7 @@ static StringRef carrySelect(const TailCase &c) {
   return "";
 }
 
-/// To a type that holds no less.
+/// A conversion to a wider type keeps a low tail low.
 static StringRef carryConversion(const TailCase &c) {
   auto width = [](Value v) { return typeOf(v).getElementTypeBitWidth(); };
   if (!c.operands[0].isLow() ||
@@ -164,7 +165,7 @@ static StringRef carryConversion(const TailCase &c) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// A function of what is low, if that and its slope are zero.
+/// Whether a function and its slope are zero for the lowest numbers.
 static bool vanishesWhereLow(Operation *op, const ScalarFunction &function) {
   const double lowest = -std::numeric_limits<float>::max();
   auto isZero = [&](Scalar (*of)(const Scalar &)) {
@@ -184,7 +185,7 @@ static StringRef carryFunction(const TailCase &c) {
     c.result = Tail::zero();
     return "";
   }
-  // Of other numbers it has no value, or no slope.
+  // The function or its slope is undefined for other numbers.
   if (function->takesPositive && c.carries(0) &&
       !(x.getNumber().value_or(0) > 0))
     x = Tail::number(1);
@@ -195,7 +196,7 @@ static StringRef carryFunction(const TailCase &c) {
 // Masks and chance
 //===----------------------------------------------------------------------===//
 
-/// `x` or the mask's number.
+/// The tail is that of `x` or the mask's number.
 template <typename Op> static StringRef carryMask(const TailCase &c) {
   double fill = cast<Op>(c.op).getFill().convertToDouble();
   Tail &x = c.operands[0];
@@ -205,7 +206,7 @@ template <typename Op> static StringRef carryMask(const TailCase &c) {
   return "";
 }
 
-/// Beyond its own end it is its number.
+/// Beyond its own end an end mask holds its number.
 static StringRef carryEndMask(const TailCase &c) {
   auto op = cast<EndMaskOp>(c.op);
   if (op.getIndex() != c.index)
@@ -215,8 +216,9 @@ static StringRef carryEndMask(const TailCase &c) {
   return "";
 }
 
-/// What a dropout draws for an element follows from its place in the whole
-/// tensor. Positions behind the end of the outermost index move none.
+/// A dropout draws for an element by its position in the whole tensor. Further
+/// positions after the end of the outermost index do not change the others'
+/// positions.
 static StringRef carryDropout(const TailCase &c) {
   auto random = dyn_cast<RandomOpInterface>(c.op);
   if ((!random || random.draws()) &&

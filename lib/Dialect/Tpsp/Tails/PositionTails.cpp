@@ -1,4 +1,4 @@
-// What sequences, integers and blocks make of the tail of a padded index.
+// How sequences, integers and blocks carry the tail of a padded index.
 #include "TailRules.h"
 
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
@@ -14,8 +14,8 @@ using namespace tpsp;
 // Sequences
 //===----------------------------------------------------------------------===//
 
-/// `looksAhead`: results depend on the positions behind them. Else the tail is
-/// behind all that counts.
+/// `looksAhead`: results depend on later positions. Otherwise the tail comes
+/// after every position that counts.
 static StringRef carryAlong(const TailCase &c, bool isAlong, bool looksAhead) {
   c.raise();
   Tail &x = c.operands[0];
@@ -56,8 +56,8 @@ bool tpsp::areBelow(Value ids, int64_t extent) {
   return below && below.getInt() <= extent;
 }
 
-/// The operand of integers that are positions along `index`; nullopt if that is
-/// none of those that are selected.
+/// The number of the operand whose integers are positions along `index`;
+/// nullopt if no operand selects along it.
 static std::optional<unsigned> selectedBy(OneHotEinsumOp op, StringRef index) {
   for (auto [i, name] : llvm::enumerate(op.selected()))
     if (name == index)
@@ -65,8 +65,8 @@ static std::optional<unsigned> selectedBy(OneHotEinsumOp op, StringRef index) {
   return std::nullopt;
 }
 
-/// The numbers of `op` that carry the index, whose tail is zero if one of them
-/// is: a product.
+/// The tails of the numbers of `op` that carry the index. The product's tail is
+/// zero if one of them is.
 static SmallVector<Tail *> tailsOfNumbers(const TailCase &c,
                                           OneHotEinsumOp op) {
   SmallVector<Tail *> tails;
@@ -83,7 +83,7 @@ static StringRef carryOneHot(const TailCase &c) {
   bool isBounded =
       ids && areBelow(c.op->getOperand(*ids), op.getIntegerBound(*ids));
   c.result = Tail();
-  // Looked up: what no integer is a position of is not read.
+  // Looked up: a position that no integer names is not read.
   if (ids && !c.isKept()) {
     for (Tail *tail : factors)
       if (!isBounded)
@@ -114,8 +114,9 @@ static StringRef carryRouter(const TailCase &c) {
   return "";
 }
 
-/// Values are positions along `of`. Behind the end of the first there are none,
-/// and behind that of another there would be those of the next block.
+/// Values are positions along `of`. After the end of the first index there are
+/// no values. After the end of the second, the positions would be values of the
+/// next block.
 static StringRef carryValues(const TailCase &c, ArrayRef<StringRef> of) {
   c.result = Tail();
   return c.index == of.front() && of.size() > 1
@@ -123,8 +124,8 @@ static StringRef carryValues(const TailCase &c, ArrayRef<StringRef> of) {
              : "integers would be other positions";
 }
 
-/// The tail of the major index comes after all that counts; that of another
-/// would stand between.
+/// The tail of the major index comes after all entries that count. The tail of
+/// another index would lie between them.
 static StringRef carryCount(const TailCase &c) {
   auto op = cast<CountEarlierOp>(c.op);
   SmallVector<StringRef> of = op.valueIndices();
@@ -144,7 +145,7 @@ static StringRef carryCountValues(const TailCase &c) {
   return c.isKept() ? "" : "integers behind the end would be counted";
 }
 
-/// What runs past the end is for no position of the program.
+/// Runs after the end belong to no position of the program.
 static StringRef carryRuns(const TailCase &c) {
   auto op = cast<RunsOp>(c.op);
   c.result = Tail();
@@ -158,7 +159,7 @@ static StringRef carryBlockOf(const TailCase &c) { return c.keepFinite(); }
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// What all operands hold alike.
+/// The common tail of all operands.
 static StringRef carryCommon(const TailCase &c) {
   bool areAlike = llvm::all_of(
       c.operands, [&](const Tail &t) { return t == c.operands.front(); });
@@ -168,7 +169,7 @@ static StringRef carryCommon(const TailCase &c) {
   return "";
 }
 
-/// The position that is taken is before the end.
+/// The position that is taken lies before the end.
 static StringRef carryTake(const TailCase &c) { return carryCommon(c); }
 
 static StringRef carryStack(const TailCase &c) {
@@ -177,7 +178,7 @@ static StringRef carryStack(const TailCase &c) {
   return carryCommon(c);
 }
 
-/// Whether all of operands and result carry the index.
+/// Whether all operands and the result carry the index.
 static bool isBeside(const TailCase &c) {
   for (unsigned i = 0; i < c.operands.size(); ++i)
     if (!c.carries(i))
@@ -191,14 +192,14 @@ static StringRef carryConcat(const TailCase &c) {
   return carryCommon(c);
 }
 
-/// Positions that are cut out are before the end.
+/// The positions that are cut out lie before the end.
 static StringRef carryCut(const TailCase &c) {
   if (!isBeside(c) && cast<CutOp>(c.op).getIndex() != c.index)
     return "it would cut out more positions";
   return carryCommon(c);
 }
 
-/// Behind the operand's positions there is the number in any case.
+/// After the operand's positions there is the padding's number in any case.
 static StringRef carryPad(const TailCase &c) {
   auto op = cast<PadOp>(c.op);
   double value = op.getValue().convertToDouble();

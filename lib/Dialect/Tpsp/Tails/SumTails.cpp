@@ -1,4 +1,4 @@
-// What sums, rows and attention make of the tail of a padded index.
+// How sums, rows and attention carry the tail of a padded index.
 #include "Dialect/Tpsp/Operations/HiddenKeys.h"
 #include "TailRules.h"
 
@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Wants zeros of one of the operands that carry the index: the smallest, if
-/// none has them.
+/// Requires a zero tail of one operand that carries the index: of the smallest,
+/// if none has it already.
 static void wantZeroOfOne(const TailCase &c, unsigned operands) {
   std::optional<unsigned> smallest;
   for (unsigned i = 0; i < operands; ++i) {
@@ -31,7 +31,7 @@ static void wantZeroOfOne(const TailCase &c, unsigned operands) {
 //===----------------------------------------------------------------------===//
 
 static StringRef carryEinsum(const TailCase &c) {
-  // A transpose.
+  // A transpose keeps the tail.
   if (c.operands.size() == 1 && typeOf(c.op->getOperand(0)).getRank() ==
                                     typeOf(c.op->getResult(0)).getRank()) {
     c.result = c.operands[0];
@@ -61,8 +61,8 @@ static StringRef carryReduction(const TailCase &c) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Where a row's elements may all be hidden, what is in the tail is hidden,
-/// too: the lowest number would be the largest of the row.
+/// If a row's elements may all be hidden, the tail is hidden, too. The lowest
+/// number would be the largest of such a row.
 static StringRef carrySoftmax(const TailCase &c) {
   auto op = cast<SoftmaxOp>(c.op);
   if (op.getOver() != c.index)
@@ -72,8 +72,9 @@ static StringRef carrySoftmax(const TailCase &c) {
   return "";
 }
 
-/// Of rows that lie in the tail. What is along a row is divided by how many
-/// there are, which its parts know. Rows of zeros need an epsilon.
+/// Handles rows that lie in the tail. A tail along a row is refused: the mean
+/// divides by the program's extent, which only the composite's parts know. Rows
+/// of zeros need an epsilon.
 template <typename Op> static StringRef carryNorm(const TailCase &c) {
   auto op = cast<Op>(c.op);
   if (llvm::is_contained(op.getWholeIndices(), c.index) || op.getEps().isZero())
@@ -84,7 +85,7 @@ template <typename Op> static StringRef carryNorm(const TailCase &c) {
   return "";
 }
 
-/// Pairs are half of the features apart.
+/// A pair's elements are half of the features apart.
 static StringRef carryRope(const TailCase &c) {
   if (cast<RopeOp>(c.op).getFeature() == c.index)
     return "its pairs are half of the features apart";
@@ -95,8 +96,8 @@ static StringRef carryRope(const TailCase &c) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// A causal query sees no key behind its own position, and none does behind the
-/// lengths.
+/// A causal query sees no key after its own position, and no query sees a key
+/// beyond the lengths.
 static bool seesNoTail(AttentionOp op) {
   int64_t keys = extentOf(op.getOperand(1), op.getKey());
   if (op.getLengths() && areBelow(op.getLengths(), keys + 1))
@@ -104,8 +105,9 @@ static bool seesNoTail(AttentionOp op) {
   return op.getCausal() && extentOf(op.getOperand(0), op.getQuery()) <= keys;
 }
 
-/// Whether the dropout of weights draws as it does without padding: positions
-/// behind the end of the outermost index of scores move none.
+/// Whether the dropout of weights draws the same elements as without padding.
+/// Positions after the end of the scores' outermost index do not change the
+/// others' positions.
 static bool drawsAlike(AttentionOp op, StringRef index) {
   if (!op.draws() || index == op.getFeature())
     return true;

@@ -1,4 +1,4 @@
-/// How the rules of padded indices are written, and given to operations.
+/// The form of rules for padded indices, and their registration.
 #ifndef TPSP_DIALECT_TPSP_TAILS_TAILRULES_H
 #define TPSP_DIALECT_TPSP_TAILS_TAILRULES_H
 
@@ -7,7 +7,7 @@
 
 namespace tpsp {
 
-/// What is asked of an operation (TailOpInterface::carryTail).
+/// The arguments and the result of TailOpInterface::carryTail.
 struct TailCase {
   mlir::Operation *op;
   llvm::StringRef index;
@@ -21,13 +21,14 @@ struct TailCase {
   bool isKept() const {
     return getIdx(op->getResult(0)).dimOf(index).has_value();
   }
-  /// Wants zeros for what is low: no arithmetic is done with that.
+  /// Requires zeros in place of low tails, with which arithmetic is not
+  /// possible.
   void raise() const {
     for (Tail &tail : operands)
       if (tail.isLow())
         tail = Tail::zero();
   }
-  /// Whether all operands carry the index, and are zero there.
+  /// Whether all operands carry the index and have zero tails.
   bool areZero() const {
     for (unsigned i = 0; i < operands.size(); ++i)
       if (!carries(i) || !operands[i].isZero())
@@ -63,14 +64,14 @@ struct TailModel
   }
 };
 
-/// Gives operations of the context a rule.
+/// Attaches a rule to operations of the context.
 template <TailRule *rule, typename... Ops>
 void attachTails(mlir::MLIRContext &context) {
   (Ops::template attachInterface<TailModel<Ops, rule>>(context), ...);
 }
 
-/// Of what works on every element by itself; of sums, rows and attention; and
-/// of positions: sequences, integers, blocks.
+/// Registers the rules of operations on single elements; of sums, rows and
+/// attention; and of positions: sequences, integers, blocks.
 void registerElementTails(mlir::MLIRContext &context);
 void registerSumTails(mlir::MLIRContext &context);
 void registerPositionTails(mlir::MLIRContext &context);

@@ -1,5 +1,6 @@
-// AdamW (Loshchilov and Hutter, arXiv:1711.05101), as PyTorch has it: epsilon
-// outside the root, decay beside the gradient and of matrices only.
+// AdamW (Loshchilov and Hutter, arXiv:1711.05101), as in PyTorch: epsilon is
+// added outside the root. Decay is separate from the gradient, and applies to
+// matrices only.
 #include "Optimizer.h"
 
 #include <cmath>
@@ -7,8 +8,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// 1 - beta^step. As tanh(x / 2) (1 + exp(-x)) for x = -step ln(beta): the
-/// difference would lose what few digits a beta near 1 leaves it.
+/// 1 - beta^step, computed as tanh(x / 2) (1 + exp(-x)) for x = -step ln(beta).
+/// The difference would lose digits for a beta near 1.
 static Value correction(UpdateBuilder &b, Value step, double beta) {
   Value x = b.scale(step, -std::log(beta));
   Value rest = b.shift(b.exp(b.scale(x, -1)), 1);
@@ -17,7 +18,8 @@ static Value correction(UpdateBuilder &b, Value step, double beta) {
 
 static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
   double beta1 = in.setting("beta1"), beta2 = in.setting("beta2");
-  // Numbers first: what waits for them is then one kernel.
+  // Numbers come first, so that the operations that wait for them become one
+  // kernel.
   Value meanShare = correction(b, in.step, beta1);
   Value squareShare = correction(b, in.step, beta2);
   Value mean = b.average(in.state[0], in.gradient, beta1);

@@ -4,7 +4,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// -1 or 1; below 1e-18, where a number is as good as zero, less.
+/// The sign of x, -1 or 1. Below 1e-18, where x is negligible, the magnitude is
+/// less.
 static Value signOf(UpdateBuilder &b, Value x) {
   return b.mul(x, b.rsqrt(b.shift(b.square(x), 1e-36)));
 }

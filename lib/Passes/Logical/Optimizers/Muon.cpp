@@ -1,7 +1,7 @@
 // Muon (Jordan et al., 2024, https://kellerjordan.github.io/posts/muon): the
-// momentum of a matrix, orthogonalised by Newton-Schulz iterations. By default
-// with the step's size of Liu et al. (arXiv:2502.16982), so that rate and decay
-// are AdamW's.
+// momentum of a matrix, orthogonalised by Newton-Schulz iterations. The default
+// step size is that of Liu et al. (arXiv:2502.16982), so that learning rate and
+// decay are AdamW's.
 #include "Optimizer.h"
 
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
@@ -19,8 +19,8 @@ namespace {
 
 using Names = SmallVector<StringRef>;
 
-/// A parameter's indices as those of matrices: X[batch, side, other side],
-/// where the side is the one with fewer elements.
+/// Presents a parameter as matrices X[batch, side, other side], where `side` is
+/// the one with fewer elements.
 class Matrices {
 public:
   explicit Matrices(const ParameterStep &in) : type(in.placed) {
@@ -41,7 +41,7 @@ public:
   }
 
   /// x divided by its Frobenius norm, then five times a x + (b A + c A A) x
-  /// with A = x x'. Every iterate is where the state is.
+  /// with A = x x'. Every iterate has the placement of the state.
   Value orthogonalize(UpdateBuilder &b, Value x) const {
     RankedTensorType number = tensorOver(batch, {type});
     Value squares = at(b.sum(b.square(x), batch), number);
@@ -57,7 +57,7 @@ public:
     return x;
   }
 
-  /// Extents of one matrix.
+  /// The extents of one matrix.
   int64_t rows = 1, columns = 1;
 
 private:
@@ -66,7 +66,7 @@ private:
     return value;
   }
 
-  /// The side's names with an ending that no other index has.
+  /// The side's names with an ending that makes them unique.
   Names primed(const Twine &ending) const {
     return llvm::map_to_vector(side, [&](StringRef name) {
       std::string made = (name + ending).str();
@@ -76,8 +76,8 @@ private:
     });
   }
 
-  /// [batch, side, side once more], whole but for the batch: what divides the
-  /// parameter can divide one of the two sides alone.
+  /// A product [batch, side, side once more], divided along the batch only. An
+  /// axis that divides the parameter can divide only one of the two sides.
   Value product(UpdateBuilder &b, Value x, Value y) const {
     Names names = batch;
     llvm::append_range(names, side);

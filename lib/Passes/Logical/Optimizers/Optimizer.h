@@ -1,9 +1,10 @@
-/// Optimizers: what one step does to one parameter, as operations on tensors.
+/// Optimizers: the update of one parameter in one step, as operations on
+/// tensors.
 ///
-/// An optimizer is a row of the table (Optimizers.def) and one file, which says
-/// its state and its settings and builds its operations. How parameter,
-/// gradient and state are sharded is no concern of it: the operations are
-/// unplaced and get their placements as all others do.
+/// An optimizer is a row of the table (Optimizers.def) and one file, which
+/// gives its state and its settings and builds its operations. It does not know
+/// how parameter, gradient and state are sharded: the operations are unplaced
+/// and get their placements like all others.
 #ifndef TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
 #define TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
 
@@ -17,9 +18,9 @@
 
 namespace tpsp {
 
-/// Builds operations on unplaced tensors. The result of one that works element
-/// by element has the indices of the operand that has most. A tensor without
-/// indices is a number for all elements.
+/// Builds operations on unplaced tensors. An elementwise result has the indices
+/// of the operand with the most indices. A tensor without indices is a number
+/// for all elements.
 class UpdateBuilder {
 public:
   UpdateBuilder(mlir::OpBuilder &builder, mlir::Location loc)
@@ -58,17 +59,17 @@ public:
   }
   /// x where the condition, a number in any precision, is not 0; else y.
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
-  /// In another precision, if it is not in that.
+  /// x in the type `element`, converted if necessary.
   mlir::Value convert(mlir::Value x, mlir::Type element);
   /// factor x + (1 - factor) y
   mlir::Value average(mlir::Value x, mlir::Value y, double factor);
 
-  /// Over every index but `names`.
+  /// The sum of x over every index but `names`.
   mlir::Value sum(mlir::Value x, llvm::ArrayRef<llvm::StringRef> names);
   /// x y, summed over every index but `names`.
   mlir::Value einsum(mlir::Value x, mlir::Value y,
                      llvm::ArrayRef<llvm::StringRef> names);
-  /// With `to` for the names `from`.
+  /// x with `to` in place of the names `from`.
   mlir::Value rename(mlir::Value x, llvm::ArrayRef<llvm::StringRef> from,
                      llvm::ArrayRef<llvm::StringRef> to);
 
@@ -76,7 +77,7 @@ public:
   mlir::Location loc;
 
 private:
-  /// Unplaced, and with the indices of the operand that has most.
+  /// The unplaced type with the indices of the operand that has the most.
   static mlir::Type typeOver(llvm::ArrayRef<mlir::Value> operands);
 
   template <typename Op, typename... Attributes>
@@ -87,24 +88,25 @@ private:
   }
 };
 
-/// A number that an optimizer can be told, from 0 to below a bound.
+/// A numeric setting of an optimizer, from 0 to less than `below`.
 struct OptimizerSetting {
   llvm::StringRef name;
   double value;
   double below = 1e9;
 };
 
-/// A tensor like the parameter, in f32, that lasts from step to step. It begins
-/// as zeros; a driver that makes up data takes these.
+/// A tensor like the parameter, in f32, that is kept from step to step. It
+/// begins as zeros. A driver that draws data at random uses `mean` and
+/// `deviation`.
 struct OptimizerState {
   llvm::StringRef name;
   double mean, deviation;
 };
 
-/// One step of one parameter. All tensors but the scalars have the parameter's
-/// indices; all are f32.
+/// One step of one parameter. All tensors are f32, and all but the scalars have
+/// the parameter's indices.
 struct ParameterStep {
-  /// The parameter, or its master; its gradient, clipped.
+  /// The parameter, or its master, and its gradient, clipped.
   mlir::Value parameter, gradient;
   /// In the order of Optimizer::state.
   llvm::SmallVector<mlir::Value> state;
@@ -112,21 +114,21 @@ struct ParameterStep {
   mlir::Value learningRate, step;
   /// A number for each of Optimizer::settings.
   llvm::StringMap<double> settings;
-  /// Where the state lies.
+  /// The type of the state, with its placement.
   mlir::RankedTensorType placed;
-  /// A role for each index; empty for what is no matrix.
+  /// The role of each index; empty if the parameter is not a matrix.
   llvm::SmallVector<MatrixRole> matrix;
 
   double setting(llvm::StringRef name) const { return settings.at(name); }
 
-  /// `change` and what decays of the parameter, if that is no vector.
+  /// `change` plus the parameter's decay, which vectors do not have.
   mlir::Value decayed(UpdateBuilder &b, mlir::Value change) const {
     double decay = setting("decay");
     return decay > 0 && typeOf(parameter).getRank() >= 2
                ? b.add(change, b.scale(parameter, decay))
                : change;
   }
-  /// The parameter behind a step against `change`.
+  /// The parameter after a step against `change`.
   mlir::Value stepped(UpdateBuilder &b, mlir::Value change) const {
     return b.sub(parameter, b.mul(change, learningRate));
   }
@@ -135,21 +137,22 @@ struct ParameterStep {
 struct Optimizer {
   llvm::SmallVector<OptimizerState> state;
   llvm::SmallVector<OptimizerSetting> settings;
-  /// The new parameter, and the new state in its order.
+  /// Builds the new parameter and the new state, in the order of `state`.
   llvm::SmallVector<mlir::Value> (*build)(UpdateBuilder &b,
                                           const ParameterStep &step);
-  /// For parameters that are no matrices; null if `build` takes them, too.
+  /// The optimizer of parameters that are not matrices; null if `build` takes
+  /// them, too.
   const Optimizer &(*otherwise)() = nullptr;
 
-  /// The setting of this name, or that of the other optimizer; null if neither
-  /// has it.
+  /// The setting of this name, of this optimizer or of `otherwise`; null if
+  /// neither has it.
   const OptimizerSetting *find(llvm::StringRef name) const;
 };
 
 /// The optimizer of this name; null if there is none.
 const Optimizer *findOptimizer(llvm::StringRef name);
 
-/// What findOptimizer finds it by.
+/// The name by which findOptimizer finds it.
 llvm::StringRef nameOf(const Optimizer &optimizer);
 
 #define OPTIMIZER(name, function) const Optimizer &function();

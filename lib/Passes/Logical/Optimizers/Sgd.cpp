@@ -1,4 +1,4 @@
-// Stochastic gradient descent with momentum, as PyTorch has it.
+// Stochastic gradient descent with momentum, as in PyTorch.
 #include "Optimizer.h"
 
 using namespace mlir;

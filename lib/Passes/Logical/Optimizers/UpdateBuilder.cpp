@@ -19,7 +19,7 @@ Type UpdateBuilder::typeOver(ArrayRef<Value> operands) {
 
 Value UpdateBuilder::select(Value condition, Value x, Value y) {
   Type element = typeOf(x).getElementType();
-  // Last of operands alike, of which the result has its type.
+  // Among operands with equal indices, the result gets the type of the last.
   return SelectOp::create(b, loc, typeOver({x, y}),
                           ValueRange{convert(condition, element), x, y});
 }

@@ -17,12 +17,12 @@ class PatternRewriter;
 
 namespace tpsp {
 
-/// The indices of a row of scores: those of the queries `q` without `feature`,
-/// `query` last.
+/// The indices of a row of scores: those of the queries `q` except `feature`,
+/// with `query` last.
 llvm::SmallVector<llvm::StringRef>
 rowIndices(mlir::Value q, llvm::StringRef query, llvm::StringRef feature);
 
-/// What a row's statistic, and sums over keys, are in: f32; f64 for f64.
+/// The type of a row's statistic and of sums over keys: f32; f64 for f64.
 mlir::Type statisticType(mlir::Value q);
 
 } // namespace tpsp

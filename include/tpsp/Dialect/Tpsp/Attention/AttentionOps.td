@@ -1,7 +1,7 @@
 #ifndef TPSP_DIALECT_TPSP_ATTENTION_ATTENTIONOPS_TD
 #define TPSP_DIALECT_TPSP_ATTENTION_ATTENTIONOPS_TD
 
-// Attention, and its gradient.
+// Attention and its gradient.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
@@ -32,28 +32,30 @@ def Tpsp_AttentionOp
                                   ["decomposesEarly"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
-    Operands q, k, v, and what may follow them: a bias, segment numbers of the
-    queries and of the keys, lengths, the step's number. Which is which, their
-    types say. One tensor of i32 is lengths, two are segment numbers, three both.
+    Operands are q, k and v, then optionally a bias, segment numbers of the
+    queries and of the keys, lengths, and the step's number. Types tell the
+    optional operands apart. A single tensor of i32 is lengths, two are segment
+    numbers, three are both.
 
         score = cap(scale * sum over `feature` of q k) + bias
 
-    with cap(x) = `softcap` tanh(x / `softcap`), if it is given. The result is
-    the weighted sum of v, by the softmax of the scores over `key`. `dropout` is
-    the rate of a dropout of the weights, by `seed` and the step's number.
+    with cap(x) = `softcap` tanh(x / `softcap`) if it is given. The result is
+    the sum of v, weighted by the softmax of the scores over `key`. `dropout` is
+    the rate at which weights are dropped, by `seed` and the step's number.
 
-    With `causal` a query sees no later key. With `window` it sees, besides, no
-    key that lies `window` positions or more before it. With segment numbers (of
-    i32: documents in one row) it sees keys of its own segment alone. With
-    lengths (of i32) it sees the first keys alone, as many as its length says:
-    rows are shorter, or a cache is not full. It sees none if that is negative,
-    all if it is beyond their extent. A bias (of positions, of padding) lacks the
-    indices that it is the same along. One of minus infinity hides the key. Any
-    other is a number that is added, however low. Nothing else hides a key. A
-    query that sees none has zeros, and nothing has a gradient through it.
+    With `causal` a query sees no later key. With `window` it also sees no key
+    that lies `window` positions or more before it. With segment numbers (i32:
+    documents in one row) it sees only keys of its own segment. With lengths
+    (i32) it sees only the first keys, as many as its length says, because rows
+    are shorter or a cache is not full. It sees no key if the length is
+    negative, and all keys if it exceeds their extent. A bias (of positions, of
+    padding) may lack indices along which it is constant. A bias of minus
+    infinity hides the key. Any other bias is a number that is added, however
+    low. Nothing else hides a key. The result of a query that sees no key is
+    zeros, and no gradient passes through it.
 
-    Indices of q that k lacks (grouped queries, after an index split) share keys
-    and values.
+    Queries that differ only in indices that k lacks share keys and values
+    (grouped queries, after an index split).
 
     ```mlir
     %o = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
@@ -61,10 +63,10 @@ def Tpsp_AttentionOp
        : (!q /*b,s,h,r,k*/, !k /*b,t,h,k*/, !k) -> !q
     ```
 
-    A second result, if there is one, is the statistic of every row of scores.
-    That is the log of the sum over `key` of exp(score). exp(score - statistic)
-    are the weights before dropout. It is minus infinity, the log of 0, where a
-    query sees no key. Differentiation asks for it.
+    The optional second result is the statistic of every row of scores: the log
+    of the sum over `key` of exp(score). The weights before dropout are
+    exp(score - statistic). The statistic is minus infinity, the log of 0, for a
+    query that sees no key. Differentiation requests it.
 
     Constraints: (I1)-(I8), and
     - (A1) q carries `query` and `feature` but not `key`; k carries `key` and
@@ -86,19 +88,21 @@ def Tpsp_AttentionOp
            rank's. No rank's tile begins before the first query.
     - (A11) Lengths have indices that both q and k have, but not `feature`.
 
-    `tile` says which queries of a longer index these are, where subscripts do
-    not: `tpsp-balance-attention` sets it. Only a library's call has one.
+    `tile` says which queries of a longer index these are, if subscripts do not.
+    `tpsp-balance-attention` sets it. Only an attention that becomes a library
+    call has one.
 
-    It is taken apart before it is placed, or kept whole. If kept, it is done
-    block by block (`tpsp-sweep`) or by a library in one call.
+    Attention is decomposed before it is placed, or kept whole. If kept, it is
+    computed block by block (`tpsp-sweep`) or by a library in one call.
   }];
   let results = (outs Tpsp_Tensor:$result, Optional<Tpsp_Tensor>:$statistic);
   let extraClassDeclaration = [{
-    /// Whether a window hides keys: a long one does not where rows are known.
+    /// Whether the window hides keys. It does not if it is as long as the rows,
+    /// as far as their extents are known.
     bool hidesByWindow();
     /// q, k and v.
     static constexpr unsigned numTensors = 3;
-    /// The step's number, if it is there.
+    /// The step's number; empty if absent.
     ::mlir::ValueRange getStep() {
       return ::tpsp::attentionStep(getInputs(), numTensors);
     }
@@ -108,19 +112,19 @@ def Tpsp_AttentionOp
 
 def Tpsp_AttentionGradientOp
     : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"]> {
-  let summary = "attention's gradients with respect to its operands";
+  let summary = "the gradients of attention with respect to its operands";
   let description = [{
-    Operands q, k, v, attention's result o, its statistic, g, the gradient of o,
-    and what attention has behind v. With a bias the statistic is not read: a low
-    bias leaves nothing of the logarithm in it. Let w be the weights, p what
-    dropout leaves of them, and d what it leaves of the product of g and v. Let r
-    be of every row the sum of g times o, and c the slope of `softcap` (1
-    without):
+    Operands are q, k, v, attention's result o, its statistic, the gradient g of
+    o, and the optional operands of the attention. With a bias the statistic is
+    not read, because rounding it after a low bias would lose the logarithm. Let
+    w be the weights and p the weights after dropout. Let d be the product of g
+    and v after dropout. Let r be the sum of g times o for each row, and c the
+    slope of `softcap` (1 without it):
 
         dv = p^T g,  dz = w (d - r),  ds = scale c dz,  dq = ds k,  dk = ds^T q
 
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
-    dk and dv and, if there are four, the bias's: the sum of dz.
+    dk and dv. The optional fourth is the bias's gradient, a sum of dz.
 
     Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A11), and
     - (A6) The results have the indices of q, k, v and the bias; g has those of
@@ -131,7 +135,7 @@ def Tpsp_AttentionGradientOp
   let extraClassDeclaration = [{
     /// q, k, v, o, the statistic and g.
     static constexpr unsigned numTensors = 6;
-    /// The step's number, if it is there.
+    /// The step's number; empty if absent.
     ::mlir::ValueRange getStep() {
       return ::tpsp::attentionStep(getInputs(), numTensors);
     }

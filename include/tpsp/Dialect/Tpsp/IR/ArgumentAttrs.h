@@ -1,12 +1,14 @@
-/// The attributes of a function's arguments, while several of them change.
+/// Collects changes to the attributes of a function's arguments, and writes
+/// them at once.
 ///
 ///   ArgumentAttrs attributes(function);
 ///   for (BlockArgument argument : function.getArguments())
 ///     attributes.set(argument.getArgNumber(), frozenAttrName, mark);
 ///   attributes.write();
 ///
-/// A function has them in one array, which every setArgAttr() makes anew: of
-/// thousands of parameters, one by one, that would be quadratic.
+/// A function holds these attributes in one array, which every setArgAttr()
+/// builds anew. Setting them one by one would be quadratic in the number of
+/// parameters.
 #ifndef TPSP_DIALECT_TPSP_IR_ARGUMENTATTRS_H
 #define TPSP_DIALECT_TPSP_IR_ARGUMENTATTRS_H
 
@@ -18,14 +20,15 @@ class ArgumentAttrs {
 public:
   explicit ArgumentAttrs(mlir::FunctionOpInterface function);
 
-  /// Null if the argument has none of that name.
+  /// Null if the argument has no attribute of that name.
   mlir::Attribute get(unsigned argument, llvm::StringRef name) const {
     return all[argument].get(name);
   }
-  /// A null `value` removes it.
+  /// A null `value` removes the attribute.
   void set(unsigned argument, llvm::StringRef name, mlir::Attribute value);
 
-  /// Gives the function what was set. It has as many arguments as before.
+  /// Writes the attributes back to the function, whose number of arguments must
+  /// not have changed.
   void write();
 
 private:
@@ -34,8 +37,8 @@ private:
   bool isChanged = false;
 };
 
-/// Arguments that a function is to have behind those that it has. All at once:
-/// each insertion makes the function's type anew.
+/// Arguments to be added after those that a function has. They are inserted at
+/// once, because each insertion rebuilds the function's type.
 class AddedArguments {
 public:
   explicit AddedArguments(mlir::FunctionOpInterface function)
@@ -44,7 +47,8 @@ public:
   /// Returns the number that the argument will have.
   unsigned add(mlir::Type type, mlir::DictionaryAttr attributes,
                mlir::Location loc);
-  /// Inserts what was added. The function has had no others since.
+  /// Inserts the added arguments. The function's arguments must not have
+  /// changed since construction.
   void insert();
 
 private:

@@ -1,4 +1,4 @@
-/// Errors that say where they are, also where the program does not. The
+/// Errors that say where they are, even without a source location. The
 /// locations of an operation may have been stripped, and an option of a pass
 /// has none.
 #ifndef TPSP_DIALECT_TPSP_IR_ERRORPLACE_H
@@ -9,18 +9,18 @@
 
 namespace tpsp {
 
-/// An error at `op`. Without a line of a file it begins with names instead:
-/// "'tpsp.einsum' in @f: ".
+/// An error at `op`. If its location has no line of a file, the message begins
+/// with names: "'tpsp.einsum' in @f: ".
 mlir::InFlightDiagnostic emitErrorAt(mlir::Operation *op);
 
-/// An error at an argument, or so: "@f: ".
+/// An error at an argument. Without a line it begins with the function: "@f: ".
 mlir::InFlightDiagnostic emitErrorAt(mlir::BlockArgument argument);
 
-/// At a value's argument or operation.
+/// An error at a value's argument or operation.
 mlir::InFlightDiagnostic emitErrorAt(mlir::Value value);
 
-/// An error of a pass's option, about the program `root`: "option 'mode' of
-/// tpsp-rematerialize: ".
+/// An error about a pass's option, reported at the program `root`: "option
+/// 'mode' of tpsp-rematerialize: ".
 mlir::InFlightDiagnostic emitOptionError(mlir::Operation *root,
                                          llvm::StringRef pass,
                                          llvm::StringRef option);

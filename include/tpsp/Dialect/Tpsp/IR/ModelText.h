@@ -1,13 +1,15 @@
-/// What a model's text must be before MLIR's parser sees it.
+/// Checks a model's text before MLIR's parser sees it.
 ///
-/// The parser calls itself for every level of nesting and does not watch its
-/// stack, and so do the walks over what it makes. A file may nest by brackets,
-/// by signs of affine expressions, which need none, and by aliases:
+/// The parser recurses for every level of nesting and does not bound its stack.
+/// So do the walks over the operations that it creates. A file may nest by
+/// brackets, by signs of affine expressions, which need no brackets, and by
+/// aliases:
 ///
 ///   #a1 = [#a0]
 ///   #a2 = [#a1]      // two levels deep
 ///
-/// And messages show the lines that locations name, of whatever file.
+/// Locations matter, too: messages print the lines that they name, from any
+/// file.
 #ifndef TPSP_DIALECT_TPSP_IR_MODELTEXT_H
 #define TPSP_DIALECT_TPSP_IR_MODELTEXT_H
 
@@ -16,16 +18,17 @@
 
 namespace tpsp {
 
-/// The levels that a model may have. The parser has room for several times as
-/// many on a stack of 8 MiB.
+/// The most levels of nesting that a model may have. On a stack of 8 MiB the
+/// parser has room for several times as many.
 constexpr unsigned maxNesting = 256;
 
-/// The bytes that a model's file may have.
+/// The most bytes that a model's file may have.
 constexpr int64_t maxModelBytes = int64_t(256) << 20;
 
-/// An error, in one sentence that names the file, unless `text` is text, nests
-/// no deeper than maxNesting, and has no location in a pipe or a device. With a
-/// `splitMarker`, what follows one is a file of its own.
+/// Returns an error, one sentence that names the file, if `text` is not text,
+/// nests deeper than maxNesting, or has a location in a pipe or a device. If
+/// `splitMarker` is not empty, it separates parts that are checked as files of
+/// their own.
 llvm::Error checkModelText(llvm::StringRef path, llvm::StringRef text,
                            llvm::StringRef splitMarker = "");
 

@@ -1,9 +1,9 @@
 #ifndef TPSP_DIALECT_TPSP_IR_OPBASE_TD
 #define TPSP_DIALECT_TPSP_IR_OPBASE_TD
 
-// What families of operations have in common. A family is a file of its own,
-// <Family>Ops.td, and includes no other: what one of them defines is rebuilt
-// without the rest.
+// Definitions that families of operations share. Each family is a file of its
+// own, <Family>Ops.td, and includes no other family. A change to one family
+// then rebuilds only its own users.
 include "tpsp/Dialect/Tpsp/IR/TpspAttrs.td"
 include "tpsp/Dialect/Tpsp/IR/TpspInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -15,7 +15,8 @@ def Tpsp_Tensor : Type<
     ]>,
     "tensor with #tpsp.idx subscripts", "::mlir::RankedTensorType">;
 
-/// The result has the indices of the operand that has those of all operands.
+/// The result has the indices of the operand that carries those of all
+/// operands.
 def Tpsp_KeepsIndices : NativeOpTrait<"KeepsIndices"> {
   let cppNamespace = "::tpsp";
 }
@@ -65,8 +66,8 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
                   traits # [Tpsp_KeepsIndices], hasAdjoint> {
   let summary = "pointwise " # mnemonic;
   let description = [{
-    An operand may lack indices of the result: it is broadcast along them by
-    name.
+    An operand may lack indices of the result. It is then broadcast along them
+    by name.
 
     Constraints: (I1)-(I8), and
     - (P1) The result carries every operand's indices.
@@ -76,7 +77,7 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
   let extraClassDeclaration = [{
     /// -1 is any number from one up.
     static constexpr int arity = }] # !cast<string>(arity) # [{;
-    /// How many more there may be.
+    /// How many optional operands may follow.
     static constexpr int optional = }] # !cast<string>(optional) # [{;
   }];
   let extraClassDefinition = Tpsp_Syntax # [{
@@ -86,7 +87,7 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
   }];
 }
 
-/// Composites that are placed and differentiated part by part.
+/// Composites whose parts are placed and differentiated one by one.
 class Tpsp_EarlyCompositeOp<string mnemonic, list<string> overridden = [],
                             list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic, overridden, traits # [

@@ -1,4 +1,4 @@
-/// Which indices of a program are padded, and to what.
+/// Which indices of a program are padded, and to which extents.
 #ifndef TPSP_DIALECT_TPSP_IR_PADDING_H
 #define TPSP_DIALECT_TPSP_IR_PADDING_H
 
@@ -9,29 +9,30 @@
 
 namespace tpsp {
 
-/// Module attribute, `{v = 50264 : i64}`: the extents with which indices are to
-/// run, where these are more than the program says (tpsp-set-padding). Types
-/// still say what the program says; axes need to divide the larger.
+/// Module attribute, `{v = 50264 : i64}`: the extents that padded indices will
+/// run with, set by tpsp-set-padding. Types still have the extents of the
+/// program; axes must divide the padded ones.
 inline constexpr llvm::StringLiteral paddingAttrName = "tpsp.padding";
-/// Module attribute, `{v = array<i64: 50257, 50264>}`: of indices that are
-/// padded in its types, the extents that the program said and those that there
-/// are (tpsp-pad-extents).
+/// Module attribute, `{v = array<i64: 50257, 50264>}`: for each index that is
+/// padded in the types, its extent in the program and its padded extent
+/// (tpsp-pad-extents).
 inline constexpr llvm::StringLiteral unpaddedAttrName = "tpsp.unpadded";
 
-/// What module attribute `attribute` says of `index`; nullopt if nothing.
+/// The extent that module attribute `attribute` gives `index`; nullopt if it
+/// gives none.
 std::optional<int64_t> extentIn(mlir::ModuleOp module,
                                 llvm::StringRef attribute,
                                 llvm::StringRef index);
 
-/// The shape with which a tensor in the module of `op` runs, by
-/// `tpsp.padding`.
+/// The shape that `type` runs with: its extents, padded as `tpsp.padding` of
+/// the module of `op` says.
 llvm::SmallVector<int64_t> shapeToRun(mlir::Operation *op,
                                       mlir::RankedTensorType type);
 
-/// Says that the module will be padded, and nothing of how: until
-/// tpsp-set-padding knows more, axes need to divide nothing.
+/// Marks the module as to be padded, by extents that are not known yet. Until
+/// tpsp-set-padding sets them, axes need not divide extents.
 void leavePaddingOpen(mlir::ModuleOp module);
-/// Whether that holds of the module of `op`.
+/// Whether the module of `op` is marked so.
 bool isPaddingOpen(mlir::Operation *op);
 
 } // namespace tpsp

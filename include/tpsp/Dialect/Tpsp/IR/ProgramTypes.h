@@ -1,4 +1,4 @@
-/// Giving all tensors of a program other types.
+/// Changes the tensor types of a whole program.
 #ifndef TPSP_DIALECT_TPSP_IR_PROGRAMTYPES_H
 #define TPSP_DIALECT_TPSP_IR_PROGRAMTYPES_H
 
@@ -7,10 +7,10 @@
 
 namespace tpsp {
 
-/// Replaces every tensor type with subscripts by what `changed` makes of it: in
-/// results, in arguments of blocks, and in the types of functions. Types in
-/// other attributes stay. They are notes of other tools; they may name indices
-/// that the program lacks, and constants whose data the type describes.
+/// Replaces every tensor type with subscripts by `changed` of it: in results,
+/// in arguments of blocks, and in the types of functions. Types in other
+/// attributes stay, because they are notes of other tools. They may name
+/// indices that the program lacks, or describe a constant's data.
 void replaceTensorTypes(
     mlir::ModuleOp module,
     llvm::function_ref<mlir::RankedTensorType(mlir::RankedTensorType)> changed);

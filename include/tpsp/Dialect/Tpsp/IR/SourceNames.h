@@ -1,5 +1,6 @@
 /// The names that the author gave to values. The parser keeps lines and columns
-/// but not the names of SSA values; these are read back from the source file.
+/// but drops the names of SSA values, so they are read again from the source
+/// file.
 #ifndef TPSP_DIALECT_TPSP_IR_SOURCENAMES_H
 #define TPSP_DIALECT_TPSP_IR_SOURCENAMES_H
 
@@ -14,18 +15,18 @@
 
 namespace tpsp {
 
-/// The lines of a source file; none if it cannot be read, or is not a regular
-/// file. A location may name any file.
+/// The lines of a source file. There are none if the file cannot be read or is
+/// not a regular file, since a location may name any file.
 class SourceLines {
 public:
   explicit SourceLines(llvm::StringRef path);
   SourceLines(const SourceLines &) = delete;
   SourceLines &operator=(const SourceLines &) = delete;
 
-  /// "y" of the line "  %y = tpsp.gelu %x : ...", if the line is like that. Of
-  /// several results, the first.
+  /// "y" for the line "  %y = tpsp.gelu %x : ..."; empty if the line has
+  /// another form. For several results, the first one's name.
   llvm::StringRef nameDefinedOn(unsigned line) const;
-  /// "x" of the argument "%x: ..." that begins at a line and column (from 1).
+  /// "x" for the argument "%x: ..." that begins at a line and column (from 1).
   llvm::StringRef argumentAt(unsigned line, unsigned column) const;
 
 private:
@@ -33,24 +34,24 @@ private:
   llvm::SmallVector<llvm::StringRef> lines;
 };
 
-/// What authors called values. Reads each source file once.
+/// Finds the names of values. Reads each source file once.
 class SourceNames {
 public:
-  /// The lines of the file of a location.
+  /// The lines of the file that a location names.
   const SourceLines &linesOf(mlir::FileLineColLoc location);
-  /// "%w"; "" if that is not known.
+  /// "%w"; empty if the name is not known.
   std::string of(mlir::Value value);
 
 private:
   llvm::StringMap<std::unique_ptr<SourceLines>> files;
 };
 
-/// The same for one value. Reads the source file where tpsp-name-values has not
-/// been: for messages.
+/// The name of one value, for messages. Reads the source file if
+/// tpsp-name-values has not run.
 std::string nameInSource(mlir::Value value);
 
-/// "gpt.mlir:12:8", the first place in a source file that a location has; "" if
-/// it has none.
+/// "gpt.mlir:12:8", the first place in a source file within a location; empty
+/// if there is none.
 std::string formatLocation(mlir::Location loc);
 
 } // namespace tpsp

@@ -1,8 +1,9 @@
-/// The mesh axis that divides a program's layers: that of role `stage`.
+/// The mesh axis that divides a program's layers: the one with role `stage`.
 ///
 ///   tpsp.mesh @mesh <pp = 4 : stage, tp = 8 : model>
 ///
-/// It shards no tensor, so who places tensors never asks for the role.
+/// The axis shards no tensor, so code that places tensors never asks for the
+/// role.
 #ifndef TPSP_DIALECT_TPSP_IR_STAGEAXIS_H
 #define TPSP_DIALECT_TPSP_IR_STAGEAXIS_H
 
@@ -14,13 +15,13 @@ namespace tpsp {
 
 /// Attribute of a function that is one chunk of a program's layers: its number.
 inline constexpr llvm::StringLiteral stageChunkAttrName = "tpsp.stage_chunk";
-/// Unit attribute of such a function's arguments that the chunk before sends,
-/// and whose gradients are sent back to it. They come first, in the order of
-/// that chunk's results.
+/// Unit attribute of an argument of such a function: the previous chunk sends
+/// it, and its gradient is sent back. These arguments come first, in the order
+/// of the previous chunk's results.
 inline constexpr llvm::StringLiteral receivedAttrName = "tpsp.received";
 
-/// In the mesh of the module that `op` is in, or is; nullopt if no axis has the
-/// role.
+/// The stage axis of the mesh of `op`'s module, where `op` may be the module;
+/// nullopt if no axis has the role.
 std::optional<AxisId> stageAxisOf(mlir::Operation *op);
 
 } // namespace tpsp

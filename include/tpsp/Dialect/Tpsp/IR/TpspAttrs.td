@@ -55,13 +55,14 @@ def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
   let mnemonic = "tile";
   let summary = "which positions of a longer index a tensor holds";
   let description = [{
-    On local shapes. The longer index is cut into shards of `extent` positions,
-    one for each rank of the group of `axes` (major to minor; one, without axes).
-    Position i of the tensor along `index` is
+    Used on local shapes. The longer index is cut into shards of `extent`
+    positions, one for each rank of the group of `axes` (major to minor; a
+    single shard without axes). Position i of the tensor along `index` is
+    position
 
         ((rank + shift) mod group) * extent + offset + i
 
-    of the longer index, with `rank` the rank's number in the group. With a
+    of the longer index, where `rank` is the rank's number in the group. With a
     negative extent the shards lie in the opposite order, down from `offset`.
 
     ```mlir
@@ -78,7 +79,7 @@ def Tpsp_InferredType : TypeDef<Tpsp_Dialect, "Inferred"> {
   let mnemonic = "inferred";
   let summary = "a type that is still to be inferred";
   let description = [{
-    What values of a function in short form have while it is parsed
+    The type of values in a function in short form while it is parsed
     (`tpsp.program`). No operation has it afterwards.
   }];
 }

@@ -10,8 +10,8 @@ def Tpsp_Dialect : Dialect {
   let description = [{
     Tensors carry named indices with mesh-axis subscripts in their type's
     encoding, `tensor<2x128x256xf32, #tpsp.idx<b, s@tp, d>>`. Shapes are global
-    until `tpsp-partition`, per rank afterwards. Moving or removing a subscript
-    is a collective; nothing else is.
+    until `tpsp-partition`, per rank afterwards. Only collectives move or remove
+    a subscript.
 
     Version log:
       1: first version.

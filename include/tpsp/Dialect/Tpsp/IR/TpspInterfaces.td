@@ -6,8 +6,8 @@ include "mlir/IR/OpBase.td"
 def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation with an index structure and an adjoint: all that the passes
-    know of it. The defaults fit an operation whose dimensions are related by
+    An operation with an index structure and an adjoint. Passes know nothing
+    else of it. The defaults fit an operation whose dimensions are related by
     index name alone.
 
     Verified for every such operation:
@@ -25,7 +25,7 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
            its name has a dialect's prefix.
   }];
   let methods = [
-    InterfaceMethod<"How the operation may be applied to summands.",
+    InterfaceMethod<"Whether, and how, it may be applied to summands.",
       "::tpsp::Linearity", "getLinearity", (ins), "",
       [{ return ::tpsp::Linearity::None; }]>,
     InterfaceMethod<"How an index that the result lacks is combined.",
@@ -37,62 +37,62 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     InterfaceMethod<"Whether results may carry indices that no operand has.",
       "bool", "introducesIndices", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Whether the result is the sum of the operands: operands that are
-        partial alike are then added first and reduced once.}],
+        Whether the result is the sum of the operands. Operands that are partial
+        over the same axes are then added first and reduced once.}],
       "bool", "isSumOfOperands", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         Whether the result is the product of the operands, summed over the
-        indices that it lacks: a matmul where the indices allow.}],
+        indices that it lacks. If the indices allow, that is a matmul.}],
       "bool", "isSumOfProducts", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Whether the result is the operand's bytes under other names or a
-        row-major reshape.}],
+        Whether the result has the operand's bytes, under other index names or
+        as a row-major reshape.}],
       "bool", "isView", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Whether each element of the result is an element of an operand, so that
-        it may be applied to what a maximum is taken of later.}],
+        Whether each element of the result is an element of an operand. Then the
+        operation may be applied before a pending maximum is taken.}],
       "bool", "selects", (ins), "", [{ return $_op.isView(); }]>,
     InterfaceMethod<[{
-        The element type of a tensor that holds integers (i32 positions, i8
-        masks): of operand `i`, or of the result for i = number of operands.
-        0, which is usual, for floating-point; else the width in bits.}],
+        The width in bits of operand `i`, or of the result if i is the number of
+        operands, if it holds integers (i32 positions, i8 masks). 0, the usual
+        value, for floating-point.}],
       "unsigned", "getIntegerWidth", (ins "unsigned":$i), "",
       [{ return $_op.isView() ? ::tpsp::widthOfFirst($_op) : 0; }]>,
     InterfaceMethod<[{
-        Whether floating-point operands and results may be of different
-        precision.}],
+        Whether operands and results may have different floating-point types.}],
       "bool", "mixesPrecision", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        The integers that operand `i` may hold are [0, bound): positions along
-        an index of that extent, or how many of its first positions count. 0 if
-        there is no bound.}],
+        The bound of the integers that operand `i` may hold, which are in [0,
+        bound). They are positions along an index of that extent, or how many of
+        its first positions count. 0 if there is no bound.}],
       "int64_t", "getIntegerBound", (ins "unsigned":$i), "", [{ return 0; }]>,
     InterfaceMethod<[{
-        Whether the result is a constant to differentiation, whatever it was
-        made from.}],
+        Whether differentiation treats the result as a constant, whatever its
+        operands are.}],
       "bool", "stopsGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<"The index structure, over global shapes.",
       "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
       [{ return ::tpsp::structureByName($_op); }]>,
     InterfaceMethod<[{
-        The names of the first result's indices, in order, where the operands
-        determine them: what the author of a program may leave out. Asked of an
-        operation whose results have no types yet.}],
+        The names of the first result's indices, in order, if the operands
+        determine them. The author of a program may then leave them out. Called
+        for an operation whose results have no types yet.}],
       "std::optional<::llvm::SmallVector<::llvm::StringRef>>", "inferIndices",
       (ins), "", [{ return ::tpsp::indicesKept($_op); }]>,
     InterfaceMethod<[{
-        The operation with the results that its adjoint reads besides those that
-        the program does: itself, or another that has taken its place. Asked of
-        an operation that is about to be differentiated.}],
+        Returns the operation with the results that its adjoint reads, which the
+        program may not have asked for: the operation itself, or a new one that
+        has replaced it. Called for an operation that is about to be
+        differentiated.}],
       "::mlir::Operation *", "withAdjointResults",
       (ins "::mlir::OpBuilder &":$builder), "",
       [{ (void)builder; return $_op; }]>,
     InterfaceMethod<[{
         Adds the vector-Jacobian product: given the gradient of the first
-        result, sets `gradients[i]` for every operand i with needed[i]. Values
-        are created unplaced. Fails with a diagnostic where there is none.
-        Other results have no gradient. A constant, or integers, hand on
-        nothing.}],
+        result, sets `gradients[i]` for every operand i with needed[i]. The
+        values are created unplaced. Fails with a diagnostic if there is no
+        derivative. Other results have no gradient. Constants and integers set
+        no gradient.}],
       "::mlir::LogicalResult", "buildAdjoint",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient,
            "::llvm::ArrayRef<bool>":$needed,
@@ -102,10 +102,10 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         return ::mlir::success();
       }]>,
     InterfaceMethod<[{
-        Says that the operation now computes a part of what it did: `index` of
-        the result was (blocks, parts, rows), and is the rows of `part` in
-        every block. An operation that computes with positions along the index
-        accounts for that, or fails with a diagnostic.}],
+        Tells the operation that it now computes a part of its former result.
+        Its `index` was (blocks, parts, rows), and the operation now has the
+        rows of `part` in every block. An operation that computes with positions
+        along the index accounts for that, or fails with a diagnostic.}],
       "::mlir::LogicalResult", "restrictPositions",
       (ins "::llvm::StringRef":$index, "int64_t":$blocks, "int64_t":$parts,
            "int64_t":$part), "",
@@ -125,22 +125,22 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         Whether the parts are better placed and differentiated one by one
-        (attention), so that the composite goes before propagation. Others
+        (attention). The composite is then decomposed before propagation. Others
         keep their index structure until shapes are local.}],
       "bool", "decomposesEarly", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         Whether the parts only reduce over the indices that the composite needs
-        whole (a norm's row, a softmax's), or hand on the ends of blocks (a
-        scan's). Then an axis may divide a row: the composite goes, and only
-        statistics or ends are sent.}],
+        whole (the row of a norm or softmax), or hand on the ends of blocks (a
+        scan). Then an axis may divide a row: the composite is decomposed, and
+        only statistics or ends are sent.}],
       "bool", "reducesRows", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Whether it has a kernel of its own, so that it goes only where an axis
-        divides a row. Its parts may then be of its own kind.}],
+        Whether it has a kernel of its own, so that it is decomposed only if an
+        axis divides a row. Its parts may then be operations of its own kind.}],
       "bool", "hasOwnKernel", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Builds the parts and returns the value that replaces the result, which
-        is the only one; it has the result's type.}],
+        Builds the parts. Returns the value that replaces the composite's only
+        result, of the result's type.}],
       "::mlir::Value", "decompose", (ins "::mlir::OpBuilder &":$builder)>
   ];
 }
@@ -149,20 +149,20 @@ def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
     An operation that is a loop nest over its indices. At every point a scalar
-    is computed from the operands' elements. Scalars are combined by the
-    operation's reduction over indices that the result lacks. Kernels are made
-    of these.
+    is computed from the operands' elements. Over indices that the result lacks,
+    the operation's reduction combines the scalars. Kernels are made of these
+    operations.
   }];
   let methods = [
     InterfaceMethod<[{
         Emits the scalar. `operands` are f32 (f64 for f64 tensors), one per
-        operand. `position` gives the global position of an index by name, of
-        type index.}],
+        operand. `position` returns the global position along the index of a
+        given name, as a value of type index.}],
       "::mlir::Value", "emitScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$position)>,
     InterfaceMethod<[{
-        What the scalar is of the operands' elements, where libraries have it
+        The scalar as a formula of the operands' elements, if libraries have it,
         too.}],
       "::tpsp::ScalarFormula", "getScalarFormula", (ins), "",
       [{ return {}; }]>,
@@ -171,8 +171,8 @@ def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
       "::llvm::SmallVector<::llvm::StringRef>", "getPositionIndices", (ins), "",
       [{ return {}; }]>,
     InterfaceMethod<[{
-        Where along an index of positions its operands lie, if not where the
-        subscripts say: null, or the tile of a longer index.}],
+        The tile of a longer index at which the operands lie along a position
+        index. Null if they lie where the subscripts say.}],
       "::tpsp::TileAttr", "getTileOf", (ins "::llvm::StringRef":$index), "",
       [{ (void)index; return {}; }]>
   ];
@@ -181,30 +181,31 @@ def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
 def Tpsp_SweptOpInterface : OpInterface<"SweptOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that needs one index whole, but can see it block by block, in
-    any order. It keeps a state of the size of a row: attention, with a running
-    softmax. On local shapes, `tpsp-sweep` calls `sweepBlock` for each block,
-    then `finishSweep`.
+    An operation that needs one index whole but can process it block by block,
+    in any order. It keeps a state of the size of a row: attention, with a
+    running softmax. On local shapes, `tpsp-sweep` calls `sweepBlock` for each
+    block, then `finishSweep`.
 
     A state is a list of values, empty before the first block. Operations that
-    sweep the same blocks are done together, so what two of them compute alike
-    for a block is made once (CSE).
+    sweep the same blocks are swept together, so that a value that both compute
+    for a block is computed once (CSE).
   }];
   let methods = [
     InterfaceMethod<"The index that comes in blocks.",
       "::llvm::StringRef", "getSweptIndex">,
     InterfaceMethod<[{
-        Takes one block. `operands` are the operation's own, but of those that
-        carry the swept index a block, and `tile` says which. Returns the state
-        after it. Also sets `parts[i]` for every result i that carries the index
-        and has uses: the result's own block, of its element type.}],
+        Processes one block. `operands` are the operation's own, but those that
+        carry the swept index are cut to the block that `tile` gives. Returns
+        the state after the block. Also sets `parts[i]` for every result i that
+        carries the index and has uses: the result's block, of its element
+        type.}],
       "::llvm::SmallVector<::mlir::Value>", "sweepBlock",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::tpsp::TileAttr":$tile, "::mlir::ValueRange":$state,
            "::llvm::MutableArrayRef<::mlir::Value>":$parts)>,
     InterfaceMethod<[{
-        Result number `result`, after all blocks. Called for those that have
-        uses and do not carry the index.}],
+        Returns result number `result` after all blocks. Called for results that
+        have uses and do not carry the index.}],
       "::mlir::Value", "finishSweep",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$state,
            "unsigned":$result), "",
@@ -215,55 +216,58 @@ def Tpsp_SweptOpInterface : OpInterface<"SweptOpInterface"> {
 def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    Attention, or its gradient: what a library computes in one call.
+    Attention or its gradient, which a library computes in one call.
   }];
   let methods = [
     InterfaceMethod<[{
-        Whether it is the gradient: operands q, k, v, o, the statistic and the
-        gradient of o, results the gradients of q, k, v and perhaps the bias.
-        Else operands q, k and v, results o and perhaps the statistic. A bias,
-        two tensors of segment numbers, lengths of keys and the step's number
-        may follow.}],
+        Whether this is the gradient. Its operands are q, k, v, o, the statistic
+        and the gradient of o. Its results are the gradients of q, k, v and
+        perhaps the bias. Otherwise the operands are q, k and v, and the results
+        o and perhaps the statistic. A bias, two tensors of segment numbers,
+        lengths of keys and the step's number may follow the operands of
+        both.}],
       "bool", "isGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        The operation's tensors as heads of rows, or why no library's call
-        computes it. Before partition, as far as it is known.}],
+        The operation's tensors as heads of rows, or why no library call
+        computes it. Before partition the answer covers what is known by
+        then.}],
       "::tpsp::AttentionMatch", "matchHeads">,
     InterfaceMethod<[{
-        The index that queries are rows of. Rows are independent: each is
-        computed from its own part of what carries the index, and what a result
-        without it has of them is summed.}],
+        The index of the queries' rows. Rows are independent. Each is computed
+        from its own part of the operands that carry the index. A result without
+        the index is a sum over rows.}],
       "::llvm::StringRef", "getRowIndex", (ins), "",
       [{ return $_op.getQuery(); }]>,
     InterfaceMethod<[{
-        Which rows of a longer index these are, if not those that the subscripts
-        say; else null.}],
+        The tile of a longer index that the rows are; null if the subscripts say
+        which rows these are.}],
       "::tpsp::TileAttr", "getRowTile", (ins), "",
       [{ return $_op.getTileAttr(); }]>,
-    InterfaceMethod<"Says which rows of a longer index these are.",
+    InterfaceMethod<"Sets the tile of a longer index that the rows are.",
       "void", "setRowTile", (ins "::tpsp::TileAttr":$tile), "",
       [{ $_op.setTileAttr(tile); }]>,
-    InterfaceMethod<"What scores are multiplied by.",
+    InterfaceMethod<"The factor of the scores.",
       "double", "getScoreScale", (ins), "",
       [{ return $_op.getScale().convertToDouble(); }]>,
     InterfaceMethod<"Whether a query sees no later key.",
       "bool", "masksLaterKeys", (ins), "", [{ return $_op.getCausal(); }]>,
     InterfaceMethod<[{
-        How many keys a query sees at most, itself and those before; 0 if there
-        is no window.}],
+        How many keys a query sees at most: its own position and those before
+        it. 0 if there is no window.}],
       "int64_t", "getScoreWindow", (ins), "",
       [{ return int64_t($_op.getWindow().value_or(0)); }]>,
-    InterfaceMethod<"What scores stay below, softly; 0 if there is no bound.",
+    InterfaceMethod<"The soft cap of the scores; 0 if there is none.",
       "double", "getScoreCap", (ins), "",
       [{ return $_op.getSoftcap() ? $_op.getSoftcap()->convertToDouble() : 0.0; }]>,
-    InterfaceMethod<"What is added to scores; null if nothing is.",
+    InterfaceMethod<"The bias that is added to scores; may be null.",
       "::mlir::Value", "getBias", (ins), "",
       [{ return ::tpsp::attentionBias($_op->getOperands(), $_op.numTensors); }]>,
     InterfaceMethod<[{
-        Segment numbers of the queries and of the keys; none, or two.}],
+        The segment numbers of the queries and of the keys: two tensors, or
+        none.}],
       "::mlir::ValueRange", "getSegments", (ins), "",
       [{ return ::tpsp::attentionSegments($_op->getOperands(), $_op.numTensors); }]>,
-    InterfaceMethod<"How many of the first keys count; null if all do.",
+    InterfaceMethod<"The number of first keys that count; null for all.",
       "::mlir::Value", "getLengths", (ins), "",
       [{ return ::tpsp::attentionLengths($_op->getOperands(), $_op.numTensors); }]>
   ];
@@ -272,13 +276,13 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
 def Tpsp_MaskingOpInterface : OpInterface<"MaskingOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that draws a mask and applies it at once, so that whoever needs
-    the mask again draws it again: dropout.
+    An operation that draws a mask and applies it at once, so that a later use
+    of the mask draws it again: dropout.
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds the mask as a tensor, then its application, and returns the
-        latter's result, which replaces the operation's.}],
+        Builds the mask as a tensor, then its application. Returns the
+        application's result, which replaces the operation's.}],
       "::mlir::Value", "separateMask", (ins "::mlir::OpBuilder &":$builder)>
   ];
 }
@@ -286,15 +290,15 @@ def Tpsp_MaskingOpInterface : OpInterface<"MaskingOpInterface"> {
 def Tpsp_RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that draws at random, by its seed, by positions and, where it
-    is the last operand, by the step's number.
+    An operation that draws at random, by its seed, by positions and by the
+    step's number, if that is its last operand.
   }];
   let methods = [
-    InterfaceMethod<"Whether it draws, as it stands.", "bool", "draws">,
-    InterfaceMethod<"Makes it keep everything.", "void", "stopDrawing">,
+    InterfaceMethod<"Whether it draws at all.", "bool", "draws">,
+    InterfaceMethod<"Makes it keep every element.", "void", "stopDrawing">,
     InterfaceMethod<[{
-        Makes the step's number, a floating-point tensor without indices, the
-        last operand. To be called once.}],
+        Appends the step's number, a floating-point tensor without indices, as
+        the last operand. Must be called at most once.}],
       "void", "addStep", (ins "::mlir::Value":$step), "",
       [{ $_op.getInputsMutable().append(step); }]>
   ];
@@ -304,13 +308,13 @@ def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
     An operation that copies whole blocks, positions of one index. Operands and
-    result have the same indices in the same order but for that one, which a
-    tensor of a single block lacks.
+    result have the same indices in the same order, except that a tensor of a
+    single block lacks this index.
   }];
   let methods = [
     InterfaceMethod<"The name of the index.",
       "::llvm::StringRef", "getBlockIndex">,
-    InterfaceMethod<"What is copied: every block of the result, once.",
+    InterfaceMethod<"The copies: every block of the result, once.",
       "::llvm::SmallVector<::tpsp::BlockCopy>", "getBlockCopies">
   ];
 }
@@ -318,25 +322,25 @@ def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
 def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    A collective. It does the difference between its operands' and results'
-    subscripts, which is of the kind that it is named for (C1). Shapes and index
-    names stay (C2). All tensors of a variadic collective move over the same
-    axes (C3). (I2) and (I3) hold as for any operation.
+    A collective. Its operands' and results' subscripts differ by the change
+    that its kind stands for (C1). Shapes and index names stay (C2). All tensors
+    of a variadic collective move over the same axes (C3). (I2) and (I3) hold as
+    for any operation.
   }];
   let methods = [
     InterfaceMethod<"The kind, a row of the collective table.",
       "::tpsp::CollectiveKind", "getCollectiveKind">,
     InterfaceMethod<"The axes' names, major to minor.",
       "::mlir::ArrayAttr", "getAxes", (ins), [{ return $_op.getAxes(); }]>,
-    InterfaceMethod<"Which rule asked for it; null if nobody says.",
+    InterfaceMethod<"The rule that asked for it; may be null.",
       "::mlir::StringAttr", "getReasonAttr", (ins),
       [{ return $_op.getReasonAttr(); }]>,
-    InterfaceMethod<"What it moves, for people; null if nobody says.",
+    InterfaceMethod<"The name, for people, of what it moves; may be null.",
       "::mlir::StringAttr", "getTensorAttr", (ins),
       [{ return $_op.getTensorAttr(); }]>,
     InterfaceMethod<[{
         The numbers of the arguments whose gradients it moves, ascending; null
-        if anything else reads a result (tpsp-note-gradients).}],
+        if any result has another use (tpsp-note-gradients).}],
       "::mlir::DenseI64ArrayAttr", "getGradientsAttr", (ins),
       [{ return $_op.getGradientsAttr(); }]>
   ];
@@ -346,20 +350,21 @@ def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 def Tpsp_ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    A collective or a piece of one, on local shapes. Every rank of a group gets
-    the tensor of one of them, whatever the subscripts say. One operand and one
-    result, of one type.
+    A collective or a piece of one, on local shapes. Every rank of a group
+    receives the tensor of one rank, whatever the subscripts say. It has one
+    operand and one result, of the same type.
   }];
   let methods = [
     InterfaceMethod<"The group's axes, major to minor.",
       "::mlir::ArrayAttr", "getExchangeAxes", (ins), "",
       [{ return $_op.getAxes(); }]>,
     InterfaceMethod<[{
-        Of every rank of a group of so many: the rank whose tensor it gets.}],
+        For every rank of a group of this size: the rank whose tensor it
+        receives.}],
       "::llvm::SmallVector<int64_t>", "getSources", (ins "int64_t":$group)>,
     InterfaceMethod<[{
-        The ledger's row of the collective that this is, or is a piece of, or
-        null.}],
+        The ledger's row of the collective that this is, or is a piece of; may
+        be null.}],
       "::mlir::Attribute", "getExchangeRow", (ins), "",
       [{ return $_op.getLedgerAttr(); }]>
   ];

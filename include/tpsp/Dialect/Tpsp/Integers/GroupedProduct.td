@@ -6,15 +6,15 @@ include "mlir/IR/OpBase.td"
 def Tpsp_GroupedProductOpInterface : OpInterface<"GroupedProductOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that may be a product of two tensors in which integers choose,
-    for every row, one of several matrices. One by one, or grouped, no matrix
-    meets the rows of another.
+    An operation that may be a product of two tensors in which an integer
+    chooses, for every row, one of several matrices. Whether computed row by row
+    or in groups, each matrix multiplies only the rows that chose it.
   }];
   let methods = [
     InterfaceMethod<[{
-        The index along which the first operand chooses, if the operation is
-        such a product of its two other operands, as it stands; else empty. One
-        tensor has the index: a factor, or the result.}],
+        The index along which the first operand chooses, if the operation with
+        its present operands is such a product of its other two; else empty.
+        Exactly one tensor has the index: a factor or the result.}],
       "::llvm::StringRef", "getChosenIndex">
   ];
 }

@@ -15,26 +15,26 @@ def Tpsp_OneHotEinsumOp
         DeclareOpInterfaceMethods<Tpsp_GroupedProductOpInterface>]> {
   let summary = "einsum with the one-hot tensors of integer operands";
   let description = [{
-    Operands are n tensors of i32, then one or more of numbers, x1 to xm. With
-    `indices` = [m1, ...] the result is the sum, over every index that it lacks,
-    of
+    Operands are n tensors of i32, then the numbers: one or more tensors x1 to
+    xm. With `indices` = [m1, ...] the result is the sum, over every index that
+    it lacks, of
 
         [ids1 = position along m1] ... [idsn = position along mn] x1 ... xm.
 
-    An m that an x carries is looked up: an embedding is W[v, d] under ids[b, s].
-    An m that the result carries is written to: the gradient of that embedding,
+    If an x carries mi, x is looked up: an embedding is W[v, d] under ids[b, s].
+    If the result carries mi, it is written to: the gradient of that embedding,
     or tokens sent to their places. So the operation is its own adjoint. An
-    integer that is no position along its index selects nothing.
+    integer that is not a position along its index selects nothing.
 
-    With two tensors of numbers it is a grouped product. Of W[e, f, d] and x[s,
-    d] under ids[s], the row s meets the matrix ids[s] alone, and costs 2 f d
-    FLOPs. The gradient of x is a grouped product with the same matrices. That
-    of W is one that writes to them.
+    With two tensors of numbers it is a grouped product. For W[e, f, d] and x[s,
+    d] under ids[s], only the matrix ids[s] multiplies row s, which costs 2 f d
+    FLOPs. The gradient of x is a grouped product with the same matrices. The
+    gradient of W is one that writes to them.
 
-    Where it writes, its buckets are the positions written to. A first kernel
-    links what goes to each, in order. A second adds along these lists, in f32
-    (f64) whatever the storage. So no two threads write to one place, and
-    results do not depend on how many there are.
+    If it writes, each position written to is a bucket. A first kernel links the
+    entries of each bucket, in order. A second kernel adds along these lists, in
+    f32 (f64) whatever the storage type. So no two threads write to one place,
+    and results do not depend on the number of threads.
 
     ```mlir
     %z = tpsp.one_hot_einsum %ids, %w {indices = ["v"]}
@@ -63,16 +63,17 @@ def Tpsp_OneHotEinsumOp
     ::mlir::ValueRange numbers() {
       return getOperands().drop_front(getIndices().size());
     }
-    /// The number that carries an index; null if none does.
+    /// The tensor of numbers that carries an index; null if none does.
     ::mlir::Value carrier(::llvm::StringRef index);
-    /// Those of `indices` that the result carries, and their integers.
+    /// Those of `indices` that the result carries; below, their integers.
     ::llvm::SmallVector<::llvm::StringRef> targets();
     ::llvm::SmallVector<::mlir::Value> targetIds();
-    /// Indices that are summed over but for those that select: the terms of a
-    /// sum are the positions along them, the last fastest.
+    /// The summed indices except those that select. The terms of a sum are the
+    /// positions along them, the last index fastest.
     ::llvm::SmallVector<::llvm::StringRef> terms();
-    /// The innermost index of a number, if every work item can do all of it:
-    /// the result carries it and no integer depends on it. Else empty.
+    /// The innermost index of a number, if every work item can cover it
+    /// completely: the result carries it and no integer depends on it. Else
+    /// empty.
     ::llvm::StringRef innermost();
   }];
 }
@@ -84,15 +85,15 @@ def Tpsp_RouterOp
   let summary = "positions of the largest values along an index";
   let description = [{
     For every row along `expert`, the positions of its largest values, largest
-    first, along the new index `choice`; of equal ones the first.
+    first, along the new index `choice`. Of equal values the first comes first.
 
     ```mlir
     %ids = tpsp.router %logits {expert = "e", choice = "k"}
          : (!logits /*g,s,e*/) -> tensor<4x64x2xi32, #tpsp.idx<g, s, k, ?>>
     ```
 
-    A choice is not differentiable; weights come from looking the scores up
-    (tpsp.one_hot_einsum).
+    A choice is not differentiable. Weights are obtained by looking the scores
+    up (tpsp.one_hot_einsum).
 
     Constraints: (I1)-(I8), and
     - (T1) One operand, with index `expert`; the result has its other indices,
@@ -110,12 +111,12 @@ def Tpsp_CountEarlierOp
   let summary = "how many equal integers come before each";
   let description = [{
     For every integer, how many equal ones precede it, in the order of `over`,
-    major to minor. It gives tokens their slots at their experts.
+    major to minor. The operation gives tokens their slots at their experts.
     Integers outside [0, `values`) count as -1.
 
-    A second operand says how often each value comes (count_values). Then the
-    smaller values of the same block are counted, too. So it is where integers
-    come that are sorted block by block.
+    An optional second operand says how often each value occurs (count_values).
+    Then the smaller values of the same block are counted, too. The result is
+    the integer's place after sorting block by block.
 
     Constraints: (I1)-(I8), and
     - (T2) One or two operands; the result has the first's indices; `over` names
@@ -139,18 +140,19 @@ def Tpsp_CountValuesOp
                                       "getIntegerBound", "getWholeIndices",
                                       "inferIndices"], [],
                       hasAdjoint=0> {
-  let summary = "how often each value comes among integers";
+  let summary = "how often each value occurs among integers";
   let description = [{
-    The result has the operand's indices but `over`, then those of `of`. That is
-    an index whose positions are the values, or two: of blocks, and of the
-    values in a block. How many tokens have chosen each expert:
+    The result has the operand's indices except `over`, then those of `of`. The
+    latter is one index whose positions are the values, or two: the blocks, and
+    the values within a block. For example, how many tokens have chosen each
+    expert:
 
     ```mlir
     %load = tpsp.count_values %choice {over = ["s", "k"], of = ["j", "i"]}
           : (!choice /*g,s,k*/) -> !load /*g,j,i*/
     ```
 
-    Integers that are no positions are not counted.
+    Integers that are not positions are not counted.
 
     Constraints: (I1)-(I8), and
     - (T4) One operand; `over` names some of its indices, each once; `of` names
@@ -170,18 +172,18 @@ def Tpsp_RunsOp
     : Tpsp_IndexedOp<"runs", ["introducesIndices", "getIntegerWidth",
                               "getWholeIndices"], [],
                       hasAdjoint=0> {
-  let summary = "sorted integers, of how often each comes";
+  let summary = "sorted integers, from how often each occurs";
   let description = [{
     Along the new index `along`: position 0 of `of` as often as its count says,
-    then position 1, and so on; -1 behind all. Which expert each row of a block
-    is for:
+    then position 1, and so on, and -1 after all of them. For example, the
+    expert of each row of a block:
 
     ```mlir
     %expert = tpsp.runs %load {of = "i", along = "c"}
             : (!load /*g,j,i*/) -> !expert /*g,j,c*/
     ```
 
-    What no position is left for is not there. A count below 0 is 0.
+    Repetitions that do not fit into `along` are dropped. A negative count is 0.
 
     Constraints: (I1)-(I8), and
     - (T5) One operand with index `of`; the result has its other indices, and
@@ -195,10 +197,10 @@ def Tpsp_RunsOp
 def Tpsp_BlockOfOp
     : Tpsp_LoopOp<"block_of", ["getIntegerWidth"], [], [Tpsp_KeepsIndices],
                   hasAdjoint=0> {
-  let summary = "in which block of `size` positions each integer is";
+  let summary = "the block of `size` positions that each integer is in";
   let description = [{
-    The integer divided by `size`, rounded down. An integer below 0 is in none,
-    which is -1.
+    The integer divided by `size`, rounded down. A negative integer is in no
+    block, and gives -1.
 
     Constraints: (I1)-(I8), and
     - (T6) One operand; the result has its indices; `size` is at least 1.
@@ -228,10 +230,10 @@ def Tpsp_CrossEntropyOp
                                               "inferIndices"]> {
   let summary = "negative log-likelihood of targets under a softmax";
   let description = [{
-    Operands logits and targets (i32). loss = log(sum over `over` of exp(logits))
-    - logits[target], for every position: take `tpsp.mean` of it for a mean. Where
-    the vocabulary is sharded, the row's maximum, its sum and the target's logit
-    are reduced, never the logits.
+    Operands are logits and targets (i32). For every position, loss = log(sum
+    over `over` of exp(logits)) - logits[target]; `tpsp.mean` of it is the mean
+    loss. If the vocabulary is sharded, the row's maximum, its sum and the
+    target's logit are reduced, never the logits.
 
     Constraints: (I1)-(I8), and
     - (X1) Two operands; logits carry `over`; targets and the result have their
@@ -246,21 +248,21 @@ def Tpsp_DispatchOp
         [DeclareOpInterfaceMethods<Tpsp_RoutingOpInterface>]> {
   let summary = "tokens to the slots of their experts";
   let description = [{
-    Operands ids (i32, which expert each choice of each token is) and x. The
-    result carries `expert` and `slot`, whose extent is the capacity of an expert
-    for one group: the indices that ids and the result share. Within a group,
-    slots are given in the order of `choice`, then of the token; what finds no
-    slot is dropped.
+    Operands are ids (i32, the expert of each choice of each token) and x. The
+    result carries `expert` and `slot`. The extent of `slot` is the capacity of
+    an expert for one group; groups are the indices that ids and the result
+    share. Within a group, slots are given in the order of `choice`, then of the
+    token. A choice that finds no slot is dropped.
 
     ```mlir
     %y = tpsp.dispatch %ids, %x {expert = "e", slot = "c", choice = "k"}
        : (!ids /*g,s,k*/, !x /*g,s,d*/) -> !y /*e,g,c,d*/
     ```
 
-    With the experts' load (count_values) behind ids, slots are those of a block
-    of experts, and sorted by expert. The load carries `expert`, and the result
-    does not. It has an index more, that of blocks, or there is one block.
-    tpsp.runs of the load says which slot is for which expert.
+    With the experts' load (count_values) after ids, slots belong to a block of
+    experts and are sorted by expert. The load carries `expert`, and the result
+    does not. The load has one more index, that of blocks, unless there is a
+    single block. tpsp.runs of the load gives the expert of each slot.
 
     ```mlir
     %y = tpsp.dispatch %ids, %load, %x {expert = "i", slot = "c", choice = "k"}
@@ -282,12 +284,12 @@ def Tpsp_DispatchOp
 def Tpsp_CombineOp
     : Tpsp_EarlyCompositeOp<"combine", ["getIntegerWidth", "getIntegerBound",
                                         "getLinearity"]> {
-  let summary = "what the experts made of tokens, back to the tokens";
+  let summary = "the experts' results, back to their tokens";
   let description = [{
-    Operands ids (i32), weights and v: the mirror of `dispatch`, weighted. The
-    result is the sum over `choice` of the weight times v at the token's slot; a
-    choice that was dropped contributes nothing. With the load behind ids, v has
-    the slots of blocks.
+    Operands are ids (i32), weights and v: the mirror of `dispatch`, weighted.
+    The result is the sum over `choice` of the weight times v at the token's
+    slot. A choice that was dropped contributes nothing. With the load after
+    ids, v has the slots of blocks.
 
     Constraints: (I1)-(I8), and
     - (D2) Three operands; v carries `expert` and `slot`, ids carry `choice`,

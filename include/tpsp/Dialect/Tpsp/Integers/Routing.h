@@ -1,5 +1,5 @@
-/// Operations that give choices of tokens places, and who tells what found
-/// none.
+/// Operations that assign places to the choices of tokens, and the count of
+/// choices that found none.
 #ifndef TPSP_DIALECT_TPSP_INTEGERS_ROUTING_H
 #define TPSP_DIALECT_TPSP_INTEGERS_ROUTING_H
 
@@ -9,11 +9,11 @@
 
 namespace tpsp {
 
-/// Unit attribute of a floating-point result that the program does not return:
-/// a count. It has no gradient, and so no cotangent.
+/// Unit attribute of a floating-point result that the program itself does not
+/// return: a count. It has no gradient, and so no cotangent.
 inline constexpr llvm::StringLiteral countAttrName = "tpsp.count";
 
-/// What the count of choices without a place is called.
+/// The name of the result that counts choices without a place.
 inline constexpr llvm::StringLiteral droppedName = "dropped";
 
 } // namespace tpsp

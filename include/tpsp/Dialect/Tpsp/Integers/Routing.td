@@ -6,13 +6,14 @@ include "mlir/IR/OpBase.td"
 def Tpsp_RoutingOpInterface : OpInterface<"RoutingOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that gives choices of tokens places, of which there may be too
-    few.
+    An operation that assigns places to the choices of tokens. There may be too
+    few places.
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds the number of choices without a place, for each group that gives
-        them by itself, in f32, unplaced. Null if every choice finds one.}],
+        Builds the number of choices without a place, in f32 and unplaced, for
+        each group that assigns places by itself. Null if every choice finds a
+        place.}],
       "::mlir::Value", "buildDropped", (ins "::mlir::OpBuilder &":$builder)>
   ];
 }

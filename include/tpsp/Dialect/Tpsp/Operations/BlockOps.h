@@ -10,13 +10,13 @@
 
 namespace tpsp {
 
-/// The name that `part` has for the index that is `index` of `whole`; empty if
-/// their other indices differ.
+/// The name that `part` has in place of `index` of `whole`; empty if their
+/// other indices differ.
 llvm::StringRef ownName(mlir::Value part, mlir::Value whole,
                         llvm::StringRef index);
 
-/// Every name that the tensors of a run operation have for its index. Asked
-/// before operands are counted.
+/// Every name that the tensors of a run operation have for its index. May be
+/// called before the number of operands is verified.
 llvm::SmallVector<llvm::StringRef> namesOfIndex(mlir::Operation *op,
                                                 llvm::StringRef index);
 

@@ -43,7 +43,7 @@ def Tpsp_TakeOp : Tpsp_BlockOp<"take", ["inferIndices"]> {
 def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
   let summary = "tensors as the positions of a new index";
   let description = [{
-    The result at position i of `index` is operand i. The inverse of `take`.
+    Position i of `index` of the result is operand i. The inverse of `take`.
 
     ```mlir
     %x = tpsp.stack %y, %z {index = "n"}
@@ -58,7 +58,7 @@ def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index);
 }
 
-/// Runs of positions of an index. Along it the tensors have different extents,
+/// Runs of positions of an index. The tensors have different extents along it,
 /// and so different names for it.
 class Tpsp_RunOp<string mnemonic>
     : Tpsp_IndexedOp<mnemonic,
@@ -75,9 +75,9 @@ class Tpsp_RunOp<string mnemonic>
 }
 
 def Tpsp_ConcatOp : Tpsp_RunOp<"concat"> {
-  let summary = "tensors one behind the other along an index";
+  let summary = "tensors one after the other along an index";
   let description = [{
-    The result along `index` is the first operand's positions, then the
+    Along `index`, the result has the first operand's positions, then the
     second's, and so on.
 
     ```mlir
@@ -95,10 +95,10 @@ def Tpsp_ConcatOp : Tpsp_RunOp<"concat"> {
 }
 
 def Tpsp_CutOp : Tpsp_RunOp<"cut"> {
-  let summary = "some positions of an index, one behind the other";
+  let summary = "consecutive positions of an index";
   let description = [{
-    The operand at positions `from`, `from` + 1, ... of `index`, as many as the
-    result has along the index that it has in its place.
+    The operand at positions `from`, `from` + 1, ... of `index`. The result has
+    another index in its place, whose extent is the number of positions.
 
     ```mlir
     %y = tpsp.cut %x {index = "s", from = 3}

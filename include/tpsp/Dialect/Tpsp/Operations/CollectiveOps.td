@@ -4,7 +4,8 @@
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
 /// `axes` are major to minor and redundant: the verifier derives them from the
-/// types. `reason` says which rule asked for the collective, `tensor` on what.
+/// types. `reason` is the rule that asked for the collective, and `tensor` the
+/// name of what it moves.
 class Tpsp_CollectiveOp<string mnemonic, string kind>
     : Tpsp_Op<mnemonic,
         [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
@@ -24,12 +25,12 @@ class Tpsp_CollectiveOp<string mnemonic, string kind>
   }];
 }
 
-/// For several tensors at once, too: one transfer.
+/// Collectives that may also move several tensors, in one transfer.
 class Tpsp_BucketOp<string mnemonic, string kind>
     : Tpsp_Op<mnemonic,
         [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
   let description = [{
-    For several tensors at once: one collective.
+    Moves one or several tensors in one collective.
 
     Constraints: (C1)-(C3).
   }];
@@ -73,10 +74,10 @@ def Tpsp_RotateOp
         DeclareOpInterfaceMethods<Tpsp_ExchangeOpInterface>]> {
   let summary = "the tensor of the rank `by` places before, around a ring";
   let description = [{
-    On local shapes: rank r of the group of `axes` (major to minor) gets the
-    tensor of rank (r - by) mod group. Every rank's subscripts stay, so they no
-    longer say which shard it holds. `ledger` is the row (#plan.ledger) of the
-    collective that this is a piece of.
+    Used on local shapes. Rank r of the group of `axes` (major to minor)
+    receives the tensor of rank (r - by) mod group. Every rank's subscripts
+    stay, so they no longer say which shard it holds. `ledger` is the row
+    (#plan.ledger) of the collective that this is a piece of.
 
     Constraints:
     - (C4) The axes are the mesh's, and 0 < by < group.
@@ -92,11 +93,11 @@ def Tpsp_MirrorOp
     : Tpsp_Op<"mirror", [
         AllTypesMatch<["input", "result"]>,
         DeclareOpInterfaceMethods<Tpsp_ExchangeOpInterface>]> {
-  let summary = "the tensor of the rank as far from the last as this from the first";
+  let summary = "the tensor of the rank at the mirrored place of the group";
   let description = [{
-    On local shapes: rank r of the group of `axes` (major to minor) and rank
-    group - 1 - r exchange their tensors. Every rank's subscripts stay. `ledger`
-    is its row (#plan.ledger).
+    Used on local shapes. Rank r of the group of `axes` (major to minor) and
+    rank group - 1 - r exchange their tensors. Every rank's subscripts stay.
+    `ledger` is its row (#plan.ledger).
 
     Constraints:
     - (C5) The axes are the mesh's, and the group has more than one rank.

@@ -13,17 +13,17 @@ def Tpsp_DropoutOp
                        /*optional=*/1> {
   let summary = "elements zeroed at random, the others scaled up";
   let description = [{
-    An element is kept with probability 1 - rate and divided by it. Which ones
-    depends on the seed and the element's global position alone (Philox-4x32-10,
-    Salmon et al., SC 2011). They are the same on every mesh, and are
-    rematerialised in the backward pass instead of being stored.
+    An element is kept with probability 1 - rate and divided by it. The choice
+    depends only on the seed and the element's global position (Philox-4x32-10,
+    Salmon et al., SC 2011). It is the same on every mesh, and is rematerialised
+    in the backward pass instead of being stored.
 
-    A second operand, if there is one, is the step's number, a number without
-    indices: every step then draws others. A training step has it.
+    The optional second operand is the step's number, without indices. Every
+    step then draws other elements. A training step has this operand.
 
     If the tensor is a part of a larger one, `part` = [blocks, parts, number]
-    says which along the index `along`. The larger one is seen as [blocks,
-    parts, rest] there, and this is part `number`.
+    says which part along the index `along`. The larger tensor is seen as
+    [blocks, parts, rest] there, and this is part `number`.
 
     `tile` says where the tensor's block of an index lies in a longer one.
 
@@ -47,9 +47,9 @@ def Tpsp_DropoutMaskOp
                                            "getIntegerWidth",
                                            "restrictPositions"],
                        ["getPositionIndices"], [], /*optional=*/1> {
-  let summary = "the elements that a dropout keeps: 1, the others 0, as i8";
+  let summary = "1 for elements that a dropout keeps, else 0, as i8";
   let description = [{
-    An operand, if there is one, is the step's number.
+    The optional operand is the step's number.
 
     Constraints: (I1)-(I8), (P2), (P4).
   }];
@@ -70,7 +70,7 @@ def Tpsp_RandomBitsOp : Tpsp_Op<"random_bits"> {
   let description = [{
     A word (0 to 3) of a block of Philox-4x32-10 (Salmon et al., SC 2011). The
     block's number is the low half of the counter. The high half is the step's
-    number (below 2^32), 0 without one. The key is the seed.
+    number (below 2^32), or 0 without one. The key is the seed.
   }];
   let arguments = (ins I64:$block, I64:$word, Optional<I64>:$step,
                        I64Attr:$seed);

@@ -1,8 +1,8 @@
 #ifndef TPSP_DIALECT_TPSP_OPERATIONS_FUNCTIONOPS_TD
 #define TPSP_DIALECT_TPSP_OPERATIONS_FUNCTIONOPS_TD
 
-// Scalar functions of every element: one row each, of the function, its slope
-// (both of `x`, in the terms of ScalarFunctions.h) and what is said of it.
+// Scalar functions of every element. Each has one row: the function and its
+// slope (both of `x`, in the terms of ScalarFunctions.h), and its properties.
 // Kernels, gradients and tests are made of these rows.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
@@ -12,7 +12,7 @@ class Tpsp_FunctionOp<string mnemonic, string value, string slope,
   let summary = summaryText;
   /// Whether f(x + y) = f(x) + f(y).
   bit isLinear = 0;
-  /// Whether only positive numbers have a value and a slope.
+  /// Whether the function and its slope are defined for positive numbers only.
   bit takesPositive = 0;
   let extraClassDeclaration = [{
     static constexpr int arity = 1;
@@ -72,7 +72,7 @@ def Tpsp_RsqrtOp
 def Tpsp_SquareOp : Tpsp_FunctionOp<"square", "x * x", "x.constant(2) * x">;
 def Tpsp_SigmoidOp
     : Tpsp_FunctionOp<"sigmoid", "sigmoid(x)", "sigmoidSlope(x)">;
-// Of a NaN a NaN.
+// A NaN gives a NaN.
 def Tpsp_ReluOp
     : Tpsp_FunctionOp<"relu", "ifPositive(-x, x.constant(0), x)",
                       "ifPositive(x, x.constant(1), x.constant(0))">;
@@ -81,7 +81,7 @@ def Tpsp_SiluOp
                       "SiLU: x sigmoid(x)">;
 def Tpsp_SoftplusOp
     : Tpsp_FunctionOp<"softplus",
-        // Of numbers that are not positive, whose exp does not overflow.
+        // The exp of a number that is not positive does not overflow.
         [{ifPositive(x, x, x.constant(0)) +
              log1p(exp(ifPositive(x, -x, x)))}],
         "sigmoid(x)", "softplus: log(1 + exp(x)), a smooth relu">;

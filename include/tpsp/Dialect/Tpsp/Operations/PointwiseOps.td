@@ -10,8 +10,9 @@ def Tpsp_AddOp
                        ["getScalarFormula"]> {
   let summary = "the sum of any number of tensors";
   let description = [{
-    Operands may be of other precision than the result. They are summed in the
-    result's, and over ranks, too, if they are partial.
+    Operands may have another precision than the result. They are summed in the
+    result's precision. So are their summands on other ranks if they are
+    partial.
 
     Constraints: (I1)-(I8), (P1), (P2).
   }];
@@ -21,9 +22,10 @@ def Tpsp_AddOp
 def Tpsp_AddBiasOp : Tpsp_PointwiseOp<"add_bias", 2> {
   let summary = "scores plus a bias, which hides by minus infinity";
   let description = [{
-    y = x + bias, no less than the lowest number of its type, where the bias is
-    more than minus infinity. Else y is minus infinity, whatever x is, and x has
-    no gradient. So any bias but that one leaves a number, however low it is.
+    If the bias is more than minus infinity, y = x + bias, but no less than the
+    lowest number of its type. Otherwise y is minus infinity, whatever x is, and
+    x has no gradient. So only that bias hides: any other, however low, leaves a
+    number.
 
     ```mlir
     %y = tpsp.add_bias %scores, %bias : (!scores, !bias) -> !scores
@@ -40,7 +42,7 @@ def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
   let summary = "the larger of two, elementwise";
   let description = [{
-    The larger one has the gradient; of equal ones, the first.
+    The larger element has the gradient; of equal elements, the first.
 
     Constraints: (I1)-(I8), (P1), (P2).
   }];
@@ -49,8 +51,8 @@ def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
 def Tpsp_ClampOp : Tpsp_PointwiseOp<"clamp", 1> {
   let summary = "the operand, no less than `low` and no more than `high`";
   let description = [{
-    Either may be left out. Elements within the bounds, these included, have the
-    gradient; others have none. A NaN stays one.
+    Either bound may be left out. Elements within the bounds, including the
+    bounds themselves, have the gradient; others have none. A NaN stays a NaN.
 
     ```mlir
     %y = tpsp.clamp %x {low = -1.0, high = 1.0} : !x
@@ -86,9 +88,8 @@ def Tpsp_CompareOp
 def Tpsp_SelectOp : Tpsp_PointwiseOp<"select", 3> {
   let summary = "the second operand where the first is not 0, else the third";
   let description = [{
-    What is not selected does not matter, not even if it is infinite or no
-    number. Elements have the gradient of what is selected. The condition has
-    none.
+    The operand that is not selected does not matter, even if it is infinite or
+    NaN. The selected elements have the gradient. The condition has none.
 
     ```mlir
     %new = tpsp.select %isFinite, %next, %old : (!number, !w, !w) -> !w
@@ -155,8 +156,8 @@ def Tpsp_SegmentMaskOp
     : Tpsp_PointwiseOp<"segment_mask", 3, ["getIntegerWidth"]> {
   let summary = "the operand where two segment numbers are equal, else fill";
   let description = [{
-    The second and third operand are the numbers, of i32. What is masked does
-    not matter, not even if it is infinite or no number.
+    The second and third operands are the segment numbers, of i32. Masked
+    elements do not matter, even if they are infinite or NaN.
 
     ```mlir
     %y = tpsp.segment_mask %x, %of_queries, %of_keys {fill = -1e30}
@@ -173,8 +174,8 @@ def Tpsp_EndMaskOp
                        ["getPositionIndices"]> {
   let summary = "the operand where position(index) < end, else fill";
   let description = [{
-    What is masked does not matter, not even if it is infinite or no number.
-    `tpsp-pad-extents` makes it. Linear if `fill` is 0.
+    Masked elements do not matter, even if they are infinite or NaN.
+    `tpsp-pad-extents` creates this operation. Linear if `fill` is 0.
 
     ```mlir
     %y = tpsp.end_mask %x {index = "v", end = 50257, fill = 0.0} : !logits
@@ -194,9 +195,9 @@ def Tpsp_LengthMaskOp
                        ["getPositionIndices", "getTileOf"]> {
   let summary = "the operand where position(index) < length, else fill";
   let description = [{
-    The second operand is the lengths, of i32. What is masked does not matter,
-    not even if it is infinite or no number. `tile` says where the positions lie
-    in a longer index.
+    The second operand is the lengths, of i32. Masked elements do not matter,
+    even if they are infinite or NaN. `tile` says where the positions lie in a
+    longer index.
 
     ```mlir
     %y = tpsp.length_mask %x, %lengths {index = "t", fill = -1e30}

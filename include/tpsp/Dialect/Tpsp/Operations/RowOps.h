@@ -1,4 +1,4 @@
-/// Operations that need an index whole. See RowOps.td.
+/// Operations that need an index unsharded. See RowOps.td.
 #ifndef TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_H
 #define TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_H
 

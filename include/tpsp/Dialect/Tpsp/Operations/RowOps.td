@@ -1,10 +1,10 @@
 #ifndef TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_TD
 #define TPSP_DIALECT_TPSP_OPERATIONS_ROWOPS_TD
 
-// Rows: operations that need an index whole.
+// Rows: operations that need an index unsharded.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
-/// How rope slows the pairs that turn seldom over the context that a model was
+/// How rope slows down pairs that turn rarely over the context that a model was
 /// trained on.
 defvar Tpsp_RopeScaling = (ins DefaultValuedAttr<F64Attr, "1.0">:$stretch,
                                DefaultValuedAttr<F64Attr, "0.0">:$trained,
@@ -17,9 +17,10 @@ def Tpsp_RopeMatrixOp
                        ["getPositionIndices"], hasAdjoint=0> {
   let summary = "the rotations of rotary embeddings";
   let description = [{
-    R[position, out, in, feature], a 2x2 rotation for every position and feature
-    pair: angle = position * theta^(-feature / pairs), negated if `inverse`;
-    [[cos, -sin], [sin, cos]]. `stretch` and what follows it are those of `rope`.
+    R[position, out, in, feature] is a 2x2 rotation [[cos, -sin], [sin, cos]]
+    for every position and feature pair. The angle is position * theta^(-feature
+    / pairs), negated if `inverse`. `stretch` and the attributes after it are
+    those of `rope`.
   }];
   let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
                             StrAttr:$feature, StrAttr:$out, StrAttr:$in,
@@ -36,7 +37,7 @@ class Tpsp_RowOp<string mnemonic, list<string> overridden = [],
   let hasVerifier = 1;
 }
 
-/// Rows of which statistics are reduced, and all else is pointwise.
+/// Row operations whose statistics are reduced while the rest is pointwise.
 class Tpsp_ReducedRowOp<string mnemonic, list<string> overridden = []>
     : Tpsp_RowOp<mnemonic, overridden, ["reducesRows"]> {
   let extraClassDefinition = Tpsp_Syntax # [{
@@ -51,8 +52,9 @@ def Tpsp_SoftmaxOp
     y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
     of `over` beyond the position of the index `causal` are left out.
 
-    With `hides`, elements of minus infinity are hidden: they are left out. A row
-    of which all is hidden is zeros. (Without it, such a row is no number.)
+    With `hides`, elements of minus infinity are hidden: they are left out. A
+    row whose elements are all hidden gives zeros. (Without `hides` it gives
+    NaN.)
 
     Constraints: (I1)-(I8), and
     - (S1) One operand; the result has its indices.
@@ -93,14 +95,15 @@ def Tpsp_LayerNormOp : Tpsp_ReducedRowOp<"layer_norm"> {
 def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
   let summary = "rotary position embedding, the rotate-half form";
   let description = [{
-    Pairs element m with m + K/2 of `feature` (extent K). It rotates each pair
-    by position * f with f = theta^(-2m/K), by the negative angle if `inverse`.
+    Rotates pairs of elements: m with m + K/2 of `feature` (extent K). Each pair
+    turns by position * f with f = theta^(-2m/K), by the negative angle if
+    `inverse`.
 
-    `stretch` divides f. With `trained`, pairs that turn often keep their f: a
-    pair turns n = trained f / 2 pi times over so many positions. Where n is at
-    most `slow_turns`, f is divided by `stretch`; where n is at least
-    `fast_turns`, f stays. Between the two f is a mixture, linear in n, or with
-    `log_turns` linear in log n.
+    `stretch` divides f. With `trained`, pairs that turn often keep their f. A
+    pair turns n = trained f / 2 pi times over `trained` positions. If n is at
+    most `slow_turns`, f is divided by `stretch`; if n is at least `fast_turns`,
+    f stays. Between the two f is a mixture that is linear in n, or in log n
+    with `log_turns`.
 
     Constraints: (I1)-(I8), and
     - (O1) One operand; the result has its indices.

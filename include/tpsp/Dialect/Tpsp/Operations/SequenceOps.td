@@ -4,8 +4,8 @@
 // Operations whose result at a position depends on the positions before it.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
-/// A block of positions hands little to the next one: its last state, or a few
-/// of its positions.
+/// A block of positions passes little to the next block: its last state, or a
+/// few of its positions.
 class Tpsp_SequenceOp<string mnemonic, list<string> overridden = []>
     : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
         Tpsp_KeepsIndices,
@@ -26,8 +26,8 @@ def Tpsp_ScanOp : Tpsp_SequenceOp<"scan"> {
   let description = [{
     y[s] = a[s] y[s - 1] + x[s] along `index`, where y before the first position
     is 0. With `reverse` it begins at the last position: y[s] = a[s] y[s + 1] +
-    x[s]. The decay a may lack other indices of x. States are kept in f32 (f64
-    for f64). The time is linear in the extent of `index`.
+    x[s]. The decay a may lack other indices of x. States are f32 (f64 for f64).
+    The time is linear in the extent of `index`.
 
     ```mlir
     %y = tpsp.scan %x, %a {index = "s"}
@@ -47,7 +47,7 @@ def Tpsp_CumsumOp : Tpsp_SequenceOp<"cumsum", ["getLinearity"]> {
   let summary = "sums of the positions up to each, along an index";
   let description = [{
     y[s] = x[0] + ... + x[s] along `index`; with `reverse`, x[s] + ... to the
-    last position. Sums are kept in f32 (f64 for f64). Linear.
+    last position. Sums are f32 (f64 for f64). Linear.
 
     ```mlir
     %y = tpsp.cumsum %x {index = "s"} : tensor<2x8xf32, #tpsp.idx<b, s>>
@@ -63,7 +63,7 @@ def Tpsp_CumsumOp : Tpsp_SequenceOp<"cumsum", ["getLinearity"]> {
 def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", ["getLinearity"]> {
   let summary = "the operand some positions earlier along an index";
   let description = [{
-    y[s] = x[s - by] along `index`, and 0 where there is no such position. A
+    y[s] = x[s - by] along `index`, and 0 if there is no such position. A
     negative `by` looks ahead. Linear.
 
     ```mlir
@@ -75,7 +75,7 @@ def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", ["getLinearity"]> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
                        DefaultValuedAttr<I64Attr, "1">:$by);
   let extraClassDeclaration = [{
-    /// `by`, but no more positions than `index` has.
+    /// `by`, limited to the extent of `index`.
     int64_t getPositions();
   }];
 }

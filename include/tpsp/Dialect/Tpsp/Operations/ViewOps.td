@@ -56,8 +56,8 @@ def Tpsp_StopGradientOp
 def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
   let summary = "a placement that the user asks for";
   let description = [{
-    The same tensor, placed as the result says. `tpsp-insert-collectives` turns
-    it into collectives.
+    The same tensor, placed as the result's type says. `tpsp-insert-collectives`
+    turns it into collectives.
 
     Constraints: (I1)-(I8), and
     - (V3) One operand; the result has its shape and names.

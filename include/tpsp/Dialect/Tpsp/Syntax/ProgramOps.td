@@ -11,8 +11,9 @@ def Tpsp_ProgramOp
   let summary = "a program in short form";
   let description = [{
     A way to write a module: extents by name, then a mesh and functions. It is
-    read as a `builtin.module`, and is printed as one. `tpsp.program bf16 <...>`
-    says what tensors hold where nothing else is written; else it is f32.
+    read as a `builtin.module`, and printed as one. `tpsp.program bf16 <...>`
+    gives the element type of tensors that do not write their own; the default
+    is f32.
 
     ```mlir
     tpsp.program <b = 8, s = 64, t = s, d = 128> {
@@ -39,9 +40,9 @@ def Tpsp_FunctionOp
          [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
   let summary = "a function in short form";
   let description = [{
-    A way to write a function of a `tpsp.program`: no operation says its
-    operands' types. It is read as a `func.func`. `param` marks parameters, under
-    the argument's name or the one that follows it.
+    A way to write a function of a `tpsp.program`: operations do not write their
+    operands' types. It is read as a `func.func`. `param` marks parameters.
+    Their names are those of the arguments, or the strings that follow them.
 
     ```mlir
     func private @layer(%x: [b, s, d], param %w "mlp.weight": [d, c]) -> [b, s, d] {

@@ -1,4 +1,4 @@
-/// A module as text in short form, `tpsp.program`, where it has one.
+/// Prints a module in short form, `tpsp.program`, if it has one.
 #ifndef TPSP_DIALECT_TPSP_SYNTAX_SHORTFORM_H
 #define TPSP_DIALECT_TPSP_SYNTAX_SHORTFORM_H
 
@@ -9,11 +9,11 @@
 
 namespace tpsp {
 
-/// The module in short form. Values are called as their locations say
-/// (tpsp-name-values). Calls that follow each other are a repetition, where
-/// their parameters are called alike but for a number. None if the text would
-/// be read as another module. So it is where an index has two extents, an
-/// argument of the program no name, or an operation no short form.
+/// The module in short form. Values have the names of their locations
+/// (tpsp-name-values). Consecutive calls become a repetition if the names of
+/// their parameters differ only in a number. Returns nullopt if the text would
+/// be read as another module. That happens if an index has two extents, an
+/// argument of the program has no name, or an operation has no short form.
 std::optional<std::string> shortForm(mlir::ModuleOp module);
 
 } // namespace tpsp
