@@ -1,5 +1,4 @@
-//===- Evaluation.h - one operation of a program, being evaluated -*- C++
-//-*-===//
+//===- Evaluation.h - evaluating one operation ------------------*- C++ -*-===//
 //
 // The state shared by evaluating and differentiating an operation: its
 // operands, its attributes, its types, and the first precondition that fails.

@@ -1,5 +1,4 @@
-//===- OperationFamilies.h - the reference's operations, by family -*- C++
-//-*-===//
+//===- OperationFamilies.h - operations by family ---------------*- C++ -*-===//
 //
 // The file of a family has each operation's value and gradient next to each
 // other, together with its row.

@@ -69,8 +69,8 @@ public:
 
   __device__ long long begin(long long group) const { return begins[group]; }
 
-  /// The rows of a group, in ascending order. Sorted integers leave no gap
-  /// between rows, so these rows are consecutive.
+  /// The rows of a group, in ascending order. If the list's integers are
+  /// sorted, the rows are consecutive and need no list.
   __device__ Positions of(long long group) const {
     long long from = begins[group], count = begins[group + 1] - from;
     if (count == 0)
