@@ -1,4 +1,4 @@
-/// What a backend implements: memory, matmuls, kernels and collectives of one
+/// The interface of backends: memory, matmuls, kernels and collectives of one
 /// kind of device.
 ///
 /// The Core decodes and checks every command, then gives it to BackendRank::run
@@ -97,9 +97,9 @@ public:
   /// also calls it before each step of a run except the first.
   virtual Status synchronize() = 0;
 
-  /// For messages: what the streams besides the rank's own thread are running,
-  /// in clauses (`stream 1 is at all_gather "%xn"`); "" if they are idle.
-  /// Callable from any thread.
+  /// For messages: the commands that are running on streams with a thread of
+  /// their own, in clauses (`stream 1 is at all_gather "%xn"`); "" if they are
+  /// idle. Callable from any thread.
   virtual std::string streamActivity() { return ""; }
 
   /// Whether the four functions below work. A step that has run once may then
@@ -138,7 +138,7 @@ struct BackendContext {
   WorldConfig config;
   RankMesh mesh;
   /// For messages: the last command of rank `rank` (`last issued matmul "%y"`)
-  /// and what its streams are running. Callable from any thread.
+  /// and the commands that its streams are running. Callable from any thread.
   std::function<std::string(int64_t rank)> activity;
   /// Ends the run with the failure of a command that was enqueued. Commands of
   /// other ranks and streams then return ABORTED. Callable from any thread.

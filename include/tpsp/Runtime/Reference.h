@@ -208,8 +208,8 @@ struct Dropout {
 /// of q, with the query's and the key's last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
-/// that only some of the operands have are broadcast (grouped queries). v may
-/// reuse the name `feature` for its own features, which are kept if the result
+/// that only some of the operands have are broadcast (grouped queries). The
+/// features of v may have the name `feature`, too; they are kept if the result
 /// names them.
 struct AttentionForm {
   std::string query, key, feature;
@@ -245,8 +245,8 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const AttentionForm &form, const IndexNames &resultIndices,
                  const Store &store = {}, std::string *error = nullptr);
 
-/// The log of the sum over keys of exp(score), over `resultIndices`. Where all
-/// keys are hidden it is minus infinity, the log of 0.
+/// The log of the sum over keys of exp(score), over `resultIndices`. If all
+/// keys are hidden, it is minus infinity, the log of 0.
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices,
@@ -298,18 +298,18 @@ Tensor largest(const Tensor &x, const std::string &index,
                const std::string &choice, const IndexNames &resultIndices,
                const Shape &resultShape, std::string *error = nullptr);
 
-/// How far choices like those of largest() fall short of the best. It is the
-/// root mean square of the amount by which the i-th largest value exceeds the
-/// i-th chosen one, relative to the root mean square of all finite values. It
-/// is infinite if a choice is no position of x, or occurs twice in a row. It is
-/// also infinite if a choice of value -infinity comes before others, and if a
-/// value is NaN.
+/// How far choices like those of largest() fall short of the best. The
+/// shortfall is the amount by which the i-th largest value exceeds the i-th
+/// chosen one. Returns its root mean square relative to that of all finite
+/// values. It is infinite if a choice is no position of x, or occurs twice in a
+/// row. It is also infinite if a choice of value -infinity comes before others,
+/// and if a value is NaN.
 double shortfall(const Tensor &x, const std::string &index,
                  const std::string &choice, const Tensor &chosen,
                  std::string *error = nullptr);
 
-/// For every element, the number of equal elements that come before it in the
-/// order of `over`, major to minor; -1 for elements outside [0, values).
+/// The number of equal elements that come before each element in the order of
+/// `over`, major to minor. It is -1 for elements outside [0, values).
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error = nullptr);
 

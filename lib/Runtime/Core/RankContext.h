@@ -26,9 +26,9 @@ struct tpsp_rt_rank {
   Status findCall(tpsp::rt::CallKind kind, const tpsp_rt_command &command,
                   Call *&out);
 
-  /// Keeps track of the step's program order. Where a new step begins, waits
-  /// for the streams of the last one. INVALID for a wait on an event that was
-  /// not recorded in this step.
+  /// Keeps track of the step's program order. When a new step begins, waits for
+  /// the streams of the last one. INVALID for a wait on an event that was not
+  /// recorded in this step.
   Status followOrder(const Call &call);
 
   /// Runs the step identified by `identity`, either by issuing or by replaying

@@ -65,9 +65,9 @@ private:
   int64_t columns;
 };
 
-/// C[m, n] = alpha op(A) op(B) + beta C, all dense. op(A) is [m, k] and stored
-/// as [m, k] or [k, m]; op(B) is [k, n] and stored as [k, n] or [n, k]. Runs on
-/// this thread alone.
+/// C[m, n] = alpha op(A) op(B) + beta C, all dense. A, whose op(A) is [m, k],
+/// is stored as [m, k] or [k, m]. B, whose op(B) is [k, n], is stored as [k, n]
+/// or [n, k]. Runs on this thread alone.
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;

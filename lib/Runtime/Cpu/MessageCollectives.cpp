@@ -93,8 +93,8 @@ struct MessageCall {
     return messages.sources;
   }
 
-  /// Makes this rank's piece of every rank's `source` the piece of that rank in
-  /// this rank's `target`.
+  /// Sends piece q of `source` to each rank number q, and receives piece q of
+  /// `target` from it.
   void prepareSides(const PeerPieces &source, const PeerPieces &target) const {
     forOthers([&](int64_t q, int64_t rank) {
       Messages::add(messages.first.sends, rank, pieceOf(source, q));

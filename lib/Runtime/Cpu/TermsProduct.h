@@ -12,8 +12,8 @@
 
 namespace tpsp::rt {
 
-/// A summand. `a` and `b` are the positions of its matrices, in elements from
-/// the beginnings of A and B; `k` is the number of products that it adds up.
+/// A summand. Its matrices begin at elements `a` of A and `b` of B. `k` is the
+/// number of products that it adds up.
 struct ProductTerm {
   int64_t a = 0, b = 0, k = 0;
 };

@@ -11,8 +11,8 @@ namespace tpsp::rt {
 /// core that computes. A channel therefore measures the rate of its link in
 /// long exchanges. It polls once for as many bytes as a socket's buffers surely
 /// hold, and more often near the end. If an exchange is later than expected,
-/// because another rank is late, the pauses grow with the lateness, so that
-/// polling adds little to the delay.
+/// because another rank is late, the pauses grow with the lateness. They stay a
+/// small part of it.
 class ExchangePacing {
 public:
   using Duration = std::chrono::nanoseconds;

@@ -30,9 +30,9 @@ public:
   void round(Element element, Tensor &x) const;
 
   /// In a draw: adds to `sum`, the einsum of `factors`, the error of adding its
-  /// terms up one by one in f32 (or in F64, if that is narrowed). For random
-  /// terms, the error is about the unit roundoff times the product of the
-  /// factors' norms over the summed indices.
+  /// terms up one by one. They are added in f32, or in F64 if that is narrowed.
+  /// For random terms, the error is about the unit roundoff times the product
+  /// of the factors' norms over the summed indices.
   void blur(Element element, Tensor &sum, const Operands &factors) const;
 
   /// The number of parts into which a sum is split, as ranks may split it.

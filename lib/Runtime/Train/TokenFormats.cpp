@@ -228,9 +228,10 @@ std::vector<std::string> tpsp::train::tokenFormats() {
   return names;
 }
 
-/// Guesses the format by the file's name and first bytes: .npy; .idx, or .bin
-/// with an .idx in the same folder; .bin with or without llm.c's header.
-/// Everything else is text.
+/// Guesses the format by the file's name and first bytes. A .npy is "npy"; an
+/// .idx, or a .bin with an .idx in the same folder, is "megatron". Other .bin
+/// files are "llmc" if they have its header, otherwise "u16". Everything else
+/// is text.
 static std::string guessFormat(const TokenSpan &span) {
   fs::path path(span.path);
   std::error_code none;

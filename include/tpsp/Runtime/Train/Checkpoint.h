@@ -65,8 +65,8 @@ rt::Status readCheckpoint(const std::string &checkpoint,
                           std::string &warning);
 
 /// Opens a checkpoint's tensors. INVALID, with all names, if a parameter or a
-/// state of the plan is missing, or if the checkpoint has one that the plan
-/// does not take.
+/// state of the plan is missing. INVALID if the checkpoint has one that the
+/// plan does not take.
 rt::Status openCheckpoint(const std::string &checkpoint, const Plan &plan,
                           std::unique_ptr<rt::TensorSource> others,
                           std::unique_ptr<rt::TensorSource> &out);

@@ -28,8 +28,8 @@
 ///   addresses   multiples of 16 bytes
 ///
 /// If a rank's queries start after the first key, the graph has only the keys
-/// that these queries see, up to the position of the last query. Gradients of
-/// other keys are not written.
+/// up to the position of the last query. Gradients of other keys are not
+/// written.
 ///
 /// Gradients are the same in every run if the 16-bit scores of all heads take
 /// at most 32 MiB, which are then workspace. Otherwise the gradient of q is

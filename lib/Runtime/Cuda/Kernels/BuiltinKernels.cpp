@@ -143,9 +143,8 @@ Status BuiltinKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
 }
 
 int64_t BuiltinKernels::partsOfSum(int64_t kept, int64_t summed) {
-  // The number of threads that keep a current GPU busy; the number of elements
-  // that justify a thread; and the largest number of sums that one thread of
-  // the second pass adds up.
+  // `threads` keep a current GPU busy. `elements` justify a thread. `most` is
+  // the largest number of sums that one thread of the second pass adds up.
   constexpr int64_t threads = 1 << 18, elements = 16, most = 1024;
   int64_t wanted = threads / std::max<int64_t>(kept, 1);
   return std::clamp<int64_t>(std::min(wanted, summed / elements), 1, most);

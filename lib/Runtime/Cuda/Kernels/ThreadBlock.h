@@ -86,10 +86,10 @@ __device__ inline void loadMatrices(unsigned (&registers)[4],
                  "r"(high))
 
 /// sums[16, 8] += a[16, 16] b[16, 8] for 16-bit types, with all numbers spread
-/// over the warp. Register i + 2 j of `a` belongs to the 8 x 8 matrix (i, j);
-/// thread 4 g + t has columns 2 t and 2 t + 1 of its row g. `low` and `high`
-/// have rows 2 t and 2 t + 1 of column g of b's upper and lower half. The sums
-/// are those of columns 2 t and 2 t + 1 of row g, then of row g + 8.
+/// over the warp. Register i + 2 j of `a` belongs to the 8 x 8 matrix (i, j).
+/// Thread 4 g + t has columns 2 t and 2 t + 1 of the matrix's row g. `low` and
+/// `high` have rows 2 t and 2 t + 1 of column g of b's upper and lower half.
+/// The sums are those of columns 2 t and 2 t + 1 of row g, then of row g + 8.
 template <typename T>
 __device__ inline void
 multiplyMatrices(float (&sums)[4], const unsigned (&a)[4], const unsigned &low,

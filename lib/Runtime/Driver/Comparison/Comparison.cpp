@@ -48,9 +48,9 @@ public:
   /// A power of two. After multiplication by it, squares neither overflow nor
   /// vanish.
   double scale = 1;
-  /// Root mean squares over all elements of the tensor, scaled: the distance of
-  /// evaluations from the f64 values, and of draws from the values rounded to
-  /// nearest.
+  /// Root mean squares over all elements of the tensor, scaled. The first is of
+  /// the evaluations' distance from the f64 values. The second is of the draws'
+  /// distance from the values rounded to nearest.
   double rmsOfRounding = 0, rmsOfSpread = 0;
   double factor = roundingFactor;
   /// Whether any element is finite. An infinity then is a value like others.
@@ -340,7 +340,7 @@ void ExpectedValues::add(std::vector<double> values,
 void TensorError::allow() {
   double explained = factor * rounding;
   double explainedExcess = excessFactor * excessOfRounding;
-  // Noise as large as the values does not propagate like a small error: if it
+  // Noise as large as the values does not propagate like a small error. If it
   // is `factor` times as large, its square is `factor` times as large again.
   if (!zeroReference && explained > mostWithDigits) {
     explained *= factor;
@@ -403,7 +403,7 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
 }
 
 double tpsp::rt::toleranceOf(int64_t dtype) {
-  // The number of roundings, about, that a value has gone through.
+  // The typical number of roundings that a value has gone through.
   constexpr double roundings = 5.12;
   if (const HalfFloat *half = halfFloat(dtype))
     return roundings * half->epsilon;

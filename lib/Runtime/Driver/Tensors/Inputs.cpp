@@ -28,7 +28,7 @@ InputsFile tpsp::rt::parseInputsFile(const std::string &text) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a file has
+// The contents of a file
 //===----------------------------------------------------------------------===//
 
 Status InputsSource::openNpy(const InputsFile &file, StoredTensors &out) {
@@ -87,7 +87,7 @@ Status InputsSource::readBlocks(const Stored &stored, int64_t begin,
 }
 
 //===----------------------------------------------------------------------===//
-// Whether it fits
+// Checks against the program
 //===----------------------------------------------------------------------===//
 
 static std::string describe(const PlanBuffer &tensor) {

@@ -1,7 +1,7 @@
 /// Compares a world's results with a reference.
 ///
 /// A run is right if it differs from the unsharded program by no more than
-/// rounding explains. That amount is measured for each tensor separately: the
+/// rounding explains. That amount is measured for each tensor separately. The
 /// unsharded program is evaluated again in the run's own types, once rounding
 /// to nearest and several times rounding at random (ExpectedValues::rounded).
 /// How large other results are does not matter.
@@ -27,7 +27,7 @@ struct TensorError {
   /// `zeroReference`, the root mean square of a - b.
   double relative = 0;
   /// The same error, over the same elements, of the unsharded program evaluated
-  /// in the run's own types: the effect of rounding alone, as a root mean
+  /// in the run's own types. It is the effect of rounding alone, as a root mean
   /// square over the evaluations. For few elements (`elementsToJudgeAlone`) it
   /// is at least the largest error that rounding makes in so few of the
   /// tensor's elements.
@@ -111,9 +111,8 @@ inline constexpr double roundingFactor = 8;
 double roundingFactorOf(int64_t samples);
 
 /// A shard of at least this many elements is judged by its own rounding alone.
-/// A smaller shard may round well by chance. It may be off by as much as
-/// rounding makes in the worst elements of its tensor, so many in number, if
-/// that is more.
+/// A smaller shard may round well by chance. So it is also allowed the largest
+/// error that rounding makes in equally few elements of its tensor.
 inline constexpr int64_t elementsToJudgeAlone = 16;
 
 /// Compares one tensor of a world, on every rank, with its unsharded values.

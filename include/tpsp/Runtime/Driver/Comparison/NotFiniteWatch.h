@@ -31,17 +31,18 @@ public:
   /// if the host cannot read their memory (GPUs).
   bool begin(World &world);
 
-  /// Stops watching. Returns a line for the first command that wrote a NaN and
-  /// one for the first that wrote an infinity: "rank 2: kernel log (f.mlir:8:8)
-  /// is the first command that writes a NaN". Empty if there was none.
+  /// Stops watching. Returns a line for the first command that wrote a NaN, and
+  /// one for the first that wrote an infinity; empty if there was none. Such a
+  /// line is "rank 2: kernel log (f.mlir:8:8) is the first command that writes
+  /// a NaN".
   std::vector<std::string> end();
 
   void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
            Time end) override;
 
 private:
-  /// For one rank, the number of the first command that wrote a NaN and of the
-  /// first that wrote an infinity; the plan's end if there is none.
+  /// The first commands of one rank that wrote a NaN and an infinity, by their
+  /// numbers. The plan's end if there is none.
   struct First {
     std::atomic<int64_t> nan, infinity;
   };

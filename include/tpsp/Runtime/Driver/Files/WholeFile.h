@@ -33,7 +33,7 @@ public:
   /// made.
   static int64_t number();
   /// Opens the temporary file of another process by that process's number().
-  /// finish() then does not rename the file, but makes sure that its bytes are
+  /// Then finish() does not rename the file, but makes sure that its bytes are
   /// stored.
   Status join(const std::string &path, int64_t number);
   /// Writes bytes [offset, offset + bytes). Thread-safe.

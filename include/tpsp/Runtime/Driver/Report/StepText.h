@@ -14,8 +14,8 @@ std::string summaryLine(double stepSeconds, const Exposure &exposure,
                         int64_t peakBytes);
 
 /// The three largest buffers in use at the peak of memory, in the order of the
-/// commands: "scores 4.0 GiB (gpt.mlir:12:8), w1 1.0 GiB (gpt.mlir:3:20), x
-/// 512.0 MiB (gpt.mlir:3:5)". Empty if there are none.
+/// commands. For example "scores 4.0 GiB (gpt.mlir:12:8), w1 1.0 GiB
+/// (gpt.mlir:3:20), x 512.0 MiB (gpt.mlir:3:5)". Empty if there are none.
 std::string largestConsumers(const Plan &plan);
 
 } // namespace tpsp::rt
