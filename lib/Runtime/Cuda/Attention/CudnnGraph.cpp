@@ -35,7 +35,7 @@ std::string oneLine(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
     text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  // The text after this may have cuDNN's opinion of every engine.
+  // A long text goes on with cuDNN's verdict on every engine, which is cut off.
   return text.size() > 300 ? text.substr(0, 297) + "..." : text;
 }
 
