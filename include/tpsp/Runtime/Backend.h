@@ -1,14 +1,14 @@
-/// What a backend implements: memory, matmuls, kernels and collectives of one
+/// The interface of backends: memory, matmuls, kernels and collectives of one
 /// kind of device.
 ///
-/// The Core decodes and checks every command, then gives it to
-/// BackendRank::run on the rank's thread, in program order. `run` enqueues the
-/// command on its stream and may return before it has run. The order within a
-/// stream and that given by events must hold. `cpu` runs stream 0 on the rank's
-/// own thread and has a thread for each other stream. In CUDA's terms a stream
-/// is a cudaStream_t, and event_record and event_wait are cudaEventRecord and
-/// cudaStreamWaitEvent. A group on a stream is an NCCL communicator;
-/// synchronize is cudaDeviceSynchronize.
+/// The Core decodes and checks every command, then gives it to BackendRank::run
+/// on the rank's thread, in program order. `run` enqueues the command on its
+/// stream and may return before it has run. The backend must keep the order
+/// within a stream and the order that events give. `cpu` runs stream 0 on the
+/// rank's own thread and has a thread for each other stream. In CUDA's terms, a
+/// stream is a cudaStream_t, and event_record and event_wait are
+/// cudaEventRecord and cudaStreamWaitEvent. A group on a stream is an NCCL
+/// communicator, and synchronize is cudaDeviceSynchronize.
 #ifndef TPSP_RUNTIME_BACKEND_H
 #define TPSP_RUNTIME_BACKEND_H
 
@@ -25,41 +25,43 @@
 
 namespace tpsp::rt {
 
-/// What a backend keeps with a command from one step to the next: a oneDNN
-/// primitive, a communicator.
+/// State that a backend keeps with a command from one step to the next, such as
+/// a oneDNN primitive or a communicator.
 struct CommandState {
   virtual ~CommandState() = default;
 };
 
-/// One command of a plan, decoded and checked for one rank. Owned by the Core,
-/// made on the command's first use and kept, so that later steps allocate
+/// One command of a plan, decoded and checked for one rank. The Core owns it.
+/// It is made on the command's first use and kept, so that later steps allocate
 /// nothing.
 struct Call {
   CallKind kind;
-  /// What it was made from: a plan's constant data.
+  /// The encoded command: constant data of the plan.
   const tpsp_rt_command *origin = nullptr;
-  /// For people; never empty.
+  /// The command's name for messages; never empty.
   std::string name;
   int64_t id = 0, stream = 0;
-  /// As encoded. Ranks that meet in a collective have equal ones.
+  /// The encoded parameters. They are equal on all ranks that meet in a
+  /// collective.
   Params params;
   AnyCommand command;
-  /// Byte offsets into the arena; inside it, and aligned to the element. Where
-  /// a command names a tile counted from the rank's own, that tile.
+  /// Byte offsets into the arena, inside it and aligned to the element. If a
+  /// command counts tiles from the rank's own tile, the offsets are those of
+  /// the tile meant on this rank.
   std::vector<int64_t> buffers;
-  /// The command's own buffers and tiles.
+  /// The buffers and tiles as the command gives them.
   std::vector<int64_t> offsets, tiles;
-  /// Kernels: for a CPU, never null, and for a GPU, null in plans that were
-  /// not made for one.
+  /// For kernels: the function for a CPU, which is never null, and the kernel
+  /// for a GPU. The latter is null in plans that were not made for a GPU.
   tpsp_rt_kernel_function kernel = nullptr;
   const tpsp_rt_device_kernel *device = nullptr;
-  /// The group of the command's axes; of kernels, matmuls and events the rank
-  /// alone.
+  /// The group of the command's axes. For kernels, matmuls and events it is the
+  /// rank alone.
   RankGroup group;
-  /// Where this rank's parts of indices start: of kernels, one for each of the
-  /// command's; of attention, that of the queries.
+  /// Where this rank's parts of indices start. A kernel has one position for
+  /// each of the command's indices, an attention the position of its queries.
   std::vector<int64_t> positions;
-  /// The backend's own; null on the first use.
+  /// State owned by the backend; null on the first use.
   std::unique_ptr<CommandState> state;
 };
 
@@ -70,7 +72,7 @@ std::string describe(const Call &call, const RankMesh &mesh);
 /// `failure` with the call's name before its message.
 Status inCall(const Call &call, const Status &failure);
 
-/// What pending and later commands return once another has failed.
+/// What pending and later commands return after another command has failed.
 inline Status abortedByAnother() {
   return {TPSP_RT_ABORTED, "another rank or stream failed"};
 }
@@ -87,40 +89,41 @@ public:
   virtual ~BackendRank() = default;
 
   /// Enqueues the call: visits `call.command`. The Core has checked that a
-  /// wait's event was recorded in this step. UNSUPPORTED if the backend cannot
-  /// do this.
+  /// wait's event was recorded in this step. Returns UNSUPPORTED if the backend
+  /// cannot run the command.
   virtual Status run(Call &call) = 0;
 
-  /// Returns when everything enqueued has run, with its first failure. The
-  /// Core also calls it before each step but the first of a run.
+  /// Returns when everything enqueued has run, with the first failure. The Core
+  /// also calls it before each step of a run except the first.
   virtual Status synchronize() = 0;
 
-  /// What the streams that run beside the rank's thread are at, in clauses
-  /// (`stream 1 is at all_gather "%xn"`), for messages; "" if they rest. From
-  /// any thread.
+  /// For messages: the commands that are running on streams with a thread of
+  /// their own, in clauses (`stream 1 is at all_gather "%xn"`); "" if they are
+  /// idle. Callable from any thread.
   virtual std::string streamActivity() { return ""; }
 
-  /// Whether the four below work. A step that has run once may then be issued
-  /// between beginRecording and endRecording. That records its commands and
-  /// runs none. The step is then replayed as often as wanted. Around all of
-  /// them the Core synchronises. Whatever fails leaves the rank as it was, able
-  /// to run the step as before.
+  /// Whether the four functions below work. A step that has run once may then
+  /// be issued between beginRecording and endRecording, which records its
+  /// commands without running them. The recorded step can be replayed any
+  /// number of times. The Core synchronises before and after each of these
+  /// calls. After a failure the rank must still be able to run the step without
+  /// recording.
   virtual bool recordsSteps() const { return false; }
   virtual Status beginRecording() { return cannotRecord(); }
   virtual Status endRecording(std::unique_ptr<RecordedStep> &out) {
     return cannotRecord();
   }
-  /// Instead of endRecording, if issuing failed.
+  /// Called instead of endRecording if issuing the step failed.
   virtual void dropRecording() {}
-  /// Enqueues the step.
+  /// Enqueues the recorded step.
   virtual Status replay(RecordedStep &step) { return cannotRecord(); }
 
-  /// Copies to and from the arena; ranges are checked, and all earlier commands
-  /// have been synchronised with.
+  /// Copies to and from the arena. The Core has checked the range and has
+  /// waited for all earlier commands.
   virtual Status write(int64_t offset, const void *source, int64_t bytes) = 0;
   virtual Status read(int64_t offset, void *destination, int64_t bytes) = 0;
 
-  /// Null if the arena is not host memory.
+  /// The host address of an arena offset; null if the arena is not host memory.
   virtual void *hostAddress(int64_t offset) = 0;
 
 private:
@@ -129,47 +132,50 @@ private:
   }
 };
 
-/// What the Core tells a backend of the world it is made for. Outlives it.
+/// What the Core tells a backend about its world. It outlives the backend.
 struct BackendContext {
   /// threadsPerRank is resolved: at least 1.
   WorldConfig config;
   RankMesh mesh;
-  /// What rank `rank` did last, for messages: `last issued matmul "%y"`, and
-  /// what its streams are at. From any thread.
+  /// For messages: the last command of rank `rank` (`last issued matmul "%y"`)
+  /// and the commands that its streams are running. Callable from any thread.
   std::function<std::string(int64_t rank)> activity;
-  /// Ends the run with the failure of a command that was enqueued: the other
-  /// ranks' and streams' commands return ABORTED. From any thread.
+  /// Ends the run with the failure of a command that was enqueued. Commands of
+  /// other ranks and streams then return ABORTED. Callable from any thread.
   std::function<void(int64_t rank, const Status &failure)> failed;
 };
 
-/// What the ranks of a world share.
+/// The part of a backend that all ranks of a world share.
 class Backend {
 public:
   virtual ~Backend() = default;
 
-  /// Called once for each rank, on its thread. Concurrent.
+  /// Called once for each rank, on the rank's thread; calls may be concurrent.
   virtual Status createRank(int64_t rank,
                             std::unique_ptr<BackendRank> &out) = 0;
 
-  /// Makes pending and later collectives and waits for events return ABORTED
-  /// soon. From any thread, any number of times.
+  /// Makes pending and later collectives and event waits return ABORTED soon.
+  /// Callable from any thread, any number of times.
   virtual void abort() = 0;
 
-  /// All ranks have returned from a run. Nothing runs meanwhile.
+  /// Called when all ranks have returned from a run. Nothing runs during the
+  /// call.
   virtual void runFinished() {}
 };
 
-/// Makes a backend, or says why the world cannot be had (no memory, no device).
+/// Makes a backend, or says why the world cannot be created (no memory, no
+/// device).
 using BackendFactory =
     std::function<Status(const BackendContext &, std::unique_ptr<Backend> &)>;
 
-/// Adds a backend, or replaces the one of that name. Thread-safe.
+/// Adds a backend, or replaces the backend of that name. Thread-safe.
 void registerBackend(const std::string &name, BackendFactory factory);
 
-/// INVALID with a list of the known names if there is no such backend.
+/// Looks up a backend. INVALID, with a list of the known names, if there is
+/// none of this name.
 Status findBackend(const std::string &name, BackendFactory &out);
 
-/// In alphabetic order.
+/// The names of all registered backends, in alphabetic order.
 std::vector<std::string> backendNames();
 
 } // namespace tpsp::rt

@@ -1,6 +1,6 @@
-/// Registration of the backends that are part of every build (link
-/// TpspRuntimeBackends). Explicit, because a static library's initialisers run
-/// only if something else of their object file is used.
+/// Registers the backends that are part of every build (link
+/// TpspRuntimeBackends). Registration is explicit because a static library's
+/// initialisers run only if something else in their object file is used.
 #ifndef TPSP_RUNTIME_BUILTINBACKENDS_H
 #define TPSP_RUNTIME_BUILTINBACKENDS_H
 
@@ -12,7 +12,7 @@ void registerCpuBackend();
 /// "trace": computes nothing and prints one line for each call.
 void registerTraceBackend();
 
-/// Both. May be called more than once.
+/// Registers both. May be called more than once.
 inline void registerBuiltinBackends() {
   registerCpuBackend();
   registerTraceBackend();

@@ -1,4 +1,4 @@
-/// Who is told of the commands that ranks have run.
+/// The interface that is told of each command that a rank has run.
 #ifndef TPSP_RUNTIME_COMMANDOBSERVER_H
 #define TPSP_RUNTIME_COMMANDOBSERVER_H
 
@@ -14,9 +14,10 @@ public:
 
   virtual ~CommandObserver() = default;
 
-  /// Rank `rank` has run `command`, from `begin` to `end`, whenever it was
-  /// issued. Called on the thread that ran it: for one stream of one rank in
-  /// order, for several streams and ranks at once.
+  /// Called when rank `rank` has run `command`, from `begin` to `end`; it may
+  /// have been issued much earlier. Called on the thread that ran the command.
+  /// Calls for one stream of one rank are in order; calls for different streams
+  /// and ranks are concurrent.
   virtual void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
                    Time end) = 0;
 };

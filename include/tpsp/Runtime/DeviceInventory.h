@@ -1,4 +1,4 @@
-/// The devices that a backend's machine has.
+/// The devices of this machine that a backend can use.
 #ifndef TPSP_RUNTIME_DEVICEINVENTORY_H
 #define TPSP_RUNTIME_DEVICEINVENTORY_H
 
@@ -9,25 +9,26 @@
 
 namespace tpsp::rt {
 
-/// The first of several devices stands for all.
+/// Describes the machine's devices. If there are several, the first stands for
+/// all.
 struct DeviceInventory {
   int64_t count = 0;
   std::string name;
-  /// Streaming multiprocessors of one.
+  /// Streaming multiprocessors of one device.
   int64_t cores = 0;
   int64_t memoryBytes = 0;
-  /// Whether there is a library that does attention in one call.
+  /// Whether a library is installed that computes attention in one call.
   bool hasAttention = false;
 };
 
-/// What the object of a backend with devices exports, with C linkage, under the
-/// name deviceInventoryEntryName. False, and a sentence in `error`, if it sees
-/// none.
+/// The function that a backend's shared object exports, with C linkage, under
+/// the name deviceInventoryEntryName. Returns false, and a sentence in `error`,
+/// if there is no device.
 using DeviceInventoryEntry = bool (*)(DeviceInventory &out, std::string &error);
 constexpr const char *deviceInventoryEntryName = "tpsp_list_devices";
 
-/// Loads the backend (BackendPlugin.h) and asks it. UNSUPPORTED if it has no
-/// devices of its own, as "cpu".
+/// Loads the backend (BackendPlugin.h) and lists its devices. UNSUPPORTED if
+/// the backend has no devices of its own, as "cpu".
 Status listDevices(const std::string &backend, DeviceInventory &out);
 
 } // namespace tpsp::rt

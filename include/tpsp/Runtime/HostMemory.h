@@ -1,4 +1,4 @@
-/// What the machine has left for a run.
+/// The host memory that is available for a run.
 #ifndef TPSP_RUNTIME_HOSTMEMORY_H
 #define TPSP_RUNTIME_HOSTMEMORY_H
 
@@ -6,11 +6,11 @@
 
 namespace tpsp::rt {
 
-/// The bytes that the system can give without swapping, by its own estimate; -1
-/// if it gives none.
+/// The bytes that the system estimates it can give without swapping; -1 if it
+/// has no estimate.
 int64_t availableHostBytes();
 
-/// For messages.
+/// Converts bytes to GiB, for messages.
 inline double gibibytes(int64_t bytes) {
   return bytes / double(int64_t(1) << 30);
 }

@@ -8,9 +8,9 @@
 /// A tensor's dimensions carry index names, and every function works by name,
 /// never by position. The weights of an attention, for example, read
 ///
-///   Tensor scores = einsum({&q, &k}, {"b", "h", "s", "t"}); //
-///   "bshd,bthd->bhst" Tensor y = softmax(scores, "t", scale,
-///   /*causalQueryIndex=*/"s");
+///   // "bshd,bthd->bhst"
+///   Tensor scores = einsum({&q, &k}, {"b", "h", "s", "t"});
+///   Tensor y = softmax(scores, "t", scale, /*causalQueryIndex=*/"s");
 ///
 /// Errors. Each function takes a last `std::string *error`. When a
 /// precondition fails the function writes a message there, unless one is
@@ -39,9 +39,10 @@ namespace tpsp::reference {
 using IndexNames = std::vector<std::string>;
 using Shape = std::vector<int64_t>;
 
-/// A dense row-major tensor of doubles; dimension i is called `indices[i]` and
-/// has extent `shape[i]`. A scalar has no indices and one element, so a
-/// default-constructed tensor (no element) is not a scalar but invalid.
+/// A dense row-major tensor of doubles. Dimension i is called `indices[i]` and
+/// has extent `shape[i]`. A scalar has no indices and one element. A
+/// default-constructed tensor has no element, so it is not a scalar but
+/// invalid.
 struct Tensor {
   IndexNames indices;
   Shape shape;
@@ -105,13 +106,13 @@ Tensor einsum(const Operands &operands, const IndexNames &resultIndices,
 Tensor reduceSum(const Tensor &x, const IndexNames &resultIndices,
                  std::string *error = nullptr);
 
-/// The maximum of x over the indices that `resultIndices` lacks: minus
-/// infinity over nothing, NaN if one is met.
+/// The maximum of x over the indices that `resultIndices` lacks. It is minus
+/// infinity over no elements, and NaN if an element is NaN.
 Tensor reduceMax(const Tensor &x, const IndexNames &resultIndices,
                  std::string *error = nullptr);
 
 //===----------------------------------------------------------------------===//
-// Pointwise functions (templates; their implementation closes this header)
+// Pointwise functions (templates; implemented at the end of this header)
 //===----------------------------------------------------------------------===//
 
 /// The tensor whose element at a position is `f(values)`, where `values` is a
@@ -144,10 +145,10 @@ struct ScalarFunction {
   }
 };
 
-/// The function called `name`, or null. Unary: neg exp log tanh sqrt rsqrt
-/// square sigmoid relu silu gelu (tanh approximation) gelu_erf. The derivative
-/// of each is "slope.<name>", a function of the same argument. Binary: sub mul
-/// div maximum. Variadic: add. Static storage.
+/// The function called `name`, or null. Static storage. Unary functions: neg
+/// exp log tanh sqrt rsqrt square sigmoid relu silu gelu (tanh approximation)
+/// gelu_erf. "slope.<name>" is the derivative of each, a function of the same
+/// argument. Binary functions: sub mul div maximum. Variadic: add.
 const ScalarFunction *findScalarFunction(std::string_view name);
 
 /// Pointwise application of a function of the table.
@@ -160,18 +161,18 @@ Tensor pointwise(const ScalarFunction &function, const Operands &operands,
 //===----------------------------------------------------------------------===//
 
 /// The softmax of scale*x over `index`, in x's layout. With a causal query
-/// index, positions along `index` beyond the position along the query index
-/// take no part and get 0. If `hides`, elements of minus infinity take no part,
-/// and a row of nothing else is zeros.
+/// index, positions along `index` beyond the position along the query index are
+/// left out and get 0. If `hides`, elements of minus infinity are left out too,
+/// and a row of nothing else becomes zeros.
 Tensor softmax(const Tensor &x, const std::string &index, double scale = 1.0,
                const std::optional<std::string> &causalQueryIndex = {},
                std::string *error = nullptr, bool hides = false);
 
-/// Slows pairs of a rotary embedding. A pair of frequency f turns n = trained f
-/// / 2 pi times over `trained` positions. It keeps f from n = `fastTurns` on,
-/// and has f / stretch up to n = `slowTurns`. Between them it has a mixture of
-/// the two, linear in n or, if `isLogarithmic`, in log n. If `trained` is 0,
-/// every pair is slowed.
+/// Lowers the frequencies of a rotary embedding's pairs. Over `trained`
+/// positions, a pair of frequency f turns n = trained f / 2 pi times. It keeps
+/// f if n is at least `fastTurns`, and gets f / stretch if n is at most
+/// `slowTurns`. In between it gets a mixture of the two, linear in n or, if
+/// `isLogarithmic`, in log n. If `trained` is 0, every pair gets f / stretch.
 struct RopeScaling {
   double stretch = 1, trained = 0, slowTurns = 0, fastTurns = 0;
   bool isLogarithmic = false;
@@ -179,13 +180,13 @@ struct RopeScaling {
 
 /// Rotary position embedding in its "rotate half" form. The feature index, of
 /// even extent K, splits into halves. The pair (x0, x1) at m and K/2 + m turns
-/// by the angle position * theta^(-2m/K), by its negative if `inverse`. So y0 =
-/// x0 cos - x1 sin and y1 = x1 cos + x0 sin.
+/// by the angle position * theta^(-2m/K), or by its negative if `inverse`. So
+/// y0 = x0 cos - x1 sin and y1 = x1 cos + x0 sin.
 Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse = false,
             std::string *error = nullptr, const RopeScaling &scaling = {});
 
-/// Which elements a dropout zeroes: see dropoutMask.
+/// Selects the elements that a dropout zeroes (see dropoutMask).
 struct Dropout {
   double rate = 0;
   int64_t seed = 0;
@@ -193,22 +194,23 @@ struct Dropout {
   uint32_t step = 0;
 };
 
-/// Attention's indices, and what scores become before the softmax over `key`,
+/// Attention's indices, and how scores are computed before the softmax over
+/// `key`. For keys that the query sees, a score is
 ///
 ///     softcap * tanh(scale * <q, k> over `feature` / softcap) + bias
 ///
-/// of keys that the query sees. `causal` leaves out those beyond the query's
-/// position, a window those that are so many positions or more before it.
-/// Segments leave out those of another number, lengths those at their position
-/// or behind it. A bias of minus infinity leaves its key out; any other is a
-/// number that is added, however low. A row without keys is 0, and so are
-/// gradients through it. `dropout` is applied to the softmax's results, their
-/// indices in the order of q, with the query's and the key's last.
+/// `causal` hides keys after the query's position. A window of w hides keys w
+/// or more positions before it. Segments hide keys with another segment number,
+/// and lengths hide keys at or after the given position. A bias of minus
+/// infinity hides its key; any other bias, however low, is added. A row in
+/// which all keys are hidden is 0, and so are gradients through it. `dropout`
+/// is applied to the softmax's results. For it, their indices are in the order
+/// of q, with the query's and the key's last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
-/// that only some of them have are broadcast (grouped queries). The name
-/// `feature` may be reused by v for its own features, which then survive if the
-/// result names them.
+/// that only some of the operands have are broadcast (grouped queries). The
+/// features of v may have the name `feature`, too; they are kept if the result
+/// names them.
 struct AttentionForm {
   std::string query, key, feature;
   double scale = 1;
@@ -217,18 +219,18 @@ struct AttentionForm {
   /// 0: none.
   int64_t window = 0;
   double softcap = 0;
-  /// The caller's, or null.
+  /// Owned by the caller, or null.
   const Tensor *bias = nullptr;
   const Tensor *querySegments = nullptr, *keySegments = nullptr;
   const Tensor *lengths = nullptr;
 };
 
-/// What becomes of tensors within a composite in a program of narrower types.
-/// Either function may be null: then they are as f64 has them.
+/// Imitates how a program of narrower types stores tensors within a composite.
+/// Either function may be null; tensors then stay as f64 has them.
 struct Store {
-  /// Rounds a tensor that is stored.
+  /// Rounds a tensor to its stored type.
   std::function<Tensor(Tensor)> round = {};
-  /// Adds to a sum what adding up in f32 is off by. The sum is the einsum of
+  /// Adds to a sum the error of adding up in f32. The sum is the einsum of
   /// `factors`.
   std::function<Tensor(Tensor, const Operands &factors)> blur = {};
 
@@ -243,16 +245,16 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const AttentionForm &form, const IndexNames &resultIndices,
                  const Store &store = {}, std::string *error = nullptr);
 
-/// The log of the sum over keys of exp(score), over `resultIndices`. It is
-/// minus infinity, the log of 0, where no key is seen.
+/// The log of the sum over keys of exp(score), over `resultIndices`. If all
+/// keys are hidden, it is minus infinity, the log of 0.
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices,
                           std::string *error = nullptr);
 
-/// The gradients of attention with respect to q, k, v and the bias, given that
-/// of its result, g: through the softmax of whole rows. Those that `wanted`
-/// leaves out are invalid tensors.
+/// The gradients of attention with respect to q, k, v and the bias, given g,
+/// the gradient of its result. They go through the softmax of whole rows.
+/// Gradients that `wanted` leaves out are invalid tensors.
 std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
                                          const Tensor &v, const Tensor &g,
                                          const AttentionForm &form,
@@ -260,7 +262,7 @@ std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
                                          const Store &store = {},
                                          std::string *error = nullptr);
 
-/// The one with respect to operand `of`: 0 is q, 1 k, 2 v, 3 the bias.
+/// The gradient with respect to operand `of`: 0 is q, 1 k, 2 v, 3 the bias.
 Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
                          const Tensor &g, const AttentionForm &form, int64_t of,
                          std::string *error = nullptr);
@@ -269,56 +271,58 @@ Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
 // Integers and chance
 //===----------------------------------------------------------------------===//
 
-/// The sum over every index that the result lacks. Summed is the product of the
-/// numbers where each of `ids` equals the position along its index of
-/// `selected`, and 0 elsewhere. A selected index is a number's (a table that is
-/// looked up) or the result's (a place that is written to).
+/// Sums over every index that the result lacks. The summand is the product of
+/// the numbers if each of `ids` equals the position along its index of
+/// `selected`, and 0 elsewhere. If a selected index belongs to a number, the
+/// einsum looks up a table. If it belongs to the result, the einsum writes to a
+/// place.
 Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
                     const Operands &numbers, const IndexNames &resultIndices,
                     const Shape &resultShape, std::string *error = nullptr);
 
-/// How often each position along `of`, major to minor, comes among the integers
-/// of x, along the indices that the result lacks.
+/// Counts how often each position along `of`, major to minor, occurs among the
+/// integers of x. The counts are along the indices that the result lacks.
 Tensor countValues(const Tensor &x, const IndexNames &of,
                    const IndexNames &resultIndices, const Shape &resultShape,
                    std::string *error = nullptr);
 
-/// Along `along`: each position along `of` as often as x says, in order, and -1
-/// behind.
+/// Repeats each position along `of` as often as x says, in order, along
+/// `along`. The rest of `along` is -1.
 Tensor runs(const Tensor &x, const std::string &of, const std::string &along,
             const IndexNames &resultIndices, const Shape &resultShape,
             std::string *error = nullptr);
 
 /// For every row along `index`, the positions of its largest values along
-/// `choice`, largest first; of equal ones the first.
+/// `choice`, largest first. Among equal values the first position comes first.
 Tensor largest(const Tensor &x, const std::string &index,
                const std::string &choice, const IndexNames &resultIndices,
                const Shape &resultShape, std::string *error = nullptr);
 
-/// How far choices like those of largest() fall short of the best. It is the
-/// root mean square of what the i-th largest value exceeds the i-th chosen one
-/// by, relative to that of all finite values. Infinite if a choice is no
-/// position of x or is made twice in a row. Also if one of -infinity is made
-/// before others, and if a value is no number.
+/// How far choices like those of largest() fall short of the best. The
+/// shortfall is the amount by which the i-th largest value exceeds the i-th
+/// chosen one. Returns its root mean square relative to that of all finite
+/// values. It is infinite if a choice is no position of x, or occurs twice in a
+/// row. It is also infinite if a choice of value -infinity comes before others,
+/// and if a value is NaN.
 double shortfall(const Tensor &x, const std::string &index,
                  const std::string &choice, const Tensor &chosen,
                  std::string *error = nullptr);
 
-/// For every element how many equal ones come before it in the order of `over`,
-/// major to minor; -1 for those outside [0, values).
+/// The number of equal elements that come before each element in the order of
+/// `over`, major to minor. It is -1 for elements outside [0, values).
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error = nullptr);
 
-/// Likewise, and how many smaller values of the same block come at all, by
-/// their counts. `load` has the indices `of`: of blocks (if there are two) and
-/// of the values in a block.
+/// The same number, plus the count of all smaller values of the same block.
+/// `load` has these counts; its indices `of` are those of blocks (if there are
+/// two) and of the values in a block.
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     const Tensor *load, const IndexNames &of,
                     std::string *error = nullptr);
 
-/// 1 for the elements that a dropout keeps, 0 for the others. Kept are those
-/// with a word of Philox-4x32-10 of at least rate * 2^32. It is word p mod 4 of
-/// block p / 4 of the step, where p is the row-major position.
+/// 1 for the elements that a dropout keeps, 0 for the others. An element is
+/// kept if its word of Philox-4x32-10 is at least rate * 2^32. The element at
+/// row-major position p has word p mod 4 of block p / 4 of the step.
 Tensor dropoutMask(const IndexNames &indices, const Shape &shape,
                    Dropout dropout, std::string *error = nullptr);
 
@@ -332,9 +336,9 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
 
 namespace detail {
 
-/// Runs `body(begin, end)` over pieces of [0, count) on all cores, or inline
-/// when count * costPerItem (about a nanosecond each) is not worth a thread.
-/// An exception of the body is rethrown here.
+/// Runs `body(begin, end)` over pieces of [0, count) on all cores. Runs it
+/// inline if count * costPerItem (in about nanoseconds) does not justify a
+/// thread. Rethrows an exception of the body.
 void parallelFor(int64_t count, int64_t costPerItem,
                  const std::function<void(int64_t, int64_t)> &body);
 
@@ -343,14 +347,14 @@ void parallelFor(int64_t count, int64_t costPerItem,
 struct PointwisePlan {
   Shape extents;
   std::vector<const double *> operands;
-  /// strides[operand][dimension], 0 where the operand lacks the index.
+  /// strides[operand][dimension]; 0 if the operand lacks the index.
   std::vector<Shape> strides;
   int64_t rows = 1;
   int64_t rowLength = 1;
 };
 
-/// Checks the operands against the result, fills in the plan and allocates
-/// the result; returns an invalid tensor on a failed precondition.
+/// Checks the operands against the result, fills in the plan and allocates the
+/// result. Returns an invalid tensor if a precondition fails.
 Tensor planPointwise(const Operands &operands, const IndexNames &resultIndices,
                      const Shape &resultShape, PointwisePlan &plan,
                      std::string *error);
@@ -361,7 +365,7 @@ class PointwiseCursor {
 public:
   PointwiseCursor(const PointwisePlan &plan, int64_t row);
 
-  /// One value per operand at the current element.
+  /// The operands' values at the current element, one for each operand.
   const double *values() {
     for (size_t i = 0; i < current.size(); ++i)
       buffer[i] = *current[i];

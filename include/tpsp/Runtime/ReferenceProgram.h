@@ -1,6 +1,7 @@
-/// An unsharded program as a list of operations, for the float64 reference:
-/// what a sharded run is compared with. Plain data, so that it can be kept in a
-/// compiled plan and evaluated where there is no compiler.
+/// An unsharded program as a list of operations, which the float64 reference
+/// evaluates for comparison with sharded runs. It is plain data, so that a
+/// compiled plan can keep it and a machine without the compiler can evaluate
+/// it.
 ///
 ///   Program program;
 ///   program.values = {{{"b", "d"}, {2, 3}}, {{"b"}, {2}}};
@@ -11,8 +12,8 @@
 ///   std::string error = evaluate(program, {&x}, results);
 ///
 /// Every operation is a call of Reference.h. Composites are not decomposed and
-/// scalar functions are the reference's own, so that nothing is shared with
-/// what is compared.
+/// scalar functions are the reference's own, so that the reference shares no
+/// code with the run.
 #ifndef TPSP_RUNTIME_REFERENCEPROGRAM_H
 #define TPSP_RUNTIME_REFERENCEPROGRAM_H
 
@@ -26,10 +27,11 @@
 
 namespace tpsp::reference {
 
-/// A number, a flag or names: what an operation says besides its operands.
+/// A value that an operation has besides its operands: a number, a flag or
+/// names.
 using Attribute = std::variant<double, int64_t, bool, std::string, IndexNames>;
 
-/// What a program stores the elements of a value in.
+/// The type in which a program stores the elements of a value.
 enum class Element { F64, F32, BF16, F16, Integer };
 
 /// The index names, the extents and the elements of a value.
@@ -44,7 +46,7 @@ struct Operation {
   std::string name;
   /// For messages; may be empty.
   std::string location;
-  /// Numbers of values that exist by then.
+  /// Numbers of values that are computed before this operation.
   std::vector<size_t> operands;
   std::map<std::string, Attribute> attributes;
 };
@@ -56,27 +58,29 @@ struct Program {
   std::vector<Operation> operations;
   /// Numbers of values.
   std::vector<size_t> results;
-  /// With these the program is a step, forward and backward. It then takes
-  /// further arguments, each the cotangent of a result, by its position in
-  /// `results`. It has further results, each the gradient of an argument.
+  /// If these are set, the program is a step, forward and backward. It then
+  /// takes further arguments: the cotangents of the results at these positions
+  /// of `results`. It has further results: the gradients of these arguments.
   std::vector<size_t> cotangents, gradients;
-  /// So many operations, the last, follow the backward pass: they update the
-  /// parameters. An operation "gradient" of an argument is its gradient. With
-  /// an update gradients are no results.
+  /// The number of operations, at the end, that follow the backward pass and
+  /// update the parameters. Among them, an operation "gradient" of an argument
+  /// gives that argument's gradient. With an update, gradients are not results.
   size_t updates = 0;
-  /// What the step multiplies the loss by before its backward pass, whose
-  /// gradients the update divides: a constant or, from 0 on, the argument that
-  /// holds it.
+  /// The loss scale: the step multiplies the loss by it before the backward
+  /// pass, and the update divides the gradients by it. It is a constant, or the
+  /// argument of number `lossScaleArgument` if that is not negative.
   double lossScale = 1;
   int64_t lossScaleArgument = -1;
-  /// In which type ranks add up the gradients of the arguments `reduced`, if it
-  /// is not that of the arguments.
+  /// The type in which ranks add up the gradients of the arguments `reduced`,
+  /// if it is not the arguments' type.
   std::optional<Element> reducedIn;
   std::vector<size_t> reduced;
 
-  /// The operation with which the update begins; where there is none, the end.
+  /// The number of the update's first operation; without an update, the number
+  /// of operations.
   size_t firstUpdate() const { return operations.size() - updates; }
-  /// Whether operation `number` of the update is a gradient that was computed.
+  /// Whether operation `number` is a gradient of the update that was computed
+  /// before.
   bool isGradient(size_t number) const {
     return number >= firstUpdate() && operations[number].name == "gradient";
   }
@@ -88,33 +92,36 @@ struct Program {
 /// Called after every operation: `done` of `total` have been evaluated.
 using Progress = std::function<void(size_t done, size_t total)>;
 
-/// What a run made of an operation that decides by comparing numbers (a
-/// router's experts): rounding may tip it, and all that follows is another.
+/// A run's choice in an operation that decides by comparing numbers, such as a
+/// router's experts. Rounding may change the decision, and with it all that
+/// follows.
 struct Choice {
   /// The number of a value for which isChoice holds.
   size_t value = 0;
-  /// The choice that the run took, with the value's indices and shape.
+  /// The choice that the run made, with the value's indices and shape.
   Tensor taken;
-  /// How much worse it is than the best, relative to what was compared
-  /// (reference::shortfall). Set by evaluate.
+  /// How much worse the choice is than the best, relative to the compared
+  /// numbers (reference::shortfall). Set by evaluate.
   double shortfall = 0;
 };
 
-/// In which numbers a program is evaluated.
+/// The arithmetic in which a program is evaluated.
 enum class Arithmetic {
   Exact, ///< float64
-  /// Float64 within an operation, and every value that the program stores
-  /// rounded to its type: what a right program in that type is off by.
+  /// float64 within an operation, with every stored value rounded to its type.
+  /// It shows the error of a right program in that type.
   Rounded
 };
 
-/// Where an evaluation first makes a number that is not finite.
+/// The operations that first make numbers that are not finite.
 struct NotFinite {
   struct Source {
-    /// Without a dialect: "log". Empty as long as there is no such operation.
+    /// The operation's name without a dialect: "log". Empty if no such
+    /// operation was found.
     std::string operation;
     std::string location;
-    /// What of the operation it is: "result", or "gradient of operand 1".
+    /// Which of the operation's values it is: "result", or "gradient of operand
+    /// 1".
     std::string of;
 
     bool isFound() const { return !operation.empty(); }
@@ -124,56 +131,58 @@ struct NotFinite {
   Source nan, infinity;
 };
 
-/// Binary digits that F64 has less where EvaluationOptions::narrowsF64 is set.
+/// The number of binary digits that EvaluationOptions::narrowsF64 takes from
+/// F64.
 constexpr int digitsOfNarrowing = 13;
 
 struct EvaluationOptions {
   Arithmetic arithmetic = Arithmetic::Exact;
-  /// Rounded: 0 rounds to the nearest number. Any other number is a draw: it
-  /// rounds up or down by chance, and parts sums otherwise.
+  /// With Rounded: 0 rounds to nearest. Any other number seeds a draw, which
+  /// rounds up or down at random and splits sums at other places.
   uint64_t draw = 0;
-  /// Rounded: whether F64 rounds, too, to `digitsOfNarrowing` digits less than
-  /// it has. What it then is off by, divided by 2 to that power, is what F64
-  /// itself is off by.
+  /// With Rounded: whether F64 is rounded too, to `digitsOfNarrowing` fewer
+  /// digits than it has. The resulting error, divided by 2 to that power, is
+  /// the error of F64 itself.
   bool narrowsF64 = false;
-  /// Null, or what the evaluation goes on with in place of its own choices. It
-  /// says how good each is.
+  /// Null, or the choices with which the evaluation continues instead of its
+  /// own. It sets how good each choice is.
   std::vector<Choice> *choices = nullptr;
-  /// Null, or what is told of the first operations, in the order of
-  /// evaluation, that make a number which is not finite.
+  /// Null, or where to record the first operations, in the order of evaluation,
+  /// that make a number which is not finite.
   NotFinite *notFinite = nullptr;
   Progress progress = {};
 };
 
-/// The evaluations that show what rounding makes of a program: to the nearest
-/// numbers first, then seven draws of a small program and fewer, but one, of a
-/// large one. Each takes about as long as an exact evaluation.
+/// The evaluations that measure the rounding of a program. The first rounds to
+/// nearest. The others are draws: seven for a small program, fewer for a large
+/// one, at least one. Each takes about as long as an exact evaluation.
 std::vector<EvaluationOptions> roundings(const Program &program);
 
-/// The type of an argument, cotangents included; `number` is below the number
-/// of both together.
+/// The type of an argument, cotangents included. `number` counts both and must
+/// be in range.
 const ValueType &argumentType(const Program &program, size_t number);
 
-/// The bytes of the arguments, values and gradients that there are at once, at
-/// the worst moment of `evaluate`. What operations need within is not counted,
-/// so that evaluating may take more and never less. 0 if the program's numbers
-/// do not fit each other.
+/// The largest number of bytes that arguments, values and gradients take at
+/// once during `evaluate`. Memory within operations is not counted, so that an
+/// evaluation needs at least this much. 0 if the program's numbers are
+/// inconsistent.
 int64_t leastBytes(const Program &program);
 
-/// Whether the value of this number is decided by comparing numbers.
+/// Whether a value is decided by comparing numbers.
 bool isChoice(const Program &program, size_t value);
 
-/// Whether an operation drops at random.
+/// Whether an operation of the program drops elements at random.
 bool drops(const Program &program);
 
 /// Evaluates `program` for these arguments, which are only read and stay the
-/// caller's; every other tensor is freed after its last use. Gradients are by
-/// reverse mode over the operations of this program; nothing of the compiler's
-/// derivation is used. Returns "", or a sentence that begins with the
-/// operation's location. Errors are arguments that do not fit, and an operation
-/// or an attribute that the reference does not have. So is an operation without
-/// a gradient on the way to an argument that wants one. So is a program whose
-/// numbers do not fit each other (it may come from a file).
+/// caller's. Every other tensor is freed after its last use. Gradients are by
+/// reverse mode over the operations of this program; the compiler's derivation
+/// is not used. Returns "", or a sentence that begins with the operation's
+/// location. It is an error if the arguments do not fit, or if the reference
+/// lacks an operation or an attribute. It is an error if an operation without a
+/// gradient lies on the way to an argument whose gradient is wanted. It is an
+/// error if the program's numbers are inconsistent, since the program may come
+/// from a file.
 std::string evaluate(const Program &program,
                      const std::vector<const Tensor *> &arguments,
                      std::vector<Tensor> &results,

@@ -1,4 +1,4 @@
-/// Loading the transport of the launcher that started this process.
+/// Loads the transport of the launcher that started this process.
 #ifndef TPSP_RUNTIME_TRANSPORTPLUGIN_H
 #define TPSP_RUNTIME_TRANSPORTPLUGIN_H
 
@@ -6,9 +6,10 @@
 
 namespace tpsp::rt {
 
-/// What a transport's shared object exports, with C linkage, under the name
-/// transportEntryName: joins the other processes. Null, and a sentence in
-/// `error`, if that cannot be. Called once. The object owns the transport.
+/// The function that a transport's shared object exports, with C linkage, under
+/// the name transportEntryName. It joins the other processes. Returns null, and
+/// a sentence in `error`, if that is impossible. Called once. The object owns
+/// the transport.
 using TransportEntry = Transport *(*)(int version, std::string &error);
 constexpr const char *transportEntryName = "tpsp_open_transport";
 
@@ -18,9 +19,9 @@ constexpr int transportVersion = 1;
 /// Whether a launcher (mpirun) started this process.
 bool isUnderLauncher();
 
-/// Loads libtpsp_mpi.so from beside this executable (its folder, or lib/ next
-/// to that) and joins the other processes. UNSUPPORTED if the object is not
-/// there or does not fit.
+/// Loads libtpsp_mpi.so from the executable's folder, or from lib/ next to that
+/// folder, and joins the other processes. UNSUPPORTED if the object is missing
+/// or does not fit.
 Status openTransport(Transport *&out);
 
 } // namespace tpsp::rt

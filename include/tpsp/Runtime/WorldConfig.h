@@ -1,4 +1,4 @@
-/// What a World is made from.
+/// The settings with which a World is created.
 #ifndef TPSP_RUNTIME_WORLDCONFIG_H
 #define TPSP_RUNTIME_WORLDCONFIG_H
 
@@ -15,36 +15,36 @@ namespace tpsp::rt {
 class CommandObserver;
 class Transport;
 
-/// Each may cost every rank a thread.
+/// The limit exists because each stream may need a thread on every rank.
 constexpr int64_t maxStreams = 64;
 
 /// Whether a step is captured into a CUDA graph and replayed.
 enum class GraphUse {
   Off,
   On,
-  /// Unless threads of this process drive several GPUs over NCCL: by its guide,
-  /// launches of graphs may then wait for each other for ever.
+  /// On, unless threads of this process drive several GPUs over NCCL. By NCCL's
+  /// guide, graph launches may then wait for each other for ever.
   Auto
 };
 
-/// What only the CUDA backend asks (docs/Cuda.md).
+/// Settings that only the CUDA backend reads (docs/Cuda.md).
 struct CudaSettings {
   GraphUse graphs = GraphUse::Auto;
-  /// Told, behind every step that was replayed, for how many seconds the GPU
-  /// ran it; by the rank's thread. May be null.
+  /// Called on the rank's thread after every replayed step, with the seconds
+  /// that the GPU ran it. May be null.
   std::function<void(int64_t rank, double seconds)> replayed;
-  /// Collectives of one rank go through NCCL, too.
+  /// Whether collectives of a single rank use NCCL, too.
   bool ncclAlways = false;
 };
 
 struct WorldConfig {
   /// A registered backend: "cpu", "trace", "cuda".
   std::string backend = "cpu";
-  /// Empty: one rank.
+  /// The axes of the mesh; empty: one rank.
   std::vector<MeshAxis> mesh;
   /// Bytes of every rank's arena.
   int64_t arenaBytes = 0;
-  /// What takes most of an arena, for the refusal of one that does not fit:
+  /// The largest consumers of an arena, for the message if it does not fit:
   /// "scores 4.0 GiB (gpt.mlir:12:8), w1 1.0 GiB (gpt.mlir:3:5)". May be empty.
   std::string arenaConsumers;
   /// Streams that the plan uses: 0 .. numStreams - 1, at most maxStreams.
@@ -53,27 +53,28 @@ struct WorldConfig {
   int64_t numEvents = 0;
   /// Compute threads of a rank; 0: cores / ranks, at least 1.
   int threadsPerRank = 0;
-  /// How long a rank waits for the others of a collective.
+  /// How long a rank waits for the others in a collective, in seconds.
   double timeoutSeconds = 30;
 
-  /// The other processes of a world that has one rank in each; null: all ranks
-  /// are threads of this process. Not owned.
+  /// Connects the processes of a world that has one rank in each. Null if all
+  /// ranks are threads of this process. Not owned.
   Transport *transport = nullptr;
-  /// Something that differs from plan to plan, by which processes notice that
-  /// they do not run the same one.
+  /// A hash of the plan, by which processes notice that they run different
+  /// plans.
   uint64_t planHash = 0;
 
-  /// trace: where lines go (null: stdout; not owned) and whose they are.
+  /// For the trace backend: where its lines are written (null: stdout; not
+  /// owned), and whether all ranks write lines.
   std::FILE *traceOutput = nullptr;
   bool traceAllRanks = false;
 
   CudaSettings cuda;
 
-  /// Takes sentences about what works, but not as asked; null: stderr. From any
-  /// rank's thread.
+  /// Receives sentences about settings that could not be followed as asked;
+  /// null: stderr. Called from any rank's thread.
   std::function<void(const std::string &)> warn;
 
-  /// Told of every command that has run; null: nobody. Not owned.
+  /// Receives every command that has run; null: none. Not owned.
   CommandObserver *observer = nullptr;
 };
 

@@ -1,4 +1,4 @@
-/// How the ranks of a world exchange data, on a device of any kind.
+/// Data exchange between the ranks of a world, on a device of any kind.
 #ifndef TPSP_RUNTIME_CORE_COLLECTIVES_H
 #define TPSP_RUNTIME_CORE_COLLECTIVES_H
 
@@ -9,10 +9,11 @@
 
 namespace tpsp::rt {
 
-/// Where a call's bytes are on the rank that makes it. `Stream`: what of the
-/// call's stream collectives use, and nobody else during the call.
+/// The memory and the stream of the rank that makes a call. `Stream` is the
+/// part of the call's stream that collectives use; the call has it to itself.
 template <typename Stream> struct StreamUse {
-  /// Of the rank, in its device's memory: a call's buffers are offsets into it.
+  /// The rank's arena, in its device's memory. A call's buffers are offsets
+  /// into it.
   std::byte *arena;
   Stream &stream;
 
@@ -25,14 +26,14 @@ template <typename Stream> class Collectives {
 public:
   virtual ~Collectives() = default;
 
-  /// Does, or enqueues on a device's stream, what Commands.h says of `call`,
-  /// which is a collective. Ranks make the collectives of one group on one
-  /// stream in the same order. Waiting is bounded by the world's timeout:
-  /// TIMEOUT names the missing ranks.
+  /// Runs the collective `call` as Commands.h defines it, or enqueues it on a
+  /// device's stream. Ranks make the collectives of one group on one stream in
+  /// the same order. Waiting is bounded by the world's timeout: TIMEOUT names
+  /// the missing ranks.
   virtual Status run(Call &call, const StreamUse<Stream> &use) = 0;
 
-  /// Makes pending and later calls return ABORTED soon. From any thread, any
-  /// number of times.
+  /// Makes pending and later calls return ABORTED soon. Callable from any
+  /// thread, any number of times.
   virtual void abort() {}
 };
 

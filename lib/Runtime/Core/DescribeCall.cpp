@@ -10,7 +10,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// Writes the fields of a command; the call's name and quotes are around them.
+/// Writes the fields of a command. The caller writes the call's name before
+/// them and the quoted name after them.
 class CommandPrinter {
 public:
   CommandPrinter(const Call &call, const RankMesh &mesh, std::string &text)
@@ -128,7 +129,7 @@ private:
       print(" {}@{}", uses[i].role, call.buffers[i]);
   }
 
-  /// The only step without a buffer; it comes last.
+  /// GELU is the only epilogue step without a buffer, and it comes last.
   static bool hasGelu(const MatmulCommand &c) {
     return !c.epilogue.empty() && c.epilogue.back() == EpilogueStep::Gelu;
   }

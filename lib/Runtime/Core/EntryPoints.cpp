@@ -8,7 +8,7 @@ using namespace tpsp::rt;
 
 namespace {
 
-/// Finds the call, checks its place in the step and hands it to the backend.
+/// Finds the call, checks its place in the step and passes it to the backend.
 Status dispatch(tpsp_rt_rank &rank, CallKind kind,
                 const tpsp_rt_command &command) {
   Call *call = nullptr;
@@ -20,7 +20,7 @@ Status dispatch(tpsp_rt_rank &rank, CallKind kind,
   return status.ok() ? status : inCall(*call, status);
 }
 
-/// The body of every entry point: nothing is thrown into generated code.
+/// The body of every entry point. It throws nothing into generated code.
 tpsp_rt_status issue(tpsp_rt_rank *rank, CallKind kind,
                      const tpsp_rt_command *command) {
   if (!rank || !command)

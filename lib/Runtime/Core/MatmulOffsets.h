@@ -1,4 +1,4 @@
-/// Where the points and steps of a matmul's loops lie.
+/// Offsets of the points and steps of a matmul's loops.
 #ifndef TPSP_RUNTIME_CORE_MATMULOFFSETS_H
 #define TPSP_RUNTIME_CORE_MATMULOFFSETS_H
 
@@ -14,7 +14,7 @@ struct MatmulOffsets {
   int64_t a = 0, b = 0, c = 0;
 };
 
-/// How many points the loops have.
+/// The number of points of the loops.
 inline int64_t pointsOf(const std::vector<MatmulLoop> &loops) {
   int64_t points = 1;
   for (const MatmulLoop &loop : loops)
@@ -22,8 +22,8 @@ inline int64_t pointsOf(const std::vector<MatmulLoop> &loops) {
   return points;
 }
 
-/// Point `index` of the loops, the last of which is the innermost, from
-/// `start`.
+/// The offsets of point `index` of the loops, from `start`. The last loop is
+/// the innermost.
 inline MatmulOffsets offsetsAt(const std::vector<MatmulLoop> &loops,
                                int64_t index, MatmulOffsets start) {
   for (size_t i = loops.size(); i-- > 0;) {
@@ -36,8 +36,8 @@ inline MatmulOffsets offsetsAt(const std::vector<MatmulLoop> &loops,
   return start;
 }
 
-/// The leading dimensions as BLAS wants them: at least a row, even where there
-/// is but one.
+/// The leading dimensions as BLAS wants them: at least the length of a row,
+/// even if there is only one row.
 struct LeadingDimensions {
   explicit LeadingDimensions(const MatmulForm &c)
       : a(std::max({c.lda, c.transposeA ? c.m : c.k, int64_t(1)})),

@@ -8,7 +8,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// The tag of all exchanges here; a plan's have channels of their own.
+/// The tag of all exchanges in this file. A plan's exchanges have channels of
+/// their own.
 constexpr int32_t meetTag = 1;
 
 Status statusOf(const ExchangeFailure &failure, const char *what,
@@ -80,7 +81,7 @@ Status exchangeAll(Transport &transport, const std::vector<uint64_t> &mine,
 Status refuseTogether(Transport &transport, const std::string &message) {
   if (transport.rank() == 0)
     return {TPSP_RT_INVALID, message};
-  // The first does not come, and its failure ends the wait.
+  // Rank 0 does not join this exchange; its failure ends the wait.
   std::vector<std::vector<uint64_t>> all;
   (void)exchangeAll(transport, {0}, "to end", unboundedSeconds, all);
   return {TPSP_RT_ABORTED, message};

@@ -57,8 +57,8 @@ struct PeerShare {
         copyOfPiece(sourceOf(c, source), 0, targetOf(c, own(1)), 0));
   }
 
-  /// Into this rank's own destination. Others read that part of no source of
-  /// this rank, so the two may be one buffer.
+  /// Reduces into this rank's own destination. Other ranks do not read that
+  /// part of this rank's source, so source and destination may be one buffer.
   Status reduceOwnPart(const AllReduceCommand &c) {
     for (size_t i = 0; i < c.counts.size(); ++i) {
       Part part(c.counts[i], ranks, self);

@@ -15,7 +15,7 @@ StridedCopy copyOfPiece(const PeerPieces &source, int64_t from,
   copy.sourceRow = source.stride;
   if (source.rows == target.rows || source.rows == 0 || target.rows == 0)
     return copy;
-  // Each run of one side is several of the other.
+  // Each run of one side corresponds to several runs of the other.
   copy.blocks = std::min(source.rows, target.rows);
   copy.rows /= copy.blocks;
   auto place = [&](const PeerPieces &side, int64_t &block, int64_t &row) {

@@ -1,4 +1,4 @@
-/// Where the pieces lie that the ranks of a group exchange in a collective.
+/// Layout of the pieces that the ranks of a group exchange in a collective.
 #ifndef TPSP_RUNTIME_CORE_PEERPIECES_H
 #define TPSP_RUNTIME_CORE_PEERPIECES_H
 
@@ -9,8 +9,8 @@
 
 namespace tpsp::rt {
 
-/// The elements of a tensor that one rank of a group reduces for all. In whole
-/// cache lines, so that no two ranks write to one.
+/// The elements of a tensor that one rank of a group reduces for all. Parts are
+/// whole cache lines, so that no two ranks write to the same line.
 struct Part {
   int64_t begin, end;
 
@@ -25,8 +25,8 @@ struct Part {
   int64_t size() const { return end - begin; }
 };
 
-/// `blocks` blocks of `rows` runs of `bytes` bytes; strides in bytes. Runs of
-/// the target do not overlap anything.
+/// Copies `blocks` blocks of `rows` runs of `bytes` bytes; strides are in
+/// bytes. Runs of the target do not overlap each other or the source.
 struct StridedCopy {
   std::byte *target = nullptr;
   const std::byte *source = nullptr;
@@ -46,21 +46,21 @@ struct PeerPieces {
   std::byte *piece(int64_t number) const { return data + number * peer; }
 };
 
-/// From piece `from` of the source to piece `to` of the target, which has as
-/// many bytes.
+/// The copy of piece `from` of the source to piece `to` of the target, which
+/// has as many bytes.
 StridedCopy copyOfPiece(const PeerPieces &source, int64_t from,
                         const PeerPieces &target, int64_t to);
 
-/// What a rank has of a ShardCommand's tensor number `i`, and the tensor that
-/// it has whole in a group of `ranks`.
+/// A rank's part of tensor `i` of a ShardCommand, and the whole tensor in a
+/// group of `ranks` ranks.
 PeerPieces partOf(const ShardCommand &command, size_t i, std::byte *data);
 PeerPieces wholeOf(const ShardCommand &command, size_t i, int64_t ranks,
                    std::byte *data);
 
 /// The sides of an all_to_all. With gatherFirst, [a, I, b, n*J, c] becomes [a,
-/// n*I, b, J, c]. A piece is short runs of J*c on the one side, and whole
-/// blocks of I*b of them on the other. Otherwise, [a, n*J, b, I, c] becomes [a,
-/// J, b, n*I, c] and the sides change places.
+/// n*I, b, J, c]. A piece of one side is short runs of J*c; a piece of the
+/// other is whole blocks of I*b such runs. Otherwise, [a, n*J, b, I, c] becomes
+/// [a, J, b, n*I, c], and the sides are exchanged.
 struct AllToAllSides {
   PeerPieces source, target;
 
@@ -68,7 +68,7 @@ struct AllToAllSides {
                 std::byte *source, std::byte *target);
 };
 
-/// The sides of a permutation, of one piece each.
+/// The sides of a permutation; each has one piece.
 PeerPieces sourceOf(const PermuteCommand &command, std::byte *data);
 PeerPieces targetOf(const PermuteCommand &command, std::byte *data);
 

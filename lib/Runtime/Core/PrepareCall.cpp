@@ -9,8 +9,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// Whether a command names the mesh axes of its group; else the rank is alone
-/// in it.
+/// Whether a command names the mesh axes of its group. Otherwise its group is
+/// the rank alone.
 template <typename Command>
 constexpr bool hasGroup =
     isCollective<Command> || std::is_same_v<Command, SliceCommand>;
@@ -23,7 +23,7 @@ std::vector<int64_t> axesOf(const Command &command) {
     return {};
 }
 
-/// Checks a command and fills in what depends on the rank.
+/// Checks a command and fills in the fields that depend on the rank.
 class CallChecker {
 public:
   CallChecker(const BackendContext &world, int64_t rank, Call &call)
@@ -46,7 +46,7 @@ public:
       return invalid("the command has no kernel");
     for (const PartStart &position : c.positions)
       TPSP_TRY(addStart(position));
-    // A kernel's buffers are known by their start alone.
+    // For a kernel's buffers only the starts are known.
     for (int64_t offset : call.buffers)
       if (offset < 0 || offset > world.config.arenaBytes)
         return invalid("a buffer at byte {} of an arena of {}", offset,
@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  /// A buffer that has bytes, in the arena.
+  /// A buffer of at least one byte, as a range of the arena.
   struct Range {
     int64_t begin, end;
     const BufferUse *use;
@@ -74,7 +74,7 @@ private:
     return {};
   }
 
-  /// What the world decides.
+  /// Checks the figures that depend on the world.
   template <typename Command> Status checkFigures(const Command &c) {
     if constexpr (std::is_same_v<Command, PermuteCommand>)
       if (static_cast<int64_t>(c.source.size()) != call.group.size())
@@ -107,16 +107,17 @@ private:
     return {};
   }
 
-  /// What is written is nothing else that the command touches.
+  /// Written buffers must not overlap any other buffer of the command.
   template <typename Command>
   Status checkApart(const Command &, const std::vector<BufferUse> &uses) {
-    // In a group of one a destination may be its source.
+    // In a group of one rank, a destination may be its source.
     bool mayBeInPlace = hasGroup<Command> && call.group.size() == 1;
     return checkDisjoint(rangesOf(uses, mayBeInPlace));
   }
 
-  /// Others still read a source: it is a destination only where each rank
-  /// writes what it has read alone.
+  /// Other ranks still read a source while results are written. In an
+  /// all_reduce each rank writes only elements that no other rank reads, so the
+  /// destination may be the source.
   Status checkApart(const AllReduceCommand &,
                     const std::vector<BufferUse> &uses) {
     return checkDisjoint(rangesOf(uses, /*mayBeInPlace=*/true));
@@ -139,8 +140,8 @@ private:
     return checkDisjoint(std::move(results));
   }
 
-  /// Tiles of one buffer interleave: their spans overlap, their runs need not.
-  /// Runs of different pitches must lie apart as a whole.
+  /// Tiles of one buffer interleave: their spans overlap, but their runs need
+  /// not. Runs of different pitches must not overlap as spans.
   Status checkApart(const PermuteCommand &c,
                     const std::vector<BufferUse> &uses) {
     int64_t width = elementBytes(c.dtype), run = c.count * width;
@@ -153,7 +154,8 @@ private:
     return checkDisjoint(rangesOf(uses, call.group.size() == 1));
   }
 
-  /// `mayBeInPlace`: a source that is the destination behind it counts once.
+  /// If `mayBeInPlace`, a source that equals the destination after it is not
+  /// counted.
   std::vector<Range> rangesOf(const std::vector<BufferUse> &uses,
                               bool mayBeInPlace) const {
     std::vector<Range> ranges;
@@ -169,7 +171,8 @@ private:
     return ranges;
   }
 
-  /// In time linear in the buffers but for a sort: buckets hold hundreds.
+  /// Takes linear time apart from a sort, since buckets have hundreds of
+  /// buffers.
   static Status checkDisjoint(std::vector<Range> ranges) {
     std::sort(ranges.begin(), ranges.end(),
               [](const Range &a, const Range &b) { return a.begin < b.begin; });
@@ -194,7 +197,7 @@ private:
   Call &call;
 };
 
-/// Moves the buffers that are tiles counted from the rank's own
+/// Moves the buffers of tiles that are counted from the rank's own tile
 /// (tpsp_rt_command.tiles).
 Status addOwnTiles(const BackendContext &world, int64_t rank,
                    const tpsp_rt_command &command, Call &out) {
@@ -213,7 +216,8 @@ Status addOwnTiles(const BackendContext &world, int64_t rank,
         number < 0 || number >= group.size() || bytes < 0 ||
         bytes > (int64_t(1) << 48))
       return invalid("tile {} of {} bytes of buffer {}", number, bytes, buffer);
-    // What is outside the arena already is refused later, and must not wrap.
+    // A buffer outside the arena is refused later; its offset must not overflow
+    // here.
     if (out.buffers[buffer] <= world.config.arenaBytes)
       out.buffers[buffer] += (group.self + number) % group.size() * bytes;
     next += header + axes;

@@ -19,7 +19,7 @@ Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
       !status.ok())
     return inCall(*fresh, status);
   if (slot) {
-    // A stream may still be at the old one.
+    // A stream may still be running the old call.
     TPSP_TRY(backend->synchronize());
     std::lock_guard<std::mutex> lock(retiring);
     current.store(nullptr);
@@ -34,7 +34,7 @@ Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
 Status tpsp_rt_rank::beginStep() {
   ++step;
   lastId = -1;
-  // The plan orders a step's commands among themselves only.
+  // The plan orders a step's commands only among themselves.
   return backend->synchronize();
 }
 

@@ -1,4 +1,4 @@
-/// What stands behind a tpsp_rt_rank handle.
+/// The implementation of a tpsp_rt_rank handle.
 #ifndef TPSP_RUNTIME_CORE_RANKCONTEXT_H
 #define TPSP_RUNTIME_CORE_RANKCONTEXT_H
 
@@ -26,33 +26,35 @@ struct tpsp_rt_rank {
   Status findCall(tpsp::rt::CallKind kind, const tpsp_rt_command &command,
                   Call *&out);
 
-  /// Follows the step's program order, and waits for the last step's streams
-  /// where a new one begins. A wait for an event that was not recorded in this
-  /// step is INVALID.
+  /// Keeps track of the step's program order. When a new step begins, waits for
+  /// the streams of the last one. INVALID for a wait on an event that was not
+  /// recorded in this step.
   Status followOrder(const Call &call);
 
-  /// Runs the step that is known as `identity`, as issued or as recorded.
+  /// Runs the step identified by `identity`, either by issuing or by replaying
+  /// it.
   Status runStep(const void *identity,
                  const tpsp::rt::StepRecords::Issue &issue) {
     return records.run(*this, identity, issue);
   }
 
-  /// Begins a step, whatever the last command's id was: waits for the streams.
+  /// Begins a step, whatever the last command's id was, and waits for the
+  /// streams.
   Status beginStep();
 
   /// Issues a step that has begun. Its commands may come in any order, and
-  /// again.
+  /// repeatedly.
   Status issueStep(const tpsp::rt::StepRecords::Issue &issue);
 
-  /// What a plan returned, with the recorded message if it failed.
+  /// The status of a plan's return code, with the recorded message if the plan
+  /// failed.
   Status result(tpsp_rt_status code) const;
 
-  /// Records the message of a failure, if it is the first, and returns its
-  /// code.
+  /// Records the message of the first failure, and returns the failure's code.
   tpsp_rt_status fail(const Status &status);
 
-  /// What this rank issued last, and what its streams are at, in clauses. From
-  /// any thread.
+  /// The command that this rank issued last, and what its streams are running,
+  /// in clauses. Callable from any thread.
   std::string activity();
 
   const tpsp::rt::BackendContext &world;
@@ -64,20 +66,20 @@ struct tpsp_rt_rank {
 
 private:
   std::unordered_map<const tpsp_rt_command *, std::unique_ptr<Call>> calls;
-  /// After `backend` and `calls`, so that they go before these: a recorded step
-  /// has kernels that the calls keep loaded.
+  /// Declared after `backend` and `calls`, so that it is destroyed before them:
+  /// a recorded step uses kernels that the calls keep loaded.
   tpsp::rt::StepRecords records;
 
-  /// Read by other ranks' messages. The lock is taken by them, and by this rank
-  /// only before it destroys a Call.
+  /// Other ranks read this for their messages. They hold the lock while they
+  /// read. This rank takes it only before it destroys a Call.
   std::atomic<const Call *> current{nullptr};
   std::mutex retiring;
 
-  /// Steps are told apart by command ids, which rise within one, unless a
-  /// caller says where each begins and ends.
+  /// Steps are told apart by command ids, which rise within a step, unless a
+  /// caller marks where each step begins and ends.
   int64_t step = 1, lastId = -1;
   bool isInStep = false;
-  /// By event: the step that recorded it last.
+  /// By event: the last step that recorded it.
   std::vector<int64_t> recordedIn;
 };
 

@@ -32,8 +32,8 @@ void Rendezvous::abort() {
   changed.notify_all();
 }
 
-/// Compares with any rank that is here already; by the time the last arrives,
-/// each has been compared with the first.
+/// Compares the call with that of any rank that is already here. When the last
+/// rank arrives, each call has been compared with the first.
 Status Rendezvous::checkMatch(int64_t member, const Call &call) const {
   for (size_t i = 0; i < members.size(); ++i) {
     const Call *other = members[i].here ? members[i].call : nullptr;

@@ -34,8 +34,8 @@ Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
   return rank.backend->replay(*entry.recorded);
 }
 
-/// A failure while recording is none of the run, if the backend goes on. The
-/// step then runs as issued, and fails itself if it must.
+/// A failure while recording does not fail the run if the backend can continue.
+/// The step is then issued, and reports its own failure if it has one.
 Status StepRecords::record(tpsp_rt_rank &rank, const Issue &issue,
                            Entry &entry) {
   std::string before = rank.lastError;

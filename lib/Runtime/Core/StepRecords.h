@@ -1,9 +1,8 @@
-/// The steps that a rank's backend has recorded, and when it records one.
+/// The steps that a rank's backend has recorded.
 ///
-/// The first time a step runs as it is issued: a backend then makes what it
-/// keeps with the commands. The second time it is recorded and replayed; from
-/// then on it is replayed. A step that cannot be recorded runs as it is issued
-/// for ever.
+/// The first time, a step is issued, so that the backend prepares what it keeps
+/// with the commands. The second time, it is recorded and replayed. From then
+/// on it is replayed. A step that cannot be recorded is issued every time.
 #ifndef TPSP_RUNTIME_CORE_STEPRECORDS_H
 #define TPSP_RUNTIME_CORE_STEPRECORDS_H
 
@@ -19,7 +18,7 @@ class StepRecords {
 public:
   using Issue = std::function<tpsp_rt_status(tpsp_rt_rank *)>;
 
-  /// Runs the step that is known as `identity`, for `rank`, on its thread.
+  /// Runs the step identified by `identity` for `rank`, on the rank's thread.
   Status run(tpsp_rt_rank &rank, const void *identity, const Issue &issue);
 
 private:

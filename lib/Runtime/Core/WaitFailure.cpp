@@ -48,7 +48,7 @@ Status exchangeFailed(const BackendContext &world, const Call &call,
   return {TPSP_RT_INTERNAL, failure.text};
 }
 
-/// FNV-1a.
+/// An FNV-1a hash.
 int32_t exchangeTag(const Call &call) {
   uint64_t hash = 0xcbf29ce484222325ull;
   auto mix = [&](uint64_t value) {

@@ -1,4 +1,4 @@
-/// What a rank says that has waited for others in vain.
+/// Messages of a rank that has waited for others in vain.
 #ifndef TPSP_RUNTIME_CORE_WAITFAILURE_H
 #define TPSP_RUNTIME_CORE_WAITFAILURE_H
 
@@ -9,18 +9,19 @@
 
 namespace tpsp::rt {
 
-/// TIMEOUT: "waited 30.0 s for rank 1 (last issued matmul "%y")". No ranks:
-/// another process. `seconds`: of the world, if it is 0.
+/// TIMEOUT: "waited 30.0 s for rank 1 (last issued matmul "%y")". If `ranks` is
+/// empty, the message names another process. If `seconds` is 0, it has the
+/// world's timeout.
 Status waitedFor(const BackendContext &world, const std::vector<int64_t> &ranks,
                  double seconds = 0);
 
-/// Why an exchange with other processes for `call` failed. `self`: this rank.
+/// Why an exchange with other processes for `call` failed. `self` is this rank.
 Status exchangeFailed(const BackendContext &world, const Call &call,
                       int64_t self, const Exchange &exchange,
                       const ExchangeFailure &failure);
 
-/// A hash of what ranks that meet in a call must have in common, as the tag of
-/// their exchange.
+/// A hash of the properties that calls of one meeting must share, used as the
+/// tag of their exchange.
 int32_t exchangeTag(const Call &call);
 
 } // namespace tpsp::rt

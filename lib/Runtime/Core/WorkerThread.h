@@ -1,4 +1,4 @@
-/// A long-lived thread that runs what another thread gives it.
+/// A long-lived thread that runs items from another thread.
 #ifndef TPSP_RUNTIME_CORE_WORKERTHREAD_H
 #define TPSP_RUNTIME_CORE_WORKERTHREAD_H
 
@@ -25,7 +25,7 @@ public:
   explicit WorkerThread(Run run) : run(std::move(run)), ring(capacity) {}
   WorkerThread(const WorkerThread &) = delete;
   WorkerThread &operator=(const WorkerThread &) = delete;
-  /// Ends after what is enqueued has run.
+  /// Stops after all enqueued items have run.
   ~WorkerThread() {
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -36,8 +36,8 @@ public:
       thread.join();
   }
 
-  /// INTERNAL if the system gives no thread; `what`: it is for, for people.
-  /// Called once, before the rest.
+  /// Called once, before the other methods. INTERNAL if the system gives no
+  /// thread. `what` names the thread's purpose in the message.
   Status start(const char *what) {
     try {
       thread = std::thread([this] { loop(); });
@@ -49,7 +49,7 @@ public:
     return {};
   }
 
-  /// Waits while as many items are on their way as there is room for.
+  /// Waits while the queue is full.
   void enqueue(const Item &item) {
     {
       std::unique_lock<std::mutex> lock(mutex);
@@ -59,14 +59,14 @@ public:
     added.notify_one();
   }
 
-  /// Returns when everything enqueued has run.
+  /// Returns when all enqueued items have run.
   void drain() {
     std::unique_lock<std::mutex> lock(mutex);
     removed.wait(lock, [this] { return first == end; });
   }
 
 private:
-  /// A layer's commands fit, so that the issuing thread seldom waits for room.
+  /// Room for the commands of a layer, so that the issuing thread seldom waits.
   static constexpr size_t capacity = 256;
 
   void loop() {
@@ -86,10 +86,10 @@ private:
 
   const Run run;
   std::mutex mutex;
-  /// Items have come, or have gone.
+  /// Notified when items are added, and when they are removed.
   std::condition_variable added, removed;
-  /// The items [first, end), each at its number modulo the capacity. One leaves
-  /// when it has run.
+  /// The items [first, end), each at its number modulo the capacity. An item is
+  /// removed when it has run.
   std::vector<Item> ring;
   uint64_t first = 0, end = 0;
   bool isStopping = false;

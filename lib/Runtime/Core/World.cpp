@@ -18,8 +18,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// How much a failure tells of its cause: a timeout is often, ABORTED always,
-/// the consequence of another one.
+/// Ranks failures by how much they tell about the cause. A timeout is often the
+/// consequence of another failure; ABORTED always is.
 int causeRank(const Status &status) {
   if (status.ok())
     return 0;
@@ -28,7 +28,7 @@ int causeRank(const Status &status) {
   return status.code() == TPSP_RT_TIMEOUT ? 2 : 3;
 }
 
-/// The first failure, in time, of those that tell most. Thread-safe.
+/// Keeps the earliest of the failures that tell most. Thread-safe.
 class FirstFailure {
 public:
   void report(int64_t rank, const Status &status) {
@@ -39,7 +39,7 @@ public:
                    fmt::format("rank {}: {}", rank, status.message()));
   }
 
-  /// The failure, which is forgotten.
+  /// Returns the failure and forgets it.
   Status take() {
     std::lock_guard<std::mutex> lock(mutex);
     return std::exchange(worst, Status());
@@ -67,13 +67,13 @@ Status checkConfig(const WorldConfig &config) {
   return {};
 }
 
-/// `ranks`: on this host.
+/// `ranks` is the number of ranks on this host.
 int coresPerRank(int64_t ranks) {
   int64_t cores = std::thread::hardware_concurrency();
   return static_cast<int>(std::max<int64_t>(1, cores / ranks));
 }
 
-/// Runs `body` for one rank and turns what it throws into a Status.
+/// Runs `body` for one rank and turns exceptions into a Status.
 template <typename Body> Status guarded(const Body &body) {
   try {
     return body();
@@ -86,11 +86,12 @@ template <typename Body> Status guarded(const Body &body) {
 
 } // namespace
 
-/// What a rank's thread runs, with the rank's number in this process.
+/// A function for a rank's thread; its argument is the rank's number in this
+/// process.
 using RankJob = std::function<void(int64_t)>;
 
-// Members are destroyed from the last to the first: the threads, idle by then,
-// end before what they used goes.
+// Members are destroyed from the last to the first. So the threads, which are
+// idle by then, end before the members that they used are destroyed.
 struct World::Impl {
   BackendContext context;
   std::atomic<bool> aborted{false};
@@ -104,7 +105,7 @@ struct World::Impl {
   bool failed = false;
 
   ~Impl() {
-    // Each rank's backend part goes on the thread that made it.
+    // Each rank's part of the backend is destroyed on the thread that made it.
     runOnThreads([this](int64_t i) {
       if (i < static_cast<int64_t>(ranks.size()))
         ranks[i].reset();
@@ -121,7 +122,7 @@ struct World::Impl {
     return {};
   }
 
-  /// Returns when all have run `job`, which must not throw.
+  /// Returns when all threads have run `job`, which must not throw.
   void runOnThreads(const RankJob &job) {
     for (const auto &thread : threads)
       thread->enqueue(&job);
@@ -149,7 +150,8 @@ struct World::Impl {
     backend->abort();
   }
 
-  /// Calls `body` on every rank's thread and stops the others on a failure.
+  /// Calls `body` on every rank's thread, and stops the other ranks on a
+  /// failure.
   Status runOnAll(const std::function<Status(tpsp_rt_rank &)> &body) {
     runOnThreads([&](int64_t i) {
       Status status = guarded([&] { return body(*ranks[i]); });
@@ -159,21 +161,24 @@ struct World::Impl {
     return failure.take();
   }
 
-  /// Runs `body` on the ranks of this process, to the end of what it enqueues.
+  /// Runs `body` on the ranks of this process, and waits for the commands it
+  /// enqueues.
   Status runHere(const std::function<Status(Rank &)> &body) {
     if (failed)
       return invalid("an earlier run of this world failed; create a new world");
     Status status = runOnAll([&](tpsp_rt_rank &rankContext) {
       Rank rank(rankContext);
       Status result = guarded([&] { return body(rank); });
-      // The streams' commands are the plan's, which may be gone after this.
+      // The streams run the plan's commands, and the plan may be unloaded after
+      // this function. So the failure is reported before waiting for the
+      // streams.
       if (!result.ok())
         fail(rankContext.number, result);
       Status end = rankContext.backend->synchronize();
       if (end.ok())
         return end;
-      // What still runs uses what goes with the world; told of the failure, the
-      // backend ends it.
+      // Commands that still run use memory of the world. The backend ends them
+      // when it is told of the failure.
       fail(rankContext.number, end);
       (void)rankContext.backend->synchronize();
       return end;
@@ -249,7 +254,8 @@ Status World::inspect(
                  : body(rank.number(), memory);
     });
   };
-  // By reference: a std::function of all that it captures would allocate.
+  // Passed by reference: a std::function with all these captures would
+  // allocate.
   return impl->runHere(std::ref(show));
 }
 

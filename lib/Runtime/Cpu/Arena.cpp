@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t hugePage = size_t(2) << 20;
 
-/// Below this the rounding up to huge pages costs more memory than their fewer
-/// address translations save time.
+/// For smaller arenas, rounding up to huge pages would cost more in memory than
+/// fewer address translations save in time.
 constexpr size_t hugePageThreshold = 4 * hugePage;
 
 } // namespace
@@ -56,7 +56,7 @@ Status Arena::allocate(int64_t bytes) {
   auto aligned = reinterpret_cast<uintptr_t>(address);
   if (huge) {
     aligned = (aligned + hugePage - 1) / hugePage * hugePage;
-    // Only a hint: small pages work too.
+    // This is only a hint: small pages work too.
     (void)madvise(reinterpret_cast<void *>(aligned), size_t(bytes),
                   MADV_HUGEPAGE);
   }

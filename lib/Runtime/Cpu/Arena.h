@@ -10,7 +10,7 @@
 
 namespace tpsp::rt {
 
-/// Zeroed memory that becomes resident page by page as it is touched. Owns it.
+/// Owns zeroed memory that becomes resident page by page as it is touched.
 class Arena {
 public:
   Arena() = default;
@@ -18,8 +18,8 @@ public:
   Arena &operator=(const Arena &) = delete;
   ~Arena();
 
-  /// `bytes` bytes aligned to 64, large arenas to 2 MiB and in huge pages.
-  /// INTERNAL if the system refuses. Called once.
+  /// Allocates `bytes` bytes aligned to 64. Large arenas are aligned to 2 MiB
+  /// and use huge pages. INTERNAL if the system refuses. Called once.
   Status allocate(int64_t bytes);
 
   /// Null if empty.
@@ -31,8 +31,8 @@ private:
   std::byte *start = nullptr;
 };
 
-/// INVALID, naming both figures, if `ranks` arenas of `bytes` bytes are more
-/// than the memory that is now available.
+/// INVALID, with both figures, if `ranks` arenas of `bytes` bytes are more than
+/// the memory that is available now.
 Status checkMemory(int64_t ranks, int64_t bytes, const std::string &consumers);
 
 } // namespace tpsp::rt

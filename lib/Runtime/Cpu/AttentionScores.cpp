@@ -7,7 +7,8 @@
 
 namespace tpsp::rt {
 
-/// The first element of a row of scores, or of what is added to it.
+/// The offset of a row of scores, or of a row of a tensor that is applied to
+/// scores.
 static int64_t rowStart(const AttentionLayout &at, const AttentionHead &head,
                         int64_t row) {
   return head.batch * at.batch + head.head * at.head + head.group * at.group +
@@ -89,8 +90,8 @@ void AttentionScores<T>::cap(TileRows seen, T *row, T *slopes) const {
   }
 }
 
-/// Minus infinity hides a key; any other bias is a number that is added, and
-/// leaves one.
+/// A bias of minus infinity hides a key. Any other bias is added, and the sum
+/// stays finite.
 template <typename T> static T biased(T score, T bias) {
   constexpr T hidden = -std::numeric_limits<T>::infinity();
   T sum = score + bias;
@@ -140,7 +141,7 @@ template <typename T> T RowLevel<T>::addScores(T *row, int64_t count) {
   T before = largest;
   for (int64_t j = 0; j < count; ++j)
     largest = std::max(largest, row[j]);
-  // A NaN is not hidden.
+  // A NaN does not count as hidden.
   auto isHidden = [](T score) { return score == hidden; };
   if (largest == hidden && std::all_of(row, row + count, isHidden)) {
     std::fill_n(row, count, T(0));

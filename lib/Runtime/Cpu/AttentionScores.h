@@ -1,5 +1,5 @@
-/// What becomes of an attention's scaled products before the softmax: the
-/// soft-cap, the bias, and which keys count.
+/// Processing of an attention's scaled products before the softmax: the
+/// soft-cap, the bias, and the hidden keys.
 #ifndef TPSP_RUNTIME_CPU_ATTENTIONSCORES_H
 #define TPSP_RUNTIME_CPU_ATTENTIONSCORES_H
 
@@ -10,28 +10,29 @@
 
 namespace tpsp::rt {
 
-/// Rows of scores of type T: float, or double for f64.
+/// Rows of scores of type T: double for f64, float for all other types.
 template <typename T> class AttentionScores {
 public:
-  /// `queryStart`: at which key a mask has the first query. `extras`: the
-  /// command's buffers from the bias on.
+  /// `queryStart` is the position, among the keys, of this rank's first query.
+  /// `extras` are the command's buffers from the bias on.
   AttentionScores(const AttentionCommand &c, int64_t queryStart,
                   const std::vector<std::byte *> &extras);
 
-  /// How many of the first keys count for a head.
+  /// The number of keys of a head, counted from the first, that its length
+  /// leaves visible.
   int64_t numKeys(const AttentionHead &head) const;
 
-  /// Of a block of keys, those that a query may see by its position: relative
-  /// to the block, empty if there are none.
+  /// The keys of a block that a query may see by its position, relative to the
+  /// block. Empty if there are none.
   TileRows seen(int64_t query, TileRows keys) const;
 
-  /// Whether a block of queries sees none of a block of keys.
+  /// Whether all keys of a block are hidden from all queries of a block.
   bool isMasked(TileRows queries, TileRows keys) const;
 
-  /// Makes scores of `row`, products of a query with a block of keys. A score
-  /// is minus infinity if its key is hidden, by a bias of that or by its
-  /// segment, and else a number. Only those of `seen` are touched. If not null,
-  /// `slopes` becomes the scores' slopes by the products.
+  /// Turns `row`, products of a query with a block of keys, into scores. A
+  /// score is minus infinity if a bias of minus infinity or a segment hides its
+  /// key, and finite otherwise. Only scores in `seen` are written. If `slopes`
+  /// is not null, it gets the derivatives of the scores by the products.
   void score(const AttentionHead &head, int64_t query, TileRows keys,
              TileRows seen, T *row, T *slopes) const;
 
@@ -49,34 +50,35 @@ private:
   const int32_t *lengths = nullptr;
 };
 
-/// What a row of scores has come to, of the keys that were met so far.
+/// The running maximum and sum of a row of scores, over the keys seen so far.
 template <typename T> struct RowLevel {
-  /// Minus infinity, and 0, where all of them are hidden.
+  /// Minus infinity and 0 if all of those keys are hidden.
   T largest = -std::numeric_limits<T>::infinity(), total = 0;
 
-  /// Makes weights of `count` more scores: exp(score - largest), 0 for hidden
-  /// ones. Returns what weights from before are to be multiplied by.
+  /// Turns `count` more scores into weights: exp(score - largest), 0 for hidden
+  /// keys. Returns the factor by which earlier weights must be multiplied.
   T addScores(T *row, int64_t count);
 };
 
-/// The gradient of a bias, of the batches and heads that share a part of it.
+/// The gradient of a bias, summed over batches and heads that share a part of
+/// it.
 template <typename T> class BiasGradient {
 public:
-  /// `target` is null if it is not wanted; all calls then do nothing.
+  /// If `target` is null, the gradient is not wanted, and all calls do nothing.
   BiasGradient(const AttentionCommand &c, std::byte *target)
       : c(c), target(target) {}
 
-  /// Batches, or heads, that have no part of their own: they are added up, one
-  /// after another.
+  /// The number of batches, or heads, that share one part; they are added up
+  /// one after another.
   int64_t sharedBatches() const { return shared(c.bias.batch, c.batch); }
   int64_t sharedHeads() const { return shared(c.bias.head, c.heads); }
 
-  /// How many sums a part takes.
+  /// The number of sums in a part.
   int64_t elements() const;
-  /// Adds the slopes of `seen` of a row of scores to a part.
+  /// Adds the slopes of those scores of a row that are in `seen` to a part.
   void add(const AttentionHead &head, int64_t query, TileRows keys,
            TileRows seen, const T *slopes, T *part) const;
-  /// Rounds the part of `head` to where it belongs.
+  /// Rounds the part of `head` and stores it in the gradient.
   void store(const AttentionHead &head, const T *part) const;
 
 private:

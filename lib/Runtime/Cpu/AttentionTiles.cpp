@@ -7,7 +7,7 @@
 namespace tpsp::rt {
 static bool isHalf(int64_t dtype) { return elementBytes(dtype) == 2; }
 
-// A 16-bit tensor's rows are of float.
+// Only for f32 and 16-bit types: rows of 16-bit tensors become float.
 void loadElements(int64_t dtype, const std::byte *from, float *to,
                   int64_t count) {
   if (isHalf(dtype))

@@ -1,5 +1,5 @@
-/// What attention and its gradients on the CPU have in common. These are tiles
-/// of tensors as dense matrices of the type of arithmetic, and their products.
+/// Tiles that attention and its gradients on the CPU share: parts of tensors as
+/// dense matrices of the type of arithmetic, and products of them.
 #ifndef TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 #define TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 
@@ -13,14 +13,14 @@
 
 namespace tpsp::rt {
 
-/// Rows of queries or of keys, one after another.
+/// Consecutive rows of queries or of keys.
 struct TileRows {
   int64_t begin = 0, count = 0;
   int64_t end() const { return begin + count; }
 };
 
-/// Calls body(rows) -> Status for the blocks of `whole` rows, each `block` long
-/// but for the last.
+/// Calls body(rows) -> Status for blocks of `whole` rows. Each block has
+/// `block` rows, except for the last.
 template <typename Body>
 Status forEachBlock(int64_t whole, int64_t block, const Body &body) {
   for (int64_t begin = 0; begin < whole; begin += block)
@@ -28,13 +28,13 @@ Status forEachBlock(int64_t whole, int64_t block, const Body &body) {
   return {};
 }
 
-/// Numbers of an attention's head of queries; of keys, group is 0.
+/// The position of a head of queries. For keys, group is 0.
 struct AttentionHead {
   int64_t batch = 0, head = 0, group = 0;
 };
 
-/// Elements of `dtype` as numbers of arithmetic, float or double for f64, and
-/// back, rounded.
+/// Converts elements of `dtype` to the type of arithmetic (double for f64, else
+/// float), and back, rounded.
 void loadElements(int64_t dtype, const std::byte *from, float *to,
                   int64_t count);
 void loadElements(int64_t dtype, const std::byte *from, double *to,
@@ -44,8 +44,8 @@ void storeElements(int64_t dtype, const float *from, std::byte *to,
 void storeElements(int64_t dtype, const double *from, std::byte *to,
                    int64_t count);
 
-/// One tensor of an attention, whose rows are read and written as dense
-/// matrices of T: float, or double for f64.
+/// A tensor of an attention. Its rows are read and written as dense matrices of
+/// T: double for f64, else float.
 template <typename T> class AttentionTensor {
 public:
   AttentionTensor(std::byte *memory, int64_t dtype, const AttentionLayout &at,
@@ -53,7 +53,7 @@ public:
       : memory(memory), dtype(dtype), at(at), columns(columns) {}
 
   void load(const AttentionHead &head, TileRows rows, T *to) const;
-  /// Rounded to the tensor's type.
+  /// Rounds to the tensor's type.
   void store(const T *from, const AttentionHead &head, TileRows rows) const;
 
 private:
@@ -65,9 +65,9 @@ private:
   int64_t columns;
 };
 
-/// C[m, n] = alpha op(A) op(B) + beta C, all dense. The product's op(A) is [m,
-/// k], stored so or as [k, m]. Its op(B) is [k, n], or stored as [n, k]. On
-/// this thread alone.
+/// C[m, n] = alpha op(A) op(B) + beta C, all dense. A, whose op(A) is [m, k],
+/// is stored as [m, k] or [k, m]. B, whose op(B) is [k, n], is stored as [k, n]
+/// or [n, k]. Runs on this thread alone.
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;

@@ -10,10 +10,10 @@
 namespace tpsp::rt {
 namespace {
 
-/// A product of 16-bit matrices on a processor whose library has none for them.
-/// Tile by tile the operands become f32. f32 products add up to a tile of the
-/// result, which is rounded once. The tiles stay in the caches, and are large
-/// enough for conversions to be a few per cent of the work.
+/// A product of 16-bit matrices on a processor whose library has no such
+/// product. Operands are converted to f32 tile by tile. f32 products add up to
+/// a tile of the result, which is rounded once. The tiles fit in the caches,
+/// and are so large that conversions take only a few per cent of the time.
 class ConvertedProduct final : public TermsProduct {
 public:
   ConvertedProduct(const MatmulForm &form, int64_t dtype)
@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  /// A part of the product: from `begin` on, `extent` long.
+  /// A part of a dimension: `extent` positions from `begin` on.
   struct Range {
     int64_t begin, extent;
   };
@@ -92,8 +92,8 @@ private:
                  n.extent);
   }
 
-  /// Calls body(range) -> Status for the parts of `whole`, each `part` long but
-  /// for the last.
+  /// Calls body(range) -> Status for the parts of `whole`. Each part has `part`
+  /// positions, except for the last.
   template <typename Body>
   static Status forEachPart(int64_t whole, int64_t part, const Body &body) {
     for (int64_t begin = 0; begin < whole; begin += part)

@@ -1,4 +1,4 @@
-/// Copying rows of bytes.
+/// Copies of rows of bytes.
 #ifndef TPSP_RUNTIME_CPU_COPYROWS_H
 #define TPSP_RUNTIME_CPU_COPYROWS_H
 
@@ -11,9 +11,9 @@
 
 namespace tpsp::rt {
 
-/// Copies `rows` runs of `bytes` bytes; the strides are in bytes. Short runs
-/// are common (a shard of an innermost dimension), so the sizes of one element
-/// are copied by an inlined move.
+/// Copies `rows` runs of `bytes` bytes; strides are in bytes. Short runs are
+/// common (a shard of an innermost dimension), so runs of one element are
+/// copied by an inlined move.
 inline void copyRows(std::byte *dst, int64_t dstStride, const std::byte *src,
                      int64_t srcStride, int64_t rows, int64_t bytes) {
   auto copy = [&](auto size) {

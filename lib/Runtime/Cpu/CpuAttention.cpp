@@ -12,10 +12,11 @@
 namespace tpsp::rt {
 namespace {
 
-/// A block of scores is of this many queries and keys: it stays in the caches.
+/// The queries and keys of a block of scores, chosen so that the block stays in
+/// the caches.
 constexpr int64_t blockQueries = 128, blockKeys = 512;
 
-/// What a thread has at hand.
+/// The working memory of a thread.
 template <typename T> struct ForwardTiles {
   ForwardTiles(const AttentionCommand &c, TileMemory<T> memory)
       : q(memory.take(blockQueries * c.features)),
@@ -91,8 +92,8 @@ private:
     return multiply(sums, tiles.scores, tiles.v, tiles.sums);
   }
 
-  /// Scores become weights against the largest so far; what was summed before
-  /// is scaled to it.
+  /// Turns scores into weights relative to the largest score so far, and
+  /// rescales earlier sums to it.
   void updateRow(const AttentionHead &head, int64_t i, TileRows rows,
                  TileRows keys, ForwardTiles<T> &tiles) {
     T *row = tiles.scores + i * keys.count;
@@ -114,7 +115,7 @@ private:
       T *sums = tiles.sums + i * c.valueFeatures;
       const RowLevel<T> &level = tiles.levels[i];
       T total = level.total;
-      // A row that sees no key stays 0.
+      // A row whose keys are all hidden stays 0.
       for (int64_t e = 0; e < c.valueFeatures && total != 0; ++e)
         sums[e] /= total;
       if (statistic)

@@ -1,8 +1,8 @@
-/// Attention on the CPU: one prepared object per command.
+/// Attention on the CPU, with one prepared object per command.
 ///
-/// Keys come block by block, with a running softmax, so that no row of scores
-/// is in memory whole. All is computed in f32 (f64 for f64) and rounded once.
-/// Heads are independent and split over the threads.
+/// Keys are processed block by block with a running softmax, so no whole row of
+/// scores is in memory. Arithmetic is in f32 (f64 for f64), and results are
+/// rounded once. Heads are independent and split over the threads.
 #ifndef TPSP_RUNTIME_CPU_CPUATTENTION_H
 #define TPSP_RUNTIME_CPU_CPUATTENTION_H
 
@@ -22,8 +22,8 @@ public:
 
 using AttentionBuffers = std::vector<std::byte *>;
 
-/// Prepares a checked command for `threads` threads. `queryStart` is this
-/// rank's. `buffers` are the command's, in its order.
+/// Prepares a checked command for `threads` threads. `queryStart` is the
+/// position of this rank's queries. `buffers` are in the command's order.
 std::unique_ptr<PreparedAttention>
 prepareAttention(const AttentionCommand &command, int64_t queryStart,
                  int threads, const AttentionBuffers &buffers);
@@ -32,7 +32,7 @@ prepareAttention(const AttentionGradientCommand &command, int64_t queryStart,
                  int threads, const AttentionBuffers &buffers);
 
 /// Calls body(thread, number) -> Status for every number below `count`, on
-/// `threads` threads; a failure, if there is one.
+/// `threads` threads. Returns a failure if there is one.
 template <typename Body>
 Status forEachOnThreads(int64_t count, int threads, const Body &body) {
   std::atomic<bool> failed{false};
@@ -46,7 +46,7 @@ Status forEachOnThreads(int64_t count, int threads, const Body &body) {
   return failure;
 }
 
-/// Memory of a thread, handed out piece by piece.
+/// Memory of one thread, which is handed out piece by piece.
 template <typename T> class TileMemory {
 public:
   explicit TileMemory(T *next) : next(next) {}

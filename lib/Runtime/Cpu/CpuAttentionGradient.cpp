@@ -1,14 +1,15 @@
-// Attention's gradients: the weights of a block are made again from the rows'
-// statistic (Dao et al., FlashAttention, NeurIPS 2022, appendix B). Beside a
-// low bias that sum of two numbers has lost the logarithm, so with a bias both
-// are made again: one more product of queries and keys. With p the weights and
-// D[s] = sum over e of go[s, e] o[s, e],
+// Attention's gradients. The weights of a block are computed again from the
+// rows' statistic (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The
+// statistic is a maximum plus a logarithm; next to a low bias the sum loses the
+// logarithm. So with a bias both are computed again, by one more product of
+// queries and keys. With p the weights and D[s] = sum over e of go[s, e] o[s,
+// e],
 //
 //   gv = p' go,  gp = go v',  gz = p (gp - D),  gq = scale gz k,
 //   gk = scale gz' q
 //
-// The bias's gradient is a sum of gz. A soft-cap's slope multiplies gz after
-// it.
+// The bias's gradient is a sum of gz, before gz is multiplied by a soft-cap's
+// slope.
 #include "AttentionScores.h"
 #include "CpuAttention.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int64_t blockQueries = 128, blockKeys = 256;
 
-/// What a thread has at hand: a block of queries, a block of keys, and the
+/// The working memory of a thread: a block of queries, a block of keys, and the
 /// gradients of all keys and values of a head.
 template <typename T> struct GradientTiles {
   GradientTiles(const AttentionCommand &c, int64_t biasElements,
@@ -47,7 +48,7 @@ template <typename T> struct GradientTiles {
 
   T *q, *gq, *o, *go, *dot, *k, *v, *weights, *slopes, *gk, *gv;
   std::array<RowLevel<T>, blockQueries> levels;
-  /// A row of slopes of scores by products; the bias's gradient.
+  /// A row of derivatives of scores by products, and the bias's gradient.
   T *bent, *gbias;
 };
 
@@ -82,8 +83,8 @@ public:
   }
 
 private:
-  /// Heads that share a part of the bias, one after another. `first` is the
-  /// number of the first of them.
+  /// Processes heads that share a part of the bias, one after another. `first`
+  /// is the first of these heads.
   Status runPart(AttentionHead first, GradientTiles<T> &tiles) {
     std::fill_n(tiles.gbias, gbias.elements(), T(0));
     for (int64_t batch = 0; batch < gbias.sharedBatches(); ++batch)
@@ -93,7 +94,8 @@ private:
     return {};
   }
 
-  /// All that reads a head of keys: the groups' queries, one after another.
+  /// Processes all queries that read a head of keys: those of its groups, one
+  /// after another.
   Status runHead(AttentionHead head, GradientTiles<T> &tiles) {
     std::fill_n(tiles.gk, c.keys * c.features, T(0));
     std::fill_n(tiles.gv, c.keys * c.valueFeatures, T(0));
@@ -136,7 +138,8 @@ private:
     });
   }
 
-  /// By which exp(score - largest) / total are a row's weights.
+  /// Finds the levels of the rows. A row's weights are exp(score - largest) /
+  /// total.
   Status findLevels(const AttentionHead &head, TileRows rows,
                     GradientTiles<T> &tiles) {
     tiles.levels.fill({});
@@ -162,7 +165,7 @@ private:
     return {};
   }
 
-  /// Scaled products of queries and keys, where weights will be.
+  /// Writes scaled products of queries and keys to the memory of the weights.
   Status multiplyKeys(const AttentionHead &head, TileRows rows, TileRows keys,
                       GradientTiles<T> &tiles) {
     k.load({head.batch, head.head, 0}, keys, tiles.k);
@@ -190,8 +193,8 @@ private:
     return multiply(intoQ, tiles.slopes, tiles.k, tiles.gq);
   }
 
-  /// Scores become weights, and the weights' gradients those of the scores
-  /// before they were scaled.
+  /// Turns scores into weights, and gradients of weights into gradients of the
+  /// unscaled scores.
   void differentiateRow(int64_t i, const AttentionHead &head, TileRows rows,
                         TileRows keys, GradientTiles<T> &tiles) {
     constexpr T hidden = -std::numeric_limits<T>::infinity();
@@ -202,7 +205,8 @@ private:
     TileRows seen = scores.seen(rows.begin + i, keys);
     scores.score(head, rows.begin + i, keys, seen, weights, tiles.bent);
     for (int64_t j = seen.begin; j < seen.end(); ++j) {
-      // A hidden row's maximum is -inf: no difference is taken from it.
+      // If all keys of a row are hidden, its maximum is -inf; no difference may
+      // be taken from it.
       weights[j] = weights[j] == hidden
                        ? T(0)
                        : std::exp(weights[j] - level.largest) * share;

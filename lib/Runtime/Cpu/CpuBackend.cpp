@@ -9,8 +9,8 @@
 
 namespace tpsp::rt {
 
-/// Between the threads of this process, or, if the world has several, between
-/// processes.
+/// Makes collectives between the threads of this process or, if the world has
+/// several processes, between processes.
 static Status
 makeCollectives(const BackendContext &world,
                 std::unique_ptr<Collectives<ScratchBuffer>> &out) {

@@ -1,5 +1,6 @@
-/// The default backend: ranks are threads of this process, arenas ordinary
-/// memory, collectives reads of each other's arenas, matmuls oneDNN's.
+/// The default backend. Ranks are threads of this process, arenas are ordinary
+/// memory, collectives read the arenas of other ranks, and matmuls are
+/// oneDNN's.
 #ifndef TPSP_RUNTIME_CPU_CPUBACKEND_H
 #define TPSP_RUNTIME_CPU_CPUBACKEND_H
 
@@ -23,7 +24,8 @@ public:
 private:
   const BackendContext &world;
   std::unique_ptr<Collectives<ScratchBuffer>> collectives;
-  /// By rank. Here, because abort() may come before a rank is made.
+  /// By rank. The backend owns the tables because abort() may be called before
+  /// a rank is created.
   std::vector<std::unique_ptr<EventTable>> events;
 };
 

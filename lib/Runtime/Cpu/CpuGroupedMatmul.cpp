@@ -1,5 +1,5 @@
-// Grouped matmuls on the CPU: a library call for each run of rows that meet one
-// matrix.
+// Grouped matmuls on the CPU: a library call for each run of rows that belong
+// to one matrix.
 #include "CpuMatmul.h"
 #include "CpuStream.h"
 #include "TermsProduct.h"
@@ -13,17 +13,17 @@
 namespace tpsp::rt {
 namespace {
 
-/// Neighbouring rows with one matrix, or with none.
+/// Consecutive rows that belong to one matrix, or to none.
 struct Run {
   int64_t begin, length;
-  int64_t group; ///< below 0: none
+  int64_t group; ///< negative: none
 };
 
-/// What one thread may do by itself: rows of C, or a matrix of C.
+/// Work that one thread does alone: rows of C, or a matrix of C.
 struct Item {
   int64_t m = 0;
   MatmulOffsets at;
-  /// A part of the list of terms.
+  /// The item's part of the list of terms.
   size_t firstTerm = 0, numTerms = 0;
 };
 
@@ -37,7 +37,7 @@ public:
         width(elementBytes(command.dtype)) {}
 
   Status prepare() {
-    // No step finds room wanting: at worst every row is a run.
+    // Reserves enough for every step: at worst every row is a run.
     int64_t perPoint = command.sumsRows ? command.groups : command.rows();
     items.reserve(points * perPoint);
     terms.reserve(command.sumsRows ? points * steps * command.rows() : steps);
@@ -63,7 +63,7 @@ public:
     }
     std::atomic<bool> failed{false};
     Status failure;
-    // Runs are of any length.
+    // Runs differ in length.
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int64_t i = 0; i < count; ++i) {
       Status status =
@@ -91,7 +91,7 @@ private:
     }
   }
 
-  /// Rows of C: each run is an item, with the terms of all.
+  /// Computes rows of C. Each run is an item; its terms are the steps.
   void addRows(MatmulOffsets point, const int32_t *ids) {
     runs.clear();
     addRuns(ids);
@@ -107,7 +107,7 @@ private:
     }
   }
 
-  /// Matrices of C: each is an item, with its runs for terms.
+  /// Computes matrices of C. Each matrix is an item; its terms are its runs.
   void addMatrices(MatmulOffsets point, const int32_t *ids) {
     const int64_t *strides = command.idStrides.data() + command.batch.size();
     runs.clear();
@@ -132,7 +132,7 @@ private:
     }
   }
 
-  /// The runs of the rows whose integers are at `ids`.
+  /// Adds the runs of the rows whose integers are at `ids`.
   void addRuns(const int32_t *ids) {
     int64_t rows = command.rows();
     for (int64_t i = 0; i < rows;) {
@@ -145,7 +145,8 @@ private:
     }
   }
 
-  /// Integers of the first row at point or step `number` of some loops.
+  /// The position of the first row's integer at point or step `number` of some
+  /// loops.
   int64_t idsAt(const std::vector<MatmulLoop> &loops, const int64_t *strides,
                 int64_t number) const {
     int64_t at = 0;
@@ -156,7 +157,7 @@ private:
     return at;
   }
 
-  /// From one row to the next.
+  /// The distance from one row to the next.
   int64_t rowStrideA() const {
     return command.transposeA == command.sumsRows ? ld.a : 1;
   }
@@ -181,7 +182,7 @@ private:
   std::vector<Item> items;
   std::vector<ProductTerm> terms;
   std::vector<Run> runs;
-  /// Of a matrix of C: where each step's runs end in `runs`.
+  /// For a matrix of C: the end of each step's runs in `runs`.
   std::vector<size_t> runEnds;
 };
 

@@ -14,10 +14,11 @@
 namespace tpsp::rt {
 namespace {
 
-/// Above this a point is worth all threads: the library splits it well.
+/// A point of more FLOPs than this uses all threads, since the library splits
+/// it well.
 constexpr double largePointFlops = 5e8;
 
-/// A sum over nothing: zeroes C.
+/// A sum without terms: writes zeros to C.
 class EmptySum final : public PreparedMatmul {
 public:
   EmptySum(const MatmulCommand &command)

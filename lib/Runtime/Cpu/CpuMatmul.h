@@ -1,9 +1,9 @@
-/// Matmuls on the CPU: one prepared object per command.
+/// Matmuls on the CPU, with one prepared object per command.
 ///
-/// A matmul has *points* (its batch) and, for each, *steps* (its accumulation);
-/// every step is one library call on a rank-2 problem. Points are independent:
-/// many small ones are split over the threads, few or large ones use all
-/// threads inside the library.
+/// A matmul has *points* (its batch). Each point has *steps* (its
+/// accumulation), and each step is one library call on matrices. Points are
+/// independent. Many small points are split over the threads; for few or large
+/// points the library uses all threads.
 #ifndef TPSP_RUNTIME_CPU_CPUMATMUL_H
 #define TPSP_RUNTIME_CPU_CPUMATMUL_H
 
@@ -18,30 +18,33 @@ namespace tpsp::rt {
 
 class PreparedMatmul : public CommandState {
 public:
-  /// Computes into `c`. The operands are the starts of the command's buffers.
+  /// Computes into `c`. `a`, `b` and `c` are the starts of the command's
+  /// buffers.
   virtual Status run(const std::byte *a, const std::byte *b, std::byte *c,
                      ScratchBuffer &scratch) = 0;
 };
 
-/// Prepares `command`, which has been checked, for `threads` threads.
-/// UNSUPPORTED for integers. Called on the stream's thread.
+/// Prepares a checked `command` for `threads` threads. UNSUPPORTED for
+/// integers. Called on the stream's thread.
 Status prepareMatmul(const MatmulCommand &command, int threads,
                      std::unique_ptr<PreparedMatmul> &out);
 
-// Those below have at least one point, step and element of each extent.
-/// Of f32 (float) or f64 (double).
+// The functions below get commands with at least one point and one step, and
+// with no extent of 0.
+/// For f32 (float) or f64 (double).
 template <typename T>
 Status prepareGemm(const MatmulCommand &command, int threads,
                    std::unique_ptr<PreparedMatmul> &out);
-/// Of 16-bit elements, by the library or, where it has none, converted.
+/// For 16-bit elements: by the library, or by conversion if the library lacks
+/// the type.
 Status prepareHalfMatmul(const MatmulCommand &command, int threads,
                          std::unique_ptr<PreparedMatmul> &out);
 Status prepareConvertedMatmul(const MatmulCommand &command, int threads,
                               std::unique_ptr<PreparedMatmul> &out);
 
-/// C = alpha A B + beta C, in f32 with oneDNN, or in f64, where only large ones
-/// outside of a team are on all threads. Row-major; `transposeA`: A is stored
-/// as [k, m].
+/// C = alpha A B + beta C, row-major, in f32 by oneDNN or in f64. In f64, only
+/// large products outside a team use all threads. With `transposeA`, A is
+/// stored as [k, m].
 template <typename T> struct Gemm {
   int64_t m, n, k, lda, ldb, ldc;
   bool transposeA, transposeB;
@@ -50,11 +53,11 @@ template <typename T> struct Gemm {
   Status run(const T *a, const T *b, T *c) const;
 };
 
-/// How many of the available threads walk so many products, each of so many
-/// FLOPs; 1 if the library uses them all itself.
+/// The number of the available threads that share `products` products of
+/// `flops` FLOPs each; 1 if the library uses all threads itself.
 int threadsOver(int64_t products, double flops, int available);
 
-/// How a command's points and steps are walked.
+/// The order in which a command's points and steps are processed.
 struct MatmulWalk {
   MatmulWalk(const MatmulCommand &command, int threads);
 
@@ -67,13 +70,13 @@ struct MatmulWalk {
     return offsetsAt(accumulate, index, point);
   }
 
-  /// Calls body(thread, point) -> Status for every point, and returns a
-  /// failure if there is one. `thread` is below `threads`.
+  /// Calls body(thread, point) -> Status for every point. Returns a failure if
+  /// there is one. `thread` is below `threads`.
   template <typename Body> Status forEachPoint(const Body &body) const;
 
   std::vector<MatmulLoop> batch, accumulate;
   int64_t points = 1, steps = 1;
-  /// Threads that walk the points; 1 if the library uses them all itself.
+  /// Threads that share the points; 1 if the library uses all threads itself.
   int threads = 1;
 };
 

@@ -24,7 +24,7 @@ Status CpuRank::initialize() {
           runBeside(*lanes[index], command);
         }));
   }
-  // Only now: the threads look into `lanes`.
+  // Threads are started only now, because they read `lanes`.
   for (const std::unique_ptr<Lane> &lane : lanes)
     TPSP_TRY(lane->thread.start("a stream"));
   return {};

@@ -13,16 +13,16 @@
 
 namespace tpsp::rt {
 
-/// Runs stream 0 on the rank's own thread, at once, with all of the rank's
-/// compute threads. Each other stream runs on a thread of its own, with that
-/// alone.
+/// Runs stream 0 immediately on the rank's own thread, with all of the rank's
+/// compute threads. Each other stream has one thread of its own and computes on
+/// that thread alone.
 class CpuRank final : public BackendRank {
 public:
   /// `events` and `collectives` outlive the rank.
   CpuRank(const BackendContext &world, int64_t rank, EventTable &events,
           Collectives<ScratchBuffer> &collectives);
 
-  /// On the rank's thread.
+  /// Called on the rank's thread.
   Status initialize();
 
   Status run(Call &call) override;
@@ -33,20 +33,21 @@ public:
   void *hostAddress(int64_t offset) override;
 
 private:
-  /// A stream that runs beside the rank's thread.
+  /// A stream that runs on a thread of its own.
   struct Lane {
     Lane(const CpuRankParts &parts, WorkerThread<StreamCommand>::Run run)
         : stream(parts, /*threads=*/1), thread(std::move(run)) {}
     CpuStream stream;
     bool adopted = false;
-    /// What is running; null if nothing is. Its Call exists until the next
-    /// drain has returned.
+    /// The running command; null if there is none. Its Call exists until the
+    /// next drain has returned.
     std::atomic<const Call *> current{nullptr};
-    // The last member: it ends before what it uses goes.
+    // The last member, so that the thread ends before the members it uses are
+    // destroyed.
     WorkerThread<StreamCommand> thread;
   };
 
-  /// On a lane's thread.
+  /// Called on a lane's thread.
   void runBeside(Lane &lane, const StreamCommand &command);
   Status guardedRun(Lane &lane, const StreamCommand &command);
 
@@ -55,10 +56,10 @@ private:
   EventTable &events;
   Collectives<ScratchBuffer> &collectives;
   Arena arena;
-  /// By event; the rank's thread's own.
+  /// By event: the number of records issued. Only the rank's thread uses it.
   std::vector<int64_t> issuedRecords;
   std::mutex mutex;
-  /// The first of a lane.
+  /// The first failure of a lane.
   Status failure;
   std::unique_ptr<CpuStream> ownStream;
   /// Streams 1, 2, ...

@@ -18,11 +18,12 @@ struct KernelState final : CommandState {
 } // namespace
 
 void CpuStream::adoptThread() const {
-  // For this thread only: oneDNN and our own loops take it as their default.
+  // Applies to this thread only. oneDNN and tpsp's own loops use it as their
+  // default.
   omp_set_num_threads(threads);
 }
 
-/// What this backend does for each call.
+/// Runs the command of each call.
 struct CpuStream::Performer {
   CpuStream &stream;
   Call &call;

@@ -1,5 +1,5 @@
-/// What runs the commands of one stream of a rank, one at a time, on the
-/// stream's thread.
+/// Runs the commands of one stream of a rank, one at a time, on the stream's
+/// thread.
 #ifndef TPSP_RUNTIME_CPU_CPUSTREAM_H
 #define TPSP_RUNTIME_CPU_CPUSTREAM_H
 
@@ -9,7 +9,7 @@
 
 namespace tpsp::rt {
 
-/// What the streams of a rank share. Outlives them.
+/// The parts of a rank that its streams share. They outlive the streams.
 struct CpuRankParts {
   const BackendContext &world;
   int64_t rank;
@@ -21,17 +21,18 @@ struct CpuRankParts {
 /// A command on its way to a stream.
 struct StreamCommand {
   Call *call = nullptr;
-  /// Of event commands: which record of the event (EventTable.h).
+  /// For event commands: the number of the event's record (EventTable.h).
   int64_t record = 0;
 };
 
 class CpuStream {
 public:
-  /// `threads`: how many a command may use, this one among them.
+  /// `threads` is the number of threads that a command may use, including this
+  /// one.
   CpuStream(const CpuRankParts &parts, int threads)
       : parts(parts), threads(threads) {}
 
-  /// Once, on the stream's thread, before the first command.
+  /// Called once, on the stream's thread, before the first command.
   void adoptThread() const;
 
   /// Runs a command to its end and tells the world's observer.

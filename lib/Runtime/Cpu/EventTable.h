@@ -1,4 +1,4 @@
-/// The events of one rank: what its streams wait for.
+/// The events of one rank, on which its streams wait.
 #ifndef TPSP_RUNTIME_CPU_EVENTTABLE_H
 #define TPSP_RUNTIME_CPU_EVENTTABLE_H
 
@@ -12,15 +12,15 @@
 
 namespace tpsp::rt {
 
-/// Counts how often each event was recorded. So a wait of one step does not
-/// take the record of an earlier step for its own. The rank's thread numbers an
-/// event's records from 1 as it issues them. A wait names the last number
-/// before it. Thread-safe. Allocates nothing after its making.
+/// Counts how often each event was recorded, so that a wait does not mistake a
+/// record of an earlier step for its own. The rank's thread numbers an event's
+/// records from 1 as it issues them. A wait names the last record before it.
+/// Thread-safe. Allocates nothing after construction.
 class EventTable {
 public:
   explicit EventTable(int64_t events) : recorded(events, 0) {}
 
-  /// Record `number` of `event` has been reached by its stream.
+  /// Called when the stream has reached record `number` of `event`.
   void record(int64_t event, int64_t number) {
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -29,10 +29,10 @@ public:
     changed.notify_all();
   }
 
-  /// Returns when record `number` of `event` was reached; ABORTED if the run
-  /// ends before. Blocks and does not spin. Without a time limit of its own. In
-  /// program order the record comes before the wait, so whatever bounds the
-  /// record's waiting bounds this.
+  /// Returns when record `number` of `event` has been reached; ABORTED if the
+  /// run ends before. Blocks and does not spin. It has no time limit: the
+  /// record precedes the wait in program order, so the limit on the record's
+  /// stream bounds this wait too.
   Status wait(int64_t event, int64_t number) {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return recorded[event] >= number || aborted; });

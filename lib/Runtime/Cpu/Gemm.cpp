@@ -22,8 +22,8 @@ Status Gemm<float>::run(const float *a, const float *b, float *c) const {
 
 static constexpr int64_t blockK = 64, blockN = 256;
 
-/// C[:, j0..j1] += alpha op(A)[:, k0..k1] op(B)[k0..k1, j0..j1], with the block
-/// of B copied to be contiguous whichever way it is stored.
+/// C[:, j0..j1] += alpha op(A)[:, k0..k1] op(B)[k0..k1, j0..j1]. The block of B
+/// is copied, so that it is contiguous however B is stored.
 static void addBlock(const Gemm<double> &of, const double *a, const double *b,
                      double *c, int64_t k0, int64_t k1, int64_t j0,
                      int64_t j1) {
@@ -44,8 +44,8 @@ static void addBlock(const Gemm<double> &of, const double *a, const double *b,
     }
 }
 
-/// Plain blocked loops: f64 serves for checking, not for speed, and oneDNN has
-/// no f64 matmul for CPUs.
+/// Plain blocked loops. f64 is for checking, not for speed, and oneDNN has no
+/// f64 matmul for CPUs.
 template <>
 Status Gemm<double>::run(const double *a, const double *b, double *c) const {
   for (int64_t i = 0; i < m; ++i)

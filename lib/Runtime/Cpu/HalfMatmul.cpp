@@ -22,9 +22,10 @@ memory::desc operandDesc(memory::data_type type, int64_t rows, int64_t columns,
                       transpose ? memory::dims{1, ld} : memory::dims{ld, 1});
 }
 
-/// oneDNN's matmul with operands of 16 bits. It sums in f32; where there are
-/// several steps, they add up in an f32 matrix that is rounded once at the end.
-/// Throws dnnl::error where the library has none, or only its slow reference.
+/// oneDNN's matmul with 16-bit operands. It sums in f32. Several steps are
+/// added up in an f32 matrix, which is rounded once at the end. Throws
+/// dnnl::error if the library has no implementation, or only its slow
+/// reference.
 class HalfMatmul final : public PreparedMatmul {
 public:
   HalfMatmul(const MatmulCommand &command, int threads)
@@ -38,8 +39,8 @@ public:
                 ? operandDesc(memory::data_type::f32, command.m, command.n,
                               command.n, false)
                 : operandDesc(type, command.m, command.n, ld.c, false);
-    // A primitive is laid out for the threads that OpenMP offers here; inside a
-    // team there will be one.
+    // A primitive is built for the number of threads that OpenMP offers here;
+    // inside a team that will be one.
     int offered = omp_get_max_threads();
     omp_set_num_threads(walk.threads > 1 ? 1 : threads);
     createPrimitives();
@@ -65,7 +66,7 @@ public:
   }
 
 private:
-  /// A primitive's arguments, one set for each thread that walks points.
+  /// A primitive's arguments, one set for each thread that processes points.
   struct Arguments {
     memory a, b, c, scratchpad;
     std::unordered_map<int, memory> map;

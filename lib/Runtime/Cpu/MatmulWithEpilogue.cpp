@@ -7,8 +7,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// As the compiler's own (Dialect/Tpsp/ScalarFunctions.cpp): x sigmoid(2u) with
-/// u = sqrt(2 / pi) (x + 0.044715 x^3).
+/// The same formula as the compiler's (Dialect/Tpsp/ScalarFunctions.cpp): x
+/// sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 constexpr double geluC = 0.79788456080286535588, geluA = 0.044715;
 
 double geluGate(double x) {
@@ -63,7 +63,8 @@ private:
     }
   }
 
-  /// The result at `place`, an element of C and of all that lies as C does.
+  /// Finishes the result at `place`: the position of an element in C, and in
+  /// buffers laid out as C is.
   void finish(const MatmulBuffers &buffers, int64_t place,
               int64_t column) const {
     double x = load(buffers[2], place);
@@ -82,8 +83,9 @@ private:
     store(x, buffers[2], place);
   }
 
-  /// result[i] = the sum over k of the operand, whose `kept` i are neighbours
-  /// in memory, or `pitch` apart and the k neighbours.
+  /// result[i] = the sum of the operand over k. Positions i are adjacent in
+  /// memory if `keptIsInner`. Otherwise they are `pitch` apart, and positions k
+  /// are adjacent.
   void sumOperand(const std::byte *operand, std::byte *result, int64_t kept,
                   int64_t pitch, bool keptIsInner) const {
     int64_t keptStride = keptIsInner ? 1 : pitch;

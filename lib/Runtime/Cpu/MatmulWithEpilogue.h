@@ -1,9 +1,9 @@
-/// Matmuls with an epilogue on the CPU: the product as if it had none, then a
-/// plain loop over its results. They are right and not fast: on CPUs a kernel
-/// does the same no slower, so plans for them have none by default.
+/// Matmuls with an epilogue on the CPU: the plain product, then a loop over its
+/// results. This code aims to be right, not fast. On CPUs a kernel is as fast
+/// as an epilogue, so plans for CPUs have no epilogues by default.
 ///
 /// The results are the same as if the product had been stored and read again:
-/// 16 bits are rounded between the two. Arithmetic is in f64.
+/// 16-bit results are rounded before the epilogue. Its arithmetic is in f64.
 #ifndef TPSP_RUNTIME_CPU_MATMULWITHEPILOGUE_H
 #define TPSP_RUNTIME_CPU_MATMULWITHEPILOGUE_H
 

@@ -11,13 +11,15 @@
 namespace tpsp::rt {
 namespace {
 
-/// What a rank sends and receives for a call, kept with it. Places in scratch
-/// memory are offsets until the call runs: the memory may move.
+/// The data that a rank sends and receives for a call, kept with the call.
+/// Positions in scratch memory are offsets until the call runs, since the
+/// memory may move.
 struct Messages final : CommandState {
   Channel *channel = nullptr;
-  /// An all_reduce has two: the parts to reduce, and the reduced parts.
+  /// An all_reduce has two exchanges: the parts to reduce, and the reduced
+  /// parts.
   Exchange first, second;
-  /// Receives of `first` that go to scratch memory: where in it, by receive.
+  /// For each receive of `first` into scratch memory: its offset there.
   std::vector<int64_t> staged;
   int64_t scratchBytes = 0;
   /// Room for one address per rank of the group.
@@ -32,7 +34,7 @@ struct Messages final : CommandState {
     scratchBytes += (bytes + 63) / 64 * 64;
   }
 
-  /// Gives the staged receives their addresses.
+  /// Sets the addresses of the staged receives.
   void placeStaged(ScratchBuffer &scratch) {
     std::byte *base = scratch.reserve(scratchBytes);
     for (size_t i = 0; i < staged.size(); ++i)
@@ -51,8 +53,8 @@ Piece pieceOf(const PeerPieces &side, int64_t number) {
   return {0, side.piece(number), side.rows, side.bytes, side.stride};
 }
 
-/// A collective as one rank makes it. A fresh call's messages are filled in
-/// first, by `prepare`.
+/// A collective as one rank runs it. For a new call, `prepare` first fills in
+/// the messages.
 struct MessageCall {
   const BackendContext &world;
   const Call &call;
@@ -62,7 +64,8 @@ struct MessageCall {
 
   std::byte *own(size_t index) const { return use.buffer(call, index); }
 
-  /// Calls visit(number, rank) for every rank of the group but the call's own.
+  /// Calls visit(number, rank) for every rank of the group except the call's
+  /// own.
   template <typename Visit> void forOthers(Visit visit) const {
     for (int64_t q = 0; q < ranks; ++q)
       if (q != self)
@@ -79,8 +82,9 @@ struct MessageCall {
                           failure);
   }
 
-  /// The addresses of what is combined: this rank's own, and what the others
-  /// have sent, from receive `next` on and `offset` bytes into each.
+  /// The addresses of the summands: this rank's own, and those received from
+  /// the others. The latter are `offset` bytes into receive `next` and its
+  /// successors.
   const std::vector<const std::byte *> &
   sources(const std::byte *mine, size_t next, int64_t offset) const {
     for (int64_t q = 0; q < ranks; ++q)
@@ -89,7 +93,8 @@ struct MessageCall {
     return messages.sources;
   }
 
-  /// Every rank's piece of `source` becomes this rank's piece of its `target`.
+  /// Sends piece q of `source` to each rank number q, and receives piece q of
+  /// `target` from it.
   void prepareSides(const PeerPieces &source, const PeerPieces &target) const {
     forOthers([&](int64_t q, int64_t rank) {
       Messages::add(messages.first.sends, rank, pieceOf(source, q));
@@ -158,7 +163,8 @@ struct MessageCall {
     }
     return {};
   }
-  /// Tensor number `i`, of which others' pieces are receive `next` and on.
+  /// Reduces tensor number `i`. The others' pieces are receive `next` and its
+  /// successors.
   void reduceReceived(const ReduceScatterCommand &c, size_t i,
                       size_t next) const {
     PeerPieces source = wholeOf(c, i, ranks, own(2 * i));
@@ -172,7 +178,7 @@ struct MessageCall {
              ranks, c.tensor(i).chunk);
   }
 
-  /// Number `q`'s part of a tensor that is buffer `index`.
+  /// The part of rank number `q` of the tensor in buffer `index`.
   Piece part(const AllReduceCommand &c, size_t index, int64_t q) const {
     Part part(c.counts[index / 2], ranks, q);
     int64_t width = elementBytes(c.dtype), bytes = part.size() * width;
@@ -219,8 +225,8 @@ Status MessageCollectives::run(Call &call,
     }
     state->first.tag = state->second.tag = exchangeTag(call);
     state->first.timeoutSeconds = world.config.timeoutSeconds;
-    // Longer: who is late with reduced parts may itself wait for the rank that
-    // is missing, and is to be the one that names it.
+    // Longer than the first timeout. A rank that is late with reduced parts may
+    // itself wait for the missing rank, and should be the one to name it.
     state->second.timeoutSeconds = 1.25 * world.config.timeoutSeconds + 0.1;
     state->sources.resize(call.group.ranks.size());
     call.state = std::move(state);

@@ -1,9 +1,8 @@
-/// Collectives between processes: ranks send each other messages.
+/// Collectives between processes, whose ranks send each other messages.
 ///
-/// Elements combine in the order of the group, by the same code as between
-/// threads, so that results agree with theirs bit by bit. What a reduction
-/// receives is staged in the stream's scratch memory: (n - 1) / n of the source
-/// for n ranks.
+/// Elements are combined in the order of the group by the same code as between
+/// threads, so both give the same bits. A reduction receives into the stream's
+/// scratch memory: (n - 1) / n of the source's bytes for n ranks.
 #ifndef TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H
 #define TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H
 
@@ -19,7 +18,7 @@ namespace tpsp::rt {
 class MessageCollectives final : public Collectives<ScratchBuffer> {
 public:
   /// Finds the channel of these ranks (ascending) on a stream for rank `rank`,
-  /// which is one of them. Null if there is none.
+  /// which is one of them. Returns null if there is none.
   using FindChannel = std::function<Channel *(
       int64_t rank, int64_t stream, const std::vector<int64_t> &ranks)>;
 

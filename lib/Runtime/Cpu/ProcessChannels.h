@@ -13,18 +13,19 @@
 
 namespace tpsp::rt {
 
-/// Opened before a plan runs, because opening takes all processes, and which
-/// groups a plan uses one process alone cannot tell the others in time.
+/// All channels are opened before the plan runs. Opening is collective, and a
+/// process learns too late which groups the others use.
 class ProcessChannels {
 public:
-  /// UNSUPPORTED if the mesh has more axes of several ranks than maxAxes.
+  /// UNSUPPORTED if more than maxAxes axes of the mesh have several ranks.
   Status open(const BackendContext &world);
 
-  /// Null if the ranks (ascending) are no group of the mesh.
+  /// The channel of these ranks (ascending). Null if they are not a group of
+  /// the mesh.
   Channel *find(int64_t stream, const std::vector<int64_t> &ranks) const;
 
 private:
-  /// There are two to the power of this groups on each stream.
+  /// Each stream has two to the power of this many groups.
   static constexpr size_t maxAxes = 8;
 
   Status openGroup(const BackendContext &world, int64_t stream,

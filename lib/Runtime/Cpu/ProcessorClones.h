@@ -1,7 +1,7 @@
 /// The build is for any x86-64. A function marked TPSP_CLONES is compiled for
-/// processors with AVX2 as well, and chosen when the program is loaded.
-/// Rounding to bf16 takes twice as long without AVX2's packing of integers.
-/// Sanitizers run too early for that.
+/// AVX2 as well, and the version is chosen when the program is loaded. Rounding
+/// to bf16 takes twice as long without AVX2's packing of integers. Sanitizers
+/// start too early for this choice, so their builds have no clones.
 #ifndef TPSP_RUNTIME_CPU_PROCESSORCLONES_H
 #define TPSP_RUNTIME_CPU_PROCESSORCLONES_H
 

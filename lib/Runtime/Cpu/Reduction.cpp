@@ -8,7 +8,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// Integers combine as unsigned ones would, so that an overflowing sum wraps.
+/// Integers are combined as unsigned integers, so that an overflowing sum
+/// wraps.
 template <typename T> T wrappingAdd(T a, T b) { return a + b; }
 template <> int32_t wrappingAdd(int32_t a, int32_t b) {
   return int32_t(uint32_t(a) + uint32_t(b));
@@ -28,7 +29,7 @@ struct Max {
 };
 
 /// A block of the accumulator stays in the first-level cache while the sources
-/// stream by.
+/// are read.
 constexpr int64_t blockElements = 1024;
 
 template <typename T, typename Op>
@@ -55,7 +56,7 @@ TPSP_CLONES void combineInto(float *sum, const float *more, int64_t size) {
     sum[i] = Op::combine(sum[i], more[i]);
 }
 
-/// The same of 16-bit elements, in f32.
+/// The same for 16-bit elements, combined in f32.
 template <int64_t dtype, typename Op>
 void reduceHalf(std::byte *dst, const std::byte *const *sources,
                 int64_t numSources, int64_t count) {

@@ -8,11 +8,11 @@
 
 namespace tpsp::rt {
 
-/// Grows on demand and is then kept. Aligned to 64 bytes.
+/// Memory that grows on demand and is kept. Aligned to 64 bytes.
 class ScratchBuffer {
 public:
-  /// At least `bytes` bytes, whose contents and earlier addresses are lost.
-  /// Throws std::bad_alloc.
+  /// Returns at least `bytes` bytes. Earlier contents and addresses become
+  /// invalid. Throws std::bad_alloc.
   std::byte *reserve(size_t bytes) {
     if (bytes > size) {
       size = 0;

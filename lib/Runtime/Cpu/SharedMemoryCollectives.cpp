@@ -13,7 +13,7 @@ struct MeetingState final : CommandState, GroupMeeting {
   using GroupMeeting::GroupMeeting;
 };
 
-/// Ranks meet between the steps of a call, and the calling thread copies.
+/// Ranks meet between the steps of a call; the calling thread does the copies.
 class SharedMemoryAccess final : public PeerAccess {
 public:
   SharedMemoryAccess(const Call &call, GroupMeeting &meeting, std::byte *arena)

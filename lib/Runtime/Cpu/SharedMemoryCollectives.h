@@ -1,4 +1,4 @@
-/// Collectives between threads of one process: ranks meet and read each other's
+/// Collectives between threads of one process. Ranks meet and read each other's
 /// arenas directly; nothing is staged.
 #ifndef TPSP_RUNTIME_CPU_SHAREDMEMORYCOLLECTIVES_H
 #define TPSP_RUNTIME_CPU_SHAREDMEMORYCOLLECTIVES_H

@@ -7,8 +7,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// Runs the merged product between a copy of A's rows and one of C's, where
-/// they do not lie one behind the other.
+/// Runs the merged product. If A's rows are not contiguous, they are copied
+/// together first; if C's rows are not, they are copied apart afterwards.
 class SharedOperandMatmul final : public PreparedMatmul {
 public:
   SharedOperandMatmul(const MatmulCommand &command, const MergedRows &merged,
@@ -41,16 +41,16 @@ private:
   int64_t m, extent, width, rowA, rowC, pitchA, pitchC, strideA, strideC;
 };
 
-/// A library packs B anew for each product. What that costs beside copying an
-/// element. It reads and writes as much, but it reads a B that lies across
-/// badly. The copies here must not matter where it does not.
+/// The cost of packing an element of B, in copied elements. A library packs B
+/// again for each product. Packing reads and writes as much as copying, but
+/// reads a transposed B slowly. The copies here must stay cheap also if B is
+/// not transposed.
 constexpr int64_t copiesWorthOneOfB = 4;
 
 } // namespace
 
 std::optional<MergedRows> mergeRows(const MatmulCommand &command) {
-  // What a 16-bit product needs as scratch memory would lie where the copies
-  // do.
+  // The scratch memory of a 16-bit product would overlap the copies.
   if (halfFloat(command.dtype) || command.batch.size() != 1 ||
       !command.accumulate.empty())
     return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<MergedRows> mergeRows(const MatmulCommand &command) {
   MergedRows merged;
   merged.copiesA = loop.strideA != command.m * command.lda;
   merged.copiesC = loop.strideC != command.m * command.ldc;
-  // Rows that are columns would have to be copied one element at a time.
+  // If A is transposed, its rows would have to be copied one element at a time.
   if (command.transposeA)
     return std::nullopt;
   int64_t rows = command.m * loop.extent;

@@ -1,6 +1,6 @@
-/// Products that are added up: C = A1 B1 + A2 B2 + ..., of matrices that lie in
-/// one A and one B. How many rows C has, and how long each sum is, is only
-/// known when it is computed.
+/// Sums of products: C = A1 B1 + A2 B2 + ..., of matrices that lie in one A and
+/// one B. The number of C's rows and the length of each sum are known only when
+/// it is computed.
 #ifndef TPSP_RUNTIME_CPU_TERMSPRODUCT_H
 #define TPSP_RUNTIME_CPU_TERMSPRODUCT_H
 
@@ -12,8 +12,8 @@
 
 namespace tpsp::rt {
 
-/// A summand: where its matrices begin, in elements from A's and B's own
-/// beginnings, and how many products it adds up.
+/// A summand. Its matrices begin at elements `a` of A and `b` of B. `k` is the
+/// number of products that it adds up.
 struct ProductTerm {
   int64_t a = 0, b = 0, k = 0;
 };
@@ -30,21 +30,21 @@ class TermsProduct {
 public:
   virtual ~TermsProduct() = default;
 
-  /// What a thread needs to work in.
+  /// Bytes of scratch memory that a thread needs.
   virtual size_t scratchBytes() const { return 0; }
 
-  /// Computes it; without a term, zeroes. Sums are in f32 (f64 for f64) and
-  /// rounded once. Within a team, by this thread alone.
+  /// Computes the sum; without terms, writes zeros. Sums are in f32 (f64 for
+  /// f64) and rounded once. Within a team, this thread computes alone.
   virtual Status run(const ProductOfTerms &product,
                      std::byte *scratch) const = 0;
 };
 
-/// For matrices laid out as `form` says, whose m and k are the largest there
-/// will be. UNSUPPORTED for integers.
+/// For matrices laid out as `form` says; its m and k are upper bounds.
+/// UNSUPPORTED for integers.
 Status makeTermsProduct(const MatmulForm &form, int64_t dtype,
                         std::unique_ptr<TermsProduct> &out);
 
-/// That of 16-bit numbers, converted tile by tile.
+/// The product of 16-bit numbers, which are converted tile by tile.
 std::unique_ptr<TermsProduct> makeConvertedProduct(const MatmulForm &form,
                                                    int64_t dtype);
 

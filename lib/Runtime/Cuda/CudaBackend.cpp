@@ -1,5 +1,5 @@
-// The CUDA backend: a shared object, which the runtime loads when it is asked
-// for (BackendPlugin.h).
+// The CUDA backend: a shared object that the runtime loads on request
+// (BackendPlugin.h).
 #include "CudaRank.h"
 
 #include "Runtime/Cuda/Attention/CudaAttention.h"
@@ -57,7 +57,7 @@ Status makeBackend(const BackendContext &context,
 } // namespace
 } // namespace tpsp::rt
 
-/// BackendEntry.
+/// Implements BackendEntry.
 extern "C" __attribute__((visibility("default"))) bool
 tpsp_open_backend(int version, tpsp::rt::BackendFactory &out,
                   std::string &error) {
@@ -65,15 +65,16 @@ tpsp_open_backend(int version, tpsp::rt::BackendFactory &out,
     error = "libtpsp_cuda.so is of another version of tpsp";
     return false;
   }
-  // Communicators on different streams run at once: without this their kernels
-  // may come to GPUs in different orders and wait for each other for ever. NCCL
-  // reads it when it is first called; 2.26 and newer know it.
+  // Communicators on different streams run concurrently. Without this setting,
+  // their kernels may reach GPUs in different orders and wait for each other
+  // for ever. NCCL reads it when it is first called; versions from 2.26 on know
+  // it.
   (void)setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
   out = tpsp::rt::makeBackend;
   return true;
 }
 
-/// DeviceInventoryEntry.
+/// Implements DeviceInventoryEntry.
 extern "C" __attribute__((visibility("default"))) bool
 tpsp_list_devices(tpsp::rt::DeviceInventory &out, std::string &error) {
   tpsp::rt::Status status = tpsp::rt::takeInventory(out);

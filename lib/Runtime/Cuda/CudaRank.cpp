@@ -11,7 +11,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// The state of a command that has run and needs nothing kept.
+/// The state of a command that has run and needs no state.
 struct Used final : CommandState {};
 
 } // namespace
@@ -44,7 +44,7 @@ Status CudaRank::initialize() {
 }
 
 Status CudaRank::createStreams() {
-  // Communication goes first where both could: somebody waits for it.
+  // Communication has the higher priority, because other ranks wait for it.
   int lowest = 0, highest = 0;
   TPSP_CUDA(cudaDeviceGetStreamPriorityRange, &lowest, &highest);
   bool isTimed = world.context.config.observer;
@@ -70,9 +70,9 @@ Status CudaRank::createEvents() {
   return takeBase();
 }
 
-/// Times are counted from an event of the host's time that is not long ago:
-/// CUDA gives them as floats. The time from before the event: whatever ran
-/// before another base then stays before what runs behind it.
+/// Times are measured from a recent event, because CUDA returns them as floats.
+/// The host's time is taken before the event. So commands from before the
+/// previous base stay before those that run after this one.
 Status CudaRank::takeBase() {
   baseTime = Clock::now();
   TPSP_CUDA(cudaEventRecord, base.get(), streams[0]->get());
@@ -177,8 +177,9 @@ Status CudaRank::run(Call &call) {
     return {TPSP_RT_UNSUPPORTED,
             "a command that the first step had not was to be captured"};
   }
-  // A first use may load code, for which the GPU waits until it is idle. With a
-  // collective of NCCL on it, whose other ranks do the same, it waits for ever.
+  // The first use of a command may load code, and the driver then waits until
+  // the GPU is idle. If an NCCL collective is on the GPU, and its other ranks
+  // also wait like this, the wait never ends. So the rank settles first.
   if (!call.state && world.devices.usesNccl)
     TPSP_TRY(settle());
   TPSP_TRY(stream.markBefore(call));
@@ -189,8 +190,9 @@ Status CudaRank::run(Call &call) {
 }
 
 bool CudaRank::recordsSteps() const {
-  // Ranks that share a GPU meet on the host in every collective; a graph has no
-  // place for that. And a graph's commands cannot be told apart from outside.
+  // Ranks that share a GPU meet on the host in every collective, which a graph
+  // cannot do. An observer needs the times of single commands, which a graph
+  // does not give.
   const WorldConfig &config = world.context.config;
   if (config.cuda.graphs == GraphUse::Off || world.devices.isShared ||
       config.observer)
@@ -220,8 +222,9 @@ void CudaRank::dropRecording() {
   (void)agreeOnGraph({TPSP_RT_UNSUPPORTED, "the step was not recorded"});
 }
 
-/// Also, nobody launches a graph before all have theirs on the GPU: an upload
-/// may wait for what runs there, and that for other ranks.
+/// This meeting also ensures that no rank launches a graph before all ranks
+/// have uploaded theirs. An upload may wait for running commands, and these may
+/// wait for other ranks.
 Status CudaRank::agreeOnGraph(const Status &mine) {
   std::vector<int64_t> ranks(size_t(world.context.mesh.numRanks()));
   std::iota(ranks.begin(), ranks.end(), int64_t(0));
@@ -231,7 +234,7 @@ Status CudaRank::agreeOnGraph(const Status &mine) {
   recording.command = EventRecordCommand();
   bool all = false;
   Status met = world.meetings->agree(recording, rank, ranks, mine.ok(), all);
-  // Who does not come here has left the run.
+  // A rank that does not come has left the run.
   if (!met.ok() && failure.ok())
     failure = inCall(recording, met);
   if (!mine.ok())
@@ -263,8 +266,8 @@ Status CudaRank::read(int64_t offset, void *destination, int64_t bytes) {
                   cudaMemcpyDeviceToHost);
 }
 
-/// Not by cudaMemcpy: it may return before the copy has ended, and our streams
-/// do not wait for it.
+/// cudaMemcpy is not used: it may return before the copy has ended, and tpsp's
+/// streams do not wait for it.
 Status CudaRank::transfer(void *target, const void *source, int64_t bytes,
                           cudaMemcpyKind kind) {
   if (bytes == 0)
@@ -273,7 +276,7 @@ Status CudaRank::transfer(void *target, const void *source, int64_t bytes,
   TPSP_CUDA(cudaMemcpyAsync, target, source, size_t(bytes), kind, stream);
   Status status =
       checkCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  // The host's memory is the caller's again, whatever happens.
+  // The caller may free the host memory after this function, even if it fails.
   if (!status.ok())
     drain();
   return status;

@@ -20,14 +20,14 @@ public:
   CudaRank(CudaWorld &world, int64_t rank);
   ~CudaRank() override;
 
-  /// On the rank's thread; all ranks together.
+  /// Called on each rank's thread, by all ranks together.
   Status initialize();
 
   Status run(Call &call) override;
 
-  /// Waits for all streams; asks NCCL for its errors meanwhile. A collective
-  /// that does not end within the world's timeout ends the wait. The next call
-  /// waits for what is left, NCCL's part of which is aborted.
+  /// Waits for all streams, and polls NCCL for errors meanwhile. If a
+  /// collective does not end within the world's timeout, the wait ends. The
+  /// next call then waits for the remaining commands, after aborting NCCL's.
   Status synchronize() override;
   std::string streamActivity() override;
 
@@ -50,26 +50,26 @@ private:
   Status createEvents();
   Status takeBase();
 
-  /// A step is replayed by all ranks or by none: NCCL wants collectives to be
-  /// captured on all ranks alike. Meets the others, each with what came of its
-  /// recording.
+  /// Agrees with the other ranks on whether to replay a step, given the outcome
+  /// of this rank's recording. A step is replayed by all ranks or by none,
+  /// since NCCL requires that all ranks capture a collective alike.
   Status agreeOnGraph(const Status &mine);
-  /// What this backend enqueues for each call.
+  /// Enqueues the command of each call.
   struct Enqueuer;
   Collectives<CudaStream> &collectivesOf(const Call &call);
   std::byte *buffer(const Call &call, size_t index) const {
     return arena.data() + call.buffers[index];
   }
 
-  /// What a wait of synchronize() knows.
+  /// The state of a wait in synchronize().
   struct Wait;
-  /// synchronize(), within a step.
+  /// The part of synchronize() that runs within a step.
   Status settle();
   Status waitForStreams();
   Status lookAround(Wait &wait);
   Status checkCollective(Wait &wait);
-  /// After a failure: ends what NCCL waits for, and waits for the rest, for as
-  /// long as a collective might take. Recorded steps are gone then.
+  /// After a failure: aborts NCCL, destroys recorded steps, and waits for the
+  /// rest, at most as long as a collective may take.
   void drain();
   void waitForIdle();
   Status report();
@@ -90,14 +90,16 @@ private:
   StepCapture capture;
   /// Graphs of the steps that are recorded.
   std::vector<std::weak_ptr<GraphExecutable>> graphs;
-  /// A replayed step is under way: what its streams are at is not known.
+  /// Whether a replayed step is running; the current command of its streams is
+  /// then not known.
   bool isReplaying = false;
-  /// Around it, if somebody asks for how long the GPU runs it.
+  /// Recorded before and after a replayed step, if its time on the GPU is
+  /// wanted.
   CudaEvent replayBegin, replayEnd;
   Status failure;
-  /// How long drains wait, all of them together; set by the first.
+  /// The time at which all drains must end; set by the first drain.
   Clock::time_point drainEnd;
-  /// Since when marks measure.
+  /// The event, and its time, from which marks measure.
   CudaEvent base;
   Clock::time_point baseTime;
 };

@@ -1,5 +1,5 @@
-// How a rank waits for its GPU: it asks again and again, so that it notices
-// what ends the wait.
+// Waits of a rank for its GPU. They poll, so that they notice failures
+// elsewhere.
 #include "../Core/WaitFailure.h"
 #include "CudaRank.h"
 
@@ -11,14 +11,14 @@
 namespace tpsp::rt {
 namespace {
 
-/// A collective's state is asked for this often: each question takes a lock of
+/// How often the state of a collective is queried. Each query takes a lock of
 /// the driver.
 constexpr std::chrono::milliseconds lookPeriod(5);
 
-/// Asks without a pause for a tenth of a second, as CUDA's own waits do. What
-/// is noticed late is lost between two steps, and a system wakes a thread a
-/// tenth of a millisecond late. Beyond that a nap is less than 0.3 % of the
-/// wait.
+/// Polls without a pause for a tenth of a second, as CUDA's own waits do. A
+/// late answer would be time lost between two steps, and the system wakes a
+/// thread a tenth of a millisecond late. After that, a nap is less than 0.3 %
+/// of the wait.
 void rest(std::chrono::steady_clock::duration waited) {
   if (waited < std::chrono::milliseconds(100))
     return std::this_thread::yield();
@@ -45,7 +45,7 @@ std::vector<int64_t> othersOf(const RankGroup &group) {
 
 struct CudaRank::Wait {
   Clock::time_point begin = Clock::now(), looked = begin;
-  /// The command that a stream is at, and since when.
+  /// The command that each stream is running, and since when.
   std::vector<std::pair<const Call *, Clock::time_point>> at;
 };
 
@@ -63,7 +63,7 @@ Status CudaRank::settle() {
     return failure;
   }
   failure = waitForStreams();
-  // Another rank's failure ends this one's wait; its streams still run.
+  // Another rank's failure ends this rank's wait, but its streams still run.
   if (failure.code() == TPSP_RT_ABORTED)
     drain();
   return failure;
@@ -103,8 +103,8 @@ Status CudaRank::lookAround(Wait &wait) {
   return checkCollective(wait);
 }
 
-/// Kernels and matmuls may take long; a collective that takes long waits for
-/// somebody. A replayed step is known only as a whole.
+/// Kernels and matmuls may take long. A collective that takes long waits for
+/// another rank. A replayed step is known only as a whole.
 Status CudaRank::checkCollective(Wait &wait) {
   auto now = Clock::now();
   auto limit =

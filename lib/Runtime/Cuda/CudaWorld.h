@@ -1,4 +1,4 @@
-/// What the ranks of a CUDA world share.
+/// State that the ranks of a CUDA world share.
 #ifndef TPSP_RUNTIME_CUDA_CUDAWORLD_H
 #define TPSP_RUNTIME_CUDA_CUDAWORLD_H
 
@@ -15,9 +15,10 @@ struct CudaWorld {
   const BackendContext &context;
   DeviceChoice devices;
   BuiltinKernels builtinKernels;
-  /// Images of the kernels of plans.
+  /// Images of the plans' kernels.
   KernelImages images;
-  /// Where ranks meet: threads, or processes, which have no `threads`.
+  /// Meetings of the ranks: of threads, or of processes, for which `threads` is
+  /// null.
   std::unique_ptr<Meetings> meetings;
   ThreadMeetings *threads = nullptr;
   std::atomic<bool> aborted{false};

@@ -8,11 +8,12 @@ namespace {
 using Duration = ExchangePacing::Duration;
 using namespace std::chrono_literals;
 
-/// Between two looks no less, and no more: a failure elsewhere is seen then.
+/// Bounds of a pause between two polls. The upper bound is how late a failure
+/// elsewhere may be noticed.
 constexpr Duration shortest = 10us, longest = 5ms;
-/// What is surely buffered between two looks.
+/// Bytes that are surely buffered between two polls.
 constexpr int64_t bufferedBytes = 64 << 10;
-/// Shorter exchanges say more of the other rank than of the link.
+/// Shorter exchanges tell more about the other rank than about the link.
 constexpr int64_t tellingBytes = 256 << 10;
 
 Duration inSeconds(double seconds) {
@@ -20,8 +21,8 @@ Duration inSeconds(double seconds) {
       std::chrono::duration<double>(seconds));
 }
 
-/// A share of the lateness that is not felt, and not so long that the buffers
-/// of a fast link run empty.
+/// A small fraction of the lateness, and too short for the buffers of a fast
+/// link to run empty.
 Duration pauseWhenLate(Duration late) {
   return std::clamp<Duration>(late / 32, shortest, 1ms);
 }
@@ -46,7 +47,7 @@ void ExchangePacing::end(Duration waited) {
   if (bytes < tellingBytes || waited <= Duration(0))
     return;
   double seen = double(bytes) / std::chrono::duration<double>(waited).count();
-  // A link that became slower is believed after some exchanges.
+  // A lower rate is accepted only gradually, over several exchanges.
   bytesPerSecond = std::max(seen, 0.9 * bytesPerSecond);
 }
 

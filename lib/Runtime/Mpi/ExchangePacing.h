@@ -1,4 +1,4 @@
-/// When to look next at messages that are under way.
+/// Decides when to poll for messages that are under way.
 #ifndef TPSP_RUNTIME_MPI_EXCHANGEPACING_H
 #define TPSP_RUNTIME_MPI_EXCHANGEPACING_H
 
@@ -7,29 +7,29 @@
 
 namespace tpsp::rt {
 
-/// MPI moves data only while it is asked, and each time that it is asked takes
-/// a moment from the core that computes. A channel therefore learns from its
-/// long exchanges how fast its link is. It asks once for as many bytes as the
-/// buffers of a socket surely take, and more often near the end. An exchange
-/// that is later than expected, because another rank is, is asked for as often
-/// as its lateness allows without being felt.
+/// MPI moves data only while it is polled, and each poll takes time from the
+/// core that computes. A channel therefore measures the rate of its link in
+/// long exchanges. It polls once for as many bytes as a socket's buffers surely
+/// hold, and more often near the end. If an exchange is later than expected,
+/// because another rank is late, the pauses grow with the lateness. They stay a
+/// small part of it.
 class ExchangePacing {
 public:
   using Duration = std::chrono::nanoseconds;
 
-  /// An exchange of `bytes`, in the direction in which it has more, begins.
+  /// Begins an exchange of `bytes` bytes in its larger direction.
   void begin(int64_t bytes) { this->bytes = bytes; }
-  /// How long to sleep now, `waited` after it began.
+  /// The time to sleep now, `waited` after the exchange began.
   Duration pauseAfter(Duration waited) const;
-  /// It ended so long after it began.
+  /// Ends an exchange that took `waited`.
   void end(Duration waited);
 
 private:
-  /// How long the exchange takes at the link's rate; none known: nothing.
+  /// The time of the exchange at the link's rate; zero if no rate is known.
   Duration expected() const;
 
   int64_t bytes = 0;
-  /// The best that was seen lately; 0 before the first long exchange.
+  /// The best recent rate; 0 before the first long exchange.
   double bytesPerSecond = 0;
 };
 

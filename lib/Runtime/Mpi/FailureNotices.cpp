@@ -11,12 +11,12 @@ namespace {
 
 constexpr double secondsBetweenLooks = 0.002;
 
-/// For processes that fail at the same time, as in a timeout, to hear of each
-/// other. Less than the second that mpirun gives processes to end.
+/// The time in which processes that fail at once, as in a timeout, hear of each
+/// other. It is less than the second that mpirun gives processes to end.
 constexpr double secondsToHear = 0.4;
 
-/// After that, a process that failed may exit. At the first exits mpirun ends
-/// the rest at once, and one of them may not have said yet what happened.
+/// After this time a failed process may exit. At the first exit mpirun ends all
+/// processes, and the one that tells the user must be done by then.
 constexpr double secondsToStay = 2 * secondsToHear;
 
 } // namespace
@@ -50,7 +50,7 @@ void FailureNotices::announce(const std::string &message) {
   }
 }
 
-/// Takes what has arrived. Under the lock.
+/// Takes the messages that have arrived. Called with the lock held.
 void FailureNotices::take() {
   int arrived = 1;
   while (arrived && listening != MPI_REQUEST_NULL) {
@@ -86,14 +86,14 @@ bool FailureNotices::isFirst() {
   double end = MPI_Wtime() + secondsToHear;
   take();
   while (rank > 0 && lowest > rank && MPI_Wtime() < end) {
-    areSent(); // makes them progress
+    areSent(); // makes the sends progress
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     take();
   }
   return lowest > rank;
 }
 
-/// Under the lock.
+/// Called with the lock held.
 bool FailureNotices::areSent() {
   int sent = 0;
   MPI_Testall(int(sends.size()), sends.data(), &sent, MPI_STATUSES_IGNORE);
@@ -104,7 +104,7 @@ void FailureNotices::linger() {
   std::lock_guard<std::mutex> lock(mutex);
   double end = MPI_Wtime() + secondsToStay;
   while (MPI_Wtime() < end) {
-    areSent(); // makes them progress
+    areSent(); // makes the sends progress
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -1,4 +1,4 @@
-/// What processes tell each other when they fail.
+/// Messages with which processes tell each other that they have failed.
 #ifndef TPSP_RUNTIME_MPI_FAILURENOTICES_H
 #define TPSP_RUNTIME_MPI_FAILURENOTICES_H
 
@@ -11,25 +11,26 @@
 
 namespace tpsp::rt {
 
-/// Short messages on a communicator of their own. Thread-safe.
+/// Sends short messages on a communicator of their own. Thread-safe.
 class FailureNotices {
 public:
-  /// Empty, or what MPI says. All processes together.
+  /// Called by all processes together. Returns "", or MPI's error message.
   std::string open();
 
-  /// Tells all others. The first call counts.
+  /// Tells all other processes. Only the first call has an effect.
   void announce(const std::string &message);
 
-  /// Whether another process has failed; `message` is what the one of lowest
-  /// rank said. Cheap: it asks MPI at most every few milliseconds.
+  /// Whether another process has failed; `message` is then that of the failed
+  /// process of lowest rank. Cheap: it polls MPI at most once every few
+  /// milliseconds.
   bool hasCome(std::string &message);
 
-  /// Whether no process of lower rank has failed as well, as far as is known
-  /// after a moment.
+  /// Waits a moment, and returns whether no process of lower rank is known to
+  /// have failed.
   bool isFirst();
 
-  /// Returns when what was announced should have reached the others, and who is
-  /// first of those that fail should have spoken.
+  /// Returns when this process's message should have reached the others, and
+  /// the first failed process should have told the user.
   void linger();
 
 private:
@@ -47,8 +48,8 @@ private:
   char outgoing[messageBytes] = {};
   std::vector<MPI_Request> sends;
   double lastLook = 0;
-  /// The lowest rank of a failed process, and its message; `size` if there is
-  /// none.
+  /// The lowest rank of a failed process, and its message. The rank is `size`
+  /// if no process has failed.
   int lowest = 0;
   std::string lowestMessage;
   std::atomic<bool> announced{false};

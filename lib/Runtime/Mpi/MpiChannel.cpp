@@ -63,16 +63,17 @@ std::string MpiChannel::findMembers() {
   return "";
 }
 
-// The communicator and the types go with MPI itself: after a failure calls that
-// take all processes would hang.
+// The communicator and the types are left for MPI to free. After a failure,
+// collective calls would hang.
 MpiChannel::~MpiChannel() = default;
 
 bool MpiChannel::exchange(const Exchange &exchange, ExchangeFailure &failure) {
   requests.clear();
-  // Sends first. A long message is announced, and sent when the receiver has
-  // asked for it. What this rank announces must come before what it asks for.
-  // Else the other begins to send, and its own request for this rank's message
-  // stands behind all of that. The two directions of a link would take turns.
+  // Sends are posted first. A long message is announced, and sent when the
+  // receiver has requested it. This rank's announcement must come before its
+  // own requests. Otherwise the other rank begins to send, and its request for
+  // this rank's message is queued behind that data. The two directions of a
+  // link would then alternate.
   for (const Piece &piece : exchange.sends)
     if (std::string problem = post(piece, exchange.tag, /*isSend=*/true);
         !problem.empty())
@@ -87,8 +88,9 @@ bool MpiChannel::exchange(const Exchange &exchange, ExchangeFailure &failure) {
   return false;
 }
 
-/// The caller's memory is its own again. Sends are left: what is short is MPI's
-/// already, and what is long is in an arena, which outlives a failure (Launch).
+/// After this the caller may reuse its memory. Sends are not cancelled: MPI has
+/// already copied short messages. Long ones are in an arena, which outlives a
+/// failure (Launch).
 void MpiChannel::abandonReceives(size_t first) {
   for (size_t i = first; i < requests.size(); ++i) {
     if (requests[i] == MPI_REQUEST_NULL)
@@ -122,7 +124,7 @@ std::string MpiChannel::typeOf(const Piece &piece, MPI_Datatype &out) {
   out = entry->second;
   if (!isNew)
     return "";
-  // MPI counts in int: longer runs are of larger units.
+  // MPI counts in int, so longer runs are of larger units.
   int64_t unit = 1;
   while (piece.bytes / unit > INT_MAX && piece.bytes % (2 * unit) == 0)
     unit *= 2;
@@ -177,8 +179,8 @@ bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
   }
 }
 
-/// A receive says most: its sender has not come. Without one, who has not taken
-/// what was sent is to blame.
+/// Missing receives tell most: their senders have not come. If there are none,
+/// the ranks that have not taken this rank's messages are to blame.
 void MpiChannel::blame(const Exchange &exchange, ExchangeFailure &failure) {
   std::vector<int64_t> elsewhere;
   // The requests are in the order in which they were posted.
@@ -206,7 +208,7 @@ void MpiChannel::blame(const Exchange &exchange, ExchangeFailure &failure) {
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
 }
 
-/// Whether a message of another exchange has come from a member.
+/// Whether a message of another exchange has arrived from a member.
 bool MpiChannel::isElsewhere(int member, int tag) {
   int come = 0;
   MPI_Status status;

@@ -14,7 +14,7 @@ constexpr unsigned secondsToStop = 3;
 
 class MpiTransport final : public Transport {
 public:
-  /// Empty, or why not.
+  /// Returns "", or why it cannot be opened.
   std::string open();
 
   int64_t rank() const override { return worldRank; }
@@ -58,8 +58,8 @@ std::string MpiTransport::open() {
     return mpiFailure("MPI_Comm_split_type", code);
   MPI_Comm_size(host, &hostSize);
   MPI_Comm_free(&host);
-  // mpirun ends all processes when one dies. Those that waited for it can then
-  // say what for; those that do not wait end a little later.
+  // mpirun ends all processes when one dies. Processes that waited for it can
+  // then say what they waited for. The others end a little later.
   std::signal(SIGTERM, [](int) {
     stopRequested = true;
     alarm(secondsToStop);

@@ -33,7 +33,7 @@ static Tensor dropped(const Tensor &x, Dropout dropout, std::string *error) {
 
 static const Store asItIs;
 
-/// The products of queries and keys: the key index last.
+/// The products of queries and keys, with the key index last.
 static Tensor productsOf(const Tensor &q, const Tensor &k,
                          const AttentionForm &form, std::string *error) {
   const IndexNames outer = without(concat(q.indices, k.indices),
@@ -41,13 +41,13 @@ static Tensor productsOf(const Tensor &q, const Tensor &k,
   return einsum({&q, &k}, concat(outer, {form.query, form.key}), {}, error);
 }
 
-/// Whether a key counts, by its position and the query's.
+/// Whether the query sees the key, by their positions alone.
 static bool isSeen(const AttentionForm &form, int64_t query, int64_t key) {
   return !form.causal ||
          (key <= query && (form.window == 0 || query - key < form.window));
 }
 
-/// f(x, whether the key is seen) of every element of rows of keys.
+/// f(x, whether the key is seen) for every element of rows of keys.
 template <typename F>
 static Tensor atScores(const Tensor &x, const AttentionForm &form, F f,
                        std::string *error) {
@@ -73,8 +73,8 @@ static Tensor atScores(const Tensor &x, const AttentionForm &form, F f,
       operands, x.indices, x.shape, error);
 }
 
-/// Scaled, capped, and with the bias: what the softmax is of, were every key
-/// seen.
+/// Scales and caps the scores, and adds the bias. If every key were seen, the
+/// softmax would be of these.
 static Tensor biasedScoresOf(const Tensor &products, const AttentionForm &form,
                              std::string *error) {
   const double scale = form.scale, cap = form.softcap;
@@ -89,11 +89,12 @@ static Tensor biasedScoresOf(const Tensor &products, const AttentionForm &form,
                    {&scores, form.bias}, scores.indices, scores.shape, error);
 }
 
-/// What the softmax is of: `hiddenScore` where a key is not seen.
+/// The scores before the softmax, with `hiddenScore` for hidden keys.
 static Tensor scoresOf(const Tensor &products, const AttentionForm &form,
                        const Store &stored, std::string *error) {
   Tensor scores = biasedScoresOf(products, form, error);
-  // What is only scaled is scaled within the softmax.
+  // Without a cap or a bias, scores are scaled within the softmax and not
+  // stored.
   if (form.softcap != 0 || form.bias)
     scores = stored(std::move(scores));
   return atScores(
@@ -119,7 +120,8 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
   Tensor products =
       stored(stored.added(productsOf(q, k, form, error), {&q, &k}));
   Tensor weights = stored(weightsOf(products, form, stored, error));
-  products = {}; // The largest tensors here: hold one at a time.
+  products = {}; // These are the largest tensors here, so only one is held at a
+                 // time.
   if (form.dropout.rate > 0)
     weights = stored(dropped(weights, form.dropout, error));
   return stored.added(einsum({&weights, &v}, resultIndices, {}, error),
@@ -141,7 +143,7 @@ Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                    {&most, &sum}, most.indices, most.shape, error);
 }
 
-/// The scores' slopes to those of the products: through the cap.
+/// Turns gradients of scores into gradients of the products, through the cap.
 static Tensor productSlopes(const Tensor &slopes, const Tensor &products,
                             const AttentionForm &form, std::string *error) {
   const double scale = form.scale, cap = form.softcap;

@@ -6,7 +6,7 @@
 
 namespace tpsp::reference {
 
-/// The product of the extents behind dimension `dim`.
+/// The product of the extents of the dimensions after `dim`.
 static int64_t elementsBehind(const Shape &shape, size_t dim) {
   int64_t count = 1;
   for (size_t i = dim + 1; i < shape.size(); ++i)

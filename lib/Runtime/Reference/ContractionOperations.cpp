@@ -12,8 +12,8 @@ static Tensor evaluateEinsum(Evaluation &e) {
   return e.sum(e.operands, e.indices(), e.shape());
 }
 
-/// The gradient of a factor is the product of the others and of the result's
-/// gradient, summed over what the factor lacks.
+/// The gradient of a factor is the product of the other factors and of the
+/// result's gradient, summed over the indices that the factor lacks.
 static void differentiateEinsum(Evaluation &e, const Tensor &gradient,
                                 OperandGradients &out) {
   for (size_t i = 0; i < out.size(); ++i)
@@ -87,9 +87,9 @@ static void differentiateRope(Evaluation &e, const Tensor &gradient,
   });
 }
 
-/// The columns of the rotation matrices are what rope makes of basis vectors.
-/// R[p, out, in, m] is half `out` at m of the rotated vector with ones in half
-/// `in`: a rotation does not mix pairs.
+/// The columns of the rotation matrices are the results of rope for basis
+/// vectors. R[p, out, in, m] is half `out` at m of the rotated vector that has
+/// ones in half `in`: a rotation does not mix pairs.
 static Tensor evaluateRopeMatrix(Evaluation &e) {
   std::string position = e.text("position"), in = e.text("in");
   std::string out = e.text("out"), pair = e.text("feature");

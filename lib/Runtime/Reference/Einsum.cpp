@@ -5,10 +5,10 @@
 //   batch    in both and in the result       rows     in a and the result
 //   depth    in both, summed over            columns  in b and the result
 //
-// and becomes one matrix product per batch position. A role's indices that lie
-// behind one another in memory act as one dimension. So most operands are used
-// where they are. In "bshd,bthd->bhst" the rows s of a are h*d elements apart
-// and its depth d is contiguous, which is a matrix. Others are copied.
+// and becomes one matrix product per batch position. If a role's indices are
+// contiguous in memory, they act as one dimension. So most operands are used in
+// place. In "bshd,bthd->bhst" the rows s of a are h*d elements apart and its
+// depth d is contiguous, which is a matrix. Other operands are copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ int64_t extentOf(const Tensor &x, const IndexNames &names) {
 // Tensors as matrices
 //===----------------------------------------------------------------------===//
 
-/// The stride of the names taken as one dimension, or nothing if their
-/// elements are not evenly spaced. One with a single element has stride 0.
+/// The stride of the names taken as one dimension, or nothing if their elements
+/// are not evenly spaced. A dimension with a single element has stride 0.
 std::optional<int64_t> mergedStride(const Tensor &x, const IndexNames &names) {
   int64_t stride = 0, span = 0;
   for (size_t i = names.size(); i-- > 0;) {
@@ -61,15 +61,16 @@ std::optional<int64_t> mergedStride(const Tensor &x, const IndexNames &names) {
   return stride;
 }
 
-/// How the sub-tensor over `rows` and `columns` is a matrix in memory.
+/// The layout in memory of the sub-tensor over `rows` and `columns` as a
+/// matrix, if it has one.
 std::optional<MatrixLayout> layoutOf(const Tensor &x, const IndexNames &rows,
                                      const IndexNames &columns) {
   const std::optional<int64_t> rowStride = mergedStride(x, rows);
   const std::optional<int64_t> columnStride = mergedStride(x, columns);
   if (!rowStride || !columnStride)
     return std::nullopt;
-  // Along a single element any stride will do, but Eigen wants one no less
-  // than the extent it steps over.
+  // Along a single element any stride would do. Eigen wants one that is not
+  // below the extent it steps over.
   if (*columnStride == 1)
     return MatrixLayout{*rowStride ? *rowStride : extentOf(x, columns), true};
   if (*rowStride == 1)
@@ -82,7 +83,7 @@ std::optional<MatrixLayout> layoutOf(const Tensor &x, const IndexNames &rows,
   return std::nullopt;
 }
 
-/// A tensor as a batch of matrices: in place if it can be, else a copy.
+/// A tensor as a batch of matrices: in place if possible, otherwise a copy.
 class MatrixBatch {
 public:
   MatrixBatch(const Tensor &x, const IndexNames &batch, const IndexNames &rows,
@@ -135,7 +136,8 @@ GemmCall slice(GemmCall call, bool byColumns, int64_t first, int64_t count) {
 /// with the same batch order. `shape` gives the extents and c's stride.
 void multiplyBatch(const MatrixBatch &a, const MatrixBatch &b, double *c,
                    const Shape &cOffsets, GemmCall shape) {
-  // Each slice packs the operand it does not split afresh: few, large slices.
+  // Each slice packs anew the operand that is not split, so slices are few and
+  // large.
   constexpr int64_t kSlicesWanted = 16;
   constexpr int64_t kLeastSlice = 64;
   const int64_t batches = cOffsets.size();
@@ -163,8 +165,8 @@ void multiplyBatch(const MatrixBatch &a, const MatrixBatch &b, double *c,
       });
 }
 
-/// Contracts a and b into `result`, in which the matrices over rows and
-/// columns lie column-major with the given stride.
+/// Contracts a and b into `result`. Its matrices over rows and columns are
+/// column-major with the given stride.
 void contractColumnMajor(const Tensor &a, const Tensor &b, const Roles &roles,
                          int64_t cStride, Tensor &result) {
   const MatrixBatch aMatrices(a, roles.batch, roles.rows, roles.depth);
@@ -206,8 +208,9 @@ void contractIntoMatrices(const Tensor &a, const Tensor &b, const Roles &roles,
 // Einsum
 //===----------------------------------------------------------------------===//
 
-/// x without repeated indices and summed over those not in `kept`; x itself,
-/// with `storage` unused, if there are none.
+/// x without repeated indices and summed over the indices that are not in
+/// `kept`. If there are none of either kind, it is x itself, and `storage` is
+/// unused.
 const Tensor &sumToKept(const Tensor &x, const IndexNames &kept,
                         Tensor &storage) {
   const IndexNames names = within(x.indices, kept);
@@ -217,14 +220,14 @@ const Tensor &sumToKept(const Tensor &x, const IndexNames &kept,
   return storage;
 }
 
-/// The contraction of two valid tensors to result indices of theirs.
+/// The contraction of two valid tensors to some of their indices.
 Tensor contract(const Tensor &a, const Tensor &b, const IndexNames &result) {
   Tensor aSummed, bSummed;
   const Tensor &x = sumToKept(a, concat(result, b.indices), aSummed);
   const Tensor &y = sumToKept(b, concat(result, a.indices), bSummed);
   const Roles roles = classify(x, y, result);
-  // Matrices of depth one would be products of single numbers, or outer
-  // products, at the price of a call for each batch position.
+  // Without a depth, the matrix products would be outer products or products of
+  // single numbers, with a call for each batch position.
   if (roles.depth.empty())
     return pointwise([](const double *v) { return v[0] * v[1]; }, {&x, &y},
                      result);
@@ -247,7 +250,7 @@ IndexNames indicesFrom(const Operands &operands, size_t first) {
   return without(names, {});
 }
 
-/// The contraction of valid operands to result indices of theirs.
+/// The contraction of valid operands to some of their indices.
 Tensor fold(const Operands &operands, const IndexNames &result) {
   if (operands.size() == 1)
     return reduceSum(*operands[0], result);

@@ -1,9 +1,7 @@
-//===- Evaluation.h - one operation of a program, being evaluated -*- C++
-//-*-===//
+//===- Evaluation.h - evaluating one operation ------------------*- C++ -*-===//
 //
-// What evaluating an operation, and differentiating it, have in common: its
+// The state shared by evaluating and differentiating an operation: its
 // operands, its attributes, its types, and the first precondition that fails.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef TPSP_RUNTIME_REFERENCE_EVALUATION_H
@@ -15,7 +13,7 @@
 
 namespace tpsp::reference {
 
-/// Rounds what a program stores to the types in which it stores it.
+/// Rounds values that a program stores to the types in which it stores them.
 class Rounder {
 public:
   explicit Rounder(const EvaluationOptions &options)
@@ -24,44 +22,46 @@ public:
 
   bool rounds() const { return arithmetic == Arithmetic::Rounded; }
 
-  /// Rounds every element to a number of its type: the nearest one (ties to
-  /// even), or, in a draw, one of the two next to it, by chance. Larger numbers
-  /// than the type has become infinite. Integer rounds nothing; F64 only where
-  /// options.narrowsF64 says so.
+  /// Rounds every element to a number of its type. Without a draw it is the
+  /// nearest number (ties to even); in a draw it is one of the two adjacent
+  /// numbers, at random. Numbers beyond the type's range become infinite.
+  /// Integers are not rounded, and F64 is rounded only if options.narrowsF64 is
+  /// set.
   void round(Element element, Tensor &x) const;
 
-  /// In a draw: adds to `sum`, the einsum of `factors`, what adding its terms
-  /// up one by one is off by, in f32 (or in F64, if that is narrowed). For
-  /// random terms the error of so many partial sums is about the unit roundoff
-  /// times the product of the factors' norms over what is summed away.
+  /// In a draw: adds to `sum`, the einsum of `factors`, the error of adding its
+  /// terms up one by one. They are added in f32, or in F64 if that is narrowed.
+  /// For random terms, the error is about the unit roundoff times the product
+  /// of the factors' norms over the summed indices.
   void blur(Element element, Tensor &sum, const Operands &factors) const;
 
-  /// In how many parts a sum is made that ranks may share.
+  /// The number of parts into which a sum is split, as ranks may split it.
   int64_t partsOfSum() const { return draw == 0 ? 2 : int64_t(2) << draw % 3; }
 
 private:
   Arithmetic arithmetic;
   uint64_t draw;
   bool narrowsF64;
-  /// Tensors rounded so far: each has random numbers of its own.
+  /// The number of tensors rounded so far; each has its own random numbers.
   mutable uint64_t rounded = 0;
 };
 
-/// One operation about to be evaluated.
+/// One operation that is being evaluated.
 struct Evaluation {
   const Operation &op;
   Operands operands;
-  /// What the result is to look like.
+  /// The type that the result must have.
   const ValueType &type;
   const Rounder &rounder;
-  /// The first operand if nothing needs it afterwards, else null.
+  /// The first operand if nothing needs it afterwards, otherwise null.
   Tensor *expendable = nullptr;
-  /// The first precondition that was found violated.
+  /// The first violated precondition.
   std::string error;
-  /// What the operands' elements are stored in.
+  /// The types in which the operands' elements are stored.
   std::vector<Element> elements = {};
-  /// What parts are stored in that are added up to the result, or to a gradient
-  /// that is being computed; if it is not that of the result.
+  /// The type in which parts are stored that are added up to the result, or to
+  /// the gradient being computed. It is set only if it differs from the
+  /// result's type.
   std::optional<Element> partElement = {};
 
   const Tensor &operand(size_t i) const { return *operands[i]; }
@@ -73,8 +73,8 @@ struct Evaluation {
       error = why;
   }
 
-  /// The attribute `name`; if there is none of that type, a failure and its
-  /// default.
+  /// The attribute `name`. If there is none of that type, records a failure and
+  /// returns a default value.
   template <typename T> T get(const std::string &name) {
     auto it = op.attributes.find(name);
     if (it != op.attributes.end())
@@ -87,31 +87,31 @@ struct Evaluation {
   double real(const std::string &name) { return get<double>(name); }
   int64_t integer(const std::string &name) { return get<int64_t>(name); }
   IndexNames names(const std::string &name) { return get<IndexNames>(name); }
-  /// The step's number, which is operand `i` if there is one.
+  /// The step's number, which is operand `i` if that exists, otherwise 0.
   uint32_t stepFrom(size_t i) const {
     return i < operands.size() ? uint32_t(operand(i).data.front()) : 0;
   }
-  /// Which of the operation's results this one is.
+  /// The number of this result among the operation's results.
   int64_t result() { return has("result") ? integer("result") : 0; }
   bool has(const std::string &name) const {
     return op.attributes.count(name) > 0;
   }
   bool flag(const std::string &name) { return has(name) && get<bool>(name); }
 
-  /// Rounds a tensor within a composite as a program in the result's type would
-  /// that stores it.
+  /// Rounds a tensor within a composite, as a program in the result's type does
+  /// when it stores the tensor.
   Tensor stored(Tensor x) const {
     if (rounder.rounds())
       rounder.round(partElement.value_or(type.element), x);
     return x;
   }
-  /// `sum`, the einsum of `factors`, as a program in the result's type adds it
-  /// up.
+  /// Returns `sum`, the einsum of `factors`, with the error of a program that
+  /// adds up in the result's type.
   Tensor added(Tensor sum, const Operands &factors) const {
     rounder.blur(type.element, sum, factors);
     return sum;
   }
-  /// Both, for functions of Reference.h.
+  /// The two functions above, for functions of Reference.h.
   Store store() const {
     return {[this](Tensor x) { return stored(std::move(x)); },
             [this](Tensor sum, const Operands &factors) {
@@ -119,8 +119,8 @@ struct Evaluation {
             }};
   }
 
-  /// The einsum of `factors`. Rounded, it is the sum of two (in a draw also of
-  /// four or eight) stored parts along the longest index that is summed over.
+  /// The einsum of `factors`. If it is rounded, it is the sum of two stored
+  /// parts along the longest summed index; a draw may have four or eight.
   /// Ranks, or blocks of a kernel, also leave rounded parts to be added.
   Tensor sum(const Operands &factors, const IndexNames &indices,
              const Shape &shape);
@@ -131,11 +131,11 @@ struct Evaluation {
   }
 };
 
-/// The gradients of an operation's operands, of which some are wanted.
+/// The gradients of an operation's operands; only some may be wanted.
 class OperandGradients {
 public:
-  /// `types`: of the operands. `partElements`: what ranks add up the gradient
-  /// of each in, if it is not the operand's own type.
+  /// `types` are those of the operands. `partElements` are the types in which
+  /// ranks add up each gradient, if they differ from the operand's type.
   OperandGradients(Evaluation &evaluation, std::vector<const ValueType *> types,
                    std::vector<bool> wanted,
                    std::vector<std::optional<Element>> partElements)
@@ -167,23 +167,23 @@ private:
 /// An operation of the reference.
 struct OperationRow {
   Tensor (*evaluate)(Evaluation &e) = nullptr;
-  /// Sets the gradients of the operands, given that of the result; null if the
-  /// operation has none.
+  /// Sets the gradients of the operands, given the result's gradient. Null if
+  /// the operation has none.
   void (*differentiate)(Evaluation &e, const Tensor &gradient,
                         OperandGradients &out) = nullptr;
-  /// How many operands it reads at least.
+  /// The least number of operands that it reads.
   size_t operands = 0;
-  /// Whether `differentiate` reads the operands' values. Otherwise they may be
-  /// gone by then.
+  /// Whether `differentiate` reads the operands' values. Otherwise they may
+  /// have been freed.
   bool readsOperands = true;
-  /// Whether it is a constant to differentiation.
+  /// Whether differentiation treats it as a constant.
   bool stopsGradient = false;
-  /// How much worse than the best `taken` is as the result of an operation that
-  /// chooses; else null.
+  /// For an operation that chooses: how much worse `taken` is as its result
+  /// than the best choice. Otherwise null.
   double (*judge)(Evaluation &e, const Tensor &taken) = nullptr;
 };
 
-/// The operation called `name`; without an evaluation if there is none.
+/// The operation called `name`. If there is none, `evaluate` is null.
 OperationRow findOperation(const std::string &name);
 
 } // namespace tpsp::reference

@@ -1,9 +1,8 @@
 //===- Gemm.h - double-precision matrix products ----------------*- C++ -*-===//
 //
-// Plain data only, no standard library beyond integers. Files compiled for
-// newer instruction sets see this header. An inline function shared with them
-// could be the copy that the linker keeps for everyone.
-//
+// This header is plain data and uses only integers of the standard library.
+// Files compiled for newer instruction sets include it. If it had inline
+// functions, the linker might keep the copy of such a file for everyone.
 //===----------------------------------------------------------------------===//
 
 #ifndef TPSP_RUNTIME_REFERENCE_GEMM_H
@@ -13,7 +12,7 @@
 
 namespace tpsp::reference {
 
-/// Where a matrix lies: contiguous along rows (row-major) or columns, with
+/// The layout of a matrix: contiguous along rows (row-major) or columns, with
 /// `stride` elements from one row, or column, to the next.
 struct MatrixLayout {
   int64_t stride;

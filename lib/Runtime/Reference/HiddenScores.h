@@ -1,7 +1,6 @@
 //===- HiddenScores.h - scores of keys that are not seen --------*- C++ -*-===//
 //
-// A score of minus infinity is that of a hidden key, and no other score is.
-//
+// A score is minus infinity if and only if its key is hidden.
 //===----------------------------------------------------------------------===//
 
 #ifndef TPSP_RUNTIME_REFERENCE_HIDDENSCORES_H
@@ -13,11 +12,11 @@ namespace tpsp::reference {
 
 inline constexpr double hiddenScore = -std::numeric_limits<double>::infinity();
 
-/// Whether a bias hides a key: any other is a number that is added.
+/// Whether a bias hides a key. Any other bias is a number that is added.
 inline bool hidesKey(double bias) { return bias == hiddenScore; }
 
-/// The score of a key that is seen. One that is below all numbers, by rounding,
-/// is the lowest of them.
+/// The score of a key that is seen. If rounding made it minus infinity, it
+/// becomes the lowest finite number.
 inline double seenScore(double score) {
   return score == hiddenScore ? std::numeric_limits<double>::lowest() : score;
 }

@@ -11,7 +11,7 @@ namespace tpsp::reference {
 // Lookups
 //===----------------------------------------------------------------------===//
 
-/// The transpose of a lookup writes where it read.
+/// The transpose of a lookup: it writes to the places that the lookup reads.
 static Tensor transposed(const Operands &ids, const IndexNames &selected,
                          const Tensor &gradient, const ValueType &type,
                          Evaluation &e) {
@@ -19,7 +19,7 @@ static Tensor transposed(const Operands &ids, const IndexNames &selected,
                       &e.error);
 }
 
-/// The operands that are integers, and the others.
+/// The integer operands, and the others.
 static std::pair<Operands, Operands> integersAndNumbers(Evaluation &e) {
   auto first = e.operands.begin() + e.names("indices").size();
   return {{e.operands.begin(), first}, {first, e.operands.end()}};
@@ -31,8 +31,8 @@ static Tensor evaluateOneHotEinsum(Evaluation &e) {
                       &e.error);
 }
 
-/// Linear in each number: what multiplies it stays, and the gradient is in its
-/// place.
+/// A one-hot einsum is linear in each number. The other factors stay, and the
+/// gradient takes the number's place.
 static void differentiateOneHotEinsum(Evaluation &e, const Tensor &gradient,
                                       OperandGradients &out) {
   auto [ids, numbers] = integersAndNumbers(e);
@@ -61,8 +61,8 @@ static void differentiateEmbedding(Evaluation &e, const Tensor &gradient,
   });
 }
 
-/// The log of the sum of exponentials, less the target's logit, which is 0 for
-/// a target that is no position.
+/// The log of the sum of exponentials, minus the target's logit. For a target
+/// that is not a position, that logit is taken as 0.
 static Tensor evaluateCrossEntropy(Evaluation &e) {
   std::string over = e.text("over");
   const Tensor &logits = e.operand(0);
@@ -136,13 +136,13 @@ static Tensor evaluateBlockOf(Evaluation &e) {
 
 namespace {
 
-/// Where the choices of a dispatch or a combine are, among `slots`: positions
+/// The places of the choices of a dispatch or a combine in `slots`: positions
 /// along the indices `selected`.
 struct Places {
   std::vector<Tensor> integers;
   IndexNames selected;
 
-  /// The first are the ids themselves where no block is.
+  /// Without blocks, the first integers are the ids themselves.
   Operands all(Evaluation &e, bool startsWithIds) const {
     Operands operands;
     if (startsWithIds)
@@ -159,9 +159,9 @@ static bool has(const IndexNames &names, const std::string &name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The positions of one row's choices are counted from the first choices of all
-/// tokens on. They are counted among those of the same position along the
-/// indices that ids and `slots` share.
+/// The indices over which the choices of a row are counted: the first choices
+/// of all tokens come first. Choices are counted separately for each position
+/// along the indices that ids and `slots` share.
 static IndexNames countedOver(const IndexNames &slots, Evaluation &e) {
   IndexNames over = {e.text("choice")};
   for (const std::string &name : e.operand(0).indices)
@@ -170,8 +170,8 @@ static IndexNames countedOver(const IndexNames &slots, Evaluation &e) {
   return over;
 }
 
-/// Which slots there are: those of experts, or with the load behind the ids
-/// those of blocks of experts, sorted.
+/// Finds the places among the slots of experts. If a load follows the ids, they
+/// are among the slots of blocks of experts, sorted.
 static Places placesAmong(const ValueType &slots, bool hasLoad, Evaluation &e) {
   Places places;
   const Tensor &ids = e.operand(0);
@@ -227,8 +227,8 @@ static void differentiateDispatch(Evaluation &e, const Tensor &gradient,
     });
 }
 
-/// Of `combine`: what one choice of a token gets, over the ids' indices and
-/// those of the experts' results that no slot has.
+/// The type of what `combine` reads for each choice of a token. It has the ids'
+/// indices, and those indices of the experts' results that no slot has.
 static ValueType typeOfChoices(const Places &places, Evaluation &e) {
   const Tensor &ids = e.operand(0), &v = *e.operands.back();
   ValueType type{ids.indices, ids.shape, e.type.element};
@@ -252,7 +252,7 @@ static Tensor choicesOf(const Places &places, Evaluation &e) {
                                type.indices, type.shape, &e.error));
 }
 
-/// Every choice's part of the expert's results, weighted and added up.
+/// The weighted sum, over a token's choices, of the experts' results.
 static Tensor evaluateCombine(Evaluation &e) {
   Places places = placesOfCombine(e);
   if (!e.error.empty())

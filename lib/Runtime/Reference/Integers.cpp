@@ -13,7 +13,7 @@ namespace tpsp::reference {
 namespace {
 
 /// Walks all positions over some indices, with an offset into each of some
-/// tensors (0 along an index that a tensor lacks).
+/// tensors. The offset is 0 along an index that a tensor lacks.
 class Walk {
 public:
   Walk(IndexNames names, Shape extents)
@@ -68,7 +68,7 @@ public:
     strides.push_back(strideAlong(result, inner));
   }
 
-  /// `start`: where each number's elements begin, then the result's.
+  /// `start` has the offset of each number's elements, then of the result's.
   void add(const std::vector<int64_t> &start) {
     const size_t n = numbers.size();
     outer.forEach([&](const std::vector<int64_t> &offsets) {
@@ -97,7 +97,7 @@ private:
   std::vector<int64_t> strides;
 };
 
-/// The indices of some tensors but those that are left out, each once.
+/// The indices of some tensors except those in `leftOut`, each once.
 IndexNames namesOf(const Operands &tensors, const IndexNames &leftOut) {
   IndexNames names;
   for (const Tensor *tensor : tensors)
@@ -107,7 +107,7 @@ IndexNames namesOf(const Operands &tensors, const IndexNames &leftOut) {
   return names;
 }
 
-/// Those that the first tensor with the index has.
+/// The extent of each index in the first tensor that has it.
 Shape extentsOf(const Operands &tensors, const IndexNames &names) {
   Shape extents;
   for (const std::string &name : names)
@@ -134,8 +134,8 @@ Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
                     toString(selected) + ", and numbers");
   Operands all = numbers;
   all.push_back(&result);
-  // First the indices of the integers, then all others but those that they
-  // choose.
+  // First the indices of the integers are walked, then all others except the
+  // selected indices.
   const size_t n = ids.size();
   IndexNames walked = namesOf(ids, selected);
   Walk walk(walked, extentsOf(ids, walked));
@@ -191,8 +191,8 @@ Tensor countValues(const Tensor &x, const IndexNames &of,
   return result;
 }
 
-/// Calls visit(offset into x, offset into choices) for every row, along
-/// `choice`, of the choices from x.
+/// Calls visit(offset into x, offset into choices) for every row of choices
+/// along `choice`.
 template <class F>
 static void forEachRow(const Tensor &x, const Tensor &choices,
                        const std::string &choice, F visit) {
@@ -254,8 +254,8 @@ Tensor largest(const Tensor &x, const std::string &index,
 
 namespace {
 
-/// The sum of the squares of what one row's choices fall short by. NaNs have no
-/// order to choose by.
+/// The sum of the squares by which one row's choices fall short. It is infinite
+/// if a value is NaN, since NaNs have no order.
 double squaredShortfall(std::vector<double> row,
                         const std::vector<double> &chosen) {
   for (double value : row)
@@ -297,7 +297,7 @@ double shortfall(const Tensor &x, const std::string &index,
   forEachRow(x, chosen, choice, [&](int64_t from, int64_t at) {
     for (int64_t i = 0; i < *candidates; ++i) {
       row[i] = x.data[from + i * stride];
-      // What is masked says nothing of how large the others are.
+      // Masked values say nothing about the size of the others.
       if (std::isfinite(row[i]))
         all += row[i] * row[i];
     }
@@ -307,7 +307,7 @@ double shortfall(const Tensor &x, const std::string &index,
   });
   if (squares == 0)
     return 0;
-  // A mean over the choices, and one over the values.
+  // The ratio of a mean over the choices to a mean over the values.
   return std::sqrt(squares / double(chosen.data.size()) /
                    (all / double(x.data.size())));
 }
@@ -317,8 +317,8 @@ Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
   return countEarlier(x, over, values, nullptr, {}, error);
 }
 
-/// The counts of smaller values in the block of `value`, at an offset of
-/// `load`.
+/// The sum of the counts of smaller values in the block of `value`. `offset` is
+/// a position of `load`.
 static int64_t smallerInBlock(const Tensor &load, const IndexNames &of,
                               int64_t offset, int64_t value) {
   const int64_t each = *load.extent(of.back());
@@ -336,7 +336,7 @@ Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
   if (!x.isValid() || (load && (!load->isValid() || of.empty())))
     return fail(error, "countEarlier: invalid operand");
   Tensor result = full(x.indices, x.shape, -1, error);
-  // The counted indices innermost, in their order.
+  // The counted indices are innermost, in their order.
   IndexNames names = concat(without(x.indices, over), over);
   Shape extents;
   int64_t row = 1;

@@ -49,8 +49,8 @@ bool Lifetimes::isReadAgain(size_t operation) const {
 
 namespace {
 
-/// Counts what Run (Program.cpp) has in memory, in the order in which it has
-/// it.
+/// Counts the memory of Run (Program.cpp), in the order in which it allocates
+/// and frees.
 class Count {
 public:
   explicit Count(const Program &program)
@@ -80,7 +80,7 @@ private:
       size_t result = program.arguments + i;
       if (program.isGradient(i))
         take(op.operands[0]);
-      // A result may take the place of what was needed for it alone.
+      // A result may take the memory of an operand that nothing else needs.
       bool inPlace = !op.operands.empty() &&
                      op.operands[0] >= program.arguments &&
                      lifetimes.uses(op.operands[0]) == 1 &&
@@ -109,7 +109,7 @@ private:
     }
   }
 
-  /// The gradient becomes a value.
+  /// The gradient becomes a value of the program.
   void take(size_t argument) {
     if (hasGradient[argument])
       live -= bytes(argument);
@@ -127,12 +127,12 @@ private:
 
   void release(const std::vector<size_t> &operands) {
     for (size_t operand : operands)
-      // Arguments are the caller's.
+      // The caller owns the arguments.
       if (lifetimes.release(operand) && operand >= program.arguments)
         live -= bytes(operand);
   }
 
-  /// So much more is needed for a moment.
+  /// Records that `more` bytes are needed for a moment.
   void reach(int64_t more) { peak = std::max(peak, live + more); }
 
   const Program &program;

@@ -1,9 +1,7 @@
 //===- Lifetimes.h - until when values of a program are needed --*- C++ -*-===//
 //
-// What the backward pass reads again, and which use of a value is its last.
-// Evaluating frees by it, and the memory that evaluating takes is counted by
-// it.
-//
+// Finds which values the backward pass reads again, and which use of a value is
+// its last. Evaluation frees values by it, and its memory is estimated by it.
 //===----------------------------------------------------------------------===//
 
 #ifndef TPSP_RUNTIME_REFERENCE_LIFETIMES_H
@@ -13,10 +11,10 @@
 
 namespace tpsp::reference {
 
-/// The uses of a program's values that are still to come.
+/// The remaining uses of a program's values.
 class Lifetimes {
 public:
-  /// `program` has to outlive this, and its numbers have to fit each other.
+  /// `program` must outlive this object, and its numbers must be consistent.
   explicit Lifetimes(const Program &program);
 
   /// Whether a value depends on an argument that wants a gradient.
@@ -25,7 +23,7 @@ public:
   bool isReadAgain(size_t operation) const;
 
   size_t uses(size_t value) const { return left[value]; }
-  /// Counts one use less; whether none is left.
+  /// Counts one use less, and returns whether none is left.
   bool release(size_t value) { return --left[value] == 0; }
 
 private:
@@ -34,7 +32,7 @@ private:
   std::vector<size_t> left;
 };
 
-/// leastBytes of a program whose numbers fit each other.
+/// leastBytes() of a program whose numbers are consistent.
 int64_t mostAlive(const Program &program);
 
 } // namespace tpsp::reference

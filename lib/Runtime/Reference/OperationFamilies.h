@@ -1,9 +1,7 @@
-//===- OperationFamilies.h - the reference's operations, by family -*- C++
-//-*-===//
+//===- OperationFamilies.h - operations by family ---------------*- C++ -*-===//
 //
-// An operation's value and gradient stand beside each other in the file of its
-// family, and so does its row.
-//
+// The file of a family has each operation's value and gradient next to each
+// other, together with its row.
 //===----------------------------------------------------------------------===//
 
 #ifndef TPSP_RUNTIME_REFERENCE_OPERATIONFAMILIES_H
@@ -34,14 +32,14 @@ inline OperationRow linear(Tensor (*evaluate)(Evaluation &),
   return {evaluate, differentiate, /*operands=*/1, /*readsOperands=*/false};
 }
 
-/// x summed over the indices that the type lacks, constant along those that x
-/// lacks, in the type's order. A broadcast by name transposes to it.
+/// x summed over the indices that the type lacks, and constant along those that
+/// x lacks, in the type's order. It is the transpose of a broadcast by name.
 Tensor fitted(const Tensor &x, const ValueType &type, Evaluation &e);
 
 Tensor scaled(const Tensor &x, double factor, Evaluation &e);
 
-/// The place of an index of the result among its dimensions; 0 and a failure if
-/// it has none of this name.
+/// The position of an index among the result's dimensions. If there is none of
+/// this name, records a failure and returns 0.
 size_t placeOf(const std::string &name, Evaluation &e);
 
 } // namespace tpsp::reference

@@ -37,7 +37,7 @@ OperationRow findOperation(const std::string &name) {
   }();
   if (auto it = rows.find(name); it != rows.end())
     return it->second;
-  // A scalar function is an operation of its name.
+  // A scalar function is also an operation of the same name.
   const ScalarFunction *function = findScalarFunction(name);
   bool isOperation =
       function && function->arity == 1 && name.find('.') == std::string::npos;

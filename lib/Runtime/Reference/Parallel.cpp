@@ -13,8 +13,8 @@ namespace tpsp::reference::detail {
 
 namespace {
 
-/// Pieces of a loop, handed out one at a time: other processes share the
-/// cores, so equal shares would wait for the slowest.
+/// Pieces of a loop, which threads take one at a time. Other processes share
+/// the cores, so equal shares would wait for the slowest core.
 class SharedLoop {
 public:
   SharedLoop(int64_t count, int64_t pieces,
@@ -50,7 +50,7 @@ private:
 
 void parallelFor(int64_t count, int64_t costPerItem,
                  const std::function<void(int64_t, int64_t)> &body) {
-  // Starting and joining a thread costs some 50 microseconds.
+  // Starting and joining a thread takes about 50 microseconds.
   constexpr int64_t kCostPerPiece = 50000;
   constexpr int64_t kPiecesPerThread = 8;
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -70,7 +70,7 @@ void parallelFor(int64_t count, int64_t costPerItem,
     while (int64_t(helpers.size()) < std::min(cores, pieces) - 1)
       helpers.emplace_back([&loop] { loop.work(); });
   } catch (const std::system_error &) {
-    // Fewer threads than cores: the ones that did start share the work.
+    // With fewer threads than cores, the threads that did start share the work.
   }
   loop.work();
   for (std::thread &helper : helpers)

@@ -9,7 +9,7 @@ namespace tpsp::reference {
 /// A tile of this many rows and columns stays in the first-level cache.
 static constexpr int64_t kTile = 32;
 
-/// Transposes a tile: `to` is contiguous along the columns, `from` along the
+/// Transposes a tile. `to` is contiguous along the columns, `from` along the
 /// rows.
 static void copyTile(const double *from, int64_t fromStride, double *to,
                      int64_t toStride, int64_t rows, int64_t columns) {
@@ -18,9 +18,9 @@ static void copyTile(const double *from, int64_t fromStride, double *to,
       to[i * toStride + j] = from[j * fromStride + i];
 }
 
-/// Permutes by transposing planes over the last index of x, which is
+/// Permutes by transposing planes over two indices: the last of x, which is
 /// contiguous there, and the last of the result. Tiles matter: a walk in the
-/// order of either side touches a cache line per element on the other.
+/// order of one side touches a cache line per element on the other.
 static Tensor transposePlanes(const Tensor &x, const IndexNames &indices,
                               Shape shape) {
   Tensor result{indices, std::move(shape), std::vector<double>(x.data.size())};

@@ -10,8 +10,9 @@
 
 namespace tpsp::reference {
 
-/// The gradient `f(values)` at every element, of values of the operands and,
-/// last, of the result's gradient, fitted to operand `i`.
+/// Sets the gradient of operand `i` to `f(values)` at every element, fitted to
+/// the operand. The values are those of the operands and, last, of the result's
+/// gradient.
 template <typename F>
 static void differentiateBy(F f, size_t i, Evaluation &e,
                             const Tensor &gradient, OperandGradients &out) {
@@ -79,7 +80,7 @@ static Tensor evaluateMax(Evaluation &e) {
   });
 }
 
-/// The first of equal ones has the gradient.
+/// If both are equal, the first operand gets the gradient.
 static void differentiateMax(Evaluation &e, const Tensor &gradient,
                              OperandGradients &out) {
   differentiateBy([](const double *v) { return v[0] < v[1] ? 0.0 : v[2]; }, 0,
@@ -88,7 +89,7 @@ static void differentiateMax(Evaluation &e, const Tensor &gradient,
                   e, gradient, out);
 }
 
-/// The bounds of a clamp; infinite where there is none.
+/// The bounds of a clamp; a missing bound is infinite.
 static std::pair<double, double> boundsOf(Evaluation &e) {
   const double infinity = std::numeric_limits<double>::infinity();
   return {e.has("low") ? e.real("low") : -infinity,
@@ -197,7 +198,7 @@ OperationRow unaryFunction() {
 // Masks and chance
 //===----------------------------------------------------------------------===//
 
-/// `x` where the key is no later than the query, and within its window, else
+/// `x` if the key is no later than the query and within its window, otherwise
 /// `fill`.
 static Tensor causal(const Tensor &x, double fill, Evaluation &e) {
   size_t query = placeOf(e.text("query"), e), key = placeOf(e.text("key"), e);
@@ -225,7 +226,7 @@ static Tensor ended(const Tensor &x, double fill, Evaluation &e) {
       {&x}, e.indices(), e.shape(), &e.error);
 }
 
-/// `x` where the numbers of two segments are equal, else `fill`.
+/// `x` where the numbers of both segments are equal, otherwise `fill`.
 static Tensor ofOneSegment(const Tensor &x, double fill, Evaluation &e) {
   return pointwise([=](const double *v) { return v[1] == v[2] ? v[0] : fill; },
                    {&x, &e.operand(1), &e.operand(2)}, e.indices(), e.shape(),
@@ -244,7 +245,7 @@ static Tensor before(const Tensor &x, double fill, Evaluation &e) {
       {&x, &e.operand(1)}, e.indices(), e.shape(), &e.error);
 }
 
-/// What hides elements behind `fill`, and their gradients behind 0.
+/// A mask replaces elements by `fill`, and their gradients by 0.
 template <Tensor masked(const Tensor &x, double fill, Evaluation &e)>
 static OperationRow mask(size_t operands) {
   return {[](Evaluation &e) { return masked(e.operand(0), e.real("fill"), e); },
@@ -268,7 +269,7 @@ static Tensor evaluateIota(Evaluation &e) {
       {&zero}, e.indices(), e.shape(), &e.error);
 }
 
-/// `others`: how many operands there are but for the step's number.
+/// `others` is the number of operands besides the step's number.
 static Tensor drawnMask(Evaluation &e, size_t others) {
   if (e.has("part")) {
     e.fail("is a part of a larger tensor; evaluate the program before "

@@ -1,8 +1,7 @@
 //===- Preconditions.h - checks and index names -----------------*- C++ -*-===//
 //
-// What every operation of the reference needs before it starts: reporting a
-// failed precondition and looking index names up.
-//
+// Shared by all operations of the reference: reporting failed preconditions,
+// and looking up index names.
 //===----------------------------------------------------------------------===//
 
 #ifndef TPSP_RUNTIME_REFERENCE_PRECONDITIONS_H
@@ -12,7 +11,8 @@
 
 namespace tpsp::reference {
 
-/// Keeps `message` unless an earlier one is there; returns an invalid tensor.
+/// Sets `message` unless there is an earlier one, and returns an invalid
+/// tensor.
 Tensor fail(std::string *error, const std::string &message);
 
 /// "[b, s, d]", for messages.
@@ -31,17 +31,18 @@ IndexNames within(const IndexNames &names, const IndexNames &kept);
 
 IndexNames concat(IndexNames first, const IndexNames &second);
 
-/// How far apart in memory neighbours along `name` are. It is 0 where x lacks
-/// the index, and the sum of the strides (the diagonal) where x has it
-/// repeatedly.
+/// The distance in memory between adjacent positions along `name`, in elements.
+/// It is 0 if x lacks the index. If x has the index repeatedly, it is the sum
+/// of the strides (the diagonal).
 int64_t strideAlong(const Tensor &x, const std::string &name);
 
-/// Where each position over x's indices `names` starts, in row-major order.
+/// The offset of each position over x's indices `names`, in row-major order.
 Shape offsetsOver(const Tensor &x, const IndexNames &names);
 
-/// The extents that valid operands give to the names. With a nonempty `shape`
-/// these must be its extents; otherwise every name must be an operand's.
-/// Also checks that an index has one extent throughout. Empty on failure.
+/// The extents that valid operands give to the names. If `shape` is not empty,
+/// the extents must be those of `shape`; otherwise every name must belong to an
+/// operand. Also checks that an index has one extent throughout. nullopt on
+/// failure.
 std::optional<Shape> resolveShape(const Operands &operands,
                                   const IndexNames &names, const Shape &shape,
                                   std::string *error);

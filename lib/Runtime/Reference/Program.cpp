@@ -30,7 +30,7 @@ public:
   const Tensor &operator[](size_t number) const {
     return isArgument(number) ? *arguments[number] : owned[number];
   }
-  /// Counts one use less, and frees what has none left.
+  /// Counts one use less, and frees a value that has none left.
   void release(size_t number) {
     if (lifetimes.release(number))
       owned[number] = Tensor();
@@ -39,7 +39,7 @@ public:
     if (lifetimes.uses(number) > 0)
       owned[number] = std::move(value);
   }
-  /// The value, for the last use to take away; null if others need it.
+  /// The value, for its last use to take; null if others need it.
   Tensor *expendable(size_t number) {
     return !isArgument(number) && lifetimes.uses(number) == 1 ? &owned[number]
                                                               : nullptr;
@@ -55,14 +55,15 @@ private:
 
   Lifetimes &lifetimes;
   std::vector<Tensor> owned;
-  /// The caller's.
+  /// Owned by the caller.
   std::vector<const Tensor *> arguments;
 };
 
-/// Whether an operation makes the first NaN, or the first infinity.
+/// Finds whether an operation makes the first NaN, or the first infinity.
 class NotFiniteWatch {
 public:
-  /// Reads the operands before they may be gone. `found` may be null.
+  /// Reads the operands now, because they may be freed later. `found` may be
+  /// null.
   NotFiniteWatch(NotFinite *found, const Operands &operands) : found(found) {
     if (!found)
       return;
@@ -96,8 +97,9 @@ private:
   bool seesNaN = false, seesInfinity = false;
 };
 
-/// The arguments whose gradients ranks add up in another type, and what has the
-/// same elements: views, conversions and multiples of them.
+/// Marks the arguments whose gradients ranks add up in another type. Values
+/// with the same elements are marked too: views, conversions and multiples of
+/// such arguments.
 std::vector<bool> findReduced(const Program &program) {
   std::vector<bool> reduced(program.values.size(), false);
   if (!program.reducedIn)
@@ -126,7 +128,7 @@ public:
         chosen[choice.value] = &choice;
   }
 
-  /// "" or what is wrong, beginning with the operation's location.
+  /// Returns "", or the problem, beginning with the operation's location.
   std::string forward() { return evaluate(0, program.firstUpdate()); }
 
   std::string backward() {
@@ -156,8 +158,8 @@ public:
   }
 
 private:
-  /// What gradients are multiplied by on their way: digits that the program's
-  /// types lack without it are not lost. It changes nothing in f64.
+  /// The factor of gradients during the backward pass. It keeps digits that the
+  /// program's types would lose. It changes nothing in f64.
   double lossScale() const {
     if (!rounder.rounds())
       return 1;
@@ -217,7 +219,7 @@ private:
     return evaluation;
   }
 
-  /// As the reference has it, or as the run chose.
+  /// The value as the reference computes it, or as the run chose it.
   Tensor valueOf(const OperationRow &row, Evaluation &evaluation,
                  size_t result) {
     auto choice = chosen.find(result);
@@ -334,7 +336,7 @@ private:
   std::vector<Tensor> gradients;
   /// Whether ranks add up the gradient of each value in program.reducedIn.
   std::vector<bool> isReduced;
-  /// By the number of the value.
+  /// Keyed by the number of the value.
   std::unordered_map<size_t, Choice *> chosen;
   size_t done = 0;
 };
@@ -345,7 +347,8 @@ private:
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Whether the numbers of a program refer to something; "" or what is wrong.
+/// Checks that the numbers of a program refer to something. Returns "", or the
+/// problem.
 static std::string checkNumbers(const Program &program) {
   if (program.arguments > program.values.size() ||
       program.values.size() - program.arguments != program.operations.size())
@@ -417,7 +420,7 @@ bool tpsp::reference::isChoice(const Program &program, size_t value) {
       .judge;
 }
 
-/// By the rates that operations have.
+/// Decides by the rates of the operations.
 bool tpsp::reference::drops(const Program &program) {
   auto hasRate = [](const Operation &op, const char *name) {
     auto found = op.attributes.find(name);

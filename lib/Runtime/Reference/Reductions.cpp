@@ -7,7 +7,7 @@
 namespace tpsp::reference {
 
 /// Applies `reduceRow(first, last)` to the elements along the indices that the
-/// result lacks. They are made contiguous first, by a transpose if need be.
+/// result lacks. They are made contiguous first, by a transpose if necessary.
 template <class F>
 static Tensor reduce(const Tensor &x, const IndexNames &resultIndices,
                      F reduceRow, std::string *error) {

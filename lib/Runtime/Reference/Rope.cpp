@@ -22,8 +22,8 @@ double slowed(double frequency, const RopeScaling &scaling) {
   return kept * frequency + (1 - kept) * frequency / scaling.stretch;
 }
 
-/// cos and sin of each position's angles, row-major over (position, m). One
-/// entry serves all batches and heads.
+/// The cosines and sines of each position's angles, row-major over (position,
+/// m). One entry serves all batches and heads.
 struct AngleTable {
   AngleTable(int64_t positions, int64_t half, double theta, bool inverse,
              const RopeScaling &scaling)
@@ -41,8 +41,8 @@ struct AngleTable {
   std::vector<double> cosine, sine;
 };
 
-/// Swaps the halves (x0, x1) of the feature index and negates the new first,
-/// so that y = x cos + swapHalves(x) sin.
+/// Swaps the halves (x0, x1) of the feature index and negates the new first
+/// half, so that y = x cos + swapHalves(x) sin.
 Tensor swapHalves(const Tensor &x, const std::string &featureIndex) {
   const int64_t stride = strideAlong(x, featureIndex);
   const int64_t run = *x.extent(featureIndex) / 2 * stride;

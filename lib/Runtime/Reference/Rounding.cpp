@@ -15,9 +15,9 @@ namespace tpsp::reference {
 
 namespace {
 
-/// Binary floating-point numbers of a type.
+/// A type of binary floating-point numbers.
 struct Format {
-  /// Binary digits of the significand, the leading one included.
+  /// Binary digits of the significand, including the leading one.
   int digits;
   /// The exponent of the smallest normal number.
   int leastExponent;
@@ -27,7 +27,7 @@ struct Format {
 constexpr Format bfloat16{8, -126, 0x1.fep127};
 constexpr Format binary16{11, -14, 65504};
 constexpr Format binary32{24, -126, 0x1.fffffep127};
-/// F64, but for its last 13 digits.
+/// F64 without its last 13 digits.
 constexpr Format narrowed64{53 - digitsOfNarrowing, -1022,
                             std::numeric_limits<double>::max()};
 
@@ -69,15 +69,16 @@ uint64_t mixed(uint64_t x) {
 
 /// Rounds to the nearest number, ties to even.
 struct ToNearest {
-  /// What to add to the bits of a number before the last `dropped` are cut.
+  /// The number to add to the bits of a number before the last `dropped` bits
+  /// are cut.
   uint64_t carry(uint64_t bits, int dropped, uint64_t) const {
     return (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
   }
   double integer(double x, uint64_t) const { return std::nearbyint(x); }
 };
 
-/// Rounds away from zero with the probability that the dropped digits are of a
-/// unit (stochastic rounding: Forsythe, 1950).
+/// Rounds away from zero with a probability equal to the dropped digits'
+/// fraction of a unit (stochastic rounding: Forsythe, 1950).
 struct ByChance {
   uint64_t key;
   uint64_t random(uint64_t i) const { return mixed(key + i); }
@@ -89,7 +90,7 @@ struct ByChance {
   }
 };
 
-/// Element `i` of a tensor, rounded.
+/// Rounds element `i` of a tensor.
 template <typename Way>
 double rounded(double x, const Format &format, uint64_t i, const Way &way) {
   if (x == 0 || !std::isfinite(x))
@@ -99,7 +100,7 @@ double rounded(double x, const Format &format, uint64_t i, const Way &way) {
     double unit = std::ldexp(1.0, format.leastExponent - format.digits + 1);
     result = unit > 0 ? way.integer(x / unit, i) * unit : x;
   } else {
-    // A carry out of the significand is one more in the exponent, as it should.
+    // A carry out of the significand correctly increases the exponent by one.
     int dropped = 53 - format.digits;
     uint64_t bits = bitsOf(x);
     bits += way.carry(bits, dropped, i);
@@ -133,7 +134,8 @@ void Rounder::round(Element element, Tensor &x) const {
 
 namespace {
 
-/// The root of the sum of squares of a factor over what `kept` lacks.
+/// The root of the sum of squares of a factor over the indices that `kept`
+/// lacks.
 Tensor normOver(const Tensor &factor, const IndexNames &kept) {
   IndexNames all = without(factor.indices, {});
   Tensor squares =
@@ -145,7 +147,7 @@ Tensor normOver(const Tensor &factor, const IndexNames &kept) {
 }
 
 /// The product of the roots of the extents that only one factor has, and
-/// whether anything is summed at all.
+/// whether anything is summed.
 std::pair<double, bool> countTerms(const Operands &factors,
                                    const IndexNames &kept) {
   std::map<std::string, std::pair<int64_t, int>> summed;
@@ -185,7 +187,7 @@ void Rounder::blur(Element element, Tensor &sum,
         return std::accumulate(x, x + count, 1.0, std::multiplies<>());
       },
       operands, sum.indices, sum.shape);
-  // Several partial sums are made at once, so that each has fewer terms.
+  // A sum is made of several partial sums at once, so each has fewer terms.
   constexpr double share = 0.5;
   int digits = element == Element::F64 ? narrowed64.digits : binary32.digits;
   double unit = share * root * std::ldexp(1.0, -digits);
@@ -200,7 +202,7 @@ void Rounder::blur(Element element, Tensor &sum,
 
 namespace {
 
-/// The longest index that an einsum sums over, and its extent.
+/// The longest summed index of an einsum, and its extent.
 std::pair<std::string, int64_t> longestSummed(const Operands &factors,
                                               const IndexNames &indices) {
   std::pair<std::string, int64_t> longest{"", 1};
@@ -212,7 +214,7 @@ std::pair<std::string, int64_t> longestSummed(const Operands &factors,
   return longest;
 }
 
-/// The indices of a factor that the result or another factor has.
+/// The indices of a factor that the result or another factor has, too.
 IndexNames sharedIndices(const Operands &factors, size_t number,
                          const IndexNames &indices) {
   IndexNames shared;
@@ -232,7 +234,7 @@ Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
                        const Shape &shape) {
   if (!rounder.rounds())
     return einsum(factors, indices, shape, &error);
-  // What one factor alone is summed over is summed first.
+  // Indices that only one factor has are summed first.
   for (size_t i = 0; factors.size() > 1 && i < factors.size(); ++i) {
     IndexNames kept = sharedIndices(factors, i, indices);
     if (kept.size() == factors[i]->indices.size())

@@ -7,7 +7,7 @@
 
 using namespace tpsp::reference;
 
-/// Whether all its numbers are f64 or integers.
+/// Whether all of the program's numbers are f64 or integers.
 static bool isOfF64(const Program &program) {
   return std::all_of(program.values.begin(), program.values.end(),
                      [](const ValueType &value) {
@@ -16,8 +16,8 @@ static bool isOfF64(const Program &program) {
                      });
 }
 
-/// The product of the extents of all indices that an operation has: of an
-/// einsum its multiplications.
+/// The product of the extents of all indices of an operation; for an einsum,
+/// its number of multiplications.
 static double workOf(const Operation &op, size_t result,
                      const Program &program) {
   std::map<std::string, int64_t> extents;

@@ -19,7 +19,7 @@ static Tensor evaluateSoftmax(Evaluation &e) {
                  e.flag("hides"));
 }
 
-/// scale p (g - sum of p g over the row).
+/// The gradient is scale p (g - sum of p g over the row).
 static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
                                  OperandGradients &out) {
   out.set(0, [&]() -> Tensor {
@@ -43,8 +43,8 @@ static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
 
 namespace {
 
-/// x / sqrt(mean(x^2) + eps) over the gain's indices, of x less its mean if
-/// centred, and its gradient.
+/// x / sqrt(mean(x^2) + eps) over the gain's indices, and its gradient. If
+/// centred, x is first reduced by its mean.
 class Normalized {
 public:
   Normalized(Evaluation &e, bool centered) : e(e), centered(centered) {
@@ -61,8 +61,8 @@ public:
         each([](const double *v) { return v[0] * v[1]; }, {&moved, &factor}));
   }
 
-  /// factor (u - value mean(u value)), less its mean if centred, where u is the
-  /// gradient of `value`.
+  /// factor (u - value mean(u value)), where u is the gradient of `value`. If
+  /// centred, the result is reduced by its mean.
   Tensor differentiate(const Tensor &u) {
     Tensor product =
         each([](const double *v) { return v[0] * v[1]; }, {&u, &value});
@@ -103,8 +103,9 @@ private:
 
 } // namespace
 
-/// The gain times that, plus the bias if there is one. What is stored between
-/// is rounded: a mean that is large beside the deviations takes their digits.
+/// The gain times the normalised value, plus the bias if there is one.
+/// Intermediate stored values are rounded: a mean that is large next to the
+/// deviations takes their digits.
 template <bool centered> static Tensor evaluateNorm(Evaluation &e) {
   Normalized x(e, centered);
   if (!e.error.empty())
@@ -142,16 +143,17 @@ static void differentiateNorm(Evaluation &e, const Tensor &gradient,
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Where what may follow the tensors is among the operands: 0 if it is not.
+/// The positions of optional operands after the tensors; 0 if an operand is
+/// absent.
 struct AttentionExtras {
   size_t bias = 0, querySegments = 0, keySegments = 0, lengths = 0;
-  /// Of the step's number, were it there.
+  /// The position that the step's number has if it is present.
   size_t step = 0;
 };
 
-/// `tensors`: how many operands come first. A bias has indices, and is of
-/// numbers as the step's number is. One of integers is lengths, two are
-/// segments, three both.
+/// `tensors` is the number of operands that come first. A bias and the step's
+/// number have float elements, but only a bias has indices. One integer operand
+/// is lengths, two are segments, three are both.
 static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
   AttentionExtras extras;
   size_t next = tensors;
@@ -171,7 +173,7 @@ static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
   return extras;
 }
 
-/// `tensors`: how many operands come before what may follow them.
+/// `tensors` is the number of operands before the optional ones.
 static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
   AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
                      e.real("scale"), e.flag("causal")};
@@ -194,7 +196,7 @@ static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
   return form;
 }
 
-/// Of the results, the output or each row's statistic.
+/// Evaluates the output or, for result 1, each row's statistic.
 static Tensor evaluateAttention(Evaluation &e) {
   if (e.result() == 1)
     return attentionStatistic(e.operand(0), e.operand(1), attentionForm(e),
@@ -216,8 +218,8 @@ static void differentiateAttention(Evaluation &e, const Tensor &gradient,
     out.set(i, [&] { return std::move(gradients[i]); });
 }
 
-/// The operation also has the output and the row statistics; this makes no use
-/// of them.
+/// The operation also has the output and the row statistics as operands; the
+/// reference does not use them.
 static Tensor evaluateAttentionGradient(Evaluation &e) {
   return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
                            e.operand(5), attentionForm(e, 6), e.result(),

@@ -6,8 +6,8 @@
 
 namespace tpsp::reference {
 
-/// Positions `from` and on of one tensor become those at `to` of another. Both
-/// are row-major, and differ along dimension `dim` alone.
+/// Copies positions from `from` on of one tensor to positions from `to` on of
+/// another. Both are row-major, and differ along dimension `dim` alone.
 static void copyRun(const Tensor &source, int64_t from, Tensor &target,
                     int64_t to, size_t dim, int64_t count) {
   int64_t outer = 1, inner = 1;
@@ -20,7 +20,8 @@ static void copyRun(const Tensor &source, int64_t from, Tensor &target,
   }
 }
 
-/// Of the type, `value` everywhere but for a run of `source`.
+/// A tensor of this type that is `value` everywhere except for a run of
+/// `source`.
 static Tensor placed(const ValueType &type, double value, const Tensor &source,
                      int64_t from, int64_t to, size_t dim, Evaluation &e) {
   Tensor target = full(type.indices, type.shape, value, &e.error);
@@ -29,7 +30,8 @@ static Tensor placed(const ValueType &type, double value, const Tensor &source,
   return target;
 }
 
-/// Where `index` is in a list of names; 0 and a failure if it is not there.
+/// The position of `index` in a list of names. If it is absent, records a
+/// failure and returns 0.
 static size_t dimOf(const IndexNames &names, const std::string &index,
                     Evaluation &e) {
   auto found = std::find(names.begin(), names.end(), index);

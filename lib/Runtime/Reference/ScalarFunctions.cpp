@@ -18,7 +18,7 @@ namespace {
 using Unary = double (*)(double);
 
 double sigmoid(double x) {
-  // exp of a positive argument would overflow to a NaN quotient elsewhere.
+  // For negative x, exp(-x) could overflow; this form cannot.
   if (x >= 0)
     return 1 / (1 + std::exp(-x));
   const double e = std::exp(x);
@@ -38,7 +38,7 @@ double silu(double x) { return x * sigmoid(x); }
 
 double slopeSilu(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
 
-/// log(1 + exp(x)), without overflow.
+/// log(1 + exp(x)) without overflow.
 double softplus(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
@@ -59,7 +59,7 @@ double slopeGeluArgument(double x) {
 double gelu(double x) { return x * sigmoid(geluArgument(x)); }
 
 double slopeGelu(double x) {
-  // Farther out it is 0 or 1, also where a product below is not a number.
+  // Beyond this bound the slope is 0 or 1, but a product below might be NaN.
   if (std::abs(x) > 40)
     return x > 0 ? 1 : 0;
   const double u = geluArgument(x);

@@ -12,15 +12,16 @@ namespace {
 /// A tensor's elements as lines along the operation's index.
 class Lines {
 public:
-  /// `type`: whose indices they have.
+  /// `type` has the indices of the elements.
   Lines(const ValueType &type, Evaluation &e) {
     size_t dim = placeOf(e.text("index"), e);
     for (size_t i = 0; i < type.shape.size(); ++i)
       (i < dim ? outer : i > dim ? stride : length) *= type.shape[i];
   }
 
-  /// Calls `f(first, step)` for every line: where it starts, and how far apart
-  /// its elements are. A reversed line starts at its last position.
+  /// Calls `f(first, step)` for every line, with the position of its first
+  /// element and the distance between elements. A reversed line starts at its
+  /// last position.
   template <typename F> void forEach(bool isReverse, F f) const {
     for (int64_t row = 0; row < outer; ++row)
       for (int64_t column = 0; column < stride; ++column) {
@@ -60,7 +61,8 @@ static Tensor evaluateScan(Evaluation &e) {
   return y;
 }
 
-/// From the last state back: what a state weighs in all that come behind it.
+/// Goes back from the last state, and accumulates each state's weight in all
+/// later states.
 static void differentiateScan(Evaluation &e, const Tensor &gradient,
                               OperandGradients &out) {
   Tensor a = decayOf(e), y = e.stored(evaluateScan(e)), weight = gradient,
@@ -78,13 +80,13 @@ static void differentiateScan(Evaluation &e, const Tensor &gradient,
     out.set(1, [&] { return fitted(ofDecay, out.type(1), e); });
 }
 
-/// x delayed or, backwards, ahead by as much.
+/// Shifts x, or shifts it by as much in the other direction if `isBackwards`.
 static Tensor moved(const Tensor &x, bool isBackwards, Evaluation &e) {
   Tensor y = full(e.indices(), e.shape(), 0, &e.error);
   Lines lines(e.type, e);
   int64_t by = e.integer("by");
   bool walksBack = (by < 0) != isBackwards;
-  // As far as the line's end is as good as any further.
+  // A shift beyond the line's end has the same result as a shift by its length.
   by = by < -lines.length ? lines.length : std::min(std::abs(by), lines.length);
   lines.forEach(walksBack, [&](int64_t first, int64_t step) {
     for (int64_t i = by; i < lines.length; ++i)

@@ -7,8 +7,8 @@
 
 namespace tpsp::reference {
 
-/// The softmax of the first `visible` of `length` elements; zeros follow. If
-/// `hides`, a row of hidden elements alone is zeros.
+/// The softmax of the first `visible` of `length` elements; the others become
+/// zeros. If `hides`, a row whose elements are all hidden becomes zeros.
 static void softmaxRow(double *row, int64_t length, int64_t visible,
                        double scale, bool hides) {
   double most = hiddenScore;

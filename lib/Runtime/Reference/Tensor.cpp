@@ -124,8 +124,8 @@ Shape offsetsOver(const Tensor &x, const IndexNames &names) {
   return offsets;
 }
 
-/// The extent that the operands, and `wanted` unless it is negative, agree on
-/// for an index; -1 with a message when they do not.
+/// The extent of an index on which the operands agree, and `wanted` unless that
+/// is negative. If they disagree, sets a message and returns -1.
 static int64_t resolveExtent(const Operands &operands, const std::string &name,
                              int64_t wanted, std::string *error) {
   int64_t extent = wanted;

@@ -8,7 +8,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// Prints each call and does nothing else; has no memory either.
+/// Only prints each call. It has no memory.
 class TraceRank final : public BackendRank {
 public:
   TraceRank(const RankMesh &mesh, int64_t number, std::string *lines)
@@ -22,8 +22,8 @@ public:
   }
   Status synchronize() override { return {}; }
 
-  /// Writes are forgotten and reads give zeros, so that a driver made for real
-  /// backends runs through.
+  /// Writes are ignored and reads give zeros, so that a driver for real
+  /// backends runs to its end.
   Status write(int64_t, const void *, int64_t) override { return {}; }
   Status read(int64_t, void *destination, int64_t bytes) override {
     if (bytes > 0)
@@ -35,7 +35,7 @@ public:
 private:
   const RankMesh &mesh;
   const int64_t number;
-  /// Null: this rank is silent.
+  /// Null if this rank prints nothing.
   std::string *lines;
 };
 

@@ -31,7 +31,7 @@ static Status noData() {
           "on the tokens and \"next_tokens\" on what they are to predict"};
 }
 
-/// A position that no row is for would be looked up as zeros.
+/// A position without a row in its table would be looked up as zeros.
 static Status checkPositions(const Plan &plan) {
   for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.data == DataRole::Positions && tensor.below > 0 &&
@@ -86,11 +86,11 @@ int64_t Batches::windowOf(int64_t sample) const {
 Status Batches::fill(const PlanBuffer &tensor, const Shard &shard,
                      int64_t first, void *memory) const {
   Status status;
-  // No step allocates.
+  // An array on the stack, since steps must not allocate.
   constexpr int64_t chunk = 256;
   int64_t tokens[chunk];
   int64_t shift = tensor.data == DataRole::NextTokens ? 1 : 0;
-  /// A part of one row: `count` elements from column `column` on.
+  /// Fills a part of one row: `count` elements from column `column` on.
   auto fillRow = [&](int64_t row, int64_t column, int64_t count,
                      int64_t local) {
     if (tensor.data == DataRole::Positions) {

@@ -38,7 +38,7 @@ static constexpr const char *parametersFile = "parameters.safetensors";
 static constexpr const char *stateFile = "state.safetensors";
 static constexpr const char *tensorFiles[] = {parametersFile, stateFile};
 static constexpr const char *positionFile = "training.json";
-/// The bytes that a position may have.
+/// The largest size of a position's file, in bytes.
 static constexpr int64_t longestPosition = 1 << 20;
 static constexpr const char *finishedPrefix = "step-";
 static constexpr const char *unfinishedPrefix = ".saving-";
@@ -50,7 +50,8 @@ static Status cannot(const char *verb, const fs::path &path,
                                         path.string(), error.message())};
 }
 
-/// By name, and what is being replaced before what replaces it.
+/// Orders folders by name. A replaced folder comes before the one that replaces
+/// it.
 static bool isEarlier(const fs::path &one, const fs::path &other) {
   auto key = [](const fs::path &path) {
     std::string name = path.filename().string();
@@ -60,7 +61,7 @@ static bool isEarlier(const fs::path &one, const fs::path &other) {
   return key(one) < key(other);
 }
 
-/// The folders in `out` whose names begin so, the last one last.
+/// The folders in `out` whose names begin with `prefix`, in order.
 static std::vector<fs::path> foldersIn(const fs::path &out,
                                        const std::string &prefix) {
   std::vector<fs::path> found;
@@ -112,7 +113,7 @@ Status tpsp::train::checkFinite(World &world, const Plan &plan) {
   });
 }
 
-/// What was renamed in a folder stays so only when the folder is on disk.
+/// A rename in a folder is lasting only when the folder itself is on disk.
 static Status syncFolder(const fs::path &path) {
   FileHandle folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.isOpen() && (::fsync(folder.get()) == 0 || errno == EINVAL))
@@ -126,8 +127,8 @@ static Status makeFolder(const fs::path &path) {
   return error ? cannot("make folder", path, error) : Status();
 }
 
-/// Under another name first: a process that is killed meanwhile leaves no half
-/// of a checkpoint.
+/// Renames the folder before removing it, so that a process that is killed
+/// meanwhile leaves no incomplete checkpoint.
 static void removeCheckpoint(const fs::path &path) {
   std::error_code error;
   fs::path doomed =
@@ -137,10 +138,10 @@ static void removeCheckpoint(const fs::path &path) {
     fs::remove_all(doomed, error);
 }
 
-/// Puts what was written in its place, whole. The same step may be there, of a
-/// run that was resumed before it. The two change places. Where the file system
-/// cannot do that, the older one is a checkpoint under another name until the
-/// newer one is there.
+/// Puts a written checkpoint in its place. A run that resumed from an earlier
+/// step may find a checkpoint of the same step there. The two are then
+/// exchanged. If the file system cannot do that, the older one stays a
+/// checkpoint under another name until the newer one is in place.
 static Status publish(const fs::path &unfinished, const fs::path &finished) {
   TPSP_TRY(syncFolder(unfinished));
   std::error_code error;
@@ -170,8 +171,8 @@ static void removeOld(const fs::path &out, int64_t keep) {
     removeCheckpoint(all[i]);
 }
 
-/// What training.json says. The hashes of the other files bind the three
-/// together: files of two checkpoints are no checkpoint.
+/// Writes training.json. It has hashes of the other files, because files of
+/// different checkpoints must not be mixed.
 static Status writePosition(const fs::path &folder,
                             const TrainingPosition &position) {
   Json json = position;
@@ -183,7 +184,7 @@ static Status writePosition(const fs::path &folder,
   return writeText((folder / positionFile).string(), json.dump(2) + "\n");
 }
 
-/// Files that were being written (WholeFile).
+/// Removes the temporary files of WholeFile.
 static void removeUnfinishedFiles(const fs::path &out) {
   std::error_code none;
   std::vector<fs::path> files;
@@ -207,7 +208,8 @@ void tpsp::train::prepareFolder(const std::string &out) {
   }
 }
 
-/// All processes show their tensors, whatever became of the folder.
+/// Saves all tensors. All processes contribute theirs, even if the folder could
+/// not be written.
 static Status saveAllTensors(World &world, const Plan &plan,
                              const fs::path &folder) {
   Status status;
@@ -255,8 +257,9 @@ bool tpsp::train::hasCheckpoints(const std::string &path) {
   return !foldersIn(path, finishedPrefix).empty();
 }
 
-/// The last folder of a run is whole, because it came to its place as a whole.
-/// If it is not, somebody took from it, and who resumes must know.
+/// The last folder of a run should be complete, because it was renamed to its
+/// place. If it is not, files were removed from it, and the user must know
+/// before resuming.
 static Status incomplete(const std::vector<fs::path> &all) {
   std::string older;
   for (const fs::path &path : all)
@@ -284,7 +287,7 @@ Status tpsp::train::findCheckpoint(const std::string &path,
   return {};
 }
 
-/// The files that `files`, of training.json, tells of, with their hashes.
+/// Reads the files that `files` of training.json lists, with their hashes.
 static Status readHashes(const Json &files, const fs::path &folder,
                          std::vector<AgreedFile> &out) {
   std::string path = (folder / positionFile).string();

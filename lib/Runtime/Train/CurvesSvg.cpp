@@ -1,4 +1,4 @@
-// Curves of a run: panels over a common axis of steps.
+// Draws the curves of a run: panels with a common axis of steps.
 #include "Metrics.h"
 
 #include "tpsp/Runtime/Driver/Pictures/SvgDocument.h"
@@ -22,7 +22,7 @@ struct Curve {
   std::string name;
   const char *color;
   std::vector<Point> points;
-  /// Single points are marked.
+  /// Whether single points are marked.
   bool isSparse = false;
 };
 
@@ -31,7 +31,7 @@ struct Panel {
   std::vector<Curve> curves;
 };
 
-/// An interval of numbers, and its place on paper.
+/// An interval of numbers, and the coordinates of its ends.
 struct Scale {
   double low, high, from, to;
 
@@ -45,7 +45,8 @@ constexpr double width = 860, panelHeight = 200, left = 76, right = 20,
 
 } // namespace
 
-/// 1, 2 or 5 times a power of ten: some five of them from low to high.
+/// The distance of ticks: 1, 2 or 5 times a power of ten, with about five ticks
+/// from low to high.
 static double tickOf(double low, double high) {
   double rough = (high - low) / 5;
   double power = std::pow(10, std::floor(std::log10(rough)));
@@ -55,7 +56,7 @@ static double tickOf(double low, double high) {
   return 10 * power;
 }
 
-/// With room above and below, and never empty.
+/// Adds room above and below, so that the interval is never empty.
 static void widen(double &low, double &high) {
   double room =
       high > low ? 0.05 * (high - low) : std::max(std::abs(high) * 0.05, 1e-9);
@@ -113,7 +114,7 @@ static void drawTicks(SvgDocument &svg, const Scale &x, const Scale &y,
   svg.text((x.from + x.to) / 2, y.from + 36, "step", label);
 }
 
-/// The panel's title, and the names of its curves where it has several.
+/// Draws the panel's title and, if it has several curves, their names.
 static void drawHead(SvgDocument &svg, const Panel &panel, double top) {
   TextStyle style;
   style.bold = true;

@@ -7,8 +7,8 @@ using namespace tpsp::train;
 
 namespace {
 
-/// How much of the way from `low` to `peak` is left when the share t of the
-/// steps behind the warmup is done.
+/// The fraction of the way from `low` to `peak` that is left when the fraction
+/// t of the steps after the warmup is done.
 struct Schedule {
   const char *name;
   double (*left)(double t);

@@ -81,7 +81,8 @@ std::vector<StepRecord> tpsp::train::readMetrics(const std::string &path,
   for (std::string line; std::getline(file, line);)
     if (std::optional<StepRecord> record = recordOf(line);
         record && record->step <= last) {
-      // A run that went on from an earlier step did the later ones again.
+      // A run that resumed from an earlier step has computed the later steps
+      // again.
       while (!records.empty() && records.back().step >= record->step)
         records.pop_back();
       records.push_back(*record);

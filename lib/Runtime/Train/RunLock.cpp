@@ -17,7 +17,7 @@ using namespace tpsp::train;
 
 static constexpr const char *lockFile = "run.lock";
 
-/// "process 4711 on host a", for people alone: nothing decides by it.
+/// "process 4711 on host a", only for messages; nothing is decided by it.
 static std::string ownName() {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);

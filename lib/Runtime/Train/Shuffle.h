@@ -7,15 +7,15 @@
 
 namespace tpsp::train {
 
-/// A pseudo-random permutation of [0, size), which depends on seed and epoch
-/// only. A Feistel network over the next even power of two, walked until it
-/// ends below `size`, in four steps at most on average. (Black and Rogaway,
-/// Ciphers with Arbitrary Finite Domains, CT-RSA 2002.)
+/// A pseudo-random permutation of [0, size) that depends only on seed and
+/// epoch. A Feistel network permutes the next even power of two. It is applied
+/// until the result is below `size`, which takes at most four steps on average.
+/// (Black and Rogaway, Ciphers with Arbitrary Finite Domains, CT-RSA 2002.)
 class Shuffle {
 public:
   Shuffle(int64_t size, uint64_t seed, int64_t epoch);
 
-  /// Where `position` goes.
+  /// The image of `position`.
   int64_t at(int64_t position) const;
 
 private:

@@ -1,5 +1,5 @@
-// A format is a row of the table and a function that finds the tokens in a
-// mapped file. Nothing in a file is believed unchecked.
+// A format is a row of the table, with a function that finds the tokens in a
+// mapped file. Everything read from a file is checked.
 #include "TokenFormats.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
@@ -22,14 +22,14 @@ static Status bad(const std::string &path, const std::string &what) {
   return invalid("'{}' {}", path, what);
 }
 
-/// The number at a byte of a file, which has it.
+/// The number at a byte of a file, which must be long enough.
 template <typename T> static T numberAt(const MappedFile &file, int64_t at) {
   T value;
   std::memcpy(&value, file.data() + at, sizeof value);
   return value;
 }
 
-/// Tokens of `width` bytes up to the file's end.
+/// Sets the span to tokens of `width` bytes up to the file's end.
 static Status restOfFile(int width, TokenSpan &span) {
   int64_t bytes = span.file.size() - span.begin;
   if (bytes % width != 0)
@@ -50,7 +50,7 @@ static Status openU32(TokenSpan &span) { return restOfFile(4, span); }
 // NumPy
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a token of this type; 0: tokens are of others.
+/// Bytes of a token of this type; 0 if tokens cannot have it.
 static int npyWidth(const std::string &type) {
   constexpr std::pair<const char *, int> widths[] = {
       {"|u1", 1}, {"<u2", 2}, {"<u4", 4}, {"<i4", 4}, {"<i8", 8}};
@@ -97,8 +97,8 @@ static Status openNpy(TokenSpan &span) {
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t llmcHeaderBytes = 256 * 4;
-/// Bytes of a token by the magic number, which is GPT-2's or Llama 3's; 0: the
-/// file does not begin with one. All of the header need not be there.
+/// Bytes of a token by the magic number, which is GPT-2's or Llama 3's. 0 if
+/// the file does not begin with one. The header may be incomplete.
 static int llmcWidth(const MappedFile &file) {
   if (file.size() < 4)
     return 0;
@@ -136,8 +136,8 @@ static bool isMegatronIndex(const MappedFile &file) {
          std::memcmp(file.data(), megatronMagic, 9) == 0;
 }
 
-/// Bytes of a token, by the index's code for its type; 0: it is of none that
-/// tokens are.
+/// Bytes of a token, by the index's code for its type; 0 if tokens cannot have
+/// this type.
 static int megatronWidth(int code) {
   switch (code) {
   case 1: // uint8
@@ -228,8 +228,10 @@ std::vector<std::string> tpsp::train::tokenFormats() {
   return names;
 }
 
-/// By the file's name and first bytes: .npy; .idx, or .bin beside an .idx; .bin
-/// with or without llm.c's header; anything else is text.
+/// Guesses the format by the file's name and first bytes. A .npy is "npy"; an
+/// .idx, or a .bin with an .idx in the same folder, is "megatron". Other .bin
+/// files are "llmc" if they have its header, otherwise "u16". Everything else
+/// is text.
 static std::string guessFormat(const TokenSpan &span) {
   fs::path path(span.path);
   std::error_code none;
@@ -244,8 +246,8 @@ static std::string guessFormat(const TokenSpan &span) {
   return llmcWidth(span.file) > 0 ? "llmc" : "u16";
 }
 
-/// Bytes of the character that begins with this byte of UTF-8; 0: none does,
-/// nor has a text a zero byte.
+/// Bytes of the UTF-8 character that begins with this byte. 0 if none does, and
+/// for a zero byte, which a text does not have.
 static int64_t characterBytes(unsigned char byte) {
   if (byte < 0x80)
     return byte > 0;
@@ -254,7 +256,7 @@ static int64_t characterBytes(unsigned char byte) {
   return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-/// What was taken for text by its name must look like it where it begins.
+/// Checks that a file taken for text by its name begins like text.
 static Status checkText(const TokenSpan &span) {
   constexpr int64_t begin = 1 << 16;
   const unsigned char *bytes = span.file.data();

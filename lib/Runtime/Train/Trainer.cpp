@@ -18,11 +18,11 @@ using Clock = std::chrono::steady_clock;
 
 namespace fs = std::filesystem;
 
-/// What changes while a run goes on.
+/// The state of a run that changes from step to step.
 struct Trainer::Progress {
   TrainingPosition &position;
   std::vector<StepRecord> records;
-  /// Of the last checkpoint; -1: there is none.
+  /// The step of the last checkpoint; -1 if there is none.
   int64_t savedStep = -1;
   Clock::time_point begin = Clock::now();
   int64_t firstStep = position.step;
@@ -74,7 +74,7 @@ static std::string lineOf(const StepRecord &record, int64_t steps,
   return line + fmt::format("  {} left", clockText(secondsLeft));
 }
 
-/// By the mean of the steps so far.
+/// Estimated from the mean of the steps so far.
 static double secondsLeft(int64_t done, int64_t left, Clock::time_point begin) {
   double passed = std::chrono::duration<double>(Clock::now() - begin).count();
   return done > 0 ? passed / double(done) * double(left) : 0;
@@ -88,7 +88,7 @@ static bool isDue(int64_t step, int64_t every) {
   return every > 0 && step % every == 0;
 }
 
-/// "; the last checkpoint ...", or empty.
+/// Returns "; the last checkpoint ...", or "".
 std::string Trainer::lastCheckpoint(const Progress &progress) const {
   if (progress.savedStep < 0)
     return "";
@@ -96,7 +96,7 @@ std::string Trainer::lastCheckpoint(const Progress &progress) const {
                      progress.savedStep, options.out);
 }
 
-/// What ended the run, where it left off, and what may help.
+/// Says what ended the run, where the last checkpoint is, and what may help.
 Status Trainer::divergence(const Progress &progress,
                            const std::string &what) const {
   return {TPSP_RT_INVALID,
@@ -239,15 +239,16 @@ Status Trainer::run(TrainingPosition &position,
   bool isLast = position.step >= options.steps;
   while (!isLast) {
     TPSP_TRY(oneStep(progress));
-    // Before the checkpoint, so that a run that goes on from it finds a line
-    // for every step of it. Lines of later steps it drops.
+    // Written before the checkpoint, so that a run resumed from it finds a line
+    // for each of its steps. The resumed run drops lines of later steps.
     bool writes = speaks() && !metrics.empty();
     if (writes)
       TPSP_TRY(appendMetrics(metrics, progress.records.back()));
     int64_t interrupted = isInterrupted();
     TPSP_TRY(step.loaded().world->sumOverProcesses(interrupted));
     isLast = position.step >= options.steps || interrupted > 0;
-    // First, for who interrupts a run may not wait for an evaluation.
+    // Saved before evaluating, because a user who interrupts a run may not wait
+    // for an evaluation.
     if (isLast || isDue(position.step, options.saveEvery))
       TPSP_TRY(save(progress));
     if (evaluated && (isLast || isDue(position.step, options.evalEvery))) {

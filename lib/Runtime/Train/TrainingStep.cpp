@@ -16,7 +16,7 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using namespace tpsp::train;
 
-/// The numbers of the results that gradients are taken of.
+/// The numbers of the results whose gradients are computed.
 static std::set<int64_t> differentiated(const Plan &plan) {
   std::set<int64_t> numbers;
   for (const PlanBuffer &tensor : plan.tensors())
@@ -137,7 +137,8 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
     TPSP_TRY(rank.step(program.step));
     return rank.synchronize();
   };
-  // By reference: a std::function of all that it captures would allocate.
+  // Passed by reference: a std::function with all these captures would
+  // allocate.
   TPSP_TRY(program.world->run(std::ref(step)));
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   out.norm = out.lossScale = none;
@@ -156,7 +157,7 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
   return {};
 }
 
-/// The same bytes of the same tensor.
+/// Whether both tensors have the same bytes on each rank.
 static bool liesAlike(const PlanBuffer &one, const PlanBuffer &other) {
   return one.shape == other.shape && one.axes == other.axes &&
          one.dtype == other.dtype && one.bytes == other.bytes;

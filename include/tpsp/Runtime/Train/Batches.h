@@ -1,4 +1,4 @@
-/// Batches of tokens for the arguments of a plan that say which part they are
+/// Reads batches of tokens for those arguments of a plan that are data
 /// (PlanBuffer::data).
 #ifndef TPSP_RUNTIME_TRAIN_BATCHES_H
 #define TPSP_RUNTIME_TRAIN_BATCHES_H
@@ -8,30 +8,31 @@
 
 namespace tpsp::train {
 
-/// A sample is a window of length + 1 tokens; windows of a file follow each
-/// other and share one token. Samples are numbered through all epochs: sample
-/// n is in epoch n / samplesPerEpoch().
+/// A sample is a window of length + 1 tokens. Consecutive windows of a file
+/// share one token. Samples are numbered through all epochs: sample n is in
+/// epoch n / samplesPerEpoch().
 class Batches {
 public:
-  /// Whether an epoch has its samples in the order of the files or of a shuffle
+  /// Whether the samples of an epoch are in the order of the files or shuffled
   /// (Shuffle.h).
   enum class Order { AsStored, Shuffled };
 
-  /// For the arguments of `plan`. INVALID if none are data, if they are of
-  /// different batches, or if the files have less than one sample.
+  /// Makes batches for the arguments of `plan`. INVALID if no argument is data,
+  /// if arguments differ in their batch, or if the files have less than one
+  /// sample.
   static rt::Status create(TokenFiles files, const Plan &plan, Order order,
                            uint64_t seed, Batches &out);
 
-  /// Sequences of a batch, and tokens of each.
+  /// Sequences of a batch, and tokens of each sequence.
   int64_t sequences() const { return rows; }
   int64_t length() const { return columns; }
   int64_t tokensPerBatch() const { return rows * columns; }
   int64_t samplesPerEpoch() const { return samples; }
   const TokenFiles &tokens() const { return files; }
 
-  /// Writes a rank's part of the batch that begins with sample `first`. Reads
-  /// no more of the files than that. INVALID, with its place, for a token that
-  /// the argument has no room for. Thread-safe.
+  /// Writes a rank's part of the batch that begins with sample `first`, and
+  /// reads only that part of the files. INVALID, with its place, for a token
+  /// that is out of the argument's range. Thread-safe.
   rt::Status fill(const PlanBuffer &tensor, const rt::Shard &shard,
                   int64_t first, void *memory) const;
 

@@ -1,4 +1,4 @@
-/// What the arguments of a training step are before the first one.
+/// The values of a training step's arguments before the first step.
 #ifndef TPSP_RUNTIME_TRAIN_INITIALVALUES_H
 #define TPSP_RUNTIME_TRAIN_INITIALVALUES_H
 
@@ -8,9 +8,10 @@
 
 namespace tpsp::train {
 
-/// State begins as zeros, but for masters, and numbers of the step's own as
-/// their mean. Cotangents of other results than the loss are zeros. So are data
-/// and scalars, which every step sets. All else is from `source`.
+/// State begins as zeros, except for masters and for the step's own numbers,
+/// which begin as their mean. Cotangents of results other than the loss are
+/// zeros, and so are data and scalars, which every step sets. `source` gives
+/// all other arguments, and every argument that it has a file for.
 class InitialValues final : public rt::TensorSource {
 public:
   /// `loss`: the number of the result that is minimised.
@@ -19,7 +20,7 @@ public:
 
   rt::Status fill(const PlanBuffer &tensor, const rt::Shard &shard,
                   void *memory) const override;
-  /// Not for training: UNSUPPORTED.
+  /// Returns UNSUPPORTED, since training does not need it.
   rt::Status whole(const PlanBuffer &tensor,
                    std::vector<double> &out) const override;
   bool isGiven(const PlanBuffer &tensor) const override {

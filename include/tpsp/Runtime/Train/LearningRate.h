@@ -8,8 +8,9 @@
 
 namespace tpsp::train {
 
-/// Over steps 1 .. steps. The rate rises in proportion to the step for `warmup`
-/// steps, up to `peak`. Then it is, with t from 0 to 1 over the rest,
+/// The learning rate over steps 1 .. steps. For `warmup` steps it rises in
+/// proportion to the step, up to `peak`. Over the remaining steps, with t from
+/// 0 to 1, it is
 ///
 ///   constant              peak
 ///   warmup-linear         peak + (low - peak) t

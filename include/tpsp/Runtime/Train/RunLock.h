@@ -1,10 +1,10 @@
-/// One writer for the folder of a run.
+/// Ensures that one process at a time writes to the folder of a run.
 ///
 ///   RunLock lock;
-///   TPSP_TRY(lock.take("run"));   // held until `lock` goes, or the process
+///   TPSP_TRY(lock.take("run"));   // held until `lock` is destroyed
 ///
-/// The lock is the system's (flock on OUT/run.lock), which ends with the
-/// process that holds it, however that ends. So none is ever left over.
+/// The lock is the system's (flock on OUT/run.lock). It ends with the process
+/// that holds it, however that process ends, so no stale lock is left.
 #ifndef TPSP_RUNTIME_TRAIN_RUNLOCK_H
 #define TPSP_RUNTIME_TRAIN_RUNLOCK_H
 
@@ -14,9 +14,9 @@ namespace tpsp::train {
 
 class RunLock {
 public:
-  /// Makes the folder if it is not there. INVALID, with the process and the
-  /// host that hold it, if another run writes to it. UNSUPPORTED if its file
-  /// system has no locks.
+  /// Creates the folder if it does not exist. INVALID, with the process and the
+  /// host that hold the lock, if another run writes to the folder. UNSUPPORTED
+  /// if its file system has no locks.
   rt::Status take(const std::string &folder);
 
 private:

@@ -1,4 +1,5 @@
-/// A training run: steps, evaluation, checkpoints, what people see of it.
+/// A training run: steps, evaluations, checkpoints, and the lines and pictures
+/// for its user.
 #ifndef TPSP_RUNTIME_TRAIN_TRAINER_H
 #define TPSP_RUNTIME_TRAIN_TRAINER_H
 
@@ -13,32 +14,35 @@
 namespace tpsp::train {
 
 struct TrainingOptions {
-  /// The last step.
+  /// The number of the last step.
   int64_t steps = 1;
   LearningRate rate;
   /// The folder for checkpoints and metrics; empty: none are written.
   std::string out;
-  /// Steps from one to the next; 0: never but at the end (evaluations: never).
+  /// Steps between checkpoints, evaluations and log lines. With saveEvery 0,
+  /// the only checkpoint is at the end; with evalEvery 0 there are no
+  /// evaluations.
   int64_t saveEvery = 0, evalEvery = 0, logEvery = 1;
-  /// Checkpoints that stay; 0: all.
+  /// The number of latest checkpoints to keep; 0: all.
   int64_t keep = 3;
-  /// Of an evaluation: the first that its files have.
+  /// Batches of an evaluation: the first of its files.
   int64_t evalBatches = 20;
-  /// FLOP/s of all ranks together at most; 0: not known.
+  /// Peak FLOP/s of all ranks together; 0: not known.
   double peakFlops = 0;
-  /// A picture of the curves; empty: none.
+  /// The path for a picture of the curves; empty: none is drawn.
   std::string plot;
-  /// Choices of tokens that a step may drop; negative: any number.
+  /// The largest number of tokens' choices that a step may drop; negative: any
+  /// number.
   int64_t maxDropped = -1;
-  /// Null, or what watches the world's commands (its observer): finds where a
-  /// first step goes wrong.
+  /// Null, or the world's observer, which finds the command at which a first
+  /// step fails.
   rt::NotFiniteWatch *watch = nullptr;
-  /// With `watch`: gives the ranks the arguments with which training began, and
-  /// adds a line for each that is not finite.
+  /// With `watch`: restores the ranks' initial arguments, and adds a line for
+  /// each argument that is not finite.
   std::function<rt::Status(std::vector<std::string> &lines)> restart;
 };
 
-/// A program that evaluates, and on what.
+/// A program that evaluates, and the data that it is evaluated on.
 struct Evaluation {
   TrainingStep step;
   Batches batches;
@@ -46,8 +50,8 @@ struct Evaluation {
 
 class Trainer {
 public:
-  /// `say` is given lines for people. It is called in the process with rank 0
-  /// only.
+  /// `say` receives lines for the user. It is called only in the process with
+  /// rank 0.
   Trainer(TrainingStep step, Batches batches, TrainingOptions options,
           std::function<void(const std::string &)> say);
 
@@ -55,11 +59,11 @@ public:
     evaluated.emplace(std::move(evaluation));
   }
 
-  /// Trains from `position`, of which step and samples are counted on. Ends
-  /// after the last step, or after the step in which `isInterrupted` has become
-  /// true in any process, with a checkpoint. Fails as the world does, and if a
-  /// file cannot be written. If a loss is not finite, or a step drops too much,
-  /// it names the step and the last checkpoint before it.
+  /// Trains from `position`, and advances its step and samples. Ends, with a
+  /// checkpoint, after the last step, or after the step during which
+  /// `isInterrupted` became true in any process. Fails if the world fails or a
+  /// file cannot be written. If a loss is not finite, or a step drops too many
+  /// choices, the failure names the step and the last checkpoint before it.
   rt::Status run(TrainingPosition &position,
                  const std::function<bool()> &isInterrupted);
 
@@ -76,7 +80,7 @@ private:
                        const StepValues &values);
   rt::Status describeFailure(const Progress &progress,
                              const StepValues &values) const;
-  /// Describes a failure of the first step, in which no update has a part.
+  /// Describes a failure of the first step, which no update can have caused.
   rt::Status describeFirstFailure(const Progress &progress,
                                   const StepScalars &scalars,
                                   const StepValues &values);

@@ -1,7 +1,7 @@
-/// Attention by cuDNN: one prepared object per command.
+/// Attention by cuDNN, with one prepared object per command.
 ///
-/// cuDNN is a library that may be there: it is loaded when the first command
-/// asks for it. Plans are made with attention in other forms where it is not.
+/// cuDNN is optional: it is loaded when the first command needs it. Without
+/// cuDNN, plans are made with other forms of attention.
 #ifndef TPSP_RUNTIME_CUDA_ATTENTION_CUDAATTENTION_H
 #define TPSP_RUNTIME_CUDA_ATTENTION_CUDAATTENTION_H
 
@@ -18,18 +18,20 @@ public:
   virtual Status run(CudaStream &stream) = 0;
 };
 
-/// OK if there is a cuDNN for what follows; else UNSUPPORTED, in a sentence.
+/// OK if a usable cuDNN is installed; otherwise UNSUPPORTED, with a sentence.
 Status findAttentionLibrary();
 
-/// What the attention commands of a rank share. Null until the first of them.
+/// State that the attention commands of a rank share. Null until the first
+/// command.
 class CudaAttentionContext {
 public:
   virtual ~CudaAttentionContext() = default;
 };
 
-/// Asks cuDNN how, once. `queryStart`: this rank's. `buffers`: the command's,
-/// in its order, on the device that is the thread's. UNSUPPORTED if there is no
-/// cuDNN, or it cannot.
+/// Chooses and builds cuDNN's engine for a command; called once for each.
+/// `queryStart` is the position of this rank's queries. `buffers` are in the
+/// command's order, on the thread's current device. UNSUPPORTED if there is no
+/// cuDNN, or if it does not support the command.
 Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
                             int64_t queryStart,
                             const std::vector<std::byte *> &buffers,

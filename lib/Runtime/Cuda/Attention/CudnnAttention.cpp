@@ -13,8 +13,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// cuDNN's handle of a rank, and its graphs: layers of a model ask for the same
-/// ones, and to build one is to compile it.
+/// A rank's cuDNN handle and its graphs. Layers of a model share graphs,
+/// because building a graph compiles it.
 class CudnnContext final : public CudaAttentionContext {
 public:
   Status create();
@@ -56,7 +56,7 @@ Status CudnnContext::graphOf(const AttentionCommand &command, bool isGradient,
   return {};
 }
 
-/// No query sees the keys: their gradients, and their values', are zero.
+/// No query sees the keys, so the gradients of keys and values are zero.
 class UnseenKeys final : public CudaAttention {
 public:
   UnseenKeys(const AttentionCommand &command, bool isGradient,
@@ -81,7 +81,7 @@ private:
 
 class CudnnAttention final : public CudaAttention {
 public:
-  /// `unseen`: null if the graph makes gradients of all keys, or of none.
+  /// `unseen` is null if the graph computes gradients of all keys, or of none.
   CudnnAttention(std::shared_ptr<CudnnContext> context,
                  std::shared_ptr<CudnnGraph> graph,
                  std::unique_ptr<CudaAttention> unseen,
@@ -99,7 +99,8 @@ public:
   }
 
 private:
-  /// Outlives the rank, if need be: graphs go before the handle.
+  /// Kept alive after the rank if necessary: graphs must be destroyed before
+  /// the handle.
   const std::shared_ptr<CudnnContext> context;
   const std::shared_ptr<CudnnGraph> graph;
   const std::unique_ptr<CudaAttention> unseen;

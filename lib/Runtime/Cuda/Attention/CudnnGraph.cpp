@@ -1,5 +1,5 @@
-// The one file that includes cudnn-frontend, which takes a compiler longer than
-// the rest of the backend together.
+// The only file that includes cudnn-frontend, which takes longer to compile
+// than the rest of the backend together.
 #include "CudnnGraph.h"
 
 #include "CudnnLibrary.h"
@@ -20,14 +20,14 @@ namespace {
 namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-/// Gradients are the same in every run where the products of a head's
-/// probabilities are kept apart. That takes two bytes for each score, written
-/// and read once more. It is done up to so many bytes, which a cache holds.
-/// Attention over more would need the very memory that it is there to save.
+/// Gradients are the same in every run if the products of a head's
+/// probabilities are stored separately. That takes two bytes for each score,
+/// which are written and read once more. It is done up to this size, which fits
+/// in a cache. For larger attentions it would take the very memory that fused
+/// attention saves.
 constexpr int64_t maxRepeatableBytes = 32 << 20;
 
-/// Numbers of the command's buffers: a tensor's number is its place in the
-/// command.
+/// A tensor's number is the position of its buffer in the command.
 enum Forward { Query, Key, Value, Result, Statistic };
 enum Backward { ResultGradient = Statistic + 1, QueryGradient };
 
@@ -35,7 +35,7 @@ std::string oneLine(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
     text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  // Behind it may stand what cuDNN thought of every engine.
+  // A long text goes on with cuDNN's verdict on every engine, which is cut off.
   return text.size() > 300 ? text.substr(0, 297) + "..." : text;
 }
 
@@ -46,7 +46,8 @@ Status refuse(const std::string &why) {
                       cudnnVersion(), oneLine(why))};
 }
 
-/// `call`: of cudnn-frontend, whose message names the function of cuDNN.
+/// `call` is a function of cudnn-frontend, whose message names the function of
+/// cuDNN.
 Status check(fe::error_object result, const char *call) {
   if (result.is_good())
     return {};
@@ -56,7 +57,7 @@ Status check(fe::error_object result, const char *call) {
                                         oneLine(result.get_message()))};
 }
 
-/// cudnn-frontend throws where a function is missing.
+/// cudnn-frontend throws if a function is missing.
 template <typename Body> Status guarded(const char *call, Body body) {
   try {
     return body();
@@ -75,7 +76,7 @@ Status checkLayout(const AttentionCommand &c, const AttentionLayout &layout,
                             name, layout.head, c.groups, layout.group));
 }
 
-/// Makes the graph of one command.
+/// Builds the graph of one command.
 class Builder {
 public:
   Builder(const AttentionCommand &command, int64_t queryStart,
@@ -95,7 +96,7 @@ private:
     int64_t heads = ofQueries ? c.heads * c.groups : c.heads;
     int64_t rows = ofQueries ? c.queries : keys;
     int64_t head = ofQueries && c.groups > 1 ? layout.group : layout.head;
-    // The command says nothing of the stride of a single element.
+    // The command does not specify the stride of a dimension of extent 1.
     int64_t all = c.batch * heads * rows * features;
     return fe::graph::Tensor_attributes()
         .set_name(name)
@@ -126,7 +127,7 @@ private:
         .set_stride({heads * c.queries, c.queries, 1, 1});
   }
 
-  /// A result of an operation becomes one of the graph's.
+  /// Makes a result of an operation a result of the graph.
   static void deliver(const Tensor &tensor,
                       const fe::graph::Tensor_attributes &as) {
     tensor->set_output(true)
@@ -153,7 +154,7 @@ private:
   const AttentionCommand &c;
   fe::graph::Graph &graph;
   const bool startsLater;
-  /// Those that the queries see.
+  /// The number of keys that the queries see.
   const int64_t keys;
 };
 
@@ -163,8 +164,8 @@ void Builder::addForward() {
   Tensor v = graph.tensor(value(Value, "v"));
   fe::graph::SDPA_attributes options;
   options.set_name("attention").set_generate_stats(c.keepsStatistic);
-  // The form that all versions have; left to itself cudnn-frontend takes
-  // another one without masks.
+  // The implementation that all versions have. By default, cudnn-frontend
+  // chooses another one without masks.
   options.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
   setScores(options);
   auto [o, kept] = graph.sdpa(q, k, v, options);
@@ -190,7 +191,7 @@ void Builder::addBackward() {
   deliver(dV, value(QueryGradient + 2, "dv"));
 }
 
-/// What can be told before cuDNN is asked.
+/// Checks that do not need cuDNN.
 Status checkCommand(const AttentionCommand &c, bool isGradient,
                     int64_t queryStart) {
   std::string obstacle =
@@ -276,7 +277,7 @@ Status CudnnGraph::run(cudnnHandle_t handle,
                        const std::vector<std::byte *> &buffers,
                        void *workspace) {
   return guarded("execute", [&] {
-    // By number, as cudnn-frontend sorts them.
+    // Sorted by number, as cudnn-frontend expects them.
     std::vector<void *> sorted(buffers.begin(), buffers.end());
     return check(impl->graph.execute(handle, sorted.data(), int(sorted.size()),
                                      workspace),

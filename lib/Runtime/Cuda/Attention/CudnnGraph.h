@@ -1,15 +1,16 @@
-/// An attention command as a graph of cuDNN's, and the engine that runs it.
+/// An attention command as a cuDNN graph, and the engine that runs the graph.
 ///
 ///     CudnnGraph graph;
-///     graph.describe(command, isGradient, gpu);  // what cuDNN is asked for
-///     graph.chooseEngine(handle);                // whether it can
+///     graph.describe(command, isGradient, gpu);  // the request to cuDNN
+///     graph.chooseEngine(handle);                // checks that cuDNN can
 ///     graph.build(handle);                       // compiles; needs the GPU
 ///     graph.run(handle, buffers, workspace);     // on the handle's stream
 ///
-/// cuDNN's tensors are [batch, head, row, feature]; a command's heads and
-/// groups are its heads, one behind the other.
+/// cuDNN's tensors are [batch, head, row, feature]. The heads and groups of a
+/// command are flattened into cuDNN's heads.
 ///
-/// What it takes, as cuDNN 9.19 answers for the A100 and the H100 (test/cudnn):
+/// The commands that cuDNN supports, as cuDNN 9.19 answers for the A100 and the
+/// H100 (test/cudnn):
 ///
 ///   elements    f16 and bf16
 ///   features    multiples of 8, those of keys and of values each for
@@ -26,13 +27,13 @@
 ///   statistic   dense [batch, head, group, row]
 ///   addresses   multiples of 16 bytes
 ///
-/// Where a rank's queries start behind the first key, the graph's keys are
-/// those that its queries see: the last of them is the last query's. Gradients
-/// of the others are not touched.
+/// If a rank's queries start after the first key, the graph has only the keys
+/// up to the position of the last query. Gradients of other keys are not
+/// written.
 ///
-/// Gradients are the same in every run if the scores of all heads take at most
-/// 32 MiB in 16 bits, which then is workspace. Else the gradient of q is added
-/// up in an order that changes.
+/// Gradients are the same in every run if the 16-bit scores of all heads take
+/// at most 32 MiB, which are then workspace. Otherwise the gradient of q is
+/// added up in a varying order.
 #ifndef TPSP_RUNTIME_CUDA_ATTENTION_CUDNNGRAPH_H
 #define TPSP_RUNTIME_CUDA_ATTENTION_CUDNNGRAPH_H
 
@@ -48,13 +49,13 @@
 
 namespace tpsp::rt {
 
-/// The GPU that a graph is for.
+/// The GPU for which a graph is made.
 struct CudnnGpu {
   /// 90 for compute capability 9.0.
   int version = 0;
   int multiprocessors = 0;
-  /// The description of a GPU that is not here, in cuDNN's own JSON. An engine
-  /// can be asked for with it, and not be built. Empty: the GPU of the handle.
+  /// The description of a GPU that this machine lacks, in cuDNN's own JSON. An
+  /// engine can be chosen for it, but not built. Empty: the GPU of the handle.
   std::string description;
 };
 
@@ -64,22 +65,23 @@ public:
   CudnnGraph(const CudnnGraph &) = delete;
   ~CudnnGraph();
 
-  /// How many keys, of the first ones, a graph has.
+  /// The number of keys, from the first, that a graph has.
   static int64_t keysOf(const AttentionCommand &command, int64_t queryStart) {
     return queryStart > 0 ? command.seenKeys(queryStart) : command.keys;
   }
 
-  /// Once. `queryStart`: at which key a causal mask has the first query.
-  /// UNSUPPORTED if cuDNN has nothing for such a command.
+  /// Called once. `queryStart` is the position, among the keys, of the first
+  /// query under a causal mask. UNSUPPORTED if cuDNN has nothing for such a
+  /// command.
   Status describe(const AttentionCommand &command, bool isGradient,
                   int64_t queryStart, const CudnnGpu &gpu);
   /// UNSUPPORTED if no engine takes the graph. `handle` is null for a GPU that
-  /// is not here.
+  /// this machine lacks.
   Status chooseEngine(cudnnHandle_t handle);
   Status build();
-  /// After build().
+  /// Bytes of workspace. Valid after build().
   int64_t workspaceBytes() const { return bytes; }
-  /// `buffers`: the command's, in its order.
+  /// `buffers` are in the command's order.
   Status run(cudnnHandle_t handle, const std::vector<std::byte *> &buffers,
              void *workspace);
 

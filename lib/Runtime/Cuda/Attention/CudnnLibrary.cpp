@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-/// Where cudnn-frontend looks its functions up (CudnnGraph.cpp).
+/// The handle in which cudnn-frontend looks up its functions (CudnnGraph.cpp).
 namespace cudnn_frontend {
 extern void *cudnn_dlhandle;
 void *cudnn_dlhandle = nullptr;
@@ -14,17 +14,17 @@ void *cudnn_dlhandle = nullptr;
 namespace tpsp::rt {
 namespace {
 
-/// Older ones mask keys behind the last multiple of 128 by a copy from the
+/// Older versions mask keys after the last multiple of 128 by a copy from the
 /// host, which a captured step cannot repeat.
 constexpr size_t leastVersion = 91600;
 
-/// cudnn-frontend takes libcudart.so.12 where both are found; what is linked is
-/// 13. Said while the backend is loaded, when no thread of it runs: setenv is
-/// not safe beside others that read.
+/// If both versions are installed, cudnn-frontend loads libcudart.so.12, but
+/// tpsp is linked with libcudart.so.13. This runs while the backend is loaded
+/// and none of its threads exist, since setenv is not safe next to readers.
 const int choice = setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", "libcudart.so.13",
                           /*overwrite=*/0);
 
-/// What of the library is called without cudnn-frontend.
+/// The functions of the library that are called without cudnn-frontend.
 struct Library {
   decltype(&::cudnnGetVersion) getVersion = nullptr;
   decltype(&::cudnnGetErrorString) getErrorString = nullptr;
@@ -53,7 +53,8 @@ bool find(void *handle, const char *name, Function &out) {
   return out;
 }
 
-/// It stays: its threads and kernels are not undone.
+/// The library is never unloaded, because its threads and kernels cannot be
+/// undone.
 Library load() {
   Library library;
   void *handle = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,5 @@
-/// cuDNN, which is loaded when something first needs it and never linked: a
-/// machine may have CUDA and no cuDNN.
+/// Loads cuDNN when it is first needed. It is never linked, since a machine may
+/// have CUDA without cuDNN.
 #ifndef TPSP_RUNTIME_CUDA_ATTENTION_CUDNNLIBRARY_H
 #define TPSP_RUNTIME_CUDA_ATTENTION_CUDNNLIBRARY_H
 
@@ -9,22 +9,21 @@
 
 namespace tpsp::rt {
 
-/// Loads libcudnn.so.9, once in a process. UNSUPPORTED, in a sentence, if there
-/// is none or it is older than what the graphs were written for. From any
-/// thread.
+/// Loads libcudnn.so.9, once in a process. UNSUPPORTED, with a sentence, if it
+/// is missing or older than the graphs require. Callable from any thread.
 Status loadCudnn();
 
-/// "9.19.0", once it is loaded.
+/// The library's version, "9.19.0". Valid after it is loaded.
 std::string cudnnVersion();
 
-/// cuDNN's context of a GPU, for one thread at a time.
+/// cuDNN's context of a GPU, used by one thread at a time.
 class CudnnHandle {
 public:
   CudnnHandle() = default;
   CudnnHandle(const CudnnHandle &) = delete;
   ~CudnnHandle();
 
-  /// Once, after loadCudnn, for the device that is the thread's.
+  /// Called once, after loadCudnn, for the thread's current device.
   Status create();
   Status setStream(cudaStream_t stream);
   cudnnHandle_t get() const { return handle; }

@@ -1,4 +1,4 @@
-// In place of CudnnAttention.cpp in builds without cuDNN's headers.
+// Replaces CudnnAttention.cpp in builds without cuDNN's headers.
 #include "CudaAttention.h"
 
 namespace tpsp::rt {

@@ -10,11 +10,11 @@
 namespace tpsp::rt {
 namespace {
 
-/// What a rank keeps with a call.
+/// The state that a rank keeps with a call.
 struct CopyState final : CommandState {
-  /// None: the group is this rank.
+  /// Unset if the group is this rank alone.
   std::optional<GroupMeeting> meeting;
-  /// Of the group's other ranks.
+  /// The states of the group's other ranks.
   std::vector<const CopyState *> others;
   CudaEvent ready, reduced, done;
   std::vector<const std::byte *> sources;
@@ -49,9 +49,9 @@ public:
     TPSP_CUDA(cudaEventRecord, state.ready.get(), use.stream.get());
     TPSP_TRY(state.meeting->arrive(call, use.arena));
     state.others.clear();
-    // All of the group are in this call, and keep such a state with it. By the
-    // end of it the first are in the next, so the place does not know them
-    // then.
+    // All ranks of the group are in this call and keep such a state with it.
+    // The states are looked up now: when this call ends, some ranks may already
+    // be in the next call.
     for (int64_t member : state.meeting->members)
       if (member != state.meeting->self)
         state.others.push_back(static_cast<const CopyState *>(
@@ -91,7 +91,7 @@ private:
     return waitForOthers(event);
   }
 
-  /// Behind a meeting: the stream waits for that event of all others.
+  /// After a meeting: makes the stream wait for this event of all other ranks.
   Status waitForOthers(CudaEvent CopyState::*event) const {
     for (const CopyState *other : state.others)
       TPSP_CUDA(cudaStreamWaitEvent, use.stream.get(), (other->*event).get(),

@@ -1,9 +1,9 @@
-/// Collectives between ranks that share a GPU, and those of one rank alone:
-/// copies and additions on the GPU, and nothing else.
+/// Collectives between ranks that share a GPU, and collectives of a single
+/// rank. They are copies and reductions on the GPU.
 ///
-/// Ranks meet on the host where they issue a collective, which all do in the
-/// same order, and learn each other's addresses and events. Each then enqueues
-/// its own share (PeerCollectives.h) behind the others' events:
+/// All ranks issue collectives in the same order. They meet on the host when
+/// they issue one, and exchange addresses and events. Each then enqueues its
+/// own share (PeerCollectives.h) after the others' events:
 ///
 ///   begin    record "ready"; meet; wait (on the stream) for the others'.
 ///   between  record "reduced"; meet; wait for the others'.
@@ -20,7 +20,7 @@ namespace tpsp::rt {
 
 class CopyCollectives final : public Collectives<CudaStream> {
 public:
-  /// `meetings`: null if all groups are of one rank.
+  /// `meetings` is null if all groups have one rank.
   CopyCollectives(const BuiltinKernels &kernels, ThreadMeetings *meetings)
       : kernels(kernels), meetings(meetings) {}
 

@@ -18,7 +18,7 @@ Status ThreadMeetings::agree(const Call &call, int64_t self,
                              bool &all) {
   auto member = std::lower_bound(ranks.begin(), ranks.end(), self);
   Rendezvous &meeting = places.find(call.stream, ranks);
-  // An address as good as any; nobody looks there.
+  // Any address would do, since no rank reads it; null means no.
   std::byte vote{};
   TPSP_TRY(meeting.arrive(member - ranks.begin(), call, yes ? &vote : nullptr));
   all = true;

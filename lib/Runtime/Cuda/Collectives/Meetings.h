@@ -1,7 +1,7 @@
-/// Where ranks meet on the host. They find out that all of them make the same
-/// call before the GPU waits for it. Where they share a GPU they exchange
-/// addresses. Every meeting is bounded by the world's timeout: TIMEOUT names
-/// who is missing, INVALID who makes another call.
+/// Meetings of ranks on the host. Ranks check that all of them make the same
+/// call before the GPU waits for it. Ranks that share a GPU exchange addresses.
+/// Every meeting is bounded by the world's timeout. TIMEOUT names the missing
+/// ranks, INVALID the ranks that make another call.
 #ifndef TPSP_RUNTIME_CUDA_COLLECTIVES_MEETINGS_H
 #define TPSP_RUNTIME_CUDA_COLLECTIVES_MEETINGS_H
 
@@ -20,12 +20,13 @@ public:
   virtual Status meet(const Call &call, int64_t self,
                       const std::vector<int64_t> &ranks) = 0;
 
-  /// The same, and tells every rank whether all have come with `yes`.
+  /// The same; also sets `all` to whether every rank passed `yes`.
   virtual Status agree(const Call &call, int64_t self,
                        const std::vector<int64_t> &ranks, bool yes,
                        bool &all) = 0;
 
-  /// Makes meetings, pending and later, return ABORTED. From any thread.
+  /// Makes meetings, pending and later, return ABORTED. Callable from any
+  /// thread.
   virtual void abort() = 0;
 };
 
@@ -43,8 +44,8 @@ public:
   MeetingPlaces places;
 };
 
-/// Meetings of processes with a rank each: a message to each other rank, whose
-/// tag is a hash of the call.
+/// Meetings of processes with one rank each. A rank sends a message to each
+/// other rank; the message's tag is a hash of the call.
 class ProcessMeetings final : public Meetings {
 public:
   explicit ProcessMeetings(const BackendContext &world) : world(world) {}

@@ -8,8 +8,9 @@
 namespace tpsp::rt {
 namespace {
 
-/// At most so many runs, each of at least so many bytes, are calls of their
-/// own. A group of calls is one launch, but each takes NCCL a few microseconds.
+/// If there are at most so many runs, each of at least so many bytes, each run
+/// is a call of its own. A group of calls is one launch, but NCCL spends a few
+/// microseconds on each call.
 constexpr int64_t fewRuns = 8, longRun = 256 << 10;
 
 struct CommunicatorState final : CommandState {
@@ -28,8 +29,8 @@ ncclRedOp_t reductionOf(int64_t reduction) {
   return reduction == TPSP_RT_MAX ? ncclMax : ncclSum;
 }
 
-/// Calls `body` between ncclGroupStart and ncclGroupEnd: its calls are one
-/// operation. The group ends, whatever fails.
+/// Calls `body` between ncclGroupStart and ncclGroupEnd, so that its calls are
+/// one operation. Ends the group even if a call fails.
 template <typename Body> Status inGroup(ncclComm_t communicator, Body body) {
   TPSP_NCCL(communicator, ncclGroupStart);
   Status status = body();
@@ -54,9 +55,9 @@ struct NcclCall {
 
   std::byte *own(size_t index) const { return use.buffer(call, index); }
 
-  /// The stream's scratch memory for the command. Before the ranks meet for its
-  /// first use: an allocation behind that would wait for the driver, while
-  /// another rank's collective waits for this one.
+  /// Reserves the stream's scratch memory for the command, before the ranks
+  /// meet for the command's first use. A later allocation would wait for the
+  /// driver, while another rank's collective waits for this rank.
   template <typename Command>
   Status reserve(const Command &c, std::byte *&out) const {
     return use.stream.reserveScratch(scratchBytes(c), out);
@@ -77,7 +78,7 @@ struct NcclCall {
     return scratchOfSides(sourceOf(c, own(0)), targetOf(c, own(1)), 1);
   }
 
-  /// What comes first of exchangeDense's two areas: the packed source.
+  /// The size of the packed source, the first of exchangeDense's two areas.
   static int64_t packedBytes(const PeerPieces &source, int64_t peers) {
     return source.isDense() ? 0 : roundUp(peers * source.pieceBytes());
   }
@@ -87,7 +88,8 @@ struct NcclCall {
            (target.isDense() ? 0 : peers * source.pieceBytes());
   }
 
-  /// Between a side's pieces and dense ones, peer after peer, at `dense`.
+  /// Copies between a side's pieces and dense pieces, in the order of peers, at
+  /// `dense`.
   Status pack(const PeerPieces &side, int64_t peers, std::byte *dense) const {
     return kernels.copy({dense, side.data, peers, side.rows, side.bytes,
                          side.pieceBytes(), side.bytes, side.peer, side.stride},
@@ -100,8 +102,8 @@ struct NcclCall {
                         use.stream.get());
   }
 
-  /// Calls exchange(source, target) with dense pieces of `bytes` bytes each, in
-  /// place of those sides that are not dense: in `scratch`.
+  /// Calls exchange(source, target) with dense pieces of `bytes` bytes each.
+  /// Sides that are not dense are replaced by areas in `scratch`.
   template <typename Exchange>
   Status exchangeDense(const PeerPieces &source, const PeerPieces &target,
                        int64_t peers, std::byte *scratch,
@@ -159,17 +161,17 @@ struct NcclCall {
     });
   }
 
-  /// A tensor between whole and parts, and where it is dense if it is not
-  /// moved run by run.
+  /// A tensor as a whole and in parts, and the positions of dense copies. It
+  /// has no copies if it is moved run by run.
   struct Staged {
     PeerPieces part, whole;
     bool isDirect;
     std::byte *densePart, *denseWhole;
   };
 
-  /// Tensor number `i` of which `part` and `whole` are at these buffers.
-  /// `next`: free scratch memory, behind which it leaves what it takes; null
-  /// while that is only counted.
+  /// Stages tensor number `i`, whose part and whole are in buffers `part` and
+  /// `whole`. `next` is the offset of free scratch memory, which is advanced.
+  /// If `scratch` is null, the bytes are only counted.
   Staged stage(const ShardCommand &c, size_t i, size_t part, size_t whole,
                int64_t &next, std::byte *scratch) const {
     const ShardLayout &layout = c.tensor(i);
@@ -209,7 +211,8 @@ struct NcclCall {
     return bytes;
   }
 
-  /// Packs what is not dense, moves all tensors as one operation, unpacks.
+  /// Packs tensors that are not dense, moves all tensors as one operation, and
+  /// unpacks.
   template <typename Pack, typename Move, typename Unpack>
   Status moveShards(const ShardCommand &c, bool isPartFirst, std::byte *scratch,
                     const Pack &pack, const Move &move,
@@ -283,7 +286,7 @@ struct NcclCall {
   }
 
   Status run(const PermuteCommand &c, std::byte *scratch) const {
-    // A piece of its own for nobody: every peer's is the same one.
+    // All peers have the same piece, so one piece is packed.
     return exchangeDense(sourceOf(c, own(0)), targetOf(c, own(1)), /*peers=*/1,
                          scratch,
                          [&](PeerPieces from, PeerPieces to) -> Status {

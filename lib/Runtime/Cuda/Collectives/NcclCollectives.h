@@ -1,13 +1,14 @@
 /// Collectives between GPUs, by NCCL.
 ///
-/// NCCL's buffers are dense. Where a command's are not, a built-in kernel packs
-/// pieces into scratch memory before and unpacks them behind. It works at the
-/// memory's rate, several times that of the links. Where a command has few,
-/// long runs (fewRuns, longRun), there is instead a call for each run, in one
-/// group. The launch costs as much as the copy then.
+/// NCCL's buffers are dense. If a command's are not, a built-in kernel packs
+/// pieces into scratch memory before the collective and unpacks them after it.
+/// It runs at the memory's bandwidth, several times that of the links. If a
+/// command has few, long runs (fewRuns, longRun), one NCCL call is made for
+/// each run instead, all in one group. For these the launch would cost as much
+/// as the copy.
 ///
-/// NCCL rounds what it adds up in the element's type. A sum in bf16 over n
-/// ranks is rounded up to n - 1 times, where the CPU rounds once.
+/// NCCL adds up in the element's type and rounds every sum. A sum in bf16 over
+/// n ranks is rounded up to n - 1 times; the CPU rounds it once.
 #ifndef TPSP_RUNTIME_CUDA_COLLECTIVES_NCCLCOLLECTIVES_H
 #define TPSP_RUNTIME_CUDA_COLLECTIVES_NCCLCOLLECTIVES_H
 
@@ -27,9 +28,9 @@ public:
   Status run(Call &call, const StreamUse<CudaStream> &use) override;
 
 private:
-  /// The communicator of the call's group. On the first use of a call its ranks
-  /// meet on the host. So a missing rank and different calls are told before
-  /// the GPU waits.
+  /// Finds the communicator of the call's group. On a call's first use, its
+  /// ranks meet on the host. So a missing rank or a different call is reported
+  /// before the GPU waits.
   Status communicatorOf(Call &call, ncclComm_t &out);
 
   const BuiltinKernels &kernels;

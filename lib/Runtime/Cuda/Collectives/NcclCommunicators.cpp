@@ -11,7 +11,7 @@
 
 namespace tpsp::rt {
 
-/// What is done on a thread of its own, which may outlive the wait for it.
+/// Work on a thread of its own, which may outlive the wait for it.
 struct NcclCommunicators::Errand {
   std::mutex mutex;
   std::condition_variable changed;
@@ -23,7 +23,8 @@ struct NcclCommunicators::Errand {
     changed.notify_all();
   }
 
-  /// Whether it is done, by `end` and before `isOver`.
+  /// Waits until the work is done, `end` is reached or `isOver`. Returns
+  /// whether it is done.
   template <typename Stop>
   bool wait(Clock::time_point end, const Stop &isOver) {
     std::unique_lock<std::mutex> lock(mutex);
@@ -33,7 +34,7 @@ struct NcclCommunicators::Errand {
   }
 };
 
-/// A communicator in the making.
+/// A communicator that is being created.
 struct NcclCommunicators::Attempt : Errand {
   Status status;
   ncclComm_t communicator = nullptr;
@@ -45,13 +46,13 @@ struct NcclCommunicators::Attempt : Errand {
       status = result;
       communicator = isAbandoned ? nullptr : made;
     }
-    // Nobody else would.
+    // The waiting thread has left, so it will not destroy the communicator.
     if (made && !communicator)
       (void)ncclCommAbort(made);
     Errand::finish();
   }
 
-  /// False if it has ended after all.
+  /// Returns false if the creation has ended after all.
   bool abandon() {
     std::lock_guard<std::mutex> lock(mutex);
     isAbandoned = !isDone && !communicator;
@@ -179,21 +180,22 @@ void NcclCommunicators::beginAbort() {
       ending->finish();
     });
   } catch (const std::system_error &) {
-    // Whatever waits on the GPU is left to it.
+    // Commands that wait on the GPU are left waiting.
   }
 }
 
-/// One after another they would be waited for. The kernels of the first may
-/// stand on a stream behind some of the last, which nobody has told to end. In
-/// a group all are told first.
+/// Aborts all communicators in one group. Aborting them one after another would
+/// wait for each. The first one's kernels may be behind kernels of the last on
+/// a stream, which have not been told to end. In a group, all are told first.
 void NcclCommunicators::abortTogether(
     const std::vector<ncclComm_t> &communicators,
     const std::vector<std::shared_ptr<Attempt>> &users, Clock::time_point end) {
   (void)ncclGroupStart();
   for (ncclComm_t each : communicators)
     (void)ncclCommAbort(each);
-  // Who still splits one has been told, too, and uses it until then. If it does
-  // not end, the communicators are never freed.
+  // A thread that still splits a communicator has been told too, and uses the
+  // communicator until it notices. If it does not end, the communicators are
+  // never freed.
   for (const std::shared_ptr<Attempt> &user : users)
     if (!user->wait(end, [] { return false; }))
       return;

@@ -1,11 +1,12 @@
-/// A rank's NCCL communicators. One is of the whole world. There is one for
-/// each group on each stream, split from it when the first command needs it.
+/// A rank's NCCL communicators: one of the whole world, and one for each group
+/// on each stream. The latter are split from the former when the first command
+/// needs them.
 ///
-/// Making one waits for all ranks of the world, in NCCL, which no timeout of
-/// ours bounds. So the ranks meet on the host first. Then NCCL is called on a
-/// thread of its own, which is left behind if a rank fails meanwhile. Every
-/// rank's plan has the same commands in the same order, so that all come to the
-/// same split.
+/// Creating a communicator waits in NCCL for all ranks of the world, without a
+/// timeout. So the ranks first meet on the host. Then NCCL is called on a
+/// thread of its own, which is abandoned if a rank fails meanwhile. Every
+/// rank's plan has the same commands in the same order, so all ranks make the
+/// same splits.
 #ifndef TPSP_RUNTIME_CUDA_COLLECTIVES_NCCLCOMMUNICATORS_H
 #define TPSP_RUNTIME_CUDA_COLLECTIVES_NCCLCOMMUNICATORS_H
 
@@ -23,7 +24,8 @@ namespace tpsp::rt {
 
 class NcclCommunicators {
 public:
-  /// `device`: the rank's. `aborted`: the run has failed somewhere.
+  /// `device` is the rank's GPU. `aborted` is set when the run has failed
+  /// somewhere.
   NcclCommunicators(const BackendContext &world, int64_t rank, int device,
                     Meetings &meetings, const std::atomic<bool> &aborted)
       : world(world), rank(rank), device(device), meetings(meetings),
@@ -31,21 +33,22 @@ public:
   NcclCommunicators(const NcclCommunicators &) = delete;
   ~NcclCommunicators();
 
-  /// On the rank's thread, with its GPU current.
+  /// Called on the rank's thread, with its GPU current.
   Status create(const ncclUniqueId &id);
 
-  /// That of the call's group, in the group's order, on the call's stream.
+  /// Finds the communicator of the call's group, in the group's order, on the
+  /// call's stream.
   Status find(const Call &call, ncclComm_t &out);
 
-  /// An error that NCCL has met since, by itself.
+  /// Returns an error that NCCL has reported asynchronously.
   Status poll() const;
 
-  /// Ends what waits on the GPU, soon. Nothing may be asked for afterwards.
-  /// NCCL then waits until no graph has kernels of the communicators, so this
-  /// returns before it is done.
+  /// Makes NCCL's kernels on the GPU end soon. The communicators must not be
+  /// used afterwards. NCCL then waits until no graph has kernels of the
+  /// communicators, so this function returns before NCCL is done.
   void beginAbort();
-  /// Behind beginAbort, when the graphs are gone: waits for NCCL, for as long
-  /// as a collective might take.
+  /// Called after beginAbort, when the graphs are destroyed. Waits for NCCL, at
+  /// most as long as a collective may take.
   void endAbort();
 
 private:
@@ -55,14 +58,14 @@ private:
 
   Status meetAll(const Call &call);
 
-  /// Calls `make` on a thread of its own; TIMEOUT or ABORTED if it does not
+  /// Calls `make` on a thread of its own. TIMEOUT or ABORTED if it does not
   /// return in time.
   using Make = std::function<Status(ncclComm_t &)>;
   Status makeBounded(Make make, ncclComm_t &out);
   static void abortTogether(const std::vector<ncclComm_t> &communicators,
                             const std::vector<std::shared_ptr<Attempt>> &users,
                             Clock::time_point end);
-  /// From now.
+  /// The time at which a wait that begins now ends.
   Clock::time_point timeout() const;
 
   const BackendContext &world;
@@ -77,12 +80,12 @@ private:
     std::vector<int64_t> ranks;
     ncclComm_t communicator;
   };
-  /// In the order of their making, which is that of all ranks. They go in the
-  /// reverse order: NCCL may wait for the others there.
+  /// In the order of creation, which is the same on all ranks. They are
+  /// destroyed in reverse order, since NCCL may wait for the other ranks there.
   std::vector<Group> groups;
-  /// Left behind by makeBounded.
+  /// Attempts that makeBounded abandoned.
   std::vector<std::shared_ptr<Attempt>> abandoned;
-  /// What beginAbort has begun.
+  /// The abort that beginAbort has begun.
   std::shared_ptr<Errand> ending;
   std::thread helper;
 };

@@ -7,7 +7,8 @@ namespace tpsp::rt {
 Status checkCuda(cudaError_t result, const char *call) {
   if (result == cudaSuccess)
     return {};
-  // Else the next check that asks for the last error finds this one.
+  // Clears the error, which the next check of the last error would find
+  // otherwise.
   (void)cudaGetLastError();
   return {TPSP_RT_INTERNAL,
           fmt::format("{} failed: {} ({})", call, cudaGetErrorString(result),

@@ -1,6 +1,6 @@
-/// Checks of calls to CUDA, cuBLASLt and NCCL: every one goes through here, so
-/// that a failure names the call and what its library says. The command is
-/// added further up (inCall).
+/// Checks calls to CUDA, cuBLASLt and NCCL. Every call uses these macros, so
+/// that a failure has the call's name and the library's message. A caller adds
+/// the command's name (inCall).
 ///
 ///     TPSP_CUDA(cudaMalloc, &address, bytes); // returns a Status on failure
 #ifndef TPSP_RUNTIME_CUDA_CORE_CUDACHECK_H
@@ -17,7 +17,7 @@ namespace tpsp::rt {
 /// INTERNAL: "cudaMalloc failed: out of memory (cudaErrorMemoryAllocation)".
 Status checkCuda(cudaError_t result, const char *call);
 Status checkCublas(cublasStatus_t result, const char *call);
-/// `communicator`: of the call, for NCCL's own words, or null.
+/// `communicator` is the call's, for NCCL's own message, or null.
 Status checkNccl(ncclResult_t result, const char *call,
                  ncclComm_t communicator = nullptr);
 

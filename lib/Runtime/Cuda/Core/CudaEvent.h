@@ -11,7 +11,7 @@ namespace tpsp::rt {
 
 class CudaEvent {
 public:
-  /// Once, on the GPU that is current.
+  /// Called once, with the event's GPU current.
   Status create(bool isTimed = false) {
     cudaEvent_t created = nullptr;
     TPSP_CUDA(cudaEventCreateWithFlags, &created,

@@ -3,12 +3,13 @@
 namespace tpsp::rt {
 namespace {
 
-/// Without times the marks are for messages alone: the last so many commands
-/// will do.
+/// Without times, marks are for messages alone, and this many of the last
+/// commands suffice.
 constexpr size_t maxUntimedMarks = 512;
 
-/// "Not ready" is an answer and no failure, but stays the thread's last error.
-/// A library may ask for that behind a launch and take it for its own.
+/// "Not ready" is an answer and not a failure, but CUDA keeps it as the
+/// thread's last error. A library may check the last error after a launch and
+/// report it as its own.
 cudaError_t answered(cudaError_t result) {
   if (result == cudaErrorNotReady)
     (void)cudaGetLastError();
@@ -34,7 +35,7 @@ Status CudaStream::nextMark(Mark *&out) {
     if (!isTimed && marks.size() >= maxUntimedMarks) {
       ++first;
     } else {
-      // Full, or empty: numbers begin anew at the oldest.
+      // Full or empty: copies the marks to a larger list, the oldest first.
       std::vector<Mark> more;
       for (; first < end; ++first)
         more.push_back(std::move(marks[first % marks.size()]));
@@ -80,10 +81,11 @@ const Call *CudaStream::current() {
   std::lock_guard<std::mutex> lock(mutex);
   for (size_t i = first; i < end; ++i) {
     const Mark &mark = marks[i % marks.size()];
-    // One that is just being issued has no end yet.
+    // A command that is just being issued has no end mark yet.
     if (mark.isEnded && answered(cudaEventQuery(mark.end.get())) != cudaSuccess)
       return mark.call;
-    // What has ended need not be asked for again; times are still read.
+    // Commands that have ended need not be queried again, unless their times
+    // will be read.
     if (!isTimed && i == first && i + 1 < end)
       ++first;
   }

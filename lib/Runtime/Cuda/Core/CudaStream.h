@@ -1,9 +1,10 @@
-/// One stream of a rank, and marks by which people are told what it is at.
+/// One stream of a rank, with marks that tell which command it is running.
 ///
-/// A GPU does not say which command of a stream it runs. So an event is
-/// recorded behind every command that is issued (not those of a captured
-/// graph). The stream is at the first one that has not been reached. With an
-/// observer the events measure times, one before and one behind every command.
+/// A GPU does not report which command of a stream it runs. So an event is
+/// recorded after every command that is issued, except in a captured graph. The
+/// stream is running the first command whose event has not been reached. With
+/// an observer, the events measure times: one is recorded before and one after
+/// every command.
 #ifndef TPSP_RUNTIME_CUDA_CORE_CUDASTREAM_H
 #define TPSP_RUNTIME_CUDA_CORE_CUDASTREAM_H
 
@@ -23,38 +24,39 @@ public:
   CudaStream(const CudaStream &) = delete;
   ~CudaStream();
 
-  /// Does not synchronise with the default stream. `priority` as CUDA has it.
-  /// `isTimed`: marks measure.
+  /// Creates a stream that does not synchronise with the default stream.
+  /// `priority` is CUDA's. If `isTimed`, marks measure time.
   Status create(int priority, bool isTimed);
 
   cudaStream_t get() const { return stream; }
 
-  /// Around what `call` enqueues.
+  /// Called before and after the commands that `call` enqueues.
   Status markBefore(const Call &call);
   Status markBehind(const Call &call);
 
-  /// The first marked command that is not known to have ended, or null. From
-  /// any thread. After a fault of the GPU nothing more is known to end.
+  /// The first marked command that is not known to have ended, or null.
+  /// Callable from any thread. After a fault of the GPU, no further command is
+  /// known to end.
   const Call *current();
 
-  /// Whether everything enqueued has run. Fails with what a command failed
-  /// with.
+  /// Sets `isIdle` to whether everything enqueued has run. Fails if a command
+  /// has failed.
   Status poll(bool &isIdle);
 
-  /// Everything has run: forgets the marks, after visiting each as
-  /// visit(call, secondsFromBase to its begin, to its end) if they measure.
+  /// Called when everything has run; forgets the marks. If they measure time,
+  /// first calls visit(call, begin, end) for each, in seconds since `base`.
   template <typename Visit>
   Status clearMarks(cudaEvent_t base, const Visit &visit);
 
-  /// Scratch memory of the stream's commands, one after another: a command asks
-  /// for all of its own at once.
+  /// Scratch memory that the stream's commands use one after another. A command
+  /// reserves all of its scratch memory at once.
   Status reserveScratch(int64_t bytes, std::byte *&out) {
     return scratch.reserve(bytes, stream, out);
   }
-  /// A graph is captured, which will name what is there.
+  /// Called when a graph is captured, which will refer to the current memory.
   void keepScratch() { scratch.keep(); }
 
-  /// Made by the stream's first matmul.
+  /// Allocated by the stream's first matmul.
   DeviceMemory matmulWorkspace;
 
 private:
@@ -64,8 +66,8 @@ private:
     bool isEnded = false;
   };
 
-  /// The next free mark; without times, the oldest is given up when there are
-  /// many.
+  /// Returns the next free mark. Marks without times are limited in number: the
+  /// oldest is reused.
   Status nextMark(Mark *&out);
 
   cudaStream_t stream = nullptr;

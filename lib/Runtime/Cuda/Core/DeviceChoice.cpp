@@ -11,10 +11,10 @@
 namespace tpsp::rt {
 namespace {
 
-/// Tags of the exchanges here; ProcessGroup has 1 and 2.
+/// The tags of exchanges in this file; ProcessGroup uses 1 and 2.
 enum Tag { HostsTag = 3, DevicesTag = 4, NcclTag = 5 };
 
-/// The least compute capability that this object has machine code for.
+/// The lowest compute capability that this object has machine code for.
 constexpr int leastCapability = 8;
 
 Status unsupported(std::string message) {
@@ -42,7 +42,8 @@ Status countDevices(int &count) {
   cudaError_t result = cudaGetDeviceCount(&count);
   if (result != cudaSuccess)
     (void)cudaGetLastError();
-  // Without a driver's library the runtime calls the driver too old.
+  // Without a driver's library, the CUDA runtime reports that the driver is too
+  // old.
   if (result == cudaErrorInsufficientDriver || result == cudaErrorStubLibrary)
     return explainDriver();
   if (result == cudaErrorNoDevice || (result == cudaSuccess && count == 0))
@@ -91,7 +92,7 @@ Status cannotAgree(const ExchangeFailure &failure) {
                       failure.text.empty() ? "" : ": ", failure.text)};
 }
 
-/// Sends `mine` to all ranks and receives theirs, in order of ranks.
+/// Sends `mine` to all ranks and receives theirs, in the order of ranks.
 template <typename Value>
 Status exchangeAll(const BackendContext &world, int32_t tag, const Value &mine,
                    std::vector<Value> &all) {
@@ -118,7 +119,7 @@ Status exchangeAll(const BackendContext &world, int32_t tag, const Value &mine,
   return cannotAgree(failure);
 }
 
-/// A hash of this host, the same as long as it runs.
+/// A hash of this host, which stays the same while the host runs.
 uint64_t hostHash() {
   char name[256] = "";
   (void)gethostname(name, sizeof name - 1);
@@ -179,8 +180,8 @@ Status chooseForThreads(const BackendContext &world, DeviceChoice &out) {
   return {};
 }
 
-/// Collectives on several streams run at once. Until 2.26 GPUs may begin them
-/// in different orders, and wait for each other for ever.
+/// Collectives on several streams run concurrently. With NCCL before 2.26, GPUs
+/// may begin them in different orders, and wait for each other for ever.
 Status checkNcclVersion(const WorldConfig &config) {
   constexpr int least = NCCL_VERSION(2, 26, 0);
   int version = 0;
@@ -193,7 +194,7 @@ Status checkNcclVersion(const WorldConfig &config) {
       version / 10000, version / 100 % 100, version % 100));
 }
 
-/// Rank 0's id, in all processes.
+/// Distributes rank 0's id to all processes.
 Status agreeOnId(const BackendContext &world, DeviceChoice &choice) {
   Transport *transport = world.config.transport;
   if (!transport || transport->rank() == 0)

@@ -1,8 +1,8 @@
-/// Which GPU each rank uses.
+/// Chooses the GPU of each rank.
 ///
-/// Threads of one process: a GPU for each rank if there are enough, else all
-/// ranks share the first. Processes (mpirun): a GPU each, the ranks of a host
-/// in order.
+/// Threads of one process get a GPU each if there are enough; otherwise all
+/// ranks share the first. Processes (mpirun) get a GPU each, in the order of
+/// the ranks of a host.
 #ifndef TPSP_RUNTIME_CUDA_CORE_DEVICECHOICE_H
 #define TPSP_RUNTIME_CUDA_CORE_DEVICECHOICE_H
 
@@ -16,14 +16,15 @@
 namespace tpsp::rt {
 
 struct DeviceChoice {
-  /// GPUs that this process sees.
+  /// The number of GPUs that this process sees.
   int count = 0;
-  /// Processes: this rank's GPU. Threads: see deviceOf.
+  /// With processes: this rank's GPU. With threads: see deviceOf.
   int own = 0;
   bool isProcess = false;
-  /// Several ranks of this process on one GPU: collectives are copies there.
+  /// Whether several ranks of this process share a GPU; their collectives are
+  /// copies.
   bool isShared = false;
-  /// Collectives go through NCCL, whose id all ranks have.
+  /// Whether collectives use NCCL, whose id all ranks have.
   bool usesNccl = false;
   ncclUniqueId id = {};
 
@@ -32,11 +33,11 @@ struct DeviceChoice {
   }
 };
 
-/// All processes together. UNSUPPORTED, with a way out, if there is no driver,
-/// no GPU, too old a GPU, too few of them, or too little memory.
+/// Called by all processes together. UNSUPPORTED, with a way out, if there is
+/// no driver, no GPU, too old a GPU, too few GPUs, or too little memory.
 Status chooseDevices(const BackendContext &world, DeviceChoice &out);
 
-/// UNSUPPORTED likewise if there is no driver or no GPU.
+/// UNSUPPORTED, with a way out, if there is no driver or no GPU.
 Status takeInventory(DeviceInventory &out);
 
 } // namespace tpsp::rt

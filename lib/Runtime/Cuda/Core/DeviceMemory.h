@@ -11,12 +11,13 @@
 
 namespace tpsp::rt {
 
-/// One allocation, of the device that was current when it was made. Aligned to
+/// One allocation on the device that was current when it was made. Aligned to
 /// 256 bytes.
 class DeviceMemory {
 public:
-  /// While it has none. `what` and `consumers` (WorldConfig::arenaConsumers)
-  /// are for the refusal, which has the bytes wanted and free.
+  /// Must not be called while memory is allocated. `what` and `consumers`
+  /// (WorldConfig::arenaConsumers) are for the refusal, which has the bytes
+  /// wanted and free.
   Status allocate(int64_t wanted, const char *what,
                   const std::string &consumers = {});
 
@@ -30,7 +31,7 @@ public:
 
 private:
   struct Free {
-    // A failure here is one that a command has met before.
+    // If this fails, a command has already failed with the same error.
     void operator()(std::byte *bytes) const { (void)cudaFree(bytes); }
   };
 
@@ -38,16 +39,16 @@ private:
   int64_t size = 0;
 };
 
-/// Memory that the commands of one stream use one after another. Grows to what
-/// is wanted while commands are used for the first time. What it outgrew is
-/// freed, unless a captured graph may name it.
+/// Memory that the commands of one stream use one after another. It grows as
+/// commands are used for the first time. Outgrown memory is freed, unless a
+/// captured graph may refer to it.
 class DeviceScratch {
 public:
-  /// At least `bytes` bytes, whose content is anything; null for none. Waits
-  /// for `stream`, whose memory it is, before it frees any.
+  /// Returns at least `bytes` bytes with undefined contents, or null if `bytes`
+  /// is 0. Waits for `stream`, which uses the memory, before it frees any.
   Status reserve(int64_t bytes, cudaStream_t stream, std::byte *&out);
 
-  /// What is there now stays: a graph is captured.
+  /// Called when a graph is captured: keeps the current memory allocated.
   void keep() { isNamed = true; }
 
 private:

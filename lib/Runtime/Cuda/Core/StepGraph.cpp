@@ -9,8 +9,8 @@ void GraphExecutable::destroy() {
 }
 
 Status GraphExecutable::instantiate(cudaGraph_t graph) {
-  // Else all streams of a graph have the priority of the one that it is
-  // launched on.
+  // Without this flag, all streams of a graph have the priority of the stream
+  // on which it is launched.
   TPSP_CUDA(cudaGraphInstantiate, &executable, graph,
             cudaGraphInstantiateFlagUseNodePriority);
   return {};
@@ -36,7 +36,7 @@ Status StepCapture::begin() {
     ended.emplace_back();
     TPSP_TRY(ended.back().create());
   }
-  // Captures this thread alone: other ranks may allocate meanwhile.
+  // Captures this thread alone, because other ranks may allocate meanwhile.
   TPSP_CUDA(cudaStreamBeginCapture, streams[0]->get(),
             cudaStreamCaptureModeThreadLocal);
   active = true;
@@ -81,7 +81,8 @@ Status StepCapture::end(std::unique_ptr<StepGraph> &out) {
 
 void StepCapture::drop() {
   active = false;
-  // What a broken capture ends with is why it is dropped.
+  // The error with which a broken capture ends is already known, so it is
+  // ignored.
   cudaGraph_t graph = nullptr;
   (void)cudaStreamEndCapture(streams[0]->get(), &graph);
   if (graph)

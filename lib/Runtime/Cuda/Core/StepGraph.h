@@ -10,8 +10,8 @@
 
 namespace tpsp::rt {
 
-/// What can be launched of a captured step. Its record owns it. The rank knows
-/// it, too, and may have to destroy it before: NCCL does not abort
+/// The executable form of a captured step. Its record owns it. The rank refers
+/// to it, too, and may have to destroy it earlier: NCCL does not abort
 /// communicators whose kernels are in a graph.
 class GraphExecutable {
 public:
@@ -20,9 +20,10 @@ public:
   ~GraphExecutable() { destroy(); }
 
   Status instantiate(cudaGraph_t graph);
-  /// Brings it to the GPU, which its first launch else does.
+  /// Uploads the graph to the GPU, which would otherwise happen at its first
+  /// launch.
   Status upload(cudaStream_t stream) const;
-  /// ABORTED if it was destroyed.
+  /// ABORTED if the graph was destroyed.
   Status launch(cudaStream_t stream) const;
   void destroy();
 
@@ -35,19 +36,19 @@ struct StepGraph final : RecordedStep {
       std::make_shared<GraphExecutable>();
 };
 
-/// Captures what a rank enqueues on all of its streams. The capture begins on
-/// stream 0; the others join it by an event behind its beginning, and are
-/// joined by events before its end.
+/// Captures the commands that a rank enqueues on all of its streams. The
+/// capture begins on stream 0. The other streams join it through an event after
+/// its beginning, and rejoin stream 0 through events before its end.
 class StepCapture {
 public:
-  /// `streams`: the rank's, which it keeps.
+  /// `streams` belong to the rank.
   explicit StepCapture(std::vector<std::unique_ptr<CudaStream>> &streams)
       : streams(streams) {}
 
   bool isActive() const { return active; }
   Status begin();
   Status end(std::unique_ptr<StepGraph> &out);
-  /// Ends a capture whose result nobody wants.
+  /// Ends a capture and discards its result.
   void drop();
 
 private:

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-/// Made from DeviceKernels.cu by the build.
+/// Generated from DeviceKernels.cu by the build.
 extern "C" const unsigned char tpspDeviceKernels[];
 
 namespace tpsp::rt {
@@ -22,14 +22,14 @@ constexpr int64_t groupedTypes[] = {
 #include "DeviceKernels.def"
 };
 
-/// The place of the first of a list that is for a type.
+/// The position of the first list entry that is for a type.
 template <size_t Count>
 size_t placeOf(int64_t dtype, const int64_t (&types)[Count]) {
   return std::find(std::begin(types), std::end(types), dtype) - types;
 }
 
-/// The largest of 16, 8, 4, 2, 1 that divides all addresses and lengths, and
-/// its place in that list.
+/// Sets `unit` to the largest of 16, 8, 4, 2, 1 that divides all addresses and
+/// lengths. Returns its position in that list.
 int unitOf(const StridedCopy &c, int64_t &unit) {
   int64_t all = c.bytes | int64_t(reinterpret_cast<uintptr_t>(c.target)) |
                 int64_t(reinterpret_cast<uintptr_t>(c.source));
@@ -81,7 +81,7 @@ Status BuiltinKernels::bringToDevice() const {
 template <typename Arguments>
 Status BuiltinKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
                               int64_t items, cudaStream_t stream) const {
-  // Enough blocks for every GPU of today several times over.
+  // Several times as many blocks as today's GPUs need.
   constexpr int64_t threads = 256, maxBlocks = 4096;
   return launchBlocks(kernel, arguments,
                       std::min(maxBlocks, (items + threads - 1) / threads),
@@ -143,8 +143,8 @@ Status BuiltinKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
 }
 
 int64_t BuiltinKernels::partsOfSum(int64_t kept, int64_t summed) {
-  // Threads that keep a GPU of today busy; elements that are worth one; what
-  // the second pass may add up one after another.
+  // `threads` keep a current GPU busy. `elements` justify a thread. `most` is
+  // the largest number of sums that one thread of the second pass adds up.
   constexpr int64_t threads = 1 << 18, elements = 16, most = 1024;
   int64_t wanted = threads / std::max<int64_t>(kept, 1);
   return std::clamp<int64_t>(std::min(wanted, summed / elements), 1, most);

@@ -1,4 +1,5 @@
-/// The backend's built-in kernels (DeviceKernels.cu), launched by what they do.
+/// The backend's built-in kernels (DeviceKernels.cu), with a launch function
+/// for each purpose.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_BUILTINKERNELS_H
 #define TPSP_RUNTIME_CUDA_KERNELS_BUILTINKERNELS_H
 
@@ -11,49 +12,50 @@
 
 namespace tpsp::rt {
 
-/// One for the whole process: a library is loaded on each GPU as it is used
-/// there.
+/// One object for the whole process. A library is loaded on each GPU when it is
+/// first used there.
 class BuiltinKernels {
 public:
   Status load();
 
-  /// Brings all of them to the thread's GPU. Else a kernel's first launch
-  /// would, and wait until the GPU is idle: for ever behind a collective of
-  /// NCCL whose other ranks do likewise.
+  /// Loads all kernels onto the thread's GPU. Otherwise a kernel's first launch
+  /// would do so and wait until the GPU is idle. After an NCCL collective whose
+  /// other ranks do the same, that wait would never end.
   Status bringToDevice() const;
 
-  /// One call of cudaMemcpyAsync where both sides are dense.
+  /// Uses one cudaMemcpyAsync if both sides are dense.
   Status copy(const StridedCopy &copy, cudaStream_t stream) const;
 
-  /// `dtype` and `reduction` are valid. At most maxSources sources.
+  /// `dtype` and `reduction` must be valid, with at most maxSources sources.
   Status combine(int64_t dtype, int64_t reduction,
                  const CombineArguments &arguments, cudaStream_t stream) const;
 
-  /// To `dtype`, a floating-point type of 16 bits.
+  /// Rounds to `dtype`, a 16-bit floating-point type.
   Status round(int64_t dtype, const RoundArguments &arguments,
                cudaStream_t stream) const;
 
-  /// For floating-point types.
+  /// Applies an epilogue. For floating-point types.
   Status finish(int64_t dtype, const EpilogueArguments &arguments,
                 cudaStream_t stream) const;
-  /// Two passes, with `partsOfSum` partial sums for each result, of 8 bytes at
-  /// most.
+  /// Sums in two passes, with `partsOfSum` partial sums of at most 8 bytes for
+  /// each result.
   Status sum(int64_t dtype, const OperandSumArguments &arguments,
              cudaStream_t stream) const;
   static int64_t partsOfSum(int64_t kept, int64_t summed);
 
-  /// Both passes. For floating-point types; `alongA` and `alongB`: whether k is
-  /// contiguous.
+  /// Runs both passes. For floating-point types. `alongA` and `alongB` say
+  /// whether k is contiguous.
   Status multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
                          const GroupedArguments &arguments,
                          cudaStream_t stream) const;
 
 private:
-  /// With `items` threads, or as many as fill a GPU.
+  /// Launches `items` threads, or as many as fill a GPU.
   template <typename Arguments>
   Status launch(cudaKernel_t kernel, const Arguments &arguments, int64_t items,
                 cudaStream_t stream) const;
-  /// With a block for each of `units`, or as many as a grid may have.
+  /// Launches a block for each of `units`, or as many blocks as a grid may
+  /// have.
   template <typename Arguments>
   Status launchBlocks(cudaKernel_t kernel, const Arguments &arguments,
                       int64_t units, int threads, cudaStream_t stream) const;

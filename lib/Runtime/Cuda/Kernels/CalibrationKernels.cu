@@ -1,8 +1,9 @@
-// What `tpsp-run --calibrate --backend cuda` measures a GPU with: kernels that
-// do one thing each, called as a plan's are (tpsp_rt_device_kernel). A block of
-// them does `itemsOfBlock` work items but for tpsp_probe_nothing.
+// Kernels with which `tpsp-run --calibrate --backend cuda` measures a GPU. Each
+// does one thing and is called as a plan's kernels are (tpsp_rt_device_kernel).
+// A block runs `itemsOfBlock` work items, except in tpsp_probe_nothing.
 //
-// No shared memory and no barriers: the tests run this very file on a CPU.
+// There is no shared memory and there are no barriers, since the tests run this
+// file on a CPU.
 
 constexpr long long itemsOfBlock = 1024;
 
@@ -11,7 +12,7 @@ constexpr long long itemsOfBlock = 1024;
                  behind = begin + (blockIdx.x + 1) * itemsOfBlock;             \
        I < end && I < behind; I += blockDim.x)
 
-/// Blocks that do nothing.
+/// Blocks without any work.
 extern "C" __global__ void tpsp_probe_nothing(const float *, float *, long long,
                                               long long) {}
 
@@ -19,8 +20,8 @@ struct alignas(16) FourElements {
   float at[4];
 };
 
-/// Reads elements and writes as many, four neighbours at a time, as generated
-/// kernels do. The range begins and ends at multiples of four.
+/// Reads elements and writes as many, four adjacent ones at a time, as
+/// generated kernels do. The range begins and ends at multiples of four.
 extern "C" __global__ void tpsp_probe_stream(const float *x, float *y,
                                              long long begin, long long end) {
   const FourElements *from = (const FourElements *)x;
@@ -35,7 +36,7 @@ extern "C" __global__ void tpsp_probe_stream(const float *x, float *y,
   }
 }
 
-/// 1024 products and 1024 sums for an element.
+/// 1024 products and 1024 sums for each element.
 extern "C" __global__ void tpsp_probe_operations(const float *x, float *y,
                                                  long long begin,
                                                  long long end) {
@@ -51,7 +52,7 @@ extern "C" __global__ void tpsp_probe_operations(const float *x, float *y,
   }
 }
 
-/// 64 exponentials for an element.
+/// 64 exponentials for each element.
 extern "C" __global__ void tpsp_probe_transcendentals(const float *x, float *y,
                                                       long long begin,
                                                       long long end) {
@@ -65,7 +66,7 @@ extern "C" __global__ void tpsp_probe_transcendentals(const float *x, float *y,
   }
 }
 
-/// 64 loads for an element, of 16 KiB that all read.
+/// 64 loads for each element, from the same 16 KiB for all elements.
 extern "C" __global__ void tpsp_probe_cache(const float *x, float *y,
                                             long long begin, long long end) {
   EACH_ITEM(i) {
@@ -76,10 +77,9 @@ extern "C" __global__ void tpsp_probe_cache(const float *x, float *y,
   }
 }
 
-/// 16 loads for an element, from anywhere.
-extern "C" __global__ void tpsp_probe_scattered(const float *x, float *y,
-                                                long long begin,
-                                                long long end) {
+/// 16 loads for each element, from random positions.
+extern "C" __global__ void
+tpsp_probe_scattered(const float *x, float *y, long long begin, long long end) {
   unsigned long long all = (unsigned long long)(end - begin);
   EACH_ITEM(i) {
     float sum = 0;

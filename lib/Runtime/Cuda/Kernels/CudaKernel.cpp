@@ -42,8 +42,8 @@ Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
   TPSP_TRY(images.find(k.image, image));
   TPSP_TRY(image->find(k.entry, kernel));
   TPSP_TRY(image->compile(k.entry, kernel));
-  // Without asking it may have 48 KiB less what the kernel has of its own,
-  // which only the driver knows.
+  // Without this attribute, a kernel gets 48 KiB minus its static shared
+  // memory, whose size only the driver knows.
   if (k.shared_bytes > 0)
     TPSP_CUDA(cudaKernelSetAttributeForDevice, kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, int(k.shared_bytes),

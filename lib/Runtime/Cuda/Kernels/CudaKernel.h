@@ -1,4 +1,4 @@
-/// Kernels of plans: the GPU's form of the command's kernel.
+/// Launches kernels of plans: the GPU's form of a command's kernel.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_CUDAKERNEL_H
 #define TPSP_RUNTIME_CUDA_KERNELS_CUDAKERNEL_H
 
@@ -12,11 +12,11 @@
 
 namespace tpsp::rt {
 
-/// A launch, ready but for the stream.
+/// A launch that lacks only its stream.
 class CudaKernel final : public CommandState {
 public:
-  /// UNSUPPORTED if the plan has no kernels for GPUs; INVALID if a figure of
-  /// the kernel is none that a GPU takes. `arena`: of the rank, on `device`.
+  /// UNSUPPORTED if the plan has no kernels for GPUs. INVALID if a GPU cannot
+  /// take one of the kernel's figures. `arena` is the rank's, on `device`.
   Status prepare(const Call &call, const KernelCommand &command,
                  std::byte *arena, int device, KernelImages &images);
 
@@ -26,7 +26,7 @@ private:
   /// Keeps `kernel` valid.
   std::shared_ptr<KernelImage> image;
   cudaKernel_t kernel = nullptr;
-  /// What the kernel takes, all of 64 bits, and where each is.
+  /// The kernel's parameters, all of 64 bits, and the address of each.
   std::vector<uint64_t> values;
   std::vector<void *> parameters;
   unsigned blocks = 0, parts = 1, threads = 0;

@@ -1,11 +1,12 @@
-// The built-in kernels. They move runs of bytes, combine the ranks' parts where
-// they share a GPU, and round sums to 16 bits. They do epilogues that cuBLASLt
-// does not have, and grouped products (GroupedProduct.h). Compiled to machine
-// code for compute capability 8.0 and 9.0 and to PTX, and loaded by name
-// (BuiltinKernels). All loops stride over the grid, so any grid will do.
+// The built-in kernels. They copy runs of bytes, combine the parts of ranks
+// that share a GPU, and round sums to 16 bits. They also compute epilogues that
+// cuBLASLt does not have, and grouped products (GroupedProduct.h). They are
+// compiled to machine code for compute capability 8.0 and 9.0 and to PTX, and
+// loaded by name (BuiltinKernels). All loops stride over the grid, so a grid
+// may have any size.
 //
-// The tests run this very file on a CPU, thread after thread. So there are no
-// barriers but those of ThreadBlock.h.
+// The tests run this file on a CPU, one thread after another. So the only
+// barriers are those of ThreadBlock.h.
 #include "GroupedProduct.h"
 
 #include <math.h>
@@ -23,9 +24,9 @@ __device__ inline long long itemStride() {
   return (long long)gridDim.x * blockDim.x;
 }
 
-/// body(i) for every i below `count`, between all threads of the grid. With
-/// indices of 32 bits where they do. A GPU has no division of 64 bits: code for
-/// one, with a test whether 32 would have done, stands wherever one is.
+/// Calls body(i) for every i below `count`, shared by all threads of the grid.
+/// Indices have 32 bits if `count` allows it. GPUs have no 64-bit division:
+/// code for one is long and tests whether 32 bits would have sufficed.
 template <typename Body>
 __device__ inline void eachItem(long long count, const Body &body) {
   if (count <= 0x7fffffff) {
@@ -38,7 +39,7 @@ __device__ inline void eachItem(long long count, const Body &body) {
     body(i);
 }
 
-/// Item `i` of [blocks, rows, columns].
+/// Decomposes item `i` of [blocks, rows, columns].
 struct Place {
   long long block, row, column;
 };
@@ -84,8 +85,8 @@ template <typename Unit>
 __device__ inline void copyAll(const CopyArguments &c) {
   eachItem(c.blocks * c.rows * c.units, [&](auto i) {
     Place at = placeOf(i, c.rows, c.units);
-    ((Unit *)c.target)[at.block * c.targetBlock + at.row * c.targetRow +
-                       at.column] =
+    ((Unit *)c
+         .target)[at.block * c.targetBlock + at.row * c.targetRow + at.column] =
         ((const Unit *)c.source)[at.block * c.sourceBlock +
                                  at.row * c.sourceRow + at.column];
   });
@@ -94,8 +95,8 @@ __device__ inline void copyAll(const CopyArguments &c) {
 __device__ inline float exponential(float x) { return expf(x); }
 __device__ inline double exponential(double x) { return exp(x); }
 
-/// As the compiler's own (Dialect/Tpsp/ScalarFunctions.cpp): x sigmoid(2u) with
-/// u = sqrt(2 / pi) (x + 0.044715 x^3).
+/// The same formula as the compiler's (Dialect/Tpsp/ScalarFunctions.cpp): x
+/// sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 template <typename W> __device__ inline W geluGate(W x) {
   const W c = W(1.59576912160573071), ca = W(0.0713548162726009);
   return W(1) / (W(1) + exponential(-x * (c + ca * x * x)));
@@ -103,7 +104,7 @@ template <typename W> __device__ inline W geluGate(W x) {
 
 template <typename W> __device__ inline W geluSlope(W x) {
   const W c = W(1.59576912160573071), ca3 = W(0.2140644488178027);
-  // Farther out, it is 0 or 1, and products overflow.
+  // Beyond these bounds the slope is 0 or 1, and products would overflow.
   x = x > W(25) ? W(25) : x < W(-25) ? W(-25) : x;
   W gate = geluGate(x);
   return gate + x * gate * (W(1) - gate) * (c + ca3 * x * x);
@@ -115,8 +116,7 @@ __device__ inline void finishAll(const EpilogueArguments &c) {
   using W = typename E::Wide;
   eachItem(c.blocks * c.rows * c.columns, [&](auto i) {
     Place at = placeOf(i, c.rows, c.columns);
-    long long to =
-        at.block * c.targetBlock + at.row * c.targetRow + at.column;
+    long long to = at.block * c.targetBlock + at.row * c.targetRow + at.column;
     W x = c.source ? ((const W *)c.source)[at.block * c.sourceBlock +
                                            at.row * c.sourceRow + at.column]
                    : W(0);
@@ -132,7 +132,7 @@ __device__ inline void finishAll(const EpilogueArguments &c) {
   });
 }
 
-/// Where a part of the sum at `kept` lies among the partial sums.
+/// The position, among the partial sums, of a part of the sum at `kept`.
 __device__ inline long long partialAt(const OperandSumArguments &c,
                                       long long kept, long long part) {
   return c.summedStride == 1 ? kept * c.parts + part : part * c.kept + kept;
@@ -143,8 +143,8 @@ __device__ inline void sumParts(const OperandSumArguments &c) {
   using E = Element<T>;
   bool alongSum = c.summedStride == 1;
   eachItem(c.kept * c.parts, [&](auto i) {
-    Place at = placeOf(i, alongSum ? c.kept : c.parts,
-                       alongSum ? c.parts : c.kept);
+    Place at =
+        placeOf(i, alongSum ? c.kept : c.parts, alongSum ? c.parts : c.kept);
     long long kept = alongSum ? at.row : at.column;
     long long part = alongSum ? at.column : at.row;
     const T *from = (const T *)c.source + kept * c.keptStride;
@@ -166,12 +166,13 @@ __device__ inline void sumAll(const OperandSumArguments &c) {
   });
 }
 
-/// target[row, column] = sums[row, column] rounded; `sums` is dense.
+/// target[row, column] = sums[row, column], rounded; `sums` is dense.
 template <typename T> __device__ inline void roundAll(const RoundArguments &c) {
   eachItem(c.blocks * c.rows * c.columns, [&](auto i) {
     Place at = placeOf(i, c.rows, c.columns);
-    ((T *)c.target)[at.block * c.targetBlock + at.row * c.targetRow +
-                    at.column] = T::store(c.sums[i]);
+    ((T *)c
+         .target)[at.block * c.targetBlock + at.row * c.targetRow + at.column] =
+        T::store(c.sums[i]);
   });
 }
 

@@ -1,6 +1,6 @@
-/// Numbers as kernels know them: how each type is stored and what it is
-/// computed in. Device code without the standard library, as
-/// DeviceKernelTypes.h is.
+/// Number types of kernels: how each is stored, and the type in which it is
+/// computed. Device code without the standard library, like
+/// DeviceKernelTypes.h.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_DEVICENUMBERS_H
 #define TPSP_RUNTIME_CUDA_KERNELS_DEVICENUMBERS_H
 
@@ -24,8 +24,8 @@ __device__ inline unsigned bitsOf(float number) {
   return both.bits;
 }
 
-/// Types of 16 bits: `load` is exact; `store` rounds to the nearest, ties to
-/// even, and a NaN stays a quiet NaN. As ElementType.h does it.
+/// 16-bit types. `load` is exact. `store` rounds to nearest, ties to even, and
+/// a NaN stays a quiet NaN. ElementType.h does the same.
 struct Bf16 {
   unsigned short bits;
 
@@ -66,8 +66,8 @@ struct F16 {
   }
 };
 
-/// How an element is stored and what it is combined in: 16-bit ones in f32,
-/// integers as unsigned ones, so that an overflowing sum wraps.
+/// How an element is stored, and how elements are combined: 16-bit types in
+/// f32, and integers as unsigned integers, so that an overflowing sum wraps.
 template <typename T> struct Element {
   using Wide = T;
   __device__ static T load(T value) { return value; }

@@ -1,13 +1,15 @@
-/// A grouped product's second pass: a block makes one tile of C after another.
+/// The second pass of a grouped product: each block computes tiles of C, one
+/// after another.
 ///
-/// With rows along m a tile is of rows of one group. Groups have any number of
-/// rows, so tiles of all groups are counted together. Group g has those from
-/// begin(g) / edge + g on, where begin(g) rows are of groups before it. That is
-/// as many as it needs, or one more. With rows along k a tile is of one group's
-/// matrix, and its rows are what is summed.
+/// If rows are along m, a tile has rows of one group. Groups have any number of
+/// rows, so the tiles of all groups are counted together. The tiles of group g
+/// begin with number begin(g) / edge + g, where begin(g) is the number of rows
+/// in earlier groups. A group thus gets as many tiles as it needs, or one more.
+/// If rows are along k, a tile belongs to one group's matrix and sums over the
+/// group's rows.
 ///
-/// Tiles of A and B come to shared memory while threads multiply those that
-/// have come.
+/// While threads multiply one tile of A and B, later tiles are copied to shared
+/// memory.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_GROUPEDPRODUCT_H
 #define TPSP_RUNTIME_CUDA_KERNELS_GROUPEDPRODUCT_H
 
@@ -18,7 +20,7 @@ namespace tpsp::rt::device {
 /// A tile of C.
 template <typename T> struct GroupedJob {
   long long point, group;
-  /// Rows of C, and of A if rows are along m.
+  /// Rows and columns of C. With rows along m, `m` are rows of A too.
   Positions m, n;
   T *c;
 
@@ -50,8 +52,8 @@ template <typename T> struct GroupedJob {
   }
 };
 
-/// What is summed for a tile of C, slice after slice: the steps of the
-/// accumulation, and k in each.
+/// The slices that are summed for a tile of C: the steps of the accumulation,
+/// and the pieces of k in each.
 template <typename T> class Slices {
 public:
   __device__ Slices(const GroupedArguments &g, const GroupedJob<T> &job)
@@ -71,7 +73,7 @@ public:
     }
   }
 
-  /// Where the step's matrices begin.
+  /// The beginnings of the step's matrices.
   const T *a, *b;
   Positions k;
   long long total = 0;
@@ -83,7 +85,7 @@ private:
     return {nullptr, 0, job.group < g.groups ? g.k : 0};
   }
 
-  /// To this step, or to the next that has something.
+  /// Advances to the current step, or to the next step that has a slice.
   __device__ void toStep() {
 #pragma unroll 1
     while ((k = kOf(step)).count == 0)
@@ -114,12 +116,13 @@ __device__ inline void multiplyGrouped(const GroupedArguments &g) {
     Slices<T> slices(g, job);
     int target = 0, source = 0;
     block.each([&](Sums &own) { own.clear(); });
-    // A slice is begun two slices before it is multiplied.
+    // The copy of a slice begins two slices before its product.
     for (long long slice = 1 - stages; slice < slices.total; ++slice) {
       bool isMore = slice + stages - 1 < slices.total;
       if (isMore && slice > 1 - stages)
         slices.next();
-      // To where everybody has read from before the last meeting.
+      // Copies to the tiles that all threads finished reading before the last
+      // meeting.
       block.each([&](Sums &) {
         if (isMore) {
           beginTile<T, AlongA>(tiles[target][0], slices.a, g.mStrideA,

@@ -1,5 +1,5 @@
-/// Which rows meet which matrix, found out by the GPU: its first pass of a
-/// grouped product, and what the second reads of it.
+/// The first pass of a grouped product, in which the GPU finds which rows
+/// belong to which matrix. Also the form in which the second pass reads them.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_GROUPEDROWS_H
 #define TPSP_RUNTIME_CUDA_KERNELS_GROUPEDROWS_H
 
@@ -12,7 +12,7 @@ __device__ inline long long lesser(long long a, long long b) {
   return a < b ? a : b;
 }
 
-/// Where the matrices and integers of a place of some loops begin.
+/// The beginnings of the matrices and integers at a point of some loops.
 struct Offsets {
   long long a = 0, b = 0, c = 0, ids = 0;
 };
@@ -42,8 +42,8 @@ __device__ inline Offsets offsetsOfStep(const GroupedArguments &c,
   return offsetsAt(c.loop + c.batchLoops, c.loops - c.batchLoops, step);
 }
 
-/// Positions along an index: one behind the other from `first`, or listed;
-/// `first` is then 0.
+/// Positions along an index: consecutive from `first`, or listed. If they are
+/// listed, `first` is 0.
 struct Positions {
   const long long *list;
   long long first, count;
@@ -60,7 +60,7 @@ struct Positions {
   }
 };
 
-/// The part of `order` that is of a list.
+/// One list's part of `order`.
 class OrderedRows {
 public:
   __device__ OrderedRows(const GroupedArguments &c, long long list)
@@ -69,7 +69,8 @@ public:
 
   __device__ long long begin(long long group) const { return begins[group]; }
 
-  /// The rows of a group, which ascend. Sorted integers leave no gap.
+  /// The rows of a group, in ascending order. If the list's integers are
+  /// sorted, the rows are consecutive and need no list.
   __device__ Positions of(long long group) const {
     long long from = begins[group], count = begins[group + 1] - from;
     if (count == 0)
@@ -82,7 +83,7 @@ public:
   long long *begins, *rows;
 };
 
-/// How many rows are of a group, and of those before it.
+/// The number of rows of a group, and of all groups before it.
 struct RowCounts {
   long long own, lower;
 };
@@ -92,14 +93,16 @@ struct OrderState {
   long long begin, end;
 };
 
-/// The group of an integer; that of none is behind the others.
+/// The group of an integer. Integers outside all groups get the last number,
+/// `groups`.
 __device__ inline long long groupOf(const GroupedArguments &c, int id) {
   long long group = (long long)id - c.firstGroup;
   return group >= 0 && group < c.groups ? group : c.groups;
 }
 
-/// Adds up what all threads have written to counts[0]. In the part that is
-/// returned, each then has the sum of its own and those before it.
+/// Computes prefix sums of the counts that all threads have written to
+/// counts[0]. In the returned half of `counts`, each thread has the sum of its
+/// own count and those before it.
 __device__ inline int sumCounts(ThreadBlock<OrderState> &block,
                                 RowCounts (*counts)[orderThreads]) {
   int from = 0;

@@ -1,9 +1,10 @@
-/// Parts of two matrices in shared memory, and how threads multiply them.
+/// Tiles of two matrices in shared memory, and their multiplication by threads.
 ///
-/// A tile is `edge` positions along m or n, by `depth` along k: 64 bytes. It
-/// lies in chunks of 16 bytes, in lines along the dimension that is contiguous
-/// in memory. The chunks of a line are permuted by the line's number. So
-/// threads that read one chunk of each of eight lines meet no bank twice.
+/// A tile is `edge` positions along m or n by `depth` along k, which is 64
+/// bytes. It consists of 16-byte chunks, in lines along the dimension that is
+/// contiguous in memory. The chunks of a line are permuted by the line's
+/// number. So threads that read one chunk from each of eight lines have no bank
+/// conflict.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_GROUPEDTILE_H
 #define TPSP_RUNTIME_CUDA_KERNELS_GROUPEDTILE_H
 
@@ -20,7 +21,8 @@ template <typename T> struct Tile {
   static constexpr int edge = groupedEdge(sizeof(T)), depth = 64 / sizeof(T);
   static constexpr int chunks = edge * 4;
 
-  /// `AlongK`: lines run along k, and there is one for each position of m or n.
+  /// With `AlongK`, lines run along k, and each position of m or n has one
+  /// line.
   template <bool AlongK>
   static constexpr int chunksOfLine = AlongK ? 4 : edge / Chunk<T>::size;
 
@@ -30,23 +32,25 @@ template <typename T> struct Tile {
   }
 };
 
-/// A part of a matrix, no larger than a tile: lines of one length. What a line
-/// has is neighbours in memory, or listed.
+/// A part of a matrix, no larger than a tile, that has lines of one length. The
+/// elements of a line are adjacent in memory, or their positions are listed.
 template <typename T> struct TileSource {
-  /// The first line's first element; of what is listed, that of position 0.
+  /// The first element of the first line. If positions are listed, the element
+  /// at position 0.
   const T *first;
   long long stride;
   const Positions &lines, &line;
   int numLines, length;
 
-  /// Whether each line is a run of 16 bytes at multiples of 16.
+  /// Whether each line is contiguous and aligned to 16 bytes.
   __device__ bool isWhole() const {
     return !line.list && stride % Chunk<T>::size == 0 &&
            (unsigned long long)first % sizeof(Chunk<T>) == 0;
   }
 };
 
-/// Begins to copy chunks as such: each thread the same place of several lines.
+/// Begins to copy whole chunks. Each thread copies the same place of several
+/// lines.
 template <typename T, bool AlongK>
 __device__ inline void beginChunks(Chunk<T> *tile, const TileSource<T> &from) {
   constexpr int inLine = Tile<T>::template chunksOfLine<AlongK>,
@@ -67,7 +71,7 @@ __device__ inline void beginChunks(Chunk<T> *tile, const TileSource<T> &from) {
   for (int i = 0; i < count; ++i) {
     int bytes =
         left > 0 && line + i * step < from.numLines ? left * int(sizeof(T)) : 0;
-    // Eight lines on, places are permuted alike.
+    // The permutation of places repeats after eight lines.
     Chunk<T> *to = tile + i * step / 8 * 8 * inLine +
                    Tile<T>::template chunkAt<AlongK>(line + i * step % 8,
                                                      place / Chunk<T>::size);
@@ -94,8 +98,8 @@ __device__ inline void copyElements(Chunk<T> *tile, const TileSource<T> &from) {
   }
 }
 
-/// Begins to copy a tile: the part at these positions of a matrix, one of whose
-/// strides is 1. Where the matrix has less than a tile, that is 0.
+/// Begins to copy a tile: the part of a matrix at these positions. One of the
+/// matrix's strides is 1. Elements of the tile outside the matrix become 0.
 template <typename T, bool AlongK>
 __device__ inline void beginTile(Chunk<T> *tile, const T *matrix,
                                  long long edgeStride, long long kStride,
@@ -115,7 +119,7 @@ __device__ inline void beginTile(Chunk<T> *tile, const T *matrix,
     copyElements<T, AlongK>(tile, from);
 }
 
-/// Where a tile of C goes: rows at `m`, columns one behind the other.
+/// The destination of a tile of C: rows at `m`, and consecutive columns.
 template <typename T> struct TileTarget {
   T *base;
   long long stride, columns;
@@ -126,7 +130,7 @@ template <typename T> struct TileTarget {
     T values[2];
   };
 
-  /// Null if there is none.
+  /// The address of a row; null if there is no such row.
   __device__ T *row(int row) const {
     return row < m.count ? base + m.at(row) * stride : nullptr;
   }
@@ -134,7 +138,7 @@ template <typename T> struct TileTarget {
     if (row && column < columns)
       row[column] = Element<T>::store(value);
   }
-  /// At `column` and behind.
+  /// Stores two values, at `column` and at the next one.
   __device__ void putPair(T *row, int column, Wide first, Wide second) const {
     if (row && column + 1 < columns &&
         (unsigned long long)(row + column) % sizeof(Pair) == 0) {
@@ -147,8 +151,8 @@ template <typename T> struct TileTarget {
   }
 };
 
-/// A thread's sums of a tile of C, in types of 16 bits: four warps have a
-/// quarter each, on the tensor cores.
+/// A thread's sums of a tile of C for 16-bit types. Four warps have a quarter
+/// of the tile each, and use the tensor cores.
 template <typename T> struct MatrixSums {
   static constexpr int steps = 2, rows = 4, columns = 8;
   float sums[rows][columns][4];
@@ -167,9 +171,9 @@ template <typename T> struct MatrixSums {
           sum = 0;
   }
 
-  /// 16 x 16 numbers from position `edge` on at step `step` of k, as four
-  /// matrices whose numbers along k are neighbours. First the one behind along
-  /// k, if `KFirst`, or along the edge.
+  /// Loads 16 x 16 numbers from position `edge` on at step `step` of k, as four
+  /// matrices whose numbers are adjacent along k. The second matrix is the next
+  /// along k if `KFirst`, and the next along the edge otherwise.
   template <bool AlongK, bool KFirst>
   __device__ static void loadSquare(unsigned (&registers)[4],
                                     const Chunk<T> *tile, int edge, int step) {
@@ -220,15 +224,15 @@ template <typename T> struct MatrixSums {
   }
 };
 
-/// Likewise of other types, in their own arithmetic: 16 x 8 threads have 4 x 8
-/// sums each.
+/// A thread's sums for other types, in their own arithmetic: each of 16 x 8
+/// threads has 4 x 8 sums.
 template <typename T> struct PlainSums {
   static constexpr int steps = 4, rows = 4, columns = 8, size = Chunk<T>::size;
   T sums[rows][columns];
   T a[rows][size], b[columns][size];
 
-  /// Position number i of those that a thread has, of which there are
-  /// `threads`.
+  /// The place of a thread's position number i, if `threads` threads share the
+  /// positions.
   template <bool AlongK>
   __device__ static int placeOf(int thread, int threads, int i) {
     return AlongK ? thread + threads * i
@@ -245,7 +249,7 @@ template <typename T> struct PlainSums {
         sum = 0;
   }
 
-  /// A chunk's worth of k, for each of a thread's positions.
+  /// Loads a chunk's length of k for each of a thread's positions.
   template <bool AlongK, int Count>
   __device__ static void loadPart(T (&part)[Count][size], const Chunk<T> *tile,
                                   int thread, int threads, int step) {

@@ -43,7 +43,7 @@ Status KernelImage::explained(const Status &status, const char *name) const {
   if (status.ok())
     return status;
   std::string kernel = name ? fmt::format(" for the kernel '{}'", name) : "";
-  // Not to its end if the log is full.
+  // A full log has no terminating zero.
   std::string says(log, strnlen(log, sizeof log));
   return {status.code(), fmt::format("{}{}{}{}", status.message(), kernel,
                                      says.empty() ? "" : ": ", says)};

@@ -1,6 +1,6 @@
-/// Kernels as a plan or the build has them: PTX or machine code. They are
-/// loaded through the runtime's library calls, so that nothing here needs the
-/// driver's own library.
+/// Images of kernels, from a plan or from the build: PTX or machine code. They
+/// are loaded through the runtime's library calls, so the driver's own library
+/// is not needed.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_KERNELIMAGE_H
 #define TPSP_RUNTIME_CUDA_KERNELS_KERNELIMAGE_H
 
@@ -19,28 +19,29 @@ public:
   KernelImage(const KernelImage &) = delete;
   ~KernelImage();
 
-  /// Once. The image may go afterwards.
+  /// Called once. The caller may free the image afterwards.
   Status load(const void *image);
 
   Status find(const char *name, cudaKernel_t &out) const;
 
-  /// Has PTX compiled for the GPU that is current, which else the kernel's
-  /// first launch may do.
+  /// Compiles PTX for the current GPU, which the kernel's first launch might do
+  /// otherwise.
   Status compile(const char *name, cudaKernel_t kernel);
 
-  /// Brings a kernel's code to the GPU that is current, which else its first
-  /// launch does.
+  /// Loads a kernel's code onto the current GPU, which its first launch would
+  /// do otherwise.
   Status bringToDevice(cudaKernel_t kernel, const char *name = nullptr) const;
 
-  /// A failure has what the compiler of PTX says, if anything. The driver may
-  /// ask it whenever a kernel is used for the first time. `name`: of the
-  /// kernel, if the status does not have it.
+  /// Adds the message of the PTX compiler, if there is one, to a failure. The
+  /// driver may call that compiler whenever a kernel is used for the first
+  /// time. `name` is the kernel's, if the status does not have it.
   Status explained(const Status &status, const char *name = nullptr) const;
 
 private:
   cudaLibrary_t library = nullptr;
   /// The driver reads the options, and writes the log, until the library is
-  /// unloaded; the size it sets to what it has written. One GPU's at a time.
+  /// unloaded. It sets the size to the number of bytes written. Compilation is
+  /// for one GPU at a time.
   std::mutex compiling;
   char log[2048] = "";
   cudaJitOption options[2] = {cudaJitErrorLogBuffer,
@@ -48,14 +49,15 @@ private:
   void *values[2] = {log, reinterpret_cast<void *>(sizeof log)};
 };
 
-/// The images of the plans that run, by their addresses. Thread-safe.
+/// The images of the running plans, by address. Thread-safe.
 class KernelImages {
 public:
-  /// Loads `image` if nobody has.
+  /// Loads `image` unless it is already loaded.
   Status find(const char *image, std::shared_ptr<KernelImage> &out);
 
-  /// After a run a plan may go and another come to its place. Images are then
-  /// known no longer, and live as long as the commands that use them.
+  /// After a run, another plan may be loaded at the address of an unloaded one.
+  /// So the addresses are forgotten. Images live as long as the commands that
+  /// use them.
   void forget();
 
 private:

@@ -1,19 +1,19 @@
 /// A block of threads that work together, as code that also runs on a host.
 ///
-/// Such code is written in phases. Each thread has a state, which outlives a
-/// phase, and `each` runs a phase on all of them. Whatever stands outside of
-/// phases is the same for all threads. A GPU's threads do it side by side, and
-/// a phase waits for nobody. `meet` stands where one thread reads what another
-/// has written to shared memory. Threads of a warp exchange registers in
-/// multiplyMatrices alone. What they give it is a part of their states, from a
-/// phase before.
+/// Such code is written in phases. Each thread has a state that outlives a
+/// phase, and `each` runs a phase on all threads. Code outside phases is the
+/// same for all threads. On a GPU the threads run it in parallel, and a phase
+/// does not synchronise. `meet` is required before a thread reads what another
+/// has written to shared memory. Threads of a warp exchange registers only in
+/// multiplyMatrices. Its arguments must be parts of their states that an
+/// earlier phase set.
 ///
 ///   block.each([&](State &own) { shared[threadIdx.x] = own.value; });
 ///   block.meet();
 ///   block.each([&](State &own) { own.value += shared[threadIdx.x ^ 1]; });
 ///
-/// This is the form for GPUs. Whoever compiles for a host includes another
-/// first, which has the same functions (test/cuda-doubles/ThreadBlockOnHost.h).
+/// This is the form for GPUs. Code compiled for a host includes
+/// test/cuda-doubles/ThreadBlockOnHost.h first, which has the same functions.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_THREADBLOCK_H
 #define TPSP_RUNTIME_CUDA_KERNELS_THREADBLOCK_H
 
@@ -23,7 +23,8 @@ namespace tpsp::rt::device {
 
 template <typename State> class ThreadBlock {
 public:
-  /// Whether this call is to run the block: on a host it is one call of all.
+  /// Whether this call runs the block. On a host, one call runs the block for
+  /// all threads.
   __device__ static bool leads() { return true; }
 
   template <typename Phase> __device__ void each(const Phase &phase) {
@@ -35,8 +36,8 @@ private:
   State state;
 };
 
-/// Begins to copy to shared memory: 16 bytes, of which all but the first
-/// `bytes` are 0. Both addresses are multiples of 16.
+/// Begins to copy 16 bytes to shared memory, of which all but the first `bytes`
+/// become 0. Both addresses are multiples of 16.
 __device__ inline void beginCopy(void *to, const void *from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                    (unsigned)__cvta_generic_to_shared(to)),
@@ -44,7 +45,7 @@ __device__ inline void beginCopy(void *to, const void *from, int bytes) {
                : "memory");
 }
 
-/// All that this thread has begun since the last call is a group.
+/// Makes a group of all copies that this thread has begun since the last call.
 __device__ inline void closeCopies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
@@ -54,10 +55,10 @@ template <int Left> __device__ inline void waitForCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
 }
 
-/// Four 8 x 8 matrices of 16-bit elements from shared memory. Row r of matrix j
-/// is the 16 bytes at rowOf(8 j + r). Register j has elements 2 t and 2 t + 1
-/// of row g of matrix j for thread 4 g + t of the warp. If `Turned`, it has
-/// those of column g.
+/// Loads four 8 x 8 matrices of 16-bit elements from shared memory. Row r of
+/// matrix j is the 16 bytes at rowOf(8 j + r). For thread 4 g + t of the warp,
+/// register j gets elements 2 t and 2 t + 1 of row g of matrix j. If `Turned`,
+/// it gets those of column g.
 template <bool Turned, typename RowOf>
 __device__ inline void loadMatrices(unsigned (&registers)[4],
                                     const RowOf &rowOf) {
@@ -84,11 +85,11 @@ __device__ inline void loadMatrices(unsigned (&registers)[4],
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(low),         \
                  "r"(high))
 
-/// sums[16, 8] += a[16, 16] b[16, 8], of types of 16 bits, with all numbers
-/// spread over the warp. Register i + 2 j of `a` is of matrix (i, j), 8 x 8.
-/// Thread 4 g + t has columns 2 t and 2 t + 1 of its row g. In `low` and `high`
-/// it has rows 2 t and 2 t + 1 of column g of b's upper and lower half. Sums
-/// are those of columns 2 t and 2 t + 1 of row g, then of row g + 8.
+/// sums[16, 8] += a[16, 16] b[16, 8] for 16-bit types, with all numbers spread
+/// over the warp. Register i + 2 j of `a` belongs to the 8 x 8 matrix (i, j).
+/// Thread 4 g + t has columns 2 t and 2 t + 1 of the matrix's row g. `low` and
+/// `high` have rows 2 t and 2 t + 1 of column g of b's upper and lower half.
+/// The sums are those of columns 2 t and 2 t + 1 of row g, then of row g + 8.
 template <typename T>
 __device__ inline void
 multiplyMatrices(float (&sums)[4], const unsigned (&a)[4], const unsigned &low,

@@ -1,4 +1,4 @@
-/// cuBLASLt's handle and descriptors, owned.
+/// Owners of cuBLASLt's handle and descriptors.
 #ifndef TPSP_RUNTIME_CUDA_PRODUCTS_CUBLASDESCRIPTORS_H
 #define TPSP_RUNTIME_CUDA_PRODUCTS_CUBLASDESCRIPTORS_H
 
@@ -33,7 +33,7 @@ public:
   }
 };
 
-/// What is multiplied how.
+/// Describes a product: its types and transpositions.
 class MatmulDescriptor
     : public CublasDescriptor<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> {
 public:
@@ -75,7 +75,7 @@ public:
   }
 };
 
-/// What an algorithm may use.
+/// The limits within which an algorithm is chosen.
 class MatmulPreference
     : public CublasDescriptor<cublasLtMatmulPreference_t,
                               cublasLtMatmulPreferenceDestroy> {

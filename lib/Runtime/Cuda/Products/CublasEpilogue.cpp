@@ -32,8 +32,8 @@ bool CublasEpilogue::fitsLibrary() const {
   if (isEmpty() || !hasEpilogues(command.dtype) ||
       pointsOf(command.accumulate) != 1)
     return false;
-  // cuBLASLt's tanh may be the instruction of some 11 bits, which 16-bit
-  // results do not show.
+  // cuBLASLt's tanh may be an instruction with about 11 correct bits, which
+  // suffices only for 16-bit results.
   if ((gelu || slope) && !halfFloat(command.dtype))
     return false;
   if (!matrix())
@@ -60,8 +60,8 @@ cublasLtEpilogue_t CublasEpilogue::inLibrary() const {
   return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
 }
 
-/// Where a call's results begin, in elements, such that no other call's matrix
-/// has an address of a smaller alignment.
+/// The beginning of a call's results, in elements, chosen so that no other
+/// call's matrix has an address with a smaller alignment.
 int64_t
 CublasEpilogue::leastAligned(const std::vector<MatmulLoop> &calls) const {
   auto alignmentAt = [&](int64_t offset) {
@@ -80,8 +80,9 @@ Status CublasEpilogue::describe(MatmulDescriptor &descriptor,
                                 const std::vector<MatmulLoop> &calls) const {
   TPSP_TRY(descriptor.set(CUBLASLT_MATMUL_DESC_EPILOGUE,
                           static_cast<uint32_t>(inLibrary())));
-  // Read for its alignment when an algorithm is asked for, too. Its type is the
-  // result's, and so is the matrix's. It is the same for the whole batch.
+  // cuBLASLt also reads this pointer's alignment when it chooses an algorithm.
+  // The bias has the result's type, as does the matrix. It is the same for the
+  // whole batch.
   if (bias || sum)
     TPSP_TRY(descriptor.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                             static_cast<void *>(bias ? bias : sum)));
@@ -90,7 +91,7 @@ Status CublasEpilogue::describe(MatmulDescriptor &descriptor,
   TPSP_TRY(descriptor.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, pitch));
   TPSP_TRY(descriptor.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE,
                           batchStride));
-  // An algorithm is for matrices of the alignment of this one.
+  // The algorithm is chosen for matrices of this alignment.
   return moveTo(leastAligned(calls), descriptor);
 }
 

@@ -1,9 +1,10 @@
-/// A matmul's epilogue on a GPU: by cuBLASLt within the product, or by a kernel
-/// of the backend's own behind it.
+/// A matmul's epilogue on a GPU: by cuBLASLt within the product, or by one of
+/// the backend's own kernels after it.
 ///
-/// cuBLASLt's product is the transpose of ours, and its first factor our
+/// cuBLASLt's product is the transpose of ours, and its first factor is our
 /// second. Its bias runs along the rows of its result, which are our columns.
-/// Its "bias gradient of A" is our sum over B, that of B our sum over A.
+/// Its "bias gradient of A" is our sum over B, and its "bias gradient of B" is
+/// our sum over A.
 #ifndef TPSP_RUNTIME_CUDA_PRODUCTS_CUBLASEPILOGUE_H
 #define TPSP_RUNTIME_CUDA_PRODUCTS_CUBLASEPILOGUE_H
 
@@ -20,10 +21,10 @@ namespace tpsp::rt {
 /// The starts of a command's buffers: A, B, C, then those of the epilogue.
 using MatmulBuffers = std::vector<std::byte *>;
 
-/// Results that are finished together: `blocks` matrices, `source` in the type
-/// of arithmetic (f32 for bf16), or null for zeros.
+/// Results that are finished together: `blocks` matrices. `source` is in the
+/// type of arithmetic (f32 for bf16), or null for zeros.
 struct UnfinishedResults {
-  /// The first one's place in C, in elements.
+  /// The position of the first result in C, in elements.
   int64_t offset = 0;
   const std::byte *source = nullptr;
   int64_t blocks = 1, targetBlock = 0, sourceBlock = 0, sourceRow = 0;
@@ -34,21 +35,24 @@ public:
   CublasEpilogue(const MatmulCommand &command, const MatmulBuffers &buffers);
 
   bool isEmpty() const { return command.epilogue.empty(); }
-  /// Whether it is about an operand, not about results.
+  /// Whether the epilogue is a sum over an operand instead of a change of
+  /// results.
   bool sumsOperand() const;
 
-  /// Whether it is left to cuBLASLt, which may still have no algorithm for it.
-  /// It must be f32 or 16 bits, with a single step, and GELU in 16 bits only.
-  /// Matrices must have rows of multiples of 8 elements at multiples of 16
-  /// bytes.
+  /// Whether to ask cuBLASLt for the epilogue; it may still have no algorithm.
+  /// The type must be f32 or 16 bits, there must be a single step, and GELU
+  /// must be in 16 bits. Rows of matrices must have a multiple of 8 elements
+  /// and begin at multiples of 16 bytes.
   bool fitsLibrary() const;
-  /// `batchStride`: of C within one call. `calls`: loops around the calls.
+  /// `batchStride` is the stride of C within one call. `calls` are the loops
+  /// around the calls.
   Status describe(MatmulDescriptor &descriptor, int64_t batchStride,
                   const std::vector<MatmulLoop> &calls) const;
-  /// For a call whose results begin at `offset` elements of C.
+  /// Adjusts the descriptor for a call whose results begin at element `offset`
+  /// of C.
   Status moveTo(int64_t offset, MatmulDescriptor &descriptor) const;
 
-  /// By the built-in kernels.
+  /// Applies the epilogue with the built-in kernels.
   Status finish(const UnfinishedResults &results, const BuiltinKernels &kernels,
                 cudaStream_t stream) const;
   Status sumOperand(const BuiltinKernels &kernels, CudaStream &stream) const;

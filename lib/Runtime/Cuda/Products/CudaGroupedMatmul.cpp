@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 namespace tpsp::rt {
-/// Adds those that have more than one place.
+/// Adds the loops that have more than one place.
 void CudaGroupedMatmul::addLoops(const std::vector<MatmulLoop> &loops,
                                  const int64_t *idStrides) {
   GroupedArguments &g = arguments;
@@ -22,7 +22,7 @@ void CudaGroupedMatmul::addLoops(const std::vector<MatmulLoop> &loops,
   }
 }
 
-/// Its tiles, and what their order takes.
+/// Computes the number of tiles and the bytes of the sorted order.
 Status CudaGroupedMatmul::count() {
   GroupedArguments &g = arguments;
   int64_t edge = groupedEdge(int(elementBytes(dtype)));

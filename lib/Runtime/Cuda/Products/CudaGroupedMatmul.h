@@ -1,6 +1,6 @@
-/// Grouped matmuls by built-in kernels: the GPU alone knows how many rows meet
-/// which matrix. One pass puts the rows in order, a second multiplies them
-/// (GroupedProduct.h). Their order is in the stream's scratch memory.
+/// Grouped matmuls by built-in kernels. Only the GPU knows how many rows belong
+/// to each matrix. The first pass sorts the rows, the second multiplies them
+/// (GroupedProduct.h). The sorted order is in the stream's scratch memory.
 #ifndef TPSP_RUNTIME_CUDA_PRODUCTS_CUDAGROUPEDMATMUL_H
 #define TPSP_RUNTIME_CUDA_PRODUCTS_CUDAGROUPEDMATMUL_H
 
@@ -11,7 +11,7 @@ namespace tpsp::rt {
 
 class CudaGroupedMatmul final : public CommandState {
 public:
-  /// `firstGroup`: the number of this rank's first matrix.
+  /// `firstGroup` is the number of this rank's first matrix.
   Status prepare(const GroupedMatmulCommand &command, int64_t firstGroup,
                  const std::vector<std::byte *> &buffers);
 

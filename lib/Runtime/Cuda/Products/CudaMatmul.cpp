@@ -9,14 +9,14 @@
 namespace tpsp::rt {
 namespace {
 
-/// Per rank and stream; what NVIDIA recommends for Hopper.
+/// For each rank and stream; NVIDIA's recommendation for Hopper.
 constexpr int64_t workspaceBytes = 32 << 20;
 
-/// f32 sums of a batch that are held at a time.
+/// The largest size of f32 sums of a batch that are held at once.
 constexpr int64_t maxSumBytes = 64 << 20;
 
-/// Points of a batch that a library call takes: its kernels have a grid with a
-/// block for each along the third axis.
+/// The largest number of batch points in a library call. cuBLASLt's kernels
+/// have a block for each point along the third axis of their grid.
 constexpr int64_t maxBatch = 65535;
 
 struct MatmulTypes {
@@ -24,7 +24,8 @@ struct MatmulTypes {
   cublasComputeType_t compute;
 };
 
-/// f32 stays f32: without CUBLAS_COMPUTE_32F_FAST_TF32 no operand is cut.
+/// f32 operands keep all their bits, because CUBLAS_COMPUTE_32F_FAST_TF32 is
+/// not used.
 bool typesOf(int64_t dtype, MatmulTypes &out) {
   if (dtype == TPSP_RT_F32)
     out = {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
@@ -43,17 +44,18 @@ int64_t partsOf(int64_t extent, int64_t maxPoints) {
   return (extent + maxPoints - 1) / maxPoints;
 }
 
-/// Points of a loop that are one library call: all, or a part of them.
+/// The points of a loop that are one library call: all points, or a part of
+/// them.
 struct StridedBatch {
   MatmulLoop loop;
-  /// Around the calls: the other loops, and last the parts, if there are
-  /// several.
+  /// The loops around the calls: the other loops and, if there are several
+  /// parts, the loop over the parts as the last.
   std::vector<MatmulLoop> rest;
-  /// Parts are equally long. The last begins so many points early, which are
-  /// computed twice.
+  /// All parts have the same length. So the last part begins this many points
+  /// early, and they are computed twice.
   int64_t overlap = 0;
 
-  /// Where call `index` begins.
+  /// The offsets at which call `index` begins.
   MatmulOffsets start(int64_t index) const {
     MatmulOffsets at = offsetsAt(rest, index, {});
     if (overlap == 0 || (index + 1) % rest.back().extent != 0)
@@ -62,7 +64,7 @@ struct StridedBatch {
             at.c - overlap * loop.strideC};
   }
 
-  /// Loops whose strides are all that the starts of calls differ by.
+  /// Loops whose strides give all differences between the starts of calls.
   std::vector<MatmulLoop> steps() const {
     std::vector<MatmulLoop> result = rest;
     if (overlap != 0) {
@@ -73,7 +75,7 @@ struct StridedBatch {
   }
 };
 
-/// The loop that has the most points in a call.
+/// Chooses the loop with the most points in one call.
 StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
                          int64_t maxPoints) {
   StridedBatch result{{}, loops};
@@ -99,7 +101,7 @@ StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
   return result;
 }
 
-/// A sum over nothing: zeroes C, or what the epilogue makes of zeros.
+/// A sum without terms: writes zeros to C, or the epilogue applied to zeros.
 class ZeroMatmul final : public CudaMatmul {
 public:
   ZeroMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
@@ -141,7 +143,7 @@ private:
 
 class CublasMatmul final : public CudaMatmul {
 public:
-  /// `fused`: the epilogue is cuBLASLt's.
+  /// `fused`: cuBLASLt computes the epilogue.
   CublasMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
                bool fused, const CublasHandle &handle,
                const BuiltinKernels &kernels)
@@ -152,7 +154,7 @@ public:
         batch(chooseBatch(command.batch, maxPoints())),
         points(pointsOf(batch.rest)) {}
 
-  /// `found` is false if cuBLASLt has no algorithm.
+  /// Sets `found` to false if cuBLASLt has no algorithm.
   Status prepare(const MatmulTypes &types, bool &found) {
     TPSP_TRY(describe(types));
     return chooseAlgorithm(found);
@@ -202,7 +204,7 @@ private:
     int32_t count = int32_t(batch.loop.extent);
     auto layout = [&](MatrixLayout &out, bool transposed, int64_t rows,
                       int64_t columns, int64_t pitch, int64_t stride) {
-      // A row of ours is a column of cuBLASLt's.
+      // A row of tpsp's is a column of cuBLASLt's.
       return out.create(types.element, transposed ? rows : columns,
                         transposed ? columns : rows, pitch, count, stride);
     };
@@ -223,8 +225,8 @@ private:
         layoutC.get(), layoutC.get(), preference.get(), 1, &result, &count);
     found = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
             result.state == CUBLAS_STATUS_SUCCESS;
-    // There may be a way without the epilogue, whatever cuBLASLt calls it when
-    // there is none with it: not supported, or invalid.
+    // With the epilogue, cuBLASLt may report a missing algorithm as not
+    // supported or as invalid. The caller then tries without it.
     if (!fused && status != CUBLAS_STATUS_NOT_SUPPORTED)
       TPSP_TRY(checkCublas(status, "cublasLtMatmulAlgoGetHeuristic"));
     if (!found)
@@ -237,8 +239,8 @@ private:
     TPSP_TRY(preference.create());
     TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                             uint64_t(workspaceBytes)));
-    // The other schemes add up parts of a sum in 16 bits where that is the
-    // result.
+    // The other schemes add up parts of a sum in 16 bits if the result has 16
+    // bits.
     TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                             uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
     uint32_t ofC =
@@ -252,7 +254,8 @@ private:
     return preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofC);
   }
 
-  /// The power of two, at most 256, that divides the addresses of all calls.
+  /// The largest power of two, at most 256, that divides the addresses of all
+  /// calls.
   uint32_t alignment(const std::byte *start,
                      int64_t MatmulLoop::*stride) const {
     uint64_t all = reinterpret_cast<uintptr_t>(start) | 256;
@@ -278,7 +281,7 @@ private:
 
   Status multiply(const std::byte *a, const std::byte *b, void *c, bool add,
                   CudaStream &stream) const {
-    // In the scale's type.
+    // Constants in the scale's type.
     double one64 = 1, beta64 = add ? 1 : 0;
     float one32 = 1, beta32 = add ? 1 : 0;
     bool isWide = command.dtype == TPSP_RT_F64;
@@ -296,7 +299,7 @@ private:
             status.message() + "; with CUBLASLT_LOG_LEVEL=1 it says why"};
   }
 
-  /// Where they are: in C, or as f32 sums apart.
+  /// Finishes results in C, or f32 sums in scratch memory.
   Status finish(MatmulOffsets point, const std::byte *sums,
                 CudaStream &stream) const {
     UnfinishedResults results{point.c,

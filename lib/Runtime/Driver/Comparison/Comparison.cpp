@@ -15,7 +15,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// A result's values, with what comparing needs to know of all of them.
+/// A result's expected values, and figures about all of them that a comparison
+/// needs.
 class Expectation {
 public:
   explicit Expectation(const ExpectedValues &values) : values(values) {
@@ -36,7 +37,7 @@ public:
   }
 
   double exact(int64_t i) const { return values.exact[i]; }
-  /// Scaled.
+  /// The rounding error of element `i` in an evaluation, scaled.
   double roundingOf(const std::vector<double> &draw, int64_t i) const {
     return (draw[i] - values.exact[i]) / values.exaggeration * scale;
   }
@@ -44,13 +45,15 @@ public:
   bool isSmall(double x) const { return x != 0 && std::abs(x) < small; }
 
   const ExpectedValues &values;
-  /// A power of two: times it, squares neither overflow nor vanish.
+  /// A power of two. After multiplication by it, squares neither overflow nor
+  /// vanish.
   double scale = 1;
-  /// Over all elements of the tensor, scaled: how far evaluations are off the
-  /// f64 values, and how far draws are off the nearest numbers.
+  /// Root mean squares over all elements of the tensor, scaled. The first is of
+  /// the evaluations' distance from the f64 values. The second is of the draws'
+  /// distance from the values rounded to nearest.
   double rmsOfRounding = 0, rmsOfSpread = 0;
   double factor = roundingFactor;
-  /// Whether any element is finite: then an infinity is a value like others.
+  /// Whether any element is finite. An infinity then is a value like others.
   bool hasFinite = false;
 
 private:
@@ -74,14 +77,15 @@ private:
   double small = 0;
 };
 
-/// Squares, summed over some elements of one rank's part; all of scaled values.
+/// Sums of squares over some elements of one rank's part; all values are
+/// scaled.
 struct Squares {
   /// Squares of the run's errors, of rounding errors (over all evaluations),
   /// and of the reference.
   double error = 0, rounding = 0, reference = 0;
   int64_t count = 0, roundings = 0;
-  /// Products with the reference of what the run is off by, and of what each
-  /// evaluation is off by.
+  /// Products of the reference with the run's errors, and with each
+  /// evaluation's errors.
   double along = 0;
   std::vector<double> roundingAlong;
 
@@ -121,8 +125,8 @@ double meanOf(double squared, int64_t count) {
   return std::sqrt(squared / static_cast<double>(std::max<int64_t>(count, 1)));
 }
 
-/// Whether a reference is nothing but what f64 itself is off by. Of a type with
-/// fewer digits that is far below its own rounding.
+/// Whether a reference is nothing but the error of f64 itself. For a type with
+/// fewer digits, that error is far below the type's own rounding.
 bool isZero(double rmsReference, double rmsRounding,
             const ExpectedValues &values) {
   bool isOfF64 = values.exaggeration != 1;
@@ -130,7 +134,7 @@ bool isZero(double rmsReference, double rmsRounding,
          rmsReference < (isOfF64 ? 64 : 1e-4) * rmsRounding;
 }
 
-/// `rmsOfRounding`: over all elements of the tensor.
+/// `rmsOfRounding` is over all elements of the tensor.
 TensorError errorOf(const Squares &squares, double tolerance,
                     double rmsOfRounding, const Expectation &expected) {
   TensorError error;
@@ -162,7 +166,7 @@ TensorError errorOf(const Squares &squares, double tolerance,
   return error;
 }
 
-/// What one rank's part differs by.
+/// The difference of one rank's part from the expected values.
 class Difference {
 public:
   explicit Difference(const Expectation &expected) : expected(expected) {}
@@ -205,8 +209,8 @@ private:
       squares.addRounding(evaluation++, expected.roundingOf(draw, i), exact);
   }
 
-  /// The same against the program as its types round it, from which draws by
-  /// chance differ.
+  /// Compares with the program rounded to nearest. The rounding is then the
+  /// distance of random draws from it.
   void addToRounded(double value, int64_t i) {
     const auto &draws = expected.values.rounded;
     if (draws.size() < 2 || !std::isfinite(draws.front()[i]))
@@ -218,8 +222,8 @@ private:
                             nearest);
   }
 
-  /// Where the f64 values tell nothing, what rounding makes of them may: a step
-  /// that is skipped because f16 overflows.
+  /// If the f64 values decide nothing, the program rounded to the run's types
+  /// may decide. An example is a step that is skipped because f16 overflows.
   TensorError orOfRounded(const TensorError &lost, double tolerance) const {
     if (ofRounded.count < all.count || expected.values.exaggeration != 1)
       return lost;
@@ -230,7 +234,8 @@ private:
     return error.isLost() || isNoise ? lost : error;
   }
 
-  /// Small elements, if rounding leaves them digits.
+  /// The error of small elements, if they fail and rounding leaves them correct
+  /// digits.
   TensorError orOfSmall(const TensorError &others, double tolerance) const {
     double rms = meanOf(small.rounding, small.roundings);
     TensorError error = errorOf(small, tolerance, rms, expected);
@@ -239,10 +244,10 @@ private:
                                                                    : error;
   }
 
-  /// An infinity of f64 is right, next to finite elements (the statistic of a
-  /// row without keys). Else an infinity may be right, and so may a NaN, if the
-  /// reference or its rounding has it. Where only the rounding overflows, any
-  /// will do.
+  /// An infinity that f64 has too is right if other elements are finite (the
+  /// statistic of a row without keys). Otherwise an infinity or a NaN is right
+  /// if the reference or its rounding has the same. If only the rounding
+  /// overflows, any value that is not finite is right.
   void addNotFinite(double value, int64_t i) {
     auto equals = [&](double other) {
       return value == other || (std::isnan(value) && std::isnan(other));
@@ -271,7 +276,7 @@ private:
   bool finite = true;
 };
 
-/// How many times what is allowed an error is; infinite if it is a NaN.
+/// The ratio of an error to its allowance; infinite if it is NaN.
 double timesAllowed(double error, double allowed) {
   double times = error == 0 ? 0 : std::abs(error) / allowed;
   return std::isnan(times) ? infinity : times;
@@ -282,7 +287,8 @@ double timesAllowed(const TensorError &error) {
                   timesAllowed(error.excess, error.allowedExcess));
 }
 
-/// Keeps the worse of two: what exceeds its allowance by the larger factor.
+/// Keeps the worse of two errors: the one with the larger ratio to its
+/// allowance.
 void worsen(TensorError &out, const TensorError &other) {
   double absolute = std::max(out.maxAbsolute, other.maxAbsolute);
   int64_t notFinite = std::max(out.notFinite, other.notFinite);
@@ -292,7 +298,7 @@ void worsen(TensorError &out, const TensorError &other) {
   out.notFinite = notFinite;
 }
 
-/// What the ranks' summands come to.
+/// Compares the combined summands of all ranks.
 Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
                       double factor, Difference &difference) {
   std::vector<double> total;
@@ -302,7 +308,7 @@ Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
   return status;
 }
 
-/// Every rank's part.
+/// Compares every rank's part.
 Status compareParts(World &world, const Plan &plan, const PlanBuffer &tensor,
                     const PlantedMistake &planted,
                     std::vector<Difference> &parts) {
@@ -334,9 +340,8 @@ void ExpectedValues::add(std::vector<double> values,
 void TensorError::allow() {
   double explained = factor * rounding;
   double explainedExcess = excessFactor * excessOfRounding;
-  // Noise as large as the values does not pass through a program as a small
-  // error does: noise that is `factor` times as large has a square that is
-  // `factor` times that again.
+  // Noise as large as the values does not propagate like a small error. If it
+  // is `factor` times as large, its square is `factor` times as large again.
   if (!zeroReference && explained > mostWithDigits) {
     explained *= factor;
     explainedExcess *= factor;
@@ -387,7 +392,8 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
   for (TensorError *error : errors) {
     if (error->zeroReference || error->isOfRounded)
       continue;
-    // Few elements may be turned over all to one side.
+    // In a tensor of few elements, rounding may flip all of them in the same
+    // direction.
     double ofAll = pooled / error->rmsReference;
     if (ofAll > error->rounding)
       error->excessOfRounding = std::max(error->excessOfRounding, ofAll);
@@ -397,7 +403,7 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
 }
 
 double tpsp::rt::toleranceOf(int64_t dtype) {
-  // A value has been rounded a few times on its way.
+  // The typical number of roundings that a value has gone through.
   constexpr double roundings = 5.12;
   if (const HalfFloat *half = halfFloat(dtype))
     return roundings * half->epsilon;

@@ -16,7 +16,7 @@ struct Seen {
   bool nan = false, infinity = false;
 };
 
-/// Looks at the numbers of the part of a buffer that a command has written.
+/// Checks the numbers in the part of a buffer that a command has written.
 void look(const std::byte *arena, const PlanBuffer &buffer,
           const BufferPart &part, Seen &seen) {
   if (isInteger(buffer.dtype))

@@ -17,15 +17,15 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
-/// A number of this system, as it runs: hosts may have equal names.
+/// The running system's boot id, since hosts may have equal names.
 static std::string systemId() {
   std::string id;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
   return id;
 }
 
-/// A hash of which file a path leads to, on which system, as it is now. Equal
-/// only for paths to one file.
+/// A hash of the file's identity, including its system and its state. It is
+/// equal only for paths to the same file.
 static Status identityOf(const std::string &path, uint64_t &out) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0)
@@ -47,7 +47,7 @@ static Status checkExpected(const AgreedFile &file, uint64_t hash) {
 
 namespace {
 
-/// What the processes tell each other of their files.
+/// Exchanges information about files between the processes.
 class FileMeeting {
 public:
   FileMeeting(Transport &transport, const std::vector<AgreedFile> &files,
@@ -64,7 +64,7 @@ public:
     std::vector<uint64_t> hashes(files.size());
     for (size_t i = 0; i < files.size(); ++i)
       TPSP_TRY(hashOwn(i, hashes[i]));
-    // As long as the slowest disk takes.
+    // Takes as long as the slowest disk.
     std::vector<std::vector<uint64_t>> all;
     TPSP_TRY(exchangeAll(transport, hashes, "to compare files",
                          unboundedSeconds, all));
@@ -72,8 +72,8 @@ public:
   }
 
 private:
-  /// Compares how many files processes have for one use, such as the parts that
-  /// an index names.
+  /// Compares the number of files that processes read for one use, such as the
+  /// parts that an index names.
   Status checkCounts() {
     std::vector<std::vector<uint64_t>> all;
     TPSP_TRY(exchangeAll(transport, {files.size()}, "to compare files",
@@ -88,7 +88,7 @@ private:
                     ranksText({ranks[0]}), all[ranks[0]][0], all[0][0]));
   }
 
-  /// The lowest rank that reads this rank's file.
+  /// The lowest rank that reads the same file as `rank`.
   int64_t readerOf(size_t file, int64_t rank) const {
     int64_t reader = 0;
     while (identities[reader][file] != identities[rank][file])
@@ -96,7 +96,8 @@ private:
     return reader;
   }
 
-  /// 0 if another process hashes the same file, or nobody need.
+  /// Hashes this process's file. Sets 0 if another process hashes the same
+  /// file, or if no hash is needed.
   Status hashOwn(size_t number, uint64_t &hash) const {
     const AgreedFile &file = files[number];
     bool isNeeded =

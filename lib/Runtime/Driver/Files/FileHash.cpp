@@ -17,8 +17,8 @@ using namespace tpsp::rt;
 
 namespace {
 
-/// Pieces of a file: `count` of `bytes` bytes, which begin `stride` apart. The
-/// last one ends with the file.
+/// The pieces of a file: `count` pieces of `bytes` bytes, which begin `stride`
+/// bytes apart. The last piece ends with the file.
 struct Pieces {
   int64_t size, bytes, stride, count;
 
@@ -40,7 +40,8 @@ static Pieces piecesOf(int64_t size, HashedPart part) {
   return {size, whole, whole, (size + whole - 1) / whole};
 }
 
-/// Each piece with its number: the sum does not depend on who is first.
+/// Each piece is hashed with its number, so the sum does not depend on the
+/// order.
 static Status hashPieces(const FileHandle &file, const Pieces &pieces,
                          int64_t begin, int64_t end, uint64_t &sum) {
   std::vector<char> bytes(std::min(pieces.bytes, pieces.size));

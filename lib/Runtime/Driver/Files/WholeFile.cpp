@@ -42,7 +42,8 @@ Status WholeFile::join(const std::string &given, int64_t number) {
 
 Status WholeFile::create(const std::string &given) {
   path = given;
-  // A link stays one; what is no file (a device) is not to be replaced by one.
+  // A symbolic link is kept. Something that is not a regular file, such as a
+  // device, must not be replaced.
   std::error_code none;
   std::filesystem::path target = std::filesystem::canonical(given, none);
   if (!none && std::filesystem::is_directory(target))
@@ -76,7 +77,7 @@ Status WholeFile::write(int64_t offset, const void *source, int64_t bytes) {
 }
 
 Status WholeFile::finish() {
-  // Some file systems find out that they are full only now.
+  // Some file systems report only here that they are full.
   if (::fsync(file.get()) != 0 && errno != EINVAL)
     return failure(errno);
   if (::close(file.release()) != 0)
@@ -89,7 +90,7 @@ Status WholeFile::finish() {
   return {};
 }
 
-/// To a device or a pipe, which has no offsets.
+/// Writes to a device or a pipe, which has no offsets.
 static Status writeStream(const std::string &path, const std::string &text) {
   FileHandle file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.isOpen())

@@ -6,11 +6,12 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::ordered_json;
 
-/// Rows that a list of a report has at most, and bytes of an explanation: a
-/// page of three steps stays below some 5 MB.
+/// The most rows in a list of a report, and the most bytes of an explanation. A
+/// page of three steps then stays below about 5 MB.
 static constexpr size_t mostRows = 2500, mostText = 400'000;
 
-/// Shortens the lists in `json`. `cuts` is told how long each was, by its key.
+/// Shortens the lists in `json`. `cuts` gets the original length of each, by
+/// its key.
 static void shorten(Json &json, Json &cuts) {
   for (auto &[key, value] : json.items()) {
     if (value.is_array() && value.size() > mostRows) {
@@ -22,7 +23,7 @@ static void shorten(Json &json, Json &cuts) {
   }
 }
 
-/// As many whole lines as there is room for.
+/// The first whole lines that fit.
 static std::string shortened(const std::string &text, Json &cuts) {
   if (text.size() <= mostText)
     return text;
@@ -51,7 +52,8 @@ std::string tpsp::rt::fillPage(const std::string &page,
   static const std::string marker = "TPSP_PAGE_DATA";
   std::string data;
   data.reserve(json.size());
-  // In JSON it is in strings alone. Without it nothing ends a script.
+  // In JSON, '<' occurs only in strings. Without it, no text can end the script
+  // element.
   for (char c : json)
     data += c == '<' ? std::string("\\u003c") : std::string(1, c);
   std::string result = page;

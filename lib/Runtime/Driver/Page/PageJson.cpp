@@ -12,7 +12,8 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::ordered_json;
 
-/// Samples of a curve, and buffers at its peak, that a page has at most.
+/// The most samples of a curve, and the most buffers at its peak, that a page
+/// has.
 static constexpr size_t mostSamples = 1500, mostBuffers = 24;
 
 static int64_t nanoseconds(double seconds) {
@@ -33,7 +34,7 @@ static bool isSame(const TraceRank &a, const TraceRank &b) {
 
 namespace {
 
-/// Texts that come again are written once.
+/// Writes repeated texts once.
 class Words {
 public:
   size_t numberOf(const std::string &word) {
@@ -79,7 +80,7 @@ public:
   }
 
 private:
-  /// Those that last longest; events are none.
+  /// Chooses the longest spans; events are left out.
   void chooseSpans() {
     using Place = std::tuple<double, size_t, size_t, size_t>;
     std::vector<Place> places;
@@ -159,7 +160,8 @@ private:
             {"peak", peakJson(rank)}};
   }
 
-  /// Stream, begin and end of what nothing hides, of commands that are shown.
+  /// For each stretch of a shown collective that nothing hides: stream, begin
+  /// and end.
   Json exposedJson(const TraceRank &rank, const std::vector<bool> &isWritten) {
     Json pieces = Json::array();
     const CommunicationPiece *last = nullptr;
@@ -180,8 +182,8 @@ private:
     return pieces;
   }
 
-  /// Moments and bytes. Of the samples that fall together the highest and the
-  /// last.
+  /// Times and bytes. Of samples that fall together, only the highest and the
+  /// last are kept.
   Json curveJson(const TraceRank &rank) const {
     Json curve = Json::array();
     const std::vector<TraceSample> &samples = rank.memory;
@@ -206,7 +208,7 @@ private:
     return curve;
   }
 
-  /// When most is in use, and the largest of it.
+  /// The time of the peak, and the largest buffers then in use.
   Json peakJson(const TraceRank &rank) const {
     MemoryUse use = memoryUse(plan, rank);
     Json live = Json::array();
@@ -230,7 +232,8 @@ private:
   size_t shown = 0;
   /// By rank, stream and span.
   std::vector<std::vector<std::vector<bool>>> isShown;
-  /// Of commands, in `commands`; -1 of those that are not there.
+  /// The position of each command in `commands`; -1 for commands that are left
+  /// out.
   std::vector<int64_t> numbers;
   Words words;
   Json commands = Json::array(), leftOut;

@@ -1,4 +1,4 @@
-/// What stands in a page, as JSON.
+/// The data of a page, as JSON.
 #ifndef TPSP_LIB_RUNTIME_DRIVER_PAGE_PAGEJSON_H
 #define TPSP_LIB_RUNTIME_DRIVER_PAGE_PAGEJSON_H
 
@@ -8,14 +8,15 @@
 
 namespace tpsp::rt {
 
-/// The template: its style and its scripts are in it.
+/// The page's template, including its style and its scripts.
 const char *embeddedPage();
 
-/// Commands of a step that a page has at most.
+/// The largest number of a step's commands that a page has.
 inline constexpr size_t mostPageCommands = 6000;
 
-/// When what ran, with what each command did, and the memory in use. Times are
-/// in nanoseconds. Null without ranks. Ranks that did the same are one.
+/// The times of a step's commands, what each command did, and the memory in
+/// use. Times are in nanoseconds. Null without ranks. Ranks whose commands were
+/// the same are shown as one.
 nlohmann::ordered_json pageStep(const StepTrace &trace);
 
 } // namespace tpsp::rt

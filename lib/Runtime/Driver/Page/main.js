@@ -1,4 +1,4 @@
-// The head of the page, and what follows the choice of a plan.
+// The head of the page, and everything that depends on the chosen plan.
 
 function drawHead() {
   const report = data.steps.length ? data.steps[0].report || {} : {};
@@ -24,7 +24,7 @@ function gapText(search) {
   return search.gap === 0 ? `0: ${plans} is faster` : `${percentText(search.gap)}: ${plans} can be faster by more`;
 }
 
-/// Plans that composed figures do not tell apart from the best.
+/// The plans whose composed time is within the error of the best plan's.
 function tiesText(search) {
   const ties = search.ties || [];
   return ties.length ? `plans ${ties.join(', ')} are within the error of ±${percentText(search.error)}: any of them may be the fastest` : '';
@@ -42,7 +42,7 @@ function reportFacts(report) {
     ['matmul peak used', prediction.matmul_utilisation > 0 ? percentText(prediction.matmul_utilisation) : '']];
 }
 
-/// What is known of the step that is drawn, and what is left out.
+/// Describes the drawn step, and what the drawing leaves out.
 function stepText(each) {
   const {step, json} = each;
   if (!step) return 'The page has no step of this plan. Write its program with tpsp-plan -o, with --pin if it is not the best, and see it with tpsp-run --simulate --html.';
@@ -68,7 +68,8 @@ function drawStep() {
   showTimeline(each.step && each.step.step);
 }
 
-/// Figures of the chosen plan are drawn again only when another is chosen.
+/// Redraws the figures of the chosen plan. Called only if another plan is
+/// chosen.
 function drawChosen() {
   drawStep();
   drawEquations();

@@ -1,12 +1,13 @@
-// The plans: which there are, which is chosen, what memory they may use.
+// The table of plans, the chosen plan, and the limit on their memory.
 
 const matrix = data.matrix;
 
-/// The bill of a plan or of a report, in the order in which it is drawn. They
-/// add up to what a rank allocates.
+/// The parts of a plan's or report's memory, in the order in which they are
+/// drawn. They add up to what a rank allocates.
 const billKeys = ['parameters', 'master', 'optimizer', 'state', 'gradients', 'inputs', 'outputs', 'choices', 'activations'];
 
-/// A row of the matrix; of a page of one step, what its report says.
+/// A row of the matrix. For a page of one step, the row is made from its
+/// report.
 function planOf(json, index) {
   const step = data.steps.find((each) => each.plan === index);
   const memory = json.memory || {};
@@ -25,7 +26,7 @@ const state = {
 const plan = () => plans[state.chosen];
 const fits = (each) => each.isLegal && each.bytes <= state.limit;
 
-/// Called when another plan is chosen, or another limit.
+/// Functions that are called when another plan or another limit is chosen.
 const watchers = [];
 const changed = () => watchers.forEach((watcher) => watcher());
 
@@ -35,7 +36,8 @@ function choose(index) {
   changed();
 }
 
-/// The ranks at the limit: 1, 2, ... by time; of what is out none.
+/// The places of the plans within the limit: 1, 2, ... by time. Other plans
+/// have none.
 function placesAtLimit() {
   const places = new Map();
   plans.filter((each) => fits(each) && each.isCompiled)
@@ -52,7 +54,8 @@ function settingsText(json) {
   return words.join(', ');
 }
 
-/// Why a plan is not first: as searched, or because of the limit that was set here.
+/// Why a plan is not first: the search's reason, or the limit that was set on the
+/// page.
 function reasonOf(each) {
   const isStricter = each.isLegal && !fits(each) && each.bytes <= matrix.memory_limit;
   if (isStricter) return `over the memory that is set here by ${bytesText(each.bytes - state.limit)}`;
@@ -63,7 +66,7 @@ function reasonOf(each) {
 
 const atLeast = (each, text) => (each.json.bound ? '≥ ' : '') + text;
 
-/// What is not compiled has bounds of its time and memory, and nothing else.
+/// A plan that was not compiled has only bounds of its time and memory.
 const isKnown = (each, key) => each.json[key] !== undefined && (each.isCompiled || key === 'seconds');
 
 function figure(head, key, text, more) {
@@ -71,7 +74,7 @@ function figure(head, key, text, more) {
     text: (each) => isKnown(each, key) ? atLeast(each, text(each.json[key])) : '–', ...more};
 }
 
-/// Figures that plans have and this page does not know by name.
+/// Columns for figures of plans that this page does not know by name.
 function unknownFigures() {
   const known = new Set(['rank', 'name', 'subscripts', 'mesh', 'micro_batches', 'rematerialize', 'legal', 'reason', 'bound',
     'seconds', 'tokens_per_second', 'model_utilisation', 'exposed_seconds', 'communication_seconds', 'memory', 'composed', 'error',
@@ -102,7 +105,7 @@ function planColumns() {
   ];
 }
 
-/// Opens what else there is to say of a plan.
+/// A button that opens further facts about a plan.
 function moreButton(each) {
   const isOpen = state.open.has(each.index);
   return el('button', {type: 'button', class: 'more', 'aria-expanded': String(isOpen), 'data-plan': each.index,
@@ -115,7 +118,7 @@ function moreButton(each) {
     }}, isOpen ? '▾' : '▸');
 }
 
-/// What the step's time goes to, as bars.
+/// The parts of the step's time, as bars.
 function partsTable(parts) {
   const entries = Object.entries(parts || {}).filter(([, seconds]) => seconds > 0).sort((a, b) => b[1] - a[1]);
   if (!entries.length) return null;
@@ -144,7 +147,7 @@ function planDetail(each, columns) {
       partsTable(json.parts)));
 }
 
-/// Enter and space choose, arrows go on.
+/// Enter and space choose a plan, and the arrow keys move between rows.
 function onRowKey(event, index) {
   if (event.target !== event.currentTarget) return;
   const rows = [...planTable.body.querySelectorAll('tr.choosable')];
@@ -175,7 +178,7 @@ function decoratePlan(row, each) {
 
 let planTable = null;
 
-/// The field and the slider, which say the same.
+/// Sets the limit, and updates the field and the slider.
 function setLimit(bytes) {
   state.limit = bytes;
   places = placesAtLimit();
@@ -187,7 +190,7 @@ function setLimit(bytes) {
   changed();
 }
 
-/// What the slider goes to.
+/// The upper end of the slider, in bytes.
 function limitRange() {
   return 1.05 * Math.max(matrix.memory_limit, ...plans.filter((each) => each.isLegal).map((each) => each.bytes));
 }

@@ -1,4 +1,5 @@
-// The memory of a rank: its bill, what is in use over the step, what is largest.
+// The memory of a rank: its parts, its use over the step, and the largest
+// buffers.
 
 const billLooks = {
   parameters: {fill: '#b7cdf2'}, master: {fill: '#9db3e8', pattern: 'rows'}, optimizer: {fill: '#d9c3f2', pattern: 'columns'},
@@ -6,7 +7,8 @@ const billLooks = {
   outputs: {fill: '#d9a66e', pattern: 'dots'}, choices: {fill: '#d3d36a', pattern: 'zigzag'}, activations: {fill: '#e3b3cf', pattern: 'falling'},
 };
 
-/// The bill of the chosen plan, and what the device has; null if it is not known.
+/// The parts of the chosen plan's memory, and the device's limit; null if they
+/// are not known.
 function billOf(each) {
   const report = each.step && each.step.report || {};
   const memory = isObject(each.json.memory) ? each.json.memory : isObject(report.memory) ? report.memory : null;
@@ -16,7 +18,8 @@ function billOf(each) {
   return {parts, saved: memory.saved, total: memory.total ?? memory.peak, limit: matrix ? state.limit : there};
 }
 
-/// The pattern of a look, as SVG: a stack of parts has the legend's patterns.
+/// A look's pattern as SVG, so that the bar has the same patterns as the
+/// legend.
 function billPattern(key) {
   const canvas = el('canvas', {width: 16, height: 16});
   const context = canvas.getContext('2d');
@@ -66,7 +69,7 @@ function drawBill() {
       bill.saved > 0 ? el('span', {}, saved, `of these saved for backward ${bytesText(bill.saved)}`) : null));
 }
 
-/// The rank with the highest peak stands for all.
+/// The rank with the highest peak represents all ranks.
 function fullestRank(step) {
   const peakOf = (rank) => rank.memory.reduce((most, value, i) => i % 2 ? Math.max(most, value) : most, 0);
   return step.ranks.reduce((best, rank) => peakOf(rank) > (best ? peakOf(best) : 0) ? rank : best, null);

@@ -1,6 +1,7 @@
-// Time against memory: a point for each plan that was compiled.
+// Time against memory, with a point for each plan that was compiled.
 
-/// A scale from values to pixels, with ticks. Logarithmic over a wide range.
+/// A scale from values to pixels, with ticks. It is logarithmic over a wide
+/// range.
 function scaleOf(values, from, to, unitOf, wanted) {
   const least = Math.min(...values), most = Math.max(...values);
   const isLog = most > 4 * least;
@@ -22,14 +23,15 @@ function scaleOf(values, from, to, unitOf, wanted) {
 const unitOfBytes = (bytes) => 1024 ** Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(bytes, 1)) / 10)));
 const unitOfSeconds = (seconds) => 10 ** (3 * Math.floor(Math.log10(seconds) / 3));
 
-/// Those that nothing beats in both, by time.
+/// The points that no other point beats in both time and memory, sorted by
+/// time.
 function frontierOf(points) {
   let least = Infinity;
   return [...points].sort((a, b) => a.seconds - b.seconds || a.bytes - b.bytes)
       .filter((each) => each.bytes < least && (least = each.bytes, true));
 }
 
-/// Shapes differ, too: a square is out.
+/// Shapes differ as well as colours: a square is a plan over the limit.
 function markOf(each, x, y, isBest) {
   const kind = `mark${isBest ? ' best' : ''}${fits(each) ? '' : ' out'}`;
   if (!fits(each)) return svgEl('rect', {class: kind, x: x - 4.5, y: y - 4.5, width: 9, height: 9});
@@ -51,7 +53,7 @@ function pointOf(each, x, y, isBest) {
   svgEl('circle', {cx: x, cy: y, r: 12, fill: 'transparent'}), markOf(each, x, y, isBest));
 }
 
-/// Names of the frontier and of what is chosen, where there is room.
+/// Names of plans on the frontier and of the chosen plan, if there is room.
 function paretoLabels(points, place, width) {
   const taken = [];
   return points.flatMap((each) => {
@@ -84,7 +86,7 @@ function paretoAxes(x, y, frame) {
 
 const pointedPlans = () => plans.filter((each) => each.isCompiled && each.seconds > 0 && each.bytes > 0);
 
-/// The limit as a line, or, where it is far from all plans, as a word.
+/// The limit as a line, or as a word if it is far from all plans.
 function paretoLimit(y, frame, isNear) {
   const {left, right, top, bottom} = frame, at = y.at(state.limit);
   const text = `limit ${bytesText(state.limit)}`;
@@ -113,7 +115,7 @@ function drawPareto() {
       ...paretoAxes(x, y, frame),
       ...paretoLimit(y, frame, isNear),
       svgEl('polyline', {class: 'front', points: front.map((each) => place(each).join(',')).join(' ')}),
-      // Where points are one, what is best and what is chosen lie on top.
+      // If points coincide, the best and the chosen ones are drawn on top.
       ...[...points].sort((a, b) => weight(a) - weight(b)).map((each) => pointOf(each, ...place(each), best.has(each))),
       ...paretoLabels([...points.filter((each) => each.index === state.chosen), ...front.filter((each) => each.index !== state.chosen)],
           place, frame.right)));

@@ -1,6 +1,6 @@
-// Moving in the timeline, and what it says of a command.
+// Moving in the timeline, and the facts about a command.
 
-/// What one moves to stays within the step, and is never shorter than a hundredth of a microsecond.
+/// Keeps the shown window within the step, and at least a hundredth of a microsecond long.
 function setWindow(from, to) {
   const all = view.step.nanoseconds || 1;
   const length = Math.min(Math.max(to - from, 10), all);
@@ -19,7 +19,7 @@ const pan = (share) => setWindow(view.from + share * (view.to - view.from), view
 /// The row of the ledger that the command performs, if the page has it.
 const ledgerRowOf = (command) => command.row < 0 ? undefined : ((plan().step.report || {}).collectives || [])[command.row];
 
-/// What it did a second: products in flops, all else in bytes.
+/// The rate of a command: FLOP/s for products, bytes per second for all others.
 function rateText(command, seconds) {
   if (!(seconds > 0)) return '';
   const rates = [];
@@ -50,7 +50,7 @@ function commandFacts({lane, span}) {
   ])));
 }
 
-/// The command at a place of the canvas, or one that is within three pixels.
+/// The command at a point of the canvas, or the nearest within three pixels.
 function commandAt(x, y) {
   const lane = view.lanes.find((each) => y >= each.y && y <= each.y + each.height);
   if (!lane || x < gutter()) return null;
@@ -81,7 +81,7 @@ function pick(found) {
   drawTimeline();
 }
 
-/// Picks the next command of the lane, and moves there if it is out of sight.
+/// Picks the next command of the lane, and moves to it if it is out of sight.
 function pickNext(step) {
   const lane = view.picked ? view.picked.lane : view.lanes[0];
   if (!lane) return;
@@ -109,7 +109,7 @@ const lanesKeys = {
   n: () => pickNext(1), p: () => pickNext(-1), N: () => pickNext(1), P: () => pickNext(-1), Escape: () => pick(null),
 };
 
-/// Dragging moves; a press that did not move picks.
+/// Dragging moves the timeline; a press without movement picks a command.
 function startDragging(canvas) {
   let drag = null;
   canvas.addEventListener('pointerdown', (event) => {

@@ -1,5 +1,5 @@
-// page.html#selftest: uses the page as a person does, and writes what came of
-// it into the document. Each line begins with "ok" or "not ok".
+// page.html#selftest: uses the page as a person does, and writes the results
+// into the document. Each line begins with "ok" or "not ok".
 
 function selfTest() {
   const lines = [];
@@ -91,7 +91,8 @@ function testPareto(check) {
   if (best) choose(best.index);
 }
 
-/// Whether the canvas has the colour, "#b7cdf2", between two places of a row.
+/// Whether the canvas has the colour, such as "#b7cdf2", between two points of
+/// a row.
 function hasColour(y, from, to, colour) {
   const canvas = byId('lanes-canvas'), dense = devicePixelRatio || 1;
   const {data} = canvas.getContext('2d').getImageData(from * dense, y * dense, Math.max(1, (to - from) * dense), 1);

@@ -1,9 +1,10 @@
-// Equations, collectives, and whatever else the JSON has.
+// Equations, collectives, and all other data of the JSON.
 
-/// What of a line is text, behind "  " or, in layers that repeat, "  | ".
+/// Matches a line that belongs to an equation: text after "  " or, in layers
+/// that repeat, "  | ".
 const isPartOfEquation = (line) => /^(  \| |  )\s/.test(line);
 
-/// Lines with those that belong to them: an equation, and what moves for it.
+/// Groups lines that belong together: an equation, and the collectives for it.
 function groupsOf(text) {
   const groups = [];
   let heading = '';
@@ -21,7 +22,7 @@ function lineElement(line) {
   return el('span', {class: kind}, line);
 }
 
-/// Headings stay where something under them does.
+/// A heading is kept if a line under it is kept.
 function drawEquations() {
   const step = plan().step, text = step ? step.explanation : '';
   byId('equations').hidden = !text;
@@ -38,7 +39,7 @@ function drawEquations() {
       (step.cut.explanation ? ' The text was cut.' : '');
 }
 
-/// Equal rows of several layers are one, as in the ledger that is printed.
+/// Equal rows of several layers become one row, as in the printed ledger.
 function foldedLedger(rows) {
   const folded = new Map();
   for (const row of rows) {
@@ -95,7 +96,8 @@ function listTable(list) {
   })), () => list, {}).element);
 }
 
-/// Any JSON: scalars beside each other, lists as tables, objects to open. It is made when it is opened.
+/// Shows any JSON: scalars next to each other, lists as tables, and objects that can be opened. The
+/// content of an object is made when it is opened.
 function anything(value) {
   if (Array.isArray(value) && value.length && value.every(isObject)) return [listTable(value)];
   if (!isObject(value)) return [el('p', {}, Array.isArray(value) ? value.map((each) => typeof each === 'object' ? JSON.stringify(each) : each).join(', ') || 'none' : valueText('', value))];

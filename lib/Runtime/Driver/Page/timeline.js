@@ -1,6 +1,6 @@
 // The step of the chosen plan: streams as lanes over time, on a canvas.
 
-/// Colours with dark text on them, and patterns, so that grey tells kinds apart.
+/// Colours that suit dark text, and patterns, so that kinds differ in grey.
 const looks = {
   matmul: {fill: '#b7cdf2'}, attention: {fill: '#d9c3f2', pattern: 'dots'},
   kernel: {fill: '#dcdfe4', pattern: 'columns'}, copy: {fill: '#ecdcae', pattern: 'rows'},
@@ -12,7 +12,7 @@ const unknownLook = {fill: '#e3b3cf', pattern: 'falling wide'};
 const exposedColour = '#a3261b';
 const lookOf = (kind) => looks[kind] || unknownLook;
 
-/// Strokes of a pattern within 8 by 8 pixels.
+/// Draws the strokes of a pattern within 8 by 8 pixels.
 function strokePattern(context, pattern) {
   const line = (...ends) => {
     context.beginPath();
@@ -58,7 +58,7 @@ function paintExposed(context, x, y, width, height) {
   context.fillRect(x, y + height - 4, width, 4);
 }
 
-/// The chosen step, as the canvas needs it.
+/// The chosen step in the form that the canvas needs.
 const view = {step: null, lanes: [], from: 0, to: 1, picked: null};
 
 /// A lane for each stream that ran something. Spans are {id, begin, end}.
@@ -86,7 +86,7 @@ function lanesOf(step) {
   return {lanes, bottom: y + 4};
 }
 
-/// What a command is, from the step's compact lists.
+/// The fields of a command, from the step's compact lists.
 function commandOf(step, id) {
   const command = Object.fromEntries(step.command_fields.map((field, i) => [field, step.commands[id][i]]));
   for (const field of ['kind', 'name', 'location']) command[field] = step.words[command[field]];
@@ -97,7 +97,8 @@ const gutter = () => byId('lanes').clientWidth < 600 ? 62 : 84;
 const pixelsOf = (time) => gutter() + (byId('lanes').clientWidth - gutter() - 8) * (time - view.from) / (view.to - view.from);
 const timeAt = (x) => view.from + (view.to - view.from) * (x - gutter()) / (byId('lanes').clientWidth - gutter() - 8);
 
-/// The first span that ends behind `time`. Spans of a lane follow each other.
+/// The first span that does not end before `time`. The spans of a lane follow
+/// one another.
 function firstBehind(spans, time) {
   let low = 0, high = spans.length;
   while (low < high) {
@@ -138,7 +139,8 @@ function drawLane(context, lane, colours) {
   }
 }
 
-/// Where there is room; on a ground of their own, so that patterns do not blur them.
+/// Writes names if there is room, on a plain background, so that patterns do not
+/// blur them.
 function drawNames(context, lane) {
   if (lane.height < 15) return;
   context.textAlign = 'start';

@@ -1,11 +1,10 @@
 'use strict';
-// The data, words for numbers, and elements. What follows in other files draws
-// with these.
+// The data, texts for numbers, and elements. The other files draw with these.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const byId = (id) => document.getElementById(id);
 
-/// Errors that nobody caught: the self-test reports them.
+/// Uncaught errors, which the self-test reports.
 const errors = [];
 addEventListener('error', (event) => errors.push(event.message));
 
@@ -17,7 +16,7 @@ function bytesText(bytes) {
   return `${unit ? bytes.toFixed(1) : Math.round(bytes)} ${units[unit]}`;
 }
 
-/// "12.3 ms", "0.850 µs", "2.51 s": three digits.
+/// "12.3 ms", "0.850 µs", "2.51 s", with three digits.
 function secondsText(seconds) {
   if (!(seconds > 0)) return '0 s';
   const units = ['s', 'ms', 'µs', 'ns'];
@@ -44,7 +43,8 @@ function countText(number) {
 
 const percentText = (share) => `${(100 * share).toFixed(1)} %`;
 
-/// How a value is written, by its key: also of keys that the page does not know.
+/// The text of a value, depending on its key; keys that the page does not know
+/// have a default.
 function valueText(key, value) {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -71,7 +71,8 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/// An element of HTML. Texts are texts: names of a model cannot become markup.
+/// Makes an HTML element. Texts stay text, so names of a model cannot become
+/// markup.
 function el(tag, attributes, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
@@ -80,7 +81,7 @@ function svgEl(tag, attributes, ...children) {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
-/// dt and dd of [name, value], without those that have no value.
+/// dt and dd elements of [name, value], without entries that have no value.
 function pairs(entries) {
   const known = entries.filter(([, value]) => value !== null && value !== undefined && value !== '');
   return known.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]);
@@ -91,7 +92,8 @@ function facts(entries) {
       .map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)));
 }
 
-/// 1, 2 or 5 times a power of ten: about `wanted` steps from `least` to `most`.
+/// Ticks at multiples of 1, 2 or 5 times a power of ten: about `wanted` of them
+/// from `least` to `most`.
 function niceTicks(least, most, wanted) {
   const rough = (most - least) / wanted;
   if (!(rough > 0)) return [least];
@@ -102,7 +104,7 @@ function niceTicks(least, most, wanted) {
   return ticks;
 }
 
-/// Draws again when an element is wider or narrower. What is drawn may change its height.
+/// Redraws when an element's width changes. Drawing may change its height.
 function onWidth(element, draw) {
   let width = element.clientWidth;
   new ResizeObserver(() => {
@@ -112,9 +114,10 @@ function onWidth(element, draw) {
   }).observe(element);
 }
 
-/// A table whose headings sort. Columns: `head`, `value` (sorts), `text` or
-/// `cell` (shows), `kind` (a class). Options: `order` (column, ascending),
-/// `caption`, and `decorate(tr, row)`, which may give the rows that follow it.
+/// A table that sorts by the clicked heading. Columns: `head`, `value` (sorts),
+/// `text` or `cell` (shows), `kind` (a class). Options: `order` (column,
+/// ascending), `caption`, and `decorate(tr, row)`, which may return the rows
+/// that follow it.
 function sortableTable(columns, rows, options) {
   const order = {...(options.order || {column: -1, ascending: true})};
   const body = el('tbody');

@@ -9,7 +9,7 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::ordered_json;
 
-/// The format's unit.
+/// Microseconds are the format's unit.
 static double microseconds(double seconds) { return 1e6 * seconds; }
 
 static const char *categoryOf(const PlanCommand &command) {
@@ -23,7 +23,7 @@ namespace {
 /// The events of one rank.
 class RankEvents {
 public:
-  /// `reads`: of the trace's plan (readsOf()).
+  /// `reads` is readsOf() of the trace's plan.
   RankEvents(const StepTrace &trace, size_t rank,
              const std::vector<std::vector<int64_t>> &reads, Json &events)
       : plan(*trace.plan), reads(reads), rank(trace.ranks[rank]), pid(rank),
@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  /// When and where a command ran.
+  /// The time and the stream at which a command ran.
   struct Ran {
     const TraceSpan *span = nullptr;
     size_t stream = 0;
@@ -74,7 +74,7 @@ private:
     events.push_back(std::move(entry));
   }
 
-  /// What the viewer shows of a command that is clicked.
+  /// The details that the viewer shows for a selected command.
   Json details(int64_t id) const {
     const PlanCommand &command = plan.commands[id];
     Json args = {{"id", id}, {"location", command.location}};
@@ -86,8 +86,8 @@ private:
     return args;
   }
 
-  /// Arrows to what reads a result on another stream. Within a stream the order
-  /// shows it.
+  /// Writes arrows to commands that read a result on another stream. Within a
+  /// stream, the order shows the dependence.
   void writeFlows() {
     for (size_t reader = 0; reader < reads.size(); ++reader)
       for (int64_t writer : reads[reader]) {
@@ -95,7 +95,7 @@ private:
         if (!from.span || !to.span || from.stream == to.stream)
           continue;
         int64_t id = static_cast<int64_t>(pid) * arrowsPerRank + numArrows++;
-        // An end of an arrow belongs to the event that is open at its time.
+        // Each end of an arrow belongs to the event that is open at its time.
         Json start = event("s", from.stream, "result");
         start["cat"] = "flow";
         start["id"] = id;
@@ -121,7 +121,8 @@ private:
     }
   }
 
-  /// Arrows' numbers differ between ranks.
+  /// Ranges of arrow numbers for each rank, so that numbers differ between
+  /// ranks.
   static constexpr int64_t arrowsPerRank = int64_t(1) << 32;
 
   const Plan &plan;

@@ -22,9 +22,9 @@ const char *const tpsp::rt::exposedPattern =
     "<rect width='6' height='6' fill='#ad3218'/>"
     "<rect width='1.2' height='6' fill='#f0c9bd'/></pattern></defs>";
 
-/// Bars narrower than this are drawn with their neighbours.
+/// Bars narrower than this are drawn together with their neighbours.
 static constexpr double narrow = 1.5;
-/// Gaps narrower than this do not show.
+/// Gaps narrower than this are not visible.
 static constexpr double invisible = 0.05;
 
 namespace {
@@ -41,7 +41,8 @@ public:
       svg.path(runs, fmt::format("fill='{}'", look.fill));
   }
 
-  /// In order of time. `title` is asked for only where there is room.
+  /// Adds a bar; bars are added in order of time. `title` is called only if
+  /// there is room.
   template <typename Title> void add(double begin, double end, Title title) {
     double x0 = time.at(begin), x1 = time.at(end);
     if (x1 - x0 < narrow)
@@ -52,8 +53,8 @@ public:
   }
 
 private:
-  /// Draws narrow bars together. Their widths and gaps are kept, so that where
-  /// many are within a pixel, its shade is right.
+  /// Draws narrow bars together. Their widths and gaps are kept, so that a
+  /// pixel with many bars has the right shade.
   void extend(double x0, double x1) {
     if (hasRun && x0 - runEnd > invisible)
       flush();

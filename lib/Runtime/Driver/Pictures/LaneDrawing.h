@@ -1,5 +1,5 @@
-/// A rank's stream in the picture of a step: bars for what computes and for
-/// what communicates. The latter are split where they are hidden and exposed.
+/// Draws a rank's stream in the picture of a step: bars for computation and for
+/// communication. The latter are split into hidden and exposed stretches.
 #ifndef TPSP_RUNTIME_DRIVER_PICTURES_LANEDRAWING_H
 #define TPSP_RUNTIME_DRIVER_PICTURES_LANEDRAWING_H
 
@@ -10,20 +10,20 @@
 
 namespace tpsp::rt {
 
-/// How a class of commands is drawn. Light, middle and dark, so that they
-/// differ in grey; the dark one is hatched, too.
+/// The look of a class of commands. The looks are light, middle and dark, so
+/// that they differ in grey. The dark one is hatched, too.
 struct Look {
   const char *legend;
-  /// Of a bar, and of text in it.
+  /// Colours of a bar, and of text in it.
   const char *fill, *text;
-  /// Behind text on a pattern; null if it needs none.
+  /// The colour behind text on a pattern; null if none is needed.
   const char *halo;
 };
 extern const Look computeLook, hiddenLook, exposedLook;
-/// Defines what the looks refer to.
+/// The definitions to which the looks refer.
 extern const char *const exposedPattern;
 
-/// A stream's place in the picture.
+/// A stream's position in the picture.
 struct Lane {
   size_t stream = 0;
   double y = 0, height = 0;
@@ -34,12 +34,12 @@ public:
   LaneDrawing(SvgDocument &svg, const TimeScale &time, const Plan &plan)
       : svg(svg), time(time), plan(plan) {}
 
-  /// `pieces`: the rank's.
+  /// `pieces` are those of the rank.
   void draw(const Lane &lane, const TraceRank &rank,
             const std::vector<CommunicationPiece> &pieces);
 
 private:
-  /// A part of a collective that is hidden, or exposed, all through.
+  /// A stretch of a collective that is hidden, or exposed, throughout.
   struct Stretch {
     int64_t command = 0;
     double begin = 0, end = 0;
@@ -56,11 +56,11 @@ private:
   void drawCompute(const Lane &lane, const std::vector<TraceSpan> &spans);
   void drawStretches(const Lane &lane, const std::vector<Stretch> &stretches,
                      bool exposed);
-  /// Lines between commands that touch.
+  /// Draws lines between commands that touch.
   void drawEnds(const Lane &lane, const std::vector<TraceSpan> &spans);
-  /// Each collective's name once, in its longest stretch.
+  /// Writes each collective's name once, in its longest stretch.
   void drawNames(const Lane &lane, const std::vector<Stretch> &stretches);
-  /// "all_gather xn", or "xn", or nothing, as there is room.
+  /// Writes "all_gather xn", or "xn", or nothing, depending on the room.
   void drawName(const Lane &lane, double begin, double end, int64_t command,
                 const Look &look);
 

@@ -7,8 +7,8 @@ using namespace tpsp::rt;
 
 static constexpr const char *replacement = "\xEF\xBF\xBD";
 
-/// The number of bytes of the UTF-8 character that begins at `at`, or 0 if
-/// there is none, or XML has no such character.
+/// The number of bytes of the UTF-8 character that begins at `at`. 0 if there
+/// is none, or if XML does not allow the character.
 static size_t characterLength(const std::string &text, size_t at) {
   auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;

@@ -6,7 +6,7 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
-/// The least of 1, 2, 5, 10, ... that is at least `step`.
+/// The least of 1, 2, 5, 10, ... that is not below `step`.
 static double roundedUp(double step) {
   double power = std::pow(10, std::floor(std::log10(step)));
   for (double factor : {1.0, 2.0, 5.0})

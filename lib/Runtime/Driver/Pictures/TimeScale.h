@@ -1,4 +1,4 @@
-/// Where times and texts stand in the picture of a step.
+/// Positions of times and texts in the picture of a step.
 #ifndef TPSP_RUNTIME_DRIVER_PICTURES_TIMESCALE_H
 #define TPSP_RUNTIME_DRIVER_PICTURES_TIMESCALE_H
 
@@ -8,16 +8,16 @@ namespace tpsp::rt {
 
 namespace frame {
 constexpr double width = 960;
-/// Where time begins and ends.
+/// The x coordinates at which time begins and ends.
 constexpr double left = 172, right = 944;
-/// At this width on a page of paper, 7 points.
+/// This is 7 points if the picture is as wide as a printed page's text.
 constexpr double textSize = 12;
 } // namespace frame
 
-/// From seconds to the picture.
+/// Maps seconds to coordinates of the picture.
 class TimeScale {
 public:
-  /// `seconds` from the left to the right.
+  /// `seconds` is the time from the left end to the right end.
   explicit TimeScale(double seconds);
 
   double at(double time) const;

@@ -18,7 +18,7 @@ void Timeline::ran(int64_t rank, const tpsp_rt_command &command, Time begin,
   listOf(rank, command.stream).push_back({command.id, begin, end});
 }
 
-/// When the first rank began.
+/// The time at which the first rank began.
 Timeline::Time Timeline::start() const {
   Time first = Time::max();
   for (const std::vector<Entry> &entries : lists)

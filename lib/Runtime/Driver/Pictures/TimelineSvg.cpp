@@ -126,7 +126,7 @@ private:
              {textSize, "end", "#555"});
   }
 
-  /// "rank 3", and under it, where there is room, "dp=1 tp=1".
+  /// Writes "rank 3" and, if there is room, "dp=1 tp=1" under it.
   void drawRankName(const std::string &name, const std::vector<Lane> &lanes) {
     size_t colon = name.find(": ");
     std::string rank = name.substr(0, colon);
@@ -224,8 +224,8 @@ private:
              {textSize, "end", "#555"});
   }
 
-  /// Steps from sample to sample; where several fall on one half of a unit, the
-  /// highest of them and the last.
+  /// A path that steps from sample to sample. If several samples fall within
+  /// half a unit, only the highest and the last are drawn.
   template <typename Height>
   std::string memoryPath(const std::vector<TraceSample> &samples,
                          const Height &height) const {
@@ -251,7 +251,7 @@ private:
   const std::string &summary;
   TimeScale time;
   SvgDocument svg;
-  /// Below what has been drawn so far.
+  /// The y coordinate below all that has been drawn so far.
   double y = 0;
   std::vector<std::vector<Lane>> blocks;
 };

@@ -12,7 +12,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// A backend that may be had, and what it takes.
+/// A backend in a shared object, and what it needs.
 struct BackendPlugin {
   const char *name, *object, *build, *libraries;
 };

@@ -38,7 +38,7 @@ Status invalid(const std::string &path, const std::string &why) {
   return {TPSP_RT_INVALID, fmt::format("cannot run '{}': {}", path, why)};
 }
 
-/// Reads the whole file, or says why it is none.
+/// Reads the whole file, or says why it cannot be read.
 Status readAll(const std::string &path, std::string &out) {
   FileHandle file;
   int64_t bytes = 0;
@@ -49,7 +49,7 @@ Status readAll(const std::string &path, std::string &out) {
   return status.ok() ? status : invalid(path, status.message());
 }
 
-/// Whether this processor has what code for `processor` needs.
+/// Whether this processor can run code for `processor`.
 bool isSupported(const std::string &processor) {
   if (processor.empty())
     return true;
@@ -66,7 +66,7 @@ bool isSupported(const std::string &processor) {
   return false;
 }
 
-/// The trailer, if it fits the file.
+/// Reads the trailer and checks that it fits the file.
 Status checkFile(const std::string &path, const std::string &bytes,
                  Trailer &trailer) {
   if (bytes.size() < sizeof trailer)
@@ -120,7 +120,7 @@ Status tpsp::rt::writePlan(const std::string &path, const std::string &object,
   return file.finish();
 }
 
-/// Reads a file and finds out that it is a whole plan.
+/// Reads a file and checks that it is a complete plan.
 static Status readChecked(const std::string &path, std::string &bytes,
                           Trailer &trailer) {
   TPSP_TRY(readAll(path, bytes));
@@ -152,7 +152,7 @@ Status tpsp::rt::loadPlan(const std::string &path, StepFunction &out) {
           std::string_view(bytes).substr(0, trailer.objectBytes));
       !s.ok())
     return invalid(path, s.message());
-  // A name without a slash would be looked for in the system's folders.
+  // dlopen would search the system's folders for a name without a slash.
   std::string place = std::filesystem::absolute(path).string();
   void *object = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!object)

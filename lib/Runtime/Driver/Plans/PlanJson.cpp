@@ -1,4 +1,4 @@
-// The description of a compiled plan as JSON.
+// Writes and reads the description of a compiled plan as JSON.
 #include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include "Runtime/Driver/Files/EnumJson.h"
@@ -20,13 +20,14 @@
 
 using Json = nlohmann::json;
 
-// An attribute is [number of its type, value]: JSON has one kind of number.
+// An attribute is [number of its type, value], because JSON has only one kind
+// of number.
 template <> struct nlohmann::adl_serializer<tpsp::reference::Attribute> {
   using Attribute = tpsp::reference::Attribute;
 
   static void to_json(Json &json, const Attribute &attribute) {
     json = Json::array({attribute.index()});
-    // Infinity is no JSON number.
+    // Written as text, because JSON has no infinity.
     if (const double *number = std::get_if<double>(&attribute))
       json.push_back(fmt::format("{:a}", *number));
     else
@@ -58,7 +59,7 @@ template <> struct tpsp::EnumNames<tpsp::reference::Element> {
   static constexpr const char *all[] = {"f64", "f32", "bf16", "f16", "integer"};
 };
 
-// What is not known is null.
+// An unknown value is written as null.
 template <typename Value>
 struct nlohmann::adl_serializer<std::optional<Value>> {
   static void to_json(Json &json, const std::optional<Value> &value) {
@@ -105,7 +106,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CollectiveWork, kind, axes, group, bytes,
                                    bytesSent, row)
 
-/// There are many: [buffer, begin, length, count, pitch, whether it writes].
+/// Written as an array, because a plan has many: [buffer, begin, length, count,
+/// pitch, whether it writes].
 static void to_json(Json &json, const PlanAccess &access) {
   const BufferPart &part = access.part;
   json = Json::array({access.buffer, part.begin, part.length, part.count,
@@ -171,7 +173,8 @@ static bool isNumberIn(int64_t number, size_t count) {
   return number >= 0 && uint64_t(number) < count;
 }
 
-/// Whether a part lies in a buffer of `bytes`, its runs one behind another.
+/// Whether a part lies in a buffer of `bytes` bytes, with its runs one after
+/// another.
 static bool isConsistent(const BufferPart &part, int64_t bytes) {
   if (part.begin < 0 || part.length < 0 || part.count < 1 ||
       part.begin > bytes || part.length > bytes - part.begin)
@@ -181,7 +184,8 @@ static bool isConsistent(const BufferPart &part, int64_t bytes) {
           part.count - 1 <= (bytes - part.begin - part.length) / part.pitch);
 }
 
-/// Whether a command's numbers are of things that there are.
+/// Whether a command's numbers refer to existing streams, events, axes and
+/// buffers.
 static bool isConsistent(const PlanCommand &command, const Plan &plan) {
   if (!isNumberIn(command.stream, plan.numStreams) ||
       (command.isEvent() && !isNumberIn(command.event, plan.numEvents)))
@@ -197,7 +201,7 @@ static bool isConsistent(const PlanCommand &command, const Plan &plan) {
                      });
 }
 
-/// Whether the rows have the commands that perform them, and these the rows.
+/// Whether ledger rows and the commands that perform them refer to each other.
 static bool isLedgerConsistent(const Plan &plan) {
   size_t performing = 0;
   for (const PlanCommand &command : plan.commands) {
@@ -219,8 +223,8 @@ static bool isLedgerConsistent(const Plan &plan) {
   return performing == 0;
 }
 
-/// The bytes of a rank's part; -1 if the axes do not divide the shape, or the
-/// whole tensor is more than 64 bits count.
+/// The bytes of a rank's part. -1 if the axes do not divide the shape, or if
+/// the whole tensor has more bytes than 64 bits can count.
 static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   int64_t whole = elementBytes(tensor.dtype), part = whole;
@@ -257,8 +261,8 @@ static bool isConsistent(const PlanBuffer &tensor, const Plan &plan) {
   return tensor.bytes == partBytes(tensor, plan);
 }
 
-/// Whether a buffer has a place in the arena; of those that nothing uses none
-/// is needed.
+/// Whether a buffer has a valid place in the arena. An unused buffer needs
+/// none.
 static bool isInArena(const PlanBuffer &buffer, const Plan &plan) {
   if (!buffer.offset)
     return !buffer.lasts();
@@ -267,7 +271,7 @@ static bool isInArena(const PlanBuffer &buffer, const Plan &plan) {
          *buffer.offset <= plan.arenaBytes - buffer.bytes;
 }
 
-/// Whether a program's numbers are of what it has.
+/// Whether a program's numbers refer to its own values, results and arguments.
 static bool isConsistent(const reference::Program &reference) {
   auto areBelow = [](const std::vector<size_t> &numbers, size_t count) {
     return std::all_of(numbers.begin(), numbers.end(),
@@ -282,8 +286,8 @@ static bool isConsistent(const reference::Program &reference) {
          reference.updates <= reference.operations.size();
 }
 
-/// The value of a program that a tensor has, or is the gradient of; arguments
-/// are in the order of both.
+/// The value of the program that a tensor holds, or whose gradient it holds.
+/// Arguments are in the same order in the plan and in the program.
 static const reference::ValueType &valueOf(const PlanBuffer &tensor,
                                            const reference::Program &reference,
                                            size_t argument) {

@@ -15,7 +15,7 @@ namespace {
 #if defined(__x86_64__)
 constexpr unsigned machine = EM_X86_64;
 constexpr unsigned relative = R_X86_64_RELATIVE;
-/// What a plan's relocations may be: each writes an address of eight bytes.
+/// The relocations that a plan may have. Each writes an address of eight bytes.
 constexpr unsigned relocations[] = {R_X86_64_RELATIVE, R_X86_64_64,
                                     R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT};
 #elif defined(__aarch64__)
@@ -27,10 +27,10 @@ constexpr unsigned relocations[] = {R_AARCH64_RELATIVE, R_AARCH64_ABS64,
 #error "say which relocations plans of this machine have"
 #endif
 
-/// Segments end below this, so that no sum of addresses overflows.
+/// Segments end below this address, so that no sum of addresses overflows.
 constexpr uint64_t addressLimit = uint64_t(1) << 40;
 
-/// What the dynamic table may say, with names for messages.
+/// Allowed entries of the dynamic table, with names for messages.
 const std::map<int64_t, const char *> allowedEntries = {
     {DT_HASH, "HASH"},       {DT_GNU_HASH, "GNU_HASH"},
     {DT_STRTAB, "STRTAB"},   {DT_STRSZ, "STRSZ"},
@@ -42,7 +42,7 @@ const std::map<int64_t, const char *> allowedEntries = {
     {DT_FLAGS, "FLAGS"},     {DT_FLAGS_1, "FLAGS_1"},
 };
 
-/// What it must not say, with what that would do.
+/// Refused entries of the dynamic table, with their effects.
 const std::map<int64_t, const char *> refusedEntries = {
     {DT_NEEDED, "it asks for another library"},
     {DT_AUXILIARY, "it asks for another library"},
@@ -59,8 +59,8 @@ const std::map<int64_t, const char *> refusedEntries = {
     {DT_TEXTREL, "its code is to be written to"},
 };
 
-/// Reads the object's tables; every method is true or says in `problem` what is
-/// wrong.
+/// Reads the object's tables. Every method returns true, or sets `problem` to
+/// what is wrong.
 class ObjectCheck {
 public:
   explicit ObjectCheck(std::string_view bytes) : bytes(bytes) {}
@@ -104,7 +104,7 @@ private:
   bool checkCounts();
   bool checkExport();
 
-  /// The segment that has these bytes of memory; null if none has.
+  /// The segment that contains these bytes of memory; null if there is none.
   const Elf64_Phdr *segmentOf(uint64_t address, uint64_t size) const {
     for (const Elf64_Phdr &load : loads)
       if (address >= load.p_vaddr && size <= load.p_memsz &&
@@ -112,7 +112,8 @@ private:
         return &load;
     return nullptr;
   }
-  /// Where these bytes of memory are in the file, if it has all of them.
+  /// Finds the position of these bytes of memory in the file, if it has all of
+  /// them.
   bool locate(uint64_t address, uint64_t size, uint64_t &offset) const {
     const Elf64_Phdr *load = segmentOf(address, size);
     if (!load || address - load->p_vaddr > load->p_filesz ||
@@ -126,7 +127,8 @@ private:
     auto found = entries.find(tag);
     return found == entries.end() ? 0 : found->second;
   }
-  /// The table at entry `tag`, of `size` bytes; nothing may write to it.
+  /// Finds the table at entry `tag`, of `size` bytes, which must not be
+  /// writable.
   bool locateTable(int64_t tag, uint64_t size, uint64_t &offset) {
     if (has(tag) && locate(entry(tag), size, offset) &&
         !(segmentOf(entry(tag), size)->p_flags & PF_W))
@@ -142,7 +144,7 @@ private:
   std::vector<Elf64_Phdr> loads;
   Elf64_Phdr dynamic = {};
   std::map<int64_t, uint64_t> entries;
-  /// Offsets in the file.
+  /// Offsets of tables in the file.
   uint64_t strings = 0, symbols = 0;
   uint64_t numSymbols = 0;
 };
@@ -171,7 +173,8 @@ bool ObjectCheck::checkHeader() {
   return true;
 }
 
-/// Readable and in the file; one after the other, as the linker maps them.
+/// Checks that segments are readable and in the file, and follow one another as
+/// the linker maps them.
 bool ObjectCheck::checkLoad(const Elf64_Phdr &segment) {
   uint64_t align = segment.p_align;
   bool isAligned = align >= 4096 && align <= (1 << 21) &&
@@ -218,7 +221,7 @@ bool ObjectCheck::checkSegments() {
                                 segment.p_type));
     }
   }
-  // Without an answer the stack is made executable.
+  // If the object does not say, the stack is made executable.
   if (!hasStack)
     return refuse("it does not say that its stack is not executable");
   for (const Elf64_Phdr &segment : relro) {
@@ -234,7 +237,7 @@ bool ObjectCheck::checkDynamicSegment() {
   bool isThere = dynamic.p_type == PT_DYNAMIC &&
                  dynamic.p_vaddr % alignof(Elf64_Dyn) == 0 &&
                  locate(dynamic.p_vaddr, dynamic.p_memsz, offset);
-  // The linker writes the places of the tables into it.
+  // The linker writes the addresses of the tables into it.
   if (!isThere || offset != dynamic.p_offset ||
       !(segmentOf(dynamic.p_vaddr, dynamic.p_memsz)->p_flags & PF_W))
     return refuse("its dynamic table is not in its data");
@@ -269,14 +272,15 @@ bool ObjectCheck::checkStrings() {
     return refuse(fmt::format("its flags are {:#x}", entry(DT_FLAGS)));
   if (entry(DT_FLAGS_1) & ~uint64_t(DF_1_NOW))
     return refuse(fmt::format("its other flags are {:#x}", entry(DT_FLAGS_1)));
-  // Else names would be looked up, and their places written, as it runs.
+  // Otherwise names would be looked up, and their addresses written, while the
+  // plan runs.
   if (!(entry(DT_FLAGS) & DF_BIND_NOW))
     return refuse("its names are not looked up before it runs");
   return true;
 }
 
 bool ObjectCheck::checkSymbols() {
-  // The older table of hashes says how many symbols there are.
+  // The older hash table has the number of symbols.
   uint64_t hash = 0;
   if (!locateTable(DT_HASH, 2 * sizeof(uint32_t), hash))
     return false;
@@ -295,7 +299,7 @@ bool ObjectCheck::checkSymbol(const Elf64_Sym &symbol) {
   if (symbol.st_name >= entry(DT_STRSZ))
     return refuse("a symbol's name is not in it");
   unsigned type = ELF64_ST_TYPE(symbol.st_info);
-  // An indirect function is called when it is looked up.
+  // The linker calls an indirect function when it looks up its name.
   if (type != STT_NOTYPE && type != STT_FUNC && type != STT_OBJECT)
     return refuse(fmt::format("its symbol {} is of type {}, which no plan has",
                               nameOf(symbol), type));
@@ -305,8 +309,9 @@ bool ObjectCheck::checkSymbol(const Elf64_Sym &symbol) {
   return true;
 }
 
-/// The table by which names are found. It is [buckets, first symbol, words of
-/// the filter, shift], the filter, the buckets, and a chain of hashes for each.
+/// The table by which names are found. It has [buckets, first symbol, words of
+/// the filter, shift], the filter, the buckets, and a chain of hashes for each
+/// bucket.
 bool ObjectCheck::checkGnuHash() {
   uint64_t table = 0;
   if (!locateTable(DT_GNU_HASH, 4 * sizeof(uint32_t), table))
@@ -345,7 +350,7 @@ bool ObjectCheck::checkRelocations(int64_t table, int64_t size) {
     auto relocation = at<Elf64_Rela>(offset + i * sizeof(Elf64_Rela));
     if (!checkRelocation(relocation))
       return false;
-    // Of the first ones the linker does not look at the type.
+    // The linker does not check the type of the first DT_RELACOUNT relocations.
     if (table == DT_RELA && i < entry(DT_RELACOUNT) &&
         ELF64_R_TYPE(relocation.r_info) != relative)
       return refuse("its relocations are not in order");
@@ -367,7 +372,8 @@ bool ObjectCheck::checkRelocation(const Elf64_Rela &relocation) {
   if (!load || !(load->p_flags & PF_W) ||
       relocation.r_offset % sizeof(uint64_t) != 0)
     return refuse("a relocation is not of its data");
-  // Nor of what the linker reads from by then.
+  // A relocation must not write to the dynamic table either, which the linker
+  // reads while it relocates.
   if (relocation.r_offset + sizeof(uint64_t) > dynamic.p_vaddr &&
       relocation.r_offset < dynamic.p_vaddr + dynamic.p_memsz)
     return refuse("a relocation is of its dynamic table");
@@ -382,7 +388,7 @@ bool ObjectCheck::checkCounts() {
     return refuse("it has fewer relocations than it says");
   if (has(DT_JMPREL) && entry(DT_PLTREL) != DT_RELA)
     return refuse("its calls are bound in another way");
-  // The linker keeps three words there.
+  // The linker writes three words to this table.
   const Elf64_Phdr *load = segmentOf(entry(DT_PLTGOT), 3 * sizeof(uint64_t));
   if (has(DT_PLTGOT) && (!load || !(load->p_flags & PF_W)))
     return refuse("its table PLTGOT is not in its data");

@@ -9,8 +9,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// The folder of this executable, with a slash at its end; empty if the system
-/// does not say.
+/// The folder of this executable, with a final slash; empty if the system does
+/// not say.
 std::string executableFolder() {
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -23,7 +23,7 @@ std::string executableFolder() {
 SharedObjectEntry loadSharedObject(const char *object, const char *entry,
                                    SymbolScope scope) {
   std::string folder = executableFolder(), path;
-  // A name without a folder would be looked for in the current one.
+  // A name without a folder would be searched for in the current folder.
   if (folder.empty())
     return {
         nullptr, true,

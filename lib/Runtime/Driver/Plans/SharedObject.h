@@ -1,5 +1,5 @@
-/// Shared objects that belong to this program and are loaded when they are
-/// needed, so that nothing else needs their libraries.
+/// Loads shared objects of this program when they are needed, so that nothing
+/// else needs their libraries.
 #ifndef TPSP_RUNTIME_DRIVER_PLANS_SHAREDOBJECT_H
 #define TPSP_RUNTIME_DRIVER_PLANS_SHAREDOBJECT_H
 
@@ -7,12 +7,12 @@
 
 namespace tpsp::rt {
 
-/// Where an object's entry is, or why there is none.
+/// The address of an object's entry, or why there is none.
 struct SharedObjectEntry {
   void *address = nullptr;
-  /// The object is not there at all.
+  /// Whether the object's file is missing.
   bool isAbsent = false;
-  /// In clauses, if there is no address.
+  /// The reason, in clauses, if there is no address.
   std::string problem;
 };
 
@@ -21,8 +21,9 @@ enum class SymbolScope {
   Global ///< for libraries that load further parts of themselves
 };
 
-/// Loads `object` ("libtpsp_mpi.so") from beside this executable (its folder,
-/// or lib/ next to that), for the rest of the process, and finds `entry`.
+/// Loads `object` ("libtpsp_mpi.so") from the executable's folder, or from lib/
+/// next to that folder, and finds `entry`. The object stays loaded until the
+/// process ends.
 SharedObjectEntry loadSharedObject(const char *object, const char *entry,
                                    SymbolScope scope);
 

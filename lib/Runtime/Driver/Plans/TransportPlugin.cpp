@@ -23,7 +23,7 @@ static Status unsupported(const std::string &why) {
 }
 
 Status tpsp::rt::openTransport(Transport *&out) {
-  // Open MPI loads its parts, which look for its symbols among all.
+  // Open MPI loads its own parts as objects that need its symbols to be global.
   SharedObjectEntry found =
       loadSharedObject(objectName, transportEntryName, SymbolScope::Global);
   if (found.isAbsent)

@@ -20,14 +20,15 @@ struct Line {
 
 } // namespace
 
-/// "wq" of "layer0.wq": what of a tensor's name is not the call's.
+/// The part of a tensor's name that does not name the call: "wq" of
+/// "layer0.wq".
 static std::string nameInCall(const std::string &tensor) {
   size_t dot = tensor.rfind('.');
   return dot == std::string::npos ? tensor : tensor.substr(dot + 1);
 }
 
-/// Equal for collectives of one place in the source, over the same axes, for
-/// the same reason, on tensors that differ in their call alone.
+/// Equal for collectives at one place in the source, over the same axes and for
+/// the same reason, whose tensors differ only in their call.
 static std::string layerKey(const LedgerRow &c) {
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", c.phase, c.kind,
                      fmt::join(c.axes, ","), c.index, c.bytes, c.location,
@@ -49,7 +50,7 @@ static std::vector<Line> linesOf(const Plan &plan, bool everyLayer) {
   return lines;
 }
 
-/// Cut to `width`, with an ellipsis.
+/// The text, cut to `width` with an ellipsis.
 static std::string shortened(const std::string &text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }

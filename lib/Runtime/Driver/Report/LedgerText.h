@@ -1,4 +1,4 @@
-/// The ledger of a report, for people.
+/// The ledger of a report as text.
 #ifndef TPSP_RUNTIME_DRIVER_REPORT_LEDGERTEXT_H
 #define TPSP_RUNTIME_DRIVER_REPORT_LEDGERTEXT_H
 
@@ -8,9 +8,9 @@
 
 namespace tpsp::rt {
 
-/// A line for each collective, then totals for each phase and kind. Of layers
-/// that are calls of one function, collectives that are equal in all but the
-/// call are one line, with their number, unless `everyLayer`.
+/// A line for each collective, then totals for each phase and kind. Unless
+/// `everyLayer`, collectives of layers that are calls of one function share a
+/// line, with their number, if they differ in the call alone.
 std::string ledgerText(const Plan &plan, bool everyLayer);
 
 } // namespace tpsp::rt

@@ -1,4 +1,4 @@
-/// What a report says of padded indices.
+/// The part of a report about padded indices.
 #ifndef TPSP_RUNTIME_DRIVER_REPORT_PADDINGTEXT_H
 #define TPSP_RUNTIME_DRIVER_REPORT_PADDINGTEXT_H
 
@@ -10,7 +10,7 @@
 
 namespace tpsp::rt {
 
-/// A row for each; empty if there are none.
+/// A row for each padded index; empty if there are none.
 std::string paddingText(const Plan &plan);
 nlohmann::ordered_json paddingJson(const Plan &plan);
 

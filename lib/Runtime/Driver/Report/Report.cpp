@@ -67,7 +67,7 @@ double tpsp::rt::medianStep(const RunReport &report) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// When one collective ran: null where no step was recorded.
+/// The times of one collective; null if no step was recorded.
 static Json timesOf(const StepTrace &trace,
                     const CollectiveExposure *collective) {
   if (!collective)
@@ -97,7 +97,7 @@ static Json ledger(const RunReport &report, const Exposure &exposure) {
   return list;
 }
 
-/// What is there of a simulation only.
+/// The part of the report that only a simulation has.
 static Json prediction(const RunReport &report) {
   if (!report.prediction)
     return nullptr;
@@ -194,7 +194,7 @@ static Json verification(const RunReport &report) {
                        {"mistake", p.mistake},
                        {"seen", p.isSeen},
                        {"reason", p.reason}});
-  // JSON has no infinity.
+  // JSON has no infinity, so it is written as text.
   auto number = [](double value) {
     return std::isfinite(value) ? Json(value) : Json("inf");
   };
@@ -398,8 +398,8 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
                    flops / step * 1e-9);
 }
 
-/// A line for each kind of row, as `kindOf` calls it, with the values that have
-/// it. `width`: of the kinds.
+/// Prints a line for each kind of row, named by `kindOf`, with the values of
+/// that kind. `width` is the width of the kinds.
 template <typename KindOf>
 static void printPlaces(const char *title, int width,
                         const std::vector<PlaceRow> &rows, KindOf kindOf,
@@ -421,7 +421,8 @@ static void printEpilogues(const Plan &plan, fmt::memory_buffer &out) {
   printPlaces("Epilogues of matmuls", 16, epiloguesOf(plan), kindOf, out);
 }
 
-/// Other forms of attention are matmuls and kernels.
+/// Lists attention in one call; other forms of attention appear as matmuls and
+/// kernels.
 static void printAttention(const Plan &plan, fmt::memory_buffer &out) {
   auto kindOf = [](const PlaceRow &row) { return row.call; };
   printPlaces("Attention in one call", 20, attentionOf(plan), kindOf, out);

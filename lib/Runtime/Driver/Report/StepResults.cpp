@@ -40,7 +40,7 @@ Status tpsp::rt::checkDropped(double dropped, int64_t most) {
 
 namespace {
 
-/// What the ranks' parts make together.
+/// Combines the ranks' parts.
 struct Combined {
   const PlanBuffer &tensor;
   double &out;
@@ -60,8 +60,7 @@ struct Combined {
 Status ScalarReader::read(double &out) const {
   out = tensor->pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   Combined combined{*tensor, out, {}};
-  // Of one reference, or two: a std::function keeps no more without
-  // allocating.
+  // Captures at most two references, since a std::function allocates for more.
   TPSP_TRY(world->inspect(
       *tensor->offset, tensor->bytes,
       [this](int64_t rank) { return isFirst[rank] != 0; },
@@ -69,7 +68,7 @@ Status ScalarReader::read(double &out) const {
         combined.add(shards[rank], memory);
         return Status();
       }));
-  // Its sign is an accident of how it came about, and would be printed.
+  // The sign of a NaN is accidental, and would be printed.
   if (std::isnan(out))
     out = std::numeric_limits<double>::quiet_NaN();
   return {};

@@ -9,7 +9,8 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
-/// A step that may be skipped counts those that were not.
+/// Whether the step may be skipped: such a step counts the steps that were not
+/// skipped.
 static bool hasLossScale(const Plan &plan) {
   auto tensors = plan.tensors();
   return std::any_of(
@@ -17,7 +18,7 @@ static bool hasLossScale(const Plan &plan) {
       [](const PlanBuffer &tensor) { return tensor.isStepState(); });
 }
 
-/// What else than an error of the program it may be.
+/// A cause of the failure other than an error of the program.
 static std::string_view hintFor(const RunReport &report) {
   if (report.dtype != "f16" || report.verdict() != Verdict::Failed)
     return "";
@@ -33,7 +34,7 @@ static std::string_view hintFor(const RunReport &report) {
          "in f32.";
 }
 
-/// What is to be known of one comparison besides its numbers.
+/// Remarks on one comparison besides its numbers.
 static std::string remarkOn(const TensorError &e) {
   std::string text;
   if (e.zeroReference)
@@ -60,7 +61,8 @@ static size_t countOf(const RunReport &report,
   return std::count_if(report.errors.begin(), report.errors.end(), holds);
 }
 
-/// Results that show nothing of the run, and what would.
+/// Counts the results that show nothing about the run, and says how to check
+/// them.
 static std::string uncheckedText(const RunReport &report) {
   size_t lost =
       countOf(report, [](const TensorError &e) { return e.isLost(); });
@@ -71,7 +73,7 @@ static std::string uncheckedText(const RunReport &report) {
                      lost, report.errors.size());
 }
 
-/// The verdict, and what qualifies it.
+/// The verdict and its qualifications.
 static std::string verdictOn(const RunReport &report) {
   size_t some =
       countOf(report, [](const TensorError &e) { return e.notFinite > 0; });
@@ -96,7 +98,7 @@ static std::string verdictOn(const RunReport &report) {
   return text;
 }
 
-/// "1e-05", or "1e-05 or 0.02 by the type" where types differ.
+/// "1e-05", or "1e-05 or 0.02 by the type" if types differ.
 static std::string tolerancesOf(const RunReport &report) {
   std::set<double> tolerances;
   for (const TensorError &e : report.errors)
@@ -108,7 +110,8 @@ static std::string tolerancesOf(const RunReport &report) {
   return texts.size() > 1 ? text + " by the type" : text;
 }
 
-/// Counts the planted mistakes (--verify=selftest) and lists those not seen.
+/// Counts the planted mistakes (--verify=selftest) and lists those that were
+/// not detected.
 static std::string plantedText(const RunReport &report) {
   if (report.planted.empty())
     return "";
@@ -129,8 +132,8 @@ std::string tpsp::rt::verificationTable(const RunReport &report) {
     return "";
   fmt::memory_buffer out;
   auto to = std::back_inserter(out);
-  // Whole: the end of a name says which layer's tensor it is, and the beginning
-  // what of it.
+  // Names are not cut. The end of a name gives the layer, and its beginning the
+  // role of the tensor.
   size_t width = 20;
   for (const TensorError &e : report.errors)
     width = std::max(width, e.name.size());

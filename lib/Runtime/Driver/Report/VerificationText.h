@@ -1,4 +1,4 @@
-/// What a report says of a verification, for people.
+/// The part of a report about a verification, as text.
 #ifndef TPSP_RUNTIME_DRIVER_REPORT_VERIFICATIONTEXT_H
 #define TPSP_RUNTIME_DRIVER_REPORT_VERIFICATIONTEXT_H
 
@@ -6,7 +6,8 @@
 
 namespace tpsp::rt {
 
-/// A row for each tensor that was compared, and the verdict; empty if none was.
+/// A row for each compared tensor, and the verdict; empty if no tensor was
+/// compared.
 std::string verificationTable(const RunReport &report);
 
 } // namespace tpsp::rt

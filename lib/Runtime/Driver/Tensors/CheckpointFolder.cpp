@@ -13,13 +13,13 @@ using Json = nlohmann::json;
 
 namespace fs = std::filesystem;
 
-/// What of a folder is read, the first that is there.
+/// Files of a folder that may hold weights; the first that exists is read.
 static constexpr const char *weightsFiles[] = {"model.safetensors.index.json",
                                                "model.safetensors",
                                                "parameters.safetensors"};
-/// The bytes that a model's configuration may have.
+/// The largest size of a model's configuration, in bytes.
 static constexpr int64_t longestConfig = 16 << 20;
-/// The one that is written.
+/// The file that is written.
 static constexpr const char *writtenFile = "model.safetensors";
 
 Status tpsp::rt::weightsFileOf(const std::string &path, std::string &file) {

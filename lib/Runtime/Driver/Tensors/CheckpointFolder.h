@@ -1,4 +1,4 @@
-/// A folder with a model's weights, as Hugging Face or tpsp-train writes it.
+/// Folders with a model's weights, as Hugging Face or tpsp-train writes them.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_CHECKPOINTFOLDER_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_CHECKPOINTFOLDER_H
 
@@ -8,15 +8,17 @@
 
 namespace tpsp::rt {
 
-/// The file, or the index of files, with a folder's weights; `path` itself if
-/// it is no folder. INVALID if the folder has none.
+/// Sets `file` to the folder's file of weights, or to its index of files. If
+/// `path` is not a folder, `file` is `path`. INVALID if the folder has no
+/// weights.
 Status weightsFileOf(const std::string &path, std::string &file);
 
-/// Where weights are written: into a folder as the one file of its weights.
+/// The path at which weights are written. In a folder, it is that of its single
+/// file of weights.
 std::string weightsFileToWrite(const std::string &path);
 
-/// What the config.json beside a file says its model is; empty if it says
-/// nothing.
+/// The model's architecture according to the config.json in the file's folder;
+/// empty if it names none.
 std::string architectureBeside(const std::string &file);
 
 } // namespace tpsp::rt

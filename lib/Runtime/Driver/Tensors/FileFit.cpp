@@ -21,7 +21,8 @@ std::string tpsp::rt::listOf(const std::vector<std::string> &entries,
   return text;
 }
 
-/// Whether every extent of `merged` is the product of neighbours in `split`.
+/// Whether every extent of `merged` is the product of adjacent extents of
+/// `split`.
 static bool isMerged(const Shape &merged, const Shape &split) {
   size_t next = 0;
   for (int64_t extent : merged) {

@@ -1,4 +1,4 @@
-/// How a file's tensors and a program's differ, in words.
+/// Describes, in words, how a file's tensors differ from a program's.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_FILEFIT_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_FILEFIT_H
 
@@ -6,12 +6,13 @@
 
 namespace tpsp::rt {
 
-/// "a, b, c and 4 more": at most `most` of them.
+/// "a, b, c and 4 more": lists at most `most` entries.
 std::string listOf(const std::vector<std::string> &entries,
                    const char *separator, size_t most = 5);
 
-/// "'w' is [64, 64], not [4, 64]". Where one shape is the other with neighbours
-/// merged, also what to declare. Empty if the shapes are the same.
+/// "'w' is [64, 64], not [4, 64]". If one shape is the other with adjacent
+/// dimensions merged, also says what to declare. Empty if the shapes are the
+/// same.
 std::string shapeDifference(const PlanBuffer &wanted,
                             const std::vector<int64_t> &found);
 

@@ -16,7 +16,7 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Kind = BufferKind;
 
-/// How many names a message lists of what a program takes.
+/// The most names of a program's arguments that a message lists.
 static constexpr size_t listedNames = 20;
 
 InputsFile tpsp::rt::parseInputsFile(const std::string &text) {
@@ -28,7 +28,7 @@ InputsFile tpsp::rt::parseInputsFile(const std::string &text) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a file has
+// The contents of a file
 //===----------------------------------------------------------------------===//
 
 Status InputsSource::openNpy(const InputsFile &file, StoredTensors &out) {
@@ -69,9 +69,9 @@ Status InputsSource::readFile(const InputsFile &file, StoredTensors &out) {
   return {};
 }
 
-/// Reads the elements [begin, begin + count) a block at a time:
-/// visit(element, block, n) with n elements, as they are stored, from
-/// `element` on.
+/// Reads the elements [begin, begin + count) a block at a time. Calls
+/// visit(element, block, n) with n elements, as they are stored, from `element`
+/// on.
 template <typename Visit>
 Status InputsSource::readBlocks(const Stored &stored, int64_t begin,
                                 int64_t count, Visit visit) {
@@ -87,7 +87,7 @@ Status InputsSource::readBlocks(const Stored &stored, int64_t begin,
 }
 
 //===----------------------------------------------------------------------===//
-// Whether it fits
+// Checks against the program
 //===----------------------------------------------------------------------===//
 
 static std::string describe(const PlanBuffer &tensor) {
@@ -95,7 +95,7 @@ static std::string describe(const PlanBuffer &tensor) {
                      elementName(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
-/// Every argument, inputs and cotangents first.
+/// Lists every argument, inputs and cotangents first.
 static std::string namesTaken(const Plan &plan) {
   std::vector<std::string> names;
   for (Kind kind : {Kind::Input, Kind::Parameter})
@@ -117,7 +117,8 @@ std::string InputsSource::differenceOf(const PlanBuffer &wanted,
   return shapeDifference(wanted, stored.shape);
 }
 
-/// Integers are in the range of their type and below `below`, if that is known.
+/// Checks that integers are in the range of their type, and below `below` if
+/// that is known.
 Status InputsSource::checkIntegers(const PlanBuffer &wanted,
                                    const Stored &stored) {
   if (!isInteger(wanted.dtype))
@@ -215,7 +216,7 @@ bool InputsSource::isGiven(const PlanBuffer &tensor) const {
   return tensors.count(tensor.name) > 0 || others->isGiven(tensor);
 }
 
-/// Copies n elements, converted.
+/// Copies and converts n elements.
 static void convert(const void *from, int64_t fromType, int64_t n, void *to,
                     int64_t toType, int64_t at) {
   if (isInteger(toType))
@@ -257,7 +258,7 @@ Status InputsSource::whole(const PlanBuffer &tensor,
     return others->whole(tensor, out);
   const Stored &stored = found->second;
   out.resize(tensor.elements());
-  std::vector<double> cells; // of elements as the program stores them
+  std::vector<double> cells; // elements as the program stores them
   return readBlocks(stored, 0, tensor.elements(),
                     [&](int64_t at, const void *block, int64_t n) {
                       cells.resize(n);

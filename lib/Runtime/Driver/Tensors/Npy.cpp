@@ -15,7 +15,7 @@ using namespace tpsp;
 using namespace tpsp::rt;
 
 static constexpr std::string_view magic = "\x93NUMPY";
-/// Ours is far shorter; the format's own limit is four gigabytes.
+/// Usual headers are far shorter; the format's own limit is four gigabytes.
 static constexpr int64_t maxHeaderBytes = 1 << 20;
 /// NumPy's own limit on dimensions.
 static constexpr size_t maxDimensions = 64;
@@ -31,8 +31,9 @@ class HeaderText {
 public:
   explicit HeaderText(std::string_view text) : rest(text) {}
 
-  /// Splits it into keys and values, as they are written. False if it is no
-  /// dictionary of strings to strings, words and lists of numbers.
+  /// Splits the text into keys and values, as they are written. Returns false
+  /// if it is not a dictionary of strings to strings, words and lists of
+  /// numbers.
   bool split(std::map<std::string, std::string> &out) {
     if (!take("{"))
       return false;
@@ -58,7 +59,7 @@ private:
     rest.remove_prefix(token.size());
     return true;
   }
-  /// Up to `end`, which is taken, too.
+  /// Reads up to `end`, and skips `end`.
   bool readUntil(char end, std::string &out) {
     size_t at = rest.find(end);
     if (at == rest.npos)
@@ -76,7 +77,7 @@ private:
   bool readValue(std::string &out) {
     if (take("("))
       return readUntil(')', out);
-    // The fields of a structured type.
+    // A list holds the fields of a structured type.
     if (startsWith("["))
       return readUntil(']', out);
     if (startsWith("'") || startsWith("\""))
@@ -92,7 +93,7 @@ private:
 
 } // namespace
 
-/// "4, 64" or "4,": numbers from 0 to 2^63 - 1.
+/// Reads "4, 64" or "4,": numbers from 0 to 2^63 - 1.
 static bool readShape(std::string_view text, std::vector<int64_t> &out) {
   const char *at = text.data(), *end = at + text.size();
   auto skip = [&] {
@@ -136,11 +137,11 @@ Status tpsp::rt::unknownNpyType(const std::string &type,
   return invalid("its elements are {}; {}", quotedName(type), known);
 }
 
-/// Reads the text of the header, and where it ends.
+/// Reads the text of the header, and finds where it ends.
 static Status readText(const FileHandle &file, int64_t fileBytes,
                        std::string &text, int64_t &end) {
   constexpr int64_t versionAt = magic.size(), lengthAt = versionAt + 2;
-  // What stands there is little endian, and so is this machine.
+  // The prefix is little endian, as is this machine.
   struct {
     char magic[::magic.size()];
     uint8_t major, minor;

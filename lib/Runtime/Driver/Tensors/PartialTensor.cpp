@@ -32,7 +32,7 @@ Status tpsp::rt::gatherTensor(World &world, const Plan &plan,
         });
     return {};
   };
-  // One after another: sums depend on the order.
+  // One rank after another, because sums depend on the order.
   for (int64_t number = 0; number < world.numRanks(); ++number) {
     if (!isFirstHolder(tensor, world.mesh().coordinates(number)))
       continue;

@@ -16,7 +16,7 @@ uint64_t tpsp::rt::mixBits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// FNV-1a, so that a tensor's data depends on its name and not on its place.
+/// FNV-1a, so that a tensor's data depends on its name and not on its position.
 static uint64_t hashOf(const std::string &name) {
   uint64_t hash = 0xcbf29ce484222325ull;
   for (unsigned char c : name)

@@ -21,11 +21,11 @@ using Json = nlohmann::json;
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "files are little endian, and so are memory images of them");
 
-/// Of the length in front of the header.
+/// Bytes of the length before the header.
 static constexpr int64_t prefixBytes = 8;
 /// The format's own limit on the header.
 static constexpr int64_t maxHeaderBytes = 100'000'000;
-/// The key of the header that is no tensor.
+/// The only key of the header that is not a tensor.
 static constexpr const char *metadataKey = "__metadata__";
 
 std::string tpsp::rt::quotedName(const std::string &name) {
@@ -42,7 +42,7 @@ std::string tpsp::rt::quotedName(const std::string &name) {
 // Header
 //===----------------------------------------------------------------------===//
 
-/// Bytes of an element, or 0 for a type that we do not know.
+/// Bytes of an element, or 0 for an unknown type.
 static int64_t elementBytesOf(const std::string &dtype) {
   constexpr std::tuple<const char *, int64_t> types[] = {
       {"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4},     {"I32", 4},
@@ -89,7 +89,7 @@ static bool multiply(const std::vector<int64_t> &shape, int64_t element,
   return true;
 }
 
-/// A list of numbers from 0 to 2^63 - 1.
+/// Reads a list of numbers from 0 to 2^63 - 1.
 static bool readNumbers(const Json &tensor, const char *key,
                         std::vector<int64_t> &out) {
   auto entry = tensor.find(key);
@@ -104,8 +104,8 @@ static bool readNumbers(const Json &tensor, const char *key,
   return true;
 }
 
-/// Checks one entry of the header. `out` has its offset from the end of the
-/// header.
+/// Checks one entry of the header. Sets `out`, whose offset counts from the end
+/// of the header.
 static Status readTensor(const std::string &name, const Json &value,
                          int64_t dataBytes, SafetensorsTensor &out) {
   auto wrong = [&](const std::string &what) {
@@ -145,8 +145,8 @@ static Status readTensor(const std::string &name, const Json &value,
   return {};
 }
 
-/// Sorts the tensors by offset; they must follow one another without overlap
-/// or gap from 0 to `dataBytes`.
+/// Sorts the tensors by offset. They must follow one another from 0 to
+/// `dataBytes` without overlap or gap.
 static Status checkPlaces(std::vector<SafetensorsTensor> &tensors,
                           int64_t dataBytes) {
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
@@ -173,9 +173,9 @@ static Status checkPlaces(std::vector<SafetensorsTensor> &tensors,
   return {};
 }
 
-/// A document alone would keep one of two tensors with the same name, and
-/// everything however deep. The format has nothing behind the numbers of a
-/// list.
+/// Parses with a callback, because a plain parse would keep only one of two
+/// tensors with the same name, and would accept any depth. The format has no
+/// deeper level than the numbers of a list.
 static Status parseJson(const std::string &text, Json &header) {
   constexpr int deepest = 3;
   std::set<std::string> names;
@@ -285,8 +285,8 @@ Status SafetensorsReader::read(const SafetensorsTensor &tensor, int64_t begin,
 // SafetensorsWriter
 //===----------------------------------------------------------------------===//
 
-/// Sorts the tensors and gives each its place behind the header, whose text is
-/// returned. Larger elements come first, so that all are aligned.
+/// Sorts the tensors and gives each its place after the header, whose text is
+/// returned. Larger elements come first, so that all tensors are aligned.
 static Status layOut(std::vector<SafetensorsTensor> &tensors,
                      std::string &text) {
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
@@ -294,7 +294,7 @@ static Status layOut(std::vector<SafetensorsTensor> &tensors,
     return std::tie(bBytes, a.name) < std::tie(aBytes, b.name);
   });
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  // Without it, older readers of models refuse a file.
+  // Older readers of models refuse a file without it.
   header[metadataKey] = {{"format", "pt"}};
   int64_t end = 0;
   for (SafetensorsTensor &tensor : tensors) {

@@ -11,16 +11,16 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::json;
 
-/// The format's own limit on a header serves for an index too.
+/// The largest size of an index, in bytes: the format's own limit on a header.
 static constexpr int64_t maxIndexBytes = 100'000'000;
-/// How many names a message lists.
+/// The most names that a message lists.
 static constexpr size_t listed = 5;
 
 static Status invalid(const std::string &path, const std::string &why) {
   return {TPSP_RT_INVALID, fmt::format("cannot read '{}': {}", path, why)};
 }
 
-/// Whether a file begins as an index does. A safetensors file begins with the
+/// Whether a file begins like an index. A safetensors file begins with the
 /// length of its header, whose upper bytes are zero.
 static bool isIndex(const std::string &path) {
   char begin[8] = {};
@@ -31,7 +31,7 @@ static bool isIndex(const std::string &path) {
          begin[0] == '{' && begin[7] != 0;
 }
 
-/// Which tensors an index says to be in which file.
+/// The tensors of each file, according to an index.
 using Names = std::map<std::string, std::vector<std::string>>;
 
 static Status readIndex(const std::string &path, Names &out) {
@@ -77,7 +77,7 @@ Status SafetensorsSet::openIndex(const std::string &path) {
   TPSP_TRY(readIndex(path, names));
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (const auto &[name, tensors] : names) {
-    // Nothing else than what lies beside it is an index's to open.
+    // An index may only name files in its own folder.
     if (name.empty() || name == "." || name == ".." ||
         std::filesystem::path(name).filename() != name)
       return invalid(path, fmt::format("it names the file {}, which is not "

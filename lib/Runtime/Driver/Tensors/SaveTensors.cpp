@@ -28,7 +28,8 @@ static std::vector<const PlanBuffer *> select(const Plan &plan,
   return selected;
 }
 
-/// Parameters go where their names say, all else under its name.
+/// The place of a tensor in a file. A parameter's name says where it lies; all
+/// other tensors have their own name.
 static StoredParameter writtenPlace(const PlanBuffer &tensor,
                                     SavedTensors which) {
   PlanBuffer plain = tensor;
@@ -39,16 +40,17 @@ static StoredParameter writtenPlace(const PlanBuffer &tensor,
 
 namespace {
 
-/// A tensor that a file will have.
+/// A tensor of the file to be written.
 struct FileTensor {
   SafetensorsTensor tensor;
-  /// Positions [begin, end) of the dimension that is cut which there are.
+  /// The parts present so far: positions [begin, end) of the dimension that is
+  /// cut.
   std::vector<std::pair<int64_t, int64_t>> parts;
 };
 
 } // namespace
 
-/// By name: parts of one tensor are one.
+/// Keyed by name; parts of one tensor share an entry.
 using FileTensors = std::map<std::string, FileTensor>;
 
 static Status clash(const PlanBuffer &tensor, const std::string &name,
@@ -65,8 +67,8 @@ static Status clash(const PlanBuffer &tensor, const std::string &name,
                  what, quotedName(tensor.name), quotedName(name));
 }
 
-/// Adds one part of a tensor to what the file has of it so far. Parts come in
-/// any order: the extent along which they are cut grows with them.
+/// Adds one part of a tensor to the entry of the file. Parts come in any order,
+/// so the extent along which they are cut grows with them.
 static bool addPart(const StoredParameter &place, const std::string &format,
                     FileTensor &out) {
   SafetensorsTensor &whole = out.tensor;
@@ -90,7 +92,7 @@ static bool addPart(const StoredParameter &place, const std::string &format,
   return whole.shape == shape;
 }
 
-/// Whether the parts of each tensor are all of it, each position once.
+/// Whether the parts of each tensor cover every position exactly once.
 static Status checkWhole(FileTensors &tensors) {
   for (auto &[name, whole] : tensors) {
     std::sort(whole.parts.begin(), whole.parts.end());
@@ -135,7 +137,7 @@ Status tpsp::rt::checkSavable(const Plan &plan, SavedTensors which) {
 
 namespace {
 
-/// Where one parameter, or another tensor, is in the file that is written.
+/// The place of one tensor in the file to be written.
 class WrittenRuns {
 public:
   WrittenRuns(const PlanBuffer &tensor, SavedTensors which,
@@ -148,7 +150,7 @@ public:
       extent = tensors.front()->shape[place.cutDimension()];
   }
 
-  /// Writes the elements [first, first + count), which `source` begins with.
+  /// Writes the elements [first, first + count), which begin at `source`.
   Status write(int64_t first, int64_t count, const char *source) {
     Status status;
     place.forEachRun(extent, first, count,
@@ -183,7 +185,8 @@ static Status savePart(const Shard &shard, const void *memory,
   return status;
 }
 
-/// Writes what the ranks' summands of a partial tensor come to; null: not here.
+/// Writes the combined summands of a partial tensor. `runs` is null in
+/// processes that do not write.
 static Status saveCombined(World &world, const Plan &plan,
                            const PlanBuffer &tensor, WrittenRuns *runs,
                            Status &failure) {
@@ -204,9 +207,9 @@ static Status saveCombined(World &world, const Plan &plan,
 
 namespace {
 
-/// A file that all processes write, each its ranks' parts, where all see the
-/// folder. Else the process with rank 0 writes alone, and the others show it
-/// theirs.
+/// A file to which each process writes its ranks' parts, if all processes see
+/// the folder. Otherwise the process with rank 0 writes alone, and receives the
+/// others' parts.
 class SharedFile {
 public:
   SharedFile(World &world, const Plan &plan, SavedTensors which)
@@ -220,8 +223,8 @@ public:
   }
 
 private:
-  /// The process with rank 0 begins the file. The others join it, if each of
-  /// them finds it.
+  /// The process with rank 0 begins the file. The others join it if all of them
+  /// find it.
   Status open(const std::string &path) {
     FileTensors wanted;
     TPSP_TRY(fileTensors(plan, which, wanted));
@@ -286,7 +289,7 @@ private:
     return {};
   }
 
-  /// The file is put in its place when all parts are stored.
+  /// Puts the file in its place when all parts are stored.
   Status finish(const std::string &path) {
     if (isShared && !world.hasFirstRank() && failure.ok())
       failure = writer->finish();
@@ -295,7 +298,7 @@ private:
       TPSP_TRY(world.sumOverProcesses(failures));
     if (!failure.ok() || !world.hasFirstRank())
       return failure;
-    // Which says why.
+    // The other process reports the reason.
     if (failures > 0)
       return {
           TPSP_RT_ABORTED,
@@ -306,11 +309,11 @@ private:
   World &world;
   const Plan &plan;
   const SavedTensors which;
-  /// Null where this process does not write.
+  /// Null in processes that do not write.
   std::unique_ptr<SafetensorsWriter> writer;
   bool isShared = false;
-  /// Kept apart from the run's own failures: a disk that is full is no reason
-  /// to give up the world, nor any rank's fault.
+  /// Kept apart from the run's own failures: a full disk is no rank's fault,
+  /// and no reason to give up the world.
   Status failure;
   std::mutex mutex;
 };

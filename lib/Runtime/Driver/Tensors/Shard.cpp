@@ -19,8 +19,8 @@ Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
     dims.push_back({extent, start, before, held});
     count *= before;
   }
-  // The innermost dimension is a run, and so are those inside a dimension that
-  // is whole.
+  // A run spans the innermost dimension, and each further dimension while those
+  // inside it are whole.
   outerDims = dims.size();
   while (outerDims > 0) {
     const Dim &dim = dims[--outerDims];

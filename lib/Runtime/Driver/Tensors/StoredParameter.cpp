@@ -31,7 +31,7 @@ bool StoredParameter::fits(const std::vector<int64_t> &stored) const {
   return true;
 }
 
-/// "4:8": two positions, the second of which is larger.
+/// Reads a range such as "4:8", whose end is larger than its beginning.
 static bool parseRange(const std::string &text, int64_t &begin, int64_t &end) {
   const char *last = text.data() + text.size();
   auto [colon, error] = std::from_chars(text.data(), last, begin);
@@ -41,7 +41,8 @@ static bool parseRange(const std::string &text, int64_t &begin, int64_t &end) {
   return error2 == std::errc() && rest == last && 0 <= begin && begin < end;
 }
 
-/// ":, 4:8": of each dimension all, or, of one, a range.
+/// Reads the ranges of all dimensions, such as ":, 4:8". At most one dimension
+/// has a range; the others are whole.
 bool StoredParameter::parseCut(const std::string &ranges) {
   std::istringstream stream(ranges);
   int64_t dimension = 0;

@@ -1,12 +1,11 @@
-/// Where a parameter lies in a checkpoint, as its name says.
+/// The place of a parameter in a checkpoint, which its name says.
 ///
-///   "mlp.up.weight"             it is this tensor
-///   "c_attn.weight[:, 4:8]"     it is these columns of a tensor that has
-///   others "experts.{x}.w1.weight"     it is several tensors: the i-th of its
-///   first
-///                               index is "experts.i.w1.weight"
+///   "mlp.up.weight"           the tensor of this name
+///   "c_attn.weight[:, 4:8]"   these columns of a tensor that has others
+///   "experts.{x}.w1.weight"   several tensors: number i along the parameter's
+///                             first index is "experts.i.w1.weight"
 ///
-/// Both forms may come together. Elements are numbered row-major.
+/// Both forms may be combined. Elements are numbered row-major.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_STOREDPARAMETER_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_STOREDPARAMETER_H
 
@@ -18,28 +17,29 @@ namespace tpsp::rt {
 
 class StoredParameter {
 public:
-  /// A name that has the form, but not the parameter's shape, is a plain name.
-  /// So is every name but a parameter's.
+  /// A name of one of these forms that does not fit the parameter's shape is a
+  /// plain name. The names of buffers that are not parameters are always plain.
   explicit StoredParameter(const PlanBuffer &parameter);
 
   /// One name, or one for each position of the first index.
   const std::vector<std::string> &tensors() const { return names; }
-  /// What of each tensor is the parameter's. The tensor has the same extents,
-  /// but at least `end` along a dimension that is cut.
+  /// The shape of the parameter's part of each tensor. The tensor has the same
+  /// extents, except that along a cut dimension it has at least `end`.
   const std::vector<int64_t> &shape() const { return part; }
   bool isCut() const { return cut >= 0; }
   bool isPlain() const { return !isCut() && !isStack; }
-  /// Which dimension is cut, or -1; and its positions [begin, end).
+  /// The dimension that is cut, or -1, and the parameter's positions [begin,
+  /// end) in it.
   int64_t cutDimension() const { return cut; }
   int64_t begin() const { return cutBegin; }
   int64_t end() const { return cutEnd; }
-  /// Whether a tensor of this shape has the part.
+  /// Whether a tensor of this shape contains the part.
   bool fits(const std::vector<int64_t> &stored) const;
 
   /// Calls visit(tensor, at, from, n) for every run of the parameter's elements
-  /// [first, first + count). There are n of them, the first of which is number
-  /// `from`; they begin at element `at` of a tensor. `extent` is that of the
-  /// tensors along the dimension that is cut.
+  /// [first, first + count). A run has n elements, from number `from` of the
+  /// parameter, and begins at element `at` of a tensor. `extent` is the
+  /// tensors' extent along the cut dimension.
   template <typename Visit>
   void forEachRun(int64_t extent, int64_t first, int64_t count,
                   Visit visit) const {
@@ -59,7 +59,7 @@ public:
 private:
   bool parse(const PlanBuffer &parameter);
   bool parseCut(const std::string &ranges);
-  /// Elements of the part's dimensions from `dimension` on.
+  /// The number of elements of the part's dimensions from `dimension` on.
   int64_t elementsOf(size_t dimension) const;
 
   std::vector<std::string> names;

@@ -43,8 +43,8 @@ Status MastersFromParameters::whole(const PlanBuffer &tensor,
   return source->whole(begunAs(tensor), out);
 }
 
-/// A rank's part of an argument. If it is partial, the first rank along the
-/// pending axes has all and the others nothing.
+/// Writes a rank's part of an argument. If the argument is partial, the first
+/// rank along the pending axes holds the values, and the others hold zeros.
 static Status fillArgument(const Rank &rank, const TensorSource &source,
                            const Plan &plan, const PlanBuffer &tensor,
                            void *memory) {
@@ -55,7 +55,7 @@ static Status fillArgument(const Rank &rank, const TensorSource &source,
     std::memset(memory, 0, tensor.bytes);
     return {};
   }
-  // What the source has no values for.
+  // The source has no values for padding.
   if (!tensor.padding.empty())
     std::memset(memory, 0, tensor.bytes);
   Shard shard(tensor, plan.mesh, rank.coordinates());

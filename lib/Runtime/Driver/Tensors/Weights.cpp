@@ -16,7 +16,8 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
-/// The element type of a file's tensor, if we read it: F64, F32 or of 16 bits.
+/// The element type of a file's tensor, if it can be read: F64, F32 or a 16-bit
+/// type.
 static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
   std::optional<int64_t> dtype = elementTypeOf(tensor.dtype);
   if (dtype &&
@@ -25,8 +26,8 @@ static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
   return std::nullopt;
 }
 
-/// A stored tensor by its name. What was saved without the head, as a base
-/// model, lacks the name's first word.
+/// Finds a stored tensor by its name. A base model, which was saved without the
+/// head, lacks the first word of its tensors' names.
 static const SafetensorsTensor *findTensor(const SafetensorsSet &file,
                                            const std::string &name) {
   if (const SafetensorsTensor *found = file.find(name))
@@ -34,7 +35,8 @@ static const SafetensorsTensor *findTensor(const SafetensorsSet &file,
   return file.find(name.substr(name.find('.') + 1));
 }
 
-/// Where the file has a parameter: under its name, or as the name says.
+/// The place of a parameter in the file: under its own name, or where the name
+/// says.
 static StoredParameter placeOf(const PlanBuffer &parameter,
                                const SafetensorsSet &file) {
   if (!file.find(parameter.name))
@@ -44,7 +46,7 @@ static StoredParameter placeOf(const PlanBuffer &parameter,
   return StoredParameter(plain);
 }
 
-/// How a tensor differs from what is wanted; empty if it does not.
+/// How a tensor differs from the wanted one; empty if it does not.
 static std::string differenceOf(const PlanBuffer &wanted,
                                 const StoredParameter &place,
                                 const std::string &name,
@@ -94,7 +96,8 @@ static void takenOf(const PlanBuffer &parameter, const SafetensorsSet &file,
       out.insert(found->name);
 }
 
-/// What of a file is not used though it is there, in words; empty if all is.
+/// Describes the tensors of a file that the program does not use; empty if it
+/// uses all.
 static std::string unusedIn(const SafetensorsSet &file, const std::string &path,
                             const Plan &plan,
                             const std::set<std::string> &given) {
@@ -148,8 +151,8 @@ Status WeightsSource::open(const std::string &path, const Plan &plan,
                  listOf(differences, "; "));
 }
 
-/// Reads the elements [begin, begin + count) of a tensor, a block at a time:
-/// visit(element, values, n) with n f64 values from `element` on.
+/// Reads the elements [begin, begin + count) of a tensor, a block at a time.
+/// Calls visit(element, values, n) with n f64 values from `element` on.
 template <typename Visit>
 static Status readBlocks(const SafetensorsSet &file,
                          const SafetensorsTensor &tensor, int64_t begin,
@@ -191,7 +194,7 @@ public:
   }
 
   /// Visits the parameter's elements [first, first + count), in runs that are
-  /// neighbours in one tensor: visit(tensor, at, from, n).
+  /// contiguous in one tensor: visit(tensor, at, from, n).
   template <typename Visit>
   Status forEachRun(int64_t first, int64_t count, Visit visit) const {
     Status status;
@@ -211,7 +214,8 @@ private:
 
 } // namespace
 
-/// Reads a run of elements to `memory`, from its element `to` on.
+/// Reads n elements from element `at` of `stored` into `memory`, from its
+/// element `to` on.
 static Status readInto(const SafetensorsSet &file,
                        const SafetensorsTensor &stored, int64_t at, int64_t n,
                        int64_t dtype, void *memory, int64_t to) {
@@ -258,7 +262,8 @@ Status WeightsSource::whole(const PlanBuffer &tensor,
                     return readBlocks(
                         file, stored, begin, count,
                         [&](int64_t at, const double *values, int64_t n) {
-                          // As it is stored: rounded to the parameter's type.
+                          // Rounded to the parameter's type, as the parameter
+                          // is stored.
                           std::vector<char> rounded(n *
                                                     elementBytes(tensor.dtype));
                           store(values, n, tensor.dtype, rounded.data(), 0);

@@ -13,9 +13,9 @@
 
 namespace tpsp::rt {
 
-/// Passes every command on to another observer and, once it watches, reads what
-/// the command has written. That takes about as long as a step of kernels that
-/// are bound by memory.
+/// Passes every command on to another observer. Between begin() and end() it
+/// also reads what each command has written. That costs about as much as a step
+/// of memory-bound kernels.
 ///
 ///   NotFiniteWatch watch(plan, &timeline);  // into the WorldConfig
 ///   watch.begin(*world);
@@ -23,25 +23,26 @@ namespace tpsp::rt {
 ///   lines = watch.end();
 class NotFiniteWatch final : public CommandObserver {
 public:
-  /// Both are the caller's; `next` may be null.
+  /// The caller owns both; `next` may be null.
   NotFiniteWatch(const Plan &plan, CommandObserver *next)
       : plan(plan), next(next) {}
 
-  /// Begins to watch this process's ranks. False if their memory cannot be read
-  /// from the host (GPUs): then nothing is watched.
+  /// Begins to watch this process's ranks. Returns false, and watches nothing,
+  /// if the host cannot read their memory (GPUs).
   bool begin(World &world);
 
-  /// Ends it. A line for the first command that wrote a NaN and one for the
-  /// first that wrote an infinity, "rank 2: kernel log (f.mlir:8:8) is the
-  /// first command that writes a NaN"; none if there was none.
+  /// Stops watching. Returns a line for the first command that wrote a NaN, and
+  /// one for the first that wrote an infinity; empty if there was none. Such a
+  /// line is "rank 2: kernel log (f.mlir:8:8) is the first command that writes
+  /// a NaN".
   std::vector<std::string> end();
 
   void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
            Time end) override;
 
 private:
-  /// The first command of one rank that wrote such a number; plan's end if none
-  /// did.
+  /// The first commands of one rank that wrote a NaN and an infinity, by their
+  /// numbers. The plan's end if there is none.
   struct First {
     std::atomic<int64_t> nan, infinity;
   };

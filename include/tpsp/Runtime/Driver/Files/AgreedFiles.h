@@ -1,10 +1,10 @@
-/// Files that all processes of a run read, each by its own path, and that must
-/// have the same contents.
+/// Checks that files which every process reads by its own path have the same
+/// contents.
 ///
 ///   TPSP_TRY(checkFiles(transport, {{"--weights", "w.safetensors"}}, 30));
 ///
-/// One file that all processes see, which is known by its place in the system,
-/// is not read for that. Copies are read once on each host.
+/// A file that all processes share is recognised by its place in the file
+/// system and is not read. Copies are read once on each host.
 #ifndef TPSP_RUNTIME_DRIVER_FILES_AGREEDFILES_H
 #define TPSP_RUNTIME_DRIVER_FILES_AGREEDFILES_H
 
@@ -17,19 +17,20 @@
 namespace tpsp::rt {
 
 struct AgreedFile {
-  /// What it is read for: "--weights".
+  /// The use of the file, for messages: "--weights".
   std::string use;
   std::string path;
   HashedPart part = HashedPart::Whole;
-  /// hashFile() of the whole, if somebody wrote that down.
+  /// The expected hashFile() of the whole file, if one was recorded.
   std::optional<uint64_t> expected = std::nullopt;
-  /// Who did, in words: "'run/step-00000010/training.json'".
+  /// Where that hash was recorded, for messages:
+  /// "'run/step-00000010/training.json'".
   std::string expectedBy = "";
 };
 
-/// INVALID with the ranks, the use and the paths, if a process reads a file of
-/// other contents than rank 0, or more files. INVALID, too, for a file that is
-/// not what is expected. All processes call with the same number of uses;
+/// INVALID, with the ranks, the use and the paths, if a process reads other
+/// contents than rank 0 does, or more files. INVALID if a file does not have
+/// its expected hash. All processes call with the same number of uses.
 /// `transport` is null if there is one process.
 Status checkFiles(Transport *transport, const std::vector<AgreedFile> &files,
                   double timeoutSeconds);

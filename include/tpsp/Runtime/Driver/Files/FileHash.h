@@ -9,17 +9,18 @@
 
 namespace tpsp::rt {
 
-/// How much of a file counts.
+/// How much of a file is hashed.
 enum class HashedPart {
   /// Every byte.
   Whole,
-  /// Every byte of a file of up to 256 MiB. Of a longer one its size, and 4096
-  /// pieces of 64 KiB at equal distances, the first and the last among them.
+  /// Every byte of a file of up to 256 MiB. For a longer file, its size and
+  /// 4096 pieces of 64 KiB at equal distances, including the first and the
+  /// last.
   Sample
 };
 
-/// A hash of a file's bytes (XXH3, of pieces, on all cores). Fails, and names
-/// the file, if it cannot be read or is no regular file.
+/// Hashes a file's bytes (XXH3, of pieces, on all cores). Fails, and names the
+/// file, if it cannot be read or is not a regular file.
 Status hashFile(const std::string &path, HashedPart part, uint64_t &hash);
 
 } // namespace tpsp::rt

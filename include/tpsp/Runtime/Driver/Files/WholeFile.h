@@ -1,13 +1,13 @@
-/// Writing a file as a whole or not at all.
+/// Writes a file completely or not at all.
 ///
 ///   WholeFile file;
 ///   TPSP_TRY(file.create("plan.so"));
 ///   TPSP_TRY(file.write(0, data, bytes));
 ///   return file.finish();
 ///
-/// The bytes go into a temporary file beside it, which finish() puts in its
-/// place. A file that was there before stays until then; without finish()
-/// nothing is left.
+/// The bytes are written to a temporary file in the same folder, which finish()
+/// renames to the path. An existing file stays until then. Without finish() the
+/// temporary file is removed.
 #ifndef TPSP_RUNTIME_DRIVER_FILES_WHOLEFILE_H
 #define TPSP_RUNTIME_DRIVER_FILES_WHOLEFILE_H
 
@@ -26,12 +26,15 @@ public:
   WholeFile &operator=(const WholeFile &) = delete;
   ~WholeFile();
 
-  /// Fails if `path` is something else than a file, or cannot be written.
+  /// Fails if `path` exists and is not a regular file, or if it cannot be
+  /// written.
   Status create(const std::string &path);
-  /// The number by which other processes find what create() began.
+  /// A number by which other processes find the temporary file that create()
+  /// made.
   static int64_t number();
-  /// Opens what another process, with this number, has begun. Then finish()
-  /// puts nothing in its place, but sees to it that what was written is stored.
+  /// Opens the temporary file of another process by that process's number().
+  /// Then finish() does not rename the file, but makes sure that its bytes are
+  /// stored.
   Status join(const std::string &path, int64_t number);
   /// Writes bytes [offset, offset + bytes). Thread-safe.
   Status write(int64_t offset, const void *source, int64_t bytes);
@@ -41,15 +44,16 @@ private:
   Status failure(int error) const;
 
   std::string path;
-  /// Where `path` leads.
+  /// The path after following symbolic links.
   std::string place;
-  /// Empty before there is one, after finish(), and where it is another's.
+  /// The temporary file's path. Empty before create(), after finish(), and if
+  /// the file belongs to another process.
   std::string temporary;
   FileHandle file;
 };
 
-/// Writes `text` to `path`: a whole file or none, or to what is there if that
-/// is no file but a device or a pipe.
+/// Writes `text` to `path`, completely or not at all. If `path` is a device or
+/// a pipe, writes into it.
 Status writeText(const std::string &path, const std::string &text);
 
 } // namespace tpsp::rt

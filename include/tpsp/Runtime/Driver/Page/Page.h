@@ -1,10 +1,10 @@
-/// What was planned, predicted or measured, as a page for browsers. It is one
-/// file that fetches nothing. It has the matrix, the picture of a step, its
-/// memory, its equations and its ledger.
+/// Shows what was planned, predicted or measured as a page for browsers: one
+/// file that loads nothing else. It has the matrix of plans, the picture of a
+/// step, its memory, its equations and its ledger.
 ///
-/// The page is a template (lib/Runtime/Driver/Page), which is part of this
-/// library. It draws what the JSON has that stands in it; docs/Planner.md has
-/// its keys.
+/// The page is a template (lib/Runtime/Driver/Page) that is embedded in this
+/// library. It draws the JSON that is inserted into it; docs/Planner.md lists
+/// the keys.
 #ifndef TPSP_RUNTIME_DRIVER_PAGE_PAGE_H
 #define TPSP_RUNTIME_DRIVER_PAGE_PAGE_H
 
@@ -17,24 +17,24 @@ namespace tpsp::rt {
 
 /// A step that the page shows.
 struct PageStep {
-  /// What `tpsp-run --report` writes of it: JSON text.
+  /// The step's report as `tpsp-run --report` writes it: JSON text.
   std::string report;
-  /// Without ranks the page has no picture of it.
+  /// If the trace has no ranks, the page shows no picture of the step.
   StepTrace trace;
-  /// What `tpsp-opt --tpsp-explain` prints of it; may be empty.
+  /// The output of `tpsp-opt --tpsp-explain` for it; may be empty.
   std::string explanation;
-  /// Its position among the matrix's plans; -1 if there is no matrix.
+  /// The step's position among the matrix's plans; -1 if there is no matrix.
   int64_t plan = -1;
 };
 
-/// The page, well-formed whatever bytes names are made of. `matrix` is what
-/// `tpsp-plan --json` prints, or "". Of long steps only the longest commands
-/// are in it, and of long lists the first rows. The page says so.
+/// Makes the page, which is well-formed whatever bytes names contain. `matrix`
+/// is the output of `tpsp-plan --json`, or "". For long steps the page has only
+/// the longest commands, and for long lists only the first rows; it says so.
 std::string toPage(const std::string &matrix,
                    const std::vector<PageStep> &steps);
 
-/// `page` with `json` for its marker, TPSP_PAGE_DATA. Nothing in `json` ends
-/// the element that holds it.
+/// Replaces the marker TPSP_PAGE_DATA in `page` by `json`. The text is escaped
+/// so that it cannot end the element that holds it.
 std::string fillPage(const std::string &page, const std::string &json);
 
 } // namespace tpsp::rt

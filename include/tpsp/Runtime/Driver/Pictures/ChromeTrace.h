@@ -1,8 +1,8 @@
-/// A step's trace for Perfetto's or Chrome's viewer (docs/Debugging.md), in the
-/// Trace Event Format of Chrome. It has a process for each rank, a thread for
+/// Writes a step's trace for Perfetto's or Chrome's viewer (docs/Debugging.md),
+/// in Chrome's Trace Event Format. It has a process for each rank, a thread for
 /// each stream, and an event for each command. An arrow leads from each result
-/// to its readers on other streams. Counters show the memory in use and what is
-/// sent.
+/// to its readers on other streams. Counters show the memory in use and the
+/// bytes sent.
 #ifndef TPSP_RUNTIME_DRIVER_PICTURES_CHROMETRACE_H
 #define TPSP_RUNTIME_DRIVER_PICTURES_CHROMETRACE_H
 
@@ -10,7 +10,7 @@
 
 namespace tpsp::rt {
 
-/// One JSON object, valid whatever bytes names are made of.
+/// One JSON object, valid whatever bytes names contain.
 std::string toChromeJson(const StepTrace &trace);
 
 } // namespace tpsp::rt

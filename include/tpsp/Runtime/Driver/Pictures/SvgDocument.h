@@ -6,25 +6,26 @@
 
 namespace tpsp::rt {
 
-/// Text as XML allows it: markup characters escaped, and what is not UTF-8, or
-/// no character of XML, replaced by U+FFFD.
+/// Escapes text for XML. Markup characters are escaped. Invalid UTF-8, and
+/// characters that XML does not allow, are replaced by U+FFFD.
 std::string escapeXml(const std::string &text);
 
-/// Units that text of this size takes, about: for a common sans-serif font.
+/// Approximate width of a text of this size in a common sans-serif font, in
+/// units of the file.
 double textWidth(const std::string &text, double size);
 
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-/// How text is set.
+/// The appearance of text.
 struct TextStyle {
   double size = 12;
   /// "start", "middle" or "end".
   const char *anchor = "start";
   const char *color = "#222";
   bool bold = false;
-  /// Drawn round the letters, where they stand on a pattern; null for none.
+  /// The colour of an outline for letters on a pattern; null for none.
   const char *halo = nullptr;
 };
 
@@ -33,16 +34,16 @@ public:
   /// Added to the head: <defs>, <style>.
   void define(const std::string &markup) { definitions += markup + "\n"; }
 
-  /// `attributes`: "fill='#ddd'". `title`: shown by viewers where the pointer
-  /// is; empty for none.
+  /// `attributes`: "fill='#ddd'". `title` is shown when the pointer is on the
+  /// shape; empty for none.
   void rectangle(const Box &box, const std::string &attributes,
                  const std::string &title = "");
-  /// `data`: as in a path element.
+  /// `data` is that of a path element.
   void path(const std::string &data, const std::string &attributes);
   void line(double x1, double y1, double x2, double y2,
             const std::string &attributes);
   void circle(double x, double y, double radius, const std::string &attributes);
-  /// `text` is escaped here.
+  /// Escapes `text`.
   void text(double x, double y, const std::string &text,
             const TextStyle &style);
 

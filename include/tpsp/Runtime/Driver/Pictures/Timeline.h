@@ -1,4 +1,4 @@
-/// Records when each rank did what in a step, for pictures and sums
+/// Records when each rank ran each command of a step, for pictures and sums
 /// (StepTrace.h).
 #ifndef TPSP_RUNTIME_DRIVER_PICTURES_TIMELINE_H
 #define TPSP_RUNTIME_DRIVER_PICTURES_TIMELINE_H
@@ -11,21 +11,23 @@
 
 namespace tpsp::rt {
 
-/// Records the commands of the ranks since begin(). Goes into a WorldConfig.
+/// Records the commands that ranks run after begin(). To be set as
+/// WorldConfig::observer.
 class Timeline final : public CommandObserver {
 public:
-  /// `plan` is the caller's.
+  /// The caller owns `plan`.
   explicit Timeline(const Plan &plan) : plan(plan) {}
 
-  /// Forgets what was recorded and makes room for one step, so that recording
-  /// it allocates nothing. Before the world's first run, and never during one.
+  /// Drops earlier records and reserves room for one step, so that recording
+  /// allocates nothing. Call it before the world's first run, and never during
+  /// a run.
   void begin();
 
   void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
            Time end) override;
 
-  /// Gives the ranks of `trace`, which is of this plan, the spans that were
-  /// recorded.
+  /// Stores the recorded spans in the ranks of `trace`, which is of the same
+  /// plan.
   void fill(StepTrace &trace) const;
 
 private:
@@ -41,7 +43,7 @@ private:
   }
 
   const Plan &plan;
-  /// Rank by rank, and of each stream by stream.
+  /// One list for each rank and stream; the streams of a rank are adjacent.
   std::vector<std::vector<Entry>> lists;
 };
 

@@ -1,4 +1,4 @@
-/// What a run has to say, as JSON and as tables.
+/// The report of a run, as JSON and as tables.
 #ifndef TPSP_RUNTIME_DRIVER_REPORT_REPORT_H
 #define TPSP_RUNTIME_DRIVER_REPORT_REPORT_H
 
@@ -11,14 +11,14 @@
 
 namespace tpsp::rt {
 
-/// What a simulation says besides the step's time and trace.
+/// The results of a simulation apart from the step's time and trace.
 struct Prediction {
-  /// The description's name.
+  /// The hardware description's name.
   std::string hardware;
-  /// What its figures rest on: "measured", "published", "derived" or "assumed",
-  /// and which.
+  /// How each of its figures was obtained ("measured", "published", "derived"
+  /// or "assumed"), and which figures those are.
   std::vector<std::pair<std::string, std::string>> basis;
-  /// Commands of one kind, in the order of their first.
+  /// Commands of one kind. Kinds are in the order of their first command.
   struct Kind {
     std::string name; ///< "matmul", "kernel", "all_gather", ...
     int64_t commands = 0;
@@ -27,10 +27,11 @@ struct Prediction {
   std::vector<Kind> kinds;
   /// Seconds in which stream 0 computes.
   double computing = 0;
-  /// Shares of the data sheet's matmul peak and of the links' bandwidth, 0 to
-  /// 1.
+  /// Fractions, 0 to 1, of the data sheet's matmul peak and of the links'
+  /// bandwidth.
   double matmulUtilisation = 0, linkUtilisation = 0;
-  /// Bytes in use at the peak, when that is, and what they are: largest first.
+  /// Bytes in use at the peak, the time of the peak, and the buffers then in
+  /// use, largest first.
   int64_t peakBytes = 0;
   double peakSeconds = 0;
   struct Buffer {
@@ -38,29 +39,30 @@ struct Prediction {
     int64_t bytes = 0;
   };
   std::vector<Buffer> liveAtPeak;
-  /// What a device, or the machine, has for all ranks on it, and what they need
-  /// there: an arena each.
+  /// Memory of a device (or of the machine), and the bytes that the arenas of
+  /// all ranks on it need.
   int64_t memoryBytes = 0, neededBytes = 0;
 
   bool fits() const { return neededBytes <= memoryBytes; }
 };
 
-/// What a verification comes to.
+/// The outcome of a verification.
 enum class Verdict {
   Passed,
-  /// Some results are infinite or NaN, as the reference or its rounding is.
-  /// They show nothing of the run.
+  /// Some results are infinite or NaN, and so are the reference or its
+  /// rounding. They say nothing about the run.
   NotFinite,
   Failed
 };
 
-/// A mistake that was planted in a result, to see whether it would be seen.
+/// A mistake that was planted in a result to test whether verification detects
+/// it.
 struct PlantedResult {
   std::string name;
   /// "1 % too large", "1 % too large on rank 3".
   std::string mistake;
   bool isSeen = false;
-  /// Why not, if that is known: "is zero".
+  /// Why it was not detected, if that is known: "is zero".
   std::string reason;
 };
 
@@ -71,32 +73,31 @@ struct RunReport {
   /// "f32", "bf16" or "f16".
   std::string dtype;
   double compileSeconds = 0;
-  /// Seconds of each step, in order; the first also makes what later ones
-  /// reuse.
+  /// Seconds of each step, in order. The first includes preparation that later
+  /// steps reuse.
   std::vector<double> stepSeconds;
-  /// For how long a GPU, the slowest, ran each step that was replayed as a
-  /// graph.
+  /// Seconds that the slowest GPU ran each step that was replayed as a graph.
   std::vector<double> gpuSeconds;
-  /// When what ran in the last step, or would run; without ranks if that is not
-  /// known.
+  /// The measured or predicted times of the last step's commands; without ranks
+  /// if they are not known.
   StepTrace trace;
   /// Results of the last step; empty if nothing was run.
   StepResults results;
   /// Empty unless verified.
   std::vector<TensorError> errors;
-  /// Whether a verification passes though results are not finite.
+  /// Whether a verification passes although results are not finite.
   bool acceptsNotFinite = false;
-  /// Where numbers that are not finite come from, a line each.
+  /// The sources of numbers that are not finite, one line each.
   std::vector<std::string> notFiniteSources;
   /// Empty unless --verify=selftest.
   std::vector<PlantedResult> planted;
   double verifySeconds = 0;
   /// Peak resident memory of the process before verification, all ranks.
   int64_t residentBytes = 0;
-  /// The program's equations and ledger (tpsp-opt --tpsp-explain), for a page;
-  /// empty if nobody asked, and of a compiled plan.
+  /// The program's equations and ledger (tpsp-opt --tpsp-explain), for a page.
+  /// Empty if they were not asked for, and for a compiled plan.
   std::string explanation;
-  /// If nothing was run: stepSeconds are predicted.
+  /// Set if nothing was run: stepSeconds are then predicted.
   std::optional<Prediction> prediction;
 
   /// The verdict on `errors`; Failed if there are none.
@@ -109,17 +110,17 @@ struct RunReport {
 /// The peak resident memory of this process, in bytes; 0 if unknown.
 int64_t peakResidentBytes();
 
-/// The median of the steps' seconds; 0 if there was none.
+/// The median of the steps' seconds; 0 if there are no steps.
 double medianStep(const RunReport &report);
 
-/// Keys as in docs/Report.md.
+/// The report as JSON; docs/Report.md lists the keys.
 std::string toJson(const RunReport &report);
 
 /// Aligned tables for a terminal.
 std::string toText(const RunReport &report, bool everyLayer = false);
 
-/// Of them, what is said of a verification; that there was nothing to compare
-/// if there was not.
+/// The part of the text about verification. If nothing was compared, it says
+/// so.
 std::string verificationText(const RunReport &report);
 
 } // namespace tpsp::rt

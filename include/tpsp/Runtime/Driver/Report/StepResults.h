@@ -1,5 +1,5 @@
-/// What a step computed, as far as a line can say it: results that are scalars,
-/// and what gradients are of.
+/// The results of a step that fit in a line: scalars, and the cotangents of its
+/// backward pass.
 #ifndef TPSP_RUNTIME_DRIVER_REPORT_STEPRESULTS_H
 #define TPSP_RUNTIME_DRIVER_REPORT_STEPRESULTS_H
 
@@ -21,30 +21,31 @@ struct StepResults {
   };
   /// Results without indices.
   std::vector<Scalar> scalars;
-  /// The choices of tokens that found no place.
+  /// The number of tokens' choices that found no place.
   double dropped = 0;
   /// Cotangents of the results that gradients are taken of; empty without a
   /// backward pass.
   std::vector<Cotangent> cotangents;
 };
 
-/// Whether a result is how many choices of tokens found no place
-/// (tpsp-count-dropped), for each group: what is said is their sum.
+/// Whether a result counts the choices of tokens that found no place
+/// (tpsp-count-dropped). It has one count for each group; their sum is
+/// reported.
 bool isDroppedCount(const PlanBuffer &tensor);
 
-/// INVALID if more choices found no place than `most`, with a way out; a
-/// negative one allows any number.
+/// INVALID, with a way out, if more than `most` choices found no place. A
+/// negative `most` allows any number.
 Status checkDropped(double dropped, int64_t most);
 
-/// Reads a tensor without indices, or the sum of one that has some, after a
-/// step. Of replicas the first counts, and of what is still to be combined,
-/// all. To read allocates nothing.
+/// Reads a tensor without indices after a step, or the sum of a tensor that has
+/// some. Of several replicas it reads the first; summands of a partial tensor
+/// are all combined. Reading allocates nothing.
 class ScalarReader {
 public:
   /// Both must outlive it.
   ScalarReader(World &world, const PlanBuffer &tensor);
 
-  /// Of several processes that with rank 0 gets it.
+  /// If there are several processes, the one with rank 0 gets the value.
   Status read(double &out) const;
 
 private:
@@ -52,12 +53,12 @@ private:
   const PlanBuffer *tensor;
   /// By rank: whether it is the first that holds its part.
   std::vector<char> isFirst;
-  /// By rank, its part.
+  /// By rank: its part.
   std::vector<Shard> shards;
 };
 
-/// Reads the scalars of the last step. Of several processes that with rank 0
-/// gets them.
+/// Reads the scalars of the last step. If there are several processes, the one
+/// with rank 0 gets them.
 Status readResults(World &world, const Plan &plan, const TensorSource &source,
                    StepResults &out);
 

@@ -1,5 +1,5 @@
-/// Arguments of a program, whichever they are, from files: safetensors, an
-/// index of such, or .npy. See docs/Inputs.md.
+/// Reads any arguments of a program from files: safetensors, an index of
+/// safetensors files, or .npy. See docs/Inputs.md.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_INPUTS_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_INPUTS_H
 
@@ -14,33 +14,34 @@
 
 namespace tpsp::rt {
 
-/// What --inputs was given: "F.safetensors", "ids.npy" or "ids=F.npy".
+/// An operand of --inputs: "F.safetensors", "ids.npy" or "ids=F.npy".
 struct InputsFile {
   std::string path;
-  /// The name of the one argument that it gives; empty if the file says.
+  /// The name of the one argument that the file gives; empty if the file has
+  /// names.
   std::string name;
 };
 
 InputsFile parseInputsFile(const std::string &text);
 
-/// Arguments from files, converted if their types differ; others from another
-/// source.
+/// Takes arguments from files, converted if their types differ, and all others
+/// from another source.
 class InputsSource final : public TensorSource {
 public:
-  /// Opens the files and holds them against the program's arguments. Errors are
-  /// tensors that the program does not take, or that are given twice. So are
-  /// another shape, a type that does not convert, and integers out of range.
+  /// Opens the files and checks them against the program's arguments. It is an
+  /// error if a tensor is unknown to the program, is given twice, or has
+  /// another shape. It is an error if its type does not convert, or if an
+  /// integer is out of range.
   Status open(const std::vector<std::string> &files, const Plan &plan);
-  /// The same of one file more.
+  /// Opens one more file, with the same errors.
   Status openFile(const InputsFile &file, const Plan &plan);
 
-  /// The paths of all files that are read, in the order in which they were
-  /// opened.
+  /// The paths of all files read, in the order of opening.
   const std::vector<std::string> &paths() const { return opened; }
   /// The names of the arguments that the files give.
   std::set<std::string> given() const;
-  /// Where all other arguments come from. To be called before values are asked
-  /// for.
+  /// Sets the source of all other arguments. To be called before values are
+  /// asked for.
   void setOthers(std::unique_ptr<TensorSource> source) {
     others = std::move(source);
   }
@@ -55,7 +56,8 @@ private:
   /// A tensor in a file.
   struct Stored {
     std::string path;
-    /// TPSP_RT_F32, ..., or -1, with its name, for what is not read.
+    /// TPSP_RT_F32, ...; or -1 for a type that cannot be read, whose name is in
+    /// typeName.
     int64_t dtype = -1;
     std::string typeName;
     std::vector<int64_t> shape;

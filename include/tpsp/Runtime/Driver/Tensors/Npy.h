@@ -1,4 +1,4 @@
-/// Files of NumPy's format (.npy), which hold one array: the bytes
+/// Reads files of NumPy's format (.npy), which hold one array: the bytes
 ///
 ///     \x93NUMPY, version (1.0, 2.0 or 3.0), length of the header
 ///     {'descr': '<i4', 'fortran_order': False, 'shape': (4, 64), }
@@ -14,36 +14,37 @@
 
 namespace tpsp::rt {
 
-/// What the header says, and where the elements begin. Their type and how many
-/// bytes there are is left to the reader.
+/// The contents of the header, and where the elements begin. The reader checks
+/// the type and the number of bytes.
 struct NpyHeader {
   /// "<i4"
   std::string type;
   std::vector<int64_t> shape;
-  /// Byte of the file.
+  /// The byte of the file at which the elements begin.
   int64_t begin = 0;
 };
 
-/// Reads the header of an open file of `fileBytes` bytes. Refuses, in half a
-/// sentence ("it is cut short"), what is no such file, or in Fortran order.
+/// Reads the header of an open file of `fileBytes` bytes. Refuses a file that
+/// is not in this format, or is in Fortran order, with half a sentence ("it is
+/// cut short").
 Status readNpyHeader(const FileHandle &file, int64_t fileBytes, NpyHeader &out);
 
-/// The half sentence on elements of a type that is not among `known`: "'<i4'
+/// The half sentence about elements of a type that is not in `known`: "'<i4'
 /// and '<i8'".
 Status unknownNpyType(const std::string &type, const std::string &known);
 
-/// An open file, of which nothing is believed unchecked: it has as many bytes
+/// An open file, whose header and size have been checked: it has as many bytes
 /// as its type and shape need.
 class NpyReader {
 public:
-  /// Refuses, in one sentence, a file that is none or is cut, big endian, in
-  /// Fortran order, or of a type that is not read.
+  /// Refuses, in one sentence, a file that is not in this format, is cut, big
+  /// endian or in Fortran order, or has an unsupported type.
   static Status open(const std::string &path, NpyReader &out);
 
-  /// Whether a file begins as one of this format; false if it cannot be read.
+  /// Whether a file begins like one of this format; false if it cannot be read.
   static bool looksLike(const std::string &path);
 
-  /// TPSP_RT_F32, ...
+  /// The element type: TPSP_RT_F32, ...
   int64_t dtype() const { return type; }
   const std::vector<int64_t> &shape() const { return extents; }
 
@@ -57,7 +58,7 @@ private:
   FileHandle file;
   int64_t type = 0;
   std::vector<int64_t> extents;
-  /// Where the elements begin, and how many bytes they are.
+  /// The byte at which the elements begin, and their number of bytes.
   int64_t begin = 0, bytes = 0;
 };
 

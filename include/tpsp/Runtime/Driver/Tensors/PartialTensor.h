@@ -1,5 +1,5 @@
-/// A tensor's whole values, and how the ranks' summands of a partial tensor are
-/// combined.
+/// Gathers a tensor's unsharded values, and combines the ranks' summands of a
+/// partial tensor.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_PARTIALTENSOR_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_PARTIALTENSOR_H
 
@@ -10,13 +10,13 @@
 
 namespace tpsp::rt {
 
-/// Adds a rank's summand, or takes the larger of the two.
+/// Adds a rank's summand to `combined`, or takes the larger of the two.
 void combine(double value, bool isMaximum, double &combined);
 
-/// A tensor's whole values (row-major), from the first rank that holds each
-/// part. Of a partial tensor they are the sum of the ranks' summands, or their
-/// maximum, in the order of the ranks. Of several processes that with rank 0
-/// gets them.
+/// Gathers a tensor's unsharded values (row-major), each part from the first
+/// rank that holds it. For a partial tensor they are the sum or the maximum of
+/// the ranks' summands, in the order of ranks. If there are several processes,
+/// the one with rank 0 gets them.
 Status gatherTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
                     std::vector<double> &out);
 

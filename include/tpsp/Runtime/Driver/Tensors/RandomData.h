@@ -11,13 +11,13 @@ namespace tpsp::rt {
 /// Flood, OOPSLA 2014).
 uint64_t mixBits(uint64_t x);
 
-/// How random numbers are distributed: as a run that is verified has them, or
-/// as training begins (normal, with PlanBuffer::initialDeviation).
+/// The distribution of random numbers: that of a verified run, or that of
+/// training's initial values (normal, with PlanBuffer::initialDeviation).
 enum class RandomUse { Verification, Training };
 
-/// With the tensor's mean and standard deviation, or, for integers, on
-/// [0, tensor.below). docs/Inputs.md says what these are by default. Uniform
-/// for verification, normal for training.
+/// A random argument with the tensor's mean and standard deviation; integers
+/// are uniform on [0, tensor.below). docs/Inputs.md has the defaults. Other
+/// elements are uniform for verification and normal for training.
 class RandomTensor {
 public:
   RandomTensor(const PlanBuffer &tensor, uint64_t seed,
@@ -27,7 +27,7 @@ public:
   /// tensor's type).
   float at(int64_t position) const;
 
-  /// The same of a tensor of integers.
+  /// The same for a tensor of integers.
   int64_t integerAt(int64_t position) const;
 
   /// Writes a rank's part to `memory`.
@@ -39,7 +39,7 @@ public:
 private:
   /// Uniform on [0, 1).
   double unitAt(int64_t position) const;
-  /// Of mean 0 and deviation 1.
+  /// A random number of mean 0 and standard deviation 1.
   double scatterAt(int64_t position) const;
 
   uint64_t key;

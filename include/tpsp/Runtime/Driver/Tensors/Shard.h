@@ -6,24 +6,26 @@
 
 namespace tpsp::rt {
 
-/// A rank's block of a row-major global tensor: what of it is before the end of
-/// padded dimensions. What the rank holds behind it is not spoken of.
+/// A rank's block of a row-major global tensor, without the padding of padded
+/// dimensions. The rank may hold further positions after those of the block.
 class Shard {
 public:
-  /// `coordinates`: the rank's on each axis of the mesh.
+  /// `coordinates` are the rank's positions on each axis of the mesh.
   Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
         const std::vector<int64_t> &coordinates);
 
   int64_t elements() const { return count; }
 
   /// Calls visit(global, local, n) for every run of n elements that are
-  /// neighbours both in the global tensor and in the rank's part. The run
-  /// begins at element `global` of the one and `local` of the other.
+  /// adjacent both in the global tensor and in the rank's part. The run begins
+  /// at element `global` of the global tensor and at element `local` of the
+  /// part.
   template <typename Visit> void forEachRun(Visit visit) const {
     forRuns(0, runs(), visit);
   }
 
-  /// The runs [begin, end) of runs(): for several threads.
+  /// The number of runs. forRuns visits the runs [begin, end), so that several
+  /// threads can share them.
   int64_t runs() const { return count == 0 ? 0 : count / runLength; }
   template <typename Visit>
   void forRuns(int64_t begin, int64_t end, Visit visit) const {
@@ -35,13 +37,13 @@ public:
 
 private:
   struct Dim {
-    /// Of the global tensor; where the rank's part begins in it, and how much
-    /// of the part is before the end.
+    /// The global extent, where the rank's part begins in it, and how many
+    /// positions of the part are not padding.
     int64_t extent, start, count;
-    /// Positions that the rank holds.
+    /// Positions that the rank holds, padding included.
     int64_t held;
   };
-  /// Where the first element of a run is.
+  /// The position of a run's first element.
   struct RunStart {
     int64_t global, local;
   };
@@ -50,7 +52,7 @@ private:
   std::vector<Dim> dims;
   int64_t count = 1;
   int64_t runLength = 1;
-  /// How many dimensions a run does not span: the outer ones.
+  /// The number of outer dimensions, which a run does not span.
   size_t outerDims = 0;
 };
 

@@ -1,4 +1,4 @@
-/// Where the values of a run's arguments come from: random numbers, or a file.
+/// Sources of the values of a run's arguments: random numbers, or a file.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_TENSORSOURCE_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_TENSORSOURCE_H
 
@@ -19,12 +19,12 @@ public:
   virtual Status fill(const PlanBuffer &tensor, const Shard &shard,
                       void *memory) const = 0;
 
-  /// The whole argument in f64, of the values as they are stored (rounded to
-  /// the tensor's type).
+  /// The unsharded argument in f64. Its values are rounded to the tensor's
+  /// type, as they are stored.
   virtual Status whole(const PlanBuffer &tensor,
                        std::vector<double> &out) const = 0;
 
-  /// Whether an argument's values are from a file, and not made up.
+  /// Whether an argument's values are from a file, and not random.
   virtual bool isGiven(const PlanBuffer &tensor) const {
     (void)tensor;
     return false;
@@ -47,8 +47,8 @@ private:
   RandomUse use;
 };
 
-/// What a source gives. A master that it has no file for begins as its
-/// parameter, in the master's precision.
+/// Gives what another source gives. A master for which that source has no file
+/// begins as its parameter, in the master's precision.
 class MastersFromParameters final : public TensorSource {
 public:
   /// The plan must outlive this.
@@ -71,8 +71,8 @@ private:
   std::unique_ptr<TensorSource> source;
 };
 
-/// Gives all arguments of a rank their values. Fails as the source does, or if
-/// the rank's memory cannot be written.
+/// Writes the values of all arguments of a rank. Fails as the source does, or
+/// if the rank's memory cannot be written.
 Status fillArguments(Rank &rank, const TensorSource &source, const Plan &plan);
 
 } // namespace tpsp::rt

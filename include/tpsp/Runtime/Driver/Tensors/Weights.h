@@ -1,6 +1,6 @@
-/// A program's parameters in safetensors files: whole (unsharded) tensors under
-/// the parameters' names. So a file does not depend on the mesh that wrote it.
-/// See docs/Weights.md.
+/// A program's parameters in safetensors files. A file holds unsharded tensors
+/// under the parameters' names, so it does not depend on the mesh that wrote
+/// it. See docs/Weights.md.
 #ifndef TPSP_RUNTIME_DRIVER_TENSORS_WEIGHTS_H
 #define TPSP_RUNTIME_DRIVER_TENSORS_WEIGHTS_H
 
@@ -12,17 +12,18 @@
 
 namespace tpsp::rt {
 
-/// Parameters from a file, or from several that an index names, converted if
-/// their types differ; inputs from another source.
+/// Takes parameters from a file, or from several files that an index names,
+/// converted if their types differ. Inputs come from another source.
 class WeightsSource final : public TensorSource {
 public:
   explicit WeightsSource(std::unique_ptr<TensorSource> inputs)
       : inputs(std::move(inputs)) {}
 
-  /// Opens `path` and holds it against the program's parameters. All tensors
-  /// that are missing, or have another shape or a type that cannot be read, are
-  /// one error. Tensors that the program does not take, or takes as inputs, are
-  /// a sentence in `warning`. The arguments called `given` come from elsewhere.
+  /// Opens `path` and checks it against the program's parameters. One error
+  /// lists all tensors that are missing, have another shape, or have a type
+  /// that cannot be read. A sentence in `warning` lists tensors that the
+  /// program does not take, or takes as inputs. The arguments called `given`
+  /// come from elsewhere.
   Status open(const std::string &path, const Plan &plan, std::string &warning,
               const std::set<std::string> &given = {});
 
@@ -42,18 +43,18 @@ private:
   SafetensorsSet file;
 };
 
-/// Which tensors of a program go to a file: its parameters, its optimizers'
-/// state, or all arguments, results and gradients.
+/// The tensors of a program that are written to a file: its parameters, its
+/// optimizers' state, or all arguments, results and gradients.
 enum class SavedTensors { Parameters, State, All };
 
-/// Whether these can be written to a file: to be asked before a run rather than
-/// after it.
+/// Whether these tensors can be written to a file. To be asked before a run
+/// rather than after it.
 Status checkSavable(const Plan &plan,
                     SavedTensors which = SavedTensors::Parameters);
 
-/// Writes tensors of a world to a file, each rank its part of each; of replicas
-/// the first. Partial ones are completed (PartialTensor.h). Holds no other
-/// tensor in memory if the arenas are host memory.
+/// Writes tensors of a world to a file. Each rank writes its parts; of several
+/// replicas the first is written. Partial tensors are combined
+/// (PartialTensor.h). If the arenas are host memory, no other tensor is copied.
 Status saveTensors(World &world, const Plan &plan, const std::string &path,
                    SavedTensors which = SavedTensors::Parameters);
 
