@@ -111,7 +111,7 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
     these alone. Transfers are merged if they agree in axes, element type, pass
     (forward or backward) and micro-batch.
 
-    With `goal=time` transfers are merged if one transfer leaves at least 5 %
+    With `bucket-layers=time` transfers are merged if one transfer leaves at least 5 %
     less time exposed than all of them, by the cost model on `hardware`. With
     `overlap` the products of a layer hide as much communication as they take.
     `tpsp-run --bucket-layers` sets the goal. With `time` it takes the proposal
@@ -135,7 +135,7 @@ def BucketCollectives
     axes, its element type and its reduction. It is also the phase (forward,
     backward or update), and whether an operation of that phase waits for the
     collective. A bucket closes when an operation uses one of its results. It
-    also closes when the next tensor would take it beyond `bytes`, counted in
+    also closes when the next tensor would take it beyond `bucket-bytes`, counted in
     what one rank sends or receives. A bucket's collective stands where its last
     tensor is ready, so that later operations can hide it.
 

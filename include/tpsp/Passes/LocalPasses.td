@@ -27,7 +27,7 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
   let description = [{
     Some operations need an index whole but can process it in blocks
     (`SweptOpInterface`): attention and its gradients, along the keys. This pass
-    turns them into a sequence over blocks of at most `longest` positions, with
+    turns them into a sequence over blocks of at most `attention-block` positions, with
     a state of a row's size
     ([decision 0008](../decisions/0008-running-softmax.md)). So scores of the
     whole index are never in memory. Operations over the same blocks are swept
@@ -104,8 +104,8 @@ def BalanceAttention
     one call. An operation stays as it is, and a missed remark says why, if
 
     - a rank's rows cannot be halved;
-    - the busiest rank gains nothing. With `goal=work` the number of scores
-      decides. With `goal=time` it is seconds of the cost model on `hardware`:
+    - the busiest rank gains nothing. With `balance-attention=on` the number
+      of scores decides. With `time` it is seconds of the cost model on `hardware`:
       calls, transfers and copies. With a window most ranks have equal work
       already.
 

@@ -331,7 +331,7 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
     again. Gradients of replicated operands (gains, biases) are summed over the
     axis.
 
-    With `goal=time` the pass estimates the time of a group with and without the
+    With `shard-replicated=time` the pass estimates the time of a group with and without the
     axis, and leaves it if there is no gain. With `overlap`, only exposed
     communication counts. The halves of a split all-reduce are hidden by the
     products next to them. An undivided one is exposed in the forward pass,

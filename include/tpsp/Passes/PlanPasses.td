@@ -109,7 +109,7 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
 
     On GPUs each tier of links (within a node, between nodes) has a stream, on
     CPUs each communicator; events order the streams. Memory is bounded:
-    to what the program needs one command after another, and `memory` times that,
+    to what the program needs one command after another, and `overlap-memory` times that,
     and to what a device has. Schedules with all of that, with half and with none
     of what may be added are tried, and the fastest that fits is taken.
 
@@ -164,13 +164,13 @@ def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
   let summary = "Fail if too little of the communication is hidden";
   let description = [{
     Simulates the scheduled and allocated programs on `hardware`. The hidden
-    share of communication must be at least `share`; otherwise the program is
+    share of communication must be at least `require-overlap`; otherwise the program is
     refused ([Overlap](../Overlap.md#the-contract)). The error names the exposed
     collectives, how long each is exposed, and what it waits for: a dependence,
     a buffer, or the links.
 
     The attribute `tpsp.overlap = 0.9` of an operation sets the same limit for
-    the collectives that the operation causes, whatever `share` is.
+    the collectives that the operation causes, whatever `require-overlap` is.
   }];
 }
 

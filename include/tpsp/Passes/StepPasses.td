@@ -77,7 +77,7 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
     operations for one parameter; this pass knows none by name. Operations are
     unplaced and on global shapes. They get their collectives like all others.
 
-    *State* has its parameter's subscripts and, in addition, `axes`: each on the
+    *State* has its parameter's subscripts and, in addition, `optimizer-axes`: each on the
     first index that it divides. The gradient is wanted at these subscripts
     (`tpsp.gradient_at`), and the update is computed there. With `axes=dp` that
     is ZeRO-1: a sum over dp whose user dp divides is a reduce-scatter. The new
@@ -132,7 +132,7 @@ def ComposeStep : Pass<"tpsp-compose-step", "::mlir::ModuleOp"> {
 def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Cut a step into parts of the batch";
   let description = [{
-    Cuts a step into `parts` parts of the batch. The forward and backward pass
+    Cuts a step into `micro-batches` parts of the batch. The forward and backward pass
     of one part come before those of the next, so that only one part's
     activations are live at a time.
 
