@@ -37,11 +37,20 @@ func.func @rms_norm(%x: !x, %g: !g) -> !x {
 }
 
 // CHECK-LABEL: @layer_norm
+// CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[G:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]:
 func.func @layer_norm(%x: !x, %g: !g, %b: !g) -> !x {
-  // CHECK-COUNT-2: reduce
-  // CHECK: rsqrt
-  // CHECK: add
-  // CHECK-NOT: layer_norm
+  // CHECK-NEXT: %[[S:.*]] = tpsp.reduce %[[X]]
+  // CHECK-NEXT: %[[M:.*]] = tpsp.scale %[[S]] {factor = 6.250000e-02 : f64}
+  // CHECK-NEXT: %[[D:.*]] = tpsp.sub %[[X]], %[[M]]
+  // CHECK-NEXT: %[[Q:.*]] = tpsp.square %[[D]]
+  // CHECK-NEXT: %[[T:.*]] = tpsp.reduce %[[Q]]
+  // CHECK-NEXT: %[[V:.*]] = tpsp.scale %[[T]] {factor = 6.250000e-02 : f64}
+  // CHECK-NEXT: %[[E:.*]] = tpsp.shift %[[V]] {by = 1.000000e-05 : f64}
+  // CHECK-NEXT: %[[R:.*]] = tpsp.rsqrt %[[E]]
+  // CHECK-NEXT: %[[N:.*]] = tpsp.mul %[[D]], %[[R]]
+  // CHECK-NEXT: %[[P:.*]] = tpsp.mul %[[N]], %[[G]]
+  // CHECK-NEXT: %[[Y:.*]] = tpsp.add %[[P]], %[[B]]
+  // CHECK-NEXT: return %[[Y]]
   %y = tpsp.layer_norm %x, %g, %b : (!x, !g, !g) -> !x
   return %y : !x
 }

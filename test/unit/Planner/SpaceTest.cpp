@@ -197,6 +197,7 @@ TEST(Space, WrittenMesh) {
   facts.mesh = {{"mine", 2, AxisRole::Model}};
   Space space(facts, on(4));
   ASSERT_EQ(space.check(), "");
+  ASSERT_THAT(space.leaves(), Not(IsEmpty()));
   for (const Candidate &candidate : space.leaves()) {
     EXPECT_EQ(candidate.axes[0].name, "mine");
     EXPECT_EQ(candidate.axes[0].use.role, AxisRole::Model);
