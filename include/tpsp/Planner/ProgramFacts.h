@@ -176,8 +176,8 @@ struct ProgramFacts {
   std::vector<WholeOperand> wholeOperands;
   /// Major to minor.
   std::vector<WrittenAxis> mesh;
-  /// The classes of activations that axes may divide. They are inputs' classes,
-  /// not parameters' alone.
+  /// The classes that axes may divide in activations: those of inputs that no
+  /// parameter has.
   std::vector<ClassId> activationClasses;
   /// Tokens of a step: the product of these classes' extents. 0 if there is no
   /// input.
