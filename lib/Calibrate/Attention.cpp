@@ -79,7 +79,7 @@ static CallSpec attentionCall(const AttentionShape &shape) {
   return spec;
 }
 
-/// Measures forward before backward, which reads forward's results.
+/// Measures the forward call before the backward call, which reads its results.
 static AttentionRates
 ratesOf(const AttentionGrid &grid, int64_t dtype, double launch,
         llvm::function_ref<double(const CallSpec &)> secondsOf) {

@@ -100,8 +100,7 @@ private:
   std::optional<std::string> firstFailure() const;
 
   nlohmann::json json = nlohmann::json::object();
-  /// The prefix of keys in messages: "rope_scaling." for an object in an
-  /// object.
+  /// "rope_scaling." of an object in an object.
   std::string prefix;
   std::set<std::string> used;
   std::map<std::string, Config> objects;

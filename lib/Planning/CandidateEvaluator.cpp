@@ -469,7 +469,8 @@ tpsp::undividedProgram(const CandidateEvaluatorOptions &given,
   options.compile.overlap = "off";
   std::unique_ptr<Evaluator> evaluator = candidateEvaluators(options)();
   UndividedProgram result;
-  // No rematerialisation comes first, because others are compared with it.
+  // The settings without rematerialisation come first, because others are
+  // compared with them.
   std::vector<Settings> all = {Settings()};
   all.insert(all.end(), settings.begin(), settings.end());
   for (const Settings &each : all) {

@@ -5,7 +5,7 @@
 /// An `Object` is called as field(key, member, rule), and has
 ///
 ///   entry(key, map, number)       a field of a map, which may lack it
-///   refuseIf(isWrong, key, text)  of what has been read so far
+///   refuseIf(isWrong, key, text)  after reading the fields so far
 #ifndef TPSP_SCHEDULE_HARDWAREFIELDS_H
 #define TPSP_SCHEDULE_HARDWAREFIELDS_H
 

@@ -1,4 +1,4 @@
-/// What the integers of a tpsp_rt_command mean.
+/// The meaning of the integers of a tpsp_rt_command.
 ///
 /// Each command is a plain struct. `code` lists its parameters, once for both
 /// directions: `encode` serves the compiler's lowering, `decode` the runtime.
@@ -218,8 +218,8 @@ struct ScoreLayout : AttentionLayout {
 /// - t < length[b, h], if there are lengths
 /// - the bias is not minus infinity, if there is a bias
 ///
-/// In these conditions s is a position among all queries: this rank's start at
-/// `queryStart`. A bias excludes no key as long as it is finite. A row
+/// In these conditions s is a position among all queries; this rank's queries
+/// start at `queryStart`. A bias excludes no key as long as it is finite. A row
 /// without keys that count has result 0 and statistic minus infinity. The
 /// statistic is dense, in the order written, in f32 (f64 for f64). Sums are in
 /// f32 (f64 for f64).

@@ -12,7 +12,8 @@ namespace tpsp {
 struct MemoryUse {
   /// Bytes in use, ascending in time; empty for a plan without buffers.
   std::vector<TraceSample> curve;
-  /// The most bytes in use at once, and the first moment of it in seconds.
+  /// The most bytes in use at once, and the first moment at which they are, in
+  /// seconds.
   int64_t peakBytes = 0;
   double peakSeconds = 0;
   /// The buffers that are in use at the peak: largest first, buffers of equal

@@ -109,7 +109,7 @@ struct ProductFacts {
   /// it belongs to the last stage.
   bool isBehindLayers = false;
 
-  /// But for the count.
+  /// Whether the two are equal, apart from the count.
   bool isLike(const ProductFacts &other) const;
 
   /// Calls visit(dim) for all dimensions.
@@ -139,7 +139,7 @@ struct Completion {
   /// The number of equal tensors, as layers have.
   int64_t count = 1;
 
-  /// But for the count.
+  /// Whether the two are equal, apart from the count.
   bool isLike(const Completion &other) const;
 };
 
@@ -155,7 +155,7 @@ struct WholeOperand {
   /// The number of equal operands.
   int64_t count = 1;
 
-  /// But for the count.
+  /// Whether the two are equal, apart from the count.
   bool isLike(const WholeOperand &other) const;
 };
 

@@ -4,10 +4,10 @@
 ///
 /// The space has, for every ordered factorisation of the devices into at most
 /// `maxAxes` axes, every use of each axis:
-/// - a data axis divides a class of activations and, besides, nothing, the
-///   stored parameters, or the optimizer's state;
+/// - a data axis divides a class of activations; it may also divide the stored
+///   parameters, or the optimizer's state;
 /// - a model axis divides a maximal set of parameter classes of which no
-///   parameter has two and, besides, nothing or a class of activations;
+///   parameter has two; it may also divide a class of activations;
 /// - at most one axis, a stage axis, divides the layers. There are at least as
 ///   many layers as stages.
 ///

@@ -4,11 +4,11 @@
 ///
 /// Its commands are in four segments:
 ///
-///   forward   of the forward pass
-///   input     of the backward pass, and needed for a gradient that is sent
-///   weights   of the backward pass, and nobody waits for them
-///   update    once a step: parameters' gradients reduced over ranks, and what
-///             reads them behind that
+///   forward   the forward pass
+///   input     the part of the backward pass that a sent gradient needs
+///   weights   the rest of the backward pass, for which nobody waits
+///   update    once a step: reductions of parameters' gradients over ranks, and
+///             the commands that read the reduced gradients
 #ifndef TPSP_SCHEDULE_CHUNKWORK_H
 #define TPSP_SCHEDULE_CHUNKWORK_H
 

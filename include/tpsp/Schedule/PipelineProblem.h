@@ -7,12 +7,12 @@
 /// reverse order. A stage computes one command at a time and, meanwhile, sends
 /// one tensor at a time.
 ///
-/// What a chunk saves of one micro-batch is a *unit* of memory. The forward
-/// command takes it, and it is free after the last command that reads it. The
-/// bound on units determines the schedule. If all units have room, all
-/// micro-batches may go forward first; p - i units on stage i give 1F1B.
-/// Several chunks per stage interleave. Weights' gradients, for which nobody
-/// waits, fill the bubble.
+/// The values that a chunk saves of one micro-batch are a *unit* of memory. The
+/// forward command takes the unit, and it is free after the last command that
+/// reads it. The bound on units determines the schedule. If all units have
+/// room, all micro-batches may go forward first; p - i units on stage i give
+/// 1F1B. Several chunks per stage interleave. Weights' gradients, for which
+/// nobody waits, fill the bubble.
 #ifndef TPSP_SCHEDULE_PIPELINEPROBLEM_H
 #define TPSP_SCHEDULE_PIPELINEPROBLEM_H
 
@@ -62,7 +62,7 @@ struct PipelineProblem {
   int64_t stageOf(int64_t chunk) const { return chunk % stages; }
   /// Seconds of a command.
   double secondsOf(PipelineWork work, int64_t chunk) const;
-  /// What is wrong with the problem itself; nullopt if nothing is.
+  /// Why the problem itself is invalid, as a sentence; nullopt if it is valid.
   std::optional<std::string> check() const;
 };
 
