@@ -42,8 +42,7 @@ int64_t tensorBytes(Type type) {
   return tensor.getNumElements() * (tensor.getElementTypeBitWidth() / 8);
 }
 
-/// Whether the operation sums over the index, rather than looking up rows along
-/// it.
+/// Whether the operation sums over the index; else it looks up rows along it.
 bool isContracted(IndexedOpInterface op, IndexId index) {
   std::optional<Factors> factors = factorsOf(op);
   return op.isSumOfProducts() || (factors && factors->chosen != index);
@@ -181,9 +180,8 @@ private:
     followSums(op, structure);
   }
 
-  /// Records whether the operation comes after layers. An operation that was
-  /// not inlined belongs to no layer. It comes after layers if it reads a
-  /// result of layers, or of operations after them.
+  /// Records whether the operation comes after layers: it was not inlined from
+  /// a layer, and reads a result of layers or of operations after them.
   void noteLayers(IndexedOpInterface op) {
     bool isOfLayer = !callPlaceOf(op->getLoc()).calls.empty();
     bool isBehind = !isOfLayer && llvm::any_of(op->getOperands(), [&](Value v) {
@@ -289,9 +287,8 @@ private:
     facts.add(std::move(product));
   }
 
-  /// Notes over which indices gradients are summed. A parameter's gradient is
-  /// summed over the indices that the parameter lacks. The other factor's
-  /// gradient is summed over the indices that this factor lacks.
+  /// Notes sums in gradients: the gradient of a parameter, or of its factor, is
+  /// summed over the indices that the parameter, or the factor, lacks.
   void noteSums(IndexedOpInterface op, const Factors &factors, unsigned weight,
                 ArrayRef<StringRef> indexNames) {
     const unsigned numbers[] = {factors.a, factors.b};
@@ -364,7 +361,7 @@ private:
   NameClasses &names;
   ProgramFacts &facts;
   llvm::DenseSet<Value> differentiable;
-  /// Results of layers, and results of operations after layers.
+  /// Results of layers and of operations after them.
   llvm::DenseSet<Value> fromLayers;
   llvm::DenseSet<Operation *> behindLayers;
   FilledRows filled;
