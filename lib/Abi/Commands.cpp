@@ -11,8 +11,8 @@ namespace {
 
 bool fits(std::initializer_list<int64_t> factors) {
   int64_t product;
-  // A zero factor must not hide an overflow of the others: strides and sizes
-  // are computed from sub-products too.
+  // A zero factor must not hide an overflow of the other factors: strides and
+  // sizes are computed from sub-products too.
   int64_t nonZero = 1;
   for (int64_t factor : factors)
     if (factor != 0 &&
@@ -22,7 +22,7 @@ bool fits(std::initializer_list<int64_t> factors) {
 }
 
 /// Whether a tensor of these extents and strides, and of `features` innermost,
-/// is dense. Strides of extents of 1 say nothing.
+/// is dense. The stride of an extent of 1 does not matter.
 bool isDense(std::vector<std::pair<int64_t, int64_t>> extentsAndStrides,
              int64_t features) {
   std::sort(extentsAndStrides.begin(), extentsAndStrides.end(),
@@ -40,7 +40,8 @@ bool isDense(std::vector<std::pair<int64_t, int64_t>> extentsAndStrides,
 
 using ExtentsAndStrides = std::vector<std::pair<int64_t, int64_t>>;
 
-/// The indices that a tensor of scores has: along others its stride is 0.
+/// The indices that a tensor of scores has. Along other indices its stride is
+/// 0.
 ExtentsAndStrides present(const ExtentsAndStrides &all) {
   ExtentsAndStrides list;
   for (auto [extent, stride] : all)
@@ -70,7 +71,7 @@ ExtentsAndStrides biasIndices(const AttentionCommand &c) {
   return indices;
 }
 
-/// Without elements a tensor may be laid out anyhow.
+/// An empty tensor may have any layout.
 bool scoreLayoutsAreLegal(const AttentionCommand &c) {
   auto isLegal = [](const ExtentsAndStrides &indices) {
     return elementsOf(indices) == 0 || isDense(present(indices), 1);
@@ -84,7 +85,7 @@ bool scoreLayoutsAreLegal(const AttentionCommand &c) {
                             c.lengths.group == 0 && c.lengths.row == 0));
 }
 
-/// (An empty tensor may be laid out anyhow.)
+/// An empty tensor may have any layout.
 bool attentionLayoutsAreLegal(const AttentionCommand &c) {
   auto isLegal = [&](const AttentionLayout &at, int64_t groups, int64_t rows,
                      int64_t features) {
@@ -178,7 +179,7 @@ bool AttentionCommand::isLegal() const {
          attentionExtentsFit(*this) && attentionLayoutsAreLegal(*this);
 }
 
-/// The bias, the segment numbers and the lengths, where they are there.
+/// Adds the bias, the segment numbers and the lengths, if the command has them.
 static void addExtras(const AttentionCommand &c, std::vector<BufferUse> &uses) {
   if (c.hasBias)
     uses.push_back({"bias", c.biasElements(), c.dtype});
@@ -228,7 +229,7 @@ std::vector<BufferUse> AttentionGradientCommand::buffers(int64_t) const {
   return uses;
 }
 
-/// Of a command that reads one buffer and writes another.
+/// The buffers of a command that reads one buffer and writes another.
 static std::vector<BufferUse> sourceAndTarget(int64_t source, int64_t target,
                                               int64_t dtype) {
   return {{"src", source, dtype}, {"dst", target, dtype, /*isWritten=*/true}};
@@ -260,7 +261,8 @@ bool ShardCommand::isLegal() const {
                      [](const ShardLayout &other) { return other.isLegal(); });
 }
 
-/// From whole tensors to their parts or, to gather, from parts to wholes.
+/// The buffers of a transfer from whole tensors to their parts or, if it
+/// gathers, from parts to whole tensors.
 static std::vector<BufferUse> shardBuffers(const ShardCommand &c, int64_t ranks,
                                            bool gathers) {
   std::vector<BufferUse> uses;

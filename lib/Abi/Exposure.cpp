@@ -15,14 +15,14 @@ struct Moment {
   int64_t stream = 0;
 };
 
-/// Walks through a rank's time, from moment to moment.
+/// Walks through a rank's time from moment to moment, and collects the pieces.
 class RankTime {
 public:
   RankTime(const Plan &plan, const TraceRank &rank) : plan(plan) {
     for (size_t stream = 0; stream < rank.streams.size(); ++stream)
       for (const TraceSpan &span : rank.streams[stream])
         add(span, static_cast<int64_t>(stream));
-    // What ends makes room for what begins.
+    // At one moment, ends come before begins.
     std::stable_sort(moments.begin(), moments.end(),
                      [](const Moment &a, const Moment &b) {
                        return a.seconds != b.seconds ? a.seconds < b.seconds
@@ -47,14 +47,14 @@ private:
   void add(const TraceSpan &span, int64_t stream) {
     const PlanCommand &command = plan.commands[span.command];
     bool isSeen = isCollective(span) || (stream == 0 && command.computes());
-    // What takes no time has no piece.
+    // A command that takes no time has no piece.
     if (!(span.end > span.begin) || !isSeen)
       return;
     moments.push_back({span.begin, true, &span, stream});
     moments.push_back({span.end, false, &span, stream});
   }
 
-  /// The time since the last moment goes to the collectives that run.
+  /// Adds a piece, since the last moment, to each collective that runs.
   void advance(double to) {
     if (to > now)
       for (const Moment &collective : running)
@@ -86,7 +86,7 @@ private:
   const Plan &plan;
   std::vector<Moment> moments;
   double now = 0;
-  /// Begins of the collectives that run: at most one for each stream.
+  /// The begins of the collectives that run: at most one for each stream.
   std::vector<Moment> running;
   int64_t computing = -1;
   std::vector<CommunicationPiece> pieces;
@@ -106,7 +106,8 @@ class Sums {
 public:
   explicit Sums(size_t collectives) : sums(collectives), under(collectives) {}
 
-  /// `share`: its part of the time, which it has with others.
+  /// `share`: the collective's part of the piece's time, which it shares with
+  /// the other collectives.
   void add(size_t collective, const CommunicationPiece &piece, double ranks,
            double share) {
     sums[collective].seconds += piece.seconds() / ranks;

@@ -18,9 +18,9 @@ FileHandle::~FileHandle() {
 
 Status tpsp::rt::openToRead(const std::string &path, FileHandle &out,
                             int64_t &bytes) {
-  // Not to wait for the other end of a pipe.
+  // O_NONBLOCK: opening must not wait for the other end of a pipe.
   out = FileHandle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  // A socket cannot be opened.
+  // Opening a socket fails with ENXIO.
   if (!out.isOpen() && errno == ENXIO)
     return invalid("it is not a regular file");
   if (!out.isOpen())

@@ -11,16 +11,17 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Reads along, and knows where it is when the reader fails.
+/// Follows the reader, and knows the place at which the reader fails.
 class FaultLocator final : public nlohmann::json_sax<Json> {
 public:
-  /// How many characters had been read, or 0.
+  /// The number of characters that had been read, or 0.
   size_t position = 0;
-  /// Whether the token is a number that is too large, or there is none.
+  /// Whether the token is a number that is too large; whether the text ended
+  /// before a token.
   bool isTooLarge = false, isAtEnd = false;
 
-  /// "matmul.bf16[2]", not all of it if it is long; empty outside of
-  /// everything.
+  /// "matmul.bf16[2]", shortened if it is long; empty outside of all objects
+  /// and lists.
   std::string path() const {
     constexpr size_t longest = 200;
     std::string text;
@@ -57,7 +58,7 @@ public:
     constexpr int outOfRange = 406;
     position = read;
     isTooLarge = error.id == outOfRange;
-    // Said in words alone.
+    // Only the library's message tells this error apart.
     isAtEnd = std::string_view(error.what()).find("unexpected end of input") !=
               std::string_view::npos;
     return false;
@@ -93,7 +94,8 @@ bool isDelimiter(char letter) {
          std::string_view::npos;
 }
 
-/// Where the word begins that has the character at `at`, or ends before it.
+/// The begin of the word that contains the character at `at`, or that ends just
+/// before `at`.
 size_t beginOfToken(std::string_view text, size_t at) {
   while (at > 0 && !isDelimiter(text[at - 1]) &&
          (at == text.size() || !isDelimiter(text[at])))
@@ -101,7 +103,7 @@ size_t beginOfToken(std::string_view text, size_t at) {
   return at;
 }
 
-/// From `begin` to the next delimiter; at least one character.
+/// The text from `begin` to the next delimiter; at least one character.
 std::string tokenFrom(std::string_view text, size_t begin) {
   constexpr size_t longest = 40;
   size_t end = begin + 1;
@@ -115,7 +117,7 @@ std::string tokenFrom(std::string_view text, size_t begin) {
   return token;
 }
 
-/// Names the text that stands where JSON was expected.
+/// Quotes the text that was found where JSON was expected.
 std::string foundAt(std::string_view text, size_t begin, bool isTooLarge) {
   if (begin >= text.size())
     return "the text ends before its value does";

@@ -22,7 +22,7 @@ void codeForm(ParamCoder &coder, MatmulForm &form) {
   codeLoops(coder, form.accumulate);
 }
 
-/// Rows may not overlap; a single row's leading dimension says nothing.
+/// Rows may not overlap. The leading dimension of a single row does not matter.
 bool leadingDimensionFits(int64_t rows, int64_t columns, int64_t ld) {
   return rows <= 1 || ld >= columns;
 }
@@ -35,7 +35,8 @@ bool matmulLayoutIsLegal(const MatmulForm &c) {
          leadingDimensionFits(c.m, c.n, c.ldc);
 }
 
-/// Points of the batch write different C, steps of the accumulation the same.
+/// Points of the batch write different parts of C; steps of the accumulation
+/// write the same part.
 bool matmulLoopsAreLegal(const MatmulForm &c) {
   int64_t points = 1;
   for (const MatmulLoop &loop : c.batch)
@@ -54,7 +55,7 @@ struct MatmulSpans {
   int64_t a = 0, b = 0, c = 0;
 };
 
-/// False if one is larger than a buffer may be.
+/// Computes the spans; false if one is larger than a buffer may be.
 bool spansOf(const MatmulForm &c, MatmulSpans &out) {
   out = {};
   int64_t rowsA = c.transposeA ? c.k : c.m, columnsA = c.transposeA ? c.m : c.k;
@@ -81,7 +82,7 @@ bool spansOf(const MatmulForm &c, MatmulSpans &out) {
   return true;
 }
 
-/// Likewise of a grouped product, and of its integers.
+/// Computes the spans of a grouped product and of its integers.
 bool spansOf(const GroupedMatmulForm &c, MatmulSpans &out, int64_t &ids) {
   if (!spansOf(static_cast<const MatmulForm &>(c), out))
     return false;
@@ -113,7 +114,8 @@ bool isSingle(const std::vector<MatmulLoop> &loops) {
   return true;
 }
 
-/// A sum of an operand is over one k.
+/// An epilogue that sums an operand needs one point and one step, so that the
+/// sum runs over one k.
 bool matmulEpilogueIsLegal(const MatmulCommand &c) {
   if (!isEpilogue(c.epilogue))
     return false;

@@ -7,7 +7,7 @@
 
 namespace tpsp::rt {
 
-/// More of anything in a list is a corrupt array, not a plan.
+/// A longer list is taken for a sign of a corrupt array.
 static constexpr int64_t maxListLength = int64_t(1) << 20;
 
 void ParamCoder::dtype(int64_t &field) {

@@ -18,7 +18,7 @@ bool BufferPart::overlaps(const BufferPart &other) const {
       other.end() <= begin)
     return false;
   // If shapes differ, or runs wrap around the pitch, each may reach into the
-  // other's gaps. That is taken as an overlap.
+  // other's gaps. They then count as overlapping.
   int64_t period = count > 1 ? pitch : other.pitch;
   bool sameShape = (count == 1 || other.count == 1 || pitch == other.pitch);
   if (!sameShape || (count == 1 && other.count == 1))
@@ -64,8 +64,7 @@ static int64_t bytesOf(const std::vector<PlanAccess> &accesses, bool writes) {
 int64_t PlanCommand::bytesRead() const { return ::bytesOf(accesses, false); }
 int64_t PlanCommand::bytesWritten() const { return ::bytesOf(accesses, true); }
 
-/// Of `queries` that see each one more key than the one before, from one to
-/// `most`.
+/// The number of pairs if query i sees min(i + 1, most) keys.
 static double stairs(int64_t queries, int64_t most) {
   double rising = double(std::min(queries, most));
   return rising * (rising + 1) / 2 +
@@ -149,7 +148,7 @@ double Plan::matmulFlops() const {
   return flops;
 }
 
-/// Counts the commands for which `keyOf` gives a key, one row for each key.
+/// Makes one row for each key that `keyOf` gives, and counts its commands.
 template <typename KeyOf>
 static std::vector<PlaceRow> rowsBy(const Plan &plan, const KeyOf &keyOf) {
   std::vector<PlaceRow> rows;
@@ -189,7 +188,7 @@ std::vector<PlaceRow> tpsp::attentionOf(const Plan &plan) {
 
 namespace {
 
-/// Who wrote which part of each buffer last.
+/// For each part of each buffer, the command that wrote it last.
 class LastWriters {
 public:
   explicit LastWriters(const Plan &plan)

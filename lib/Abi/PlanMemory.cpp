@@ -6,7 +6,8 @@
 using namespace tpsp;
 using Kind = BufferKind;
 
-/// Whether the step updates parameters. If not, gradients are its results.
+/// Whether the step updates parameters. If it does not, gradients are its
+/// results.
 static bool updates(const Plan &plan) {
   return std::any_of(
       plan.buffers.begin(), plan.buffers.end(), [](const PlanBuffer &buffer) {
@@ -15,7 +16,7 @@ static bool updates(const Plan &plan) {
 }
 
 namespace {
-/// What temporaries take, from the first command of each to its last.
+/// Bytes of temporaries, each from its first command to its last.
 struct Temporaries {
   LiveBytes all, gradients;
 };

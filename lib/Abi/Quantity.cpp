@@ -22,7 +22,7 @@ std::string tpsp::rt::secondsText(double seconds) {
     return "0 s";
   static const char *const units[] = {"s", "ms", "µs", "ns"};
   int unit = 0;
-  // What rounds to 1000 of a unit is 1 of the next.
+  // A value that rounds to 1000 of a unit is shown as 1 of the next unit.
   for (; seconds < 0.9995 && unit < 3; ++unit)
     seconds *= 1000;
   int whole = 1 + static_cast<int>(std::floor(std::log10(seconds)));

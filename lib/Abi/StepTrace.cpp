@@ -74,7 +74,7 @@ std::vector<TraceSample> tpsp::averageSending(const Plan &plan,
       changes.push_back({span.end, -rate});
     }
   std::vector<TraceSample> samples = samplesOf(std::move(changes));
-  for (TraceSample &sample : samples) // what rounding leaves of nothing
+  for (TraceSample &sample : samples) // rounding may leave a remainder
     if (sample.value < 1)
       sample.value = 0;
   return samples;

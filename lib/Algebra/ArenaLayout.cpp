@@ -33,7 +33,7 @@ int64_t ArenaLayout::allocate(int64_t bytes) {
       addFree(offset + bytes, size - bytes);
     return offset;
   }
-  // Grow, from the last free range if it touches the end.
+  // Grows the arena, beginning with the last free range if it touches the end.
   int64_t offset = end;
   if (!freeByOffset.empty()) {
     auto last = std::prev(freeByOffset.end());

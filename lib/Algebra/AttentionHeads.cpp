@@ -18,7 +18,7 @@ constexpr Tensor all[] = {Q,           K,      V, O, Bias, QuerySegments,
                           KeySegments, Lengths};
 using Strides = std::array<int64_t, std::size(all)>; // 0 where absent
 
-/// Indices that act as one.
+/// Indices that are merged into one.
 struct Run {
   int64_t extent = 1;
   Strides strides = {};
@@ -31,8 +31,8 @@ std::optional<size_t> dimOf(const NamedShape &tensor, llvm::StringRef name) {
   return size_t(found - tensor.names.begin());
 }
 
-/// 0 if the tensor lacks the index, or has one position of it: then its stride
-/// says nothing.
+/// The stride of an index; 0 if the tensor lacks the index or has only one
+/// position along it.
 int64_t strideOf(const NamedShape &tensor, llvm::StringRef name) {
   std::optional<size_t> dim = dimOf(tensor, name);
   if (!dim || tensor.shape[*dim] == 1)
@@ -67,7 +67,7 @@ private:
       result.obstacle = std::move(obstacle);
   }
 
-  /// v's own feature: what it has beside keys and outer indices.
+  /// v's own feature: its index that is neither the key nor an outer index.
   llvm::StringRef valueFeature() const {
     for (llvm::StringRef name : t.v.names)
       if (name != t.key && (name == t.feature || !dimOf(t.q, name)))
@@ -124,7 +124,8 @@ private:
     }
   }
 
-  /// Appends an inner index, to the run outside it if the strides continue.
+  /// Adds an inner index: it is merged into the last run if the strides
+  /// continue, else it begins a run.
   void add(llvm::SmallVectorImpl<Run> &runs, llvm::StringRef name) {
     Run inner{extentOf(t.q, name)};
     for (Tensor tensor : all)
@@ -170,7 +171,7 @@ private:
     }
   }
 
-  /// Whether heads and the groups inside are one index of queries' heads.
+  /// Whether heads and the groups inside them form one index of queries' heads.
   static bool holds(const Run &head, const Run &group) {
     return llvm::all_of(std::array{Q, O}, [&](Tensor tensor) {
       return rt::areOneIndex(head.extent, group.extent, head.strides[tensor],
@@ -180,7 +181,7 @@ private:
 
   const AttentionTensors &t;
   AttentionMatch result;
-  /// Outer before inner.
+  /// Outer runs come before inner runs.
   llvm::SmallVector<Run, 2> shared, groups;
 };
 

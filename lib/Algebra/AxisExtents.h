@@ -1,5 +1,5 @@
-/// Which extents an axis of a placement problem may divide, together with the
-/// axes that are there already or are expected.
+/// Decides which extents an axis of a placement problem may divide, together
+/// with the axes that are decided already or are expected.
 #ifndef TPSP_ALGEBRA_AXISEXTENTS_H
 #define TPSP_ALGEBRA_AXISEXTENTS_H
 
@@ -12,13 +12,13 @@
 
 namespace tpsp {
 
-/// What was decided of the axes that were searched before.
+/// The decisions for the axes that were searched before.
 struct DecidedAxes {
   llvm::SmallVector<bool, 4> is; ///< per axis
   PlacementAnswer answer;
 };
 
-/// Refers to the problem and to what was decided, which outlive it.
+/// Holds references to the problem and the decisions, which must outlive it.
 class AxisExtents {
 public:
   using Value = PlacementProblem::Value;
@@ -29,13 +29,14 @@ public:
       : problem(problem), decided(decided), axis(axis),
         size(problem.mesh.size(axis)) {}
 
-  /// Whether an extent that the axis divides was too small for it because of
-  /// other axes: then it matters which axis is searched first.
+  /// Whether other axes made an extent too small for this axis. If so, the
+  /// order in which axes are searched matters.
   bool wasCrowded() const { return isCrowded; }
 
 protected:
-  /// Into how many parts the other axes divide a dimension: where those that
-  /// are decided leave the value, and the rest is expected to.
+  /// The number of parts into which the other axes divide a dimension. Decided
+  /// axes count by the state in which they leave the value, other axes by the
+  /// expected placement.
   int64_t partsByOthers(unsigned value, unsigned dim) const {
     int64_t parts = 1;
     for (auto [other, is] : llvm::enumerate(decided.is))
@@ -45,7 +46,7 @@ protected:
   }
 
   /// Whether the axis divides the index's extents, together with the axes that
-  /// are there anyway, or drive it.
+  /// drive the index or are expected on it.
   bool divides(const Operation &operation, IndexId index) const {
     if (!isOneBlock(operation, index))
       return false;
@@ -77,7 +78,7 @@ protected:
     return true;
   }
 
-  /// Where a value is wanted, or expected if nobody wants it anywhere.
+  /// The wanted placement of a value, or else its expected placement.
   const Placement &expected(unsigned value) const {
     const Value &v = problem.values[value];
     return v.wanted ? *v.wanted : v.expected;
@@ -89,8 +90,8 @@ protected:
   int64_t size;
 
 private:
-  /// Into how many parts other axes that are not decided yet are expected to
-  /// divide a dimension of a value.
+  /// The number of parts into which other axes, not decided yet, are expected
+  /// to divide a dimension of a value.
   int64_t partsUndecided(unsigned value, unsigned dim) const {
     int64_t parts = 1;
     for (AxisId other : expected(value).dims[dim])
@@ -99,7 +100,8 @@ private:
     return parts;
   }
 
-  /// Into how many parts the decided axes divide the index of an operation.
+  /// The number of parts into which the decided axes divide the index of an
+  /// operation.
   int64_t partsDecided(const Operation &operation, IndexId index) const {
     const llvm::SmallVector<Drive, 2> &drives =
         decided.answer.drives[&operation - problem.operations.data()];
@@ -110,8 +112,8 @@ private:
     return parts;
   }
 
-  /// Into how many parts axes that are not decided yet are expected to divide
-  /// the index, where it is a dimension of its own.
+  /// The number of parts into which axes, not decided yet, are expected to
+  /// divide the index, if it is a dimension of its own.
   int64_t partsExpected(const Operation &operation, IndexId index) const {
     int64_t parts = 1;
     allTensors(operation,
@@ -129,7 +131,8 @@ private:
   /// if the axis drives `index`.
   bool isOneBlock(const Operation &operation, IndexId index) const {
     const IndexStructure &structure = operation.structure;
-    // Each part is asked of for each tensor, and looks at all tensors.
+    // Cached: each part is looked up for each tensor, and a look-up visits all
+    // tensors.
     llvm::SmallDenseMap<IndexId, int64_t, 8> known;
     auto ranks = [&](IndexId part) {
       auto [found, isNew] = known.try_emplace(part);

@@ -51,7 +51,7 @@ size_t AxisOperation::hash() const {
 
 namespace {
 
-/// Follows the ways of one operation.
+/// Follows the ways of one operation and collects their outcomes.
 class Following {
 public:
   Following(const AxisOperation &operation, llvm::ArrayRef<States> states,
@@ -80,7 +80,7 @@ private:
   }
   static States sum() { return bit(AxisState::pending(Reduction::Sum)); }
 
-  /// Whether an axis may drive what this way drives, as the operands are.
+  /// Whether the operands' states allow the axis this way's drive.
   bool isOpen(const AxisWay &way) const {
     if (way.drive.kind != Drive::Index || way.isWanted)
       return true;
@@ -99,14 +99,15 @@ private:
     pay(tensor, tensor.elementBytes, kind, isReduced, cost);
   }
 
-  /// What is moved has the tensor's shape, in elements of `elementBytes`.
+  /// Adds the cost of a collective that moves a tensor of this shape, with
+  /// elements of `elementBytes`.
   void pay(const AxisTensor &tensor, int64_t elementBytes, CollectiveKind kind,
            bool isReduced, SearchCost &cost) const {
     bool isWantedDivided = tensor.wanted && tensor.wanted->dim();
     bool mustMove =
         isReduced && kind == CollectiveKind::AllReduce && !isWantedDivided;
-    // Gradients of vectors are reduced with those of matrices, and these with
-    // each other.
+    // Gradients of vectors share the buckets of matrices' gradients, and those
+    // share buckets with each other.
     if (!(tensor.isWeight && tensor.isVector && isReduced))
       ++(tensor.isSmall || (tensor.isWeight && isReduced) ? cost.small
                                                           : cost.collectives);
@@ -120,7 +121,7 @@ private:
     cost.bytes += bytesSent(kind, bytes, size);
   }
 
-  /// Makes a tensor available in a state; false if it cannot be.
+  /// Makes a tensor available in a state; false if that is impossible.
   bool bring(const AxisTensor &tensor, States &states, AxisState to,
              SearchCost &cost) const {
     if (states & bit(to) || (to.dim() && states & wholeBit))
@@ -159,8 +160,8 @@ private:
     return true;
   }
 
-  /// Summands, ascending, that are pending and not available as the way needs
-  /// them: they are added first.
+  /// The operands of a sum that are pending and not available as the way needs
+  /// them, ascending. They are added before they are reduced.
   llvm::SmallVector<unsigned, 4> alike(const AxisWay &way) const {
     llvm::SmallVector<unsigned, 4> found;
     if (!operation.isSum || way.drive.kind == Drive::Pending)
@@ -177,7 +178,7 @@ private:
     return found;
   }
 
-  /// One collective for all of `group`, of their sum.
+  /// Pays for one collective that reduces the sum of all of `group`.
   void reduceTogether(const AxisWay &way, llvm::ArrayRef<unsigned> group,
                       SearchCost &cost) const {
     auto bytesOf = [&](unsigned i) {
@@ -191,14 +192,14 @@ private:
         way.drive.kind == Drive::Index && llvm::any_of(group, [&](unsigned i) {
           return way.needs[i].dim().has_value();
         });
-    // The sum is made in the result's precision.
+    // The sum has the result's precision.
     pay(operation.operands[largest], operation.results.front().elementBytes,
         scatters ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
         /*isReduced=*/true, cost);
   }
 
   bool bringOperands(const AxisWay &way, SearchCost &cost) {
-    // The sum over ranks of what is converted waits for the operation.
+    // The sum over ranks must come after the conversion.
     if (operation.isConvertingSum && statesOf(0) & sum() &&
         way.drive.kind != Drive::Pending)
       return false;
@@ -216,8 +217,8 @@ private:
   // Results
   //===--------------------------------------------------------------------===//
 
-  /// Each result from number `next` on either where it is wanted or, where it
-  /// may, as it comes out.
+  /// Leaves each result from number `next` on in its wanted state or, if it may
+  /// depart from it, as computed. Each combination is an outcome.
   void leaveResults(const AxisWay &way, AxisOutcome outcome, unsigned next,
                     const SearchCost &cost) {
     if (next == operation.results.size()) {
@@ -234,7 +235,7 @@ private:
       SearchCost paid = cost;
       States states = bit(comesOut);
       if (bring(tensor, states, *tensor.wanted, paid)) {
-        paid.earlySums = cost.earlySums; // it is not the operand of another
+        paid.earlySums = cost.earlySums; // early sums are those of operands
         left = bit(*tensor.wanted);
         leaveResults(way, outcome, next + 1, paid);
       }
@@ -257,7 +258,7 @@ private:
   llvm::ArrayRef<States> given;
   AxisRole role;
   int64_t size;
-  llvm::SmallVector<States, 8> current; ///< in the way that is followed
+  llvm::SmallVector<States, 8> current; ///< states along the current way
   std::vector<AxisOutcome> outcomes;
 };
 

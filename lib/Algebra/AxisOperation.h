@@ -1,5 +1,5 @@
-/// An operation as one axis sees it: numbers alone, so that operations of equal
-/// layers and micro-batches are equal.
+/// An operation as one axis sees it. It consists of numbers alone, so that
+/// operations of equal layers and micro-batches compare equal.
 #ifndef TPSP_ALGEBRA_AXISOPERATION_H
 #define TPSP_ALGEBRA_AXISOPERATION_H
 
@@ -9,22 +9,23 @@
 
 namespace tpsp {
 
-/// The states in which a value is available: a bit for each. One more says that
-/// only an operation which could have done without it has gathered it.
+/// The states in which a value is available, one bit for each. `idleBit` marks
+/// a value that was gathered in vain so far: the operation could have worked
+/// without the gather.
 using States = char32_t;
 constexpr States idleBit = States(1) << 31;
 inline States bit(AxisState state) { return States(1) << state.number(); }
 inline const States wholeBit = bit(AxisState::whole());
 inline const States pendingBits = bit(AxisState::pending(Reduction::Sum)) |
                                   bit(AxisState::pending(Reduction::Max));
-constexpr unsigned mostDims = 27; // more bits there are not
+constexpr unsigned mostDims = 27; // the bits left in States
 
-/// One drive of an operation.
+/// One drive of an operation, with the states that it needs and yields.
 struct AxisWay {
   Drive drive;
   llvm::SmallVector<AxisState, 3> needs;
   llvm::SmallVector<AxisState, 1> results;
-  /// Whether a tensor is wanted on the index, wherever it comes out.
+  /// Whether some tensor is wanted on the index.
   bool isWanted = false;
 
   bool operator==(const AxisWay &other) const;
@@ -32,16 +33,17 @@ struct AxisWay {
 
 /// A tensor of an operation.
 struct AxisTensor {
-  /// Of a rank's shard, were it not for the axis.
+  /// Elements of a rank's shard without the axis's division.
   int64_t elements = 1;
   int64_t elementBytes = 4;
-  /// Where it is to be; nullopt takes what comes out.
+  /// The wanted state; nullopt accepts any.
   std::optional<AxisState> wanted;
-  /// States in which the operation, done alike by all ranks, could have worked
-  /// on it.
+  /// The states in which the operation could have worked on it without making
+  /// it whole.
   States divisible = 0;
   bool isWeight = false, isSmall = false, isVector = false;
-  /// Whether it may be elsewhere than where it is wanted; whether as a sum.
+  /// mayDepart: whether it may be in another state than the wanted one.
+  /// mayWait: whether it may stay a pending sum.
   bool mayDepart = false, mayWait = false;
 
   bool operator==(const AxisTensor &other) const;
@@ -49,35 +51,36 @@ struct AxisTensor {
 };
 
 struct AxisOperation {
-  /// In the order of preference among equals.
+  /// The first of equally good ways is preferred.
   std::vector<AxisWay> ways;
   llvm::SmallVector<AxisTensor, 3> operands;
   llvm::SmallVector<AxisTensor, 1> results;
-  /// Per result what another phase reduces if the result stays a sum.
+  /// Per result, the tensors that another phase reduces if the result stays a
+  /// sum.
   llvm::SmallVector<llvm::SmallVector<AxisTensor, 1>, 1> reducedLater;
-  /// Per operand: the first that is the same value.
+  /// Per operand: the first operand that is the same value.
   llvm::SmallVector<unsigned, 3> sameAs;
   bool isSum = false;
   bool isConvertingSum = false;
-  __int128 work = 0; ///< by one rank alone
-  int64_t times = 1; ///< that it is done
+  __int128 work = 0; ///< if one rank does it all
+  int64_t times = 1; ///< how often it runs
 
   bool operator==(const AxisOperation &other) const;
-  /// Equal ones have equal numbers.
+  /// Equal operations have equal hashes.
   size_t hash() const;
 };
 
-/// What one way makes of the states of an operation's tensors, operands first.
+/// One way's effect on the states of an operation's tensors, operands first.
 struct AxisOutcome {
   unsigned way = 0;
   unsigned kept = 0; ///< per result a bit: whether it stays as it comes out
-  SearchCost cost;   ///< of this operation alone, as often as it is done
+  SearchCost cost;   ///< of this operation alone, all its runs together
   std::u32string states;
 };
 
-/// All that the operation may do along an axis of this role and size, where its
-/// operands are available in `states`. In the order of its ways, and of each
-/// way those that bring results first.
+/// Every outcome of the operation along an axis of this role and size, if its
+/// operands are available in `states`. Ordered by way; within a way, outcomes
+/// that bring results to their wanted states come first.
 std::vector<AxisOutcome> outcomesOf(const AxisOperation &operation,
                                     llvm::ArrayRef<States> states,
                                     AxisRole role, int64_t size);

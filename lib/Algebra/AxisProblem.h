@@ -11,7 +11,7 @@
 
 namespace tpsp {
 
-/// Refers to the problem and to what was decided, which outlive it.
+/// Holds references to the problem and the decisions, which must outlive it.
 class AxisProblem : public AxisExtents {
 public:
   AxisProblem(const PlacementProblem &problem, const DecidedAxes &decided,
@@ -23,7 +23,7 @@ public:
     findDemand();
   }
 
-  /// Where a value is wanted along the axis.
+  /// The wanted state of a value along the axis.
   AxisState stateOf(unsigned value) const {
     return AxisState::of(*problem.values[value].wanted, axis);
   }
@@ -144,14 +144,14 @@ private:
       return tensor;
     tensor.wanted = stateOf(number);
     tensor.mayDepart = mayDepart(number);
-    // A reduce-scatter makes a tensor smaller: a gradient does not wait for it,
-    // nor does what is saved.
+    // A gradient and a saved value do not wait for a reduce-scatter, because it
+    // makes them smaller.
     tensor.mayWait = (value.freedom == Value::Free && value.readers.empty()) ||
                      !tensor.wanted->dim();
     return tensor;
   }
 
-  /// Of a major index that is not whole.
+  /// The states that divide a dimension whose major index may be sharded.
   static States divisible(const IndexStructure &structure,
                           const IndexStructure::Tensor &tensor) {
     States states = 0;
@@ -161,7 +161,7 @@ private:
     return states;
   }
 
-  /// What the other phase reduces of a sum that waits.
+  /// The tensors that the other phase reduces if the value stays a pending sum.
   llvm::SmallVector<AxisTensor, 1> reducedLater(unsigned value) const {
     const auto &readers = problem.values[value].readers;
     bool allLinear = llvm::all_of(
@@ -175,7 +175,7 @@ private:
     return reduced;
   }
 
-  /// Whether a value that is wanted somewhere may be elsewhere.
+  /// Whether a value with a wanted state may be in another state.
   bool mayDepart(unsigned value) const {
     Value::Freedom freedom = problem.values[value].freedom;
     return freedom == Value::Free ||
@@ -186,8 +186,8 @@ private:
   // Demand
   //===--------------------------------------------------------------------===//
 
-  /// On which dimensions values that may stay as they come out may be had, from
-  /// where tensors are wanted: forwards, then backwards.
+  /// Finds the dimensions on which free values are useful. Spreads the wanted
+  /// states of tensors through the operations, forwards, then backwards.
   void findDemand() {
     demand.assign(problem.values.size(), 0);
     size_t count = problem.operations.size();
@@ -199,7 +199,8 @@ private:
              problem.operations[at].operands);
   }
 
-  /// To the values that are on an index on which another one is.
+  /// Spreads demand for an index on which one tensor is wanted to the other
+  /// tensors that have the index.
   void spread(size_t at, llvm::ArrayRef<IndexStructure::Tensor> tensors,
               llvm::ArrayRef<unsigned> values) {
     for (IndexId index : divided[at]) {
@@ -224,9 +225,9 @@ private:
         });
   }
 
-  /// Per operation the indices that the axis may drive.
+  /// Per operation, the indices that the axis may drive.
   std::vector<llvm::SmallVector<IndexId, 4>> divided;
-  /// Per value: the states that other operations would have it in.
+  /// Per value, the states in which other operations would use it.
   std::vector<States> demand;
 };
 

@@ -17,8 +17,8 @@ public:
       : now(from), goal(goal) {}
 
   Transition build() {
-    // Every pass brings a dimension nearer to its goal; the loop ends because
-    // a gather, the last resort, leaves only prefixes of the goal behind.
+    // Every iteration brings a dimension nearer to its goal. The loop ends
+    // because a gather, the last resort, leaves only prefixes of the goal.
     while (now != goal) {
       if (sliceFree() || scatterPending() || permuteOrder() || moveAcross() ||
           reducePending() || permuteLeaving() || gatherUnwanted() ||
@@ -30,20 +30,20 @@ public:
   }
 
 private:
-  /// Axes of dims[dim] beyond what it shares with the goal.
+  /// Axes of dims[dim] after the prefix that it shares with the goal.
   llvm::ArrayRef<AxisId> extra(unsigned dim) const {
     return llvm::ArrayRef<AxisId>(now.dims[dim]).drop_front(shared(dim));
   }
   bool lacks(unsigned dim, AxisId axis) const {
     return !llvm::is_contained(now.dims[dim], axis);
   }
-  /// Whether axes need only come behind those that dims[dim] has.
+  /// Whether dims[dim] only needs axes appended.
   bool isInOrder(unsigned dim) const {
     return shared(dim) == now.dims[dim].size();
   }
-  /// What dims[dim] is to be next: all of the goal. While a permute has yet to
-  /// mend its order, the minor axes that it lacks are left out. They come
-  /// behind the permute, which then moves fewer axes.
+  /// The next target of dims[dim]: the goal. If a permute has yet to mend the
+  /// order, minor axes that dims[dim] lacks are left out. They are added after
+  /// the permute, which then moves fewer axes.
   llvm::ArrayRef<AxisId> due(unsigned dim) const {
     llvm::ArrayRef<AxisId> wanted = goal.dims[dim];
     if (isInOrder(dim))
@@ -52,8 +52,8 @@ private:
       wanted = wanted.drop_back();
     return wanted;
   }
-  /// Axes that dims[dim] is to get next. They may come behind axes that stay,
-  /// whatever the order: a permute mends it.
+  /// Axes to add to dims[dim] next. They may be appended after axes that stay,
+  /// in any order: a permute mends it.
   AxisList missing(unsigned dim) const {
     AxisList lacking;
     for (AxisId axis : due(dim))
@@ -61,7 +61,7 @@ private:
         lacking.push_back(axis);
     return lacking;
   }
-  /// Whether an axis has to leave dims[dim] before another may come.
+  /// Whether an axis has to leave dims[dim] before another may be added.
   bool isBlocked(unsigned dim) const {
     return llvm::any_of(now.dims[dim], [&](AxisId axis) {
       return !llvm::is_contained(goal.dims[dim], axis);
@@ -91,7 +91,7 @@ private:
     steps.push_back({kind, moved, from, to, now});
   }
 
-  /// The same axes on one dimension in another order.
+  /// Permutes the axes of one dimension into the wanted order.
   bool permuteOrder() {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       AxisList wanted(due(dim));
@@ -107,8 +107,8 @@ private:
     return false;
   }
 
-  /// Axes that stay before axes that leave, so that these leave alone. Without
-  /// it, those that stay are gathered with them.
+  /// Puts axes that stay before axes that leave, so that only the latter are
+  /// gathered.
   bool permuteLeaving() {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       AxisList order;
@@ -133,14 +133,14 @@ private:
     return false;
   }
 
-  /// What one step may do for a dimension, and whether others wait for it.
+  /// A possible step for one dimension, and whether other steps wait for it.
   struct Move {
     unsigned dim;
     AxisList axes;
     bool makesWay;
   };
-  /// Of those that make way, if there are any, the one that is last by its
-  /// minor axis; null if there is none.
+  /// Returns the move whose minor axis comes last, preferring moves that make
+  /// way for others; null if there are no moves.
   template <typename IsBefore>
   static const Move *bestOf(llvm::ArrayRef<Move> moves, IsBefore isBefore) {
     if (moves.empty())
@@ -151,8 +151,8 @@ private:
     });
   }
 
-  /// The leading run of missing(dim) for which `accept` holds; where a permute
-  /// follows, all of them.
+  /// Appends the leading run of missing(dim) for which `accept` holds. If a
+  /// permute follows, appends all axes for which it holds.
   template <typename Accept>
   bool appendRun(CollectiveKind kind, Accept accept) {
     llvm::SmallVector<Move> moves;
@@ -166,8 +166,8 @@ private:
       if (!run.empty() && !isBlocked(dim))
         moves.push_back({dim, run, /*makesWay=*/run.size() < all});
     }
-    // Along the innermost axes, whose links are the fastest: what the others
-    // move is then smaller.
+    // The innermost axes come first, because their links are fastest. The other
+    // axes then move smaller tensors.
     const Move *best = bestOf(moves, [](AxisId a, AxisId b) { return a < b; });
     if (best)
       add(kind, best->axes, std::nullopt, best->dim);
@@ -182,7 +182,7 @@ private:
                      [&](AxisId axis) { return !now.uses(axis); });
   }
 
-  /// A suffix of one dimension that is what another dimension wants next.
+  /// Moves a suffix of one dimension to another dimension that wants it next.
   bool moveAcross() {
     for (unsigned from = 0; from < now.dims.size(); ++from) {
       for (unsigned to = 0; to < now.dims.size(); ++to) {
@@ -203,7 +203,7 @@ private:
 
   bool reducePending() {
     AxisList axes;
-    // An axis that a dimension waits for behind others is scattered later.
+    // An axis that the goal has on a dimension is scattered later.
     for (AxisId axis : now.pending)
       if (mustReduce(axis) && !goal.dimOf(axis))
         axes.push_back(axis);
@@ -214,9 +214,10 @@ private:
     return true;
   }
 
-  /// Minor axes that the goal has nowhere. First where others wait for them to
-  /// go, to come or to leave: what those move is then the smaller. Then the
-  /// outermost axes, because the last gather moves most.
+  /// Gathers minor axes that the goal does not have. Prefers a dimension in
+  /// which other axes wait for this gather, so that later steps move smaller
+  /// tensors. Then prefers the outermost axes, because the last gather moves
+  /// most.
   bool gatherUnwanted() {
     llvm::SmallVector<Move> moves;
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
@@ -238,7 +239,8 @@ private:
     return best;
   }
 
-  /// The last resort: everything that is not where the goal has it.
+  /// The last resort: gathers all axes of a blocked dimension that are not in
+  /// place.
   bool gatherMisplaced() {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       if (!isBlocked(dim))
@@ -261,7 +263,8 @@ llvm::StringRef tpsp::name(CollectiveKind kind) { return nameOf(kind); }
 
 int64_t tpsp::bytesSent(CollectiveKind kind, int64_t localBytes,
                         int64_t group) {
-  // Twice a tensor's bytes fit, but not as many times as there are ranks.
+  // Twice a tensor's bytes fit into 64 bits, but the product with the number of
+  // ranks may not.
   __int128 all = __int128(factors[static_cast<size_t>(kind)]) * localBytes;
   return int64_t(all * (group - 1) / group);
 }
@@ -294,7 +297,7 @@ static Placement withoutUnits(Placement placement, const Mesh &mesh) {
   return placement;
 }
 
-/// Whether `steps` are, to axes of several ranks, the steps `needed`.
+/// Whether `steps` equal `needed` if axes of one rank are ignored.
 static bool doNoMore(const Transition &steps, const Transition &needed,
                      const Mesh &mesh) {
   size_t next = 0;
@@ -312,8 +315,8 @@ static bool doNoMore(const Transition &steps, const Transition &needed,
   return next == needed.size();
 }
 
-/// Takes the axes of one rank off the dimensions that change, moves the others,
-/// and puts those that are wanted where they are wanted.
+/// Gathers the axes of one rank off the dimensions that change, and moves the
+/// other axes. Then slices the axes of one rank into their wanted places.
 static Transition planAroundUnits(Placement now, const Placement &to,
                                   const Mesh &mesh) {
   Transition steps;

@@ -10,7 +10,7 @@ using namespace tpsp;
 
 namespace {
 
-/// Operands that are pending over `axis`, by what they wait for.
+/// The number of operands that are pending over `axis` with this reduction.
 unsigned countPending(const PlacedOperation &operation, AxisId axis,
                       Reduction reduction) {
   return llvm::count_if(operation.operands, [&](const Placement &placement) {
@@ -18,8 +18,8 @@ unsigned countPending(const PlacedOperation &operation, AxisId axis,
   });
 }
 
-/// Which reduction over `axis` that the operands wait for may be done after
-/// the operation, if any.
+/// The operands' pending reduction over `axis` that may be done after the
+/// operation, if any.
 std::optional<Reduction> pendingThatPasses(const PlacedOperation &operation,
                                            AxisId axis) {
   const IndexStructure &structure = operation.structure;
@@ -34,10 +34,10 @@ std::optional<Reduction> pendingThatPasses(const PlacedOperation &operation,
   return passes ? std::optional(Reduction::Sum) : std::nullopt;
 }
 
-/// For each index the axes that drive it, major to minor.
+/// For each index, the axes that drive it, major to minor.
 using AxesOfIndices = llvm::SmallVector<AxisList, 6>;
 
-/// A tensor and the subscripts that it has, or is wanted with.
+/// A tensor with its present or wanted subscripts.
 using Carrier = std::pair<const IndexStructure::Tensor *, const Placement *>;
 
 llvm::SmallVector<Carrier, 4> carriers(const PlacedOperation &operation) {
@@ -52,7 +52,8 @@ llvm::SmallVector<Carrier, 4> carriers(const PlacedOperation &operation) {
   return found;
 }
 
-/// Adds the axes by which `carrier` is on what they drive, in its order.
+/// Adds the axes that `carrier` has on the indices that they drive, in the
+/// carrier's order.
 void collectAxes(const Carrier &carrier, llvm::ArrayRef<Drive> drives,
                  AxesOfIndices &axes) {
   for (auto [dim, carried] : llvm::enumerate(carrier.second->dims))
@@ -65,7 +66,7 @@ void collectAxes(const Carrier &carrier, llvm::ArrayRef<Drive> drives,
     }
 }
 
-/// The axes of each index as they come in `order`.
+/// The axes of each index, sorted by `order`.
 AxesOfIndices sorted(const AxesOfIndices &axes, llvm::ArrayRef<AxisId> order) {
   AxesOfIndices result(axes.size());
   for (auto [from, to] : llvm::zip_equal(axes, result))
@@ -75,12 +76,12 @@ AxesOfIndices sorted(const AxesOfIndices &axes, llvm::ArrayRef<AxisId> order) {
   return result;
 }
 
-/// The most axes of a mesh of which every order is tried.
+/// Every order of axes is tried only on meshes of at most this many axes.
 constexpr size_t mostPermutedAxes = 4;
 
-/// The orders worth trying where several axes drive one index. First come those
-/// that the tensors already have: an order that a tensor has costs it nothing.
-/// Then come all others: one between theirs may cost less than each.
+/// The orders worth trying if several axes drive one index. The tensors' own
+/// orders come first, because they cost those tensors nothing. All other orders
+/// follow, because a compromise may cost less in total.
 llvm::SmallVector<AxesOfIndices, 2>
 ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
   llvm::SmallVector<Carrier, 4> all = carriers(operation);
@@ -91,7 +92,7 @@ ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
       collectAxes(leader, drives, axes);
     for (const Carrier &carrier : all)
       collectAxes(carrier, drives, axes);
-    // What no tensor carries yet comes behind.
+    // Axes that no tensor carries yet come last.
     for (auto [axis, drive] : llvm::enumerate(drives))
       if (drive.kind == Drive::Index &&
           !llvm::is_contained(axes[drive.index], AxisId(axis)))
@@ -104,7 +105,7 @@ ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
       orders.front(), [](const AxisList &axes) { return axes.size() > 1; });
   if (!severalOrders)
     return orders;
-  // What is made of nothing, and wanted nowhere, has no carriers.
+  // An operation without operands and without wanted results has no carriers.
   for (const Carrier &leader : llvm::drop_begin(all, all.empty() ? 0 : 1))
     addLedBy(leader);
   if (drives.size() > mostPermutedAxes)
@@ -128,8 +129,8 @@ Placement placed(const IndexStructure::Tensor &tensor,
   return placement;
 }
 
-/// Whether `placement`, which is placed by these axes, divides every dimension
-/// of the tensor into equal blocks.
+/// Whether `placement`, made from these axes, divides every dimension of the
+/// tensor into equal blocks.
 bool isEven(const IndexStructure &structure,
             const IndexStructure::Tensor &tensor,
             llvm::ArrayRef<AxisList> axesOfIndex, const Placement &placement,
@@ -143,14 +144,15 @@ bool isEven(const IndexStructure &structure,
   return !firstUnevenDim(tensor.shape, placement, mesh);
 }
 
-/// Where an axis is counted: one of several ranks, or of one.
+/// The counter for an axis: `count` if it has several ranks, `trivial` if it
+/// has one.
 unsigned &countFor(AxisId axis, const Mesh &mesh, unsigned &count,
                    unsigned &trivial) {
   return mesh.size(axis) == 1 ? trivial : count;
 }
 
-/// Counts collectives of a transition, by axis, that move what the axis's role
-/// says stays.
+/// Counts, per axis, the collectives of a transition that move a tensor against
+/// the axis's role.
 void addAgainstRole(const Transition &steps, bool isWeight, const Mesh &mesh,
                     PlacementCost &total) {
   AxisRole stays = isWeight ? AxisRole::Model : AxisRole::Data;
@@ -160,7 +162,7 @@ void addAgainstRole(const Transition &steps, bool isWeight, const Mesh &mesh,
         ++countFor(axis, mesh, total.againstRole, total.trivial.againstRole);
 }
 
-/// Counts pending sums that `needs` has no more.
+/// Counts the pending sums that `needs` no longer has.
 void addEarlySums(const Placement &has, const Placement &needs,
                   const Mesh &mesh, PlacementCost &total) {
   for (AxisId axis : has.pending)
@@ -168,8 +170,8 @@ void addEarlySums(const Placement &has, const Placement &needs,
       ++countFor(axis, mesh, total.earlySums, total.trivial.earlySums);
 }
 
-/// Counts axes that divide the operand on an index which they could drive, and
-/// drive nothing.
+/// Counts axes that drive nothing although they divide the operand on an index
+/// that they could drive.
 void addIdle(const PlacedOperation &operation,
              const IndexStructure::Tensor &tensor, const Placement &has,
              llvm::ArrayRef<Drive> drives, PlacementCost &total) {
@@ -180,8 +182,8 @@ void addIdle(const PlacedOperation &operation,
                     operation.mesh.size(axis) > 1;
 }
 
-/// Adds what it costs to bring a tensor from one placement to another; false
-/// if it cannot be done.
+/// Adds the cost of bringing a tensor from one placement to another; false if
+/// that is impossible.
 bool addTransition(const IndexStructure::Tensor &tensor, bool isWeight,
                    const Placement &from, const Placement &to, const Mesh &mesh,
                    PlacementCost &total) {
@@ -241,7 +243,7 @@ llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
   return found;
 }
 
-/// evaluate, for one order of the axes on each index.
+/// evaluate() for one order of the axes on each index.
 static std::optional<ComputePlacement>
 evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
                 const AxesOfIndices &axes) {
@@ -251,7 +253,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   ComputePlacement choice;
   choice.drives.assign(drives.begin(), drives.end());
   choice.cost.work = workPerRank(structure, axes, mesh);
-  // Once for all operands: each answer looks at all of them.
+  // Computed once for all operands, because each answer looks at all of them.
   llvm::SmallVector<std::optional<Reduction>, 4> passing(drives.size());
   for (AxisId axis = 0; axis < drives.size(); ++axis)
     if (drives[axis].kind == Drive::Pending)
@@ -316,7 +318,7 @@ std::optional<ComputePlacement> tpsp::evaluate(const PlacedOperation &operation,
   return best;
 }
 
-/// The legal choice that `better` prefers; the first of equals.
+/// The legal choice that `better` prefers, and the first of equal choices.
 template <typename Better>
 static std::optional<ComputePlacement> best(const PlacedOperation &operation,
                                             Better better) {

@@ -87,8 +87,8 @@ double Formula::evaluate(const std::map<std::string, int64_t> &values) const {
 
 namespace tpsp {
 
-/// Writes a formula. Terms that are divided alike, and have the same factors
-/// less one, are what they share times the sum of the rest.
+/// Writes a formula. Terms with the same divisors and the same factors "minus
+/// one" are grouped: their common factor times the sum of the remainders.
 class FormulaText {
 public:
   using Powers = std::map<std::string, int>;
@@ -143,13 +143,13 @@ private:
     return names;
   }
 
-  /// By which terms are sorted: as their names are, higher powers first.
+  /// The key by which terms are sorted: by their names, higher powers first.
   std::vector<std::tuple<size_t, std::string, int>>
   ranksOf(const Powers &powers) const {
     std::vector<std::tuple<size_t, std::string, int>> ranks;
     for (const auto &[name, exponent] : powers)
       ranks.push_back({rankOf(name), name, -exponent});
-    // Numbers alone are last.
+    // Terms without names come last.
     if (ranks.empty())
       ranks.push_back({order.size() + 1, "", 0});
     llvm::sort(ranks);
@@ -176,7 +176,7 @@ private:
     return llvm::join(words, " ");
   }
 
-  /// What all terms are multiples of.
+  /// The common factor of all terms.
   static Term shareOf(const std::vector<Term> &terms) {
     Term share = terms.front();
     share.second = 0;

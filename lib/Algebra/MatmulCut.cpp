@@ -6,15 +6,14 @@ using namespace tpsp;
 
 namespace {
 
-/// A pointer to each number of a form that is a stride of `tensor`, with the
-/// extent that it strides over.
+/// A stride of a form, with the extent that it strides over.
 struct StrideRef {
   int64_t *extent;
   int64_t *stride;
 };
 
-/// The strides of a tensor that a form states: leading dimensions and loops.
-/// The unit stride of a matrix's inner dimension is not stated.
+/// The strides of a tensor that a form has as numbers: leading dimensions and
+/// loops. The unit stride of a matrix's inner dimension is implicit.
 llvm::SmallVector<StrideRef, 8> statedStrides(MatmulForm &form,
                                               MatmulTensor tensor) {
   llvm::SmallVector<StrideRef, 8> refs;
@@ -74,8 +73,8 @@ std::optional<MatmulCut> tpsp::cutMatmul(const MatmulForm &form,
   int64_t period = tiling.tiles * tiling.chunk;
   ProductLoop *found = nullptr;
   auto loops = loopsOf(cut.form);
-  // Every loop runs inside a run of the tile, or from period to period; one
-  // goes over the tiles.
+  // Every loop stays inside a run of the tile, or steps from period to period.
+  // One loop runs over the tiles.
   for (ProductLoop &loop : loops) {
     int64_t stride = loop.strides[which], extent = *loop.extent;
     if (stride == 0 || extent == 1)

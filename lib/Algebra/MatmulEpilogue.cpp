@@ -4,7 +4,7 @@
 
 using namespace tpsp;
 
-/// Loops that run at all.
+/// Loops of more than one step.
 static llvm::SmallVector<rt::MatmulLoop, 4>
 runningLoops(llvm::ArrayRef<rt::MatmulLoop> loops) {
   return llvm::to_vector<4>(llvm::make_filter_range(
@@ -32,7 +32,8 @@ bool tpsp::sumIsByOffset(const MatmulForm &form, MatmulTensor operand,
   int64_t kept = isA ? form.m : form.n, ld = isA ? form.lda : form.ldb;
   if (elements != kept * form.k)
     return false;
-  // If a single element is kept, every place is summed into it.
+  // If the vector has a single element, all elements of the operand are summed
+  // into it.
   if (kept == 1)
     return true;
   bool keptIsInner = isA ? form.transposeA : !form.transposeB;
@@ -40,8 +41,8 @@ bool tpsp::sumIsByOffset(const MatmulForm &form, MatmulTensor operand,
 }
 
 /// The cut of a vector along one of the product's extents, which is `whole` for
-/// the product and `tile` for a tile. A cut index that has a part outside the
-/// tiles has become a loop, too.
+/// the product and `tile` for a tile. If the cut index has a part outside the
+/// tiles, that part has become a loop.
 static std::optional<VectorCut> cutVector(const MatmulForm &form,
                                           const MatmulForm &tile, int64_t whole,
                                           int64_t part) {

@@ -11,7 +11,7 @@ namespace {
 enum Operand { A, B, C, Ids };
 using Strides = std::array<int64_t, 4>; // of A, B, C, Ids; 0 where absent
 
-/// Indices that act as one: an extent and a stride in each tensor.
+/// Indices that are merged: one extent, and a stride in each tensor.
 struct JointIndex {
   int64_t extent = 1;
   Strides strides = {0, 0, 0};
@@ -21,8 +21,8 @@ struct Classes {
   llvm::SmallVector<JointIndex, 2> batch, m, n, k;
 };
 
-/// What is multiplied. `ids` choose along `chosen`, which is no index of the
-/// product itself; without, a plain product.
+/// The product to be matched. `ids` choose along `chosen`, which is not an
+/// index of the product itself. Without `chosen` it is a plain product.
 struct Product {
   const IndexStructure &structure;
   bool isSwapped = false;
@@ -51,7 +51,7 @@ llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<int64_t> shape) {
 
 /// Merges indices whose strides continue each other in every tensor.
 void merge(llvm::SmallVectorImpl<JointIndex> &joint) {
-  // Inner before outer, judged by any tensor that carries the class.
+  // Sorts inner indices first, by any tensor that carries the class.
   llvm::sort(joint, [](const JointIndex &x, const JointIndex &y) {
     return x.strides < y.strides;
   });
@@ -72,13 +72,13 @@ void merge(llvm::SmallVectorImpl<JointIndex> &joint) {
   joint.assign(merged.begin(), merged.end());
 }
 
-/// From one position along `index` to the next; 0 where there is no such.
+/// The stride of `index` in elements; 0 if the tensor lacks it.
 int64_t strideOf(const IndexStructure::Tensor &tensor, IndexId index) {
   std::optional<unsigned> dim = tensor.dimOf(index);
   return dim ? rowMajor(tensor.shape)[*dim] : 0;
 }
 
-/// Sorts the indices into classes; nullopt if one belongs to none.
+/// Sorts the indices into classes; nullopt if an index belongs to no class.
 std::optional<Classes> classify(const Product &product) {
   Classes classes;
   for (IndexId index = 0; index < product.structure.indices.size(); ++index) {
@@ -97,7 +97,7 @@ std::optional<Classes> classify(const Product &product) {
     if (index == product.chosen)
       continue;
     if (one.extent == 1)
-      continue; // its stride is immaterial
+      continue; // its stride does not matter
     switch (carriers) {
     case 0b111:
       classes.batch.push_back(one);
@@ -120,8 +120,9 @@ std::optional<Classes> classify(const Product &product) {
   return classes;
 }
 
-/// Reads a matrix of `rows` x `columns` from one tensor: its leading dimension
-/// and whether it is stored transposed. False if neither is contiguous.
+/// Finds the leading dimension of a matrix of `rows` x `columns` in one tensor,
+/// and whether it is stored transposed. False if neither dimension is
+/// contiguous.
 bool readMatrix(const JointIndex &rows, const JointIndex &columns,
                 Operand tensor, int64_t &leading, bool &transpose) {
   bool columnsInner = columns.extent == 1 || columns.strides[tensor] == 1;
@@ -139,11 +140,11 @@ bool readMatrix(const JointIndex &rows, const JointIndex &columns,
   return false;
 }
 
-/// A form, and how far apart the integers are along its loops.
+/// A form with the integers' strides along its loops.
 using Form = GroupedMatmulForm;
 
-/// Where the integers of a grouped product may lie: rows are neighbours, and
-/// the matrix is the same for all of a row.
+/// Whether `rows` can be the rows of a grouped product: their integers are
+/// neighbours, and do not change along the other matrix dimensions.
 bool rowsAre(const JointIndex &rows, const JointIndex &x, const JointIndex &y) {
   return rows.strides[Ids] == 1 && x.strides[Ids] == 0 && y.strides[Ids] == 0;
 }
@@ -180,7 +181,7 @@ std::optional<Form> formWith(const Classes &classes, const JointIndex &m,
   addOthers(classes.m, m, batch);
   addOthers(classes.n, n, batch);
   addOthers(classes.k, k, accumulate);
-  // Outermost first.
+  // Outermost loops come first.
   llvm::sort(batch, [](const JointIndex &x, const JointIndex &y) {
     return x.strides[C] > y.strides[C];
   });
@@ -189,8 +190,8 @@ std::optional<Form> formWith(const Classes &classes, const JointIndex &m,
   return form;
 }
 
-/// The largest form with the operands in this order that is legal and, of a
-/// grouped product, has the rows as its `sumsRows` says.
+/// The largest legal form with the operands in this order. For a grouped
+/// product, its rows must fit `sumsRows`.
 std::optional<Form> bestForm(const Classes &classes,
                              std::optional<bool> sumsRows = {}) {
   static const JointIndex one;
@@ -215,8 +216,9 @@ int64_t volumeOf(const std::optional<Form> &form) {
   return form ? form->m * form->n * form->k : 0;
 }
 
-/// A dot product, or a batch of matrix-vector products: a loop nest reads every
-/// element once and is as fast as memory.
+/// Whether it is worth a matrix product. A dot product, or a batch of
+/// matrix-vector products, is not: a loop nest reads every element once, at the
+/// speed of memory.
 bool isOfMatrices(const Classes &classes) {
   bool vectors = classes.m.empty() || classes.n.empty();
   return !classes.k.empty() &&
@@ -224,7 +226,7 @@ bool isOfMatrices(const Classes &classes) {
                        (classes.m.empty() && classes.n.empty())));
 }
 
-/// The larger form of both orders of the operands.
+/// Takes the larger of the forms for both orders of the operands.
 template <typename Match>
 Match matched(std::optional<Form> form, std::optional<Form> swapped) {
   Match match;
@@ -260,7 +262,7 @@ GroupedMatmulMatch tpsp::matchGroupedMatmul(const IndexStructure &structure,
   std::optional<Classes> classes = classify(product);
   if (carriers != 1 || !classes || !isOfMatrices(*classes))
     return {MatmulObstacle::NotAProduct};
-  // The matrices that are chosen are B's, or C's.
+  // The chosen matrices belong to B, or to C.
   Product mirrored{structure, /*isSwapped=*/true, chosen};
   auto formOf = [&](const Product &order) -> std::optional<Form> {
     if (!sumsRows && !order.has(B, chosen))

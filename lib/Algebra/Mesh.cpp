@@ -15,7 +15,8 @@ std::optional<AxisId> Mesh::find(llvm::StringRef name) const {
   return std::nullopt;
 }
 
-/// No product of sizes wraps around: a mesh beyond 64 bits divides nothing.
+/// A saturating product: a mesh of more ranks than 64 bits hold divides
+/// nothing.
 static int64_t times(int64_t a, int64_t b) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   return a > most / b ? most : a * b;

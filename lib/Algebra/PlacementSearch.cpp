@@ -66,26 +66,26 @@ SearchCost &SearchCost::operator*=(int64_t times) {
 
 namespace {
 
-/// Where a value is used: by all operations, or by those of one micro-batch if
-/// no operation makes it.
+/// The uses of a value. A value that no operation computes has one slot for
+/// each micro-batch.
 struct Slot {
   unsigned value;
-  States given = 0; ///< if no operation makes it
+  States given = 0; ///< its states if no operation computes it
   size_t first = 0, last = 0;
 };
 
-/// What a way chose at one operation, and where it came from.
+/// A way's choice at one operation, and its predecessor.
 struct Trace {
   unsigned before = 0; ///< number in the frontier before the operation
   unsigned way = 0;
   unsigned kept = 0; ///< per result a bit: whether it stays as it comes out
 };
 
-/// The ways that are open at one time. Their order decides among equals.
+/// The ways that are open at one time. The first of equally cheap ways wins.
 struct Frontier {
-  /// Of how many slots each way has states: those that ways differ in.
+  /// The number of slots in which ways differ; each way has states for these.
   size_t width = 0;
-  std::vector<States> states; ///< of one way after the other
+  std::vector<States> states; ///< way after way
   std::vector<SearchCost> costs;
 
   size_t size() const { return costs.size(); }
@@ -97,8 +97,8 @@ struct Frontier {
            costs == other.costs;
   }
 
-  /// The cost if whatever an idle gather made whole is needed whole yet, but
-  /// for what all ways have alike.
+  /// The cost if every tensor that an idle gather made whole turns out to be
+  /// needed whole. Slots in which all ways agree are left out.
   SearchCost atBest(size_t way) const {
     SearchCost cost = costs[way];
     for (States each : llvm::ArrayRef(statesOf(way), width))
@@ -121,7 +121,8 @@ struct HashFrontier {
   size_t operator()(const Frontier &frontier) const {
     llvm::hash_code code =
         hashOf(frontier.states.data(), frontier.states.size());
-    // All of a cost: a long program has frontiers that differ in one part.
+    // Hashes all members of a cost: a long program has frontiers that differ in
+    // only one of them.
     for (const SearchCost &cost : frontier.costs)
       code = llvm::hash_combine(code, cost.idle, cost.againstRole,
                                 cost.collectives, cost.small,
@@ -137,27 +138,28 @@ struct HashOperation {
   }
 };
 
-/// Which of the states at hand an operation's tensors have, and which stay.
-/// Positions are those of the slots that ways differ in, then of the tensors.
+/// Selects an operation's states from the frontier, and the states that stay. A
+/// position is a slot in which ways differ or, after these, a tensor of the
+/// operation.
 struct Window {
-  std::u32string own;   ///< per tensor its position, if ways differ in it
-  std::u32string given; ///< per tensor its states, if they do not
+  std::u32string own;   ///< per tensor, its position if ways differ in it
+  std::u32string given; ///< per tensor, its states if ways do not
   std::u32string after;
 };
 
-/// From one frontier to the next, across an operation.
+/// A transition from one frontier to the next, across an operation.
 struct Passage {
   const Frontier *to = nullptr;
-  SearchCost cost; ///< of the first way of the next behind that of the last
-  std::vector<Trace> traces; ///< per way of the next
-  /// Per slot that stays its states; 0 if ways differ in it.
+  SearchCost cost;           ///< added cost of the next frontier's first way
+  std::vector<Trace> traces; ///< per way of the next frontier
+  /// Per slot that stays, its states; 0 if ways differ in it.
   std::u32string settled;
 };
 
-/// The frontier behind an operation while ways arrive at it.
+/// Collects the ways that arrive at the frontier after an operation.
 class Arrivals {
 public:
-  /// `width`: slots that stay.
+  /// `width`: the number of slots that stay.
   explicit Arrivals(size_t width) : table(64, none) { reached.width = width; }
 
   void add(const std::vector<States> &states, const SearchCost &cost,
@@ -176,7 +178,7 @@ public:
     }
   }
 
-  /// In the order in which they came.
+  /// Keeps the `most` cheapest ways, in their order of arrival.
   void keepCheapest(size_t most) {
     if (reached.size() <= most)
       return;
@@ -199,8 +201,8 @@ public:
     traces.resize(most);
   }
 
-  /// Takes out states in which ways do not differ, which are returned. Few are
-  /// left, of many that are live.
+  /// Removes the states in which ways do not differ, and returns them. Many
+  /// slots are live, but ways differ in few.
   std::u32string settle() {
     if (reached.size() == 0)
       return {};
@@ -241,13 +243,14 @@ private:
                      reached.statesOf(way) + reached.width})] = way;
   }
 
-  /// Ways by the hash of their states; as many as a power of two.
+  /// Ways by the hash of their states. The size is a power of two.
   std::vector<unsigned> table;
 };
 
-/// Layers and micro-batches are alike: operations, frontiers and what leads
-/// from one to the next are found once. Only differences of costs matter to
-/// what a frontier leads to, so its first way costs nothing.
+/// The search along one axis. Layers and micro-batches are alike, so
+/// operations, frontiers and passages are cached. Only differences between
+/// costs decide where a frontier leads, so the first way of a frontier has cost
+/// 0.
 class AxisSearch : public AxisProblem {
 public:
   AxisSearch(const PlacementProblem &problem, const DecidedAxes &decided,
@@ -324,13 +327,13 @@ private:
     }
   }
 
-  /// Whether a slot is live behind operation `at`.
+  /// Whether a slot is live after operation `at`.
   static bool isLive(const Slot &slot, size_t at) {
     return slot.first <= at && at < slot.last;
   }
 
-  /// What operation `at` sees, and the slots that stay behind it: of those that
-  /// ways differ in, and of its own.
+  /// The states that operation `at` sees, and the slots that stay live after
+  /// it, both those in which ways differ and the operation's own.
   Window windowOf(size_t at, llvm::SmallVectorImpl<unsigned> &after) const {
     llvm::ArrayRef<unsigned> used = slotsOf[at];
     Window window;
@@ -379,9 +382,10 @@ private:
     return frontier->size() > 0;
   }
 
-  /// To wherever the operation may lead from the frontier.
+  /// Follows the operation from every way of the frontier.
   Passage follow(const AxisOperation &operation, const Window &window) {
-    // Most ways differ in states that the operation does not touch.
+    // Cached, because most ways differ only in states that the operation does
+    // not use.
     std::map<std::u32string, std::vector<AxisOutcome>> known;
     Arrivals arrivals(window.after.size());
     std::u32string own = window.given;
@@ -437,15 +441,15 @@ private:
   llvm::SmallVector<unsigned, 8> open; ///< live slots that ways differ in
   std::vector<States> settled;         ///< per other slot
   const Frontier *frontier = nullptr;
-  /// Per operation that was passed.
+  /// Per operation so far.
   std::vector<const AxisOperation *> operations;
   std::vector<const Passage *> passed;
 };
 
 } // namespace
 
-/// The axes, one after the other: each knows what was decided of those before.
-/// `isCrowded`: whether another order may give another answer.
+/// Searches the axes one after the other; each search knows the earlier
+/// decisions. `isCrowded`: whether another order may give another answer.
 static std::optional<PlacementAnswer>
 searchInOrder(const PlacementProblem &problem, llvm::ArrayRef<AxisId> order,
               size_t most, bool &isCrowded) {
@@ -479,12 +483,13 @@ tpsp::searchPlacements(const PlacementProblem &problem, size_t most) {
   llvm::SmallVector<AxisId> order(problem.mesh.numAxes());
   std::iota(order.begin(), order.end(), 0);
   bool isCrowded = false;
-  // Axes compose, but for the extents that they divide together.
+  // Axes are independent except for the extents that they divide together.
   std::optional<PlacementAnswer> best =
       searchInOrder(problem, order, most, isCrowded);
   if (!isCrowded)
     return best;
-  // The other way round: what the first axes took, the last may need more.
+  // Tries the reverse order: the last axes may have more need of an extent that
+  // the first axes took.
   std::reverse(order.begin(), order.end());
   std::optional<PlacementAnswer> other =
       searchInOrder(problem, order, most, isCrowded);

@@ -6,7 +6,7 @@ using namespace tpsp;
 
 namespace {
 
-/// What a placement says of `axis`, which is axis 0 of a mesh of its own.
+/// The part of a placement that `axis` decides, as axis 0 of a mesh of its own.
 Placement alongAxis(const Placement &placement, AxisId axis) {
   Placement own(placement.dims.size());
   own.reduction = placement.reduction;
@@ -27,7 +27,7 @@ void divideByOthers(IndexStructure::Tensor &tensor, const Placement &placement,
   tensor.shape = localShape(tensor.shape, others, mesh);
 }
 
-/// The bytes of completing results that nobody has placed.
+/// The bytes of the all-reduces that complete unplaced results.
 int64_t completion(const PlacedOperation &operation,
                    const ComputePlacement &choice) {
   int64_t bytes = 0;
@@ -53,7 +53,8 @@ Way wayOf(const PlacedOperation &operation, const ComputePlacement &choice) {
 
 AxisView::AxisView(const PlacedOperation &operation, AxisId axis)
     : structure(operation.structure), mesh({operation.mesh.axis(axis)}) {
-  // The other axes leave of an unplaced result what they leave of the operands.
+  // The other axes are assumed to divide an unplaced result as they divide the
+  // operands.
   llvm::SmallVector<int64_t, 6> divisors(structure.indices.size(), 1);
   for (auto [tensor, placement] :
        llvm::zip_equal(structure.operands, operation.operands)) {

@@ -14,7 +14,8 @@ using namespace tpsp::calibration;
 
 namespace {
 
-/// Heads one after another in memory, as many queries as keys.
+/// Attention with its heads one after another in memory, and as many queries as
+/// keys.
 struct AttentionShape {
   int64_t dtype = 0, heads = 1, keys = 1, features = 1;
   bool isCausal = false, isGradient = false;
@@ -27,14 +28,13 @@ struct AttentionShape {
     return aligned(elements() * rt::elementBytes(dtype));
   }
   int64_t statisticBytes() const { return aligned(heads * keys * 8); }
-  /// Bytes of all buffers: q, k, v, o, its gradient and theirs, and the
-  /// statistic.
+  /// Bytes of all buffers: q, k, v and o, their gradients, and the statistic.
   int64_t bytes() const { return 8 * tensorBytes() + statisticBytes(); }
 
   static int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
-/// What is measured: a grid of features and keys, with `rows` queries of all
+/// The grid of features and keys to be measured, with `rows` queries of all
 /// heads together.
 struct AttentionGrid {
   std::vector<int64_t> features, keys;
@@ -79,7 +79,7 @@ static CallSpec attentionCall(const AttentionShape &shape) {
   return spec;
 }
 
-/// Forward before backward, which reads what it left.
+/// Measures the forward call before the backward call, which reads its results.
 static AttentionRates
 ratesOf(const AttentionGrid &grid, int64_t dtype, double launch,
         llvm::function_ref<double(const CallSpec &)> secondsOf) {
@@ -123,7 +123,7 @@ void tpsp::calibration::measureGpuAttention(Measurement &measurement,
   const AttentionGrid grid = {probe.attentionFeatures, probe.attentionKeys,
                               probe.attentionRows};
   CallTimer timer(measurement, {1}, grid.mostBytes(TPSP_RT_BF16), "cuda");
-  // f16 is as fast.
+  // bf16 stands for f16, which is as fast.
   hardware.attention[TPSP_RT_BF16] = ratesOf(
       grid, TPSP_RT_BF16, hardware.launchSeconds, [&](const CallSpec &spec) {
         return timer.timeOnDevice(spec, probe.timing);

@@ -84,7 +84,7 @@ void tpsp::calibration::addCollectives(Hardware &hardware) {
 void tpsp::calibration::addTime(CollectiveRates &rates, int64_t group,
                                 int64_t bytes, double seconds) {
   SizeTable &table = rates.measured[group];
-  // The larger takes no less; what says otherwise is noise.
+  // A larger collective takes at least as long; a shorter time is noise.
   double before = table.empty() ? 0 : table.back().value;
   table.push_back({double(bytes), std::max(before, seconds)});
 }

@@ -40,10 +40,12 @@ static double secondsSince(Clock::time_point begin) {
 
 namespace {
 
-/// Kernels for GPUs have one for CPUs beside them, which is not called here.
+/// A command's kernel for GPUs comes with a kernel for CPUs, which is never
+/// called here.
 void noHostKernel(void *const *, const int64_t *, int64_t, int64_t) {}
 
-/// A call as the runtime takes it. Not copied: its address is its identity.
+/// A call in the runtime's form. It cannot be copied, because its address is
+/// its identity.
 struct PreparedCall {
   PreparedCall(const CallSpec &given, int64_t id) : spec(given) {
     describe(first, spec.params, id);
@@ -80,7 +82,7 @@ private:
 };
 
 struct PreparedCalls : std::vector<std::unique_ptr<PreparedCall>> {
-  /// Stands for the step of all of them.
+  /// Its address identifies the step of all calls.
   std::unique_ptr<char> identity = std::make_unique<char>();
 };
 
@@ -89,8 +91,8 @@ struct PreparedCalls : std::vector<std::unique_ptr<PreparedCall>> {
 struct CallTimer::Ranks {
   Measurement &measurement;
   int64_t count = 1;
-  /// Every list that was timed: the runtime knows calls by their addresses,
-  /// which must not come to be another call's.
+  /// Every list that was timed. The runtime knows calls by their addresses, so
+  /// an address must not be used again.
   std::deque<PreparedCalls> lists = {};
   /// Null after a failure.
   std::unique_ptr<rt::World> world = nullptr;
@@ -103,7 +105,7 @@ struct CallTimer::Ranks {
     return calls;
   }
 
-  /// Whether all ranks could do it.
+  /// Runs `program` on all ranks; false if any rank failed.
   bool run(llvm::function_ref<rt::Status(rt::Rank &)> program) {
     return !measurement.hasFailed() &&
            measurement.isFine(
@@ -111,9 +113,9 @@ struct CallTimer::Ranks {
   }
 };
 
-/// Numbers between -2 and 2, whatever type of floating point reads them. They
-/// look random: a GPU that multiplies numbers which are alike needs less power
-/// and is clocked faster than in any program. None is zero or denormal, whose
+/// Fills memory with numbers between -2 and 2 in any floating-point type. They
+/// look random: if numbers are alike, a GPU draws less power and is clocked
+/// faster than in any program. None is zero or denormal, because denormal
 /// arithmetic is slow on CPUs.
 static void fill(void *memory, int64_t bytes) {
   auto *values = static_cast<uint16_t *>(memory);
@@ -201,8 +203,8 @@ double CallTimer::timeStep(const std::vector<CallSpec> &specs, int rounds,
     return rank.step(calls.identity.get(), issue);
   };
   std::vector<double> samples;
-  // The first time commands prepare what they keep, the second time the step is
-  // recorded where it can be.
+  // In the first round commands prepare their caches. In the second round a
+  // backend may record the step.
   for (int round = -2; round < rounds; ++round) {
     auto begin = Clock::now();
     if (!ranks->run(makeAll))
@@ -226,7 +228,7 @@ double CallTimer::timeOnDevice(const CallSpec &spec,
     bool isLast = repeats >= timing.most;
     double calls = timeRounds(repeats, isLast ? timing.rounds : 1) - empty;
     if (!isLast && calls < timing.least) {
-      // The first guess is of one call, which says little.
+      // The first guess is based on one call, so it is clamped.
       double wanted = 1.2 * timing.least / std::max(calls, shortest);
       repeats = int(std::min(double(timing.most),
                              repeats * std::clamp(wanted, 2.0, 64.0)));
@@ -245,7 +247,7 @@ double CallTimer::timeIssue(const CallSpec &spec, int rounds) {
   for (double &sample : samples) {
     const PreparedCalls &calls = ranks->prepare({repeated});
     ranks->run([&](rt::Rank &rank) { return calls.front()->run(rank); });
-    // A step that is not known yet is issued, and not recorded.
+    // A step that the runtime does not know yet is issued, not replayed.
     ranks->run([&](rt::Rank &rank) {
       return rank.step(calls.identity.get(), [&](tpsp_rt_rank *) {
         auto begin = Clock::now();

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int64_t groups[] = {2, 4, 8};
 constexpr int64_t largest = 16 << 20;
-/// An empty one, as good as.
+/// Nearly an empty collective.
 constexpr int64_t smallest = 4 << 10;
 
-/// On the first axis of the timer's mesh.
+/// A call on the first axis of the timer's mesh.
 CallSpec callOf(CollectiveKind kind, int64_t bytes, int64_t group) {
   CallSpec spec = collectiveCall(kind, bytes, group);
   spec.buffers = {0, largest};
@@ -32,19 +32,19 @@ std::vector<int64_t> sizes() {
 
 } // namespace
 
-/// A mesh on which groups of `group` are measured. Its ranks outnumber the
-/// cores, as they do in runs here: a core has a rank to turn to while another
-/// waits. If that takes several groups there are two axes of them, for
-/// collectives on one and the other in turn. Else groups would go their own
-/// ways, which in a program they seldom can.
+/// The mesh on which groups of `group` ranks are measured. Its ranks outnumber
+/// the cores, as they do in CPU runs: while one rank waits, a core can run
+/// another. If that takes several groups, the mesh has two axes of size
+/// `group`, and collectives alternate between them. Otherwise groups would
+/// drift apart, which they seldom can in a program.
 static std::vector<int64_t> meshFor(int64_t group, int64_t cores) {
   if (group >= 2 * cores)
     return {group};
   return {group, group, (2 * cores + group * group - 1) / (group * group)};
 }
 
-/// Each kind's table for groups of `group` ranks, into `rates`. The time of all
-/// groups together is that of one times their number.
+/// Measures each kind's table for groups of `group` ranks, into `rates`. The
+/// measured time is divided by the number of groups, which share the cores.
 static void measureGroup(CallTimer &timer, int64_t group,
                          std::vector<CollectiveRates> &rates) {
   std::vector<CallSpec> calls;
@@ -64,8 +64,8 @@ static void measureGroup(CallTimer &timer, int64_t group,
               *next++ * double(group) / double(timer.numRanks()));
 }
 
-/// How long a rank's streams take beside each other, against one after the
-/// other. 1 if they share the rank's core, 0 if a collective needs none.
+/// The share of a core that a running collective takes from computing. 1 if a
+/// rank's streams share its core, 0 if a collective needs no core.
 static double collectiveCores(Measurement &measurement, int64_t ranks) {
   CallTimer timer(measurement, {ranks}, 2 * largest);
   CallSpec gather = callOf(CollectiveKind::AllGather, 1 << 20, ranks);
@@ -82,8 +82,8 @@ static double collectiveCores(Measurement &measurement, int64_t ranks) {
   return std::clamp((both - computing) / communicating, 0.0, 1.0);
 }
 
-/// How much longer a collective takes where every rank has a core, which sleeps
-/// while its rank waits.
+/// How much longer a collective takes, in seconds, if every rank has a core,
+/// which sleeps while its rank waits.
 static double wakeSeconds(Measurement &measurement, const Hardware &hardware,
                           int64_t ranks) {
   CallTimer timer(measurement, {ranks}, 2 * largest);
@@ -96,8 +96,8 @@ static double wakeSeconds(Measurement &measurement, const Hardware &hardware,
   return 0;
 }
 
-/// Seconds for a stream to go on after it slept: two streams wait for each
-/// other in turn.
+/// Seconds until a sleeping stream continues. Measured with two streams that
+/// wait for each other in turn.
 static double handoffSeconds(Measurement &measurement, int64_t cores) {
   constexpr int turns = 100;
   int64_t ranks = 2 * cores;

@@ -17,7 +17,7 @@ using namespace tpsp::calibration;
 
 namespace {
 
-/// Keeps every command's seconds, by rank and command.
+/// Records every command's seconds, by rank and command.
 class CommandClock final : public rt::CommandObserver {
 public:
   CommandClock(int64_t ranks, int64_t commands)
@@ -88,13 +88,14 @@ static llvm::Expected<std::vector<TimedCommand>> timed(llvm::StringRef text,
   config.observer = &clock;
   std::unique_ptr<rt::World> world;
   rt::Status status = rt::World::create(config, world);
-  // Zeros and denormals have times of their own.
+  // Arguments are random, because arithmetic with zeros and denormals takes
+  // other times.
   const rt::RandomSource random(/*seed=*/0);
   if (status.ok())
     status = world->run(
         [&](rt::Rank &rank) { return rt::fillArguments(rank, random, plan); });
   if (status.ok())
-    status = runSteps(*world, *program, 2); // what later steps reuse is made
+    status = runSteps(*world, *program, 2); // fills the caches of later steps
   clock.forget();
   if (status.ok())
     status = runSteps(*world, *program, steps);

@@ -7,7 +7,8 @@
 using namespace tpsp;
 using namespace tpsp::calibration;
 
-/// 2, 4, 8, ... as far as there are GPUs, and all of them.
+/// The sizes of groups: 2, 4, 8, ... up to the number of GPUs, and that number
+/// itself.
 static std::vector<int64_t> groupsOf(int64_t devices) {
   std::vector<int64_t> groups;
   for (int64_t group = 2; group <= devices; group *= 2)
@@ -17,9 +18,9 @@ static std::vector<int64_t> groupsOf(int64_t devices) {
   return groups;
 }
 
-/// How many of a GPU's multiprocessors a running collective holds. Measured is
-/// by how much longer products take beside collectives, for the time that those
-/// take alone.
+/// The number of a GPU's multiprocessors that a running collective occupies.
+/// Compares the extra time of products that run next to collectives with the
+/// time of the collectives alone.
 static double coresOfCollectives(Measurement &measurement,
                                  const GpuProbe &probe,
                                  const Hardware &hardware) {
@@ -38,7 +39,7 @@ static double coresOfCollectives(Measurement &measurement,
   int rounds = probe.timing.rounds;
   double communicating = timer.timeStep({gather}, rounds, median);
   double one = timer.timeOnDevice(product, probe.timing);
-  // Products enough to be there all the time.
+  // Enough products to run for the whole time of the collectives.
   product.repeats = int(std::clamp(2 * communicating / one, 1.0, 500.0));
   double computing = timer.timeStep({product}, rounds, median);
   double both = timer.timeStep({gather, product}, rounds, median);

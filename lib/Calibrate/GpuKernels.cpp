@@ -11,18 +11,19 @@ extern const unsigned char tpspCalibrationKernels[];
 
 namespace {
 
-/// What one GPU is measured with: two tensors of f32, and kernels of that file.
+/// Times that file's kernels on one GPU, on two tensors of f32.
 struct KernelTimer {
   const GpuProbe &probe;
   const Hardware &hardware;
   int64_t arenaBytes;
   CallTimer timer;
-  /// The timer keeps what it was given: they stay where they are.
+  /// The timer keeps pointers to the kernels, so their addresses must not
+  /// change.
   std::deque<tpsp_rt_device_kernel> kernels = {};
 
-  /// Seconds of a kernel over `grid` work items, `items` of them a block,
-  /// without its launch. It reads the first half of the arena, and writes the
-  /// second.
+  /// Seconds of a kernel over `grid` work items, with `items` per block,
+  /// without its launch. It reads the first half of the arena and writes the
+  /// second half.
   double seconds(const char *entry, int64_t grid, int64_t items = 1024) {
     kernels.push_back({reinterpret_cast<const char *>(tpspCalibrationKernels),
                        entry, /*threads=*/256, items, /*parts=*/1,
@@ -38,7 +39,7 @@ struct KernelTimer {
                          hardware.launchSeconds);
   }
 
-  /// How many of `each` a second an element's work amounts to.
+  /// The kernel's rate per second, if it does `each` units of work per element.
   double rate(const char *entry, double each) {
     return each * double(probe.manyElements) /
            seconds(entry, probe.manyElements);
@@ -59,13 +60,13 @@ void tpsp::calibration::measureGpuKernels(Measurement &measurement,
   rates.transcendentals = timer.rate("tpsp_probe_transcendentals", 64);
   rates.cacheBandwidth = timer.rate("tpsp_probe_cache", 64 * 4);
   rates.scattered = timer.rate("tpsp_probe_scattered", 16);
-  // What a launch costs is all that a kernel of nothing takes.
+  // An empty kernel takes no more than a launch.
   rates.startSeconds = 0;
-  // A work item that does nothing, in a block of its own.
+  // Work items that do nothing, each in a block of its own.
   int64_t blocks = probe.manyElements / 256;
   rates.itemSeconds =
       timer.seconds("tpsp_probe_nothing", blocks, /*items=*/1) / double(blocks);
-  // By elements that are read and written once, of ever larger tensors.
+  // Reads and writes each element once, on ever larger tensors.
   for (int64_t elements = probe.fewElements; elements <= probe.manyElements;
        elements *= 8) {
     double bytes = 8.0 * double(elements);

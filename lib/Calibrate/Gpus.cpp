@@ -27,8 +27,8 @@ void tpsp::calibration::measureGpuCommands(Measurement &measurement,
                                            Hardware &hardware) {
   measurement.phase("commands");
   CallTimer timer(measurement, {1}, 1 << 10, "cuda");
-  // Two elements that do not lie side by side: a kernel that does next to
-  // nothing, where a dense copy would be none.
+  // Copies two elements that are not adjacent, so that a kernel runs but does
+  // next to nothing. A dense copy would need no kernel.
   rt::ShardCommand two;
   two.outer = 2;
   two.chunk = 1;

@@ -9,9 +9,10 @@ using namespace tpsp::calibration;
 
 namespace {
 
-/// One operation each, on tensors that the near caches hold. There are
-/// pointwise ones with few and many operations an element, algorithms on rows,
-/// and gradients, of which that of layer_norm also sums over columns.
+/// A program of one operation, on tensors that fit in the near caches. The
+/// probes are pointwise operations with few and many operations per element,
+/// algorithms on rows, and gradients. The gradient of layer_norm also sums over
+/// columns.
 struct KernelProbe {
   const char *name;
   const char *arguments; ///< after %x
@@ -52,7 +53,7 @@ func.func @probe(%x: !x{3}) -> !x {{
 
 } // namespace
 
-/// What the commands of a probe took.
+/// The times of a probe's commands.
 static std::vector<TimedCommand> timeProbe(Measurement &measurement,
                                            const Hardware &hardware,
                                            const KernelProbe &probe,
@@ -69,7 +70,8 @@ static std::vector<double> featuresOf(const KernelWork &work) {
           work.scatteredElements, double(work.grid),    1};
 }
 
-/// The rate for a cost; the largest if the cost could not be told from 0.
+/// The rate for a cost; the largest rate if the cost was too small to be
+/// measured.
 static double rateOf(double seconds) {
   constexpr double most = 1e12;
   return seconds > 1 / most ? 1 / seconds : most;
@@ -97,7 +99,7 @@ void tpsp::calibration::measureKernels(Measurement &measurement,
                      rateOf(costs[3]), costs[5],         costs[4]};
 }
 
-/// By the kernel that does least with what it loads.
+/// Measures memory with the kernel that computes least per loaded element.
 void tpsp::calibration::measureMemory(Measurement &measurement,
                                       Hardware &hardware) {
   constexpr int columns = 1024;

@@ -11,7 +11,7 @@
 using namespace tpsp;
 using namespace tpsp::calibration;
 
-/// "Intel(R) Xeon(R) Processor", or nothing.
+/// "Intel(R) Xeon(R) Processor", or "" if unknown.
 static std::string processorName() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);)

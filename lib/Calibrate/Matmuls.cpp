@@ -12,11 +12,11 @@ using namespace tpsp::calibration;
 
 namespace {
 
-/// Extents of each of m, n and k. Between them rates are interpolated.
+/// The extents that m, n and k each take. Between them rates are interpolated.
 using Extents = std::vector<int64_t>;
 
-/// Places buffers one after another, and from the front again at the end. Each
-/// product finds its operands in no near cache, as in a step.
+/// Places buffers one after another, and starts over at the end. So no product
+/// finds its operands in a near cache, as in a step.
 class RotatingArena {
 public:
   explicit RotatingArena(int64_t bytes) : bytes(bytes) {}
@@ -43,12 +43,13 @@ static CallSpec placedMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
   int64_t width = rt::elementBytes(dtype);
   spec.buffers = {arena.place(m * k * width), arena.place(k * n * width),
                   arena.place(m * n * width)};
-  // The clock takes some tens of nanoseconds.
+  // Small products are repeated, because reading the clock takes tens of
+  // nanoseconds.
   spec.repeats = m * n * k <= 64 * 64 * 64 ? 8 : 1;
   return spec;
 }
 
-/// Every product of the grid, each with all transposes, in the order of
+/// Visits every product of the grid, each with all transposes, in the order of
 /// MatmulRates::rates.
 static void
 forEachProduct(const Extents &extents,
@@ -66,7 +67,7 @@ static std::vector<double> &relativeOf(MatmulRates &rates, Transposes each) {
   return rates.relative[MatmulRates::layoutOf(each.a, each.b)];
 }
 
-/// `seconds`: of forEachProduct().
+/// `seconds`: in the order of forEachProduct().
 static MatmulRates ratesOf(const Extents &extents,
                            const std::vector<double> &seconds, double launch) {
   MatmulRates rates;
@@ -85,12 +86,12 @@ static MatmulRates ratesOf(const Extents &extents,
         for (size_t i = 0; i < own.size(); ++i)
           relativeOf(rates, passTransposes[i]).push_back(mean / own[i]);
       }
-  // No data sheet is at hand.
+  // Without a data sheet, the best measured rate is the peak.
   rates.peak = *std::max_element(rates.rates.begin(), rates.rates.end());
   return rates;
 }
 
-/// The rate of products whose operands no near cache holds, as in a large
+/// The rate of products whose operands fit in no near cache, as in a large
 /// layer.
 static double sustainedRate(Measurement &measurement, int64_t cores,
                             int64_t dtype, int rounds) {
@@ -110,11 +111,11 @@ void tpsp::calibration::measureMatmuls(Measurement &measurement,
   const Extents extents = {16, 64, 128, 256, 1024};
   RotatingArena arena(32 << 20);
   CallTimer timer(measurement, {hardware.cores}, arena.size());
-  // The least that a command can do: copy nothing.
+  // The cheapest command copies nothing.
   CallSpec nothing{
       tpsp_rt_slice, rt::ShardCommand().encode(), {}, {0, 64}, 1000};
   hardware.launchSeconds = timer.time({nothing}, /*rounds=*/9).front();
-  // Fewer rounds for f64, which only tests use.
+  // f64 has fewer rounds, because only tests use it.
   for (auto [dtype, rounds] :
        {std::pair(TPSP_RT_F32, 7), std::pair(TPSP_RT_BF16, 5),
         std::pair(TPSP_RT_F16, 5), std::pair(TPSP_RT_F64, 1)}) {
@@ -126,8 +127,8 @@ void tpsp::calibration::measureMatmuls(Measurement &measurement,
     });
     MatmulRates rates =
         ratesOf(extents, timer.time(calls, rounds), hardware.launchSeconds);
-    // Our own loops for f64 take too long on a large one, and are as slow on
-    // the largest of the grid.
+    // For f64, tpsp's own loops take too long on a large product. The largest
+    // product of the grid is as slow.
     rates.sustained = rates.peak;
     if (dtype != TPSP_RT_F64)
       rates.sustained =
@@ -147,9 +148,9 @@ static CallSpec gpuMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
   return spec;
 }
 
-/// The rate of a long run of large products, of each transposition for a while.
-/// A GPU that draws all the power that it may is clocked lower after some
-/// tenths of a second.
+/// The rate of a long run of large products, which runs each transposition for
+/// a while. A GPU at its power limit lowers its clock after some tenths of a
+/// second.
 static double gpuSustainedRate(CallTimer &timer, const GpuProbe &probe,
                                int64_t dtype) {
   int64_t extent = probe.large;
@@ -166,8 +167,8 @@ static double gpuSustainedRate(CallTimer &timer, const GpuProbe &probe,
          double(repeats) * double(turns.size()) / seconds;
 }
 
-/// Products none of whose rows begin at multiples of more bytes than each of
-/// these, against those of the last cell of `rates`.
+/// For each alignment in bytes below 16, the rate of products whose rows have
+/// only that alignment, relative to the last cell of `rates`.
 static SizeTable gpuAlignedRates(CallTimer &timer, const GpuProbe &probe,
                                  const MatmulRates &rates, int64_t dtype) {
   constexpr int64_t whole = 16;
@@ -206,7 +207,7 @@ void tpsp::calibration::measureGpuMatmuls(Measurement &measurement,
                                           Hardware &hardware) {
   int64_t arena = 3 * probe.large * probe.large * 8 + 4096;
   CallTimer timer(measurement, {1}, arena, "cuda");
-  // f16 is as fast as bf16.
+  // f16 is not measured: it is as fast as bf16.
   for (int64_t dtype : {TPSP_RT_BF16, TPSP_RT_F32, TPSP_RT_F64}) {
     measurement.phase(fmt::format("matmuls of {}", rt::elementName(dtype)));
     hardware.matmul[dtype] =

@@ -1,4 +1,4 @@
-/// What the parts of a calibration have in common, and what they are.
+/// The parts of a calibration, and the state that they share.
 #ifndef TPSP_LIB_CALIBRATE_MEASUREMENT_H
 #define TPSP_LIB_CALIBRATE_MEASUREMENT_H
 
@@ -7,9 +7,9 @@
 
 namespace tpsp::calibration {
 
-/// One calibration: whom to tell of its phases, and its first failure. After a
-/// failure the timers measure nothing and say a second for everything. The
-/// parts then go on to their ends at once, and result() is the failure.
+/// One calibration: reports its phases and keeps its first failure. After a
+/// failure the timers measure nothing and return one second for everything. So
+/// the parts end quickly, and result() returns the failure.
 class Measurement {
 public:
   explicit Measurement(Progress progress) : progress(std::move(progress)) {}
@@ -18,7 +18,7 @@ public:
     if (!hasFailed())
       progress("calibrating: " + what);
   }
-  /// Notes a failure; true if there was none yet.
+  /// Records a failure; true if there has been none so far.
   bool isFine(const rt::Status &status) {
     if (!hasFailed() && !status.ok())
       fail(status.message());
@@ -37,35 +37,36 @@ private:
   std::string problem;
 };
 
-// Parts; each fills in what its name says.
+// The parts. Each fills in the members of Hardware that its name says.
 
-/// Matmul rates of one core while all are busy, by shape and type; and what a
-/// command costs besides its work.
+/// Matmul rates of one core while all cores are busy, by shape and type, and a
+/// command's cost besides its work.
 void measureMatmuls(Measurement &measurement, Hardware &hardware);
-/// Rates of attention in one call, of one core while all are busy.
+/// Rates of attention in one call, for one core while all cores are busy.
 void measureAttention(Measurement &measurement, Hardware &hardware);
-/// How fast memory is for a core while all are busy.
+/// Memory bandwidth of one core while all cores are busy.
 void measureMemory(Measurement &measurement, Hardware &hardware);
-/// What generated kernels are made of.
+/// Rates of the parts of generated kernels.
 void measureKernels(Measurement &measurement, Hardware &hardware);
-/// Every kind by size and group, and what a step costs.
+/// Collectives of every kind by size and group, and the cost of a step.
 void measureCollectives(Measurement &measurement, Hardware &hardware);
 
-/// Launch, issue and step.
+/// The costs of a launch, of issuing a command and of a step.
 void measureGpuCommands(Measurement &measurement, const GpuProbe &probe,
                         Hardware &hardware);
-/// Rates by shape and type on one GPU.
+/// Matmul rates by shape and type on one GPU.
 void measureGpuMatmuls(Measurement &measurement, const GpuProbe &probe,
                        Hardware &hardware);
-/// Measures attention in one call on one GPU; nothing where cuDNN is not found.
+/// Measures attention in one call on one GPU. Measures nothing if cuDNN is not
+/// found.
 void measureGpuAttention(Measurement &measurement, const GpuProbe &probe,
                          Hardware &hardware);
-/// What generated kernels are made of, and memory.
+/// Rates of the parts of generated kernels, and memory bandwidth.
 void measureGpuKernels(Measurement &measurement, const GpuProbe &probe,
                        Hardware &hardware);
-/// Every kind by size and group over NCCL, among the GPUs of this process;
-/// nothing if there is one. Ranks that share a GPU would copy, which is no
-/// link.
+/// Collectives of every kind by size and group over NCCL, among the GPUs of
+/// this process. Measures nothing if there is one GPU: ranks that share a GPU
+/// would copy and use no link.
 void measureGpuCollectives(Measurement &measurement, const GpuProbe &probe,
                            Hardware &hardware);
 

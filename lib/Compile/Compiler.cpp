@@ -24,7 +24,7 @@ using namespace tpsp;
 
 /// Removes every function but the one called `name`.
 static void keepOnly(ModuleOp module, StringRef name) {
-  // What updates its parameters becomes a part of it.
+  // Functions that update its parameters stay: they become a part of it.
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (function.getSymName() != name && !function->hasAttr(updateOfAttrName))
@@ -43,7 +43,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   return compileModule(std::move(*parsed), path, options, progress);
 }
 
-/// Words that the table of options does not have.
+/// Fails if an option's word is not in the table of options.
 static llvm::Error checkWords(const CompileOptions &options) {
   std::string problem;
   CompileOptions::forEachOption([&](auto field, const OptionRow &row) {
@@ -55,9 +55,10 @@ static llvm::Error checkWords(const CompileOptions &options) {
   return problem.empty() ? llvm::Error::success() : formatError("{0}", problem);
 }
 
-/// What the program is to be, before it is looked at.
+/// Adds the passes that change the program before any other pass reads it.
 static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
-  // The mesh need not divide what other functions shard.
+  // Unused functions are removed first, because the mesh need not divide their
+  // tensors.
   pm.addPass(createSymbolDCEPass());
   addConfiguration(pm, options.mesh, options.extents, options.dtype);
   if (!options.inputGradients)
@@ -67,8 +68,9 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
   pm.addPass(createNameValues());
 }
 
-/// Who wants the plan alone has no reference. Of its passes only those are
-/// checked that place tensors: from a legal placement they make legal programs.
+/// What the caller wants. With PlanAlone there is no reference, and the IR is
+/// verified only after configuring and placing. From a legal placement, later
+/// passes make legal programs.
 enum class Wanted { Everything, PlanAlone };
 
 namespace {
@@ -90,14 +92,15 @@ public:
         return e;
     if (wanted == Wanted::PlanAlone)
       return std::move(result);
-    // Last: of what is no program the passes say more.
+    // The reference comes last, because for an invalid program the passes give
+    // better messages.
     if (llvm::Error e = addReference())
       return e;
     result.module = std::move(owned);
     return std::move(result);
   }
 
-  /// Instead: as far as micro-batches are cut.
+  /// Runs only the phases up to cutting micro-batches.
   llvm::Error runToCut() {
     for (auto phase :
          {&Compiling::selectProgram, &Compiling::configure, &Compiling::check,
@@ -108,7 +111,7 @@ public:
   }
 
 private:
-  /// Of a step without its update, whether the batch can be cut.
+  /// Cuts the batch of a step without its update.
   llvm::Error cutBatch() {
     return runPasses("cutting the batch", [&](PassManager &pm) {
       addPass(pm, createMicroBatch(), options);
@@ -129,8 +132,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Checked as a whole: of a mesh and extents that fit each other, neither
-  /// need fit what the other replaces.
+  /// Verified only at the end: the new mesh need not fit the old extents, nor
+  /// the new extents the old mesh.
   llvm::Error configure() {
     if (llvm::Error e = runPasses("configuring", [&](PassManager &pm) {
           pm.enableVerifier(false);
@@ -148,7 +151,8 @@ private:
       if (options.returnChoices)
         pm.addPass(createReturnChoices());
     });
-    // Before anything is taken apart or differentiated.
+    // The program as written, before composites are replaced and gradients
+    // added.
     if (!e && wanted == Wanted::Everything)
       written = module.clone();
     return e;
@@ -197,7 +201,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Of the program as it was written, with the gradients of the step.
+  /// Makes the reference from the program as written, with the gradients of the
+  /// step.
   llvm::Error addReference() {
     llvm::Expected<reference::Program> reference =
         referenceProgramOf(written->lookupSymbol<func::FuncOp>(name));
@@ -243,9 +248,9 @@ private:
   const StringRef path;
   const CompileOptions &options;
   const CompileProgress &progress;
-  /// Names of the function, and of that which is compiled.
+  /// The name of the function, and the name of the compiled program.
   std::string name, program;
-  /// The module as it was written.
+  /// The module as written.
   OwningOpRef<ModuleOp> written;
   reference::Program step;
   CompiledModel result;
@@ -253,7 +258,7 @@ private:
 
 } // namespace
 
-/// Options that take "time", what is faster, and "off".
+/// The options that accept "time", which chooses the faster program, and "off".
 static constexpr std::string CompileOptions::*timedOptions[] = {
     &CompileOptions::shardReplicated, &CompileOptions::bucketLayers};
 
@@ -264,7 +269,8 @@ CompileOptions tpsp::withoutTimedOptions(CompileOptions options) {
   return options;
 }
 
-/// As asked, and with each of the options that say "time" off.
+/// The options as given, and every combination in which some "time" is replaced
+/// by "off".
 static std::vector<CompileOptions> waysOf(const CompileOptions &options) {
   std::vector<CompileOptions> ways = {options};
   for (auto field : timedOptions)
@@ -276,7 +282,8 @@ static std::vector<CompileOptions> waysOf(const CompileOptions &options) {
   return ways;
 }
 
-/// Seconds of the step that the simulator predicts; nullopt if there are none.
+/// The simulated seconds of the step; nullopt if the program does not compile
+/// or has no simulation.
 static std::optional<double> secondsOf(ModuleOp module, StringRef path,
                                        CompileOptions options) {
   options.withCollectives = nullptr;
@@ -300,9 +307,9 @@ static std::optional<double> secondsOf(ModuleOp module, StringRef path,
   return std::nullopt;
 }
 
-/// The options with "time" settled: passes propose by what they see of the
-/// program, and this decides by whole steps. What does not compile is left to
-/// who compiles it next, and says why.
+/// Decides the options that say "time". Passes judge by a part of the program;
+/// this function compares whole simulated steps. If nothing compiles, the
+/// caller compiles again and reports why.
 static CompileOptions settled(ModuleOp module, StringRef path,
                               const CompileOptions &options) {
   std::vector<CompileOptions> ways = waysOf(options);
@@ -334,7 +341,7 @@ llvm::Error tpsp::checkMicroBatches(OwningOpRef<ModuleOp> owned, StringRef path,
   if (given.microBatches == 1)
     return llvm::Error::success();
   CompileOptions options = given;
-  // Its results are no part of what is cut.
+  // The update is left out: its results are not cut.
   options.optimizer = "none";
   options.clip = 0;
   options.lossScale = "none";
@@ -343,7 +350,8 @@ llvm::Error tpsp::checkMicroBatches(OwningOpRef<ModuleOp> owned, StringRef path,
       selectFunction(*owned, options.function);
   if (!function)
     return function.takeError();
-  // Stages that are written are no reason not to look at all layers.
+  // Chunk 0 is set so that written stages do not keep layers from being
+  // checked.
   (*function)->setAttr(stageChunkAttrName,
                        Builder(owned->getContext()).getI64IntegerAttr(0));
   constexpr size_t kept = 2;

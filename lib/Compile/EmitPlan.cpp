@@ -49,7 +49,7 @@ tpsp::describePlan(const CompiledModel &model, StringRef path,
   return description;
 }
 
-/// The best level that plans know and this machine has.
+/// The best level of this machine among the levels that plans know.
 static std::string ownLevel(const llvm::Triple &triple) {
   if (triple.getArch() != llvm::Triple::x86_64)
     return "";
@@ -76,7 +76,7 @@ machineFor(const llvm::Triple &triple, StringRef processor) {
       llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Nothing but the step is to be seen from outside.
+/// Makes every function but the step internal.
 static llvm::Error exportStep(llvm::Module &module, StringRef program) {
   llvm::Function *step = module.getFunction(program);
   if (!step)
@@ -116,7 +116,7 @@ static llvm::Error compileObject(ModuleOp plan, StringRef program,
 
 namespace {
 
-/// A file of its own in the system's folder for such, removed with its owner.
+/// A file in the system's folder for temporary files, removed with its owner.
 class TemporaryFile {
 public:
   llvm::Error create(StringRef suffix) {
@@ -131,7 +131,7 @@ public:
   }
 
   llvm::raw_fd_ostream &out() { return *stream; }
-  /// Nothing more is written.
+  /// Ends writing, and reports a failed write.
   llvm::Error close() {
     stream->close();
     std::error_code code = stream->error();
@@ -150,14 +150,15 @@ private:
 
 } // namespace
 
-/// The shared object of an object file, as bytes.
+/// Links an object file to a shared object, and returns its bytes.
 static llvm::Expected<std::string> linkObject(const char *object) {
   TemporaryFile linked;
   if (llvm::Error error = linked.create("so"))
     return error;
   if (llvm::Error error = linked.close())
     return error;
-  // The runtime's calls stay undefined: the process that loads it has them.
+  // The runtime's calls stay undefined: the process that loads the object
+  // defines them.
   const char *arguments[] = {
       "ld.lld", "-shared",       "-z", "now",         "-z",
       "relro",  "--gc-sections", "-o", linked.name(), object};

@@ -18,8 +18,8 @@ JitProgram::JitProgram(std::unique_ptr<ExecutionEngine> engine)
 JitProgram::JitProgram(JitProgram &&) = default;
 JitProgram::~JitProgram() = default;
 
-/// The runtime's calls by name, so that nothing depends on what the executable
-/// exports.
+/// Binds the runtime's calls by name, so that the executable need not export
+/// them.
 static llvm::orc::SymbolMap
 runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
   llvm::orc::SymbolMap symbols;
@@ -60,7 +60,7 @@ llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan, StringRef program,
   auto machine = hostMachine(level);
   if (!machine)
     return machine.takeError();
-  // Named, because the options only refer to it.
+  // A variable, because the options only keep a reference to it.
   auto optimize = makeOptimizingTransformer(/*optLevel=*/full ? 3 : 0,
                                             /*sizeLevel=*/0, machine->get());
   ExecutionEngineOptions options;

@@ -15,7 +15,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The model's file, read once, and found to be a text that MLIR can parse.
+/// Reads the model's file once, and checks that it is a text that MLIR can
+/// parse.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readModel(StringRef path) {
   std::string text;
@@ -62,7 +63,7 @@ tpsp::parseModel(MLIRContext &context, StringRef path, bool isRevised) {
   return module;
 }
 
-/// Why the module offers no function.
+/// Says why the module has no function to run.
 static llvm::Error nothingToRun(ArrayRef<std::string> privates) {
   if (privates.empty())
     return formatError(

@@ -17,10 +17,10 @@ static constexpr llvm::StringLiteral runtimeCalls[] = {
 #undef TPSP_RT_CALL
 };
 
-/// Looks into the libraries themselves: this process has more functions than
-/// one that loads a plan, LLVM's own among them.
+/// Looks into the libraries themselves. This process has functions, such as
+/// LLVM's, that a process which loads a plan lacks.
 static bool isInSystemLibrary(const std::string &name) {
-  // The last has f16's conversions for processors without.
+  // libgcc_s has f16's conversions for processors that lack them.
   constexpr const char *libraries[] = {LIBM_SO, LIBC_SO, LIBGCC_S_SO};
   return llvm::any_of(libraries, [&](const char *library) {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);

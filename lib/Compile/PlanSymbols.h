@@ -1,9 +1,9 @@
-/// What a plan's code may call.
+/// Checks which functions a plan's code calls.
 ///
 /// LLVM's code generator calls functions that no pass wrote: memset, expf, and
-/// conversions of narrow numbers that some compilers' libraries have and others
-/// lack. A plan that calls what the loading process has not is found by whoever
-/// loads it, perhaps on another machine; so it is not written.
+/// conversions of narrow numbers, which only some compilers' libraries have. A
+/// plan that calls a missing function would fail only when it is loaded,
+/// perhaps on another machine. So such a plan is not written.
 #ifndef TPSP_COMPILE_PLANSYMBOLS_H
 #define TPSP_COMPILE_PLANSYMBOLS_H
 
@@ -14,8 +14,8 @@
 namespace tpsp {
 
 /// Fails with the names of the undefined symbols of an object that a plan may
-/// not call. It may call the runtime (calls.def) and the libraries that every
-/// C++ program has: C's, with its mathematics, and GCC's.
+/// not call. It may call the runtime (calls.def) and the libraries of every C++
+/// program: libc, libm and libgcc_s.
 llvm::Error checkPlanSymbols(llvm::MemoryBufferRef object);
 
 } // namespace tpsp

@@ -36,7 +36,7 @@ static llvm::Error errorAt(Operation *op, const Twine &message) {
                                  op->getName().getStringRef() + "' " + message);
 }
 
-/// What the reference may want to know of an attribute: numbers, flags, names.
+/// The value of an attribute that the reference can use: numbers, flags, names.
 static std::optional<reference::Attribute> plainAttribute(Attribute attribute) {
   if (auto number = dyn_cast<FloatAttr>(attribute))
     return number.getValueAsDouble();
@@ -62,7 +62,7 @@ static std::optional<reference::Attribute> plainAttribute(Attribute attribute) {
   return names;
 }
 
-/// An operation's own attributes; not what passes wrote on it.
+/// An operation's inherent attributes, without those that passes added.
 static std::map<std::string, reference::Attribute> attributesOf(Operation *op) {
   std::map<std::string, reference::Attribute> attributes;
   for (StringAttr name : op->getName().getAttributeNames())
@@ -94,7 +94,8 @@ std::optional<reference::Element> tpsp::referenceElement(StringRef name) {
       .Default(std::nullopt);
 }
 
-/// A collective moves a tensor and changes none of its values.
+/// Whether it is a collective on whole tensors: it moves a tensor and changes
+/// no value.
 static bool isIdentity(Operation *op) {
   return isa<CollectiveOpInterface>(op) &&
          op->getNumOperands() == op->getNumResults();
@@ -118,17 +119,17 @@ class Recorder {
 public:
   explicit Recorder(reference::Program &program) : program(program) {}
 
-  /// A new value of the program.
+  /// Adds a new value to the program.
   void add(Value value) {
     numbers[value] = program.values.size();
     Type type = value.getType();
     program.values.push_back(
         {referenceIndices(type), referenceShape(type), elementOf(type)});
   }
-  /// The value is that of this number.
+  /// Maps the value to the program's value of this number.
   void map(Value value, size_t number) { numbers[value] = number; }
 
-  /// Everything that the function does, and its results.
+  /// Records the function's operations and results.
   llvm::Error record(func::FuncOp function) {
     Block &body = function.getBody().front();
     for (Operation &op : body.without_terminator())
@@ -154,7 +155,8 @@ private:
     for (Value operand : op->getOperands())
       described.operands.push_back(numbers.lookup(operand));
     described.attributes = attributesOf(op);
-    // An operation of the reference has one result: there are as many.
+    // An operation of the reference has one result, so one is recorded per
+    // result.
     for (OpResult result : op->getResults()) {
       if (result.getResultNumber() > 0)
         described.attributes["result"] = int64_t(result.getResultNumber());
@@ -188,8 +190,8 @@ tpsp::referenceProgramOf(func::FuncOp function) {
   return program;
 }
 
-/// The reference's gradients are of the loss, the update's of the loss times
-/// its scale.
+/// Scales a gradient: the reference's gradients belong to the loss, the
+/// update's to the loss times its scale.
 static void scaleGradient(func::FuncOp update, BlockArgument gradient,
                           Recorder &recorder, reference::Program &program) {
   size_t number = program.values.size() - 1;

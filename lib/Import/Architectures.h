@@ -1,6 +1,6 @@
-/// The architectures that are known: a function each, in a file of its own,
-/// which reads a configuration into a Model. What it cannot express it refuses
-/// (Config::refuse).
+/// The known architectures. Each has a function, in a file of its own, that
+/// reads a configuration into a Model. The function refuses keys that a Model
+/// cannot express (Config::refuse).
 #ifndef TPSP_IMPORT_ARCHITECTURES_H
 #define TPSP_IMPORT_ARCHITECTURES_H
 

@@ -15,7 +15,7 @@ using rt::invalid;
 using rt::Status;
 using Json = nlohmann::json;
 
-/// How much of a value a message shows.
+/// The most characters of a value that a message shows.
 static constexpr size_t shown = 60;
 
 static std::string text(const Json &value) {
@@ -31,7 +31,8 @@ Status Config::parse(const std::string &source, Config &out) {
     if (event == Json::parse_event_t::key && depth == 1 &&
         !keys.insert(value.get<std::string>()).second && !twice)
       twice = value.get<std::string>();
-    // A configuration has lists in objects in objects, and nothing deeper.
+    // A configuration has lists in objects in objects, and nothing deeper, so
+    // deep nesting stops the parser.
     return depth <= 8;
   };
   if (std::string fault = jsonFault(source); !fault.empty())
@@ -252,7 +253,7 @@ Status Config::finish() {
   unread(unknown);
   std::string names = fmt::format("{}", fmt::join(unknown, ", "));
   if (std::optional<std::string> found = firstFailure()) {
-    // A key that is missing is often there, misspelt.
+    // If a key is missing, an unknown key is often its misspelling.
     bool isMissing = found->find("is missing") != std::string::npos;
     return {TPSP_RT_INVALID,
             isMissing && !unknown.empty()

@@ -1,9 +1,8 @@
 /// A model's config.json, read key by key.
 ///
-/// Every key that is read is used up. What is left in the end is unknown, and
-/// an error: a key that nobody reads may change mathematics. The first failure
-/// is kept; readers go on with a value that does no harm, and ask finish()
-/// once.
+/// Reading a key marks it as used. A key that is unused at the end is an error,
+/// because it may change mathematics. The first failure is kept: readers
+/// continue with a harmless value, and call finish() once.
 #ifndef TPSP_IMPORT_CONFIG_H
 #define TPSP_IMPORT_CONFIG_H
 
@@ -20,19 +19,19 @@
 
 namespace tpsp::import {
 
-/// Keys that every model may have and that change no mathematics: who made it,
-/// how numbers are stored and begin, which tokens are special.
+/// Keys that every model may have and that change no mathematics: its author,
+/// how numbers are stored and initialised, the special tokens.
 const std::vector<std::string> &commonKeys();
 
 class Config {
 public:
-  /// `text` must be a JSON object without a key that comes twice.
+  /// `text` must be a JSON object without duplicate keys.
   static rt::Status parse(const std::string &text, Config &out);
 
-  /// Takes these keys away. INVALID if one is not there.
+  /// Removes these keys. INVALID if one is absent.
   rt::Status leaveOut(const std::vector<std::string> &keys);
 
-  /// Whether the key is there and not null. Uses nothing up.
+  /// Whether the key is present and not null. Does not mark it as used.
   bool has(const std::string &key) const;
 
   /// A whole number from 1 to 2^31; required, or with a default.
@@ -44,14 +43,14 @@ public:
   int64_t layers(const std::string &key) {
     return whole(key, 1, mostLayers, std::nullopt);
   }
-  /// The same as size from 0 on.
+  /// A whole number from 0 to 2^31, with a default.
   int64_t count(const std::string &key, int64_t otherwise) {
     return whole(key, 0, largest, otherwise);
   }
   /// A finite number; required, or with a default.
   double number(const std::string &key);
   double number(const std::string &key, double otherwise);
-  /// The same above 0; and from 0 on.
+  /// A finite number above 0 (positive), or from 0 on (notNegative).
   double positive(const std::string &key);
   double positive(const std::string &key, double otherwise);
   double notNegative(const std::string &key, double otherwise);
@@ -60,17 +59,18 @@ public:
   std::vector<std::string> words(const std::string &key);
   std::vector<int64_t> counts(const std::string &key);
 
-  /// An object of keys, whose failures are this one's, too; empty if absent.
+  /// An object of keys; empty if absent. Its failures are failures of this
+  /// object, too.
   Config &object(const std::string &key);
 
-  /// The words that a model's key may have; anything else is refused.
+  /// A word among `known`; any other value is refused.
   std::string oneOf(const std::string &key, const std::string &otherwise,
                     const std::vector<std::string> &known);
-  /// Refuses a key that has another value than this, which changes nothing.
-  /// `lacking` says what is missing: "a dropout of scores".
+  /// Refuses a key whose value is not `harmless`. `lacking` names the missing
+  /// feature: "a dropout of scores".
   void only(const std::string &key, const nlohmann::json &harmless,
             const std::string &lacking);
-  /// These keys change no mathematics.
+  /// Marks keys that change no mathematics as used.
   void harmless(const std::vector<std::string> &keys);
 
   /// Records a failure of this key.
@@ -78,13 +78,13 @@ public:
 
   /// The first failure.
   rt::Status check() const;
-  /// The same, or all keys that nobody has read.
+  /// The first failure, or an error with all unused keys.
   rt::Status finish();
 
 private:
-  /// No extent of a model is larger, and products of three fit 64 bits.
+  /// The largest extent of a model.
   static constexpr int64_t largest = int64_t(1) << 31;
-  /// A program has an operation for each.
+  /// The most layers: a program has an operation for each.
   static constexpr int64_t mostLayers = 10'000;
 
   const nlohmann::json *use(const std::string &key);

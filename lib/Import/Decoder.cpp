@@ -7,7 +7,8 @@
 
 using namespace tpsp::import;
 
-/// Positions of tokens, caches, and who reads the configuration.
+/// Keys about positions of tokens, about caches, and for other readers of the
+/// configuration.
 static const std::vector<std::string> harmlessKeys = {
     "pretraining_tp",  "max_position_embeddings", "auto_map",
     "tokenizer_class", "_attn_implementation",    "cache_implementation",
@@ -134,7 +135,7 @@ double tpsp::import::readBalanceFactor(Config &config) {
   return config.flag("output_router_logits", false) ? factor : 0;
 }
 
-/// Of each layer that `layer_types` names, whether it slides.
+/// For each layer that `layer_types` names, whether it slides.
 static std::vector<bool> readLayerTypes(Config &config, int64_t layers) {
   std::vector<bool> slides;
   for (const std::string &type : config.words("layer_types")) {
@@ -194,7 +195,7 @@ void tpsp::import::addLayers(Config &config, Model &model, LayerKind kind,
     model.layers.assign(layers, 0);
     return;
   }
-  // One window, or none.
+  // Each layer has the one window, or none.
   LayerKind sliding = withWindow(kind, sizes.back());
   sliding.function = "sliding_" + kind.function;
   model.kinds = {std::move(kind), std::move(sliding)};
@@ -206,14 +207,15 @@ void tpsp::import::addLayers(Config &config, Model &model, LayerKind kind,
 // Rotations
 //===----------------------------------------------------------------------===//
 
-/// How many turns pair `pair` of `features` / 2 makes over `positions`.
+/// The number of turns that pair `pair` of `features` / 2 pairs makes over
+/// `positions`.
 static double turnsOf(double pair, double theta, double positions,
                       int64_t features) {
   return positions / (2 * std::acos(-1.0)) *
          std::pow(theta, -2 * pair / double(features));
 }
 
-/// Which pair makes so many turns.
+/// The pair that makes `turns` turns.
 static double pairOf(double turns, double theta, double positions,
                      int64_t features) {
   return double(features) *
@@ -305,7 +307,7 @@ Rope tpsp::import::readRope(Config &config, double theta, int64_t features,
       parameters.has("factor") != older.has("factor"))
     config.refuse("rope_scaling", "and rope_parameters say different things");
   Config &scaling = config.has("rope_parameters") ? parameters : older;
-  // What a configuration says twice is the same twice.
+  // A configuration that has both keys has the same value in both.
   older.harmless({"rope_theta"});
   readScaling(scaling, scaling.has("rope_type") ? "rope_type" : "type",
               features, rope, magnitude);

@@ -1,5 +1,5 @@
-/// What Llama and its relatives share of keys and parameter names. A file of an
-/// architecture says where it differs.
+/// The keys and parameter names that Llama and its relatives share. An
+/// architecture's own file has its differences.
 #ifndef TPSP_IMPORT_DECODER_H
 #define TPSP_IMPORT_DECODER_H
 
@@ -8,74 +8,77 @@
 
 namespace tpsp::import {
 
-/// What of a decoder an architecture decides.
+/// The properties of a decoder that its architecture decides.
 struct DecoderForm {
   std::string architecture;
   bool hasQueryBias = false;
   bool hasOutputBias = false;
-  /// Of the head and the embedding, if the configuration does not say.
+  /// Whether the head is tied to the embedding, if the configuration does not
+  /// say.
   bool isTied = false;
   double theta = 10000;
-  /// Keys of the number of a head's features and key/value heads, if absent:
-  /// the width by the heads, and the heads.
+  /// The number of a head's features and of key/value heads, if their keys are
+  /// absent. 0: the width divided by the heads, and the heads.
   int64_t headSize = 0, keyValueHeads = 0;
 };
 
-/// Sizes, names of embedding, norm and head, and keys that change nothing.
-/// Layers are the architecture's to add.
+/// Reads sizes, names of embedding, norm and head, and keys that change
+/// nothing. The architecture adds the layers.
 Model readDecoder(Config &config, const DecoderForm &form);
 
-/// Of architectures without biases: keys that others have for them say so.
+/// For architectures without biases: the keys of biases, if present, must be
+/// off.
 void readNoBiases(Config &config);
 
-/// q_proj, k_proj, v_proj and o_proj of `self_attn`.
+/// Attention with q_proj, k_proj, v_proj and o_proj of `self_attn`.
 Attention readAttention(Config &config, const Model &model,
                         const DecoderForm &form);
 
-/// gate_proj, up_proj and down_proj of `mlp`; its hidden extent is that of
-/// `e`, from `intermediate_size`.
+/// An MLP with gate_proj, up_proj and down_proj of `mlp`. Its hidden index is
+/// `e`, with the extent `intermediate_size`.
 Mlp readGatedMlp(Config &config, Model &model, bool hasBias = false);
 
-/// Experts one by one, `module`.experts.{x}.w1 and so on: gate, up and down are
-/// called as `words` says. There are `count`, x; f is the architecture's.
+/// Experts that are stored one by one, as `module`.experts.{x}.w1 and so on.
+/// `words` are the names of gate, up and down. `count` is the extent of x; the
+/// architecture sets the extent of f.
 Experts readExperts(Config &config, Model &model, int64_t count,
                     const std::string &module,
                     const std::vector<std::string> &words,
                     const std::string &activation);
 
-/// What a loss of balance counts: `router_aux_loss_coef`, and 0 without
+/// The factor of the loss of balance: `router_aux_loss_coef`, or 0 without
 /// `output_router_logits`.
 double readBalanceFactor(Config &config);
 
-/// "silu" of hidden_act: an operation of tpsp.
+/// The operation of tpsp for an activation, such as "silu" for hidden_act.
 std::string readActivation(Config &config, const std::string &key,
                            const std::string &otherwise);
 
-/// Rotations from `rope_parameters`, or `rope_theta` and `rope_scaling`, for
-/// heads of `features`; scores grow by the square of `magnitude`.
+/// Rotations from `rope_parameters`, or from `rope_theta` and `rope_scaling`,
+/// for heads of `features`. Scores are multiplied by the square of `magnitude`.
 Rope readRope(Config &config, double theta, int64_t features,
               double &magnitude);
 
 Norm readRmsNorm(Config &config, const std::string &module);
 
-/// Which layers look back no further than a window, if `layer_types` does not
-/// say.
+/// The layers whose attention has a window, if `layer_types` does not say.
 enum class Sliding {
   All,
-  EveryOther,    ///< the first does
-  FromKeyedLayer ///< those from `max_window_layers` on
+  EveryOther,    ///< beginning with the first
+  FromKeyedLayer ///< the layers from `max_window_layers` on
 };
 
-/// How many keys a query of each layer sees; 0: all before it. Not `isUsed`: 0
-/// whatever `sliding_window` is.
+/// Per layer, the number of keys that a query sees; 0: all before it. Unless
+/// `isUsed`, it is 0 whatever `sliding_window` is.
 std::vector<int64_t> readWindows(Config &config, Sliding sliding,
                                  bool isUsed = true);
 
-/// Attention and an MLP between residuals, each behind a norm.
+/// Attention and an MLP between residuals, each after a norm.
 std::vector<Block> decoderBlocks(Config &config, Attention attention,
                                  Part part);
 
-/// All layers are of this one kind, but for the windows of their attention.
+/// Adds layers of one kind, which differ only in the windows of their
+/// attention.
 void addLayers(Config &config, Model &model, LayerKind kind,
                const std::vector<int64_t> &windows = {});
 

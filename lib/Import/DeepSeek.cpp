@@ -8,10 +8,11 @@
 
 using namespace tpsp::import;
 
-/// Of a head: each is an operation.
+/// The most blocks of a head: each is an operation.
 static constexpr int64_t mostBlocks = 32;
 
-/// Sizes of heads, in blocks of the features that have positions.
+/// Reads sizes of heads, in blocks as large as the features that have
+/// positions.
 static void readHeads(Config &config, Model &model) {
   int64_t plain = config.size("qk_nope_head_dim");
   int64_t turned = config.size("qk_rope_head_dim");
@@ -41,7 +42,8 @@ static void readHeads(Config &config, Model &model) {
   model.extents["o"] = heads * value;
 }
 
-/// Scores grow with the context by a factor of their own.
+/// The scale of scores, which has a factor of its own that grows with the
+/// context.
 static double scaleOf(Config &config, const Rope &rope, int64_t features) {
   const char *key =
       config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
@@ -81,7 +83,7 @@ static LatentAttention readLatentAttention(Config &config, Model &model) {
 static Experts readSharedExperts(Config &config, Model &model,
                                  const Mlp &dense) {
   config.only("output_router_logits", false, "a loss of balance");
-  // transformers has none.
+  // The transformers library does not compute this loss either.
   if (double factor = config.number("aux_loss_alpha", 0); factor != 0)
     model.notes.push_back(fmt::format(
         "Left out: a loss of balance by aux_loss_alpha = {}.", factor));
@@ -107,7 +109,7 @@ static Experts readSharedExperts(Config &config, Model &model,
   return experts;
 }
 
-/// Groups of experts, of which a token takes some.
+/// Reads groups of experts, of which a token uses some.
 static void readGroups(Config &config, Model &model, int64_t counted,
                        Experts &experts) {
   experts.isGrouped = true;
@@ -131,14 +133,15 @@ static Model readDeepSeek(Config &config, const char *architecture,
   config.harmless({"head_dim", "qk_head_dim"});
   Model model = readDecoder(config, form);
   readNoBiases(config);
-  // Layers of experts have no part in the multi-token prediction of training.
+  // The layers of multi-token prediction, which only training uses, are left
+  // out.
   for (const char *key : {"num_nextn_predict_layers", "num_mtp_layers"})
     if (config.count(key, 0) > 0)
       model.notes.push_back(fmt::format("Left out: the layers of {}.", key));
   return model;
 }
 
-/// The first layers are dense.
+/// Adds layers, the first of them dense.
 static void addDenseFirst(Config &config, Model &model, int64_t otherwise,
                           const LatentAttention &attention, const Mlp &mlp,
                           const Experts &experts) {

@@ -6,11 +6,11 @@
 
 using namespace tpsp::import;
 
-/// Added to scores of groups that are left out. All scores are far smaller, and
-/// f16 has it, too.
+/// Added to scores of groups that are left out. Its magnitude exceeds all
+/// scores, and f16 can represent it.
 static constexpr double farBelow = -1e4;
 
-/// `indices` with `from` replaced by others.
+/// `indices` with `from` replaced by `by`.
 static Indices replaced(const Indices &indices, const std::string &from,
                         const Indices &by) {
   Indices out;
@@ -22,7 +22,8 @@ static Indices replaced(const Indices &indices, const std::string &from,
   return out;
 }
 
-/// Positions of the best scores along `from`, as many as `to` has.
+/// The positions of the best scores along `from`, as many as the extent of
+/// `to`.
 Value LayerWriter::choose(const Value &score, const std::string &from,
                           const std::string &to, const std::string &name,
                           Where where) {
@@ -39,7 +40,8 @@ Value LayerWriter::chosenOf(const Value &choice, const Value &score,
                     fmt::format("indices = [\"{}\"]", from));
 }
 
-/// Scores of experts of the best groups, and far smaller ones of all others.
+/// The scores of experts in the best groups; other experts' scores are made far
+/// smaller.
 Value LayerWriter::withinGroups(const Value &score) {
   Indices grouped = replaced(score.type.indices, "x", {"y", "i"});
   Indices groups = replaced(score.type.indices, "x", {"y"});
@@ -62,7 +64,7 @@ Value LayerWriter::withinGroups(const Value &score) {
   return text.apply("merge", {limited}, "within_groups", score.type);
 }
 
-/// `score`: what `part` makes of the router's.
+/// `score`: the router's scores as `part` transforms them.
 void LayerWriter::addUse(const Experts &part, const Value &score,
                          const Value &choice) {
   text.comment("How experts are used.");
@@ -126,7 +128,8 @@ LayerWriter::Places LayerWriter::slotsOfExperts() {
   return places;
 }
 
-/// The load of experts says which rows of their block are whose.
+/// Rows of blocks. The load of experts says which rows of a block belong to
+/// which expert.
 LayerWriter::Places LayerWriter::rowsOfBlocks(const Value &choice) {
   text.comment("Experts. Blocks have c rows for the tokens of a sample, sorted "
                "by expert.");
@@ -142,7 +145,7 @@ LayerWriter::Places LayerWriter::rowsOfBlocks(const Value &choice) {
   return places;
 }
 
-/// Every place's row through its expert's matrix, onto the index `to`.
+/// Multiplies every place's row by its expert's matrix, onto the index `to`.
 Value LayerWriter::throughExperts(const Places &places, const Value &matrix,
                                   const Value &in, const std::string &name,
                                   const std::string &to) {

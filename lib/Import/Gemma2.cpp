@@ -5,9 +5,8 @@
 
 using namespace tpsp::import;
 
-/// Gains are 1 + the parameter. Norms stand before and behind each part. Scores
-/// and logits are capped. Every other layer looks back no further than a
-/// window.
+/// Gains are 1 + the parameter. Norms stand before and after each part. Scores
+/// and logits are capped. Every other layer's attention has a window.
 Model tpsp::import::readGemma2(Config &config) {
   DecoderForm form{"Gemma2ForCausalLM"};
   form.isTied = true;

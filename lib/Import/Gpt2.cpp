@@ -7,7 +7,7 @@
 
 using namespace tpsp::import;
 
-/// Keys that change nothing here: other heads of the model have them.
+/// Keys that change nothing here: they belong to other heads of the model.
 static const std::vector<std::string> harmlessKeys = {"n_ctx",
                                                       "gradient_checkpointing",
                                                       "task_specific_params",
@@ -25,7 +25,8 @@ static Norm layerNorm(Config &config, const std::string &module) {
           Norm::Kind::Layer};
 }
 
-/// Dropout is of training; the program is that of evaluation, and says so.
+/// Dropout belongs to training. The program is that of evaluation, and a note
+/// says so.
 static void leaveOutDropout(Config &config, Model &model) {
   for (const char *key : {"attn_pdrop", "embd_pdrop", "resid_pdrop"})
     if (double rate = config.number(key, 0.1); rate != 0)

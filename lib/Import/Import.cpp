@@ -22,7 +22,8 @@ std::vector<std::string> tpsp::import::importedArchitectures() {
   return names;
 }
 
-/// By `model_type`, else by `architectures`; both must agree.
+/// Finds the architecture by `model_type`, else by `architectures`. If both are
+/// given, they must agree.
 static Status findArchitecture(Config &config, const Architecture *&out) {
   std::string type = config.word("model_type", "");
   std::vector<std::string> names = config.words("architectures");

@@ -6,7 +6,7 @@
 
 using namespace tpsp::import;
 
-/// Blocks along `index`, one by one; they lack it.
+/// The blocks along `index`, as values that lack this index.
 std::vector<Value> LayerWriter::blocksOf(const Value &x,
                                          const std::string &index) {
   Indices rest = x.type.indices;
@@ -19,7 +19,7 @@ std::vector<Value> LayerWriter::blocksOf(const Value &x,
   return blocks;
 }
 
-/// Blocks [b, s, g, u] one behind the other: [b, s, g, whole].
+/// Concatenates blocks [b, s, g, u] to [b, s, g, whole].
 Value LayerWriter::joined(const std::vector<Value> &blocks,
                           const std::string &name, const std::string &block,
                           const std::string &whole) {
@@ -29,8 +29,9 @@ Value LayerWriter::joined(const std::vector<Value> &blocks,
   return text.apply("merge", {stacked}, name, open({"b", "s", "g", whole}));
 }
 
-/// A block with positions. Neighbours that are a pair are first brought to both
-/// halves: queries and keys alike, so that scores do not change.
+/// Rotates a block with positions. If pairs are neighbours, their members are
+/// first moved to the two halves. Queries and keys are permuted alike, so
+/// scores do not change.
 Value LayerWriter::turnedBlock(const LatentAttention &part, const Value &x,
                                const std::string &name) {
   Value halves = x;

@@ -6,7 +6,7 @@
 
 using namespace tpsp::import;
 
-/// What follows the last '.' of a module's name.
+/// The part of a module's name after the last '.'.
 static std::string lastWord(const std::string &module) {
   return module.substr(module.rfind('.') + 1);
 }
@@ -19,7 +19,7 @@ Value LayerWriter::parameter(const std::string &name, const std::string &stored,
 }
 
 //===----------------------------------------------------------------------===//
-// What several parts have
+// Helpers of several parts
 //===----------------------------------------------------------------------===//
 
 Value LayerWriter::norm(const Norm &norm, const Value &x, const Indices &over,
@@ -38,7 +38,7 @@ Value LayerWriter::norm(const Norm &norm, const Value &x, const Indices &over,
   return text.apply("rms_norm", {x, gain}, name, type, eps);
 }
 
-/// "[3:7, :]": which rows, or columns, of a stored matrix are a map's.
+/// "[3:7, :]": the rows, or columns, of a stored matrix that belong to a map.
 static std::string partOf(const Linear &linear, bool isBias) {
   if (linear.end == 0)
     return "";
@@ -97,7 +97,8 @@ Value LayerWriter::activated(const std::string &activation, const Value &x) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// With one query head for a key/value head there is no r.
+/// The indices of heads. There is no r if each key/value head has one query
+/// head.
 Indices LayerWriter::heads() const {
   if (text.in().extent("r") == 1)
     return {"g", "k"};
@@ -121,7 +122,7 @@ Value LayerWriter::rotated(const Value &x, const std::optional<Rope> &rope,
                     attributes);
 }
 
-/// Positions of keys have a name of their own.
+/// Renames positions for use as keys.
 Value LayerWriter::keyed(const Value &x, const std::string &name) {
   Indices indices = x.type.indices;
   std::replace(indices.begin(), indices.end(), std::string("s"),

@@ -8,8 +8,9 @@
 
 namespace tpsp::import {
 
-/// How experts were used up to a layer, of every sample, [b, x]. It is how many
-/// choices fell to each, and how likely each was in the mean of positions.
+/// The use of experts in the layers so far, per sample, [b, x]. `chosen` is the
+/// number of choices of each expert, `likely` its mean probability over
+/// positions.
 struct ExpertUse {
   Value chosen, likely;
 
@@ -18,18 +19,18 @@ struct ExpertUse {
 
 class LayerWriter {
 public:
-  /// `element`: what parameters and activations are stored in.
+  /// `element`: the element type of parameters and activations.
   LayerWriter(FunctionText &text, std::string element)
       : text(text), element(std::move(element)) {}
 
-  /// A parameter, as the function's last argument. `stored`: in the checkpoint;
-  /// a layer's without what precedes its modules.
+  /// Adds a parameter as the function's last argument. `stored` is its name in
+  /// the checkpoint; in a layer, without the layer's prefix.
   Value parameter(const std::string &name, const std::string &stored,
                   const Indices &indices, bool isFrozen = false);
   Value norm(const Norm &norm, const Value &x, const Indices &over,
              const std::string &name);
-  /// `x` through a linear map, from indices `from` to `to`, whose elements the
-  /// checkpoint has as `storedFrom` and `storedTo`, one index each.
+  /// Applies a linear map to `x`, from indices `from` to `to`. The checkpoint
+  /// stores them as one index each, `storedFrom` and `storedTo`.
   struct Map {
     std::string storedFrom, storedTo;
     Indices from, to;
@@ -42,10 +43,10 @@ public:
   Value write(const LatentAttention &part, const Value &x);
   Value write(const Mlp &part, const Value &x);
   Value write(const Experts &part, const Value &x);
-  /// The last operation has a layer's type.
+  /// If `isLast`, the last operation has a layer's result type.
   Value write(const Block &block, const Value &x, bool isLast);
 
-  /// To what experts add their use; without, they do not.
+  /// The use to which experts add theirs. Without it they add nothing.
   std::optional<ExpertUse> use;
 
   /// The types of the parameters.
@@ -84,14 +85,14 @@ private:
   Value chosenOf(const Value &choice, const Value &score,
                  const std::string &from, const std::string &name);
   Value withinGroups(const Value &score);
-  /// Where the tokens' choices are: in the slots of experts, or in the rows of
-  /// blocks of experts.
+  /// The places of the tokens' choices: slots of experts, or rows of blocks of
+  /// experts.
   struct Places {
     /// The index of experts or of blocks.
     std::string block;
-    /// Of dispatch and combine.
+    /// The attributes of dispatch and combine.
     std::string attributes;
-    /// Of blocks: the load of experts, and the expert of every row.
+    /// For blocks: the load of experts, and the expert of every row.
     std::optional<Value> load, expert;
   };
   Places slotsOfExperts();

@@ -1,8 +1,8 @@
-/// A model as data: which parts a layer has, under which names a checkpoint has
-/// their parameters. An architecture fills it from a config.json, in a file of
-/// its own; one writer (ModelWriter.h) makes a program of it.
+/// A model as data: the parts of its layers, and their parameters' names in a
+/// checkpoint. Each architecture has a file that fills a Model from a
+/// config.json. One writer (ModelWriter.h) makes a program of it.
 ///
-/// Extents go by index name:
+/// The indices, by whose names extents are stored:
 ///
 ///   b batch     s position       t position of a key   v vocabulary
 ///   d width     q queries' features, (g, r, k)         kv keys', (g, k)
@@ -10,7 +10,7 @@
 ///   e hidden    x experts        f hidden of an expert c slots of an expert
 ///   j experts of a token         p learned positions    es shared hidden
 ///
-/// Of heads that are made of blocks of u features:
+/// For heads that are made of blocks of u features:
 ///
 ///   a, l width of queries' and keys' latents           w features of a value
 ///   kb, lb blocks of a key, of a key and a value       vb of a value
@@ -28,7 +28,7 @@
 
 namespace tpsp::import {
 
-/// y = norm(x) · gain. Names are of modules: "input_layernorm" has the
+/// y = norm(x) · gain. `module` is a module's name: "input_layernorm" has the
 /// parameter "input_layernorm.weight".
 struct Norm {
   enum class Kind {
@@ -41,15 +41,15 @@ struct Norm {
   Kind kind = Kind::Rms;
 };
 
-/// A linear map: [out, in], or [in, out].
+/// A linear map, stored as [out, in] or, if `isInFirst`, as [in, out].
 struct Linear {
   std::string module;
   bool hasBias = false;
   bool isInFirst = false;
-  /// Which of the stored rows are this map's, [begin, end), where several maps
-  /// are one tensor; none: all.
+  /// The stored rows that belong to this map, [begin, end), if several maps
+  /// share one tensor. An empty range means all rows.
   int64_t begin = 0, end = 0;
-  /// What it is called in the program; empty: the module's last word.
+  /// Its name in the program; empty: the module's last word.
   std::string name = "";
 };
 
@@ -62,21 +62,23 @@ struct Rope {
 
 struct Attention {
   Linear query, key, value, output;
-  /// Over the features of a head.
+  /// Norms over the features of a head.
   std::optional<Norm> queryNorm, keyNorm;
   std::optional<Rope> rope;
   double scale = 1;
-  /// Scores are cap · tanh(score / cap); 0: they stay.
+  /// Scores become cap · tanh(score / cap); 0: no cap.
   double softCap = 0;
-  /// How many keys a query sees, itself the last; 0: all before it.
+  /// The number of keys that a query sees, ending with its own position; 0: all
+  /// before it.
   int64_t window = 0;
 };
 
-/// Keys and values of all heads from one narrow latent; so, perhaps, queries.
-/// A head's key is blocks of `u` features without positions, then a block with,
-/// which all heads share.
+/// Keys and values of all heads come from one narrow latent; queries may have a
+/// latent, too. A head's key has blocks of `u` features without positions, then
+/// one block with positions, which all heads share.
 struct LatentAttention {
-  /// The queries' latent, if there is one, and what is made of it.
+  /// The map to the queries' latent, its norm, and the map from it to the
+  /// queries.
   std::optional<Linear> queryDown;
   std::optional<Norm> queryNorm;
   Linear query;
@@ -84,7 +86,8 @@ struct LatentAttention {
   Norm latentNorm;
   Linear keyValue, output;
   Rope rope;
-  /// Pairs are neighbours (0, 1), (2, 3), and not halves.
+  /// Whether a rotated pair is two neighbours, (0, 1), (2, 3), or comes from
+  /// the two halves.
   bool isInterleaved = true;
   /// Rotated features are multiplied by this.
   double magnitude = 1;
@@ -95,17 +98,17 @@ struct LatentAttention {
 struct Mlp {
   std::optional<Linear> gate;
   Linear up, down;
-  /// "silu", "gelu", ...: an operation.
+  /// The operation: "silu", "gelu", ...
   std::string activation;
-  /// The index of what is hidden.
+  /// The hidden index.
   std::string hidden = "e";
 };
 
-/// How much a token's experts count.
+/// How a token's experts are weighted.
 enum class Score {
-  SoftmaxOfChosen, ///< of the scores of those that are chosen
-  Softmax,         ///< of all scores
-  Sigmoid          ///< each for itself
+  SoftmaxOfChosen, ///< the softmax over the chosen experts' scores
+  Softmax,         ///< the softmax over all scores
+  Sigmoid          ///< the sigmoid of each score
 };
 
 /// Every token goes to `j` of `x` experts, each a gated MLP. `experts` are
@@ -123,7 +126,7 @@ struct Experts {
   /// Experts are chosen from the `z` best of `y` groups, each as good as the
   /// sum of its `yb` best scores.
   bool isGrouped = false;
-  /// An MLP of all tokens, added.
+  /// An MLP for all tokens, whose result is added.
   std::optional<Mlp> shared = std::nullopt;
 };
 
@@ -137,7 +140,7 @@ struct Block {
 };
 
 struct LayerKind {
-  /// "layer", "dense_layer": the function.
+  /// The function's name: "layer", "dense_layer".
   std::string function;
   std::vector<Block> blocks;
 };
@@ -145,26 +148,27 @@ struct LayerKind {
 struct Model {
   /// "LlamaForCausalLM".
   std::string architecture;
-  /// By index name; b, s, t and c are the writer's.
+  /// Extents by index name. The writer adds b, s, t and c.
   std::map<std::string, int64_t> extents;
 
   std::string embedding;
   double embeddingScale = 1;
   /// Learned positions, [p, d]; empty: none.
   std::string positions;
-  /// "model.layers.": what precedes a layer's number.
+  /// The prefix of a layer's number: "model.layers.".
   std::string layerPrefix;
   std::vector<LayerKind> kinds;
   /// The kind of each layer.
   std::vector<size_t> layers;
   Norm finalNorm;
-  /// Empty: the embedding is the head, too.
+  /// The head's module. Empty: the embedding is also the head.
   std::string head;
-  /// Logits are cap · tanh(logit / cap); 0: they stay.
+  /// Logits become cap · tanh(logit / cap); 0: no cap.
   double logitsSoftCap = 0;
-  /// How much the loss counts that experts are not alike in use; 0: nothing.
+  /// The factor of the loss of balance, which penalises uneven use of experts;
+  /// 0: none.
   double balanceFactor = 0;
-  /// What the program leaves out that training by config.json would have.
+  /// Features of training by config.json that the program leaves out.
   std::vector<std::string> notes;
 
   int64_t extent(const std::string &index) const {

@@ -17,7 +17,7 @@ using namespace tpsp::import;
 using rt::invalid;
 using rt::Status;
 
-/// More blocks of learned positions than this are not put together.
+/// The most blocks of learned positions that are concatenated.
 static constexpr int64_t mostBlocks = 64;
 
 namespace {
@@ -66,7 +66,7 @@ private:
     return {{"b", "s", "d"}, options.dtype, Where::Activation};
   }
   bool hasLoss() const { return options.head == Head::Loss; }
-  /// Whether a layer adds to what the loss of balance is made of.
+  /// Whether a layer contributes to the loss of balance.
   bool isBalanced(const LayerKind &kind) const {
     auto hasExperts = [](const Block &block) {
       return std::holds_alternative<Experts>(block.part);
@@ -136,7 +136,7 @@ private:
     return main->apply("merge", {stacked}, "position", wanted);
   }
 
-  /// Layers of one kind that follow each other are a repeated call.
+  /// Calls the layers. Consecutive layers of one kind become a repeated call.
   Value calledLayers(Value x) {
     const std::vector<size_t> &kinds = model.layers;
     for (size_t first = 0, next = 0; first < kinds.size(); first = next) {
@@ -163,9 +163,10 @@ private:
     return x;
   }
 
-  /// The loss, and what it counts that experts are not alike in use. That is x
-  /// times the sum over them of how many of a token's j choices are theirs
-  /// times how likely each is. Both are means of all tokens and layers.
+  /// Adds the loss of balance to the loss. It is x times a sum over experts of
+  /// chosen · likely. `chosen` is the number of a token's j choices that fall
+  /// to the expert, and `likely` is the expert's probability. Both are means
+  /// over all tokens and layers.
   Value balanced(const Value &loss) {
     int64_t count = std::count_if(
         model.layers.begin(), model.layers.end(),
@@ -204,7 +205,7 @@ private:
 
   Value loss(const Value &logits, const Value &targets) {
     Value x = logits;
-    // Sums of many exponentials are taken of f32.
+    // Sums of many exponentials are computed in f32.
     if (options.dtype != "f32")
       x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
     Value each = main->apply("cross_entropy", {x, targets}, "each",
@@ -256,7 +257,7 @@ private:
   std::vector<WrittenLayer> layers;
   std::unique_ptr<FunctionText> main;
   std::unique_ptr<LayerWriter> outer;
-  /// By all layers that were called.
+  /// The use of experts by all layers called so far.
   std::optional<ExpertUse> use;
 };
 
@@ -266,8 +267,8 @@ private:
 // Extents
 //===----------------------------------------------------------------------===//
 
-/// Experts in blocks of which each has rows for all tokens of a sample that may
-/// choose its experts.
+/// Puts experts into blocks. A block has rows for all tokens of a sample that
+/// may choose its experts.
 static Status addBlocks(Model &model, const ImportOptions &options,
                         int64_t ranks) {
   int64_t experts = model.extent("x");

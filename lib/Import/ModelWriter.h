@@ -1,5 +1,5 @@
-/// A model as a program: a function for each kind of layer, and one that calls
-/// them.
+/// Writes a model as a program: a function for each kind of layer, and a
+/// function that calls them.
 #ifndef TPSP_IMPORT_MODELWRITER_H
 #define TPSP_IMPORT_MODELWRITER_H
 

@@ -3,8 +3,8 @@
 
 using namespace tpsp::import;
 
-/// Queries, keys and values are one matrix of the checkpoint, gate and up
-/// another: rows of them are the program's parameters.
+/// The checkpoint has queries, keys and values in one matrix, and gate and up
+/// in another. The program's parameters are rows of these.
 Model tpsp::import::readPhi3(Config &config) {
   DecoderForm form{"Phi3ForCausalLM"};
   Model model = readDecoder(config, form);

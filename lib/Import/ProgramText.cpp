@@ -12,7 +12,7 @@ using namespace tpsp::import;
 using tpsp::rt::invalid;
 using tpsp::rt::Status;
 
-/// Beyond this a line is broken.
+/// Longer lines are broken.
 static constexpr size_t lineWidth = 100;
 
 int64_t ProgramText::elements(const Indices &indices) const {
@@ -23,7 +23,7 @@ int64_t ProgramText::elements(const Indices &indices) const {
   return product;
 }
 
-/// The largest number if there is none for them.
+/// The number of ranks; INT64_MAX if it overflows.
 static int64_t ranksOf(const std::vector<PlacedAxis> &axes) {
   int64_t ranks = 1;
   for (const PlacedAxis &axis : axes)
@@ -45,7 +45,7 @@ static std::string namesOf(const std::vector<PlacedAxis> &axes) {
   return names;
 }
 
-/// "@dp@fsdp", or "": what follows an index.
+/// The text after an index: "@dp@fsdp", or "".
 std::string ProgramText::subscript(const Type &type, const std::string &index) {
   std::vector<PlacedAxis> axes =
       strategy.axesOf(type.where, index, type.indices.size());
@@ -77,7 +77,7 @@ Status ProgramText::check() const {
   for (const auto &[name, others] : uneven)
     if (namesOf(others) == namesOf(axes))
       padding.push_back(fmt::format("{}={}", name, ranks));
-  // Imported for one rank, heads are as the configuration has them.
+  // If it is imported for one rank, heads are not copied, so they need padding.
   if (strategy.copiesHeads() && contains(axes, "tp"))
     padding.push_back(fmt::format("g={}", ranks));
   return invalid("{} its {}; import for {}, and run with --mesh {} --pad {}",
@@ -156,7 +156,7 @@ Value FunctionText::parameter(const std::string &name,
   return value;
 }
 
-/// The words of an operation; "theta = 7," is one, and so is "[b, s, d]".
+/// The words of an operation. "theta = 7," is one word, and so is "[b, s, d]".
 static std::vector<std::string> wordsOf(const std::string &text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -194,10 +194,10 @@ static std::vector<std::string> namesOf(const std::vector<Value> &values) {
   return names;
 }
 
-/// Whether the reader of the program finds the type of a result by itself. It
-/// does of an operation of the table in docs/Notation.md whose result is
-/// unplaced. The result must have the indices and elements of the first
-/// operand, of which the others have part.
+/// Whether the reader of the program infers the type of a result. It does so
+/// for the operations in the table of docs/Notation.md, if the result is
+/// unplaced. The result must have the first operand's indices and elements, and
+/// the other operands some of these indices.
 static bool isInferred(const std::string &operation,
                        const std::vector<Value> &operands, const Type &type) {
   static const std::set<std::string> inferring = {

@@ -7,7 +7,7 @@
 ///   Value y = layer.apply("gelu", {x}, "y", {{"b", "d"}, "bf16"});
 ///   layer.finish(y);
 ///
-/// An index name means one extent all through a program.
+/// An index name has one extent throughout a program.
 #ifndef TPSP_IMPORT_PROGRAMTEXT_H
 #define TPSP_IMPORT_PROGRAMTEXT_H
 
@@ -37,7 +37,7 @@ struct Value {
 
 class ProgramText {
 public:
-  /// `element`: what tensors hold where nothing else is written.
+  /// `element`: the element type of tensors whose type names none.
   ProgramText(Strategy strategy, std::string element)
       : strategy(std::move(strategy)), element(std::move(element)) {}
 
@@ -46,21 +46,21 @@ public:
   bool hasExtent(const std::string &index) const {
     return sizes.count(index) > 0;
   }
-  /// Says that `index` has the extent of `other`, whatever that is.
+  /// Declares that `index` has the extent of `other`.
   void sameExtent(const std::string &index, const std::string &other) {
     same[index] = other;
   }
-  /// How many elements a tensor of these indices has; the largest number if
-  /// there is none for them.
+  /// The number of elements of a tensor with these indices; INT64_MAX if it
+  /// overflows.
   int64_t elements(const Indices &indices) const;
 
   /// "[b, s@tp, d]", "i32[b, s]".
   std::string typeText(const Type &type);
-  /// INVALID if axes do not divide the extent of an index that they are on.
+  /// INVALID if axes do not divide the extent of their index.
   rt::Status check() const;
 
   void addFunction(const std::string &text) { functions += "\n" + text; }
-  /// The whole program, `heading` as its first comment.
+  /// The whole program, with `heading` as its first comment.
   std::string text(const std::string &heading) const;
 
 private:
@@ -74,7 +74,7 @@ private:
   std::map<std::string, std::string> same;
   /// The indices of the program's tensors.
   std::set<std::string> used;
-  /// Indices that the axes on them do not divide.
+  /// Indices whose extent their axes do not divide, with these axes.
   std::map<std::string, std::vector<PlacedAxis>> uneven;
   std::string functions;
 };
@@ -97,22 +97,23 @@ public:
     body += (body.empty() ? "  // " : "\n  // ") + text + "\n";
   }
 
-  /// Writes one operation: `attributes` without braces. The name of the result
-  /// gets a number if the function has it already.
+  /// Writes one operation. `attributes` has no braces. The result's name gets a
+  /// number if the function already has that name.
   Value apply(const std::string &operation, const std::vector<Value> &operands,
               const std::string &name, const Type &type,
               const std::string &attributes = "");
-  /// So many calls, one after the other, whose parameters are this function's
-  /// own. They are called as the callee calls them, behind `prefix`, the number
-  /// of the call and a point. The first call's number is `first`. Results are
-  /// called as the operands, with the number of the next call.
+  /// Writes `times` calls, one after the other, whose parameters become
+  /// parameters of this function. A parameter's name is `prefix`, the number of
+  /// the call, a point and the callee's name for it. The first call's number is
+  /// `first`. Results have the operands' names with the number of the next
+  /// call.
   std::vector<Value> repeat(const FunctionText &callee,
                             const std::vector<Value> &operands,
                             const std::vector<std::string> &names,
                             const std::string &prefix, int64_t first,
                             int64_t times);
-  /// Returns `results`, whose types are the function's, and adds the function
-  /// to its program.
+  /// Ends the function with `results`, whose types are its result types, and
+  /// adds it to the program.
   void finish(const std::vector<Value> &results);
 
   ProgramText &in() { return program; }

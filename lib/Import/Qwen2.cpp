@@ -3,7 +3,7 @@
 
 using namespace tpsp::import;
 
-/// Queries, keys and values have biases, and nothing else has.
+/// Only queries, keys and values have biases.
 Model tpsp::import::readQwen2(Config &config) {
   DecoderForm form{"Qwen2ForCausalLM"};
   form.hasQueryBias = true;

@@ -46,7 +46,7 @@ static void addMixedLayers(Config &config, Model &model, const Block &attention,
       model.layers[dense] = 1;
 }
 
-/// Under its name of before, or of now.
+/// Reads the number of experts under its old or its new name.
 static int64_t readExpertCount(Config &config) {
   const char *key = "num_experts", *newer = "num_local_experts";
   if (!config.has(newer))

@@ -15,10 +15,10 @@ using rt::Status;
 
 using Names = std::vector<std::string>;
 
-/// Indices of experts, and of blocks of them.
+/// The indices of experts and of blocks of experts.
 static constexpr const char *experts = "x", *blocksOfExperts = "xb";
 
-/// Along which key/value heads are copied.
+/// The axis along which key/value heads are copied.
 static constexpr const char *copies = "rep";
 
 struct Strategy::Part {
@@ -31,7 +31,7 @@ struct Strategy::Part {
   bool divides(Where where, const std::string &index, size_t rank) const;
 };
 
-/// In the order of the mesh's axes.
+/// The parts, in the order of the mesh's axes.
 const std::vector<Strategy::Part> &Strategy::table() {
   static const std::vector<Part> rows = {
       {{"pp"}, {"pp", "stage", 2}, {}, {}, {}},
@@ -196,7 +196,7 @@ bool Strategy::Part::divides(Where where, const std::string &index,
   case Where::Parameter:
     return ofParameter;
   case Where::Slots:
-    // An axis of experts divides tokens elsewhere, and experts here.
+    // An axis of experts divides experts here, and tokens elsewhere.
     if (contains(parameters, experts))
       return index == experts || index == blocksOfExperts;
     return contains(activations, index);

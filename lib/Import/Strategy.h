@@ -1,8 +1,8 @@
-/// Which mesh axes an imported program's indices are divided over.
+/// The mesh axes that divide an imported program's indices.
 ///
-/// A strategy is a word of parts, "tp-sp-fsdp". A part is a row of a table: an
-/// axis, and which indices it divides of tokens, of activations between layers,
-/// and of parameters. There is no code for any of them.
+/// A strategy is a word of parts, "tp-sp-fsdp". A part is a row of a table. The
+/// row has an axis, and the indices that the axis divides in tokens, in
+/// activations between layers, and in parameters. No part has code of its own.
 #ifndef TPSP_IMPORT_STRATEGY_H
 #define TPSP_IMPORT_STRATEGY_H
 
@@ -15,14 +15,14 @@
 
 namespace tpsp::import {
 
-/// What a tensor is in a model, which decides its subscripts.
+/// The role of a tensor in a model. It decides the tensor's subscripts.
 enum class Where {
   Open,       ///< a value in a layer: propagation decides
   Tokens,     ///< positions along the vocabulary, [b, s]
-  Activation, ///< what goes from layer to layer, [b, s, d]
+  Activation, ///< the tensor between layers, [b, s, d]
   Parameter,
-  Choices, ///< which experts each token has: at the token
-  Slots,   ///< tokens at their experts, or at blocks of them
+  Choices, ///< the experts of each token, placed with the token
+  Slots,   ///< tokens placed with their experts, or with blocks of experts
   Logits   ///< [b, s, v]
 };
 
@@ -33,25 +33,25 @@ struct PlacedAxis {
 
 class Strategy {
 public:
-  /// Nothing is divided; there is no mesh.
+  /// A strategy without a mesh, which shards nothing.
   Strategy() = default;
 
   /// `strategy`: "tp-sp", "ddp", ...; `mesh`: "tp=4,dp=2", or empty for two
-  /// ranks an axis. INVALID if a part is not in the table or a size is no
-  /// number from 1 on, with what is.
+  /// ranks an axis. INVALID if a part is not in the table, or a size is not a
+  /// number from 1 on; the message lists what is possible.
   static rt::Status parse(const std::string &strategy, const std::string &mesh,
                           Strategy &out);
 
-  /// With more ranks of tp than key/value heads, tp becomes two axes: one that
-  /// the heads fill, and `rep`, along which they are copied. INVALID if neither
-  /// number divides the other.
+  /// If tp has more ranks than there are key/value heads, splits tp into two
+  /// axes. The heads fill one axis, and are copied along the other, `rep`.
+  /// INVALID if neither number divides the other.
   rt::Status spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead);
 
-  /// Major to minor.
+  /// The axes, major to minor.
   const std::vector<PlacedAxis> &mesh() const { return axes; }
-  /// The same without rep: as --mesh gives them.
+  /// The axes without rep, as --mesh gives them.
   std::vector<PlacedAxis> asGiven() const;
-  /// Whether there is rep.
+  /// Whether the mesh has the axis rep.
   bool copiesHeads() const { return isSpread; }
 
   /// The axes that divide an index of a tensor of `rank` indices.

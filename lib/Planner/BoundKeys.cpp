@@ -1,4 +1,4 @@
-// By what bounds remember what they have computed.
+// The keys of the bounds' caches.
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/Hashing.h"

@@ -25,13 +25,14 @@ Bounds::Bounds(ProgramFacts program, Hardware hardware, BoundOptions given)
 // Compute
 //===----------------------------------------------------------------------===//
 
-/// Whether an axis that is as written may divide what it will.
+/// Whether the axis comes from the program's own mesh without a use, so that it
+/// may divide anything.
 static bool isOpen(const AxisUse &use) {
   return !use.activations && use.parameters.empty() &&
          use.role != AxisRole::Stage;
 }
 
-/// FLOP/s of a rank that no product of any type exceeds.
+/// The highest FLOP/s of a rank in a product of any type.
 double Bounds::bestRate() const {
   const Hardware &machine = cost.machine();
   double best = 0;
@@ -40,7 +41,7 @@ double Bounds::bestRate() const {
   return best * (machine.isCpu() ? cost.coresPerRank() : 1);
 }
 
-/// The same, also in attention of this type.
+/// The highest FLOP/s of a rank, including attention of this type.
 double Bounds::bestAttentionRate(const ProductFacts &product) const {
   const Hardware &machine = cost.machine();
   double best = 0;
@@ -52,8 +53,8 @@ double Bounds::bestAttentionRate(const ProductFacts &product) const {
                   best * (machine.isCpu() ? cost.coresPerRank() : 1));
 }
 
-/// Of one product with its launch, however it is transposed: operands and
-/// result, which is rates' table the other way round.
+/// Seconds of one product with its launch, in the best layout. Operands may be
+/// transposed; so may the result, which swaps m and n in the table of rates.
 ComputeSeconds Bounds::oneProduct(const MatmulWork &work, int64_t dtype) const {
   const MatmulRates *rates = matmulRatesOf(cost.machine(), dtype);
   bool hasLayouts =
@@ -84,7 +85,8 @@ dimsOf(const ProductFacts &product) {
   return dims;
 }
 
-/// Forward and backward, each dimension divided into so many parts.
+/// Seconds forward and backward, if each dimension is divided into so many
+/// parts.
 Bounds::ProductTime Bounds::shapeSeconds(const ProductFacts &product,
                                          const Parts &parts) const {
   auto [found, isNew] = shapes.try_emplace({&product, parts}, ProductTime());
@@ -99,7 +101,8 @@ Bounds::ProductTime Bounds::shapeSeconds(const ProductFacts &product,
   };
   int64_t m = extent(product.m), n = extent(product.n), k = extent(product.k),
           batch = extent(product.batch);
-  // What is no matrix product, is part of a kernel, which is no faster.
+  // A product that is not a matrix product is part of a kernel, which is no
+  // faster.
   bool isProduct = m > 1 && n > 1 && k > 1;
   auto seconds = [&](int64_t rows, int64_t columns, int64_t sum) {
     MatmulWork work = {rows, columns, sum, batch};
@@ -123,7 +126,7 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
                                       int64_t parts) const {
   auto dims = dimsOf(product);
   llvm::SmallVector<Parts, 4> ways = {Parts(dims.size(), 1)};
-  // One for each micro-batch, of its part.
+  // One call for each micro-batch, on its part of the batch.
   double calls = 1;
   for (size_t dim = 0; dim < dims.size() && calls == 1; ++dim)
     if (dims[dim].index == options.microBatchIndex) {
@@ -162,9 +165,9 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
   return {divided(best.alone), divided(best.slowed)};
 }
 
-/// Of `parts` ranks that divide attention the one that has most to do. Where
-/// `ofQueries` of them divide the queries under a causal mask, that is the one
-/// that has the last.
+/// The share of attention of the busiest of `parts` ranks. If `ofQueries` of
+/// them divide the queries under a causal mask, it is the rank with the last
+/// queries.
 static double largestShare(const AttentionWork &work, double parts,
                            int64_t ofQueries) {
   AttentionWork last = work;
@@ -175,8 +178,8 @@ static double largestShare(const AttentionWork &work, double parts,
   return last.pairs() / work.pairs() * double(ofQueries) / parts;
 }
 
-/// Forward and backward in one call each. Heads and queries are many enough to
-/// fill a device.
+/// Seconds forward and backward, in one call each. Assumes that heads and
+/// queries fill a device.
 ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
                                    double again) const {
   PlanCommand call;
@@ -201,7 +204,7 @@ ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
 }
 
 /// Whether the axis divides queries under a causal mask if it divides attention
-/// at all: a data axis on positions does; a model axis may divide another index
+/// at all. A data axis on positions does. A model axis may divide another index
 /// instead.
 bool Bounds::dividesMask(const ProductFacts &product,
                          const CandidateAxis &axis) const {
@@ -215,7 +218,7 @@ bool Bounds::dividesMask(const ProductFacts &product,
          product.inOneCall && product.inOneCall->isCausal;
 }
 
-/// More parts of any index are no more work for who has most of it.
+/// Dividing an index further never adds work to the busiest rank.
 ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
                                         const SpaceNode &node,
                                         double again) const {
@@ -246,7 +249,7 @@ ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
   return {seconds, seconds};
 }
 
-/// Bytes a second that a rank's memory never exceeds.
+/// The highest bandwidth of a rank's memory, in bytes per second.
 double Bounds::memoryRate() const {
   double rate = 0;
   for (const SizePoint &point : cost.machine().memory)
@@ -255,8 +258,8 @@ double Bounds::memoryRate() const {
          (cost.machine().isCpu() ? std::max(cost.coresPerRank(), 1.0) : 1);
 }
 
-/// An update reads parameter, gradient and state, and writes all but the
-/// gradient.
+/// Seconds of the update. It reads parameter, gradient and state, and writes
+/// parameter and state.
 double Bounds::updateSeconds(const SpaceNode &node) const {
   if (options.stateBytes == 0)
     return 0;
@@ -295,8 +298,8 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
   }
 }
 
-/// With stages each micro-batch adds its gradients to the sums: both are read,
-/// one is written.
+/// With stages, adds the time to add each micro-batch's gradients to the sums:
+/// both are read, and the sums are written.
 void Bounds::addSums(const SpaceNode &node, const Lasting &lasting,
                      int64_t microBatches, Work &work) const {
   if (!node.candidate.hasStages())
@@ -315,7 +318,7 @@ void Bounds::addSums(const SpaceNode &node, const Lasting &lasting,
 // Together
 //===----------------------------------------------------------------------===//
 
-/// Those that the node's candidates may have.
+/// The settings that the node's candidates may have.
 std::vector<Settings> Bounds::settingsOf(const SpaceNode &node) const {
   bool hasStages = node.candidate.hasStages();
   std::vector<Settings> result;
@@ -327,28 +330,28 @@ std::vector<Settings> Bounds::settingsOf(const SpaceNode &node) const {
   return result;
 }
 
-/// Of the time that micro-batches take on all stages together, the share that
-/// one stage takes at least, as the header says.
+/// The least share of one stage in the time of micro-batches on all stages
+/// together. The header has the formula.
 static double leastShare(int64_t stages, const Settings &settings) {
   double parts = double(settings.microBatches);
   const PipelinePolicy *policy = findPolicy(settings.schedule);
   if (stages == 1 || !policy)
     return 1;
-  // Nothing waits for the last micro-batch's way back. Of several chunks, the
-  // first ones may have next to nothing.
+  // With split weights' gradients, nothing waits for the last micro-batch to
+  // return. With several chunks, the first ones may have next to no work.
   if (policy->splitsWeights || settings.chunks > 1)
     return 1 / double(stages);
   return 1 / (parts * (1 - std::pow(1 - 1 / parts, double(stages))));
 }
 
-/// Of so many alike things, how many layers have that are alike.
+/// How many of `count` equal things belong to equal layers.
 double Bounds::countInLayers(int64_t count) const {
   return facts.areLayersAlike ? double(count - count % facts.layers) : 0;
 }
 
-/// Of the stage that ends last, what layers compute that are alike, and what is
-/// behind them. Of communication, layers have `inParts` in micro-batches and
-/// `atEnd` behind the last.
+/// Seconds of the stage that ends last: its equal layers, and the work after
+/// them. Of communication, layers have `inParts` seconds in micro-batches and
+/// `atEnd` seconds after the last micro-batch.
 double Bounds::longestStage(const Work &work, int64_t stages,
                             const Settings &settings, double inParts,
                             double atEnd) const {
@@ -374,15 +377,15 @@ double Bounds::longestStage(const Work &work, int64_t stages,
   return most;
 }
 
-/// With all communication hidden that may hide.
+/// Seconds of the step if all communication hides that may hide.
 double Bounds::hidingSeconds(const Work &work) const {
   ComputeSeconds computing = work.computing;
   computing.add(1, {work.update, work.update});
   return leastSeconds(computing, busiestLink(work.links()), cost.slowdown());
 }
 
-/// Of a pipeline whose links are hidden as far as they may be. The update waits
-/// for the last micro-batch, and so do reductions of gradients.
+/// Seconds of a pipeline whose communication hides as far as possible. The
+/// update and reductions of gradients wait for the last micro-batch.
 double Bounds::pipelineSeconds(const Work &work, double share,
                                double stages) const {
   double computing = work.computing.alone,
@@ -420,7 +423,7 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
   return bound;
 }
 
-/// All but computing.
+/// All work but computing.
 Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
   Work work;
   work.data = dataTime(node, microBatches);
@@ -429,7 +432,7 @@ Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
   return work;
 }
 
-/// What no settings are faster than, whether or not they fit.
+/// A bound on all settings, whether or not they fit: links alone.
 Bound Bounds::linksAlone(const SpaceNode &node) const {
   Work work = workOf(node, 1);
   double stages = double(node.candidate.numStages());
@@ -448,10 +451,11 @@ Bound Bounds::of(const SpaceNode &node) const {
   return known->second;
 }
 
-/// What the step takes at least with each of the settings that may fit.
+/// Adds the step's bound to each of the settings that may fit.
 void Bounds::addBounds(const SpaceNode &node, const Lasting &lasting,
                        std::vector<SizedSettings> &settings) const {
-  // By micro-batches, and by rematerialisation, too.
+  // Work by number of micro-batches, and by micro-batches and
+  // rematerialisation.
   std::map<int64_t, Work> links;
   std::map<std::pair<int64_t, size_t>, Work> works;
   for (SizedSettings &each : settings) {

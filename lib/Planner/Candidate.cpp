@@ -35,7 +35,7 @@ int64_t Candidate::numStages() const {
 
 namespace {
 
-/// One tensor's subscripts as they grow.
+/// Builds one tensor's subscripts.
 class Subscripts {
 public:
   Subscripts(const TensorFacts &tensor, const Candidate &candidate)
@@ -47,14 +47,14 @@ public:
     local[dim] /= std::max<int64_t>(candidate.axes[axis].size, 1);
   }
 
-  /// The first dimension of one of the classes.
+  /// Divides the first dimension that has one of the classes.
   void divideFirst(const std::vector<ClassId> &classes, unsigned axis) {
     for (size_t dim = 0; dim < dims.size(); ++dim)
       if (llvm::is_contained(classes, tensor.dims[dim]))
         return divide(dim, axis);
   }
 
-  /// For storage alone: wherever it goes.
+  /// Divides the best dimension for storage, if the axis divides any.
   void divideAnywhere(unsigned axis) {
     std::optional<size_t> best;
     for (size_t dim = 0; dim < dims.size(); ++dim)
@@ -83,8 +83,8 @@ private:
 } // namespace
 
 /// Whether an axis that divides activations leaves the tensor whole. Integers
-/// look rows of parameters up: where those are divided, each rank needs all of
-/// them. What needs a part takes it for nothing.
+/// look up rows of parameters: if these are divided, each rank needs all
+/// integers. An operation that needs a part of them slices it for free.
 static bool isWhole(const TensorFacts &tensor, const AxisUse &use) {
   return tensor.kind == TensorFacts::Kind::Input && tensor.holdsIntegers &&
          use.role == AxisRole::Model;
@@ -109,12 +109,12 @@ tpsp::planner::subscriptsOf(const TensorFacts &tensor,
 }
 
 //===----------------------------------------------------------------------===//
-// What people call it
+// Usual names
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// What tells the usual kinds of axes apart.
+/// The traits that tell the usual kinds of axes apart.
 struct UseTraits {
   AxisRole role;
   bool dividesActivations, isMixed, storesParameters, storesState, hasExperts;
@@ -125,7 +125,7 @@ struct UsualName {
   const char *name, *axis;
 };
 
-/// The first row that fits names an axis. The search knows none of these.
+/// The first matching row names an axis. The search does not use these names.
 constexpr UsualName usualNames[] = {
     {[](const UseTraits &t) { return t.role == AxisRole::Stage; }, "PP", "pp"},
     {[](const UseTraits &t) { return t.hasExperts; }, "EP", "ep"},

@@ -19,7 +19,7 @@ static constexpr double any = std::numeric_limits<double>::infinity();
 //===----------------------------------------------------------------------===//
 
 /// Finds the first row of a whole program that may be as fast as `best`, which
-/// is composed; `end` if there is none.
+/// is composed. Returns the end if there is none.
 static std::vector<Evaluation>::iterator
 wholeFirst(std::vector<Evaluation> &rows, const Evaluation &best,
            int64_t memoryLimit) {
@@ -51,7 +51,8 @@ Evaluation *Claim::best() {
 // Whole programs
 //===----------------------------------------------------------------------===//
 
-/// From what nearly fits on, if there is something: whole it may fit.
+/// A task to compile the row whole. It begins with the settings that nearly
+/// fit, if any: compiled whole, they may fit.
 EvaluationTask Claim::wholeTask(const Evaluation &row) const {
   EvaluationTask task;
   task.stage = Stage::Whole;
@@ -70,7 +71,7 @@ static void noteError(double &largest, double composed, double whole) {
 void Claim::replace(Evaluation &row, EvaluationTask &task) {
   ++result.finalists;
   const Evaluation *same = task.asBefore.get();
-  // Without overlap it says nothing of what was composed with it.
+  // A step without overlap says nothing about figures composed with overlap.
   bool isAlike = row.isSerial == (task.stage == Stage::WholeSerial);
   if (same && same->isLegal() && isAlike) {
     noteError(result.timeError, task.before->seconds, same->seconds);
@@ -83,7 +84,7 @@ void Claim::replace(Evaluation &row, EvaluationTask &task) {
   row.isSerial = task.stage == Stage::WholeSerial;
 }
 
-/// Raises the errors of all composed rows to those that were seen.
+/// Raises the errors of all composed rows to the largest errors seen.
 void Claim::raiseErrors() {
   for (Evaluation &row : result.evaluations)
     if (row.isComposed) {
@@ -158,11 +159,11 @@ bool Claim::makeTiesWhole() {
 }
 
 //===----------------------------------------------------------------------===//
-// Candidates that are left
+// Remaining candidates
 //===----------------------------------------------------------------------===//
 
-/// Where it is not sure that a plan fits, or does not, its mesh may have any
-/// settings.
+/// The least seconds of a row, compiled whole. If it is not certain whether the
+/// plan fits, any settings of its mesh are possible.
 double Claim::leastOf(const Evaluation &row) const {
   if (!row.isLegal())
     return any;

@@ -1,10 +1,10 @@
-/// What a search may say of its best plan: that none is faster, or by how much
-/// one may be.
+/// The claim of a search about its best plan: that no plan is faster, or by how
+/// much another may be.
 ///
 /// Steps of deep programs are composed of few layers, and a composed step may
-/// differ from the whole one by CompositionError. So the claim is about whole
-/// steps: the best plan is compiled whole, and another counts with the least
-/// that it may take whole, until it is compiled whole, too.
+/// differ from the whole step by CompositionError. So the claim is about whole
+/// steps. The best plan is compiled whole. Until another plan is compiled
+/// whole, too, it counts with the least time that it may take.
 #ifndef TPSP_PLANNER_CLAIM_H
 #define TPSP_PLANNER_CLAIM_H
 
@@ -14,27 +14,29 @@ namespace tpsp::planner {
 
 class Claim {
 public:
-  /// All must outlive it.
+  /// All arguments must outlive this object.
   Claim(const Space &space, const Bounds &bounds, const SearchOptions &options,
         EvaluationPool &pool, SearchResult &result)
       : space(space), bounds(bounds), options(options), pool(pool),
         result(result) {}
 
-  /// Best first. A whole step comes before a composed one that it may beat.
+  /// Sorts the rows, best first. A whole step comes before a composed step that
+  /// it may beat.
   void sort();
-  /// Compiles the best of what is composed, and not much too large, whole, as
-  /// time and evaluations allow: at most so many rows as there are finalists.
+  /// Compiles the best composed rows whole, as time and evaluations allow, at
+  /// most as many as there are finalists. Rows that are much too large are left
+  /// out.
   void evaluateFinalists();
-  /// Compiles the best plan whole, also where time is up: what is said of a
-  /// composed one might be wrong.
+  /// Compiles the best plan whole, even after the time limit: a claim about a
+  /// composed plan might be wrong.
   void makeFirstWhole();
-  /// Compiles some rows whole that may be faster then than the best. False if
-  /// there are none, or no time.
+  /// Compiles some rows whole that may then be faster than the best. False if
+  /// there are none, or no time is left.
   bool makeTiesWhole();
-  /// What no row takes less than, compiled whole with any settings that may
-  /// fit; infinite if no row may fit.
+  /// The least seconds of any row, compiled whole with any settings that may
+  /// fit. Infinite if no row may fit.
   double leastOfRows() const;
-  /// How many evaluations are left.
+  /// The number of evaluations that are left.
   int64_t evaluationsLeft() const;
 
 private:

@@ -95,7 +95,7 @@ static std::vector<Part> memoryParts(const MemoryBill &a, const MemoryBill &b) {
           {"total", double(a.total), double(b.total)}};
 }
 
-/// "+1.2 ms", "-3.0 GiB"; "same" where rounding alone makes a difference.
+/// "+1.2 ms", "-3.0 GiB"; "same" if the difference is only rounding.
 static std::string signedText(const Part &part, std::string (*text)(double)) {
   constexpr double rounding = 1e-9;
   double more = part.more();
@@ -134,11 +134,12 @@ tpsp::planner::compareText(const Evaluation &a, const Evaluation &b,
 }
 
 //===----------------------------------------------------------------------===//
-// What would flip the choice
+// Changes that flip the choice
 //===----------------------------------------------------------------------===//
 
-/// Communication takes x of its time: a's step equals b's at computing_a +
-/// x exposed_a = computing_b + x exposed_b. 0 if b is never below a.
+/// The factor x on communication's time at which a's step equals b's:
+/// computing_a + x exposed_a = computing_b + x exposed_b. 0 if b is never
+/// faster.
 static double networkThatFlips(const Evaluation &a, const Evaluation &b) {
   double computing = (b.seconds - b.exposed) - (a.seconds - a.exposed);
   double exposed = a.exposed - b.exposed;
@@ -197,7 +198,7 @@ static std::string flipText(const Flip &flip) {
                            who, flip.network);
 }
 
-/// "3.0 % faster than", unless that is nothing to a tenth.
+/// "3.0 % faster than", or "as fast as" if the share rounds to 0.0 %.
 static std::string fasterText(double share) {
   constexpr double shown = 0.0005;
   return share < shown ? "as fast as"

@@ -14,13 +14,15 @@ using namespace tpsp::planner;
 
 Evaluator::~Evaluator() = default;
 
-/// What lasts grows as it does. The peak of what does not may be elsewhere in a
-/// shallow step, but where there are layers enough, it has what is saved.
+/// Adds the memory of more layers. Lasting buffers grow by their difference.
+/// The peak of other buffers may be elsewhere in a shallow step, but with
+/// enough layers it includes the saved values.
 static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
                       double times) {
   auto grow = [&](int64_t MemoryBill::*part) {
-    // Of gradients that are used at once, a deeper step may keep fewer at its
-    // peak. Many layers do not have ever less of them.
+    // A slightly deeper step may hold fewer gradients at its peak, but the
+    // number does not keep falling with many layers. So the difference is not
+    // negative.
     int64_t more =
         int64_t(times * double(std::max<int64_t>(b.*part - a.*part, 0)));
     sum.*part += more;
@@ -32,7 +34,7 @@ static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
     lasting += grow(part);
   int64_t gradients = grow(&MemoryBill::gradients);
   grow(&MemoryBill::saved);
-  // Beside the most gradients.
+  // The bytes besides the most gradients.
   auto others = [](const MemoryBill &bill) {
     return bill.activations + bill.gradients - bill.mostGradients;
   };
@@ -54,7 +56,8 @@ void tpsp::planner::boundBySerial(MemoryBill &sum, double share,
   int64_t most = int64_t((1 + share) * double(sum.serial));
   if (sum.serial <= device)
     most = std::min(most, device);
-  // Gradients wait for their reduction where a few layers' do.
+  // The excess is taken from gradients and activations in proportion: gradients
+  // wait for their collectives in the same proportion as in few layers.
   int64_t moving = sum.activations + sum.gradients;
   int64_t less = std::min(std::max<int64_t>(sum.total - most, 0), moving);
   int64_t ofGradients =
@@ -126,9 +129,9 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
   sum.tensors.insert(b.tensors.begin(), b.tensors.end());
 }
 
-/// Whether the settings cannot fit where `known`, of the same
-/// rematerialisation, did not: what a micro-batch saves, shrinks no faster than
-/// the micro-batch.
+/// Whether the settings cannot fit because `known`, with the same
+/// rematerialisation, did not. N times as small a micro-batch still saves at
+/// least 1/N of the bytes.
 static bool areTooLarge(const Settings &settings, const Evaluation &known,
                         int64_t limit) {
   const Settings &had = known.candidate.settings;
@@ -143,9 +146,9 @@ static bool areTooLarge(const Settings &settings, const Evaluation &known,
 
 namespace {
 
-/// Tries settings of one candidate, each once. The compiler takes as many times
-/// longer as there are micro-batches. So whether some fit, is asked of the step
-/// without them first, which says how much is saved.
+/// Tries settings of one candidate, each once. The compiler's time grows with
+/// the number of micro-batches. So the step without micro-batches is evaluated
+/// first: its saved bytes tell whether other settings may fit.
 class SettingsTrial {
 public:
   SettingsTrial(EvaluateCandidate evaluate, Candidate candidate,
@@ -168,7 +171,7 @@ public:
       return with(undivided(last));
     if (llvm::is_contained(settings, undivided(last)) && !mayFit(last))
       return with(undivided(last));
-    // Where even the last does not fit, none between does.
+    // If even the last settings do not fit, none before them do.
     bool savesMost = isListedAndFits(undivided(last));
     if (!savesMost && !fits(with(last)))
       return with(last);
@@ -180,7 +183,8 @@ public:
   }
 
 private:
-  /// Of each rematerialisation from the first settings on.
+  /// The fastest evaluation over all rematerialisations, each searched from its
+  /// first settings on.
   Evaluation fastest() {
     const Evaluation *smallest = nullptr;
     llvm::SmallVector<llvm::StringRef> tooLarge;
@@ -199,7 +203,8 @@ private:
     return *smallest;
   }
 
-  /// More micro-batches need less memory, and fewer chunks mostly do.
+  /// Steps to more micro-batches, which need less memory, and then to fewer
+  /// chunks, which mostly do.
   const Evaluation &firstThatMayFit(const Settings &start) {
     const Settings *last = &start;
     for (const Settings *each = &start; each; each = moreMicroBatches(*each)) {
@@ -212,8 +217,8 @@ private:
     return withOtherChunks(with(*last));
   }
 
-  /// Where that is nearly enough, other numbers of chunks may do: an arena has
-  /// other gaps then.
+  /// If settings nearly fit, tries other numbers of chunks: the arena then has
+  /// other gaps.
   const Evaluation &withOtherChunks(const Evaluation &least) {
     constexpr double gaps = 0.02;
     const Settings had = least.candidate.settings;
@@ -227,7 +232,7 @@ private:
     return least;
   }
 
-  /// Takes a step in any direction as long as one is faster.
+  /// Moves to neighbouring settings as long as they are faster.
   const Evaluation &fastestFrom(const Evaluation &first) {
     const Evaluation *best = &first;
     while (const Evaluation *next = fasterThan(*best))
@@ -235,9 +240,10 @@ private:
     return *best;
   }
 
-  /// One step away; null if none is. Fewer micro-batches leave more of a
-  /// bubble, but their products are larger, and what is stored divided is
-  /// gathered less often. More chunks leave less of it, and send more often.
+  /// A faster neighbour; null if there is none. Fewer micro-batches have a
+  /// larger bubble, but their products are larger, and parameters that are
+  /// stored divided are gathered less often. More chunks have a smaller bubble,
+  /// but send more often.
   const Evaluation *fasterThan(const Evaluation &known) {
     const Settings &chosen = known.candidate.settings;
     for (const Settings *next :
@@ -262,8 +268,8 @@ private:
     return next(from, &Settings::microBatches, -1, &Settings::chunks);
   }
 
-  /// The nearest with more of `moved`, or with less, and with the same
-  /// rematerialisation and as many of `kept`. Null if there is none.
+  /// The nearest settings with more of `moved`, or with less, and with the same
+  /// rematerialisation and the same `kept`. Null if there are none.
   const Settings *next(const Settings &from, int64_t Settings::*moved,
                        int direction, int64_t Settings::*kept) const {
     const Settings *nearest = nullptr;
@@ -278,7 +284,8 @@ private:
     return nearest;
   }
 
-  /// As far as what was found of fewer micro-batches tells.
+  /// Whether evaluations with fewer micro-batches show that the settings are
+  /// too large.
   bool isTooLarge(const Settings &each) const {
     return llvm::any_of(found, [&](const auto &known) {
       const Settings &had = known->candidate.settings;

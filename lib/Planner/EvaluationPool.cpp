@@ -23,7 +23,7 @@ bool EvaluationPool::isOutOfTime() const {
          seconds() > timeShare * options.secondsLimit;
 }
 
-/// Whether an evaluation of the stage is of a step with overlap.
+/// Whether the stage evaluates steps with overlap.
 static bool isOverlapped(Stage stage, const SearchOptions &options) {
   return options.overlaps && (stage == Stage::Full || stage == Stage::Whole);
 }
@@ -50,13 +50,13 @@ bool EvaluationPool::hasTimeFor(const EvaluationTask &task) const {
          seconds() + expectedSeconds(task) <= timeShare * options.secondsLimit;
 }
 
-/// Micro-batches that the compiler schedules together; with stages each is by
-/// itself.
+/// The number of micro-batches that the compiler schedules together. With
+/// stages each is scheduled by itself.
 static int64_t partsTogether(const Candidate &candidate) {
   return candidate.hasStages() ? 0 : candidate.settings.microBatches;
 }
 
-/// Schedules take more than in proportion to the commands.
+/// Scheduling takes time that grows faster than the number of commands.
 double EvaluationPool::fullEffortOf(const Evaluation &serial) const {
   constexpr double guess = 25, ofMicroBatch = 12;
   int64_t parts = partsTogether(serial.candidate);
@@ -81,8 +81,8 @@ Evaluation EvaluationPool::evaluateAt(Stage stage, Evaluator &evaluator,
   llvm_unreachable("no stage");
 }
 
-/// What is left to try behind `known`. With stages, the order is one of
-/// promise: of its rematerialisation any may need less memory.
+/// The settings left to try after `known`. With stages, the order is by
+/// promise, so any settings of the same rematerialisation may need less memory.
 static std::vector<Settings> settingsFrom(const Candidate &known,
                                           llvm::ArrayRef<Settings> all) {
   auto position = llvm::find(all, known.settings);
@@ -95,8 +95,8 @@ static std::vector<Settings> settingsFrom(const Candidate &known,
   return rest;
 }
 
-/// What fits in an earlier stage mostly fits in the next. Where it does not,
-/// others are tried; `evaluate` remembers what is known.
+/// Settings that fit in an earlier stage mostly fit in the next. If they do
+/// not, other settings are tried. `evaluate` caches its results.
 Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                                              EvaluateCandidate evaluate) const {
   Candidate candidate = task.candidate;
@@ -111,26 +111,27 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                               tried);
 }
 
-/// Whether it is too large by less than the error of composition.
+/// Whether it exceeds the limit by less than the error of composition.
 static bool nearlyFits(const Evaluation &each, int64_t limit) {
   return each.isLegal() && each.memory.total > limit && each.mayFitWhole(limit);
 }
 
-/// Whether it is a plan, and not only asked how much micro-batches may save.
+/// Whether it has settings of the search. Others are evaluated only to learn
+/// how much micro-batches save.
 bool EvaluationPool::isPlan(const Candidate &candidate) const {
   return llvm::is_contained(candidate.hasStages() ? options.stageSettings
                                                   : options.settings,
                             candidate.settings);
 }
 
-/// The compiler takes no schedule that is slower than none, and none beats the
-/// busiest stream.
+/// Bounds the overlapped step: the compiler keeps no schedule that is slower
+/// than the serial step, and no schedule beats the busiest stream.
 static void boundByBefore(Evaluation &found, const Evaluation &serial) {
   found.seconds = std::min(found.seconds, serial.seconds);
   found.atLeast = serial.busiestSeconds();
 }
 
-/// What nearly fits without overlap, may fit with it, too.
+/// Notes settings that nearly fit without overlap: they may fit with it, too.
 static void noteNearlyFits(const std::shared_ptr<Evaluation> &nearly,
                            EvaluationTask &task) {
   Evaluation &found = *task.found;
@@ -175,7 +176,7 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   if (hasStopped) {
     task.found = nullptr;
     task.soFar = std::move(best);
-    // Whole, it does not fit.
+    // Compiled whole, it does not fit.
     if (isWhole(task.stage))
       task.found = task.soFar ? task.soFar : task.asBefore;
     return;

@@ -1,4 +1,5 @@
-/// Evaluates candidates on several threads, and says how long one will take.
+/// Evaluates candidates on several threads, and predicts the time of
+/// evaluations.
 #ifndef TPSP_PLANNER_EVALUATIONPOOL_H
 #define TPSP_PLANNER_EVALUATIONPOOL_H
 
@@ -11,37 +12,39 @@
 
 namespace tpsp::planner {
 
-/// A candidate, and what is to be found out about it.
+/// A candidate to evaluate, the stage of its evaluation, and the results.
 struct EvaluationTask {
   enum class Stage {
     Serial,     ///< one command after another
     Full,       ///< with overlap, if there is any
-    Whole,      ///< and no longer composed of layers
-    WholeSerial ///< of all layers, one command after another
+    Whole,      ///< with overlap, and not composed of few layers
+    WholeSerial ///< all layers, one command after another
   };
 
   Stage stage = Stage::Full;
   Candidate candidate;
-  /// Tried in this order; after an earlier stage, from those on that it found.
+  /// Tried in this order. After an earlier stage, begins with the settings that
+  /// it found.
   SettingsToTry trials;
-  /// What an earlier stage found, if there was one.
+  /// The result of an earlier stage, if there was one.
   std::shared_ptr<const Evaluation> before;
-  /// Whether from there on other settings are tried, though it fits.
+  /// Whether other settings are tried after these although they fit.
   bool goesOn = false;
-  /// Whether it is done though there is no time for it.
+  /// Whether it runs even after the time limit.
   bool isNeeded = false;
 
-  /// What this stage found; null if it was not done for want of time.
+  /// The result of this stage; null if there was no time for it.
   std::shared_ptr<Evaluation> found;
-  /// What it found of the settings that the earlier stage found.
+  /// This stage's result for the settings that the earlier stage found.
   std::shared_ptr<Evaluation> asBefore;
-  /// Then, the fastest that fits of the settings for which there was time; null
-  /// if there is none.
+  /// If there was no time for all settings, the fastest tried settings that
+  /// fit; null if none do.
   std::shared_ptr<Evaluation> soFar;
-  /// How many settings were evaluated.
+  /// The number of settings that were evaluated.
   int64_t evaluations = 0;
 
-  /// Whether what was tried is too large, and what was left out may fit.
+  /// Whether the tried settings are too large, but settings that were left out
+  /// may fit.
   bool mayFitSlower(int64_t memoryLimit) const {
     return found && found->isLegal() && found->memory.total > memoryLimit &&
            !trials.isAll();
@@ -50,19 +53,20 @@ struct EvaluationTask {
 
 class EvaluationPool {
 public:
-  /// Both must outlive it. Its clock starts, at so many seconds.
+  /// Both references must outlive this object. Starts its clock at
+  /// `secondsBefore`.
   EvaluationPool(const EvaluatorFactory &makeEvaluator,
                  const SearchOptions &options, double secondsBefore = 0)
       : makeEvaluator(makeEvaluator), options(options),
         secondsBefore(secondsBefore), begin(std::chrono::steady_clock::now()) {}
 
   double seconds() const;
-  /// From now on so much of the options' time may be used.
+  /// From now on this share of the options' time may be used.
   void useShare(double share) { timeShare = share; }
   bool isOutOfTime() const;
-  /// Whether the task will end in time, as far as earlier ones tell.
+  /// Whether the task is expected to end in time, judging by earlier tasks.
   bool hasTimeFor(const EvaluationTask &task) const;
-  /// Does those that there is time for.
+  /// Runs the tasks for which there is time.
   void run(std::vector<EvaluationTask> &tasks);
 
 private:
@@ -74,7 +78,8 @@ private:
   bool isPlan(const Candidate &candidate) const;
   void learn(const EvaluationTask &task);
   double expectedSeconds(const EvaluationTask &task) const;
-  /// How many times longer the full stage takes; if nothing is known, a guess.
+  /// The factor by which the full stage takes longer than the serial stage; a
+  /// guess if nothing is known.
   double fullEffortOf(const Evaluation &serial) const;
 
   const EvaluatorFactory &makeEvaluator;
@@ -83,8 +88,8 @@ private:
   double timeShare = 1;
   const std::chrono::steady_clock::time_point begin;
   std::vector<std::unique_ptr<Evaluator>> evaluators;
-  /// By micro-batches that are scheduled together: how many times longer the
-  /// full stage took than the serial one.
+  /// By number of micro-batches that are scheduled together: the factor by
+  /// which the full stage took longer than the serial stage.
   std::map<int64_t, double> fullEffort;
 };
 

@@ -16,18 +16,20 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Degrees as other systems have them. What does not fit is in `problem`.
+/// Degrees of parallelism in other systems' terms. `problem` says what cannot
+/// be expressed.
 struct UsualTerms {
   int64_t tensor = 1, context = 1, expert = 1, replicate = 1, shard = 1,
           pipeline = 1;
-  /// Activations are divided beside the tensor axis; the state alone is.
+  /// isSequenceParallel: the tensor axis divides activations, too.
+  /// dividesState: the data axis divides only the state.
   bool isSequenceParallel = false, dividesState = false;
   /// From the outermost to the innermost: "shard", "context", ...
   std::vector<std::string> order;
   std::string problem;
 
-  /// Samples are divided into so many: experts are spread over ranks that have
-  /// samples of their own.
+  /// The number of parts of the batch. Ranks of different experts have samples
+  /// of their own.
   int64_t data() const { return replicate * shard * expert; }
 };
 
@@ -62,7 +64,7 @@ private:
     terms.problem = "axis @" + axis.name + " (" + why + ")";
   }
 
-  /// Each kind of axis there is once.
+  /// Sets the degree of a kind of axis; refuses a second axis of that kind.
   void set(int64_t &degree, const CandidateAxis &axis, const char *kind) {
     if (degree != 1)
       return refuse(axis, std::string("is a second ") + kind + " axis");
@@ -111,7 +113,7 @@ static int64_t extentOf(const ProgramFacts &facts, const std::string &index) {
   return id ? facts.classes[*id].extent : 1;
 }
 
-/// Of one rank in one micro-batch.
+/// Samples of one rank in one micro-batch.
 static int64_t localBatch(const UsualTerms &terms, const Candidate &candidate,
                           const ProgramFacts &facts,
                           const ExportOptions &options) {
@@ -120,7 +122,7 @@ static int64_t localBatch(const UsualTerms &terms, const Candidate &candidate,
                            1);
 }
 
-/// Whether the axes come in this order, those that there are.
+/// Whether the present axes come in this order.
 static bool isInOrder(const UsualTerms &terms,
                       const std::vector<std::string> &order) {
   size_t next = 0;
@@ -135,7 +137,7 @@ static bool isInOrder(const UsualTerms &terms,
 
 static Exported refused(const std::string &problem) { return {"", problem}; }
 
-/// Of all stages.
+/// Chunks of all stages.
 static int64_t chunksOf(const UsualTerms &terms, const Candidate &candidate) {
   return terms.pipeline * candidate.settings.chunks;
 }
@@ -213,13 +215,13 @@ static std::string schedulesName(const Settings &settings) {
   return "";
 }
 
-/// Its lines on stages, and the batch that all micro-batches have together.
+/// torchtitan's lines for stages, and the batch of all micro-batches together.
 static std::string torchtitanStages(const UsualTerms &terms,
                                     const Candidate &candidate, int64_t layers,
                                     int64_t microBatch) {
   std::string text =
       fmt::format("pipeline_parallel_degree = {}\n", terms.pipeline);
-  // By default it counts embedding and head as a layer each.
+  // By default torchtitan counts embedding and head as a layer each.
   if (terms.pipeline > 1)
     text += fmt::format("pipeline_parallel_schedule = \"{}\"\n"
                         "pipeline_parallel_microbatch_size = {}\n"
@@ -283,8 +285,8 @@ static Exported toTorchtitan(const UsualTerms &terms,
       ""};
 }
 
-/// "model.layers.0.mlp.up_proj.weight": "layers.*.mlp.up_proj", beneath the
-/// model's own name.
+/// "layers.*.mlp.up_proj" for "model.layers.0.mlp.up_proj.weight": the pattern
+/// below the model's own name.
 static std::string modulePattern(llvm::StringRef parameter) {
   parameter.consume_front("model.");
   parameter.consume_back(".weight");
@@ -296,8 +298,8 @@ static std::string modulePattern(llvm::StringRef parameter) {
   return llvm::join(words, ".");
 }
 
-/// How transformers divides a module whose weight is divided along `index`. A
-/// head, which is beside a base model, returns whole results.
+/// transformers' style for a module whose weight is divided along `index`. A
+/// head, which is not part of the base model, returns whole results.
 static const char *styleOf(const TensorFacts &tensor, ClassId index,
                            bool isHead) {
   if (llvm::is_contained(tensor.lookedUp, index))

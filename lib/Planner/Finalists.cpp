@@ -16,7 +16,7 @@ SettingsToTry tpsp::planner::settingsFor(const Candidate &candidate,
   return bounds.settingsToTry(candidate, all, options.memoryLimit, longest);
 }
 
-/// From its settings on, those that may be faster.
+/// A task for the row's settings and those after them that may be faster.
 static EvaluationTask taskToGoOn(const Evaluation &row, const Bounds &bounds,
                                  const SearchOptions &options) {
   EvaluationTask task;
@@ -52,7 +52,7 @@ void tpsp::planner::trySlowerSettings(llvm::ArrayRef<Evaluation *> rows,
   }
 }
 
-/// Null if none does.
+/// Returns null if none fits.
 static const Evaluation *
 fastestThatFits(const std::vector<Evaluation> &evaluations,
                 int64_t memoryLimit) {

@@ -1,4 +1,4 @@
-/// What the plans that people are shown get once the search is over.
+/// Further work after the search on the plans that are shown.
 #ifndef TPSP_PLANNER_FINALISTS_H
 #define TPSP_PLANNER_FINALISTS_H
 
@@ -10,31 +10,31 @@
 
 namespace tpsp::planner {
 
-/// What is to be tried of the candidate that may take at most `longest`
-/// seconds.
+/// The candidate's settings to try that may take at most `longest` seconds.
 SettingsToTry
 settingsFor(const Candidate &candidate, const Bounds &bounds,
             const SearchOptions &options,
             double longest = std::numeric_limits<double>::infinity());
 
-/// Tries what the search left out of these rows' settings, because it could not
-/// beat the best plan: each is to be as fast as it can be. Rows may change
-/// places.
+/// Makes each of these rows as fast as possible. Tries their settings that the
+/// search left out because they could not beat the best plan. The order of rows
+/// may change.
 void trySlowerSettings(llvm::ArrayRef<Evaluation *> rows, EvaluationPool &pool,
                        const Bounds &bounds, const SearchOptions &options,
                        int64_t &evaluations);
 
-/// Whether its settings are those with overlap, too: the schedule's memory is
+/// Whether its settings also fit with overlap, since the schedule's memory is
 /// bounded.
 bool surelyFits(const Evaluation &serial, const SearchOptions &options);
 
-/// Whether other orders of its commands, or the whole program where it is
-/// composed of fewer layers, are too large, too: they may need a little less.
+/// Whether it is clearly too large. Another order of its commands, or the whole
+/// program of a composed plan, may need a little less, but would not fit
+/// either.
 bool isMuchTooLarge(const Evaluation &evaluation, const SearchOptions &options);
 
-/// Where time ran out before a plan was overlapped that is better than this
-/// one without, this one counts: overlap makes it no slower. Or there is none.
-/// `all`, of steps without overlap, is by their subscripts.
+/// The best step without overlap that was not overlapped for lack of time, if
+/// it beats all `evaluations`. It counts as a plan, because overlap makes it no
+/// slower. `all` has the steps without overlap by their subscripts.
 std::optional<Evaluation>
 bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
            const std::set<std::string> &overlapped,

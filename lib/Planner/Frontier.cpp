@@ -12,8 +12,8 @@ bool tpsp::planner::isImpossible(const Candidate &candidate,
   return !bound.isPossible && candidate.hasStages();
 }
 
-/// What a step may take without overlap that may yet beat `best`, of one with
-/// it: a third of it may hide.
+/// The most seconds of a step without overlap that may still beat `best` with
+/// overlap: a third of it may hide.
 static double longestSerial(double best, const SearchOptions &options) {
   return (options.overlaps ? 1.5 : 1) * best;
 }
@@ -73,7 +73,8 @@ Frontier::leastSeconds(llvm::function_ref<bool(const Waiting &)> isDone) const {
   return least;
 }
 
-/// What is known of the best leaves out settings of all others.
+/// The first batch is small: a known best plan excludes settings of other
+/// leaves.
 size_t Frontier::batchSize() const {
   constexpr unsigned first = 2;
   bool hasBest = result.state.best > 0 || options.overlaps;
@@ -105,7 +106,8 @@ std::vector<Waiting> Frontier::nextProspects(size_t most) {
 }
 
 std::vector<Waiting> Frontier::nextLeaves() {
-  // Those that take longest come first: else the other threads wait for them.
+  // Leaves that take longest come first, so that other threads do not wait for
+  // them.
   std::vector<Waiting> leaves =
       dives.take(options.overlappedBatch, [&](const Waiting &leaf) {
         return isTooSlow(leaf.bound) || begun.count(leaf.number);

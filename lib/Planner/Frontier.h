@@ -1,4 +1,4 @@
-/// What a search has yet to look at: inner nodes of the space, and leaves.
+/// The open nodes of a search: inner nodes of the space, and leaves.
 #ifndef TPSP_PLANNER_FRONTIER_H
 #define TPSP_PLANNER_FRONTIER_H
 
@@ -12,13 +12,13 @@
 
 namespace tpsp::planner {
 
-/// Whether no settings go with the candidate's stages.
+/// Whether no settings suit the candidate's stages.
 bool isImpossible(const Candidate &candidate, const Bound &bound);
 
 class Frontier {
 public:
-  /// All must outlive it. It begins with the root, reads the best so far from
-  /// `result`, and counts there what it drops.
+  /// All arguments must outlive this object. It begins with the root, reads the
+  /// best plan so far from `result`, and counts dropped nodes there.
   Frontier(const Space &space, const Bounds &bounds,
            const SearchOptions &options, SearchResult &result);
 
@@ -26,28 +26,28 @@ public:
   size_t size() const { return queue.size(); }
   const std::vector<Waiting> &waiting() const { return queue.all(); }
 
-  /// The next leaves, at most a batch, in the order of their bounds. Of those
-  /// that take long, fewer: the first may exclude the others.
+  /// The next leaves, at most a batch, in the order of their bounds. If leaves
+  /// take long, returns fewer, because the first may exclude the others.
   std::vector<Waiting> nextLeaves();
-  /// A leaf that is known from elsewhere: not to be given out as a new one.
-  /// False if it was known.
+  /// Marks a leaf that is known from elsewhere, so that it is not returned as
+  /// new. False if it was known already.
   bool markSeen(const Candidate &candidate);
-  /// A leaf again, whose step without overlap is known.
+  /// Adds a leaf again after its step without overlap is known.
   void addAgain(Waiting leaf);
-  /// What was found of a leaf, and how much was done for it.
+  /// learn() records a leaf's evaluation, and note() the effort spent on it.
   void learn(const Waiting &leaf, const Evaluation &found);
   void note(const Waiting &leaf, double effort) { dives.note(leaf, effort); }
 
   int64_t nextNumber() { return made++; }
   bool isTooSlow(const Bound &bound) const;
 
-  /// What goes because of its bound, until reopen().
+  /// Sets a node aside because of its bound, until reopen().
   void setAside(Waiting node);
-  /// Takes back what was set aside and may beat the best, which is slower now.
-  /// False if there is nothing.
+  /// Takes back nodes that were set aside but may beat the best plan, which is
+  /// slower now. False if there are none.
   bool reopen();
-  /// Seconds that no node waiting or set aside can beat; infinite if there are
-  /// none. Of leaves, those that are not `isDone`.
+  /// The least seconds of all nodes that wait or were set aside; infinite if
+  /// there are none. Leaves for which `isDone` holds are skipped.
   double leastSeconds(llvm::function_ref<bool(const Waiting &)> isDone) const;
 
 private:
@@ -66,9 +66,9 @@ private:
   Prospects prospects;
   Dives dives;
   int64_t made = 0;
-  /// Numbers of leaves that are or were overlapped.
+  /// The numbers of leaves that are being or were overlapped.
   std::set<int64_t> begun;
-  /// By their subscripts: leaves that were begun with.
+  /// The subscripts of leaves that are already known.
   std::set<std::string> seen;
 };
 

@@ -11,7 +11,7 @@ using namespace tpsp::planner;
 
 using Stage = EvaluationTask::Stage;
 
-/// What bounds say of a candidate.
+/// The row of a candidate from its bound alone.
 Evaluation tpsp::planner::rowOf(const Candidate &candidate,
                                 const Bound &bound) {
   Evaluation row;
@@ -38,7 +38,7 @@ static EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
   return task;
 }
 
-/// Whether overlap changes nothing: it is illegal, or much too large.
+/// Whether overlap cannot help: the leaf is illegal, or much too large.
 static bool isSettled(const Evaluation &serial, const SearchOptions &options) {
   return !serial.isLegal() || isMuchTooLarge(serial, options);
 }
@@ -112,8 +112,8 @@ bool LeafSearch::isOver() const {
   return pool.isOutOfTime() || claim.evaluationsLeft() == 0;
 }
 
-/// Where steps are composed, a quarter of time and evaluations is for whole
-/// programs.
+/// Whether time or evaluations are used up. If steps are composed, a quarter of
+/// both is kept for whole programs.
 bool LeafSearch::isSpent() {
   constexpr double share = 0.75;
   bool isKept = isComposing && options.finalists > 0 && !isFinishing;
@@ -175,14 +175,15 @@ void LeafSearch::learn(Waiting leaf, EvaluationTask &task) {
     refine(std::move(leaf), std::move(task.found));
 }
 
-/// What fits of the leaf is slower than the best.
+/// Leaves out the leaf: its settings that fit are slower than the best plan.
 void LeafSearch::leaveOut(Waiting leaf, const EvaluationTask &task) {
   ++result.tooSlow;
   leaf.bound.seconds = task.trials.leftOut;
   leftOut.push_back(std::move(leaf));
 }
 
-/// Keeps what was found: a plan, but perhaps not the leaf's best.
+/// Postpones the leaf for lack of time. Keeps a plan that was found, which need
+/// not be the leaf's best.
 void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
   if (task.soFar && task.stage == Stage::Serial)
     serials.emplace(textOf(leaf.node.candidate), task.soFar);
@@ -191,7 +192,7 @@ void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
   postponed.push_back(std::move(leaf));
 }
 
-/// The step without overlap says more than the bounds.
+/// Improves the leaf's bound by its step without overlap, and opens it again.
 void LeafSearch::refine(Waiting leaf,
                         std::shared_ptr<const Evaluation> serial) {
   if (surelyFits(*serial, options)) {
@@ -220,7 +221,7 @@ void LeafSearch::take(Evaluation evaluation, double untried) {
 // The gap
 //===----------------------------------------------------------------------===//
 
-/// What no plan takes less than, as far as is known.
+/// The least seconds of any plan, as far as known.
 double LeafSearch::leastOpen() const {
   auto isDone = [&](const Waiting &leaf) {
     return finished.count(leaf.number) > 0;

@@ -1,5 +1,5 @@
-/// The search itself: leaves are evaluated until none is left that may beat the
-/// best. Search.h says how.
+/// The search itself: evaluates leaves until none is left that may beat the
+/// best plan. Search.h describes the method.
 #ifndef TPSP_PLANNER_LEAFSEARCH_H
 #define TPSP_PLANNER_LEAFSEARCH_H
 
@@ -11,42 +11,42 @@
 
 namespace tpsp::planner {
 
-/// What a search without overlap has found.
+/// The result of a search without overlap.
 struct KnownSteps {
   /// Steps without overlap, best first.
   std::vector<Evaluation> steps;
-  /// What it took, which counts against the limits.
+  /// The evaluations and seconds that it used, which count against the limits.
   int64_t evaluations = 0;
   double seconds = 0;
 };
 
-/// What bounds say of a candidate: a row that was not compiled.
+/// The row of a candidate that was not compiled, from its bound.
 Evaluation rowOf(const Candidate &candidate, const Bound &bound);
 
 class LeafSearch {
 public:
-  /// All must outlive it, but for what is known.
+  /// All arguments but `known` must outlive this object.
   LeafSearch(const Space &space, const Bounds &bounds,
              const EvaluatorFactory &makeEvaluator,
              const SearchOptions &options, const SearchProgress &progress,
              const KnownSteps &known);
 
-  /// Compiles those of `usual` first that promise most. Else a short search
-  /// might end without what people take anyway.
+  /// Compiles the most promising of the `usual` candidates first, so that even
+  /// a short search has a plan that people would choose without it.
   void beginWithUsual(const std::vector<Candidate> &usual);
 
 protected:
   static constexpr double any = std::numeric_limits<double>::infinity();
 
-  /// Until nothing is left that may beat the best, or time is up.
+  /// Searches until nothing is left that may beat the best plan, or time is up.
   void searchOn();
-  /// With settings that may take at most `longest` seconds.
+  /// Evaluates leaves with settings that may take at most `longest` seconds.
   void evaluate(std::vector<Waiting> leaves, double longest);
-  /// `untried`: as Evaluation has it.
+  /// Adds a row. `untried`: as in Evaluation.
   void take(Evaluation evaluation, double untried = any);
-  /// Whether time or evaluations are over.
+  /// Whether time or evaluations are used up.
   bool isOver() const;
-  /// Tells how the search is getting on, and notes the gap.
+  /// Reports the progress of the search, and records the gap.
   void report();
 
   double incumbent() const { return result.state.best; }
@@ -62,12 +62,13 @@ protected:
   SearchResult result;
   Frontier frontier;
   Claim claim;
-  /// Whether the search is over, and its best plan is held against the others.
+  /// Whether the search has ended, and its best plan is being compared with the
+  /// others.
   bool isFinishing = false;
-  /// By their subscripts: plans that have a row, and steps without overlap.
+  /// Plans that have a row, and steps without overlap, by their subscripts.
   std::set<std::string> taken;
   std::map<std::string, std::shared_ptr<const Evaluation>> serials;
-  /// Leaves of which only slower settings may fit.
+  /// Leaves whose only settings that may fit are too slow.
   std::vector<Waiting> leftOut;
 
 private:
@@ -84,7 +85,7 @@ private:
   bool isComposing = false;
   /// Numbers of leaves that were overlapped.
   std::set<int64_t> finished;
-  /// What there was no time for.
+  /// Leaves for which there was no time.
   std::vector<Waiting> postponed;
 };
 

@@ -1,4 +1,4 @@
-// How long links are busy at least.
+// The least time for which links are busy.
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,8 +11,8 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// A tensor that is stored divided is gathered, and its gradient scattered:
-/// `bytes` of it, for each micro-batch, at these places.
+/// Seconds for a tensor that is stored divided: `bytes` of it are gathered for
+/// each micro-batch, and its gradient is scattered, at these places.
 Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
                                        const SpaceNode &node,
                                        llvm::ArrayRef<GroupPlace> places,
@@ -25,7 +25,8 @@ Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
   TensorTime time;
   time.scattering =
       collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes, largest);
-  // One may be used last forward and first backward, on each stage.
+  // On each stage, one tensor may be used last in the forward pass and first in
+  // the backward pass; it is not gathered twice.
   double count = double(tensor.count),
          twice = std::max(count - double(node.candidate.numStages()), 0.0);
   double again = options.regathers ? gather * twice / count : 0;
@@ -35,7 +36,7 @@ Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
 
 using Subscripts = std::vector<std::vector<unsigned>>;
 
-/// Whether one dimension is divided by all of these axes.
+/// Whether all of these axes divide one dimension.
 static bool haveOneDim(const Subscripts &dims, llvm::ArrayRef<unsigned> axes) {
   return llvm::any_of(dims, [&](const std::vector<unsigned> &onDim) {
     return llvm::all_of(
@@ -48,8 +49,8 @@ bool Bounds::isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
   return haveOneDim(subscriptsOf(tensor, node.candidate), axis);
 }
 
-/// Reductions of a gradient along a data axis, and gathers of the parameter:
-/// for each micro-batch, where there are stages.
+/// Seconds for reductions of a gradient along a data axis, and for gathers of
+/// the parameter. With stages, gathers run for each micro-batch.
 Bounds::TensorTime Bounds::tensorTime(const TensorFacts &tensor,
                                       const SpaceNode &node,
                                       const DataAxis &axis,
@@ -76,7 +77,8 @@ Bounds::TensorTime Bounds::tensorTime(const TensorFacts &tensor,
   return isDivided ? divided : whole;
 }
 
-/// Of its gathers along several axes the last makes it whole.
+/// Seconds for a tensor that several axes store. The last of its gathers makes
+/// it whole.
 Bounds::TensorTime Bounds::storedTime(const TensorFacts &tensor,
                                       const SpaceNode &node,
                                       llvm::ArrayRef<const DataAxis *> storing,
@@ -90,10 +92,11 @@ Bounds::TensorTime Bounds::storedTime(const TensorFacts &tensor,
   return storingTime(tensor, node, places, bytes, microBatches);
 }
 
-/// Around attention whose rows a rank has a share of: queries come and results
-/// go, and for gradients queries and the result's gradient come. Where the
-/// forward pass is not redone, results come again. All are copied into halves,
-/// and halves are sent, along an axis that divides them at least.
+/// Seconds of the exchange of halves around attention, if ranks share its rows.
+/// Queries are received and results sent; for gradients, queries and the
+/// result's gradient are received. If the forward pass is not redone, results
+/// are received again. All are copied into halves, and halves are sent along at
+/// least one axis that divides them.
 double Bounds::exchangeSeconds(const ProductFacts &product,
                                const SpaceNode &node, double again,
                                double parts) const {
@@ -120,9 +123,10 @@ double Bounds::exchangeSeconds(const ProductFacts &product,
   return 2 * bytes / memoryRate() + (options.overlaps ? 0 : sending);
 }
 
-/// Adds what goes along each axis, and along all that store. Along one
-/// dimension these have one collective. What has another command is apart: a
-/// gradient that is scattered is then completed along other axes.
+/// Adds the seconds along each axis, and along all axes that store the tensor.
+/// Axes on one dimension share one collective. Other commands are counted
+/// separately: a gradient is first scattered and then completed along other
+/// axes.
 void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
                        int64_t microBatches, DataLinks &links) const {
   TensorTime most;
@@ -162,8 +166,8 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
   links.time.atEnd.addSerial(most.atEnd(), isOfLayers ? most.atEnd() : 0);
 }
 
-/// Keys and values along data axes on positions, and their gradients back. Of
-/// gathers along several axes the last makes them whole.
+/// Adds the gathers of keys and values along data axes on positions, and the
+/// reductions of their gradients. The last of several gathers makes them whole.
 void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
                       int64_t microBatches, DataLinks &links) const {
   std::vector<SharedPlace> places;
@@ -225,8 +229,8 @@ Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
     for (const WholeOperand &operand : facts.wholeOperands)
       addWhole(operand, node, microBatches, links);
   DataTime time = links.time;
-  // Tensors may have different orders: there may be a link for each set of the
-  // axes that store.
+  // Tensors may have different orders of axes, so each set of the storing axes
+  // may have links of its own.
   double sets = double((1u << links.storing) - 1);
   time.all.ofAxis =
       std::max(links.storedTogether, links.stored / std::max(sets, 1.0));
@@ -237,7 +241,7 @@ Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
   return time;
 }
 
-/// What axes but those `along` leave.
+/// Seconds of a gather of the part that axes other than `along` leave.
 double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
                              llvm::ArrayRef<SharedPlace> places,
                              llvm::ArrayRef<unsigned> along,
@@ -261,7 +265,7 @@ double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
   return each;
 }
 
-/// Whether the axis divides an index of the tensor for parameters. Then the
+/// Whether the axis divides parameters along an index of the tensor. If so, the
 /// tensor may be divided along it, too.
 static bool mayFollowParameters(const Completion &completion,
                                 const AxisUse &use) {
@@ -270,7 +274,7 @@ static bool mayFollowParameters(const Completion &completion,
   });
 }
 
-/// The rank's part, as far as other axes divide it.
+/// The bytes of a rank's part if only the other axes divide it.
 double Bounds::completionBytes(const Completion &completion,
                                const SpaceNode &node, unsigned axis) const {
   double bytes = double(completion.bytes) / double(node.remaining);
@@ -284,10 +288,11 @@ double Bounds::completionBytes(const Completion &completion,
   return bytes;
 }
 
-/// A gradient that is a sum may stay one on the way back to parameters that the
-/// axis does not divide, and be completed where least is on the way: of what
-/// products read and make, this. Infinite where the axis divides all matrices,
-/// because what meets them is complete.
+/// The least bytes at which a pending gradient may be completed. A gradient may
+/// stay a pending sum on its way back to parameters that the axis does not
+/// divide. It is completed at the smallest tensor that products read or make on
+/// the way. Infinite if the axis divides all matrices, because tensors that
+/// meet them are complete.
 double Bounds::narrowestBytes(const AxisUse &use) const {
   double least = std::numeric_limits<double>::infinity();
   if (llvm::all_of(facts.tensors, [&](const TensorFacts &tensor) {
@@ -314,12 +319,13 @@ double Bounds::narrowestBytes(const AxisUse &use) const {
   return least / double(options.devices);
 }
 
-/// A sum along a model axis is completed. Where the axis divides no
-/// activations, all ranks need the sum. Where it does, each keeps a part, and
-/// the products on the other side gather it: operands of products forward,
-/// whose gradients are completed, and gradients of sums backward. A parameter's
-/// gradient gathers the operand again. Where the parameters are divided along
-/// an index of the operand, an exchange does, which is not counted.
+/// Seconds to complete a sum along a model axis. If the axis divides no
+/// activations, all ranks need the sum. If it does, each rank keeps a part, and
+/// products on the other side gather it. Forward, these are operands of
+/// products, whose gradients are completed; backward, gradients of sums. A
+/// parameter's gradient gathers the operand again. If the parameters are
+/// divided along an index of the operand, an exchange is enough, which is not
+/// counted.
 double Bounds::completionSeconds(const Completion &completion,
                                  const SpaceNode &node, const ModelAxis &axis,
                                  int64_t microBatches) const {
@@ -361,8 +367,8 @@ Bounds::modelAxesOf(const SpaceNode &node) const {
     ModelAxis &axis = result.emplace_back();
     axis.position = i;
     axis.narrowest = narrowestBytes(use);
-    // What is summed goes with what is summed, and what is gathered with what
-    // is gathered along the same index.
+    // Sums may share a collective with sums, and gathers with gathers along the
+    // same index.
     axis.places = sharedPlaces(node, i, [&use = use](const AxisUse &other) {
       return other.role == AxisRole::Model ||
              (!other.activations && !other.storesParameters &&
@@ -375,7 +381,7 @@ Bounds::modelAxesOf(const SpaceNode &node) const {
   return result;
 }
 
-/// One collective may complete a sum along several axes.
+/// Seconds of model axes. One collective may complete a sum along several axes.
 Bounds::LinkTime Bounds::modelTime(const SpaceNode &node,
                                    int64_t microBatches) const {
   std::vector<ModelAxis> axes = modelAxesOf(node);
@@ -400,15 +406,15 @@ Bounds::LinkTime Bounds::modelTime(const SpaceNode &node,
   return time;
 }
 
-/// On a GPU's links what all axes do adds up. Where it is not known which links
-/// they are, the busier ones have half of all.
+/// Seconds of the busiest link. On a GPU's links the collectives of all axes
+/// add up. If their tier is unknown, the busier tier has at least half of all.
 double Bounds::busiestLink(const LinkTime &time) const {
   return cost.machine().isCpu()
              ? time.ofAxis
              : std::max({time.inside, time.between, time.serial / 2});
 }
 
-/// Of any part of this time, the share that the busiest link has at least.
+/// The least share of the busiest link in any part of this time.
 double Bounds::busiestShare(const LinkTime &time) const {
   double least = cost.machine().isCpu() ? 0 : 0.5;
   return time.serial > 0 && busiestLink(time) >= time.serial ? 1 : least;

@@ -1,4 +1,4 @@
-// Where collectives along axes lie, and what they take at least.
+// The places of collectives along axes, and the least time that they take.
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,14 +12,14 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// Of an axis: its size, and from one rank to the next.
+/// An axis as its size, and the distance from one rank to the next.
 struct Steps {
   int64_t size = 1, stride = 1;
 };
 
 } // namespace
 
-/// Nodes of ranks that differ on these axes.
+/// The number of nodes of ranks that differ on these axes.
 static int64_t numNodes(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   std::vector<int64_t> members = {0};
   for (const Steps &axis : axes)
@@ -32,9 +32,9 @@ static int64_t numNodes(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   return int64_t(nodes.size());
 }
 
-/// Where ranks lie that differ on these axes. Steps of whole nodes lead to
-/// other nodes each, so that only steps within nodes are followed: devices are
-/// many.
+/// The place of ranks that differ on these axes. Steps of whole nodes always
+/// lead to other nodes, so only steps within nodes are followed, because
+/// devices are many.
 static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   GroupPlace place;
   place.group = place.nodes = 1;
@@ -58,9 +58,9 @@ static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   return place;
 }
 
-/// The axis alone, and with others that may go with it, among them those not
-/// chosen yet: one collective may go over several, and between nodes it is
-/// faster for it, as more of a node's adapters take part.
+/// The places of the axis alone and together with other axes, including axes
+/// not chosen yet. One collective may run over several axes. Between nodes it
+/// is then faster, because more of a node's adapters take part.
 std::vector<Bounds::SharedPlace>
 Bounds::sharedPlaces(const SpaceNode &node, unsigned axis,
                      llvm::function_ref<bool(const AxisUse &)> goesWith) const {
@@ -125,8 +125,8 @@ double Bounds::secondsPerByte(CollectiveKind kind, GroupPlace place,
   return found->second = best;
 }
 
-/// Of collectives along the axis that together have `bytes`, each `largest` at
-/// most.
+/// Seconds of collectives along the axis that have `bytes` together, and at
+/// most `largest` each.
 double Bounds::collectiveSeconds(CollectiveKind kind,
                                  llvm::ArrayRef<GroupPlace> places,
                                  double bytes, double largest) const {
@@ -140,8 +140,9 @@ double Bounds::collectiveSeconds(CollectiveKind kind,
   return bytes * best;
 }
 
-/// Of activations of these dimensions, of which the other axes leave `bytes`. A
-/// collective that goes along some of them, too, has what these divide.
+/// Seconds of a collective of activations with these dimensions, of which the
+/// other axes leave `bytes`. If it also runs along some of the other axes, its
+/// bytes are those before their division.
 double Bounds::activationSeconds(CollectiveKind kind,
                                  llvm::ArrayRef<SharedPlace> places,
                                  const SpaceNode &node,
@@ -162,7 +163,7 @@ double Bounds::activationSeconds(CollectiveKind kind,
   return best;
 }
 
-/// The largest collective of a tensor: it may share a bucket.
+/// The largest collective of a tensor of these bytes, which may share a bucket.
 double Bounds::largestWith(double bytes) const {
   return options.largestBucket < 0
              ? 1e12
@@ -170,8 +171,8 @@ double Bounds::largestWith(double bytes) const {
 }
 
 /// The largest collective of activations that have these bytes in all
-/// micro-batches. Keys and values may go together, or two others that are ready
-/// at once.
+/// micro-batches. Two tensors that are ready at once, such as keys and values,
+/// may share a collective.
 double Bounds::largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
                          int64_t microBatches) const {
   bool isCut = options.microBatchIndex &&

@@ -33,7 +33,7 @@ static std::string overReason(const Evaluation &row, int64_t limit) {
   return "over by " + most + (largest.empty() ? "" : ": " + largest);
 }
 
-/// The largest of what its bound is made of.
+/// The largest part of its bound.
 static std::string atLeastReason(const Evaluation &row,
                                  const Evaluation &best) {
   auto largest = llvm::max_element(row.parts, [](const auto &a, const auto &b) {
@@ -43,7 +43,7 @@ static std::string atLeastReason(const Evaluation &row,
          ": " + largest->first + " " + secondsText(largest->second);
 }
 
-/// The first of the names in a bucket.
+/// The first of the names of a bucket.
 static std::string firstOf(const std::string &tensors) {
   size_t end = tensors.find(", ");
   return end == std::string::npos ? tensors : tensors.substr(0, end) + ", ...";
@@ -61,7 +61,7 @@ static std::string slowerReason(const Evaluation &row, const Evaluation &best) {
     most = more;
     blamed = part;
   }
-  // Axes of two names may do the same.
+  // Two plans whose axes differ only in name are equally fast.
   if (row.seconds <= best.seconds)
     return "as fast as plan 1";
   std::string text = "slower by " + secondsText(row.seconds - best.seconds);
@@ -74,7 +74,8 @@ static std::string slowerReason(const Evaluation &row, const Evaluation &best) {
   return text + " +" + secondsText(most);
 }
 
-/// The first of the rows before that is no slower and needs no more memory.
+/// Names the first earlier row that needs no more memory; earlier rows are no
+/// slower.
 static std::string dominatedReason(const Evaluation &row,
                                    const std::vector<MatrixRow> &before) {
   for (const MatrixRow &other : before)
@@ -83,8 +84,8 @@ static std::string dominatedReason(const Evaluation &row,
   return "";
 }
 
-/// Whether whole the one may take as long as the other: they are told apart by
-/// figures of which one is composed, or both.
+/// Whether the whole programs may be equally fast, although the figures differ.
+/// At least one of the figures is composed.
 static bool mayBeAsFast(const Evaluation &row, const Evaluation &best) {
   return (row.isComposed || best.isComposed) &&
          row.leastWhole() <= best.mostWhole();
@@ -138,7 +139,8 @@ static MatrixRow rowOf(const Evaluation &evaluation, const ProgramFacts &facts,
   return row;
 }
 
-/// Ranks of plans that may be the fastest; none if that is the first alone.
+/// Notes the ranks of plans that may be the fastest, unless only the first may
+/// be.
 static void noteTies(const SearchResult &result, const Evaluation *best,
                      Matrix &matrix) {
   int64_t rank = 0;
@@ -177,7 +179,7 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
       row.rank = ++rank;
     row.isTied = llvm::is_contained(matrix.ties, row.rank);
     bool isShown = fits && rank <= int64_t(options.rows);
-    // Where nothing fits, what comes nearest is of interest.
+    // If nothing fits, the nearest plans are shown.
     isShown |= !best && matrix.rows.size() < options.rows;
     if (!isShown && !always.count(row.subscripts))
       continue;
@@ -220,7 +222,7 @@ static Cells cellsOf(const MatrixRow &row) {
           row.reason};
 }
 
-/// Characters, not bytes: messages may have others than ASCII.
+/// The width in characters, not bytes: messages may not be ASCII.
 static size_t width(const std::string &text) {
   return size_t(
       llvm::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
@@ -273,7 +275,7 @@ static std::string ranksText(const std::vector<int64_t> &ranks) {
                      ranks.back());
 }
 
-/// "0.3 %"; what is more than nothing is not 0.
+/// "0.3 %"; a small gap is "below 0.1 %", not 0.
 static std::string gapText(double gap) {
   constexpr double shown = 0.0005;
   return gap < shown ? "below 0.1 %" : fmt::format("{:.1f} %", 100 * gap);
@@ -337,7 +339,7 @@ std::string tpsp::planner::toText(const Matrix &matrix) {
   return text + searchText(matrix);
 }
 
-/// Whether a plan that is legal was looked at, if only by its bounds.
+/// Whether a legal plan was seen, if only by its bounds.
 static bool isAnyLegal(const SearchResult &result) {
   return result.leastTooLarge > 0 ||
          llvm::any_of(result.evaluations,
@@ -357,7 +359,8 @@ static std::string notFound(const Matrix &matrix) {
                      devicesText(matrix.options.devices), seconds, wayOut);
 }
 
-/// What the smallest that was compiled takes; else what any takes at least.
+/// The bytes of the smallest compiled plan, or else the least bytes of any
+/// plan.
 static std::string needText(const SearchResult &result) {
   const Evaluation *nearest = nullptr;
   for (const Evaluation &each : result.evaluations)

@@ -1,4 +1,4 @@
-// What a rank needs at least.
+// The least memory of a rank.
 #include "tpsp/Planner/Bounds.h"
 
 #include "tpsp/Schedule/PipelineProblem.h"
@@ -14,7 +14,7 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// The rank's part, as far as the axes so far divide it.
+/// Bytes of a rank's part, as divided by the axes so far.
 double Bounds::localBytes(const TensorFacts &tensor,
                           const SpaceNode &node) const {
   double bytes = double(tensor.bytes());
@@ -24,8 +24,8 @@ double Bounds::localBytes(const TensorFacts &tensor,
   return bytes;
 }
 
-/// `local`: of the parameter, on the rank. Gradients that are results are
-/// counted without.
+/// `local`: bytes of the rank's part of the parameter. Gradients that are
+/// results are counted elsewhere.
 Bounds::Sums Bounds::sumsOf(const TensorFacts &tensor, const SpaceNode &node,
                             double local) const {
   if (!options.hasGradients || !tensor.isTrained)
@@ -52,7 +52,8 @@ Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
     if (axis.use.storesState)
       stateAxes *= double(axis.size);
   for (const TensorFacts &tensor : facts.tensors) {
-    // What is written as it is, may be on any axis.
+    // A tensor that the program places itself may be on any axis, so it is
+    // skipped.
     if (tensor.kind != TensorFacts::Kind::Parameter || !tensor.isFree)
       continue;
     double local = localBytes(tensor, node) / parts, bytes = local;
@@ -71,8 +72,9 @@ Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
   return result;
 }
 
-/// Whether there is a layer for each chunk. Besides the first number that is to
-/// be tried, chunks are alike, or where none makes them so, nearly.
+/// Whether there is a layer for each chunk. The first number of chunks is
+/// always accepted. Other numbers must make chunks equal or, if none does,
+/// nearly equal.
 bool Bounds::hasChunks(const SpaceNode &node, int64_t perStage) const {
   int64_t stages = node.candidate.numStages(), chunks = stages * perStage;
   if (stages == 1 || options.stageSettings.empty())
@@ -97,8 +99,8 @@ bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
   return facts.classes[*options.microBatchIndex].extent % parts == 0;
 }
 
-/// Of the first stage, the part that its layers have: `unit` for what each unit
-/// saves that the schedule allows.
+/// Bytes of the first stage's layers. `unit`: bytes saved by each unit that the
+/// schedule allows.
 double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
                                const Settings &settings, double unit) const {
   PipelineProblem problem;
@@ -115,7 +117,7 @@ double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
          double(units) * unit;
 }
 
-/// What a chunk of so many layers saves of a micro-batch.
+/// Bytes that a chunk of `layers` layers saves of a micro-batch.
 double Bounds::unitBytes(const SpaceNode &node, const Settings &settings,
                          double layers) const {
   const Yardstick *yardstick = yardstickOf(settings);
@@ -126,8 +128,8 @@ double Bounds::unitBytes(const SpaceNode &node, const Settings &settings,
                    : 0;
 }
 
-/// The same, at least: what the last of its layers makes is sent on, and saved
-/// by who uses it.
+/// The least bytes of a unit. The result of its last layer is sent on, and the
+/// chunk that uses it saves it.
 double Bounds::leastUnitBytes(const SpaceNode &node,
                               const Settings &settings) const {
   double layers = settings.chunks == 1
@@ -143,7 +145,7 @@ double Bounds::leastUnitBytes(const SpaceNode &node,
   return std::max(unitBytes(node, settings, layers) - handedOn / parts, 0.0);
 }
 
-/// It has most of them.
+/// The number of layers of the first stage, which has the most.
 double Bounds::layersOfFirst(const SpaceNode &node) const {
   int64_t stages = node.candidate.numStages();
   return double((facts.layers + stages - 1) / stages);
@@ -159,9 +161,9 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
                                                   node.candidate.hasStages())) /
                        stages +
                    saved;
-  // The first stage saves all units that there may be: until the first
-  // micro-batch is back, it has time to send on as many. Where weights'
-  // gradients wait and there are several chunks, it may save a few less.
+  // The first stage saves all units that the schedule allows: it can start as
+  // many before the first micro-batch returns. If weights' gradients wait and
+  // there are several chunks, it may save a few less.
   const PipelinePolicy *policy = findPolicy(settings.schedule);
   if (!policy || !facts.areLayersAlike ||
       (policy->splitsWeights && settings.chunks > 1))
@@ -171,7 +173,7 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
                                         leastUnitBytes(node, settings))));
 }
 
-/// What the first stage is expected to need, which is no bound.
+/// The expected bytes of the first stage, which are not a bound.
 double Bounds::expectedBytes(const Lasting &lasting, const SpaceNode &node,
                              const Settings &settings) const {
   double least = double(bytesWith(lasting, node, settings));
@@ -192,11 +194,11 @@ std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
                                          int64_t limit) const {
   Lasting lasting = lastingBytes(node);
   std::vector<SizedSettings> result;
-  // With stages, the first of a rematerialisation.
+  // With stages, the first settings of the present rematerialisation.
   const SizedSettings *first = nullptr;
   result.reserve(all.size());
   for (const Settings &each : all) {
-    // More axes leave no more to cut.
+    // More axes never make a batch easier to cut.
     if (!canCut(node, each))
       continue;
     int64_t bytes = bytesWith(lasting, node, each);
@@ -212,7 +214,8 @@ std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
   return result;
 }
 
-/// Takes out what is slower, and says what the fastest of that takes.
+/// Removes settings slower than `longest`. Returns the least seconds among the
+/// removed settings.
 static double leaveOutSlower(std::vector<SizedSettings> &settings,
                              double longest) {
   double leftOut = std::numeric_limits<double>::infinity();
@@ -249,7 +252,7 @@ SettingsToTry Bounds::settingsToTry(const Candidate &candidate,
   return result;
 }
 
-/// Of each rematerialisation, in the order of `all`.
+/// Sorts by rematerialisation, in the order of `all`, and then by promise.
 void Bounds::sortByPromise(std::vector<SizedSettings> &settings,
                            const Candidate &candidate,
                            llvm::ArrayRef<Settings> all, int64_t limit) const {

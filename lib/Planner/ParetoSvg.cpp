@@ -1,4 +1,4 @@
-// Time against memory, as a picture.
+// A picture of time against memory.
 #include "tpsp/Planner/Compare.h"
 
 #include "tpsp/Abi/Quantity.h"
@@ -18,7 +18,7 @@ namespace {
 constexpr double width = 720, height = 440, left = 78, right = 24, top = 44,
                  bottom = 58;
 
-/// A value on a logarithmic scale between two pixels.
+/// Maps values to pixels on a logarithmic scale.
 class Scale {
 public:
   Scale(double least, double most, double from, double to)
@@ -82,7 +82,7 @@ private:
       ".grid{stroke:#333842}.limit{stroke:#ff8a80}.front{stroke:#79b0ff}.best"
       "{fill:#79b0ff}}</style>\n";
 
-  /// The least and the largest value; of memory also the limit.
+  /// The least and the largest value. For memory they include the limit.
   std::pair<double, double> ends(bool isTime) const {
     double least = INFINITY, most = 0;
     auto cover = [&](double value) {
@@ -180,7 +180,8 @@ private:
                             rt::bytesText(double(point.plan->memory.total))));
   }
 
-  /// Names of what nothing beats, where they do not cover each other.
+  /// The names of plans that no other plan beats, as long as they do not
+  /// overlap.
   void labels() {
     std::vector<std::pair<double, double>> taken;
     for (const Point &point : points) {
@@ -207,8 +208,8 @@ private:
 
 } // namespace
 
-/// Those that were compiled, by time; and of them those that nothing beats in
-/// both.
+/// The compiled plans, by time, with a mark on those that no other plan beats
+/// in both.
 static std::vector<Point> pointsOf(const SearchResult &result) {
   std::vector<Point> points;
   for (const Evaluation &each : result.evaluations)

@@ -1,4 +1,4 @@
-// What --pin says, against the program and the devices.
+// Checks pins against the program and the devices.
 #include "tpsp/Planner/Space.h"
 
 #include "tpsp/Algebra/PaddedExtent.h"
@@ -14,7 +14,7 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// Whether a program can call an axis so: what the notation reads as a name.
+/// Whether the notation can read `name` as an axis's name.
 static bool isAxisName(llvm::StringRef name) {
   return (llvm::isAlpha(name.front()) || name.front() == '_') &&
          llvm::all_of(name, [](char c) {
@@ -59,7 +59,7 @@ std::string tpsp::planner::parsePin(const std::string &text,
   return "";
 }
 
-/// Sizes of pinned axes together, each once.
+/// The product of the pinned axes' sizes; each axis counts once.
 static int64_t pinnedRanks(const std::vector<Pin> &pins) {
   std::map<std::string, int64_t> sizes;
   for (const Pin &pin : pins)
@@ -77,9 +77,9 @@ static bool isOfParameters(ClassId id, const ProgramFacts &facts) {
   });
 }
 
-/// What an axis of so many ranks divides instead: "4 does, or --pad v=8 does".
-/// A batch or a sequence is not padded but given another extent, because more
-/// of its positions are real ones.
+/// A way out if the axis's size does not divide the extent: "4 does, or --pad
+/// v=8 does". A batch or a sequence is not padded but given another extent,
+/// because its additional positions hold real data.
 static std::string waysToDivide(const Pin &pin, const ProgramFacts &facts,
                                 int64_t devices) {
   const IndexClass &index = facts.classes[pin.index];
@@ -106,7 +106,7 @@ static std::string problemOf(const Pin &pin, const ProgramFacts &facts,
   return "";
 }
 
-/// Two sizes of one axis; empty if there are none.
+/// The problem if pins give one axis two sizes; empty if they do not.
 static std::string twoSizes(const std::vector<Pin> &pins) {
   for (const Pin &pin : pins)
     for (const Pin &other : pins)

@@ -9,14 +9,14 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// Nodes that the beam search follows, of one depth and as many devices that
-/// are still to be used. Others do not compare: many devices that are free seem
-/// to divide all work and to communicate nothing.
+/// The number of nodes that the beam search follows, per depth and per number
+/// of remaining devices. Nodes with different numbers cannot be compared:
+/// remaining devices seem to divide all work and to communicate nothing.
 static constexpr size_t beam = 48;
-/// Leaves that are remembered.
+/// The most leaves that are kept.
 static constexpr size_t mostLeaves = 4096;
-/// What a plan that the compiler refuses, or that is too large, counts for. No
-/// step counts for more.
+/// The factor of a plan that the compiler refuses or that is too large. No
+/// step's factor is larger.
 static constexpr double uselessFactor = 20;
 
 static void keepMostPromising(std::vector<Prospect> &nodes, size_t most) {
@@ -63,7 +63,8 @@ size_t Prospects::numberOf(const AxisUse &trait) {
   return number;
 }
 
-/// What activations each axis divides, what parameters, and what it stores.
+/// The traits of a candidate: per axis, the activations that it divides, the
+/// parameters that it divides, and what it stores.
 std::vector<size_t> Prospects::traitsOf(const Candidate &candidate) {
   std::vector<size_t> numbers;
   for (const CandidateAxis &axis : candidate.axes) {
@@ -87,7 +88,7 @@ double Prospects::expected(const Prospect &prospect) const {
   return std::exp(logFactor) * prospect.bound.promise();
 }
 
-/// The share of its traits that another one has.
+/// The share of a prospect's traits that `other` has.
 static double likeness(const Prospect &prospect, const Prospect &other) {
   double shared = 0;
   for (size_t trait : prospect.traits)
@@ -96,8 +97,8 @@ static double likeness(const Prospect &prospect, const Prospect &other) {
 }
 
 std::vector<Prospect> Prospects::take(size_t most, double limit) {
-  // A prospect that is like one that is taken is put off, as if its step took
-  // so many times longer.
+  // A prospect that resembles a taken one is put off, as if its step took up to
+  // this factor longer.
   constexpr double putOff = 3;
   std::vector<double> seconds, likest(leaves.size(), 0);
   for (const Prospect &each : leaves)
@@ -133,7 +134,7 @@ void Prospects::learn(const Candidate &candidate, const Bound &bound,
   fit();
 }
 
-/// By coordinate descent. Few traits and few rounds: exact numbers do not
+/// Fits the factors by coordinate descent, in few rounds: exact numbers do not
 /// matter.
 void Prospects::fit() {
   constexpr double ridge = 0.5;

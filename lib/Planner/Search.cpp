@@ -21,8 +21,8 @@ const Evaluation *SearchResult::best(int64_t memoryLimit) const {
 
 namespace {
 
-/// The search, and then what people are told: the usual plans, what they name,
-/// and what is sure of the best.
+/// The search, and then the plans to be reported: the usual plans, the named
+/// plans, and the certainty of the best.
 class BranchAndBound : public LeafSearch {
 public:
   using LeafSearch::LeafSearch;
@@ -30,7 +30,8 @@ public:
   SearchResult run(const std::vector<Candidate> &notable) {
     searchOn();
     takeRefused(notable);
-    // Twice: what its own step without overlap excludes, is not overlapped.
+    // Twice: first without overlap, then with overlap unless the first stage
+    // excluded it.
     for (int stage = 0; stage < 2 && !isOver(); ++stage)
       evaluateNotable(notable);
     for (const Candidate &each : notable)
@@ -47,8 +48,8 @@ public:
   }
 
 private:
-  /// Compiles the best whole, and then what may be faster: the claim is about
-  /// whole programs.
+  /// Compiles the best plan whole, and then plans that may be faster, because
+  /// the claim is about whole programs.
   void finish() {
     if (options.finalists == 0 || !result.best(options.memoryLimit))
       return;
@@ -59,7 +60,8 @@ private:
     } while (!isOver() && goOn());
   }
 
-  /// Where the best is slower whole than it seemed, some that went may beat it.
+  /// Continues if the best plan turned out slower when compiled whole: dropped
+  /// nodes may beat it.
   bool goOn() {
     if (const Evaluation *best = result.best(options.memoryLimit))
       result.state.best = best->seconds;
@@ -73,7 +75,7 @@ private:
     return isAny || result.state.evaluations > before;
   }
 
-  /// Opens settings in the same way.
+  /// Tries settings that were left out and may now beat the best plan.
   void openSettings() {
     std::vector<Evaluation *> rows;
     for (Evaluation &row : result.evaluations)
@@ -87,7 +89,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What people ask about
+  // Notable and named plans
   //===--------------------------------------------------------------------===//
 
   void evaluateNotable(const std::vector<Candidate> &notable) {
@@ -138,8 +140,9 @@ private:
     });
   }
 
-  /// People want to see more plans than the best: of what was left out, the
-  /// most promising. With overlap that takes too long.
+  /// Adds the most promising of the leaves that were left out, because people
+  /// want to see more plans than the best. With overlap that would take too
+  /// long.
   void fillUp() {
     if (options.overlaps || isOver())
       return;
@@ -152,7 +155,7 @@ private:
     evaluateLeftOut(missing);
   }
 
-  /// All settings of the first leaves of which some were left out.
+  /// Evaluates all settings of the first `most` leaves that were left out.
   void evaluateLeftOut(size_t most) {
     llvm::erase_if(leftOut, [&](const Waiting &leaf) {
       return taken.count(textOf(leaf.node.candidate));
@@ -165,7 +168,7 @@ private:
     evaluate(std::move(open), any);
   }
 
-  /// Those that people see: the first rows, and what they ask about.
+  /// Completes the rows that are shown: the first rows and the notable ones.
   void completeRows(const std::vector<Candidate> &notable) {
     if (isOver())
       return;
@@ -179,8 +182,9 @@ private:
     trySlowerSettings(rows, pool, bounds, options, result.state.evaluations);
   }
 
-  /// The compiler may refuse what does not divide extents: bounds do not say
-  /// that. Where they say all else, one compilation is enough.
+  /// Compiles notable candidates that do not divide extents, because the
+  /// compiler may refuse them. Bounds cannot tell that. If bounds exclude the
+  /// candidate otherwise, one compilation is enough.
   void takeRefused(const std::vector<Candidate> &notable) {
     std::vector<EvaluationTask> tasks;
     for (const Candidate &each : notable)
@@ -201,7 +205,8 @@ private:
     }
   }
 
-  /// What its bounds answer: it is too large, or slower than the best.
+  /// Adds a row from the bound alone, if the candidate is too large or slower
+  /// than the best plan.
   bool takeByBound(const Candidate &candidate) {
     std::string text = textOf(candidate);
     if (taken.count(text) ||
@@ -231,11 +236,11 @@ private:
     return true;
   }
 
-  /// What the compiler accepts though it does not divide extents.
+  /// Candidates that the compiler accepts although they do not divide extents.
   std::set<std::string> accepted;
 };
 
-/// One command after another.
+/// Evaluates steps with one command after another.
 class SerialSteps : public Evaluator {
 public:
   explicit SerialSteps(std::unique_ptr<Evaluator> steps)
@@ -250,7 +255,8 @@ private:
 
 } // namespace
 
-/// A step as the search with overlap knows it.
+/// Marks a step's nearly fitting settings as serial, for the search with
+/// overlap.
 static Evaluation withoutOverlap(Evaluation step) {
   if (!step.nearlyFits)
     return step;
@@ -260,7 +266,7 @@ static Evaluation withoutOverlap(Evaluation step) {
   return step;
 }
 
-/// With a third of the time and the evaluations that there are.
+/// Searches without overlap, with a third of the time and the evaluations.
 static KnownSteps searchWithoutOverlap(const Space &space,
                                        const EvaluatorFactory &makeEvaluator,
                                        const std::vector<Candidate> &notable,
@@ -274,7 +280,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
   EvaluatorFactory serial = [&] {
     return std::make_unique<SerialSteps>(makeEvaluator());
   };
-  // Of steps with overlap it says nothing.
+  // This search's gap says nothing about steps with overlap.
   SearchProgress withoutGap = [&](SearchState state) {
     state.gap = 1;
     progress(state);
@@ -283,7 +289,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
                           withoutGap, KnownSteps());
   serially.beginWithUsual(notable);
   SearchResult found = serially.run({});
-  // Of the others, settings that were left out may be faster without overlap.
+  // Rows are skipped if untried settings may be faster without overlap.
   KnownSteps known;
   for (Evaluation &each : found.evaluations)
     if (each.isLegal() && each.memory.total <= options.memoryLimit &&

@@ -1,4 +1,4 @@
-/// What a search has open.
+/// An open node of a search.
 #ifndef TPSP_PLANNER_SEARCHQUEUE_H
 #define TPSP_PLANNER_SEARCHQUEUE_H
 
@@ -19,18 +19,18 @@ namespace tpsp::planner {
 struct Waiting {
   SpaceNode node;
   Bound bound;
-  /// Numbered as they are made, so that equal bounds have an order.
+  /// The order of creation, which decides between equal bounds.
   int64_t number = 0;
-  /// Of a leaf: the step without overlap, once it is known.
+  /// For a leaf: the step without overlap, once it is known.
   std::shared_ptr<const Evaluation> serial;
 
-  /// What the step takes at least if nothing hides: where communication is
-  /// short, little is exposed. Bounds of overlapped steps are often alike.
+  /// Least seconds of the step if nothing hides. Bounds of overlapped steps are
+  /// often equal; then short communication promises little exposure.
   double promise() const { return serial ? serial->seconds : bound.promise(); }
 };
 
-/// Of equal bounds the more promising comes first: a good plan that is found
-/// early excludes others.
+/// Orders nodes by their bounds. Among equal bounds the more promising node
+/// comes first: a good plan that is found early excludes others.
 struct IsLater {
   bool operator()(const Waiting &a, const Waiting &b) const {
     return std::tuple(a.bound.seconds, a.promise(), a.number) >
@@ -38,22 +38,23 @@ struct IsLater {
   }
 };
 
-/// By their bounds; its container can be looked through.
+/// A queue ordered by bounds, whose container can be iterated.
 struct WaitingQueue
     : std::priority_queue<Waiting, std::vector<Waiting>, IsLater> {
   const std::vector<Waiting> &all() const { return c; }
 };
 
-/// What a step may take of which the busiest stream takes `busiest` seconds,
-/// and all streams one after the other `serial`. Of the rest about three
-/// quarters hide: two thirds to four fifths, in plans of Llama-3.1-8B on 64
+/// The likely seconds of a step. Its busiest stream takes `busiest` seconds,
+/// and all streams one after the other `serial`. About three quarters of the
+/// difference hide: two thirds to four fifths, in plans of Llama-3.1-8B on 64
 /// devices.
 inline double likelySeconds(double busiest, double serial) {
   return busiest + std::max(serial - busiest, 0.0) / 4;
 }
 
-/// Of an evaluation, about in proportion to its time: the compiler does as much
-/// for each micro-batch, and a schedule takes longer than the rest.
+/// The effort of an evaluation, roughly proportional to its time. The compiler
+/// repeats its work for each micro-batch, and scheduling takes longer than the
+/// rest.
 inline double effortOf(const Candidate &candidate, bool isOverlapped) {
   constexpr double schedule = 16;
   double parts =
@@ -61,28 +62,30 @@ inline double effortOf(const Candidate &candidate, bool isOverlapped) {
   return parts * (isOverlapped ? schedule : 1);
 }
 
-/// Leaves that were evaluated without overlap, and are still to be with it.
+/// Leaves that were evaluated without overlap, and are yet to be evaluated with
+/// it.
 class Dives {
 public:
   void add(Waiting leaf) { leaves.push_back(std::move(leaf)); }
 
-  /// So much was done for the leaf.
+  /// Records the effort spent on the leaf.
   void note(const Waiting &leaf, double effort) {
     (leaf.serial ? overlapEffort : serialEffort) += effort;
   }
 
-  /// Whether there is room for a leaf's overlap: together these take about as
-  /// long as what is known without. One that takes long comes when much is
-  /// known.
+  /// Whether there is room for overlapping the leaf. Overlapping may take about
+  /// as much effort as evaluations without overlap. So an expensive leaf waits
+  /// until much is known.
   bool hasRoomFor(const Waiting &leaf) const {
     double effort = effortOf(leaf.serial->candidate, /*isOverlapped=*/true);
     return overlapEffort + effort <= 2 * serialEffort;
   }
 
-  /// Takes out at most `most`, those that may soon give a good plan, and all
-  /// that are over: the leaves are overlapped before their turn. None, while
-  /// more was done with overlap than without, or for which there is no room:
-  /// without, a better plan may be found sooner.
+  /// Takes out at most `most` leaves that are likely to give a good plan; they
+  /// are overlapped before their turn. Removes all leaves for which `isOver`
+  /// holds. Returns none while more effort went into overlap than into steps
+  /// without it, since the latter may find a better plan sooner. Leaves without
+  /// room stay.
   std::vector<Waiting> take(size_t most,
                             llvm::function_ref<bool(const Waiting &)> isOver) {
     llvm::erase_if(leaves, isOver);

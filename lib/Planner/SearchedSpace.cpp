@@ -11,7 +11,7 @@ using namespace tpsp;
 using namespace tpsp::planner;
 
 //===----------------------------------------------------------------------===//
-// What settings have
+// Values of settings
 //===----------------------------------------------------------------------===//
 
 template <typename T>
@@ -62,7 +62,7 @@ template <typename T> static std::string anyOf(const std::vector<T> &values) {
                      values.back());
 }
 
-/// "2 to 8", of ascending numbers.
+/// "2 to 8", for ascending numbers.
 static std::string rangeOf(const std::vector<int64_t> &numbers) {
   return numbers.front() == numbers.back()
              ? fmt::format("{}", numbers.front())

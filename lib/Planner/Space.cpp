@@ -43,8 +43,8 @@ static bool haveOneTensor(const std::vector<std::vector<ClassId>> &tensors,
   });
 }
 
-/// Adds all largest sets that contain `chosen` and choose from the classes from
-/// `next` on. (Maximal independent sets; classes are few.)
+/// Adds all maximal sets that contain `chosen` and further classes from `next`
+/// on. (Maximal independent sets; classes are few.)
 static void addLargestSets(const std::vector<ClassId> &classes,
                            llvm::function_ref<bool(ClassId, ClassId)> exclude,
                            size_t next, std::vector<ClassId> &chosen,
@@ -123,8 +123,7 @@ bool Space::mayHaveStages(int64_t size) const {
 // The tree
 //===----------------------------------------------------------------------===//
 
-/// Where a position in the list of all uses is: which of two axes in a node
-/// comes first.
+/// The order of uses. It decides which of two axes in a node comes first.
 static auto orderOf(const AxisUse &use) {
   return std::tuple(use.role != AxisRole::Stage, use.role, use.activations,
                     use.parameters, use.storesParameters, use.storesState);
@@ -152,9 +151,11 @@ bool Space::divides(const Candidate &candidate) const {
   return true;
 }
 
-/// Two axes of one use are one axis. Within a node links are alike, and so are
-/// those from node to node: axes there have one order. But what is written
-/// stays. `within`: the devices that the axis's steps lead over.
+/// Whether the node with this axis equals another node. Two axes of one use are
+/// merged into one. Axes within a node, and axes that only lead from node to
+/// node, have a fixed order, because their links are alike. Axes of the
+/// program's own mesh are exempt. `within`: the devices over which the axis's
+/// steps lead.
 bool Space::isAnothers(const SpaceNode &node, const AxisUse &use,
                        int64_t within) const {
   const std::vector<CandidateAxis> &axes = node.candidate.axes;
@@ -273,7 +274,7 @@ std::vector<Candidate> Space::pure() const {
 // Pins
 //===----------------------------------------------------------------------===//
 
-/// Whether the axis has all that the pins ask of the axis of that name.
+/// Whether the axis satisfies all pins for the axis `name`.
 static bool fitsPins(const CandidateAxis &axis, const std::string &name,
                      const std::vector<Pin> &pins) {
   return llvm::all_of(pins, [&](const Pin &pin) {
@@ -282,9 +283,9 @@ static bool fitsPins(const CandidateAxis &axis, const std::string &name,
   });
 }
 
-/// Gives axes the names of the pins that they fit. Of pins whose axis is not
-/// there, the names are in `missing`. False if an axis of a pin's name does not
-/// fit it.
+/// Gives axes the names of the pins that they satisfy. `missing` receives the
+/// names of pins without an axis. False if an axis with a pin's name does not
+/// satisfy it.
 static bool namePinned(Candidate &candidate, const std::vector<Pin> &pins,
                        std::set<std::string> &missing) {
   for (const Pin &pin : pins) {
@@ -315,8 +316,7 @@ bool Space::satisfiesPins(Candidate &candidate) const {
   return true;
 }
 
-/// Whether the axes that the node has no place for yet may be those that are
-/// asked for.
+/// Whether the axes that the node still lacks may satisfy the pins.
 bool Space::maySatisfyPins(const SpaceNode &node) const {
   Candidate candidate = node.candidate;
   std::set<std::string> missing;

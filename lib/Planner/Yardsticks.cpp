@@ -1,4 +1,4 @@
-// What the program on one device says of it on many.
+// Bounds for many devices from the program on one device.
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -26,8 +26,8 @@ ProductShape planner::shapeOf(const ProductFacts &product) {
   return {low, high, extent(product.k), extent(product.batch)};
 }
 
-/// With rematerialisation there are more products of a shape than without: so
-/// many of that shape are redone. Products of one shape share them.
+/// The share of a product that is redone. Rematerialisation adds products of
+/// its shape; all products of one shape share the additional ones.
 double Bounds::redoneShare(const ProductFacts &product,
                            const Yardstick &yardstick,
                            const Yardstick &plain) const {
@@ -55,12 +55,14 @@ void Bounds::findRedone() {
   }
 }
 
-/// Where an axis divides what is summed, sums may be taken within products that
-/// are kernels of the undivided program. Measured, that is a tenth of the time.
+/// The share of kernels' time that surely remains. If an axis divides a summed
+/// index, products may take over sums that are kernels of the undivided
+/// program. That was a tenth of the time in measurements.
 static constexpr double certainShare = 0.88;
 
-/// What a rank of each stage does together of one device's kernels. Of a core's
-/// seconds all ranks together have so many more.
+/// The factor from one device's kernel seconds to the seconds of one rank of
+/// each stage, added up. A rank of several cores divides a core's seconds by
+/// their number.
 double Bounds::kernelShare(int64_t stages) const {
   double cores = cost.machine().isCpu() ? cost.coresPerRank() : 1;
   return certainShare * double(stages) / double(options.devices) / cores;

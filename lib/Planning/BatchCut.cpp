@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// Why the program on one device cannot be cut into so many; empty if it can.
+/// Why the program on one device cannot be cut into `parts` micro-batches;
+/// empty if it can.
 static std::string cutProblem(MLIRContext &context,
                               CandidateEvaluatorOptions options,
                               int64_t parts) {

@@ -36,7 +36,7 @@ static bool isOfUpdate(const tpsp::Plan &plan, const PlanCommand &command) {
   });
 }
 
-/// At the best rates that the machine has for any size.
+/// The least seconds of a kernel, at the machine's best rates for any size.
 static double leastKernelSeconds(const PlanCommand &command,
                                  const Hardware &machine) {
   double rate = 0;
@@ -54,7 +54,7 @@ static double leastKernelSeconds(const PlanCommand &command,
 
 using ProductExtents = std::array<int64_t, 4>;
 
-/// What a product has in common with those of its gradients.
+/// The extents that a product shares with the products of its gradients.
 static ProductExtents extentsOf(int64_t m, int64_t n, int64_t k,
                                 int64_t batch) {
   ProductExtents extents = {m, n, k, batch};
@@ -70,7 +70,7 @@ static ProductExtents extentsOf(const MatmulWork &product) {
                    product.batch);
 }
 
-/// Of products behind layers, and not of others.
+/// The extents of products after layers that no other product has.
 static std::set<ProductExtents> extentsBehindLayers(const ProgramFacts &facts) {
   std::set<ProductExtents> result;
   for (const ProductFacts &product : facts.products)
@@ -82,9 +82,9 @@ static std::set<ProductExtents> extentsBehindLayers(const ProgramFacts &facts) {
   return result;
 }
 
-/// By buffer: what products behind layers make, or their gradients read. A
-/// buffer of another product is none of them: a kernel may do something for
-/// that one, too.
+/// Per buffer, whether a product after layers writes it, or its gradient reads
+/// it. A buffer that another product uses does not count, because a kernel may
+/// work for that product, too.
 static std::vector<bool>
 buffersBehindLayers(const tpsp::Plan &plan,
                     const std::set<ProductExtents> &extents) {
@@ -143,13 +143,15 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
 
 namespace {
 
-/// Layers of a run that stand for all of it, in two programs. The first and the
-/// last are beside other things; those that are more are like those between.
+/// The numbers of layers, in two shallow programs, that stand for a whole run.
+/// The first and the last layer have other neighbours; additional layers are
+/// like those between.
 struct Depths {
   size_t base = 2, deeper = 3;
 
   double step() const { return double(deeper - base); }
-  /// How many times the difference is what `layers` have more than `base`.
+  /// The factor on the difference between both programs for a run of `layers`,
+  /// beyond `base`.
   double timesFor(size_t layers) const {
     return double(layers - base) / step();
   }
@@ -157,26 +159,27 @@ struct Depths {
 
 } // namespace
 
-/// With overlap what two layers expose may hide in a third, and there are
-/// places to hide that a few layers have not yet.
+/// With overlap more layers are needed: communication that two layers expose
+/// may hide under a third.
 static Depths depthsFor(StringRef overlap) {
   return overlap == "off" ? Depths() : Depths{4, 6};
 }
 
-/// What composed figures are taken to be off by, of steps without and with
-/// overlap. Of a step 0.6 % and 4.5 % were seen, of memory 5 % less and 17 %
-/// more (benchmarks/Composition.cpp, docs/Planner.md).
+/// The assumed errors of composed figures, without and with overlap. The
+/// largest errors seen were 0.6 % and 4.5 % of a step, and 5 % less and 17 %
+/// more memory (benchmarks/Composition.cpp, docs/Planner.md).
 static CompositionError errorOf(StringRef overlap) {
   return overlap == "off" ? CompositionError{0.01, 0.01, 0.06, 0.2}
                           : CompositionError{0.06, 0.01, 0.06, 0.2};
 }
 
-/// As many as two serial programs have together are compiled as they are: that
-/// takes no longer, and is exact.
+/// Programs with at most as many layers as two serial programs together are
+/// compiled whole: that takes no longer, and is exact.
 static constexpr size_t longestWhole = 5;
 
-/// Of a rank's gradients before data axes divide them: those of arguments that
-/// there are `count` of, one of each.
+/// Bytes of one layer's gradients on a rank, before data axes divide them.
+/// `count`: the number of layers, by which the layers' arguments are
+/// recognised.
 static double layerGradientBytes(const ProgramFacts &facts,
                                  const Candidate &candidate, size_t count) {
   double bytes = 0;
@@ -198,7 +201,7 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
                                        const Candidate &candidate) {
   CompileOptions compile = all;
   compile.function = function;
-  // The program has these already.
+  // The placed program has these already.
   compile.dtype.clear();
   compile.extents.clear();
   compile.mesh.clear();
@@ -211,13 +214,13 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
   return compile;
 }
 
-/// Of a rank; on a CPU its part of the machine's.
+/// Bytes of a device's memory; on a CPU a rank's part of the machine's.
 static int64_t deviceBytes(const Hardware &machine,
                            const Candidate &candidate) {
   return machine.memoryBytes / (machine.isCpu() ? candidate.numRanks() : 1);
 }
 
-/// What layers have, which are `times` the difference.
+/// Adds the layers' part of saved bytes and kernels: `times` the difference.
 static void addLayers(const Evaluation &base, const Evaluation &deeper,
                       double times, Evaluation &out) {
   double saved = double(deeper.memory.saved - base.memory.saved);
@@ -234,7 +237,7 @@ public:
       : options(options),
         context(dialects(), MLIRContext::Threading::DISABLED) {
     context.printOpOnDiagnostic(false);
-    // A description is read by each thread for itself.
+    // Each thread reads the description by itself.
     this->options.compile.hardware = options.compile.hardware.name();
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
     auto read =
@@ -263,8 +266,8 @@ public:
     return whole(candidate, "off");
   }
 
-  /// Programs of all layers against such of few; schedules take a little more
-  /// than in proportion.
+  /// The factor from programs of few layers to programs of all layers.
+  /// Scheduling grows a little faster than the number of layers.
   double wholeEffort() const override {
     Depths depths = depthsFor(options.compile.overlap);
     double layers = 1, compiled = 1;
@@ -291,7 +294,7 @@ private:
     Depths compiled = depthsFor(overlap);
     SmallVector<size_t> depths(numRuns, compiled.base);
     CompileOptions compile = optionsFor(candidate, overlap);
-    // Also of a step without overlap that is to say something of one with it.
+    // This also applies to a serial step that bounds the step with overlap.
     if (options.compile.overlap != "off")
       compile.bucketBytes = shallowBucket(candidate);
     Evaluation base = evaluateWith(candidate, compile, depths), result = base;
@@ -307,7 +310,7 @@ private:
     if (!result.isLegal())
       return result;
     boundByBusiest(result);
-    // It was read for this result.
+    // The hardware can be read: evaluating `base` has read it.
     const Hardware &hardware = llvm::cantFail(options.compile.hardware.read());
     boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory,
                   deviceBytes(hardware, candidate));
@@ -315,11 +318,11 @@ private:
     return result;
   }
 
-  /// Several layers may share a bucket, of which all layers have many. Then two
-  /// and three layers would have one, reduced when nothing is left to hide it
-  /// under. So each layer would seem to add an exposed reduction. Then a bucket
-  /// is a layer's. Without overlap all reductions are exposed, and fewer are
-  /// faster.
+  /// The bucket size for shallow programs. Several layers may share a bucket,
+  /// and all layers together have many. A shallow program would have only one,
+  /// reduced when nothing is left to hide it under. Each layer would then seem
+  /// to add an exposed reduction, so a bucket holds one layer instead. Without
+  /// overlap all reductions are exposed, and fewer are faster.
   int64_t shallowBucket(const Candidate &candidate) const {
     int64_t bucket = options.compile.bucketBytes;
     double least = double(bucket);
@@ -339,8 +342,8 @@ private:
     return compile;
   }
 
-  /// Of the program with so many layers of each run; all of them, if `depths`
-  /// is empty.
+  /// Evaluates the program with `depths` layers of each run, or with all layers
+  /// if `depths` is empty.
   Evaluation evaluateWith(const Candidate &candidate,
                           const CompileOptions &compile,
                           ArrayRef<size_t> depths) {
@@ -355,8 +358,8 @@ private:
     });
   }
 
-  /// Of a candidate with stages; so many layers of a chunk are compiled, or, if
-  /// 0, all.
+  /// Evaluates a candidate with stages. Compiles `keptLayers` layers of a
+  /// chunk, or all if it is 0.
   Evaluation stages(const Candidate &candidate, const std::string &overlap,
                     size_t keptLayers) {
     return find(candidate, [&](Evaluation &out) -> llvm::Error {
@@ -383,8 +386,8 @@ private:
     return chunkPlans;
   }
 
-  /// Of what `fill` fills in; what it fails with, is why the candidate is
-  /// refused.
+  /// Makes an evaluation that `fill` fills in. An error of `fill` becomes the
+  /// refusal.
   Evaluation find(const Candidate &candidate,
                   llvm::function_ref<llvm::Error(Evaluation &)> fill) {
     auto begin = std::chrono::steady_clock::now();
@@ -443,8 +446,8 @@ private:
   std::string unreadable;
   /// The layers of each run.
   SmallVector<size_t> runs;
-  /// The last candidate with stages, whose settings are tried one after the
-  /// other, and its chunks' plans.
+  /// The text of the last candidate with stages, and its chunks' plans. Its
+  /// settings are tried one after the other.
   std::string staged;
   ChunkPlans chunkPlans;
 };
@@ -466,7 +469,8 @@ tpsp::undividedProgram(const CandidateEvaluatorOptions &given,
   options.compile.overlap = "off";
   std::unique_ptr<Evaluator> evaluator = candidateEvaluators(options)();
   UndividedProgram result;
-  // Without rematerialisation first: others are compared with it.
+  // The settings without rematerialisation come first, because others are
+  // compared with them.
   std::vector<Settings> all = {Settings()};
   all.insert(all.end(), settings.begin(), settings.end());
   for (const Settings &each : all) {

@@ -11,8 +11,9 @@ using namespace tpsp;
 
 using Tensor = IndexStructure::Tensor;
 
-/// The first operand has the choices. Places are the result's positions along
-/// what is no feature: features the choices lack, and the last operand has.
+/// Notes a dispatch. The first operand has the choices. Places are the result's
+/// positions along all indices but features. Features are indices of the last
+/// operand that the choices lack.
 void FilledRows::notePlaces(IndexedOpInterface op,
                             const IndexStructure &structure) {
   const Tensor &choices = structure.operands.front();
@@ -36,7 +37,7 @@ void FilledRows::notePlaces(IndexedOpInterface op,
 void FilledRows::note(IndexedOpInterface op, const IndexStructure &structure) {
   if (isa<RoutingOpInterface>(*op))
     return notePlaces(op, structure);
-  // What is computed place by place is as full.
+  // A result that is computed place by place has the same share.
   for (auto [value, tensor] :
        llvm::zip(op->getOperands(), structure.operands)) {
     auto found = filled.find(value);

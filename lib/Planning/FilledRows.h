@@ -1,4 +1,4 @@
-/// How many of experts' places may have tokens.
+/// The largest share of experts' places that can have tokens.
 ///
 ///   %rows = dispatch %choice, %load, %x    32 tokens of 2 choices in 4 blocks
 ///       -> [j, g, c, d]                    of 24 rows: two of three are filled
@@ -14,15 +14,16 @@ namespace tpsp {
 
 class FilledRows {
 public:
-  /// Of operations in their order.
+  /// Notes an operation. Must be called in program order.
   void note(IndexedOpInterface op, const IndexStructure &structure);
 
-  /// The share of the value's rows, at most; 1 of what is no place's.
+  /// The largest share of the value's rows that hold tokens; 1 if its rows are
+  /// not places.
   double shareOf(mlir::Value value) const;
 
 private:
   struct Share {
-    /// Along which the places are.
+    /// The dimension of the places.
     unsigned dim = 0;
     double share = 1;
   };

@@ -1,6 +1,6 @@
-/// Values of a module that have one type because functions hand them to each
-/// other. A call's operand is the callee's argument, and what the callee
-/// returns is the call's result.
+/// Values of a module that must have one type because functions pass them to
+/// each other. A call's operand becomes the callee's argument, and the callee's
+/// returned value becomes the call's result.
 #ifndef TPSP_PLANNING_HANDEDTENSORS_H
 #define TPSP_PLANNING_HANDEDTENSORS_H
 
@@ -10,13 +10,14 @@
 namespace tpsp {
 
 struct HandedTensor {
-  /// The first that the module has: an argument of the program, if one is.
+  /// The first of `values` in the module; an argument of the program, if there
+  /// is one.
   mlir::Value first;
   llvm::SmallVector<mlir::Value, 2> values;
 };
 
-/// In the order of the module, but the arguments of `program` before all
-/// others. The order is the same for a clone.
+/// Finds them in the order of the module, but with the arguments of `program`
+/// first. The order is the same for a clone.
 llvm::SmallVector<HandedTensor> handedTensors(mlir::ModuleOp module,
                                               mlir::func::FuncOp program);
 

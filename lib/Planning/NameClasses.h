@@ -1,4 +1,4 @@
-/// Index names of a program as the planner's classes.
+/// Sorts a program's index names into the planner's classes.
 #ifndef TPSP_PLANNING_NAMECLASSES_H
 #define TPSP_PLANNING_NAMECLASSES_H
 
@@ -19,7 +19,7 @@ namespace tpsp {
 /// First all names are added and united, then take() numbers the classes.
 class NameClasses {
 public:
-  /// `module` says to what indices are padded, if they are.
+  /// `module` has the padded extents of indices, if there are any.
   explicit NameClasses(mlir::ModuleOp module) : module(module) {}
 
   void add(mlir::Type type) {
@@ -34,8 +34,8 @@ public:
   void unite(llvm::StringRef a, llvm::StringRef b) {
     equal.unionSets(numbers.lookup(a), numbers.lookup(b));
   }
-  /// Names of a class that positions see each other along, or that have
-  /// parameters of their own.
+  /// Names of indices whose positions see each other, and of indices whose
+  /// positions have parameters of their own.
   llvm::SmallSetVector<llvm::StringRef, 4> mixed, ownParameters;
 
   std::vector<planner::IndexClass> take() {

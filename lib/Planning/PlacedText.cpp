@@ -29,7 +29,7 @@ struct Flags {
   }
 
 private:
-  /// As a shell reads one word.
+  /// The value quoted as one word of a shell.
   static std::string inShell(const std::string &value) {
     bool isPlain = llvm::all_of(value, [](char c) {
       return llvm::isAlnum(c) || StringRef("_./=,:+@%-").contains(c);
@@ -43,8 +43,8 @@ private:
   }
 };
 
-/// What tpsp-run must be told to predict alike, as far as its defaults do not
-/// say it.
+/// Writes the flags with which tpsp-run predicts the same plan. Flags that
+/// equal its defaults are left out.
 class DifferingRows {
 public:
   DifferingRows(const CompileOptions &compile,
@@ -105,7 +105,8 @@ static std::string flagsOf(const CompileOptions &compile,
   return flags.text;
 }
 
-/// What the plan was judged with, on a machine that has its devices.
+/// The options with which the plan was evaluated, on a machine that has its
+/// devices.
 static CompileOptions judgedWith(const CompileOptions &all,
                                  const std::string &hardware,
                                  const Evaluation &plan) {
@@ -120,7 +121,8 @@ static CompileOptions judgedWith(const CompileOptions &all,
   return compile;
 }
 
-/// The comment at the head: what the plan is, and the command that predicts it.
+/// The comment at the head: the plan's subscripts and name, and the command
+/// that predicts it.
 static llvm::Expected<std::string> headOf(const PlanningRequest &request,
                                           const Evaluation &plan,
                                           const ProgramFacts &facts) {
@@ -165,7 +167,7 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
     out << *brief;
     return text;
   }
-  // The file says what the program says; --pad is among its flags.
+  // The file has the program's own extents; --pad is among the flags.
   placed.get()->removeAttr(paddingAttrName);
   placed->print(out, OpPrintingFlags().assumeVerified());
   return text;

@@ -51,7 +51,7 @@ PlannedProgram::read(MLIRContext &context, StringRef path,
       selectFunction(**parsed, options.function);
   if (!function)
     return function.takeError();
-  // Without a mesh nothing is divided: what lies on one device is not placed.
+  // Without a mesh nothing is sharded, so every tensor counts as unplaced.
   if (options.forgetsPlacements || !findMesh(**parsed))
     forgetPlacements(**parsed);
   if (llvm::Error error = configure(**parsed, options))
@@ -86,7 +86,7 @@ static void writeMesh(ModuleOp module, const planner::Candidate &candidate) {
   if (MeshOp written = findMesh(module)) {
     loc = written.getLoc();
     symbol = written.getSymName();
-    // A written axis keeps its role, also that it has none.
+    // A written axis keeps its role, or its lack of a role.
     for (size_t i = 0; i < written.getAxisRoles().size(); ++i)
       roles[i] = written.getAxisRoles()[i];
     builder.setInsertionPoint(written);
@@ -102,7 +102,7 @@ static void writeMesh(ModuleOp module, const planner::Candidate &candidate) {
       builder.getDenseI64ArrayAttr(sizes), builder.getArrayAttr(roles));
 }
 
-/// Functions say the types of their arguments and results once more.
+/// Updates function types, which repeat the types of arguments and results.
 static void updateFunctionTypes(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())

@@ -40,7 +40,8 @@ std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
   return result;
 }
 
-/// Those that Bounds::canCut() may accept for some number of stages.
+/// The numbers of chunks that Bounds::canCut() may accept for some number of
+/// stages.
 static std::vector<int64_t> chunksOf(int64_t layers, int64_t asked) {
   constexpr int64_t mostChunks = 16;
   if (asked > 0)
@@ -104,19 +105,19 @@ llvm::Expected<std::string> tpsp::clusterOf(StringRef name, int64_t devices) {
 
 namespace {
 
-/// The time that is spent on what helps where no plan was found, in seconds. It
-/// has no end if the search's has none.
+/// The time for finding a way out if no plan was found, in seconds. It is
+/// unlimited if the search's time is.
 class MoreTime {
 public:
   explicit MoreTime(const SearchOptions &search) : given(search.secondsLimit) {}
 
-  /// 0: as much as it takes.
+  /// The limit; 0: no limit.
   double all() const {
     constexpr double least = 5;
     return given > 0 ? std::max(given, least) : 0;
   }
 
-  /// The seconds that are left of all(); none if time is up.
+  /// The seconds that are left of all(), 0 for no limit; nullopt if time is up.
   std::optional<double> left() const {
     std::chrono::duration<double> gone =
         std::chrono::steady_clock::now() - begin;
@@ -131,7 +132,7 @@ private:
       std::chrono::steady_clock::now();
 };
 
-/// What a request comes to, step by step.
+/// Executes a request step by step.
 class Planner {
 public:
   Planner(MLIRContext &context, PlanningRequest request)
@@ -151,7 +152,8 @@ public:
     if (std::string problem = space.check(); !problem.empty())
       return llvm::createStringError(problem);
     request.search.memoryLimit = memoryLimit();
-    // With other options a schedule may be slower than none, or of any size.
+    // With other options, a schedule may be slower than the serial step, or
+    // need any amount of memory.
     request.search.overlaps =
         compile().overlap == "on" && compile().overlapChunks < 2;
     // No schedule takes more than the device has.
@@ -249,8 +251,8 @@ private:
     return options;
   }
 
-  /// Stages that are asked for, or written, have as many micro-batches, and a
-  /// layer for each chunk.
+  /// Checks that requested or written stages have at least as many
+  /// micro-batches, and a layer for each chunk.
   llvm::Error checkStages(const ProgramFacts &facts) const {
     int64_t stages = request.stages.stages;
     for (const WrittenAxis &axis : facts.mesh)
@@ -281,8 +283,8 @@ private:
             .str());
   }
 
-  /// Leaves out rematerialisations that save nothing that one before them does
-  /// not save: where attention is a library's, there are no scores to redo.
+  /// Drops rematerialisations that save no more than an earlier one. For
+  /// example, with a library's attention there are no scores to redo.
   void dropUseless(const UndividedProgram &undivided) {
     if (request.given.rematerialize)
       return;
@@ -306,7 +308,8 @@ private:
     return options;
   }
 
-  /// Of a CPU's memory every rank has a part.
+  /// The memory of a device in bytes. On a CPU every rank has a part of the
+  /// machine's memory.
   int64_t deviceMemory() const {
     return hardware.memoryBytes / (hardware.isCpu() ? request.devices : 1);
   }
@@ -314,7 +317,7 @@ private:
     return request.memoryLimit > 0 ? request.memoryLimit : deviceMemory();
   }
 
-  /// Looks for a plan that fits on so many devices of the machine, without
+  /// Looks for any plan that fits on `devices` devices of the machine, without
   /// overlap.
   SearchResult anyOn(int64_t devices, const ProgramFacts &facts,
                      SpaceOptions inSpace, const UndividedProgram &undivided,
@@ -338,7 +341,7 @@ private:
                   serial, [](const SearchState &) {});
   }
 
-  /// Where time was up before a plan was found: one that fits.
+  /// If time ran out before a plan was found, searches for any plan that fits.
   void takeAny(const ProgramFacts &facts, const SpaceOptions &inSpace,
                const UndividedProgram &undivided, SearchResult &result) {
     SearchResult more =
@@ -353,9 +356,10 @@ private:
     result.evaluations.front().isSerial = request.search.overlaps;
   }
 
-  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers are
-  /// doubled until the machine has no more, or time is up. Else it says how
-  /// many were looked at; on a CPU more have no more memory.
+  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Doubles the number
+  /// of devices until a plan fits, the machine has no more, or time is up. If
+  /// none fits, says how many devices were tried. Empty on a CPU, where more
+  /// ranks have no more memory.
   std::string fittingCluster(const ProgramFacts &facts,
                              const SpaceOptions &inSpace,
                              const UndividedProgram &undivided) {

@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  /// Of a range without extents.
+  /// Fills in a range without extents.
   llvm::Error findRange(ExtentRange &range) {
     auto program = PlannedProgram::read(context, request.evaluator.path,
                                         request.evaluator.readOptions());
@@ -121,7 +121,7 @@ private:
     return extent % parts == 0;
   }
 
-  /// One more extent between those whose best plans differ.
+  /// Adds an extent between neighbours whose best plans differ.
   void halve() {
     std::vector<ExtentPlan> all;
     for (ExtentPlan &plan : result.plans) {
@@ -136,8 +136,8 @@ private:
     result.plans = std::move(all);
   }
 
-  /// The candidate of another extent's best plan, here: as whole as the best
-  /// plan here is.
+  /// Evaluates the best plan of another extent at this extent. It is composed
+  /// or whole, as the best plan here is.
   Evaluation evaluateAt(const ExtentPlan &here, const ExtentPlan &other) const {
     CandidateEvaluatorOptions options = requestAt(here.extent).evaluator;
     options.compile.hardware = here.planning->matrix.options.hardware;

@@ -27,7 +27,7 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// The value that views show.
+/// The value of which `value` is a view.
 Value throughViews(Value value) {
   while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
     if (!op.isView())
@@ -42,7 +42,7 @@ int64_t tensorBytes(Type type) {
   return tensor.getNumElements() * (tensor.getElementTypeBitWidth() / 8);
 }
 
-/// Whether a product sums over the index, rather than looks up along it.
+/// Whether the operation sums over the index; else it looks up rows along it.
 bool isContracted(IndexedOpInterface op, IndexId index) {
   std::optional<Factors> factors = factorsOf(op);
   return op.isSumOfProducts() || (factors && factors->chosen != index);
@@ -55,8 +55,8 @@ bool isTrained(func::FuncOp function, BlockArgument argument) {
          isa<FloatType>(getElementTypeOrSelf(argument.getType()));
 }
 
-/// Of the scores, over the indices of queries and keys, and of the sums of
-/// values. Under a causal mask half of both.
+/// FLOP of the scores, over the indices of queries and keys, and of the sums of
+/// values. A causal mask halves both.
 double attentionFlops(const IndexStructure &structure, bool isCausal) {
   auto work = [&](const IndexStructure::Tensor &a,
                   const IndexStructure::Tensor &b) {
@@ -71,7 +71,7 @@ double attentionFlops(const IndexStructure &structure, bool isCausal) {
           work(structure.operands[2], structure.results[0]));
 }
 
-/// For each index of the structure, a name that the program has for it.
+/// For each index of the structure, one of its names in the program.
 std::vector<StringRef> namesOf(IndexedOpInterface op,
                                const IndexStructure &structure) {
   std::vector<StringRef> result(structure.indices.size());
@@ -98,7 +98,7 @@ public:
            function.getArgAttr(argument.getArgNumber(), paramAttrName);
   }
 
-  /// First: which names are one.
+  /// The first pass unites names.
   void uniteNames() {
     for (Value argument : function.getArguments())
       names.add(argument.getType());
@@ -109,7 +109,7 @@ public:
     });
   }
 
-  /// Then: the work.
+  /// The second pass collects the work.
   void addOperations() {
     for (BlockArgument argument : function.getArguments())
       if (isTrained(function, argument))
@@ -125,7 +125,7 @@ public:
   }
 
   using Classes = llvm::SmallSetVector<ClassId, 4>;
-  /// As TensorFacts has them.
+  /// The members of TensorFacts.
   struct ParameterUses {
     Classes summed, contracted, lookedUp;
 
@@ -180,8 +180,8 @@ private:
     followSums(op, structure);
   }
 
-  /// An operation that was not inlined is no layer's. It is behind layers if it
-  /// reads what they made, or what is behind them.
+  /// Records whether the operation comes after layers: it was not inlined from
+  /// a layer, and reads a result of layers or of operations after them.
   void noteLayers(IndexedOpInterface op) {
     bool isOfLayer = !callPlaceOf(op->getLoc()).calls.empty();
     bool isBehind = !isOfLayer && llvm::any_of(op->getOperands(), [&](Value v) {
@@ -198,7 +198,7 @@ private:
     return {names[namesOf[index]], structure.indices[index].extent};
   }
 
-  /// `factor`: one of the numbers that are multiplied.
+  /// `factor`: one of the factors. It has the element type.
   ProductFacts productOf(IndexedOpInterface op, Value factor) {
     ProductFacts product;
     Type element = getElementTypeOrSelf(factor.getType());
@@ -229,7 +229,7 @@ private:
                             isCausal,
                             /*isGradient=*/false,
                             attention.getScoreWindow()};
-      // What a window leaves, one call alone leaves out.
+      // Only attention in one call skips keys outside the window.
       if (attention.getScoreWindow() > 0)
         product.flops = std::min(product.flops, work.flops());
       if (isLibraryCall(op, forGpu, "planner"))
@@ -273,7 +273,7 @@ private:
                     : inA        ? product.m
                                  : product.n;
       group.push_back(dimOf(structure, i, indexNames));
-      // An index that weights, activations and result have.
+      // An index of the weights, the activations and the result.
       if (inA && inB && inC && product.readsParameter)
         names.ownParameters.insert(indexNames[i]);
     }
@@ -287,8 +287,8 @@ private:
     facts.add(std::move(product));
   }
 
-  /// The gradient of a parameter is summed over what it lacks. What multiplies
-  /// a parameter has a gradient that is summed over what it lacks.
+  /// Notes sums in gradients: the gradient of a parameter, or of its factor, is
+  /// summed over the indices that the parameter, or the factor, lacks.
   void noteSums(IndexedOpInterface op, const Factors &factors, unsigned weight,
                 ArrayRef<StringRef> indexNames) {
     const unsigned numbers[] = {factors.a, factors.b};
@@ -314,7 +314,8 @@ private:
     }
   }
 
-  /// Which sums over parameters' indices a value is still part of.
+  /// Follows sums over parameters' indices to the values that still depend on
+  /// them linearly.
   void followSums(IndexedOpInterface op, const IndexStructure &structure) {
     std::vector<StringRef> indexNames = namesOf(op, structure);
     llvm::SmallSetVector<ClassId, 4> sums;
@@ -360,15 +361,15 @@ private:
   NameClasses &names;
   ProgramFacts &facts;
   llvm::DenseSet<Value> differentiable;
-  /// What layers made, and what was made of that behind them.
+  /// Results of layers and of operations after them.
   llvm::DenseSet<Value> fromLayers;
   llvm::DenseSet<Operation *> behindLayers;
   FilledRows filled;
   llvm::DenseMap<Value, llvm::SmallSetVector<ClassId, 4>> pending;
-  /// By what multiplies parameters: over which of their indices its gradient is
-  /// summed.
+  /// By the factor of a parameter: the parameter's indices over which the
+  /// factor's gradient is summed.
   llvm::MapVector<Value, llvm::SmallSetVector<ClassId, 4>> entered;
-  /// What multiplies a parameter that is not trained.
+  /// Factors of parameters that are not trained.
   llvm::DenseSet<Value> meetFrozen;
 };
 
@@ -394,7 +395,7 @@ SmallVector<unsigned> argumentsOf(const HandedTensor &handed,
   return numbers;
 }
 
-/// `padded`: the module that says to what indices are padded.
+/// `padded`: the module with the padded extents of indices.
 TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
                         ModuleOp padded, const NameClasses &names,
                         SourceNames &sources) {
@@ -424,8 +425,8 @@ TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
   return tensor;
 }
 
-/// Classes of inputs that are not only parameters' rows. A class on both is one
-/// that parameters have as d, and inputs as x[b, s, d].
+/// Finds the classes that axes may divide in activations: those of inputs that
+/// no parameter has. A class of both is one like d of x[b, s, d].
 void findActivationClasses(ProgramFacts &facts) {
   llvm::SmallSetVector<ClassId, 4> ofInputs, ofParameters;
   for (const TensorFacts &tensor : facts.tensors)
@@ -460,7 +461,7 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
                                                 bool forGpu,
                                                 ArrayRef<std::string> pad) {
   OwningOpRef<ModuleOp> inlined = module.clone();
-  // Stages that are written are no reason not to look at all layers.
+  // Chunk 0 is set so that written stages do not hide layers.
   inlined->lookupSymbol<func::FuncOp>(program.getSymName())
       ->setAttr(stageChunkAttrName,
                 Builder(module.getContext()).getI64IntegerAttr(0));

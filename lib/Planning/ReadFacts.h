@@ -1,4 +1,4 @@
-/// What the planner knows of a program, read off a module.
+/// Reads the planner's facts from a module.
 #ifndef TPSP_PLANNING_READFACTS_H
 #define TPSP_PLANNING_READFACTS_H
 
@@ -10,9 +10,10 @@
 
 namespace tpsp {
 
-/// Has a tensor for each of handedTensors(), in their order. The module stays
-/// as it is. `forGpu`: whose library is asked for attention in one call.
-/// Extents are those of `pad`, "v=8", but for the work.
+/// The facts have a tensor for each of handedTensors(), in their order. The
+/// module is not changed. `forGpu`: check attention in one call against cuDNN's
+/// limits, not the CPU backend's. Extents are padded as `pad` ("v=8") says,
+/// except in the work.
 llvm::Expected<planner::ProgramFacts>
 programFacts(mlir::ModuleOp module, mlir::func::FuncOp program, bool forGpu,
              llvm::ArrayRef<std::string> pad);

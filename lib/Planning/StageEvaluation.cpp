@@ -9,7 +9,7 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// What a simulation says, as an evaluation.
+/// Converts a simulation to an evaluation.
 class StageFindings {
 public:
   StageFindings(const StagePlans &plans, const StageSimulation &simulation,
@@ -71,9 +71,9 @@ private:
                                             use.update - use.waitingForSends);
   }
 
-  /// What a stage computes, behind the first micro-batch's way to it and before
-  /// the last one's way back. Where weights' gradients come last, nothing waits
-  /// for the way back.
+  /// The least seconds of computing: a stage works after the first micro-batch
+  /// has reached it, and before the last one is on its way back. If weights'
+  /// gradients come last, nothing waits for the way back.
   double leastComputing() const {
     double least = 0, before = 0;
     for (size_t stage = 0; stage < step.stages.size(); ++stage) {

@@ -1,4 +1,4 @@
-/// The planner's evaluation of a plan whose layers are divided over stages.
+/// Evaluates a plan whose layers are divided over stages.
 #ifndef TPSP_PLANNING_STAGEEVALUATION_H
 #define TPSP_PLANNING_STAGEEVALUATION_H
 
@@ -8,10 +8,10 @@
 
 namespace tpsp {
 
-/// Compiles the chunks of a program that is placed, simulates their pipeline,
-/// and fills in what is found but `candidate`, whose settings count. The plan's
-/// memory is that of its largest stage, and what its time goes to, that of the
-/// busiest.
+/// Compiles the chunks of a placed program with the settings of
+/// `out.candidate`, simulates their pipeline, and fills in all other members of
+/// `out`. The memory is that of the largest stage, and the parts of the time
+/// are those of the busiest stage.
 llvm::Error evaluateStages(mlir::OwningOpRef<mlir::ModuleOp> placed,
                            llvm::StringRef path, const StageRequest &request,
                            const Hardware &hardware, planner::Evaluation &out);

@@ -24,14 +24,14 @@ static llvm::Error summary(StringRef path, StringRef phase) {
                                  ")");
 }
 
-/// The mesh and the extents that the program is to have.
+/// Gives the program its mesh and extents.
 static LogicalResult configure(ModuleOp module, ArrayRef<std::string> sizes,
                                ArrayRef<std::string> extents) {
   PassManager pm(module.getContext());
   pm.addPass(createSymbolDCEPass());
   addConfiguration(pm, sizes, extents, /*dtype=*/"");
-  // Of a mesh and extents that fit each other, neither need fit what the other
-  // replaces.
+  // Verified only at the end: the new mesh need not fit the old extents, nor
+  // the new extents the old mesh.
   pm.enableVerifier(false);
   return success(succeeded(pm.run(module)) && succeeded(verify(module)));
 }
@@ -119,7 +119,7 @@ public:
   }
 
 private:
-  /// The program of one micro-batch.
+  /// Makes the program that of one micro-batch.
   LogicalResult cutBatch(ModuleOp module, func::FuncOp program) {
     int64_t parts = request.compile.microBatches;
     StringRef index = request.compile.microBatchIndex;
@@ -168,8 +168,8 @@ private:
     }
   }
 
-  /// Of a chunk, with so few layers as are kept, but for one more of this
-  /// function.
+  /// The plan of a chunk with its kept layers, and one more layer of the
+  /// function `oneMoreOf`.
   llvm::Expected<StagePlan> planOf(ModuleOp module, const StageChunk &chunk,
                                    StringRef oneMoreOf) {
     StagePlan plan;
@@ -223,8 +223,8 @@ private:
     }
   }
 
-  /// Of chunks behind the first, where there are some: the first sends no
-  /// gradients.
+  /// Compiles the deeper plans. They use chunks after the first if possible,
+  /// because the first sends no gradients.
   llvm::Error addDeeper(ModuleOp module, ArrayRef<StageChunk> chunks) {
     for (size_t i = result.chunks.size(); i-- > 0;)
       for (const auto &[layer, count] : result.chunks[i].leftOut)
@@ -239,7 +239,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// What makes chunks equal: all but the names of their parameters.
+  /// The text of a chunk without its parameters' names. Equal chunks have equal
+  /// texts.
   std::string textOf(func::FuncOp chunk) const {
     auto copy = cast<func::FuncOp>(chunk->clone());
     Builder b(copy.getContext());
@@ -262,9 +263,9 @@ private:
   StringRef path;
   const StageRequest &request;
   const CompileProgress &progress;
-  /// Of one chunk.
+  /// The options for one chunk.
   CompileOptions options;
-  /// If the request has none.
+  /// The cache, if the request has none.
   ChunkPlans own;
   StagePlans result;
 };

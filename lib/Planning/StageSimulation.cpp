@@ -12,7 +12,7 @@ struct ReadChunk {
   ChunkUse use;
 };
 
-/// Equal chunks are read once.
+/// Reads chunks' plans; equal chunks are read once.
 class ChunkReader {
 public:
   ChunkReader(const StagePlans &plans, const CostModel &cost, int64_t parts)
@@ -31,7 +31,8 @@ public:
 
 private:
   llvm::Expected<const ReadChunk &> readPlan(const StagePlan &chunk) {
-    // The last chunk may compute what others do, and send nothing.
+    // The last chunk may compute the same as others but send nothing, so the
+    // key has the ends.
     auto [place, isNew] =
         known.try_emplace({chunk.plan.get(), chunk.received, chunk.sent});
     ReadChunk &result = place->second;
@@ -126,7 +127,7 @@ compileOnce(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
                          request.compile.overlap};
 }
 
-/// As asked; without overlap; without what is asked for if it is faster.
+/// The request as given, without overlap, and without options that say "time".
 static std::vector<StageRequest> waysOf(const StageRequest &request) {
   std::vector<StageRequest> ways = {request};
   if (request.compile.overlap != "off") {

@@ -10,7 +10,7 @@ static std::string partOf(const LedgerRow &row) {
   return std::string(nameOf(row.kind)) + " over " + llvm::join(row.axes, ", ");
 }
 
-/// What the step's time is made of.
+/// Adds the parts of the step's time.
 static void addParts(const tpsp::Plan &plan, const SimulatedStep &step,
                      double times, Evaluation &out) {
   for (size_t i = 0; i < plan.commands.size(); ++i) {
@@ -36,8 +36,8 @@ static void addParts(const tpsp::Plan &plan, const SimulatedStep &step,
   }
 }
 
-/// A product that overlap cuts with its collective may be a little faster in
-/// pieces: seconds that none of them is below.
+/// The least cost of a command. A product that overlap cuts with its collective
+/// may be a little faster in pieces, so pieces are tried, too.
 static CommandCost leastCost(const PlanCommand &command,
                              const CostModel &cost) {
   CommandCost least = cost.cost(command);
@@ -59,7 +59,7 @@ static CommandCost leastCost(const PlanCommand &command,
   return least;
 }
 
-/// How long each stream is busy, each command at what it takes alone.
+/// Adds the busy time of each stream, with each command's time alone.
 static void addBusy(const tpsp::Plan &plan, const CostModel &cost, double times,
                     Evaluation &out) {
   for (const PlanCommand &command : plan.commands) {

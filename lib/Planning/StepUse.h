@@ -1,4 +1,4 @@
-/// What a step's time goes to, by kinds of commands and by links.
+/// Sums up a step's time by kinds of commands and by links.
 #ifndef TPSP_PLANNING_STEPUSE_H
 #define TPSP_PLANNING_STEPUSE_H
 
@@ -7,8 +7,8 @@
 
 namespace tpsp {
 
-/// Adds `times` the commands of the plan, as they ran in `step`, to all of the
-/// evaluation's seconds but those of the step.
+/// Adds `times` the commands of the plan, as they ran in `step`, to the
+/// evaluation's seconds, except to the seconds of the step itself.
 void addUse(const Plan &plan, const SimulatedStep &step, const CostModel &cost,
             double times, planner::Evaluation &out);
 

@@ -12,23 +12,23 @@ using namespace tpsp;
 
 namespace {
 
-/// Memory that commands of several streams share. A buffer may have another's
+/// Memory that commands of several streams share. A buffer may reuse another's
 /// bytes only if the other's last users have ended, by streams and events,
-/// before its own first ones begin.
+/// before its own first users begin.
 class SharedArena {
 public:
   struct Range {
     int64_t offset, bytes;
-    /// What must have ended before the range may be used again.
+    /// The commands that must have ended before the range may be reused.
     StreamClock users;
   };
 
   int64_t size() const { return layout.size(); }
 
-  /// `ended`: what has ended whenever the buffer is touched.
+  /// `ended`: the commands that have ended whenever the buffer is touched.
   int64_t allocate(int64_t bytes, const StreamClock &ended) {
-    // What may be used by this buffer, though not yet by all, joins the free
-    // ranges for the moment.
+    // Ranges that this buffer may reuse, though not every buffer may, join the
+    // free ranges for this allocation.
     llvm::SmallVector<Range> usable;
     llvm::erase_if(waiting, [&](const Range &range) {
       if (!isCovered(range.users, ended))
@@ -52,7 +52,8 @@ public:
     waiting.push_back({offset, ArenaLayout::rounded(bytes), std::move(users)});
   }
 
-  /// Nothing that is still to be allocated is touched before this has ended.
+  /// Frees ranges for good. No buffer that is still to be allocated is touched
+  /// before the commands of `ended` have ended.
   void advance(const StreamClock &ended) {
     llvm::erase_if(waiting, [&](const Range &range) {
       if (!isCovered(range.users, ended))
@@ -71,11 +72,11 @@ private:
   }
 
   ArenaLayout layout;
-  /// Given back, but not yet free for everyone.
+  /// Released ranges that not every buffer may reuse yet.
   std::vector<Range> waiting;
 };
 
-/// Buffers by best fit, each when its first user is issued.
+/// Allocates buffers by best fit, each when its first user is issued.
 class IssueOrder {
 public:
   IssueOrder(const Plan &plan, const BufferLifetimes &lifetimes)
@@ -85,7 +86,7 @@ public:
         ++remaining[access.buffer];
   }
 
-  /// Places what has no offset, from `base` on. Returns the end.
+  /// Places the buffers without an offset, from `base` on. Returns the end.
   int64_t run(int64_t base, std::vector<std::optional<int64_t>> &offsets) {
     std::vector<bool> isGiven;
     for (const std::optional<int64_t> &offset : offsets)
@@ -96,7 +97,8 @@ public:
   }
 
 private:
-  /// All of a command's buffers live while it runs.
+  /// Allocates all of a command's buffers before it releases any, because all
+  /// live while the command runs.
   void visit(int64_t command, int64_t base, const std::vector<bool> &isGiven,
              std::vector<std::optional<int64_t>> &offsets) {
     arena.advance(lifetimes.upcoming(command));
@@ -118,7 +120,7 @@ private:
   SharedArena arena;
 };
 
-/// Gives what lasts its place, from 0 on.
+/// Places the buffers that last, from 0 on.
 ArenaPlan lastingOf(const Plan &plan) {
   ArenaPlan arena;
   for (const PlanBuffer &buffer : plan.buffers) {
@@ -134,8 +136,9 @@ ArenaPlan lastingOf(const Plan &plan) {
 } // namespace
 
 ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
-  // A gap of so little is not worth a second look; smaller buffers than this
-  // part of the peak leave small gaps.
+  // Gaps of at most 1/128 are not worth the second method. Buffers smaller than
+  // 1/1024 of the peak leave small gaps, so only larger ones are placed by
+  // size.
   constexpr int64_t smallGap = 128, smallBuffer = 1024;
   BufferLifetimes lifetimes(plan, before);
   ArenaPlan issued = lastingOf(plan), bySize = issued;

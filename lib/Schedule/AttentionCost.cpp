@@ -6,17 +6,17 @@
 
 using namespace tpsp;
 
-/// Queries of a block, as libraries cut them for tensor cores.
+/// Queries per block, as libraries cut them for tensor cores.
 static constexpr int64_t blockQueries = 128;
 
-/// How long a query's row is: no longer than its window.
+/// The length of a query's row, which is at most its window.
 static int64_t seenKeys(const AttentionWork &work) {
   return work.window > 0 ? std::min(work.window, work.keys) : work.keys;
 }
 
-/// Interpolated in the logarithms of features and keys. For rows shorter than
-/// any measured, the rate falls on at the last slope. Elsewhere beside the
-/// grid, it is that of the grid's edge.
+/// The rate, interpolated in the logarithms of features and keys. For rows
+/// shorter than the grid, the rate keeps falling with the last slope. In other
+/// directions outside the grid, it is the rate at the grid's edge.
 static double rateOnGrid(const AttentionRates &rates,
                          const AttentionWork &work) {
   size_t table = AttentionRates::tableOf(work.isGradient, work.isCausal);
@@ -35,7 +35,7 @@ static double rateOnGrid(const AttentionRates &rates,
   return std::exp(sum);
 }
 
-/// A GPU has no more to do at once than there are blocks of queries.
+/// On a GPU, parallelism is limited by the number of blocks of queries.
 double CostModel::attentionRate(const AttentionRates &rates,
                                 const AttentionWork &work) const {
   double rate = rateOnGrid(rates, work);
@@ -46,9 +46,9 @@ double CostModel::attentionRate(const AttentionRates &rates,
   return rate * std::min(1.0, blocks / double(hardware.cores));
 }
 
-/// Where attention was not measured, the products of a block of scores are
-/// those of whole heads, at their rate. The exponentials are charged behind
-/// them, as epilogues are. Scores are not in memory.
+/// Seconds of attention on a machine where it was not measured. Its products
+/// run at the rate of products of whole heads. The exponentials are charged
+/// after the products, as epilogues are. Scores are not in memory.
 double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
                                              int64_t dtype) const {
   MatmulWork product;

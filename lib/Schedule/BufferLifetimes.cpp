@@ -35,7 +35,8 @@ void BufferLifetimes::noteUse(Lifetime &lifetime, int64_t command,
 void BufferLifetimes::findUpcoming(const HappensBefore &before) {
   StreamClock clock(plan.numStreams, std::numeric_limits<int64_t>::max());
   upcomingClocks.assign(plan.commands.size(), clock);
-  // A stream's later commands know at least what its next one knows.
+  // Takes the minimum over all later commands. Clocks only grow along a stream,
+  // so each stream's next command decides.
   for (size_t i = plan.commands.size(); i-- > 0;) {
     lowerTo(clock, before.clockOf(i));
     upcomingClocks[i] = clock;

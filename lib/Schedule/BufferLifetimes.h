@@ -1,4 +1,4 @@
-/// When, by streams and events, the buffers of a step are in use.
+/// The lifetimes of a step's buffers, as ordered by streams and events.
 #ifndef TPSP_SCHEDULE_BUFFERLIFETIMES_H
 #define TPSP_SCHEDULE_BUFFERLIFETIMES_H
 
@@ -12,31 +12,33 @@ public:
     /// The first and the last command that use it, in the order of issue; -1 if
     /// none does.
     int64_t first = -1, last = -1;
-    /// What has ended before any user begins; what has when all users have.
+    /// The commands that have ended before any user begins, and those that have
+    /// ended when all users have.
     StreamClock before, after;
 
     bool isUsed() const { return first >= 0; }
   };
 
-  /// Both arguments outlive this.
+  /// Both arguments must outlive this object.
   BufferLifetimes(const Plan &plan, const HappensBefore &before);
 
   const Lifetime &of(int64_t buffer) const { return lifetimes[buffer]; }
-  /// What has ended before a command and all later ones begin.
+  /// The commands that have ended before `command` and all later commands
+  /// begin.
   const StreamClock &upcoming(int64_t command) const {
     return upcomingClocks[command];
   }
-  /// Whether `later`, whose first user is issued behind the first of `earlier`,
-  /// may have the same bytes.
+  /// Whether `later` may reuse the bytes of `earlier`. The first user of
+  /// `later` must be issued after the first user of `earlier`.
   bool mayFollow(int64_t earlier, int64_t later) const {
     return isCovered(lifetimes[earlier].after, lifetimes[later].before);
   }
-  /// Whether a buffer is in use that does not last.
+  /// Whether the buffer is a temporary with users.
   bool isTemporary(int64_t buffer) const {
     return !plan.buffers[buffer].lasts() && lifetimes[buffer].isUsed();
   }
-  /// The most bytes that temporaries take at one command, each from its first
-  /// user to its last: no arena has fewer for them.
+  /// The most bytes of temporaries at one command, each counted from its first
+  /// user to its last. No arena needs fewer bytes for them.
   int64_t peakBytes() const;
 
 private:

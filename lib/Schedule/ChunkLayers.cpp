@@ -1,4 +1,4 @@
-// What more layers add to a chunk.
+// Adds more layers to a chunk's work.
 #include "tpsp/Schedule/ChunkWork.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ static int64_t totalOf(const Bytes &bytes) {
   return total;
 }
 
-/// A layer more makes nothing smaller.
+/// The increase for `layers` more layers. An additional layer makes nothing
+/// smaller.
 template <typename Number>
 static Number more(Number base, Number deeper, int64_t layers) {
   return Number(layers) * std::max<Number>(deeper - base, 0);
@@ -26,7 +27,7 @@ static void addTimes(ChunkWork &sum, const ChunkWork &base,
        {&ChunkWork::forward, &ChunkWork::backward, &ChunkWork::update,
         &ChunkWork::sums, &ChunkWork::flops})
     sum.*part += more(base.*part, deeper.*part, layers);
-  // Where no gradient is sent, nobody waits for any of it.
+  // If no gradient is sent, nobody waits for the backward pass.
   if (!receives) {
     sum.weights += more(base.backward, deeper.backward, layers);
     return;
@@ -35,8 +36,8 @@ static void addTimes(ChunkWork &sum, const ChunkWork &base,
     sum.*part += more(base.*part, deeper.*part, layers);
 }
 
-/// The peak may be elsewhere in a shallow chunk. Where layers are many it has
-/// what they have saved.
+/// The increase of the peak per layer. In a shallow chunk the peak may be
+/// elsewhere, but with many layers it includes their saved values.
 static int64_t morePeak(int64_t base, int64_t deeper, int64_t saved) {
   return std::max(saved, deeper - base);
 }

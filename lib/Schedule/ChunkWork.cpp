@@ -12,7 +12,7 @@ namespace {
 
 enum Segment : unsigned { Forward = 1, Input = 2, Weights = 4, Update = 8 };
 
-/// Which segment each command is of.
+/// The segment of each command.
 class Segments {
 public:
   Segments(const Plan &plan, ChunkEnds ends)
@@ -33,7 +33,8 @@ private:
         segments[i] = Forward;
   }
 
-  /// Whether a collective moves parameters' gradients, or is of the update.
+  /// Whether a collective moves parameters' gradients, or belongs to the
+  /// update.
   bool movesOnceAStep(const PlanCommand &command) const {
     if (command.kind != CommandKind::Collective || command.collective.row < 0)
       return false;
@@ -61,8 +62,8 @@ private:
     markPreparation();
   }
 
-  /// What only the update reads, and what is no part of a gradient: copies into
-  /// buckets, and sums over gradients that the update reads, too.
+  /// Marks preparations of the update, whose results only the update reads:
+  /// copies into buckets, and sums over gradients that the update reads, too.
   void markPreparation() {
     std::vector<bool> isRead(plan.commands.size()),
         isForUpdate(isRead.size(), true), isOfGradients = findOfGradients();
@@ -84,8 +85,8 @@ private:
             command.kernel.operations + command.kernel.transcendentals == 0);
   }
 
-  /// The kernels that compute from what the update reads alone, in as many
-  /// steps as it takes: a gradient's squares, then their sum.
+  /// The kernels that compute only from buffers that the update reads, directly
+  /// or through other such kernels: a gradient's squares, then their sum.
   std::vector<bool> findOfGradients() const {
     std::vector<bool> found(plan.commands.size());
     std::set<int64_t> known;
@@ -106,7 +107,8 @@ private:
     return found;
   }
 
-  /// Backwards from what writes a gradient that is sent.
+  /// Marks the commands that a sent gradient depends on, backwards from those
+  /// that write it.
   void markInput() {
     std::vector<bool> isNeeded(plan.commands.size());
     for (size_t i = plan.commands.size(); i-- > 0;) {
@@ -124,8 +126,8 @@ private:
     }
   }
 
-  /// A record is of the command before it on its stream, a wait of the one
-  /// behind it.
+  /// A record belongs to the segment of the previous command on its stream, a
+  /// wait to that of the next command.
   void markEvents() {
     std::map<int64_t, unsigned> last;
     for (size_t i = 0; i < plan.commands.size(); ++i) {
@@ -153,7 +155,7 @@ private:
   std::vector<unsigned> segments;
 };
 
-/// Sums up a plan by its segments.
+/// Sums up a plan by segments.
 class Reader {
 public:
   Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts,
@@ -190,8 +192,8 @@ public:
   }
 
 private:
-  /// The commands of these segments, as a step of their own. What happened in
-  /// others has happened.
+  /// The commands of these segments as a step of their own. Events of other
+  /// segments count as already recorded.
   Plan partOf(unsigned wanted) const {
     Plan part = plan;
     part.commands.clear();
@@ -217,13 +219,13 @@ private:
     llvm::Expected<SimulatedStep> step = simulate(part, cost);
     if (!step)
       return step.takeError();
-    // Its two parts are the backward pass.
+    // The visitor sees the whole backward pass, not its two parts.
     if (visit && wanted != Input && wanted != Weights)
       visit(part, *step, wanted == Update);
     return std::max(0.0, step->seconds - cost.stepSeconds());
   }
 
-  /// The argument that a gradient is of.
+  /// The argument whose gradient this is.
   const PlanBuffer &parameterOf(const PlanBuffer &gradient) const {
     for (const PlanBuffer &buffer : plan.buffers)
       if (buffer.isArgument() && buffer.kind != BufferKind::State &&
@@ -286,7 +288,7 @@ private:
       work.heldForWeights += buffer.bytes;
   }
 
-  /// Whether a buffer goes from the backward pass to the update.
+  /// Whether a buffer passes from the backward pass to the update.
   static bool isSum(unsigned in) {
     return (in & Update) && (in & (Input | Weights));
   }
@@ -297,8 +299,8 @@ private:
     });
   }
 
-  /// For each argument the axes over which its gradient, or a summand of it, is
-  /// reduce-scattered.
+  /// For each argument, the axes over which its gradient, or a summand of it,
+  /// is reduce-scattered.
   static std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
     std::map<int64_t, std::set<AxisId>> scatters;
     for (const LedgerRow &row : plan.ledger)
@@ -314,8 +316,8 @@ private:
     return parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16;
   }
 
-  /// Of the sum of a parameter's gradients over the micro-batches. Where it is
-  /// reduce-scattered onto the parameter's own axes, it is whole until then.
+  /// Bytes of the sum of a parameter's gradients over the micro-batches. If it
+  /// is reduce-scattered onto the parameter's own axes, it is whole until then.
   int64_t sumBytes(const PlanBuffer &parameter) const {
     int64_t bytes = parameter.bytes;
     if (parts > 1 && isHalf(parameter))
@@ -334,7 +336,8 @@ private:
     addedBytes[argument] = bytes * (isHalf(parameter) ? 2.5 : 3);
   }
 
-  /// Every further micro-batch adds its gradients to the sums.
+  /// Adds the time in which every further micro-batch adds its gradients to the
+  /// sums.
   void addSums() {
     if (parts == 1)
       return;
@@ -349,9 +352,9 @@ private:
            !isSum(used[buffer]);
   }
 
-  /// The most bytes of temporaries that there are at once while these segments
-  /// run. What earlier ones have left is there at first, and goes behind its
-  /// last user; what later ones use stays.
+  /// The most bytes of temporaries at once while these segments run. Buffers of
+  /// earlier segments are there from the start until their last user. Buffers
+  /// that later segments use stay to the end.
   int64_t peakOf(unsigned wanted) const {
     unsigned earlier = (wanted & (~wanted + 1)) - 1;
     unsigned later = ~(earlier | wanted);
@@ -391,15 +394,16 @@ private:
   const SegmentVisitor visit;
   Segments segments;
   const std::map<int64_t, std::set<AxisId>> scatters;
-  /// Of each buffer the segments that use it.
+  /// For each buffer, the segments that use it.
   std::vector<unsigned> used;
-  /// What is received, what of it is saved, and what of that and of received
-  /// gradients is held for weights' gradients.
+  /// Bytes that are received, the part of them that is saved, and the part that
+  /// is held for weights' gradients. The last includes received gradients.
   int64_t received = 0, receivedSaved = 0, receivedHeld = 0;
-  /// Of gradients that are results, and are made by the update.
+  /// Bytes of gradients that are results and that the update computes.
   int64_t reduced = 0;
-  /// By the number of the argument: what adding a micro-batch's gradient reads
-  /// and writes. One of 16 bits is half as large as its sum.
+  /// By the number of the argument: the bytes that adding a micro-batch's
+  /// gradient reads and writes. A gradient of 16 bits is half as large as its
+  /// sum.
   std::map<int64_t, double> addedBytes;
   ChunkWork work;
 };

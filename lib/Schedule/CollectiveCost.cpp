@@ -25,8 +25,7 @@ double tpsp::busFactor(CollectiveKind kind, int64_t group) {
   return 0;
 }
 
-/// Steps of an algorithm over the ranks of a group in one node, one after the
-/// other.
+/// The number of consecutive steps of an algorithm over a group in one node.
 static double stepsOf(const CollectiveRates &rates, int64_t group) {
   bool isAllReduce = rates.kind == CollectiveKind::AllReduce;
   if (rates.algorithm == CollectiveAlgorithm::InNetwork ||
@@ -39,9 +38,9 @@ static double latencyOf(const CollectiveRates &rates, int64_t group) {
   return rates.latency + rates.hop * stepsOf(rates, group);
 }
 
-/// Likewise over several nodes. A ring goes from node to node as often as there
-/// are others, and else within nodes. A tree is a chain in each node, and has
-/// as many levels as its nodes fill. (NCCL's tuning model.)
+/// Seconds of the steps over several nodes (NCCL's tuning model). A ring steps
+/// from node to node once for each other node; its other steps stay within
+/// nodes. A tree is a chain in each node, and has log2 levels over the nodes.
 static double crossingLatency(const CollectiveRates &rates, GroupPlace place) {
   double across = stepsOf(rates, place.nodes);
   double inside = stepsOf(rates, place.group) - across;
@@ -58,8 +57,9 @@ static double measuredSeconds(const CollectiveRates &rates, int64_t measured,
                    latencyOf(rates, measured));
 }
 
-/// A group that was not measured sends what its factor says, at the rate of the
-/// nearest one that was. It has the steps of its own size.
+/// Seconds for a group that was not measured. It sends at the rate of the
+/// nearest measured group, scaled by the bus factors, and has the steps of its
+/// own size.
 static double secondsLike(const CollectiveRates &rates, double bytes,
                           int64_t measured, int64_t group) {
   double start = latencyOf(rates, measured);
@@ -94,8 +94,8 @@ GroupPlace CostModel::placeOf(llvm::ArrayRef<AxisId> axes) const {
   place.perNode = place.group;
   if (hardware.isCpu() || mesh.numRanks() <= hardware.devicesPerNode)
     return place;
-  // All groups over the same axes are shifts of rank 0's; where nodes are not
-  // whole numbers of groups, that one stands for all.
+  // All groups over the same axes are shifts of rank 0's group. If nodes do not
+  // hold whole numbers of groups, rank 0's group stands for all.
   llvm::SmallVector<int64_t, 16> members = {0};
   int64_t stride = 1;
   for (AxisId axis = mesh.numAxes(); axis-- > 0;) {
@@ -125,10 +125,11 @@ std::string CostModel::linksOf(llvm::ArrayRef<AxisId> axes) const {
   return mesh.names(inOrder);
 }
 
-/// Between nodes the ranks of a node share the load. A ring enters and leaves
-/// it as often as it has adapters, one for each rank. So what crosses goes at
-/// `perNode` adapters' rate, what stays inside at the inner links', and the
-/// slower of the two decides.
+/// Seconds of a collective between nodes, where the ranks of a node share the
+/// load. A ring enters and leaves a node through each adapter, of which there
+/// is one per rank. So data crosses nodes at the rate of `perNode` adapters,
+/// and stays inside at the rate of the inner links. The slower of the two
+/// decides.
 double CostModel::crossingSeconds(const CollectiveRates &rates, double bytes,
                                   GroupPlace place) const {
   double latency = crossingLatency(rates, place);
@@ -182,7 +183,8 @@ double CostModel::transferSeconds(CollectiveKind kind, double bytes,
 double CostModel::collectiveSeconds(CollectiveKind kind, double bytes,
                                     GroupPlace place) const {
   double seconds = transferSeconds(kind, bytes, place);
-  // Groups were measured one at a time; on a CPU all share the cores.
+  // Groups were measured one at a time, but on a CPU all groups share the
+  // cores.
   if (hardware.isCpu()) {
     seconds *= double(mesh.numRanks()) / double(place.group);
     if (place.group > 1 && mesh.numRanks() <= hardware.cores)

@@ -28,7 +28,7 @@ std::vector<double> tpsp::chainTails(const OverlapProblem &problem) {
 
 namespace {
 
-/// For each command, the longest chain of those before it, in seconds.
+/// For each command, the longest chain of commands before it, in seconds.
 std::vector<double> headsOf(const OverlapProblem &problem) {
   std::vector<double> heads(problem.commands.size(), 0);
   for (auto [i, command] : llvm::enumerate(problem.commands))
@@ -38,9 +38,8 @@ std::vector<double> headsOf(const OverlapProblem &problem) {
   return heads;
 }
 
-/// List scheduling of the reversed step. A command is ready when all that comes
-/// after it has been done; of the ready ones that with the longest head goes
-/// first.
+/// List scheduling of the reversed step. A command is ready when all commands
+/// after it are done. The ready command with the longest head goes first.
 class ReversedStep {
 public:
   explicit ReversedStep(const OverlapProblem &problem)
@@ -52,7 +51,7 @@ public:
         ++missing[earlier];
   }
 
-  /// When each command starts, from the step's end.
+  /// The start of each command, counted from the step's end.
   std::vector<double> starts() {
     for (int64_t i = missing.size(); i-- > 0;)
       if (missing[i] == 0)
@@ -99,10 +98,11 @@ private:
 
   const OverlapProblem &problem;
   const std::vector<double> heads;
-  /// How many of those that come after a command have not been done.
+  /// Per command, the number of later dependent commands that are not done.
   std::vector<int64_t> missing;
   std::vector<double> start;
-  /// Of each stream, by head; of equals the latest in the step is last.
+  /// Per stream, the ready commands by head. Among equals the latest in the
+  /// step is last.
   std::vector<std::set<std::pair<double, int64_t>>> ready;
   std::vector<bool> busy;
   std::priority_queue<Completion, std::vector<Completion>,

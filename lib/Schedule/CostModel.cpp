@@ -57,7 +57,7 @@ CommandCost CostModel::withLaunch(double unitSeconds,
 
 CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
   const KernelRates &rates = hardware.kernel;
-  // On a CPU the rates are one core's.
+  // On a CPU the rates are those of one core.
   double cores = hardware.isCpu() ? coresPerRank() : 1;
   double units = work.operations / rates.operations +
                  work.transcendentals / rates.transcendentals +
@@ -88,7 +88,7 @@ CommandCost CostModel::cost(const PlanCommand &command) const {
   return {};
 }
 
-/// What it takes alone includes its use of memory.
+/// The time of a collective alone includes its use of memory.
 CommandCost CostModel::collectiveCost(const CollectiveWork &work,
                                       double bytes) const {
   double seconds = collectiveSeconds(work.kind, double(work.bytes),

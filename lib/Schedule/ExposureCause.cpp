@@ -51,8 +51,8 @@ public:
 private:
   static constexpr size_t unseen = -1;
 
-  /// For each command, the one before it on its stream, and what is waited for
-  /// in between.
+  /// Finds, for each command, the previous command on its stream, and the
+  /// events for which the stream waits in between.
   void followStreams() {
     std::vector<int64_t> latest(plan.numStreams, -1);
     std::vector<std::vector<int64_t>> waiting(plan.numStreams);

@@ -1,5 +1,4 @@
-/// Reading off a grid of measured rates, between whose points they are straight
-/// in the logarithms.
+/// Interpolates a grid of measured rates, linearly in the logarithms.
 #ifndef TPSP_SCHEDULE_GRIDPOSITION_H
 #define TPSP_SCHEDULE_GRIDPOSITION_H
 
@@ -10,15 +9,16 @@
 
 namespace tpsp {
 
-/// A position on an axis of the grid: between points `low` and `low + 1`,
-/// `share` of the way. Outside the grid `share` is below 0 or above 1.
+/// A position on an axis of the grid, between the points `low` and `low + 1`.
+/// `share` is 0 at `low` and 1 at `low + 1`; outside the grid it is below 0 or
+/// above 1.
 struct GridPosition {
   size_t low = 0;
   double share = 0;
 };
 
-/// Where `extent`, above 0, is on an ascending axis; an axis of one point has
-/// only that.
+/// The position of `extent`, above 0, on an ascending axis. On an axis of one
+/// point it is always that point.
 inline GridPosition positionOn(const std::vector<double> &axis, double extent) {
   if (axis.size() < 2)
     return {};

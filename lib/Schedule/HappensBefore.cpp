@@ -25,7 +25,7 @@ std::optional<StepFault> HappensBefore::analyse(const Plan &plan,
                                                 HappensBefore &out) {
   out = HappensBefore();
   out.streams = plan.numStreams;
-  // What each stream's next command knows, and what is known of each event.
+  // The clock of each stream's next command, and the clock of each event.
   std::vector<StreamClock> streams(plan.numStreams,
                                    StreamClock(plan.numStreams, 0));
   std::vector<StreamClock> events(plan.numEvents);
@@ -91,7 +91,7 @@ std::vector<std::vector<int64_t>> tpsp::dependencesOf(const Plan &plan) {
     after[i].erase(std::unique(after[i].begin(), after[i].end()),
                    after[i].end());
     for (const PlanAccess &access : command.accesses) {
-      // Reads matter to later writes alone, which most arguments have none of.
+      // Reads only matter to later writes, and most arguments have none.
       if (access.isWrite || plan.buffers[access.buffer].isWritten())
         touched[access.buffer].push_back(
             {int64_t(i), access.part, access.isWrite});

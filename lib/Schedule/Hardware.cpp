@@ -8,12 +8,12 @@
 using namespace tpsp;
 
 namespace tpsp {
-// Of EmbeddedHardware.cpp.in.
+// Defined in EmbeddedHardware.cpp.in.
 const char *embeddedHardware(llvm::StringRef name);
 llvm::ArrayRef<llvm::StringRef> embeddedHardwareNames();
 } // namespace tpsp
 
-/// The entry for an element type, or for another of its width.
+/// The entry for an element type, or for another type of its width.
 template <typename Rates>
 static const Rates *ratesOfWidth(const std::map<int64_t, Rates> &all,
                                  int64_t dtype) {
@@ -53,7 +53,8 @@ std::vector<std::string> tpsp::builtinHardware() {
 static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   if (const char *text = embeddedHardware(nameOrPath))
     return parseHardware(text, nameOrPath);
-  // A description is some KiB; do not read a disk.
+  // A description has some KiB. The limit keeps a wrong path from reading a
+  // huge file.
   constexpr int64_t longest = 16 << 20;
   std::string text;
   if (rt::Status read = rt::readWhole(nameOrPath.str(), longest, text);
@@ -64,8 +65,9 @@ static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   return parseHardware(text, nameOrPath);
 }
 
-/// Whether a tier has the algorithm at all sizes, of any group. Where another
-/// was measured and this one was not, its figures are of small messages.
+/// Whether a tier has the algorithm at all sizes, for any group. If another
+/// algorithm was measured and this one was not, its figures only hold for small
+/// messages.
 static bool hasDataOf(const Hardware &hardware, CollectiveKind kind,
                       llvm::StringRef tier, CollectiveAlgorithm algorithm) {
   bool isThere = false, isMeasured = false, isAnyMeasured = false;
@@ -81,7 +83,8 @@ static bool hasDataOf(const Hardware &hardware, CollectiveKind kind,
   return isThere && (isMeasured || !isAnyMeasured);
 }
 
-/// Kinds that the tier has the algorithm of have nothing else there.
+/// Removes the other algorithms of each kind for which the tier has this
+/// algorithm.
 static void pinTier(Hardware &hardware, llvm::StringRef tier,
                     CollectiveAlgorithm algorithm) {
   std::vector<CollectiveRates> left;
@@ -92,8 +95,9 @@ static void pinTier(Hardware &hardware, llvm::StringRef tier,
   hardware.collectives = std::move(left);
 }
 
-/// Pins all_reduce, which alone has several algorithms, on the tiers that have
-/// data; on others says that it is as it was. An error if there is none.
+/// Pins all_reduce, the only kind with several algorithms, on the tiers that
+/// have data. The basis says on which tiers it is unchanged. An error if no
+/// tier has data.
 static llvm::Error pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
   std::vector<std::pair<std::string, const char *>> tiers;
   if (hardware.isCpu() || hardware.devicesPerNode > 1)
@@ -128,7 +132,7 @@ static llvm::Error pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
 static constexpr CollectiveAlgorithm pinnable[] = {CollectiveAlgorithm::Ring,
                                                    CollectiveAlgorithm::Tree};
 
-/// "h100-sxm:ring": those that the built-in description has.
+/// The pins of a built-in description: "h100-sxm:ring".
 static std::string pinsOf(llvm::StringRef name) {
   std::string known;
   for (CollectiveAlgorithm algorithm : pinnable) {

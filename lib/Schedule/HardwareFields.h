@@ -1,12 +1,11 @@
-/// The fields of a description of a machine as JSON. The functions fields()
-/// list what each struct of Hardware.h has, a line for a field: key, member,
-/// rule. Who reads or writes a description goes through these lists in their
-/// order.
+/// The fields of a machine's description as JSON. The functions fields() list
+/// the fields of each struct of Hardware.h, one line per field: key, member,
+/// rule. Reading and writing follow these lists in their order.
 ///
 /// An `Object` is called as field(key, member, rule), and has
 ///
 ///   entry(key, map, number)       a field of a map, which may lack it
-///   refuseIf(isWrong, key, text)  of what has been read so far
+///   refuseIf(isWrong, key, text)  after reading the fields so far
 #ifndef TPSP_SCHEDULE_HARDWAREFIELDS_H
 #define TPSP_SCHEDULE_HARDWAREFIELDS_H
 
@@ -15,8 +14,8 @@
 
 namespace tpsp {
 
-/// What a field may hold. Bounds are in the unit of the file, which people
-/// read; the member is in SI units: what the file says times `unit`.
+/// The values that a field may have. Bounds are in the unit of the file, which
+/// people read. The member is in SI units: the file's value times `unit`.
 struct Rule {
   double unit = 1, least = 0, most = 1e30;
   bool isRequired = true;
@@ -24,7 +23,7 @@ struct Rule {
 
 inline constexpr Rule optional{1, 0, 1e30, /*isRequired=*/false};
 inline constexpr Rule micro{1e-6};
-// Rates are above 0: something is divided by them.
+// Rates are above 0, because they are divisors.
 inline constexpr Rule giga{1e9, 1e-9}, tera{1e12, 1e-9};
 constexpr Rule countTo(int64_t most) { return {1, 1, double(most)}; }
 
@@ -48,8 +47,8 @@ struct Axis {
   std::vector<double> &points;
 };
 
-/// Nested lists of numbers, one level for each axis: what messages call an
-/// axis, and how many numbers it has. In `numbers` the last axis is fastest.
+/// Nested lists of numbers, one level for each axis. An axis has a name for
+/// messages and a number of entries. In `numbers` the last axis is fastest.
 struct Grid {
   llvm::ArrayRef<std::pair<const char *, size_t>> axes;
   std::vector<double> &numbers;
@@ -102,7 +101,7 @@ template <typename Object> void fields(Object &field, AttentionRates &rates) {
   field("backward_causal_tflops", Grid{axes, rates.tables[3]}, tera);
 }
 
-/// By element type.
+/// Rates by element type.
 template <typename Object, typename Rates>
 void fields(Object &field, std::map<int64_t, Rates> &rates) {
   field.entry("bf16", rates, TPSP_RT_BF16);
@@ -130,8 +129,8 @@ template <typename Object> void fields(Object &field, Tiers &tiers) {
         tiers.hardware.nodes > 1 ? Rule() : optional);
 }
 
-/// Every kind needs a way to travel on every tier; one device alone has nobody
-/// to send to. What is missing, or "".
+/// The missing collective, or "". Every kind needs an algorithm for any group
+/// on every tier, except on a machine of one device.
 inline std::string missingCollective(const Hardware &hardware) {
   if (!hardware.isCpu() && hardware.devicesPerNode * hardware.nodes == 1)
     return "";
@@ -148,7 +147,7 @@ inline std::string missingCollective(const Hardware &hardware) {
   return "";
 }
 
-/// What is wrong with a tier that no group's links are of, or "".
+/// The problem of a collective on an unknown tier, or "".
 inline std::string unknownTier(const Hardware &hardware) {
   for (size_t i = 0; i < hardware.collectives.size(); ++i)
     if (const std::string &tier = hardware.collectives[i].tier;

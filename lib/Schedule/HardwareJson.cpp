@@ -1,4 +1,4 @@
-// Descriptions of machines from and to JSON.
+// Reads and writes descriptions of machines as JSON.
 #include "HardwareFields.h"
 
 #include "tpsp/Abi/JsonFault.h"
@@ -30,8 +30,8 @@ std::string shown(const Json &value) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
-/// A path in the description, which may be refused; `problem` is the first
-/// thing that is wrong.
+/// A path in the description, whose value may be refused. `problem` is the
+/// first problem found.
 struct JsonPath {
   std::string path;
   std::string &problem;
@@ -68,7 +68,7 @@ template <typename Number> std::string rangeText(Rule rule) {
          (isOpen ? " on" : " to " + text(rule.most));
 }
 
-/// A number; a whole one where the field is.
+/// Reads a number; it must be whole if the field is an integer.
 template <typename Number,
           std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
 void read(const Json &value, const JsonPath &path, Rule rule, Number &out) {
@@ -108,7 +108,7 @@ void read(const Json &value, const JsonPath &path, Rule rule, Enum &out) {
   path.refuse("expected one of " + all + ", not '" + text + "'");
 }
 
-/// Numbers above 0.
+/// Reads numbers above 0.
 std::vector<double> readNumbers(const Json &value, const JsonPath &path,
                                 double unit = 1) {
   std::vector<double> list;
@@ -148,7 +148,7 @@ void read(const Json &value, const JsonPath &path, Rule rule, Grid out) {
   }
 }
 
-/// [[bytes, value], ...], ascending in bytes.
+/// Reads [[bytes, value], ...], ascending in bytes.
 void read(const Json &value, const JsonPath &path, Rule rule, SizeTable &out) {
   if (!value.is_array() || value.empty())
     return path.expected("a list of [bytes, value] pairs", value);
@@ -163,7 +163,7 @@ void read(const Json &value, const JsonPath &path, Rule rule, SizeTable &out) {
   }
 }
 
-/// {"8": [[bytes, value], ...], ...}, by the ranks of a group.
+/// Reads {"8": [[bytes, value], ...], ...}: a table for each group size.
 void read(const Json &value, const JsonPath &path, Rule rule,
           std::map<int64_t, SizeTable> &out) {
   if (!value.is_object())
@@ -188,7 +188,7 @@ void read(const Json &value, const JsonPath &path, Rule,
   }
 }
 
-/// What has fields.
+/// Reads a struct that has fields.
 template <typename Struct, std::enable_if_t<std::is_class_v<Struct>, int> = 0>
 void read(const Json &value, const JsonPath &path, Rule, Struct &out) {
   readObject(value, path, out);
@@ -222,7 +222,7 @@ public:
     known.insert(key);
     return value.is_object() && value.contains(key) ? &value.at(key) : nullptr;
   }
-  /// Refuses keys that nobody asked for.
+  /// Refuses unknown keys.
   void done() {
     std::string all = llvm::join(known, ", ");
     for (const auto &entry : value.items())
@@ -249,7 +249,7 @@ void readObject(const Json &value, const JsonPath &path, Struct &out) {
 
 template <typename Struct> Json writtenObject(Struct &value);
 
-/// To four digits: more were not measured.
+/// Writes four digits, because measurements have no more.
 Json written(double value, Rule rule) {
   value /= rule.unit;
   if (value == 0)
@@ -266,7 +266,7 @@ Json written(Enum value, Rule) {
 }
 Json written(Axis axis, Rule) { return axis.points; }
 
-/// Takes as many numbers from `next` on as the axes have.
+/// Writes nested lists of the axes' sizes, with the numbers from `next` on.
 Json written(decltype(Grid::axes) axes, Rule rule, const double *&next) {
   Json list = Json::array();
   for (size_t i = 0; i < axes.front().second; ++i)
@@ -305,7 +305,7 @@ Json written(Struct &value, Rule) {
 struct ObjectWriter {
   Json json = Json::object();
 
-  /// What is optional and has nothing in it is left out.
+  /// Writes a field. Optional fields without content are left out.
   template <typename T>
   void operator()(const char *key, T &&value, Rule rule = {}) {
     Json field = written(value, rule);
@@ -330,8 +330,8 @@ template <typename Struct> Json writtenObject(Struct &value) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// What a description has in common with a built-in one is not written again:
-/// with "base", keys of the outermost object replace the base's.
+/// Merges a description with its base. A description need not repeat a built-in
+/// one: with "base", its outermost keys replace the base's.
 Json withBase(Json json, const JsonPath &path) {
   if (!json.is_object() || !json.contains("base"))
     return json;
@@ -342,7 +342,7 @@ Json withBase(Json json, const JsonPath &path) {
     path.at("base").expected("the name of a built-in description", base);
     return json;
   }
-  // Built-in descriptions are ours: valid, and no base of themselves.
+  // Built-in descriptions are valid, and have no base themselves.
   Json merged = withBase(Json::parse(text), path);
   merged.update(json);
   return merged;
@@ -352,7 +352,8 @@ Json withBase(Json json, const JsonPath &path) {
 
 llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
                                              llvm::StringRef origin) {
-  // Deeper than any description is, and than those who walk values can go.
+  // No description is nested so deep, and recursion over values must be
+  // bounded.
   bool isTooDeep = false;
   auto keepShallow = [&](int depth, Json::parse_event_t, const Json &) {
     isTooDeep |= depth > 64;
@@ -381,7 +382,7 @@ llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
 }
 
 std::string tpsp::toJson(const Hardware &hardware) {
-  Hardware copy = hardware; // fields() lists what may be written to
+  Hardware copy = hardware; // fields() needs members that can be written
   return writtenObject(copy).dump(1, ' ', false,
                                   Json::error_handler_t::replace) +
          "\n";

@@ -9,8 +9,8 @@
 
 using namespace tpsp;
 
-/// log of the rate inside the grid (shares from 0 to 1), linear in the
-/// logarithms of m, n and k.
+/// The logarithm of the rate inside the grid (shares from 0 to 1), linear in
+/// the logarithms of m, n and k.
 static double logRateAt(const MatmulRates &rates, size_t layout,
                         const std::array<GridPosition, 3> &at) {
   double sum = 0;
@@ -28,9 +28,8 @@ static double logRateAt(const MatmulRates &rates, size_t layout,
   return sum;
 }
 
-/// Tiles fill a device the same whether there are more of them along m, along n
-/// or in a batch. So what exceeds the grid on one of these goes to another that
-/// has room.
+/// Tiles along m, along n or in a batch fill a device equally well. So an
+/// extent beyond the grid on one of these is moved to another that has room.
 static void foldIntoGrid(const MatmulRates &rates, double &m, double &n,
                          double batch) {
   double &smaller = m < n ? m : n;
@@ -49,11 +48,11 @@ static void foldIntoGrid(const MatmulRates &rates, double &m, double &n,
   fold(n, rates.n.back(), m, rates.m.back());
 }
 
-/// The logarithm of the rate where `at` may lie outside the grid. For one more
-/// interval the rate goes on as it was going. But neither the rate nor the time
-/// falls with the size: a product with less to do takes no longer. Further out,
-/// below the grid the time stays (a tile is filled with zeroes), above it the
-/// rate.
+/// The logarithm of the rate if `at` may lie outside the grid. The rate is
+/// extrapolated for one more interval. But neither the rate nor the time falls
+/// as the size grows, because a smaller product takes no longer. Further out,
+/// the time is constant below the grid (a tile is filled with zeroes), and the
+/// rate is constant above it.
 static double logRateBeside(const MatmulRates &rates, size_t layout,
                             const std::array<GridPosition, 3> &at) {
   std::array<GridPosition, 3> inside = at;
@@ -104,8 +103,9 @@ static double matrixBytes(const MatmulWork &work, int64_t dtype) {
   return elements * double(work.batch) * double(rt::elementBytes(dtype));
 }
 
-/// The rates for an element type. If there are none of its width, they are
-/// those of the next wider or else of the widest, by the ratio of the widths.
+/// The rates for an element type, and a factor on them. If no type of its width
+/// has rates, takes those of the next wider type, or else of the widest. The
+/// factor is the ratio of the widths.
 static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
                                                        int64_t dtype) {
   if (const MatmulRates *rates = matmulRatesOf(hardware, dtype))
@@ -124,8 +124,8 @@ static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
   return {rates, double(best) / double(wanted)};
 }
 
-/// Seconds of an epilogue on all cores. A GPU does it beside the product at
-/// best; it is charged behind the product.
+/// Seconds of an epilogue on all cores. At best a GPU runs it concurrently with
+/// the product, but it is charged after the product.
 double CostModel::epilogueSeconds(const EpilogueWork &work) const {
   const KernelRates &rates = hardware.kernel;
   double cores = hardware.isCpu() ? coresPerRank() : 1;
@@ -140,7 +140,7 @@ double CostModel::productRate(const MatmulWork &work, int64_t dtype) const {
   MatmulWork folded = work;
   double cores = 1;
   if (hardware.isCpu()) {
-    // One core takes one product of a batch after the other.
+    // A core computes the products of a batch one after the other.
     folded.batch = 1;
     cores = coresPerRank();
   }

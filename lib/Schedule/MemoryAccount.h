@@ -1,5 +1,5 @@
-/// Whether a command may start before earlier ones without taking more memory
-/// than there is, now or later.
+/// Decides whether a command may start before earlier commands without
+/// exceeding the memory, now or later.
 #ifndef TPSP_SCHEDULE_MEMORYACCOUNT_H
 #define TPSP_SCHEDULE_MEMORYACCOUNT_H
 
@@ -7,39 +7,41 @@
 
 namespace tpsp {
 
-/// Numbers at positions: adds to a range, and finds the largest of a range, in
-/// logarithmic time.
+/// Numbers at positions. Adds to a range, and finds the largest number of a
+/// range, in logarithmic time.
 class RangeMaximum {
 public:
   explicit RangeMaximum(size_t size);
   void add(int64_t begin, int64_t end, int64_t bytes);
-  /// 0 of an empty range.
+  /// The largest number; 0 for an empty range.
   int64_t max(int64_t begin, int64_t end) const;
 
 private:
   int64_t leaves = 1;
-  /// Of a node's range: the largest, with all that was added to the whole of it
-  /// and below. And what was added to the whole of it.
+  /// Per node of the tree. `added` is what was added to the node's whole range.
+  /// `largest` is the largest number of the range, with all additions to the
+  /// whole range and below.
   std::vector<int64_t> largest, added;
 };
 
-/// The memory of a schedule that is being made. From any of its states the rest
-/// can run one after another, in the order of the problem. For each position
-/// the account knows what that would take there. A command starts early only if
-/// it stays below the capacity everywhere (as the banker lends, Dijkstra 1965).
-/// So nothing ever has to be let in beyond the capacity.
+/// The memory of a schedule under construction. From any state, the remaining
+/// commands can run one after another, in the order of the problem. For each
+/// position the account knows the memory that this would need. A command starts
+/// early only if that stays below the capacity everywhere (the banker's
+/// algorithm, Dijkstra 1965). So no command ever has to start beyond the
+/// capacity.
 class MemoryAccount {
 public:
   explicit MemoryAccount(const OverlapProblem &problem);
 
-  /// Whether the command may start now. The oldest that has not started always
-  /// may when nothing runs.
+  /// Whether the command may start now. If nothing runs, the oldest command
+  /// that has not started always may.
   bool canStart(int64_t command) const;
-  /// Returns the commands that must certainly have ended before this one
-  /// starts, for the room of their buffers.
+  /// Starts the command. Returns the commands that must have ended before it
+  /// starts, because it takes the room of their buffers.
   std::vector<int64_t> start(int64_t command);
   void finish(int64_t command);
-  /// The first in the order of the problem that has not started.
+  /// The first command, in the order of the problem, that has not started.
   int64_t oldest() const { return first; }
 
 private:
@@ -47,12 +49,12 @@ private:
     size_t usersLeft = 0;
     bool isStarted = false;
     bool isBehind = false;      ///< all users have started
-    std::vector<int64_t> ended; ///< of each stream the last user that has ended
+    std::vector<int64_t> ended; ///< per stream, the last user that has ended
   };
-  /// Room that a stream gets without asking: its own commands have left it, or
-  /// it has waited for those that have.
+  /// Room that a stream may take without waiting: its own commands have left
+  /// it, or it has waited for the commands that did.
   struct Stream {
-    size_t known = 0; ///< of `released`, all before it
+    size_t known = 0; ///< it knows `released` up to here
     int64_t unknownBytes = 0;
   };
   struct Released {
@@ -62,7 +64,7 @@ private:
 
   int64_t bytesStarted(int64_t command) const;
   void release(int64_t buffer);
-  /// Whether all these commands are on a stream.
+  /// Whether all these commands are on `stream`.
   bool areOn(const std::vector<int64_t> &commands, int64_t stream) const;
 
   const OverlapProblem &problem;
@@ -74,7 +76,7 @@ private:
   int64_t first = 0;
   int64_t live = 0;
   int64_t behind =
-      0; ///< of buffers whose users have all started, not all ended
+      0; ///< bytes of buffers whose users have all started but not all ended
   std::vector<Stream> streams;
   std::vector<Released> released;
 };

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-/// Coordinate descent: the problem is convex, and small.
+/// Uses coordinate descent, because the problem is convex and small.
 std::vector<double>
 tpsp::nonNegativeFit(const std::vector<std::vector<double>> &rows,
                      const std::vector<double> &targets) {
   constexpr int sweeps = 20000;
   size_t features = rows.empty() ? 0 : rows.front().size();
   std::vector<double> coefficients(features, 0), squares(features, 0);
-  // What is left of each target, relative to it.
+  // The remainder of each target, relative to it.
   std::vector<double> left(rows.size(), 1);
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = 0; j < features; ++j)

@@ -11,7 +11,7 @@ namespace {
 
 using Commands = llvm::SmallVector<int64_t, 4>;
 
-/// Finds, for collectives of the backward pass, the products beside each.
+/// Finds the products that run next to collectives of the backward pass.
 class PairFinder {
 public:
   PairFinder(const Plan &plan, const OverlapProblem &problem)
@@ -28,7 +28,7 @@ public:
         (access.isWrite ? writers : readers)[access.buffer].push_back(i);
   }
 
-  /// For each command: the products that run beside it, in order.
+  /// For each command, the products that run next to it, in order.
   std::vector<Commands> find() {
     for (size_t i = 0; i < plan.commands.size(); ++i)
       if (isBackward(plan.commands[i]))
@@ -67,8 +67,8 @@ private:
       products.push_back(i);
   }
 
-  /// The products that make what the collective reads, perhaps added up, or the
-  /// first that reads what it makes.
+  /// The products whose results, perhaps added up, the collective reads, or the
+  /// first product that reads its result.
   Commands ownProducts(int64_t collective) const {
     Commands products;
     for (const PlanAccess &access : plan.commands[collective].accesses) {
@@ -90,8 +90,8 @@ private:
     return products;
   }
 
-  /// The other products of the same gradients, where the collective's place is
-  /// one where they may run.
+  /// Pairs the collective with other products of the same gradients that may
+  /// run in its place.
   void pair(int64_t collective) {
     Commands products = ownProducts(collective);
     for (int64_t i : neighbours(collective))
@@ -103,7 +103,7 @@ private:
     llvm::sort(partners[collective]);
   }
 
-  /// Whether product `i` reads what one of the others reads.
+  /// Whether product `i` reads a buffer that one of `products` reads.
   bool sharesGradient(int64_t i, const Commands &products) const {
     return llvm::any_of(products, [&](int64_t own) {
       return llvm::any_of(plan.commands[own].accesses,
@@ -125,8 +125,8 @@ private:
     return near;
   }
 
-  /// Whether all that the product needs comes before the collective, and all
-  /// that needs it behind.
+  /// Whether the product's predecessors come before the collective, and its
+  /// successors after it.
   bool mayRunBeside(int64_t product, int64_t collective) const {
     auto isBefore = [&](int64_t i) { return place[i] < collective; };
     auto isBehind = [&](int64_t i) { return place[i] > collective; };
@@ -137,9 +137,10 @@ private:
   const Plan &plan;
   const OverlapProblem &problem;
   std::vector<Commands> partners;
-  /// Where each command runs: beside which, or where it is.
+  /// The place of each command: the command next to which it runs, or its own
+  /// position.
   std::vector<int64_t> place;
-  /// What each comes before.
+  /// For each command, its successors.
   std::vector<Commands> before;
   /// By buffer, in order.
   std::vector<std::vector<int64_t>> readers, writers;

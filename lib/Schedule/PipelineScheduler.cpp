@@ -10,7 +10,7 @@ using Work = PipelineWork;
 
 namespace {
 
-/// The commands of a problem, by number, and which wait for which.
+/// The numbered commands of a problem, and their dependences.
 class Commands {
 public:
   explicit Commands(const PipelineProblem &problem)
@@ -42,14 +42,14 @@ public:
     }
     return false;
   }
-  /// How many commands it waits for.
+  /// The number of commands for which it waits.
   int64_t numBefore(const PipelineCommand &of) const {
     bool isFirst = of.chunk == 0, isLast = of.chunk + 1 == chunks;
     if (of.work == Work::Forward)
       return isFirst ? 0 : 1;
     return of.work == Work::Backward && !isLast ? 2 : 1;
   }
-  /// Visits the numbers of those that wait for it.
+  /// Visits the numbers of the commands that wait for it.
   template <typename Visit>
   void forEachBehind(const PipelineCommand &of, Visit &&visit) const {
     auto tell = [&](Work work, int64_t chunk) {
@@ -77,7 +77,8 @@ private:
   int64_t chunks;
 };
 
-/// What a stage has saved, and whom it may still let begin.
+/// The units that a stage has saved, and the micro-batches that may still
+/// begin.
 class Units {
 public:
   Units(int64_t bound, int64_t chunks, int64_t parts)
@@ -85,12 +86,12 @@ public:
 
   bool isFull() const { return used >= bound; }
 
-  /// Whether `part` may begin one more chunk, so that every micro-batch that is
-  /// not through can still go forward, the oldest first.
+  /// Whether `part` may begin one more chunk. Every unfinished micro-batch must
+  /// then still be able to go forward, the oldest first.
   bool allows(int64_t part) const {
     if (isFull())
       return false;
-    // What is through everywhere comes back.
+    // Units of micro-batches that have begun all chunks will be returned.
     int64_t free = bound - 1;
     for (int64_t each : unfinished)
       free -= begun[each];
@@ -125,7 +126,7 @@ public:
 
 private:
   int64_t bound, chunks, used = 0, most = 0;
-  /// Of each micro-batch, how many chunks have begun.
+  /// Per micro-batch, the number of chunks that have begun.
   std::vector<int64_t> begun;
   std::set<int64_t> unfinished;
 };
@@ -175,7 +176,7 @@ private:
 
   struct InOrder {
     std::vector<Ready> waiting;
-    /// Those before have begun.
+    /// All commands before it have begun.
     size_t first = 0;
   };
 
@@ -214,12 +215,12 @@ private:
     touch(resourceOf(command));
   }
 
-  /// Of one kind on a stage.
+  /// The commands of one kind on a stage.
   InOrder &inOrderOf(const PipelineCommand &command) {
     bool isForward = command.work == Work::Forward;
     return inOrder[2 * problem.stageOf(command.chunk) + (isForward ? 0 : 1)];
   }
-  /// The first that has not begun; null if all have.
+  /// The first command that has not begun; null if all have.
   const Ready *firstOf(InOrder &commands) const {
     const std::vector<Ready> &all = commands.waiting;
     while (commands.first < all.size() && hasBegun[all[commands.first].number])
@@ -242,7 +243,7 @@ private:
     return units[stage].allows(command.part);
   }
 
-  /// The first that may start; the end if none may.
+  /// The first command that may start; the end if none may.
   std::set<Ready>::iterator choose(int64_t resource) {
     std::set<Ready> &from = ready[resource];
     bool sends = resource >= problem.stages;
@@ -250,7 +251,7 @@ private:
       PipelineCommand command = commands.command(it->number);
       if (sends || mayStart(command, it->number))
         return it;
-      // Others of its kind have no room either.
+      // If it has no room, other commands of its kind have none either.
       bool isForward = command.work == Work::Forward;
       if ((isForward && (units[resource].isFull() || order.keepsOrder)) ||
           !isForward)
@@ -259,7 +260,7 @@ private:
     return from.end();
   }
 
-  /// Something has changed that may let it start a command.
+  /// Notes a change that may let the resource start a command.
   void touch(int64_t resource) {
     if (!isTouched[resource])
       touched.push_back(resource);
@@ -294,7 +295,8 @@ private:
     result.commands.push_back(command);
   }
 
-  /// All that end now; what rounding alone sets apart ends together.
+  /// Finishes all commands that end now. Ends that differ only by rounding
+  /// count as one moment.
   double finishNext() {
     double first = running.top().first, last = first;
     while (!running.empty() && running.top().first <= first * (1 + 1e-12)) {
@@ -326,16 +328,16 @@ private:
   const PipelineProblem &problem;
   const PipelineOrder &order;
   Commands commands;
-  /// Of each command, how many others it still waits for.
+  /// Per command, the number of commands for which it still waits.
   std::vector<int64_t> waitsFor;
-  /// Of each stage, then of each stage's link.
+  /// The ready commands of each stage, then of each stage's link.
   std::vector<std::set<Ready>> ready;
   std::vector<bool> isBusy, isTouched;
   std::vector<int64_t> touched;
   std::vector<int64_t> forwardsLeft;
   std::vector<Units> units;
   std::vector<bool> hasBegun;
-  /// Of each stage the forward commands, and the backward ones.
+  /// Per stage, the forward commands and the backward commands.
   std::vector<InOrder> inOrder;
   using Running = std::pair<double, int64_t>;
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
@@ -350,8 +352,8 @@ tpsp::scheduleList(const PipelineProblem &problem, const PipelineOrder &order) {
   return ListScheduler(problem, order).run();
 }
 
-/// Those that let backward commands free what is saved come first. Groups and
-/// their order matter to several chunks alone.
+/// The orders to try. Orders in which backward commands free units early come
+/// first. Groups and keeping the order only matter with several chunks.
 static std::vector<PipelineOrder> ordersOf(const PipelineProblem &problem) {
   std::vector<PipelineOrder> orders;
   bool isCyclic = problem.chunksPerStage > 1;
@@ -365,7 +367,7 @@ static std::vector<PipelineOrder> ordersOf(const PipelineProblem &problem) {
   return orders;
 }
 
-/// Whether all that is saved in a step has room at once.
+/// Whether all units of a step have room at once.
 static bool hasRoomForAll(const PipelineProblem &problem) {
   return std::all_of(problem.bound.begin(), problem.bound.end(),
                      [&](int64_t units) {
@@ -388,6 +390,7 @@ PipelineSchedule tpsp::schedulePipeline(const PipelineProblem &problem) {
     forwardFirst.forwardFirst = true;
     tryAll(forwardFirst);
   }
-  // Without a fixed order none ends in a circle.
+  // Orders that are not kept never end in a circle, so there is a best
+  // schedule.
   return best ? std::move(*best) : PipelineSchedule();
 }

@@ -86,8 +86,8 @@ private:
     }
   }
 
-  /// When what a command needs of another stage was computed, whether or not it
-  /// had arrived; 0 if it needs nothing.
+  /// The moment at which a command's input from another stage was computed,
+  /// whether or not it had arrived; 0 if it has none.
   double computedBefore(const PipelineCommand &command) const {
     bool isForward = command.work == Work::Forward;
     int64_t before = command.chunk + (isForward ? -1 : 1);
@@ -117,14 +117,14 @@ private:
   // Once a step
   //===--------------------------------------------------------------------===//
 
-  /// Parameters that several stages have.
+  /// Finds the parameters that several stages have.
   void findTied() {
     std::map<int64_t, TiedParameter> all;
     for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
       const PipelineChunk &of = request.chunks[chunk];
       for (auto [own, bytes] : of.work.gradients) {
         if (own < 0)
-          continue; // of layers, which are of one stage
+          continue; // added layers, which belong to one stage
         TiedParameter &tied = all[of.arguments[own]];
         tied.argument = of.arguments[own];
         tied.bytes = std::max(tied.bytes, bytes);
@@ -144,7 +144,7 @@ private:
       }
   }
 
-  /// An all_reduce over so many stages.
+  /// Seconds of an all_reduce over `group` stages.
   double reduceSeconds(size_t group, int64_t bytes) const {
     GroupPlace place = cost.placeOf(request.stageAxis);
     place.nodes = std::min<int64_t>(place.nodes, int64_t(group));
@@ -154,7 +154,7 @@ private:
                                   place);
   }
 
-  /// Behind the last micro-batch.
+  /// Adds the work after the last micro-batch.
   void update() {
     for (StageUse &use : result.stages)
       use.ended = use.computed;
@@ -176,7 +176,8 @@ private:
     result.seconds += cost.stepSeconds();
   }
 
-  /// Stages do something together, each behind what it has done.
+  /// Adds `seconds` of common work of several stages, which begins when the
+  /// last of them is free.
   void meet(const std::vector<int64_t> &group, double seconds) {
     double begin = 0;
     for (int64_t stage : group)
@@ -189,7 +190,8 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// What two chunks of a stage share is there once.
+  /// Counts lasting bytes of a stage. Arguments that two of its chunks share
+  /// count once.
   void measureLasting(int64_t stage) {
     StageUse &use = result.stages[stage];
     std::set<int64_t> seen;
@@ -273,7 +275,8 @@ private:
     }
   }
 
-  /// From the beginning of a send to the command that has it among its own.
+  /// Adds a received tensor's bytes, from the beginning of the send to the
+  /// command that uses the tensor.
   void addReceived(const PipelineCommand &command,
                    std::vector<TraceSample> &all) {
     bool isForward = command.work == Work::SendForward;
@@ -291,9 +294,9 @@ private:
   const PipelinePolicy &policy;
   const CostModel &cost;
   PipelineStep result;
-  /// Of each command.
+  /// The end of each command.
   std::vector<double> ends;
-  /// Of each stage; what is sent to it is a command of another.
+  /// Per stage, its commands. `receiving` has other stages' sends to it.
   std::vector<std::vector<const PipelineCommand *>> computing, sending,
       receiving;
 };

@@ -16,7 +16,7 @@ std::string message(const char *format, const Args &...args) {
   return llvm::formatv(format, args...).str();
 }
 
-/// The latest access of one stream to one part of a buffer: those before it on
+/// The latest access of one stream to one part of a buffer. Earlier accesses on
 /// the stream have ended when it has.
 struct LatestAccess {
   int64_t command;
@@ -24,19 +24,20 @@ struct LatestAccess {
   bool isWrite;
 };
 
-/// A buffer that has bytes in the arena now, or what is left of one that
+/// A buffer that occupies bytes of the arena now, or the rest of a buffer that
 /// another has overwritten in part.
 struct Tenant {
   /// One past its last byte.
   int64_t end = 0;
   int64_t buffer = 0;
-  /// Nothing can be read any more, but who used these bytes must have ended
-  /// before the next buffer has them.
+  /// Whether it is such a rest. It cannot be read any more, but its users must
+  /// have ended before the next buffer takes these bytes.
   bool isRest = false;
   std::vector<LatestAccess> accesses;
   /// Distinct parts that have been written.
   std::vector<BufferPart> written;
-  /// What was here before must have ended before any access to this; and who.
+  /// The previous users of these bytes, which must have ended before any access
+  /// to this buffer, and one of them for messages.
   StreamClock mustHaveEnded;
   int64_t previousCommand = -1, previousBuffer = -1;
 };
@@ -84,7 +85,8 @@ private:
     return std::nullopt;
   }
 
-  /// Results are complete, and arguments still there for the next step.
+  /// Checks that results are complete, and that arguments are still there for
+  /// the next step.
   std::optional<StepFault> checkEnd() {
     for (auto [i, buffer] : llvm::enumerate(plan.buffers)) {
       const char *what =
@@ -116,7 +118,8 @@ private:
       if (!access.isWrite)
         if (auto fault = checkRead(command, access))
           return fault;
-    // Reads first, however they are listed: a write may take over their memory.
+    // Reads are checked first, in whatever order they are listed, because a
+    // write may take over their memory.
     for (const PlanAccess &access : accesses)
       if (!access.isWrite)
         if (auto fault = touch(command, access))
@@ -128,7 +131,8 @@ private:
     return std::nullopt;
   }
 
-  /// What an argument holds is of one step: its readers want the old value.
+  /// An argument's readers want its old value, so none may come after its
+  /// update.
   std::optional<StepFault> checkRead(int64_t command,
                                      const PlanAccess &access) {
     if (updated.count(access.buffer))
@@ -147,7 +151,7 @@ private:
     Tenant *tenant = tenantOf(access.buffer);
     if (!tenant)
       moveIn(access.buffer);
-    // From its first new byte on, an argument is as empty as any buffer.
+    // With its first new byte, an argument counts as unwritten.
     else if (plan.buffers[access.buffer].isArgument() &&
              updated.insert(access.buffer).second)
       tenant->written.clear();
@@ -155,10 +159,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Who lives where
+  // Tenants of the arena
   //===--------------------------------------------------------------------===//
 
-  /// Null if it has never been written, or another has been written over it.
+  /// The tenant of a buffer; null if it was never written, or was overwritten
+  /// by another buffer.
   Tenant *tenantOf(int64_t buffer) {
     auto it = tenants.find(beginOf(buffer));
     bool isHere = it != tenants.end() && it->second.buffer == buffer &&
@@ -166,8 +171,8 @@ private:
     return isHere ? &it->second : nullptr;
   }
 
-  /// Makes room for a buffer: those whose bytes it takes lose all that they
-  /// held, because nobody reads half a buffer.
+  /// Makes room for a buffer. Buffers whose bytes it takes lose all their
+  /// contents, because nobody reads half a buffer.
   Tenant &moveIn(int64_t buffer) {
     Tenant tenant;
     tenant.end = endOf(buffer);
@@ -190,8 +195,7 @@ private:
     return tenants[begin] = std::move(tenant);
   }
 
-  /// What remains of a tenant up to `end`: of its accesses the last of each
-  /// stream.
+  /// The rest of a tenant up to `end`, with the last access of each stream.
   Tenant restOf(const Tenant &tenant, int64_t end) {
     Tenant rest;
     rest.end = end;
@@ -214,7 +218,7 @@ private:
   void moveOut(const Tenant &previous, Tenant &next) {
     if (!previous.isRest)
       overwrittenBy[previous.buffer] = next.buffer;
-    // What the previous one had to wait for, its accesses have waited for.
+    // The previous tenant's accesses have waited for the tenants before it.
     for (const LatestAccess &access : previous.accesses) {
       HappensBefore::StreamPosition position =
           before.positionOf(access.command);
@@ -227,7 +231,8 @@ private:
     }
   }
 
-  /// Every byte of `part` has been written to the buffer, and is there still.
+  /// Checks that every byte of `part` has been written to the buffer and was
+  /// not overwritten.
   std::optional<StepFault> checkHeld(int64_t command, int64_t buffer,
                                      const BufferPart &part, const char *what) {
     Tenant *tenant = plan.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
@@ -252,8 +257,8 @@ private:
     return bytes == part.bytes();
   }
 
-  /// Every byte is written once, in parts that do not overlap: so a read that
-  /// comes after its writes reads the right ones.
+  /// Checks that every byte is written once, in parts that do not overlap. So a
+  /// read after its writes reads the right values.
   std::optional<StepFault> noteWritten(Tenant &tenant, int64_t command,
                                        const BufferPart &part) {
     for (const BufferPart &written : tenant.written)
@@ -304,8 +309,9 @@ private:
     tenant.accesses.push_back({command, access.part, access.isWrite});
   }
 
-  /// Ranks that run the same commands could still start two collectives of one
-  /// communicator in two orders, if they are on two streams.
+  /// Checks the order of a communicator's collectives. On two streams, ranks
+  /// could start two of them in different orders although all run the same
+  /// commands.
   std::optional<StepFault> checkCommunicator(int64_t command) {
     const PlanCommand &c = plan.commands[command];
     if (!c.communicates())

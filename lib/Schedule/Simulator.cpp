@@ -11,20 +11,20 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// One stream and what it runs.
+/// The state of one stream.
 struct Stream {
-  /// Of Plan::commands, in order.
+  /// Positions in Plan::commands, in order.
   std::vector<int64_t> commands;
   size_t next = 0;
-  /// The running one; -1 if there is none.
+  /// The running command; -1 if there is none.
   int64_t running = -1;
   CommandCost cost;
-  /// What the running command still has to do: seconds of its launch, and the
-  /// rest as a share of what it does alone.
+  /// The remaining work of the running command: seconds of its launch, and the
+  /// rest as a share of its work.
   double startLeft = 0, workLeft = 0;
-  /// Whether it had nothing to do: on a CPU its thread sleeps then.
+  /// Whether it had nothing to do. On a CPU its thread then sleeps.
   bool isAsleep = true;
-  /// Seconds that the whole of its work takes as things are.
+  /// Seconds of its whole work at the present speed.
   double pace = 0;
 
   double secondsLeft() const { return startLeft + workLeft * pace; }
@@ -79,7 +79,7 @@ public:
 
   SimulatedStep run() {
     now = cost.stepSeconds();
-    // Waking the ranks' own threads is part of that.
+    // stepSeconds includes waking the ranks' own threads.
     streams[0].isAsleep = false;
     for (startAll(), setPaces(); nextMoment() < never;) {
       advance(nextMoment());
@@ -95,7 +95,8 @@ private:
     return llvm::createStringError(llvm::formatv(
         "command {0} ({1}) {2}", command, plan.commands[command].name(), what));
   }
-  /// When the host has issued a command; `never` if that is not known yet.
+  /// The moment at which the host has issued a command; `never` if that is not
+  /// known yet.
   double availableAt(int64_t command) {
     const Hardware &machine = cost.machine();
     if (!machine.isCpu())
@@ -115,8 +116,9 @@ private:
     }
   }
 
-  /// Starts the stream's next command if it can be started; true if anything
-  /// changed. What a wait waits for has ended, so it takes no time by itself.
+  /// Starts the stream's next command if it can start; true if anything
+  /// changed. A wait ends as soon as its event is recorded, and takes no time
+  /// itself.
   bool startNext(Stream &stream) {
     if (stream.running >= 0) {
       const PlanCommand &command = plan.commands[stream.running];
@@ -181,20 +183,21 @@ private:
     double units = stream.cost.unitSeconds;
     double memory = stream.cost.memorySeconds * std::max(1.0, memoryShares);
     double factor = coresFactor(plan.commands[stream.running]);
-    // A CPU's memory is as fast as the cores that ask it; a GPU's is busy with
-    // fewer than all of them.
+    // On a CPU, memory bandwidth grows with the cores that use it. On a GPU,
+    // fewer than all cores keep memory busy.
     if (cost.machine().isCpu())
       return std::max(units, memory) * factor;
     return std::max(units * factor, memory);
   }
 
-  /// How much longer a command's units take because others run.
+  /// The factor by which a command's units take longer because others run.
   double coresFactor(const PlanCommand &command) const {
     const Hardware &machine = cost.machine();
     bool isCollective = command.kind == CommandKind::Collective;
     if (!machine.isCpu())
       return isCollective || busyCollectives == 0 ? 1 : cost.slowdown();
-    // Threads that want to run, on the rank's part of the cores.
+    // On a CPU, the threads that want to run share the rank's part of the
+    // cores.
     double share = double(machine.cores) / double(cost.ranks().numRanks());
     double own =
         isCollective ? machine.collectiveCores : double(cost.threads());
@@ -205,7 +208,8 @@ private:
     return std::max(1.0, all / share) / std::max(1.0, own / share);
   }
 
-  /// When something ends or can be started; `never` if all is done.
+  /// The next moment at which a command ends or can start; `never` if all are
+  /// done.
   double nextMoment() {
     double moment = never;
     for (const Stream &stream : streams) {
@@ -269,13 +273,13 @@ private:
   const Plan &plan;
   const CostModel &cost;
   std::vector<Stream> streams;
-  /// The record that a wait waits for.
+  /// For each wait, the record for which it waits.
   std::vector<int64_t> recordOf;
   std::vector<bool> ended;
-  /// How many commands of stream 0 precede each command.
+  /// For each command, the number of commands of stream 0 that precede it.
   std::vector<int64_t> issuedBehind;
   double now = 0;
-  /// Streams that run a collective, and that compute.
+  /// The numbers of streams that run a collective, and of streams that compute.
   int64_t busyCollectives = 0, busyComputations = 0;
   SimulatedStep result;
 };

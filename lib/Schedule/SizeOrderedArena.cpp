@@ -42,7 +42,7 @@ public:
 private:
   static constexpr int mostTries = 4;
 
-  /// Places all, in their order. Returns the end of the last.
+  /// Places all chosen buffers, in their order. Returns the end of the arena.
   int64_t end() {
     for (int64_t buffer : chosen)
       offsets[buffer].reset();
@@ -54,14 +54,16 @@ private:
     return end;
   }
 
-  /// What has found no place below `target` chooses first.
+  /// Moves buffers that found no place below `target` to the front of the
+  /// order.
   void promote(int64_t target) {
     std::stable_partition(chosen.begin(), chosen.end(), [&](int64_t buffer) {
       return endOf(buffer) > target;
     });
   }
 
-  /// Of equally large ones, the longest in use goes first.
+  /// The key of the order. Among equally large buffers, the buffer that is in
+  /// use longest goes first.
   std::pair<int64_t, int64_t> key(int64_t buffer) const {
     const BufferLifetimes::Lifetime &use = lifetimes.of(buffer);
     return {plan.buffers[buffer].bytes, use.last - use.first};
@@ -71,7 +73,7 @@ private:
     return *offsets[buffer] + ArenaLayout::rounded(plan.buffers[buffer].bytes);
   }
 
-  /// For each buffer, those that may be in use together with it.
+  /// Finds, for each buffer, the buffers that may be in use together with it.
   void findBeside() {
     llvm::stable_sort(chosen, [&](int64_t a, int64_t b) {
       return lifetimes.of(a).first < lifetimes.of(b).first;
@@ -91,7 +93,8 @@ private:
     }
   }
 
-  /// The first gap between those beside it that has room, else their end.
+  /// The first gap with enough room between the buffers in use together with
+  /// it, else their end.
   int64_t placeFor(int64_t buffer) const {
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (int64_t other : beside[buffer])

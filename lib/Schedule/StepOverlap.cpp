@@ -35,7 +35,7 @@ private:
         .first->second;
   }
 
-  /// The temporaries; returns the bytes of what lasts.
+  /// Adds the temporaries. Returns the bytes of buffers that last.
   int64_t addBuffers() {
     std::vector<std::vector<int64_t>> users(plan.buffers.size());
     for (auto [i, command] : llvm::enumerate(plan.commands))
@@ -56,7 +56,7 @@ private:
   const Plan &plan;
   const CostModel &cost;
   OverlapProblem problem;
-  /// By what its collectives have to themselves.
+  /// Streams by the links that their collectives occupy.
   std::map<std::string, int64_t> streams;
 };
 

@@ -32,7 +32,7 @@ public:
   }
 
   std::vector<IssueItem> run() {
-    // By start, but communication before anything that could be issued later.
+    // Issues commands by start, but communication as early as possible.
     for (int64_t command : order) {
       issueCommunication();
       if (!issued[command])
@@ -42,7 +42,8 @@ public:
   }
 
 private:
-  /// Heads of communication streams whose predecessors have been issued.
+  /// Issues the heads of communication streams whose predecessors have been
+  /// issued.
   void issueCommunication() {
     for (bool progress = true; progress;) {
       progress = false;
@@ -58,7 +59,7 @@ private:
     if (next[stream] == queues[stream].size())
       return std::nullopt;
     int64_t head = queues[stream][next[stream]];
-    // What has been found issued is not looked at again.
+    // Predecessors that were found issued are not checked again.
     size_t &found = foundIssued[head];
     while (found < after[head].size() && issued[after[head][found]])
       ++found;
@@ -68,7 +69,8 @@ private:
   void issue(int64_t command) {
     int64_t stream = problem.commands[command].stream;
     StreamClock &clock = clocks[stream];
-    // The latest first: what it knows may make the others' events needless.
+    // The latest predecessor comes first, because its clock may make events for
+    // the others needless.
     std::vector<int64_t> others;
     for (int64_t earlier : after[command])
       if (problem.commands[earlier].stream != stream)
@@ -90,7 +92,7 @@ private:
     known[command] = clock;
   }
 
-  /// So far waits name commands. Gives those commands events.
+  /// Until now waits name commands. Gives these commands events.
   std::vector<IssueItem> withRecords() {
     std::vector<int64_t> event(problem.commands.size(), -1);
     int64_t numEvents = 0;
@@ -109,8 +111,8 @@ private:
 
   const OverlapProblem &problem;
   std::vector<std::vector<int64_t>> after;
-  /// For each command, its position on its stream, and what has ended when it
-  /// has.
+  /// For each command, its position on its stream, and the commands that have
+  /// ended when it has.
   std::vector<int64_t> place;
   std::vector<StreamClock> known;
   std::vector<std::vector<int64_t>> queues;

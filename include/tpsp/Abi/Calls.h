@@ -1,4 +1,4 @@
-/// Runtime calls as values: which there are, and their decoded commands.
+/// The runtime's calls as values: their kinds and their decoded commands.
 #ifndef TPSP_ABI_CALLS_H
 #define TPSP_ABI_CALLS_H
 
@@ -8,7 +8,7 @@
 
 namespace tpsp::rt {
 
-/// In the order of calls.def, which is that of AnyCommand.
+/// The calls, in the order of calls.def. AnyCommand has the same order.
 enum class CallKind {
 #define TPSP_RT_CALL(NAME, COMMAND, NATURE) NAME,
 #include "tpsp/Abi/calls.def"

@@ -1,5 +1,5 @@
-/// Products and sums of sizes that may be anything: they come from a plan file,
-/// or from a program of any extents.
+/// Products and sums of sizes that cannot be trusted: a plan file may be
+/// corrupt, and a program may have any extents.
 #ifndef TPSP_ABI_CHECKEDMATH_H
 #define TPSP_ABI_CHECKEDMATH_H
 
@@ -25,9 +25,9 @@ inline bool checkedAddProduct(int64_t &sum, int64_t a, int64_t b) {
          !__builtin_add_overflow(sum, product, &sum);
 }
 
-/// Sums and products of sizes, none negative, that are compared or shown. A
-/// value above an int64_t's is the largest int64_t, and stays it: bytesText()
-/// calls it "more than 8 EiB".
+/// Sums and products of sizes for comparing and showing; no size is negative. A
+/// result that does not fit is INT64_MAX, and later sums and products keep that
+/// value. bytesText() calls it "more than 8 EiB".
 inline int64_t saturatedSum(int64_t a, int64_t b) {
   int64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;

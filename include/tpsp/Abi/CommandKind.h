@@ -22,7 +22,7 @@ template <> struct EnumNames<CommandKind> {
       "collective", "event_record", "event_wait"};
 };
 
-/// What they mean is in Algebra/Collective.h.
+/// Algebra/Collective.h defines what each collective does.
 enum class CollectiveKind {
   AllReduce,
   ReduceScatter,

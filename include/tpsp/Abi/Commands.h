@@ -1,16 +1,17 @@
-/// What the integers of a tpsp_rt_command mean.
+/// The meaning of the integers of a tpsp_rt_command.
 ///
 /// Each command is a plain struct. `code` lists its parameters, once for both
 /// directions: `encode` serves the compiler's lowering, `decode` the runtime.
-/// `isLegal` says what else must hold of them, and `buffers` how each of the
-/// command's buffers is used. A plan file may be corrupt: what has not been
-/// found legal may hold any integers. Depends on the standard library alone, so
-/// that both the compiler and a runtime built without LLVM can include it.
+/// `isLegal` checks the parameters against each other, and `buffers` says how
+/// the command uses each of its buffers. A plan file may be corrupt: before
+/// `isLegal`, a command may hold any integers. This header depends on the
+/// standard library alone, so that a runtime built without LLVM can include it.
 ///
-/// Shapes are of one rank ("local"), row-major, extents and strides in
+/// Shapes are of one rank ("local") and row-major; extents and strides are in
 /// elements. Axes are positions in the mesh's list of axes, and an axis list is
-/// major to minor. Its *group* is the set of ranks that differ only in those
-/// axes. They are numbered by their coordinates on them, first axis slowest.
+/// major to minor. The *group* of an axis list is the set of ranks that differ
+/// only in those axes. A group's ranks are numbered by their coordinates on its
+/// axes, first axis slowest.
 #ifndef TPSP_ABI_COMMANDS_H
 #define TPSP_ABI_COMMANDS_H
 
@@ -27,7 +28,7 @@ namespace tpsp::rt {
 /// How a command uses one of its buffers.
 struct BufferUse {
   const char *role; ///< for people: "src"
-  /// From the first to one past the last element that may be touched.
+  /// The command may touch the buffer's elements [0, elements).
   int64_t elements = 0;
   int64_t dtype = 0;
   bool isWritten = false;
@@ -54,16 +55,17 @@ struct MatmulLoop {
   int64_t strideA = 0, strideB = 0, strideC = 0;
 };
 
-/// What a matmul does besides its product, a step at a time.
+/// A step that a matmul does besides its product.
 ///
-/// With x the finished sum that is to be stored in C[i, j], not rounded yet:
+/// These steps change x, the finished sum for C[i, j], before it is rounded and
+/// stored:
 ///
 ///   Bias    x += vector[j]
 ///   Keep    matrix[i, j] = x
 ///   Gelu    x = gelu(x), the tanh form
 ///   Slope   x *= gelu'(matrix[i, j])
 ///
-/// and of an operand:
+/// These steps add up an operand:
 ///
 ///   SumA    vector[i] = sum_k A[i, k]
 ///   SumB    vector[j] = sum_k B[k, j]
@@ -75,7 +77,7 @@ enum class EpilogueStep : int64_t { Bias, Keep, Gelu, Slope, SumA, SumB };
 
 } // namespace tpsp::rt
 
-/// For people, and in plan.matmul.
+/// The names in messages and in plan.matmul.
 template <> struct tpsp::EnumNames<tpsp::rt::EpilogueStep> {
   static constexpr const char *all[] = {"bias",  "keep",  "gelu",
                                         "slope", "sum_a", "sum_b"};
@@ -99,14 +101,15 @@ constexpr bool hasMatrix(EpilogueStep step) {
   return step == EpilogueStep::Keep || step == EpilogueStep::Slope;
 }
 
-/// The lists that there are: [bias], [bias] [keep] gelu, slope, sum_a, sum_b.
-/// They are what cuBLASLt can do in one call.
+/// Whether `steps` is a list that cuBLASLt can do in one call. The lists are:
+/// bias; [bias] [keep] gelu; slope; sum_a; sum_b.
 bool isEpilogue(const std::vector<EpilogueStep> &steps);
 
 /// C[m, n] = sum_k A[m, k] B[k, n] for every point of `batch`, summed over
 /// `accumulate` (whose strideC is 0). C is row-major with leading dimension
-/// ldc. A is row-major [m, k] with leading dimension lda. If transposeA, it is
-/// stored as [k, m] with leading dimension lda. Likewise B: [k, n] or [n, k].
+/// ldc. A is row-major with leading dimension lda, [m, k] or, if transposeA,
+/// [k, m]. B is row-major with leading dimension ldb, [k, n] or, if transposeB,
+/// [n, k].
 struct MatmulForm {
   int64_t m = 1, n = 1, k = 1;
   /// In elements.
@@ -115,9 +118,10 @@ struct MatmulForm {
   std::vector<MatmulLoop> batch, accumulate;
 };
 
-/// A product of this form. Accumulation is in f32 (f64 for f64). Behind it
-/// comes `epilogue`, which with a sum of an operand needs a single point and
-/// step. Buffers: A, B, C, then those of the epilogue's steps, in order.
+/// A matrix product, then the steps of `epilogue`. Accumulation is in f32 (f64
+/// for f64). An epilogue that sums an operand requires one point of `batch` and
+/// one step of `accumulate`. Buffers: A, B, C, then the buffers of the
+/// epilogue's steps, in order.
 struct MatmulCommand : MatmulForm {
   int64_t dtype = 0;
   std::vector<EpilogueStep> epilogue;
@@ -130,9 +134,10 @@ struct MatmulCommand : MatmulForm {
 
 /// The global position at which this rank's part of an index starts: ((rank +
 /// shift) mod group) * stride + offset. `rank` is its number in the group of
-/// `axes`. Its own shard is shift 0 and offset 0; a shard that came around the
-/// ring has a shift, a part of one an offset. With a negative stride ranks have
-/// parts in the opposite order. No rank's part starts before position 0.
+/// `axes`. The rank's own shard has shift 0 and offset 0. A shard that came
+/// around the ring has a shift, and a part of a shard has an offset. A negative
+/// stride reverses the order of the ranks' parts. No rank's part starts before
+/// position 0.
 struct PartStart {
   int64_t stride = 0;
   std::vector<int64_t> axes;
@@ -140,16 +145,17 @@ struct PartStart {
   int64_t offset = 0;
 
   void code(ParamCoder &coder);
-  /// Whether it is at position 0 on every rank.
+  /// Whether the part starts at position 0 on every rank.
   bool isZero() const { return axes.empty() && offset == 0; }
-  /// Of rank `self` of a group of `ranks`.
+  /// The starting position on rank `self` of a group of `ranks`.
   int64_t of(int64_t self, int64_t ranks) const {
     return (self + shift) % ranks * stride + offset;
   }
 };
 
-/// A product whose rows each meet one of several matrices, which an integer of
-/// theirs chooses. Rows are along m, and B is one of `groups` matrices:
+/// A product that multiplies each row by one of several matrices. Each row has
+/// an integer that chooses the matrix. Rows are along m, and B is one of
+/// `groups` matrices:
 ///
 ///   C[r, n] = sum_k A[r, k] B_id[r][k, n]
 ///
@@ -158,9 +164,10 @@ struct PartStart {
 ///   C_g[m, n] = sum_{r: id[r] = g} A[m, r] B[r, n]
 ///
 /// The matrices are `groupStride` elements apart. Integers of neighbouring rows
-/// are neighbours. Along each loop of the batch, then of the accumulation, they
-/// are `idStrides` apart. An integer that is no matrix's number, less where the
-/// rank's matrices start, is of no product: its row of C is 0.
+/// are neighbours. `idStrides` has the integers' stride for each loop of the
+/// batch, then for each loop of the accumulation. The number of the rank's
+/// first matrix is subtracted from each integer. If the difference is not in
+/// [0, groups), the row takes part in no product; its row of C is 0.
 struct GroupedMatmulForm : MatmulForm {
   bool sumsRows = false;
   int64_t groups = 1, groupStride = 0;
@@ -169,7 +176,8 @@ struct GroupedMatmulForm : MatmulForm {
   int64_t rows() const { return sumsRows ? k : m; }
 };
 
-/// Accumulation is as in a matmul. Buffers: A, B, the integers (i32), C.
+/// A grouped product. Accumulation is in f32 (f64 for f64). Buffers: A, B, the
+/// integers (i32), C.
 struct GroupedMatmulCommand : GroupedMatmulForm {
   int64_t dtype = 0;
   /// The number of this rank's first matrix.
@@ -181,14 +189,15 @@ struct GroupedMatmulCommand : GroupedMatmulForm {
   Params encode() const { return encoded(*this); }
 };
 
-/// Where a tensor of attention has its elements: from one to the next of an
-/// index, in elements. The feature is innermost, and nothing lies between what
-/// belongs to the tensor: it is a dense tensor with its indices in some order.
+/// Strides of a tensor of attention, in elements, one per index. The feature is
+/// innermost, with stride 1. The tensor is dense, with its indices in any
+/// order.
 struct AttentionLayout {
   int64_t batch = 0, head = 0, group = 0, row = 0;
 };
 
-/// Likewise of what is added to scores: 0 along what it is the same along.
+/// Strides of a tensor that is added to scores, in elements. The stride is 0
+/// along an index that the tensor does not have.
 struct ScoreLayout : AttentionLayout {
   int64_t key = 0;
 };
@@ -200,19 +209,24 @@ struct ScoreLayout : AttentionLayout {
 ///   o[b, h, g, s, e] = sum_t softmax_t(score) v[b, h, t, e]
 ///   statistic[b, h, g, s] = ln sum_t exp(score)
 ///
-/// A head of keys and values serves `groups` heads of queries. If causal, only
-/// t <= s count, and with a window (0: none) only s - t < window. There s is
-/// counted from where this rank's queries start, t from the first key. With
-/// segments only those count whose numbers are equal, with lengths only t <
-/// length[b, h], and with a bias only those where it is more than minus
-/// infinity. Any other bias is a number, however low. A row without keys that
-/// count is 0, its statistic minus infinity. The statistic is dense, in the
-/// order written, in f32 (f64 for f64). Sums are in f32 (f64) whatever the
-/// type.
+/// A head of keys and values serves `groups` heads of queries. The sums over t
+/// run over the keys that count. All of these must hold:
 ///
-/// Buffers: q, k, v, o, then the statistic if `keepsStatistic`, the bias if
-/// `hasBias`. Segment numbers (i32) of queries and of keys follow if
-/// `hasSegments`, and the lengths (i32) if `hasLengths`.
+/// - t <= s, if causal
+/// - s - t < window, if there is a window
+/// - the key's and the query's segment numbers are equal, if there are segments
+/// - t < length[b, h], if there are lengths
+/// - the bias is not minus infinity, if there is a bias
+///
+/// In these conditions s is a position among all queries; this rank's queries
+/// start at `queryStart`. A bias excludes no key as long as it is finite. A row
+/// without keys that count has result 0 and statistic minus infinity. The
+/// statistic is dense, in the order written, in f32 (f64 for f64). Sums are in
+/// f32 (f64 for f64).
+///
+/// Buffers: q, k, v, o, then the statistic if `keepsStatistic` and the bias if
+/// `hasBias`. If `hasSegments`, the segment numbers (i32) of queries and of
+/// keys follow; if `hasLengths`, the lengths (i32).
 struct AttentionCommand {
   int64_t dtype = 0;
   int64_t batch = 1, heads = 1, groups = 1;
@@ -221,16 +235,17 @@ struct AttentionCommand {
   int64_t features = 1, valueFeatures = 1;
   double scale = 1;
   bool causal = false, keepsStatistic = false;
-  /// 0: there is none. A window goes with causal, and with no more queries than
-  /// keys.
+  /// 0: no window. A window requires `causal`, and no more queries than keys.
   int64_t window = 0;
   double softcap = 0;
   bool hasBias = false, hasSegments = false, hasLengths = false;
-  /// At which key the mask has this rank's first query; zero without a mask.
+  /// The position of this rank's first query, counted in keys, for the mask;
+  /// zero without a mask.
   PartStart queryStart;
-  /// The group's stride of k and v is 0.
+  /// Keys and values have no group: their group's stride is 0.
   AttentionLayout q, k, v, o;
-  /// Where they are there. Dense along the indices that they have.
+  /// Used only if the flags above say so. Each is dense along the indices that
+  /// it has.
   ScoreLayout bias;
   AttentionLayout querySegments, keySegments, lengths;
 
@@ -241,7 +256,7 @@ struct AttentionCommand {
   int64_t resultElements() const { return numRows() * valueFeatures; }
   int64_t biasElements() const;
   int64_t statisticType() const;
-  /// How many keys, of the first ones, queries from `start` on see.
+  /// The queries from `start` on see no keys but the first seenKeys(start).
   int64_t seenKeys(int64_t start) const {
     return causal && keys > start + queries ? start + queries : keys;
   }
@@ -253,12 +268,12 @@ struct AttentionCommand {
 };
 
 /// The gradients of an attention that has kept its statistic. They are 0
-/// through a row without keys. With a bias they do not read the statistic, in
-/// which the logarithm is lost beside a low one. Buffers: q, k, v, o, the
-/// statistic, and the gradient of o, laid out as o is. Then those that are
-/// written: the gradients of q, k and v, laid out as these are. Then the bias,
-/// the segment numbers and the lengths, as forward. Last, written, the bias's
-/// gradient if it is wanted.
+/// through a row without keys. With a bias the command does not read the
+/// statistic: beside a low bias, rounding loses the logarithm. Buffers: q, k,
+/// v, o, the statistic, and the gradient of o, laid out as o is. Next, written:
+/// the gradients of q, k and v, laid out as q, k and v are. Next the bias, the
+/// segment numbers and the lengths, as in AttentionCommand. Last, written, the
+/// bias's gradient if `wantsBiasGradient`.
 struct AttentionGradientCommand : AttentionCommand {
   bool wantsBiasGradient = false;
 
@@ -281,24 +296,24 @@ struct KernelCommand {
   Params encode() const { return encoded(*this); }
 };
 
-/// A whole tensor and the parts of it that the ranks of a group have: the whole
-/// is [outer, group, chunk], a part [outer, chunk]. A part may be a tile of
-/// something larger: its runs of chunk elements are then `pitch` elements
-/// apart.
+/// A whole tensor, [outer, group, chunk], and the parts of it that a group's
+/// ranks hold, each [outer, chunk]. A part may be a tile of a larger buffer.
+/// Its runs of `chunk` elements are then `pitch` elements apart.
 struct ShardLayout {
   int64_t outer = 1, chunk = 1;
   int64_t pitch = 0; // 0: chunk
 
   int64_t runPitch() const { return pitch ? pitch : chunk; }
-  /// From the first to the last element of a part.
+  /// Elements from the first to one past the last of a part.
   int64_t span() const {
     return outer && chunk ? (outer - 1) * runPitch() + chunk : 0;
   }
   bool isLegal() const;
 };
 
-/// Between whole tensors and their parts: one tensor, or in one transfer also
-/// `others`. Buffers of the calls below: src_0, dst_0, src_1, dst_1, ...
+/// A transfer between whole tensors and their parts: of one tensor, and of
+/// `others` in the same call. Buffers of the commands below: src_0, dst_0,
+/// src_1, dst_1, ...
 struct ShardCommand : ShardLayout {
   int64_t dtype = 0;
   int64_t reduction = 0; // ReduceScatterCommand only
@@ -316,8 +331,8 @@ struct ShardCommand : ShardLayout {
   Params encode() const { return encoded(*this); }
 };
 
-/// dst[o, c] = src[o, r, c] with r the rank's number in the group, of one
-/// tensor. No communication.
+/// dst[o, c] = src[o, r, c] with r the rank's number in the group. It has one
+/// tensor, and communicates nothing.
 struct SliceCommand : ShardCommand {
   bool isLegal() const { return others.empty() && ShardCommand::isLegal(); }
 };
@@ -350,8 +365,8 @@ struct AllReduceCommand {
 /// i is gathered (local extent I -> n*I) and dimension j scattered (n*J -> J).
 /// If gatherFirst: src is [a, I, b, n*J, c], dst [a, n*I, b, J, c]. Else: src
 /// is [a, n*J, b, I, c], dst [a, J, b, n*I, c]. The gathered dimension is
-/// ordered by rank: its block q comes from rank q, whose scattered block r (r
-/// the receiver's number) is taken. Buffers: src, dst.
+/// ordered by rank. Rank r receives as block q the scattered block r of rank q.
+/// Buffers: src, dst.
 struct AllToAllCommand {
   int64_t dtype = 0;
   std::vector<int64_t> axes;

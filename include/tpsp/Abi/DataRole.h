@@ -1,5 +1,5 @@
-/// What an argument of integers is in training: which part of a batch of
-/// tokens.
+/// The part of a batch of tokens that an argument of integers holds in
+/// training.
 #ifndef TPSP_ABI_DATAROLE_H
 #define TPSP_ABI_DATAROLE_H
 
@@ -7,8 +7,8 @@
 
 namespace tpsp {
 
-/// Of an argument [..., s], whose last index runs along a sequence and whose
-/// others number sequences.
+/// The role of an argument [..., s]: its last index runs along a sequence, and
+/// its other indices number sequences.
 enum class DataRole {
   None,
   Tokens,     ///< token s of the sequence
@@ -16,7 +16,7 @@ enum class DataRole {
   Positions   ///< s
 };
 
-/// What `tpsp.data` says.
+/// The values of the attribute `tpsp.data`.
 template <> struct EnumNames<DataRole> {
   static constexpr const char *all[] = {"", "tokens", "next_tokens",
                                         "positions"};

@@ -1,6 +1,6 @@
 /// The element types of buffers (TPSP_RT_F32, ...): sizes and names. C++17 has
-/// no floating-point types of 16 bits: here is what is to know of them. Another
-/// such type is a conversion each way and a row of `halfFloats`.
+/// no floating-point types of 16 bits, so this header converts them. Another
+/// such type needs a conversion each way and a row of `halfFloats`.
 #ifndef TPSP_ABI_ELEMENTTYPE_H
 #define TPSP_ABI_ELEMENTTYPE_H
 
@@ -92,21 +92,23 @@ inline float f16ToFloat(uint16_t bits) {
   uint32_t sign = uint32_t(bits & 0x8000) << 16;
   uint32_t magnitude = uint32_t(bits & 0x7fff) << 13;
   uint32_t normal = magnitude + rebias;
-  // As if with a leading one, which is then taken off: no f32 is subnormal.
+  // For a subnormal f16, a leading one is added and then subtracted, so that no
+  // subnormal f32 arises.
   float least = floatOfBits(magnitude + rebias + one) - 0x1p-14f;
   uint32_t wide = magnitude < one ? bitsOfFloat(least) : normal;
   uint32_t special = magnitude | 0x7f800000; // infinities and NaNs
   return floatOfBits(sign | (magnitude < 31 * one ? wide : special));
 }
 
-/// The nearest f16, ties to even; beyond 65504 (from 65520 on) an infinity; a
-/// NaN stays a (quiet) NaN.
+/// The nearest f16, ties to even. Magnitudes of 65520 and more become infinity;
+/// a NaN stays a (quiet) NaN.
 inline uint16_t floatToF16(float value) {
   constexpr uint32_t rebias = (127 - 15) << 23, infinity = 0x7c00;
   uint32_t bits = bitsOfFloat(value), sign = bits >> 16 & 0x8000;
   uint32_t magnitude = bits & 0x7fffffff;
   uint32_t normal = (magnitude - rebias + 0xfff + (magnitude >> 13 & 1)) >> 13;
-  // A unit of 0.5's last place is the least f16: the sum rounds to it.
+  // The last place of 0.5f is worth the least f16, so the sum rounds to a
+  // multiple of the least f16.
   uint32_t least = bitsOfFloat(floatOfBits(magnitude) + 0.5f) - 0x3f000000;
   uint32_t finite = magnitude < rebias + (1 << 23) ? least : normal;
   uint32_t rounded = magnitude < 0x477ff000 ? finite : infinity;
@@ -118,7 +120,7 @@ inline uint16_t floatToF16(float value) {
 /// is stored.
 struct HalfFloat {
   int64_t dtype;
-  /// In safetensors files.
+  /// The type's name in safetensors files.
   const char *formatName;
   /// Half a unit of 1's last place: the largest relative error of rounding a
   /// number. The number's magnitude must be neither too small nor too large for
@@ -155,7 +157,8 @@ inline double loadNumber(const void *memory, int64_t dtype, int64_t i) {
                           : loadFloat(memory, dtype, i);
 }
 
-/// Writes element `i`, rounded to the type; of 16 bits from f32.
+/// Writes element `i`, rounded to the type. Types of 16 bits are rounded from
+/// f32.
 inline void storeFloat(double value, int64_t dtype, void *memory, int64_t i) {
   if (const HalfFloat *half = halfFloat(dtype))
     static_cast<uint16_t *>(memory)[i] = half->round(float(value));

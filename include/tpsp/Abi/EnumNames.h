@@ -1,5 +1,5 @@
-/// Enumerations whose values have names. A list of names is all that there is
-/// to say: messages, the plan dialect, plan files and reports go by it.
+/// Enumerations whose values have names. An enumeration lists its names once.
+/// Messages, the plan dialect, plan files and reports use that list.
 ///
 ///   enum class Side { Left, Right };
 ///   template <> struct EnumNames<Side> {

@@ -1,4 +1,4 @@
-/// The commonest failure: what the caller, or the user, gave is not valid.
+/// The commonest failure: the caller or the user gave something invalid.
 #ifndef TPSP_ABI_INVALIDSTATUS_H
 #define TPSP_ABI_INVALIDSTATUS_H
 
@@ -8,7 +8,7 @@
 
 namespace tpsp::rt {
 
-/// The message is fmt::format's.
+/// INVALID, with a message made by fmt::format.
 template <typename... Args>
 Status invalid(fmt::format_string<Args...> text, Args &&...args) {
   return {TPSP_RT_INVALID, fmt::format(text, std::forward<Args>(args)...)};

@@ -1,5 +1,5 @@
-/// What keeps a text from being JSON, in a sentence of ours: who wrote the file
-/// knows its keys, and not the library that reads it.
+/// Explains why a text is not JSON. The sentence names the file's keys, which
+/// its author knows, instead of the JSON library's terms.
 #ifndef TPSP_ABI_JSONFAULT_H
 #define TPSP_ABI_JSONFAULT_H
 
@@ -9,8 +9,8 @@
 namespace tpsp {
 
 /// "line 3, column 9, matmul.bf16.peak_tflops: found NaN, which is no JSON
-/// value here". The key is the last one that was read, after those that it is
-/// in. Empty if the text is JSON.
+/// value here". The key is the last one that was read, with the keys that
+/// enclose it. Empty if the text is JSON.
 std::string jsonFault(std::string_view text);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-/// The ledger of a plan says of every collective what it moves, and why.
+/// The ledger of a plan: for every collective, what it moves, and why.
 #ifndef TPSP_ABI_LEDGERROW_H
 #define TPSP_ABI_LEDGERROW_H
 
@@ -18,16 +18,17 @@ template <> struct EnumNames<Phase> {
   static constexpr const char *all[] = {"forward", "backward", "update"};
 };
 
-/// What there is to say of one collective.
+/// The facts of one collective.
 ///
 /// A new fact is declared here, named in visitFacts(), set by ledgerOf()
-/// (Passes/Collectives/Ledger.h) and, where people shall see it, printed by
+/// (Passes/Collectives/Ledger.h) and, if people shall see it, printed by
 /// ledgerText() (Driver/LedgerText.h). The attribute #plan.ledger, plan files
-/// and reports have whatever visitFacts() names.
+/// and reports have the facts that visitFacts() names.
 struct LedgerRow {
   CollectiveKind kind = CollectiveKind::AllReduce;
   std::vector<std::string> axes;
-  /// That moves: "s", or "s -> h" of an all_to_all; empty for all_reduce.
+  /// The index that moves: "s", or "s -> h" for an all_to_all; empty for an
+  /// all_reduce.
   std::string index;
   Phase phase = Phase::Forward;
   int64_t bytes = 0; ///< sent per rank by the ring algorithm
@@ -35,20 +36,21 @@ struct LedgerRow {
   std::string tensor;
   std::string reason; ///< the rule that asked for it
   /// The numbers of the arguments whose gradients it moves, ascending. Empty if
-  /// it moves anything that becomes something else. What it moves is done once
-  /// a step: gradients of micro-batches may be added up first.
+  /// it moves anything else. A collective of gradients may run once a step,
+  /// after the micro-batches' gradients were added up.
   std::vector<int64_t> gradients;
 
-  /// The share of it that must be hidden, if the program requires one.
+  /// The share of its time that must be hidden, if the program requires one.
   std::optional<double> overlap;
-  /// Of a collective that was cut into parts: its number; else -1.
+  /// The number of the collective that was cut into parts, of which this is
+  /// one; else -1.
   int64_t whole = -1;
   /// "model.mlir:12:8", or empty.
   std::string location;
   /// The commands that perform it, ascending; several if it was cut.
   std::vector<int64_t> commands;
 
-  /// Calls `visit(name, field)` for all that is said of a collective.
+  /// Calls `visit(name, field)` for every fact that reports show.
   template <typename Row, typename Visit>
   static void visitFacts(Row &row, Visit &&visit) {
     visit("kind", row.kind);
@@ -61,7 +63,8 @@ struct LedgerRow {
     visit("reason", row.reason);
     visit("gradients", row.gradients);
   }
-  /// And for what the compiler needs to know besides.
+  /// Calls `visit(name, field)` for these, and for the facts that only the
+  /// compiler needs.
   template <typename Row, typename Visit>
   static void visitAll(Row &row, Visit &&visit) {
     visitFacts(row, visit);

@@ -1,5 +1,6 @@
-/// What GPU libraries do of what commands can say. The compiler chooses by it,
-/// and the CUDA backend refuses, or takes kernels of its own, by it.
+/// The limits of GPU libraries: which commands they can do. The compiler
+/// chooses commands within these limits. For a command beyond them, the CUDA
+/// backend uses its own kernels or refuses.
 #ifndef TPSP_ABI_LIBRARYLIMITS_H
 #define TPSP_ABI_LIBRARYLIMITS_H
 
@@ -13,27 +14,28 @@ namespace tpsp::rt {
 // Attention: cuDNN
 //===----------------------------------------------------------------------===//
 
-/// cuDNN reads rows of so many bytes at a time: tensors begin at multiples.
+/// cuDNN reads rows by 16 bytes at a time, so tensors must begin at multiples
+/// of 16 bytes.
 inline constexpr int64_t cudnnAlignment = 16;
-/// Features of a head come in multiples, those 16 bytes in 16-bit elements.
+/// The features of a head must be a multiple of 8: 16 bytes in 16-bit elements.
 inline constexpr int64_t cudnnFeatureUnit = 8;
-/// Up to so many features, forward and backward, on the A100 and the H100.
-/// Beyond, some GPUs have some forms: the compiler does not count on them, and
-/// the backend leaves the answer to cuDNN.
+/// cuDNN supports up to 128 features, forward and backward, on the A100 and the
+/// H100. Beyond 128, support depends on the GPU: the compiler does not count on
+/// it, and the backend asks cuDNN.
 inline constexpr int64_t cudnnCertainFeatures = 128;
 
 /// The element type and extents of an attention, as in AttentionCommand.
 struct AttentionExtents {
   int64_t dtype, queries, keys, features, valueFeatures;
-  /// What is done to scores beyond a scale and a causal mask: "a window"; ""
-  /// for nothing.
+  /// What changes scores besides a scale and a causal mask: "a window"; "" if
+  /// nothing does.
   const char *ofScores = "";
-  /// At which key a causal mask has the last rank's first query; 0: at the
-  /// first on all.
+  /// The position of the last rank's first query in a causal mask, counted in
+  /// keys. 0: every rank's queries start at key 0.
   int64_t queryStart = 0;
 };
 
-/// ... of an attention that has these.
+/// The value of `ofScores` for an attention with these features.
 constexpr const char *scoreExtra(bool hasWindow, bool hasCap, bool hasBias,
                                  bool hasSegments, bool hasLengths) {
   return hasWindow     ? "a window"
@@ -44,7 +46,7 @@ constexpr const char *scoreExtra(bool hasWindow, bool hasCap, bool hasBias,
                        : "";
 }
 
-/// Why cuDNN has no such attention on any GPU; "" if it may have it.
+/// Why cuDNN supports such an attention on no GPU; "" if it may support it.
 inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
   if (*of.ofScores)
     return std::string("it has ") + of.ofScores;
@@ -55,8 +57,8 @@ inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
     if (features < 1 || features % cudnnFeatureUnit != 0)
       return "a head has " + std::to_string(features) +
              " features, not a multiple of " + std::to_string(cudnnFeatureUnit);
-  // A mask that ends at the last query and the last key: rows that see all
-  // keys are not queries of it.
+  // cuDNN's mask is aligned so that the last query sees exactly the last key.
+  // It has no rows for queries that lie after the last key.
   if (of.queryStart > 0 && of.queryStart + of.queries > of.keys)
     return "its queries are divided, and more than its " +
            std::to_string(of.keys) + " keys";
@@ -65,7 +67,7 @@ inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
   return "";
 }
 
-/// Whether heads of keys and the groups of queries' heads inside them are one
+/// Whether heads of keys and groups of queries' heads can be merged into one
 /// index of queries' heads, given both extents and strides.
 constexpr bool areOneIndex(int64_t heads, int64_t groups, int64_t headStride,
                            int64_t groupStride) {
@@ -76,13 +78,13 @@ constexpr bool areOneIndex(int64_t heads, int64_t groups, int64_t headStride,
 // Epilogues of matrix products: cuBLASLt
 //===----------------------------------------------------------------------===//
 
-/// GELU's matrix (its argument, kept or read) has rows, a leading dimension and
-/// a batch stride that so many elements divide (cublasLt.h) ...
+/// GELU's matrix is its argument, kept or read. Its rows, leading dimension and
+/// batch stride must be multiples of 8 elements (cublasLt.h).
 inline constexpr int64_t epilogueMatrixUnit = 8;
-/// ... and begins at a multiple of so many bytes: a unit in 16-bit elements.
+/// GELU's matrix must begin at a multiple of 16 bytes: 8 elements of 16 bits.
 inline constexpr int64_t epilogueMatrixAlignment = 16;
 
-/// Whether products of this type have epilogues.
+/// Whether cuBLASLt has epilogues for products of this type.
 constexpr bool hasEpilogues(int64_t dtype) {
   return dtype == TPSP_RT_F32 || dtype == TPSP_RT_BF16 || dtype == TPSP_RT_F16;
 }

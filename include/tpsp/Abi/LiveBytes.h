@@ -1,4 +1,4 @@
-/// The most memory that is held at once, by live ranges.
+/// The most memory that live ranges hold at once.
 #ifndef TPSP_ABI_LIVEBYTES_H
 #define TPSP_ABI_LIVEBYTES_H
 
@@ -10,7 +10,8 @@ namespace tpsp {
 
 class LiveBytes {
 public:
-  /// What is there at the positions from `first` to `last`, counted from 0.
+  /// Adds `bytes` that are held at the positions from `first` to `last`,
+  /// counted from 0.
   void add(int64_t first, int64_t last, int64_t bytes) {
     if (changes.size() < size_t(last) + 2)
       changes.resize(size_t(last) + 2);
@@ -39,7 +40,7 @@ public:
   }
 
 private:
-  /// From each position's predecessor to it.
+  /// The change in bytes from each position's predecessor to the position.
   std::vector<int64_t> changes;
 };
 

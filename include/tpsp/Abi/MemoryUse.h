@@ -1,4 +1,4 @@
-/// What takes a rank's memory when.
+/// The buffers that use a rank's memory, over time.
 #ifndef TPSP_ABI_MEMORYUSE_H
 #define TPSP_ABI_MEMORYUSE_H
 
@@ -6,25 +6,27 @@
 
 namespace tpsp {
 
-/// A buffer that lasts is in use all the time, another from the beginning of
-/// its first user to the end of its last.
+/// Memory in use over time. A buffer that lasts is in use all the time. A
+/// temporary is in use from the beginning of its first user to the end of its
+/// last.
 struct MemoryUse {
-  /// Bytes in use, ascending in time; empty of a plan without buffers.
+  /// Bytes in use, ascending in time; empty for a plan without buffers.
   std::vector<TraceSample> curve;
-  /// The first moment at which most bytes are in use.
+  /// The most bytes in use at once, and the first moment at which they are, in
+  /// seconds.
   int64_t peakBytes = 0;
   double peakSeconds = 0;
-  /// The buffers that are in use then: largest first, those of one size in
-  /// their order.
+  /// The buffers that are in use at the peak: largest first, buffers of equal
+  /// size in the plan's order.
   std::vector<int64_t> liveAtPeak;
 };
 
-/// Of a rank that ran the plan as its spans say. Commands without a span use
-/// nothing.
+/// The memory use of a rank that ran the plan as its spans say. Commands
+/// without a span use no buffers.
 MemoryUse memoryUse(const Plan &plan, const TraceRank &rank);
 
-/// The same of a plan that has not run: one command after another, each for a
-/// second.
+/// The memory use of a plan that has not run: commands run one after another,
+/// each for one second.
 MemoryUse memoryUse(const Plan &plan);
 
 } // namespace tpsp

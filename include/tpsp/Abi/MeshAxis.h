@@ -1,4 +1,4 @@
-/// An axis of the device mesh. Plain values that every folder shares.
+/// An axis of the device mesh, as plain values that every folder shares.
 #ifndef TPSP_ABI_MESHAXIS_H
 #define TPSP_ABI_MESHAXIS_H
 
@@ -10,12 +10,12 @@
 namespace tpsp {
 
 /// On a data axis activations stay and parameters move to them; on a model axis
-/// parameters stay. Only the placement of an unplaced result on which two
-/// operands disagree reads that. A stage axis divides the program's layers, and
-/// shards no tensor.
+/// parameters stay. Both roles only decide the placement of an unplaced result
+/// if two operands disagree on it. A stage axis divides the program's layers,
+/// and shards no tensor.
 enum class AxisRole { None, Data, Model, Stage };
 
-/// As meshes write them; an axis without a role writes none.
+/// The names in the text of meshes. An axis without a role has no name.
 template <> struct EnumNames<AxisRole> {
   static constexpr const char *all[] = {"", "data", "model", "stage"};
 };

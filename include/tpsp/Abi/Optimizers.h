@@ -1,4 +1,4 @@
-/// The names of the optimizers, for whoever offers them.
+/// The names of the optimizers, for options and messages.
 #ifndef TPSP_ABI_OPTIMIZERS_H
 #define TPSP_ABI_OPTIMIZERS_H
 

@@ -14,12 +14,12 @@ namespace tpsp::rt {
 
 using Params = std::vector<int64_t>;
 
-/// No buffer has more elements. Leaves room for the group's size and the
-/// element's bytes, so that sizes can be multiplied by them without care.
+/// The most elements of a buffer. Such a size can be multiplied by the group's
+/// size and an element's bytes without overflow.
 constexpr int64_t maxElements = int64_t(1) << 44;
 
 /// When writing, fields are appended. When reading, fields are set; after the
-/// first integer that is missing or out of range all read as 0.
+/// first integer that is missing or out of range, all fields read as 0.
 class ParamCoder {
 public:
   virtual ~ParamCoder() = default;
@@ -31,7 +31,7 @@ public:
   template <typename... Extents> void extents(Extents &...fields) {
     (integer(fields, 0, maxElements), ...);
   }
-  /// At most as long, in either direction.
+  /// A stride that may be negative: its magnitude is at most maxElements.
   void stride(int64_t &field) { integer(field, -maxElements, maxElements); }
   void dtype(int64_t &field);
   void reduction(int64_t &field);
@@ -54,7 +54,7 @@ public:
 
 protected:
   virtual int64_t longestList(int64_t width) const = 0;
-  /// Of what was read; else it is malformed.
+  /// Declares the parameters that were read malformed unless `condition` holds.
   virtual void require(bool condition) = 0;
 };
 

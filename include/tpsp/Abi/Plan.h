@@ -1,11 +1,11 @@
-/// A plan: what one step of a program is, apart from its code. Its mesh, its
-/// buffers, the commands of one rank, and the ledger of its collectives.
+/// A plan: one step of a program as plain values, without its code. It has the
+/// mesh, the buffers, the commands of one rank, and the ledger of collectives.
 ///
 /// The compiler makes it once (Passes/Plan/PlanOfProgram.h). The scheduler, the
 /// proof, the cost model and the simulator read it, and so do plan files, runs,
-/// pictures and reports: without LLVM, without IR.
+/// pictures and reports. None of these needs LLVM or IR.
 ///
-/// Sizes and offsets are in bytes and of one rank. Buffers, commands, rows and
+/// Sizes and offsets are in bytes, for one rank. Buffers, commands, rows and
 /// axes are named by their positions in the lists of the plan.
 #ifndef TPSP_ABI_PLAN_H
 #define TPSP_ABI_PLAN_H
@@ -47,21 +47,21 @@ template <> struct EnumNames<BufferKind> {
 };
 
 struct PlanBuffer {
-  /// The value's name in the program; empty if the program does not say.
+  /// The value's name in the program; empty if it has none.
   std::string name;
   BufferKind kind = BufferKind::Temporary;
 
-  // What is known of the tensor of a buffer that lasts.
+  // The tensor of a buffer that lasts.
 
-  /// Which argument, or which result, of the function it is.
+  /// The number of the function's argument, or of its result.
   int64_t number = 0;
   /// "b, s@tp, d".
   std::string subscripts;
-  /// Global extents, as the program says them: what is read from files,
-  /// compared and written.
+  /// Global extents without padding, as the program declares them. Files are
+  /// read and written, and results are compared, with these extents.
   std::vector<int64_t> shape;
-  /// Per dimension, how many positions behind the end ranks hold besides; empty
-  /// if there are none. In arguments they are zero.
+  /// Per dimension, how many positions of padding follow the last one; empty if
+  /// there are none. In arguments the padding is zero.
   std::vector<int64_t> padding;
   /// Per dimension, its axes, major to minor.
   std::vector<std::vector<int64_t>> axes;
@@ -71,68 +71,69 @@ struct PlanBuffer {
   bool pendingMax = false;
   /// TPSP_RT_F32, ...
   int64_t dtype = TPSP_RT_F32;
-  /// Integers: they are in [0, below). 0 if that is not known.
+  /// For integers: their values are in [0, below). 0 if the bound is not known.
   int64_t below = 0;
-  /// Other numbers: where they are made up, they scatter so around this.
+  /// For other numbers: the mean and standard deviation of random values.
   double mean = 0, deviation = 1;
-  /// How a parameter scatters when training begins; without: as above.
+  /// The standard deviation of a parameter when training begins; `deviation` if
+  /// there is none.
   std::optional<double> initialDeviation;
-  /// An input's: which part of a batch of tokens it is.
+  /// For an input: its part of a batch of tokens.
   DataRole data = DataRole::None;
-  /// A gradient's, or a state's: the number of its argument. A cotangent's: the
-  /// number of its result. Else -1.
+  /// For a gradient or a state: the number of its argument. For a cotangent:
+  /// the number of its result. Else -1.
   int64_t of = -1;
-  /// Of a state: it begins as its parameter. Of an input: a number that the
-  /// driver sets for each step.
+  /// isMaster, for a state: it begins as a copy of its parameter. isScalar, for
+  /// an input: a number that the driver sets for each step.
   bool isMaster = false, isScalar = false;
   /// Whether this temporary holds only what becomes gradients of parameters.
   bool isForGradient = false;
-  /// Of an argument: the number of the result that is in its place when the
-  /// step has ended; -1: it stays as it is.
+  /// For an argument: the number of the result that replaces it at the end of
+  /// the step; -1 if the argument stays unchanged.
   int64_t updatedBy = -1;
 
-  /// In the arena; before allocation there is none.
+  /// Where the buffer begins in the arena; empty before allocation.
   std::optional<int64_t> offset;
   int64_t bytes = 0;
   /// "gpt.mlir:12:8", or empty.
   std::string location;
 
-  /// Of the whole tensor, without padding.
+  /// Elements of the whole tensor, without padding.
   int64_t elements() const;
-  /// The extent of a dimension that its axes divide.
+  /// The extent of a dimension with its padding, which its axes divide.
   int64_t heldExtent(size_t dim) const {
     return shape[dim] + (padding.empty() ? 0 : padding[dim]);
   }
-  /// The number of the step, by which dropout draws and biases are corrected.
+  /// Whether it is the number of the step. Dropout draws its numbers by it, and
+  /// optimizers correct biases by it.
   bool isStepNumber() const { return isScalar && name == "step"; }
-  /// A state that is of no parameter, which begins as its mean.
+  /// Whether it is a state that belongs to no parameter. Such a state begins as
+  /// its mean.
   bool isStepState() const { return kind == BufferKind::State && of < 0; }
-  /// Filled before the step.
+  /// Whether it is filled before the step.
   bool isArgument() const {
     return kind == BufferKind::Input || kind == BufferKind::Parameter ||
            kind == BufferKind::State;
   }
-  /// The number of the result that it holds when the step has ended; -1: it
-  /// holds none.
+  /// The number of the result that it holds at the end of the step; -1 if none.
   int64_t resultNumber() const { return isArgument() ? updatedBy : number; }
   /// Whether a command may write it.
   bool isWritten() const { return !isArgument() || updatedBy >= 0; }
-  /// Read after the step.
+  /// Whether it is read after the step.
   bool isResult() const { return lasts() && !isArgument(); }
   /// Whether it keeps its bytes all through the step.
   bool lasts() const { return kind != BufferKind::Temporary; }
-  /// The gradient of a result, which is an argument; but who computes it needs
-  /// the result first.
+  /// Whether it is the gradient of a result. It is an argument, but its value
+  /// is computed from the result.
   bool isCotangent() const { return kind == BufferKind::Input && of >= 0; }
 };
 
 /// A part of a buffer: `count` runs of `length` bytes, `pitch` bytes from start
-/// to start, the first at byte `begin`. With one run the pitch says nothing.
+/// to start, the first at byte `begin`. With one run the pitch has no meaning.
 ///
-/// Where the part depends on the rank (a plan.tile with axes) it is that of the
-/// rank with coordinate 0 on all axes. Parts of one buffer that are numbered
-/// from the rank's own number differ on one rank if and only if they differ on
-/// all.
+/// If the part depends on the rank (a plan.tile with axes), this is the part of
+/// the rank with coordinate 0 on all axes. Parts of one buffer that are
+/// numbered from the rank's own number differ on all ranks or on none.
 struct BufferPart {
   int64_t begin = 0, length = 0, count = 1, pitch = 0;
 
@@ -141,12 +142,11 @@ struct BufferPart {
   int64_t end() const {
     return count > 0 ? begin + (count - 1) * pitch + length : begin;
   }
-  /// Whether the two have a byte in common. Parts of different pitches, each in
-  /// the other's range, are taken to.
+  /// Whether the two parts have a byte in common. Conservative: parts of
+  /// different pitches whose ranges intersect count as overlapping.
   bool overlaps(const BufferPart &other) const;
-  /// How many bytes the two have in common, exactly; runs of one part do not
-  /// overlap. Time is linear in the runs of the part that has fewer, unless the
-  /// parts lie apart.
+  /// The exact number of bytes that the two parts have in common, if no part's
+  /// runs overlap each other. Takes time linear in the smaller number of runs.
   int64_t commonBytes(const BufferPart &other) const;
   bool operator==(const BufferPart &other) const;
 };
@@ -161,13 +161,13 @@ struct PlanAccess {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// What a matmul's epilogue does to its results, or adds up of an operand.
+/// The work of a matmul's epilogue, on its results or on an operand.
 struct EpilogueWork {
   /// Scalar arithmetic, and calls of exp and the like.
   double operations = 0, transcendentals = 0;
-  /// Of elements that it loads and stores, C's included.
+  /// Bytes of elements that it loads and stores, C's included.
   double elementBytes = 0;
-  /// Of memory that it reads and writes beside the product's operands.
+  /// Bytes of memory that it reads and writes besides the product's operands.
   double bytes = 0;
 };
 
@@ -189,20 +189,22 @@ struct MatmulWork {
 
 /// Attention in one call, or its gradients.
 struct AttentionWork {
-  /// Of queries, over the batch.
+  /// Heads of queries, multiplied by the batch.
   int64_t heads = 1;
   int64_t queries = 1, keys = 1;
   int64_t features = 1, valueFeatures = 1;
   bool isCausal = false, isGradient = false;
-  /// How many keys a query sees at most; 0: all that the mask leaves it.
+  /// The most keys that a query sees; 0: every key that the mask admits.
   int64_t window = 0;
-  /// At which key a mask has the first query, on the rank that has most to do.
+  /// The position of the first query in the mask, counted in keys, on the rank
+  /// with the most work.
   int64_t queryStart = 0;
 
-  /// Queries with a key that they see. What segments hide is not known.
+  /// The number of pairs of a query and a key that it sees. Segments are
+  /// ignored, because they are not known.
   double pairs() const;
-  /// Scores and sums of values; backward the scores again, and a product each
-  /// for the weights' gradients, and the values', keys' and queries'.
+  /// FLOP of the scores and the sums of values. A gradient has five products:
+  /// the scores again, and the gradients of weights, values, keys and queries.
   double flops() const;
 };
 
@@ -214,12 +216,12 @@ struct KernelWork {
   /// Loads and stores of elements over the whole grid, in bytes: what the
   /// caches serve.
   double elementBytes = 0;
-  /// Of the loads and stores, those of elements that are not neighbours of the
-  /// ones before: one at a time.
+  /// Loads and stores of elements that do not follow the previous element in
+  /// memory: each is a separate access.
   double scatteredElements = 0;
 
-  /// What memory serves: `bytes`, the parts of tensors that it accesses. Of a
-  /// table in which it looks up a few rows these alone count.
+  /// Bytes that memory serves. `bytes`: the parts of tensors that the kernel
+  /// accesses. If it looks up a few rows of a table, only those rows count.
   double memoryBytes(double bytes) const;
 };
 
@@ -228,42 +230,44 @@ struct CollectiveWork {
   /// Major to minor, and the ranks that take part.
   std::vector<AxisId> axes;
   int64_t group = 1;
-  /// nccl-tests' size S: the whole tensor of an all_reduce, the gathered one of
-  /// an all_gather, the unreduced one of a reduce_scatter. For an all_to_all or
-  /// a permute it is what one rank holds. Several tensors in one call are
-  /// added.
+  /// nccl-tests' size S: the whole tensor of an all_reduce, the gathered tensor
+  /// of an all_gather, the unreduced tensor of a reduce_scatter. For an
+  /// all_to_all or a permute it is the part that one rank holds. The sizes of
+  /// several tensors in one call are added.
   int64_t bytes = 0;
-  /// Sent by one rank by the ring algorithm.
+  /// Bytes that one rank sends in the ring algorithm.
   int64_t bytesSent = 0;
-  /// The row of the ledger that it performs, or a part of it; -1 if there is
-  /// none.
+  /// The row of the ledger that this command performs, wholly or in part; -1 if
+  /// there is none.
   int64_t row = -1;
 };
 
 struct PlanCommand {
   CommandKind kind = CommandKind::Kernel;
-  /// For people: the call ("matmul"), or the function of a kernel that makes no
-  /// value with a name.
+  /// For people: the call ("matmul"), or a kernel's function if its result has
+  /// no name.
   std::string call;
-  /// The value that it makes or moves, where the source has a name for it.
+  /// The value that it computes or moves, if the source names it.
   std::string value;
   /// "gpt.mlir:12:8", or empty.
   std::string location;
   /// 0 computes; others communicate.
   int64_t stream = 0;
-  /// Of the step: forward and backward pass, of each micro-batch in turn. Never
-  /// falls from one command to the next, but in a schedule.
+  /// The number of the pass within the step: forward and backward pass, of each
+  /// micro-batch in turn. It never decreases in program order; a schedule may
+  /// change the order.
   int64_t phase = 0;
-  /// EventRecord, EventWait.
+  /// The event of an EventRecord or EventWait.
   int64_t event = -1;
-  /// The element type of what is computed or moved.
+  /// The element type of the values that are computed or moved.
   int64_t dtype = TPSP_RT_F32;
-  /// Of Matmul, Attention, Kernel and Collective; else untouched.
+  /// The work of a command of kind Matmul, Attention, Kernel or Collective. The
+  /// other members keep their defaults.
   MatmulWork matmul;
   AttentionWork attention;
   KernelWork kernel;
   CollectiveWork collective;
-  /// Of Matmul: what is done within it.
+  /// For a Matmul: the steps of its epilogue.
   std::vector<rt::EpilogueStep> epilogue;
   std::vector<PlanAccess> accesses;
 
@@ -272,7 +276,7 @@ struct PlanCommand {
   bool isEvent() const {
     return kind == CommandKind::EventRecord || kind == CommandKind::EventWait;
   }
-  /// Whether it hides communication that runs meanwhile.
+  /// Whether the command hides communication that runs meanwhile.
   bool computes() const {
     return !isEvent() && kind != CommandKind::Collective;
   }
@@ -287,7 +291,7 @@ struct PlanCommand {
 // The plan
 //===----------------------------------------------------------------------===//
 
-/// An index that runs with more positions than the program says.
+/// An index that is padded: it has more positions than the program declares.
 struct PaddedIndex {
   std::string name;
   int64_t extent = 0, heldExtent = 0;
@@ -305,9 +309,11 @@ struct Plan {
   std::vector<PlanCommand> commands;
   std::vector<LedgerRow> ledger;
   int64_t arenaBytes = 0;
-  /// What a rank's backward pass keeps of its forward pass: of one micro-batch.
+  /// Bytes that a rank saves in the forward pass of one micro-batch for its
+  /// backward pass.
   int64_t savedBytes = 0;
-  /// The arena's bytes if the commands ran one after another; 0 if they do.
+  /// The arena's bytes if the commands ran one after another; 0 if they do run
+  /// so.
   int64_t serialBytes = 0;
   int64_t numStreams = 1, numEvents = 0;
   /// Products that no matrix layout fits without a transpose copy.
@@ -321,33 +327,36 @@ struct Plan {
   int64_t bytesOf(BufferKind kind) const;
   /// Bytes per rank of the gradients of inputs.
   int64_t inputGradientBytes() const;
-  /// Bytes per rank of what lives only within a step, at its peak.
+  /// Bytes per rank of the values that live only within a step, at their peak.
   int64_t activationBytes() const;
   /// FLOP of one rank's matmuls in one step (2 m n k each), and of the products
-  /// in its calls of attention. The rank is that with most to do.
+  /// in its calls of attention. The rank is the one with the most work.
   double matmulFlops() const;
 };
 
-/// Matmuls of one place in the model that have the same epilogue, or calls of
-/// attention of one place.
+/// Matmuls of one place in the model with the same epilogue, or one place's
+/// calls of attention.
 struct PlaceRow {
   std::string call, value, location;
   std::vector<rt::EpilogueStep> steps;
-  /// Several of a command that was cut, is redone, or is in each micro-batch.
+  /// More than one if a command was cut, is rematerialised, or runs in each
+  /// micro-batch.
   int64_t commands = 0;
 };
 
-/// Matmuls with an epilogue, by place and steps, in the order of their first.
+/// Matmuls with an epilogue, by place and steps, in the order of each row's
+/// first command.
 std::vector<PlaceRow> epiloguesOf(const Plan &plan);
-/// Attention that a library does in one call, by call, value and place.
+/// Calls of attention, by call, value and place.
 std::vector<PlaceRow> attentionOf(const Plan &plan);
 
-/// For each command the earlier ones whose results it reads, each once,
-/// ascending. Linear in the accesses, but for buffers that are written in
+/// For each command, the earlier commands whose results it reads, each once,
+/// ascending. Takes time linear in the accesses, unless buffers are written in
 /// parts.
 std::vector<std::vector<int64_t>> readsOf(const Plan &plan);
 
-/// For each buffer that is a cotangent the buffer of its result; -1 for others.
+/// For each buffer that is a cotangent, the buffer of its result; -1 for
+/// others.
 std::vector<int64_t> resultsOfCotangents(const Plan &plan);
 
 } // namespace tpsp

@@ -7,8 +7,8 @@
 
 namespace tpsp::rt {
 
-/// "812 B", "1.6 MiB"; from 2^63 on "more than 8 EiB", which is also what a sum
-/// of CheckedMath.h has come to.
+/// "812 B", "1.6 MiB"; from 2^63 on "more than 8 EiB". A saturated sum of
+/// CheckedMath.h gives that text too.
 std::string bytesText(double bytes);
 
 /// "12.3 ms", "0.85 µs", "2.51 s": three digits.

@@ -1,6 +1,6 @@
 /// The result of a runtime function: a code of tpsp_rt.h and, if it is not
-/// TPSP_RT_OK, a sentence for people. The runtime's C++ interfaces return it
-/// and throw nothing.
+/// TPSP_RT_OK, a sentence for people. The runtime's C++ interfaces return a
+/// Status and throw nothing.
 #ifndef TPSP_ABI_STATUS_H
 #define TPSP_ABI_STATUS_H
 

@@ -1,7 +1,8 @@
-/// What every rank did when in one step, as plain values. It is measured by a
-/// run (Driver/Timeline.h) or predicted (Schedule/Simulator.h). In either case
-/// the same writers write it (Driver/ChromeTrace.h, Driver/TimelineSvg.h), and
-/// the same functions sum it up (Exposure.h, MemoryUse.h).
+/// The trace of one step: when every rank ran which command, as plain values. A
+/// run measures it (Driver/Timeline.h), or the simulator predicts it
+/// (Schedule/Simulator.h). The same writers write both kinds
+/// (Driver/ChromeTrace.h, Driver/TimelineSvg.h), and the same functions sum
+/// them up (Exposure.h, MemoryUse.h).
 #ifndef TPSP_ABI_STEPTRACE_H
 #define TPSP_ABI_STEPTRACE_H
 
@@ -39,12 +40,13 @@ struct TraceRank {
 };
 
 struct StepTrace {
-  /// What ran. Shared, never null in a trace that is written or summed up.
+  /// The plan that ran. Shared; never null in a trace that is written or summed
+  /// up.
   std::shared_ptr<const Plan> plan;
   /// "f_grad of gpt.mlir", and "tp=4, measured on cpu" or "tp=4, simulated on
   /// h100-sxm"; may be empty.
   std::string title, setting;
-  /// None if it is not known what ran when.
+  /// Empty if times are not known.
   std::vector<TraceRank> ranks;
 
   /// When the last command ended; 0 if there is none.
@@ -54,16 +56,17 @@ struct StepTrace {
 /// The trace of a step that has not run: ranks with names and without spans.
 StepTrace emptyTrace(std::shared_ptr<const Plan> plan);
 
-/// What a rank sends over time: each collective's bytes evenly over the time
-/// that it took, waiting included. A measured collective says no more.
+/// What a rank sends over time, in bytes per second. Each collective's bytes
+/// are spread evenly over its time, waiting included: a measurement shows no
+/// more.
 std::vector<TraceSample> averageSending(const Plan &plan,
                                         const TraceRank &rank);
 
 /// Fills in the memory and the sending of every rank that lacks them.
 void fillCounters(StepTrace &trace);
 
-/// A value that changes by steps, from its changes in any order: one sample for
-/// each moment at which it changes. What ends makes room for what begins.
+/// Sums up the changes of a value, given in any order: one sample for each
+/// moment at which it changes. At one moment, decreases come before increases.
 std::vector<TraceSample> samplesOf(std::vector<TraceSample> changes);
 
 } // namespace tpsp

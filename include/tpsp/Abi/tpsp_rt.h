@@ -5,11 +5,10 @@
  *     tpsp_rt_status step(tpsp_rt_rank *rank);
  *
  * that issues the plan's commands in order. Every command has the same shape:
- * a call `tpsp_rt_<name>(rank, command)` with a constant `tpsp_rt_command`, so
- * that one list of names (calls.def) feeds the declarations below, the
- * compiler's lowering, the JIT's symbol binding and the trace. What the
- * integers of a command mean is written in Commands.h, which encodes and
- * decodes them for both sides.
+ * a call `tpsp_rt_<name>(rank, command)` with a constant `tpsp_rt_command`. So
+ * one list of names (calls.def) serves the declarations below, the compiler's
+ * lowering, the JIT's symbol binding and the trace. Commands.h defines the
+ * integers of a command, and encodes and decodes them for both sides.
  *
  * A call enqueues its command on the command's stream and returns 0, or returns
  * a non-zero status after recording a message on the rank (tpsp_rt_last_error).
@@ -32,10 +31,10 @@ extern "C" {
  * 9: attention has lengths of keys; matmuls may be grouped.
  * 7: attention says where its rank's queries start.
  * 6: attention has a window, a soft-cap, a bias and segment numbers.
- * 5: there are attention and attention_gradient.
+ * 5: there are the calls attention and attention_gradient.
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
- *    rank's own; there is the element type TPSP_RT_F16. */
+ *    rank's own; there is an element type TPSP_RT_F16. */
 #define TPSP_RT_ABI_VERSION 10
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
@@ -76,13 +75,14 @@ typedef void (*tpsp_rt_kernel_function)(void *const *buffers,
                                         const int64_t *positions, int64_t begin,
                                         int64_t end);
 
-/* The same kernel on a GPU, for backends whose arena is a GPU's memory. A block
- * of `threads` threads does the work items [x * items, (x + 1) * items) of the
- * grid, as far as there are any, where x is its number along the first
- * dimension of a launch. Along the second are `parts` blocks, which share these
- * items. Blocks are independent. Its parameters: one 64-bit address per buffer
- * of the command, in order, then one 64-bit integer per position, then the
- * begin and the end of the range of work items, which are 0 and the grid. */
+/* The same kernel on a GPU, for backends whose arena is a GPU's memory. Let x
+ * be a block's number along the first dimension of a launch. The block's
+ * `threads` threads do the work items [x * items, (x + 1) * items) that the
+ * grid has. Along the second dimension are `parts` blocks, which share these
+ * items. Blocks are independent. The kernel's parameters: one 64-bit address
+ * per buffer of the command, in order, then one 64-bit integer per position,
+ * then the begin and the end of the range of work items, which are 0 and the
+ * grid. */
 typedef struct tpsp_rt_device_kernel {
   const char *image;    /* PTX, NUL-terminated; a plan's kernels share one */
   const char *entry;    /* the kernel's name in it */
@@ -94,25 +94,25 @@ typedef struct tpsp_rt_device_kernel {
 
 /* One command: constant data in the compiled plan. */
 typedef struct tpsp_rt_command {
-  int64_t id;            /* index of the command in the plan, from 0; rises
-                            within a step, so what does not rise starts the
-                            next one, unless the caller marks steps (Rank::step
-                            of World.h) */
+  int64_t id;            /* index of the command in the plan, from 0. It rises
+                            within a step: a command whose id does not rise
+                            begins the next step, unless the caller marks
+                            steps (Rank::step of World.h) */
   int64_t stream;        /* 0 computes; others communicate */
   const int64_t *params; /* see Commands.h */
   int64_t num_params;
   const int64_t *buffers; /* byte offsets into the rank's arena */
   int64_t num_buffers;
-  const int64_t
-      *tiles;        /* for each buffer that is a tile counted from the rank's
-                        own: position in `buffers`, number, bytes from tile to
-                        tile, how many axes, the axes. What is added to the
-                        buffer's offset is (own + number) mod group * bytes,
-                        own the rank's number in the group of the axes. */
-  int64_t num_tiles; /* integers in `tiles` */
+  const int64_t *tiles; /* for each buffer that is a tile counted from the
+                           rank's own tile: position in `buffers`, number, bytes
+                           from tile to tile, number of axes, the axes. The
+                           runtime adds ((own + number) mod group) * bytes to
+                           the buffer's offset; own is the rank's number in the
+                           group of the axes. */
+  int64_t num_tiles;    /* integers in `tiles` */
   tpsp_rt_kernel_function kernel;      /* kernel commands only, else null */
   const tpsp_rt_device_kernel *device; /* kernel commands of plans that were
-                                          made for GPUs too, else null */
+                                          also made for GPUs, else null */
   const char *name; /* for people: "all_gather %xn at gpt.mlir:12:8" */
 } tpsp_rt_command;
 

@@ -7,19 +7,20 @@
 
 namespace tpsp {
 
-/// A free list with best fit and coalescing: O(log n) an operation. Offsets and
-/// sizes are in bytes, rounded up to `alignment`.
+/// A free list with best fit and coalescing; each operation takes O(log n).
+/// Offsets and sizes are in bytes, rounded up to `alignment`.
 class ArenaLayout {
 public:
   static constexpr int64_t alignment = 64; // a cache line
 
-  /// The smallest free range that fits, else the end of the arena.
+  /// Allocates from the smallest free range that fits, else at the end of the
+  /// arena. Returns the offset.
   int64_t allocate(int64_t bytes);
-  /// Gives back what `allocate` returned for this size.
+  /// Frees the range that `allocate` returned for this size.
   void release(int64_t offset, int64_t bytes);
-  /// Takes back a part of what is free: whole units of `alignment`.
+  /// Allocates a given part of a free range, in whole units of `alignment`.
   void take(int64_t offset, int64_t bytes);
-  /// What a buffer of this size takes up.
+  /// The bytes that a buffer of this size occupies.
   static int64_t rounded(int64_t bytes);
   /// The size that the arena has grown to.
   int64_t size() const { return end; }

@@ -1,12 +1,13 @@
-/// Attention on row-major tensors as heads of rows, which is how a library that
-/// does it in one call sees it.
+/// Attention on row-major tensors seen as heads of rows. Libraries that do
+/// attention in one call take it in this form.
 ///
-/// The outer indices of the queries are those that are neither a row nor a
-/// feature. The keys have some of them; along the others, keys and values serve
-/// a group of queries' heads. Neighbours whose strides continue each other in
-/// every tensor act as one. A library knows two shared ones, batch and head,
-/// and one group, which lies inside the head so that both are one index of
-/// heads. Nothing is ever copied.
+/// The outer indices of the queries are all but the row and the feature. The
+/// keys share some of the outer indices. Along the others, the *groups*, keys
+/// and values serve several heads of queries. Neighbouring indices whose
+/// strides continue each other in every tensor are merged. A library accepts
+/// two shared indices, batch and head, and one group. The group must lie inside
+/// the head, so that both form one index of queries' heads. Nothing is ever
+/// copied.
 #ifndef TPSP_ALGEBRA_ATTENTIONHEADS_H
 #define TPSP_ALGEBRA_ATTENTIONHEADS_H
 
@@ -19,11 +20,12 @@
 namespace tpsp {
 
 struct AttentionHeads {
-  /// Strides, in elements; that of the feature is 1.
+  /// Strides in elements. The feature's stride is 1.
   struct Layout {
     int64_t batch = 0, head = 0, group = 0, row = 0;
   };
-  /// Of what is added to scores: 0 along what it is the same along.
+  /// Strides of a tensor that is added to scores, in elements. The stride is 0
+  /// along an index that the tensor does not have.
   struct ScoreLayout : Layout {
     int64_t key = 0;
   };
@@ -31,9 +33,9 @@ struct AttentionHeads {
   int64_t batch = 1, heads = 1, groups = 1;
   int64_t queries = 1, keys = 1;
   int64_t features = 1, valueFeatures = 1;
-  /// The group's stride of k and v is 0.
+  /// Keys and values have no group: their group's stride is 0.
   Layout q, k, v, o;
-  /// Of what there is of these.
+  /// Set if the attention has these tensors.
   ScoreLayout bias;
   Layout querySegments, keySegments, lengths;
 };
@@ -47,21 +49,22 @@ struct NamedShape {
 struct AttentionTensors {
   NamedShape q, k, v, o;
   llvm::StringRef query, key, feature;
-  /// Added to scores; segment numbers of the queries and of the keys; how many
-  /// keys count. Without a shape or names: not there, or the same for all.
+  /// What is added to scores; the segment numbers of queries and of keys; the
+  /// number of keys that count. A tensor without a shape or names is absent, or
+  /// the same for all.
   NamedShape bias = {}, querySegments = {}, keySegments = {}, lengths = {};
 };
 
 struct AttentionMatch {
   AttentionHeads heads;
-  /// For people: what stands in the way; "" if nothing does.
+  /// For people: why the attention does not match; "" if it does.
   std::string obstacle;
 
   bool matches() const { return obstacle.empty(); }
 };
 
-/// The tensors are an attention's ((A1) to (A3) of tpsp.attention), of per-rank
-/// shapes.
+/// Matches tensors of per-rank shapes. They must be an attention's: (A1) to
+/// (A3) of tpsp.attention hold.
 AttentionMatch matchAttentionHeads(const AttentionTensors &tensors);
 
 } // namespace tpsp

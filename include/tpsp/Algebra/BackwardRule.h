@@ -2,30 +2,30 @@
 ///
 /// The documents state it over DTensor placements ("must_have_bwd_comms"). An
 /// input's gradient certainly needs communication if a mesh axis shards the
-/// output in a way that it does not shard the input. Their code takes ways to
-/// be equal if the numbers of dimensions are: it is wrong about W here. By
+/// output in a way that it does not shard the input. Their code compares
+/// dimensions by number, which gives the wrong answer for W here. Compared by
 /// index:
 ///
 ///   y[b, s, e@tp] = W[e@tp, d] x[b, s, d]      x: yes (lacks e@tp), W: no
 ///
-/// The rule is sound: where it says yes, the derivation has a collective, on
-/// every axis of more than one rank. (The derivation is the adjoint's index
-/// structure under its compute placement.) The rule is not complete: where it
-/// says no, there may be a collective. Two reasons are possible, and both need
-/// an input that an axis shards otherwise than the output:
+/// The rule is sound: if it says yes, the derivation has a collective, on every
+/// axis of more than one rank. (The derivation is the adjoint's index structure
+/// under its compute placement.) The rule is not complete: if it says no, there
+/// may still be a collective. There are two possible reasons. Both need an
+/// input that an axis shards differently from the output:
 ///
-/// - *Regathers.* The adjoint reads the other inputs, and one that the forward
+/// - *Regathers.* The adjoint reads the other inputs. An input that the forward
 ///   pass moved is moved again, unless it was saved. Examples are FSDP's weight
-///   for the gradient of the activations, and context-parallel keys for that of
-///   the queries.
+///   for the activations' gradient, and context-parallel keys for the queries'
+///   gradient.
 /// - *One-sided sums.* y[b, e] = W[e, d] x[b, d@tp]: the gradient of W comes
-///   out on d@tp, because x is, and W is wanted whole.
+///   out on d@tp, because x is on d@tp, but W is wanted whole.
 ///
 /// An input's shard that the output lacks is no reason in itself, although the
 /// documents list it as one. After a row-parallel product, and after a gather,
-/// the whole gradient is there, and slicing it is free. The rule sees one
-/// operation from outside: a composite that communicates within (ring
-/// attention) answers for its parts.
+/// every rank has the whole gradient, and slicing it is free. The rule judges
+/// one operation as a whole: for a composite that communicates internally (ring
+/// attention), the parts' communication is not counted.
 ///
 /// The rule decides nothing; collectives are derived. Tests and
 /// `--tpsp-explain=rule` compare it with the derivation.
@@ -37,8 +37,8 @@
 namespace tpsp {
 
 /// For each operand, whether its gradient certainly needs communication. It
-/// does if some axis shards an index of the (single) result, and does not shard
-/// that index of the operand. Placements are without pending axes.
+/// does if some axis shards an index of the (single) result but does not shard
+/// that index of the operand. The placements must have no pending axes.
 llvm::SmallVector<bool, 3>
 mustHaveBackwardCollective(const IndexStructure &structure,
                            llvm::ArrayRef<Placement> operands,

@@ -1,9 +1,9 @@
 /// Collectives as differences of placements.
 ///
-/// "Moving or removing a subscript is a collective. Nothing else is." So a
-/// collective has no meaning beyond the placements before and after it, and the
-/// ones that a tensor needs follow from the two: planTransition. Everything
-/// about a kind of collective (name, bytes) is one entry of a table.
+/// "Moving or removing a subscript is a collective. Nothing else is." So the
+/// placements before and after a collective define its meaning, and
+/// planTransition derives a tensor's collectives from them. Each kind of
+/// collective has one entry in each table (name, bytes).
 ///
 ///   pending axis -> nothing            all_reduce
 ///   pending axis -> subscript of j     reduce_scatter
@@ -24,8 +24,8 @@ llvm::StringRef name(CollectiveKind kind);
 
 /// Bytes that one rank sends, by the ring algorithm, in a group of `group`
 /// ranks (nccl-tests' PERFORMANCE.md: busbw factors times the algorithm's
-/// size). `localBytes` is the larger of the rank's operand and result:
-/// the gathered tensor for all_gather, the unreduced one for reduce_scatter.
+/// size). `localBytes` is the larger of the rank's operand and result: the
+/// gathered tensor for all_gather, the unreduced tensor for reduce_scatter.
 int64_t bytesSent(CollectiveKind kind, int64_t localBytes, int64_t group);
 
 /// One collective on a tensor.
@@ -43,37 +43,39 @@ struct CollectiveStep {
 
 using Transition = llvm::SmallVector<CollectiveStep, 2>;
 
-/// The collectives that take a tensor from one placement to another, cheapest
-/// order first: those that shrink the tensor precede those that grow it. Axes
-/// that stay in place are not moved. Returns nullopt if `to` is pending over an
-/// axis over which `from` is not. A whole tensor cannot become a summand. Every
-/// axis is taken to have several ranks.
+/// The collectives that take a tensor from one placement to another, in a cheap
+/// order: collectives that shrink the tensor precede collectives that grow it.
+/// Axes that stay in place are not moved. Returns nullopt if `to` is pending
+/// over an axis over which `from` is not: a whole tensor cannot become a
+/// summand. Assumes that every axis has several ranks.
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to);
 
-/// The same on a mesh of which axes may have one rank. These divide nothing, so
-/// they make no other axis move. Where one stands between others, or is wanted
-/// there, it is gathered from its place and sliced into it.
+/// The same on a mesh whose axes may have one rank. An axis of one rank divides
+/// nothing, so it makes no other axis move. If it stands between others, or is
+/// wanted between others, it is gathered from its old place and sliced into its
+/// new place.
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to, const Mesh &mesh);
 
 /// The step by which one collective of this kind takes a tensor from one
-/// placement to another; nullopt if none does. A collective may be written that
-/// moves more than the mesh needs: a permute around an axis of one rank.
+/// placement to another; nullopt if none does. A program may write a collective
+/// that the mesh does not need, such as a permute around an axis of one rank.
 std::optional<CollectiveStep> stepOfKind(CollectiveKind kind,
                                          const Placement &from,
                                          const Placement &to, const Mesh &mesh);
 
-/// What planTransition's steps cost for a tensor of this global shape.
+/// The cost of planTransition's steps.
 struct TransitionCost {
-  /// Collectives along single axes: one over several axes counts once for each,
-  /// so that what is best on one axis does not depend on another. (Counted once
-  /// together, gathering a weight over tp too would be free where it is
-  /// gathered over fsdp. TP+SP+FSDP would come to depend on the batch size.) A
-  /// permute is one exchange of shards among its axes.
+  /// Collectives along single axes. A collective over several axes counts once
+  /// for each axis, so that the best choice on one axis does not depend on the
+  /// others. (If it counted once in all, gathering a weight over tp would be
+  /// free whenever it is gathered over fsdp. TP+SP+FSDP would then depend on
+  /// the batch size.) A permute counts once, as an exchange of shards among its
+  /// axes.
   unsigned collectives = 0;
   int64_t bytes = 0;
-  /// Collectives along axes of one rank, which are none.
+  /// Collectives along axes of one rank, which move nothing.
   unsigned trivial = 0;
 };
 TransitionCost cost(const Transition &transition, const Placement &from,

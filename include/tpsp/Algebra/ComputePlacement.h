@@ -2,7 +2,7 @@
 /// communication.
 ///
 /// For every operation each mesh axis drives at most one of its indices: every
-/// rank along the axis does its part of that index. With the axis driving i,
+/// rank along the axis does its part of that index. If the axis drives i,
 ///
 ///   operand carries i sharded by the axis            nothing
 ///   operand carries i, unsharded by the axis         slice (free)
@@ -13,19 +13,18 @@
 ///   i survives in the result                         result sharded on i
 ///   i is summed away                                 result pending
 ///
-/// An axis may also drive nothing: every rank does the whole index space. Where
-/// the operation is linear, it may drive the pending sum itself: partial
-/// operands pass through, and the result stays partial. That is why
-/// contributions to one gradient are summed before they are reduced. A pending
-/// maximum passes through operations that only select elements: a view, a copy
-/// of a block.
+/// An axis may also drive nothing: every rank does the whole index space. If
+/// the operation is linear, the axis may drive the pending sum itself: partial
+/// operands pass through, and the result stays partial. So contributions to one
+/// gradient are summed before they are reduced. A pending maximum passes
+/// through operations that only select elements: a view, a copy of a block.
 ///
 /// An axis may drive only an index on which an operand or the wanted result
-/// carries it. For an operation by itself, the best of the legal choices has,
-/// in this order,
+/// carries it. For a single operation, the best legal choice has, in this
+/// order,
 ///
-/// - the fewest idle gathers: of an operand that is divided on an index of the
-///   operation, for work that all ranks then do alike;
+/// - the fewest idle gathers, which make a divided operand whole for work that
+///   all ranks then repeat;
 /// - the fewest collectives against the axes' roles;
 /// - the fewest collectives, of operands and result, counted for each axis;
 /// - the least work per rank;
@@ -33,13 +32,13 @@
 /// - the fewest bytes;
 /// - the earliest candidate, so that the choice is deterministic.
 ///
-/// It is the order in which operations are chosen together (PlacementSearch.h).
-/// Bytes come last so that a strategy does not change with the batch size. Axes
-/// count for themselves so that strategies on different axes compose. A
-/// collective is against a role if it moves a weight over a model axis or
-/// anything else over a data axis. An embedding whose table is sharded can
-/// gather the table or reduce the result, one collective either way. Only the
-/// role says which.
+/// The joint choice for all operations uses the same order (PlacementSearch.h).
+/// Bytes come last so that a strategy does not change with the batch size.
+/// Collectives are counted per axis so that strategies on different axes
+/// compose. A collective is against a role if it moves a weight over a model
+/// axis, or another tensor over a data axis. For example, an embedding whose
+/// table is sharded can gather the table or reduce the result. Both take one
+/// collective, so the role decides.
 #ifndef TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 #define TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 
@@ -48,7 +47,7 @@
 
 namespace tpsp {
 
-/// What one mesh axis does in one operation.
+/// The task of one mesh axis in one operation.
 struct Drive {
   enum Kind { Nothing, Index, Pending };
   Kind kind = Nothing;
@@ -60,15 +59,15 @@ struct Drive {
 };
 
 struct PlacementCost {
-  unsigned idle = 0; ///< axes over which a divided operand is made whole alike
+  unsigned idle = 0; ///< axes of idle gathers
   unsigned againstRole = 0;
   unsigned collectives = 0;
   double work = 0;        ///< scalar operations per rank
-  unsigned earlySums = 0; ///< of operands, taken before the operation
+  unsigned earlySums = 0; ///< operands' sums taken before the operation
   int64_t bytes = 0;      ///< sent per rank
 
-  /// The same of axes of one rank. They cost nothing; that as few subscripts
-  /// change as may be is all that they decide.
+  /// The same counts for axes of one rank. Their collectives cost nothing; the
+  /// counts only make the choice change as few subscripts as possible.
   struct Trivial {
     unsigned collectives = 0, earlySums = 0, againstRole = 0, slices = 0;
   } trivial;
@@ -80,9 +79,10 @@ struct PlacementCost {
 struct ComputePlacement {
   /// Per mesh axis.
   llvm::SmallVector<Drive, 2> drives;
-  /// What each operand must be placed as.
+  /// The placement that each operand must have.
   llvm::SmallVector<Placement, 3> operands;
-  /// What each result comes out as, before it is brought to the wanted one.
+  /// The placement of each result as computed, before it is brought to the
+  /// wanted placement.
   llvm::SmallVector<Placement, 1> results;
   PlacementCost cost;
 };
@@ -91,32 +91,33 @@ struct ComputePlacement {
 struct PlacedOperation {
   const IndexStructure &structure;
   llvm::ArrayRef<Placement> operands;
-  /// Per result; nullopt takes whatever comes out.
+  /// Per result; nullopt accepts any placement.
   llvm::ArrayRef<std::optional<Placement>> wanted;
   const Mesh &mesh;
-  /// Per operand, then per result: whether it is a parameter of the model, or
-  /// the gradient of one. Empty: none is.
+  /// Per operand, then per result: whether it is a parameter of the model or a
+  /// parameter's gradient. Empty: none is.
   llvm::ArrayRef<bool> weights = {};
 };
 
-/// What `axis` may drive, Nothing first, then pending, then indices in order.
+/// The drives that `axis` may have: nothing first, then pending, then indices
+/// in order.
 llvm::SmallVector<Drive, 4> candidates(const PlacedOperation &operation,
                                        AxisId axis);
 
-/// The consequences of a choice; nullopt if it is illegal. Illegal are an
-/// extent that its axes do not divide and a result wanted pending that is not.
-/// So is a sum that passes through from an operand that is whole. Axes that
-/// drive the same index stand in the order, of those that the tensors have,
-/// that costs least.
+/// The consequences of a choice; nullopt if it is illegal. A choice is illegal
+/// if axes do not divide their extent, or if a result is wanted pending but is
+/// not. It is also illegal if a sum is to pass through from a whole operand.
+/// Several axes that drive the same index take the cheapest of the tried
+/// orders.
 std::optional<ComputePlacement> evaluate(const PlacedOperation &operation,
                                          llvm::ArrayRef<Drive> drives);
 
-/// The best legal choice. nullopt if there is none.
+/// The best legal choice; nullopt if there is none.
 std::optional<ComputePlacement>
 chooseComputePlacement(const PlacedOperation &operation);
 
-/// The legal choice that sends the fewest bytes, whatever else it costs: what
-/// the best choice is compared with for people.
+/// The legal choice that sends the fewest bytes, regardless of other costs.
+/// Messages compare the best choice with it.
 std::optional<ComputePlacement> fewestBytes(const PlacedOperation &operation);
 
 } // namespace tpsp

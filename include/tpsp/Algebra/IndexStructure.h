@@ -1,8 +1,8 @@
-/// The index structure of an operation: which named indices each operand and
-/// result carries, and what the operation does over each.
+/// The index structure of an operation: the named indices of each operand and
+/// result, and what the operation does over each index.
 ///
-/// This is all that placement, collectives and adjoints need to know of an
-/// operation. A matmul y[b, s, e] = W[e, d] x[b, s, d] is
+/// Placement, collectives and adjoints need to know nothing else of an
+/// operation. The structure of a matmul y[b, s, e] = W[e, d] x[b, s, d] is
 ///
 ///   indices   e, d, b, s      operands {e, d}, {b, s, d}    results {b, s, e}
 ///
@@ -11,9 +11,10 @@
 /// sharded.
 ///
 /// A dimension that is split, or merged, has several indices: its parts, major
-/// to minor. A block of the dimension is a block of the major part. It is a
-/// block of the next one where axes divide the major part to single positions.
-/// So o@kv@rep = (g@kv, r@rep) if kv has as many ranks as g has positions.
+/// to minor. A block of the dimension is a block of the major part. If axes
+/// divide the major part down to single positions, a block of the dimension is
+/// a block of the next part. So o@kv@rep = (g@kv, r@rep) if kv has as many
+/// ranks as g has positions.
 #ifndef TPSP_ALGEBRA_INDEXSTRUCTURE_H
 #define TPSP_ALGEBRA_INDEXSTRUCTURE_H
 
@@ -41,13 +42,15 @@ struct IndexStructure {
     bool whole = false;
   };
   struct Tensor {
-    /// Per dimension; of one with several parts the major. An index appears at
-    /// most once.
+    /// Per dimension, its index; for a dimension with several parts, the major
+    /// part. An index appears at most once.
     llvm::SmallVector<IndexId, 4> indices;
-    /// Global extents; differ from the index's own for a merged dimension.
+    /// Global extents. A merged dimension's extent differs from its index's
+    /// extent.
     llvm::SmallVector<int64_t, 4> shape;
     int64_t elementBytes = 4;
-    /// Per dimension the other parts, major to minor; empty if none has any.
+    /// Per dimension, the other parts, major to minor. Empty if no dimension
+    /// has several parts.
     llvm::SmallVector<IndexList, 0> minors;
 
     std::optional<unsigned> dimOf(IndexId index) const;
@@ -59,27 +62,27 @@ struct IndexStructure {
   llvm::SmallVector<Tensor, 3> operands;
   llvm::SmallVector<Tensor, 1> results;
   Linearity linearity = Linearity::None;
-  /// Whether each element of a result is an element of an operand. A maximum
-  /// may then be taken after the operation instead of before it.
+  /// Whether each element of a result is an element of an operand. If so, a
+  /// maximum may be taken after the operation instead of before it.
   bool selects = false;
-  /// How indices that a result lacks are combined.
+  /// How values along the indices that a result lacks are combined.
   Reduction reduction = Reduction::Sum;
 
-  /// The index of this name, added if new.
+  /// Returns the index of this name, and adds it if it is new.
   IndexId intern(llvm::StringRef name, int64_t extent);
   /// Scalar operations of one evaluation: the product of all extents.
   double work() const;
   /// Whether some dimension has the index as a minor part.
   bool isMinor(IndexId index) const;
-  /// The index that `axis` divides. Axes divide the first part of a dimension
-  /// that those before have not used up. Returns nullopt if the axis is not
-  /// there, or divides two parts at once.
+  /// The index that `axis` divides. An axis divides the first part of a
+  /// dimension that the axes before it have not used up. Returns nullopt if the
+  /// placement lacks the axis, or if it would divide two parts at once.
   std::optional<IndexId> indexDivided(const Tensor &tensor,
                                       const Placement &placement, AxisId axis,
                                       const Mesh &mesh) const;
   /// Whether a rank's part of the dimension is one block, if each index is
-  /// divided into `ranks(index)` parts. It is if those before a divided part
-  /// are used up.
+  /// divided into `ranks(index)` parts. It is one block if all parts before a
+  /// divided part are used up.
   bool isOneBlock(const Tensor &tensor, unsigned dim,
                   llvm::function_ref<int64_t(IndexId)> ranks) const;
 };

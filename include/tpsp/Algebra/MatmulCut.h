@@ -1,5 +1,6 @@
-/// Cutting a matrix product along an index of one of its tensors. It can then
-/// be done tile by tile, as a collective delivers or fetches the tiles.
+/// Cuts a matrix product along an index of one of its tensors. The product can
+/// then be computed tile by tile, while a collective delivers or fetches the
+/// tiles.
 #ifndef TPSP_ALGEBRA_MATMULCUT_H
 #define TPSP_ALGEBRA_MATMULCUT_H
 
@@ -19,25 +20,26 @@ struct Tiling {
 /// The tensors of a product: A, B and the result C.
 enum class MatmulTensor { A, B, C };
 
-/// One tile's worth of a product. Strides and leading dimensions are those of
-/// the whole tensors; the product of tile t begins where tile t of each cut
-/// tensor begins.
+/// One tile's part of a product. Strides and leading dimensions are those of
+/// the whole tensors. The product of tile t begins at tile t of each cut
+/// tensor.
 struct MatmulCut {
   MatmulForm form;
-  /// Of A, B and C: how the cut falls in them; nullopt of a tensor that every
-  /// tile needs whole.
+  /// For A, B and C, how the cut divides the tensor; nullopt if every tile
+  /// needs the whole tensor.
   std::array<std::optional<Tiling>, 3> tilings;
 
   std::optional<Tiling> tilingOf(MatmulTensor tensor) const {
     return tilings[size_t(tensor)];
   }
-  /// Makes one tensor's tile a dense buffer of its own, [outer, chunk]: its
-  /// tiling goes, its strides close up.
+  /// Makes one tensor's tile a dense buffer of its own, [outer, chunk]. Its
+  /// tiling is removed, and its strides shrink.
   void compact(MatmulTensor tensor);
 };
 
-/// nullopt if the tiles do not fall on one index of the product, or on one that
-/// is summed. (The tiles' products would have to be added.)
+/// Returns nullopt if the tiles do not divide one index of the product. The
+/// index must not be summed, because the tiles' products would have to be
+/// added.
 std::optional<MatmulCut> cutMatmul(const MatmulForm &form, MatmulTensor tensor,
                                    Tiling tiling);
 

@@ -1,5 +1,5 @@
-/// Where tensors beside a matrix product lie in it: whether what reads the
-/// product, or an operand of it, can be done within it.
+/// How other tensors are laid out relative to a matrix product. Decides whether
+/// an operation that reads the product or an operand can become an epilogue.
 #ifndef TPSP_ALGEBRA_MATMULEPILOGUE_H
 #define TPSP_ALGEBRA_MATMULEPILOGUE_H
 
@@ -13,23 +13,24 @@ namespace tpsp {
 bool columnIsOffset(const MatmulForm &form);
 
 /// Whether sum_k A[i, k] is the sum of all elements of A whose offset modulo m
-/// is i. A must have just `elements` elements. Likewise B, with n. Such a sum
-/// needs a single product.
+/// is i. For B it is n instead of m. The operand must have exactly `elements`
+/// elements. Such a sum needs a single product.
 bool sumIsByOffset(const MatmulForm &form, MatmulTensor operand,
                    int64_t elements);
 
 /// Whether rows and matrices of C begin at multiples of `elements`.
 bool isAligned(const MatmulForm &form, int64_t elements);
 
-/// How a vector along C's rows (m elements) or columns (n) falls under a cut of
-/// the product.
+/// How a cut of the product divides a vector along C's rows (m elements) or
+/// columns (n elements).
 struct VectorCut {
-  /// nullopt: every tile needs all of it.
+  /// nullopt: every tile needs the whole vector.
   std::optional<Tiling> tiling;
 };
 
-/// nullopt if no tile of the vector goes with a tile of the product. Then the
-/// cut index is a part of the vector's that is not its outermost.
+/// Returns nullopt if the product's tiles do not correspond to tiles of the
+/// vector. Then the cut index is a part of the vector's index, but not its
+/// outermost part.
 std::optional<VectorCut> cutColumns(const MatmulForm &form,
                                     const MatmulForm &tile);
 std::optional<VectorCut> cutRows(const MatmulForm &form,

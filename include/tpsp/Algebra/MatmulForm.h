@@ -2,12 +2,12 @@
 ///
 /// Indices fall into four classes: batch (in both operands and the result), m
 /// (first operand and result), n (second and result), k (both operands,
-/// summed). Neighbouring indices of one class whose strides continue each other
-/// in every tensor that carries them act as one. One such run of each class
-/// becomes the matrix dimension. The others are loops around the product; where
-/// an operand lacks the loop's index its stride is 0. Nothing is ever copied: a
-/// matrix may be read through its transpose, but one of its two dimensions must
-/// be contiguous.
+/// summed). Neighbouring indices of one class are merged if their strides
+/// continue each other in every tensor that carries them. One merged index of
+/// each class becomes the matrix dimension, and the others become loops around
+/// the product. If an operand lacks a loop's index, its stride is 0. Nothing is
+/// ever copied: a matrix may be read through its transpose, but one of its two
+/// dimensions must be contiguous.
 #ifndef TPSP_ALGEBRA_MATMULFORM_H
 #define TPSP_ALGEBRA_MATMULFORM_H
 
@@ -16,16 +16,16 @@
 
 namespace tpsp {
 
-/// What the commands do.
+/// The forms of the commands.
 using rt::GroupedMatmulForm;
 using rt::MatmulForm;
 
-/// What stands in the way of a matrix product.
+/// The obstacle to a matrix product.
 enum class MatmulObstacle {
   None,
-  /// Nothing is contracted between two matrices: a loop nest serves.
+  /// It contracts no two matrices, so a loop nest is enough.
   NotAProduct,
-  /// A product, but no layout of it has a contiguous dimension in every matrix:
+  /// It is a product, but no layout has a contiguous dimension in every matrix:
   /// a transpose copy would be needed.
   Layout
 };
@@ -37,8 +37,8 @@ struct MatmulMatch {
   bool isSwapped = false;
 };
 
-/// Matches a two-operand structure of per-rank shapes (each index's extent is
-/// taken from the tensors). The form with the largest m n k is taken.
+/// Matches a two-operand structure of per-rank shapes; each index's extent is
+/// taken from the tensors. Chooses the form with the largest m n k.
 MatmulMatch matchMatmul(const IndexStructure &structure);
 
 struct GroupedMatmulMatch {
@@ -48,7 +48,7 @@ struct GroupedMatmulMatch {
   bool isSwapped = false;
 };
 
-/// Likewise of three operands, of which the first is integers: they are
+/// Matches a structure of three operands. The first operand has integers:
 /// positions along `chosen`, an index that one other tensor has. Rows are the
 /// integers' innermost index.
 GroupedMatmulMatch matchGroupedMatmul(const IndexStructure &structure,

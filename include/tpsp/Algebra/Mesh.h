@@ -1,4 +1,4 @@
-/// The device mesh: named axes with sizes, and what each is for.
+/// The device mesh: named axes with sizes and roles.
 ///
 /// Ranks are numbered row-major over the axes, first axis slowest. Plain
 /// values; no IR.
@@ -24,7 +24,7 @@ using AxisList = llvm::SmallVector<AxisId, 2>;
 class Mesh {
 public:
   Mesh() = default;
-  /// Implicit: a plan has its mesh as a list.
+  /// Implicit, because a plan has its mesh as a list.
   Mesh(std::vector<MeshAxis> axes) : axes(std::move(axes)) {}
 
   unsigned numAxes() const { return axes.size(); }
@@ -39,7 +39,7 @@ public:
 
   /// "tp, dp" for messages.
   std::string names(llvm::ArrayRef<AxisId> list) const;
-  /// Of all axes.
+  /// The names of all axes.
   std::string names() const;
 
 private:

@@ -1,4 +1,4 @@
-/// When an index is worth being filled up, so that axes divide it.
+/// Decides when an index is worth padding, so that axes divide it.
 #ifndef TPSP_ALGEBRA_PADDEDEXTENT_H
 #define TPSP_ALGEBRA_PADDEDEXTENT_H
 
@@ -6,14 +6,15 @@
 
 namespace tpsp {
 
-/// The smallest multiple of `ranks` that is no less than `extent`; both are
-/// above 0.
+/// The smallest multiple of `ranks` that is at least `extent`; both are above
+/// 0.
 inline int64_t paddedExtent(int64_t extent, int64_t ranks) {
   return (extent + ranks - 1) / ranks * ranks;
 }
 
-/// Whether at most half of the padded positions are filling. A batch of one
-/// sequence on eight ranks is not: seven of them would compute nothing.
+/// Whether at most half of the positions would be padding. A batch of one
+/// sequence on eight ranks is not worth it: seven ranks would compute only
+/// padding.
 inline bool isWorthPadding(int64_t extent, int64_t ranks) {
   return paddedExtent(extent, ranks) / 2 <= extent;
 }

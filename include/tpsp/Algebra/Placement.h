@@ -1,5 +1,5 @@
-/// Where a tensor lives: for each dimension the mesh axes that it is sharded
-/// over, and the pending axes. Over these its values are still to be combined.
+/// Where a tensor lives: for each dimension the mesh axes that shard it, and
+/// the pending axes. Over pending axes its values are still to be combined.
 ///
 /// `z[b, s@tp, d]` is dims = {{}, {tp}, {}}. `w[d, e | sum@dp]` is dims =
 /// {{}, {}}, pending = {dp}: every rank along dp holds a summand. Index names
@@ -15,7 +15,7 @@ namespace tpsp {
 enum class Reduction { Sum, Max };
 
 struct Placement {
-  /// Per dimension, major to minor. An axis appears at most once in all of a
+  /// Per dimension, major to minor. An axis appears at most once in the whole
   /// placement, `pending` included.
   llvm::SmallVector<AxisList, 4> dims;
   AxisList pending;
@@ -32,13 +32,13 @@ struct Placement {
   /// Whether `axis` shards a dimension or is pending.
   bool uses(AxisId axis) const { return isPending(axis) || dimOf(axis); }
 
-  /// Pending axes compare as a set.
+  /// Pending axes are compared as a set.
   bool operator==(const Placement &other) const;
   bool operator!=(const Placement &other) const { return !(*this == other); }
 };
 
-/// One rank's part of a tensor of this global shape; extents divide (see
-/// dividesEvenly).
+/// One rank's part of a tensor of this global shape. The axes must divide the
+/// extents (see firstUnevenDim).
 llvm::SmallVector<int64_t, 4> localShape(llvm::ArrayRef<int64_t> shape,
                                          const Placement &placement,
                                          const Mesh &mesh);

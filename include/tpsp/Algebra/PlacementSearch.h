@@ -1,37 +1,39 @@
-/// The compute placements of all operations of a function, chosen together.
+/// Chooses the compute placements of all operations of a function together.
 ///
-/// The table (ComputePlacement.h) says what a drive costs where the operands
-/// are. Where they are, and what of them has been gathered or reduced already,
-/// is decided by the operations before. So the drives of a phase, forward or
-/// backward, are chosen together.
+/// The table (ComputePlacement.h) gives the cost of a drive for given
+/// placements of the operands. Earlier operations decide these placements, and
+/// which operands have already been gathered or reduced. So the drives of a
+/// phase, forward or backward, are chosen together.
 ///
 /// Axes compose, so each axis is searched by itself. Along one axis a tensor
 /// has one of a few *states*: whole, a pending sum, a pending maximum, or
-/// divided on one of its dimensions. A value may be *available* in several: the
-/// one that it is made in, and each that an operation has needed since, paid
-/// for once. A whole tensor is available on every dimension. What axes do not
-/// know of each other is which extents they divide together. So each knows what
-/// was decided of those before it. If that was too much for one, the axes are
-/// searched the other way round, too.
+/// divided on one of its dimensions. A value may be *available* in several
+/// states: the state in which it is computed, and each state that an operation
+/// has needed since. Each state is paid for once. A whole tensor is available
+/// on every dimension. Axes interact only through the extents that they divide
+/// together. So the search of an axis knows the decisions for the axes before
+/// it. If an extent was too small for the later axis, the axes are searched in
+/// reverse order, too.
 ///
 /// The search is dynamic programming over the operations in program order. A
-/// state of the search says in which states the live values are available that
-/// a later operation uses. Of two ways to one state the cheaper survives. Live
-/// values are few, so the result is exact. But where more than `mostStates`
-/// ways are open at once, the cheapest go on.
+/// state of the search lists the states in which the live values are available:
+/// those that a later operation uses. If two ways lead to one state, the
+/// cheaper way survives. Live values are few, so the result is exact. But if
+/// more than `mostStates` ways are open at once, only the cheapest are kept.
 ///
 /// Costs are compared in this order (docs/Design/IndexAnalysis.md says why):
 ///
-/// 1. *Idle gathers*: making a tensor whole for an operation that could have
-///    worked on it where it was, or is wanted, unless another operation needs
-///    the whole tensor anyway.
+/// 1. *Idle gathers*: a tensor is made whole for an operation that could have
+///    worked on it as it was, or as it is wanted. A gather is not idle if
+///    another operation needs the whole tensor anyway.
 /// 2. *Against roles*: collectives that move a parameter over a model axis, or
 ///    an activation over a data axis. Vectors (gains, biases) and small tensors
 ///    may move; the gradient of a replicated parameter must be reduced.
 /// 3. Collectives of tensors.
-/// 4. Collectives of *small* tensors, those without an index of a parameter
+/// 4. Collectives of *small* tensors, which have no index of a parameter
 ///    (integers, statistics of rows, losses), and reductions of parameters'
-///    gradients, which share buckets. Those of vectors count for nothing.
+///    gradients, which share buckets. Reductions of vectors' gradients are
+///    free.
 /// 5. Work per rank.
 /// 6. Sums taken early.
 /// 7. Bytes.
@@ -45,7 +47,7 @@
 
 namespace tpsp {
 
-/// What one axis makes of a tensor.
+/// The state of a tensor along one axis.
 class AxisState {
 public:
   static AxisState whole() { return AxisState(0); }
@@ -53,7 +55,7 @@ public:
     return AxisState(reduction == Reduction::Sum ? 1 : 2);
   }
   static AxisState on(unsigned dim) { return AxisState(3 + dim); }
-  /// What `placement` says of `axis`.
+  /// The state of `axis` in `placement`.
   static AxisState of(const Placement &placement, AxisId axis);
 
   bool isPending() const { return code == 1 || code == 2; }
@@ -70,7 +72,7 @@ private:
   unsigned code;
 };
 
-/// Costs of a function along one axis, or of several added up.
+/// The costs of a function along one axis, or the sum over several axes.
 struct SearchCost {
   int idle = 0;
   int againstRole = 0;
@@ -85,8 +87,8 @@ struct SearchCost {
   bool operator==(const SearchCost &other) const;
   SearchCost &operator+=(const SearchCost &other);
   SearchCost &operator-=(const SearchCost &other);
-  /// But for idle gathers: whether a tensor is gathered in vain does not depend
-  /// on how often.
+  /// Leaves idle gathers as they are: whether a tensor is gathered in vain does
+  /// not depend on how often.
   SearchCost &operator*=(int64_t times);
 };
 
@@ -96,42 +98,44 @@ struct PlacementProblem {
     /// How far the choice may depart from `wanted`.
     enum Freedom {
       Fixed,     ///< not at all
-      Undivided, ///< it may stay as it comes out over axes that do not divide
-                 ///< it
-      Free       ///< it may stay as it comes out
+      Undivided, ///< it may stay as computed along axes that do not divide it
+      Free       ///< it may stay as computed
     };
     llvm::SmallVector<int64_t, 4> shape;
     int64_t elementBytes = 4;
-    /// Where the value is to be; nullopt takes what comes out.
+    /// The placement that the value must have; nullopt accepts any.
     std::optional<Placement> wanted;
     Freedom freedom = Fixed;
-    /// Where an unplaced value is expected, for the sizes of its shards.
+    /// The expected placement of an unplaced value, for the sizes of its
+    /// shards.
     Placement expected;
-    bool isWeight = false; ///< a parameter or the gradient of one
+    bool isWeight = false; ///< a parameter or a parameter's gradient
     bool isSmall = false;
-    /// Per operation of the other phase that reads the value: if it is linear
-    /// in each operand, the value that it makes. A sum that waits is saved as
-    /// it is. So the other phase reduces it, or what linear readers make of it.
+    /// For each operation of the other phase that reads the value: the
+    /// operation's result if it is linear in each operand, else nullopt. A
+    /// pending sum is saved as it is, so the other phase reduces the sum, or
+    /// the results of linear readers.
     llvm::SmallVector<std::optional<unsigned>, 1> readers;
   };
   struct Operation {
     IndexStructure structure;
     llvm::SmallVector<unsigned, 3> operands; ///< positions in `values`
     llvm::SmallVector<unsigned, 1> results;
-    /// Whether it adds its operands: those that are pending alike are added
-    /// first and reduced once.
+    /// Whether it adds its operands. Operands that are pending over the same
+    /// axis are added first and then reduced once.
     bool isSum = false;
-    /// Whether it is a sum of one in another precision. That is the one of its
-    /// sum over ranks, so it comes before that.
+    /// Whether it only converts one operand to another precision. The sum over
+    /// ranks is to be taken in that precision, so it comes after the
+    /// conversion.
     bool isConvertingSum = false;
-    /// The micro-batch. What one has gathered, another gathers again.
+    /// The micro-batch. Every micro-batch gathers for itself.
     unsigned part = 0;
-    /// How often it is done: one micro-batch may stand for all.
+    /// How often it runs: one micro-batch may stand for all.
     int64_t times = 1;
   };
 
   Mesh mesh;
-  /// A value that no operation makes is where it is wanted.
+  /// A value that no operation computes has its wanted placement.
   std::vector<Value> values;
   /// In program order.
   std::vector<Operation> operations;
@@ -140,14 +144,14 @@ struct PlacementProblem {
 struct PlacementAnswer {
   /// Per operation, per axis.
   std::vector<llvm::SmallVector<Drive, 2>> drives;
-  /// Per value, per axis: the state that its operation leaves it in. For values
-  /// that no operation makes, the state that they are in.
+  /// Per value, per axis: the state in which its operation leaves it. For a
+  /// value that no operation computes, its given state.
   std::vector<llvm::SmallVector<AxisState, 2>> homes;
-  /// Of all axes of more than one rank.
+  /// The sum over all axes of more than one rank.
   SearchCost cost;
 };
 
-/// Ways that the search keeps open at once.
+/// The most ways that the search keeps open at once.
 constexpr size_t mostStates = 128;
 
 /// The best choice; nullopt if the program has no legal one.

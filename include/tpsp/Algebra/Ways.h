@@ -1,15 +1,15 @@
-/// What a single mesh axis may do in an operation, and what each choice costs.
-/// Messages list these ways out of an illegal or an ambiguous program.
+/// The choices of a single mesh axis in an operation, with their costs.
+/// Messages list them as ways out of an illegal or an ambiguous program.
 ///
-/// A price is of one axis alone. In y[b, s, e] = W[e@a, d] x[b@a, s, d], with
-/// tp dividing s besides, the axis a may drive
+/// A price counts one axis alone. In y[b, s, e] = W[e@a, d] x[b@a, s, d], if tp
+/// also divides s, the axis a may drive
 ///
 ///   e   x is gathered along b       bytes of x, as tp leaves it on a rank
 ///   b   W is gathered along e       bytes of W
 ///   -   both are gathered           bytes of both
 ///
 /// An unplaced result is priced as complete: if it comes out as a pending sum,
-/// the all-reduce is paid for.
+/// the price includes the all-reduce.
 #ifndef TPSP_ALGEBRA_WAYS_H
 #define TPSP_ALGEBRA_WAYS_H
 
@@ -23,7 +23,7 @@ class AxisView {
 public:
   AxisView(const PlacedOperation &operation, AxisId axis);
 
-  /// Valid as long as this object.
+  /// The result is valid as long as this object.
   PlacedOperation get() const { return {structure, operands, wanted, mesh}; }
 
 private:
@@ -34,18 +34,18 @@ private:
 };
 
 struct Way {
-  /// What the axis does.
+  /// The axis's task.
   Drive drive;
-  /// Sent per rank.
+  /// Bytes that a rank sends.
   int64_t bytes = 0;
 };
 
-/// What `axis` may do in the operation, with prices, in the order of
-/// `candidates`; illegal choices are left out.
+/// The legal choices of `axis` in the operation, with prices, in the order of
+/// `candidates`.
 llvm::SmallVector<Way, 4> waysAlong(const PlacedOperation &operation,
                                     AxisId axis);
 
-/// The way that the table takes; nullopt if none is legal.
+/// The way that chooseComputePlacement takes; nullopt if none is legal.
 std::optional<Way> chosenWay(const PlacedOperation &operation, AxisId axis);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-/// From a model file to a program that ranks can run, in memory.
+/// Compiles a model file, in memory, to a program that ranks can run.
 #ifndef TPSP_COMPILE_COMPILER_H
 #define TPSP_COMPILE_COMPILER_H
 
@@ -20,52 +20,52 @@ class ExecutionEngine;
 
 namespace tpsp {
 
-/// Told the name of each phase as it begins.
+/// Called with the name of each phase as it begins.
 using CompileProgress = std::function<void(llvm::StringRef phase)>;
 
 struct CompiledModel {
-  /// The program as it was written, in one function: what the step must
-  /// compute.
+  /// The program as written, in one function. It defines the step's values.
   reference::Program reference;
-  /// The program as commands, allocated and checked, and its kernels.
+  /// The program as allocated and checked commands, with its kernels.
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Its commands and buffers as plain values.
+  /// The commands and buffers as plain values.
   std::shared_ptr<const Plan> plan;
 };
 
-/// The options, but "off" wherever one says "time". Compiling with "time"
-/// compiles without, too, and keeps what is simulated to be faster.
+/// The options with "time" replaced by "off". Compiling with "time" compiles
+/// both with and without the transformation, and keeps the faster simulated
+/// step.
 CompileOptions withoutTimedOptions(CompileOptions options);
 
 /// Parses `path` and compiles it to a plan. Diagnostics go to the context's
-/// handler as they arise; the error then is a one-sentence summary.
+/// handler as they arise, and the error is a one-sentence summary.
 llvm::Expected<CompiledModel> compileModel(mlir::MLIRContext &context,
                                            llvm::StringRef path,
                                            const CompileOptions &options,
                                            const CompileProgress &progress);
 
-/// The same for a module that has been parsed; messages call it `path`.
+/// The same for a parsed module. Messages call it `path`.
 llvm::Expected<CompiledModel>
 compileModule(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
               const CompileOptions &options, const CompileProgress &progress);
 
-/// The plan alone of a module that has been parsed: for who compiles many and
-/// runs none. Passes behind differentiation are not checked.
+/// Only the plan of a parsed module, for callers that compile many plans and
+/// run none. The IR is not verified after placement.
 llvm::Expected<std::shared_ptr<const Plan>>
 planOfModule(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
              const CompileOptions &options);
 
-/// Why a module that has been parsed cannot be cut into the options'
-/// micro-batches: diagnostics go to the context's handler, and the error is a
-/// summary. Of layers that repeat it looks at two.
+/// Checks that a parsed module can be cut into the options' micro-batches.
+/// Diagnostics go to the context's handler, and the error is a summary. If
+/// layers repeat, only two of them are checked.
 llvm::Error checkMicroBatches(mlir::OwningOpRef<mlir::ModuleOp> module,
                               llvm::StringRef path,
                               const CompileOptions &options);
 
-/// How much time to spend on machine code.
+/// How much time to spend on optimising machine code.
 enum class JitEffort {
-  Full,  ///< for speed
-  Little ///< to have it soon: many small programs run once each
+  Full,  ///< for fast code
+  Little ///< for fast compilation: many small programs, each run once
 };
 
 /// Machine code of a plan, in this process.
@@ -78,7 +78,7 @@ public:
   JitProgram(JitProgram &&);
   ~JitProgram();
 
-  /// Issues one step's commands. Valid as long as this object.
+  /// Issues one step's commands. Valid as long as this object lives.
   tpsp_rt_status (*step)(tpsp_rt_rank *) = nullptr;
 
 private:

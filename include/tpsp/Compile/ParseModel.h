@@ -1,4 +1,5 @@
-/// A model's file as a module, its function, and what it is to be instead.
+/// Parses a model's file, selects its function, and changes its mesh, extents
+/// and element type.
 #ifndef TPSP_COMPILE_PARSEMODEL_H
 #define TPSP_COMPILE_PARSEMODEL_H
 
@@ -13,29 +14,29 @@
 
 namespace tpsp {
 
-/// An error that says what formatv makes of these.
+/// An error with the text of llvm::formatv.
 template <typename... Args>
 llvm::Error formatError(const char *format, const Args &...args) {
   return llvm::createStringError(llvm::formatv(format, args...));
 }
 
-/// Whether the program is to have another mesh, other extents or padding than
-/// its file says.
+/// Whether the options change the mesh, the extents or the padding of the
+/// program's file.
 bool isRevised(const CompileOptions &options);
 
-/// Diagnostics go to the context's handler; the error then is a summary.
-/// `isRevised`: so that the file's axes need not divide the file's extents.
+/// Parses the file. Diagnostics go to the context's handler, and the error is a
+/// summary. If `isRevised`, the file's axes need not divide the file's extents.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 parseModel(mlir::MLIRContext &context, llvm::StringRef path,
            bool isRevised = false);
 
-/// The function called `name`, or, if that is empty, the only one that is not
-/// private. Makes the others private.
+/// The function called `name` or, if `name` is empty, the only function that is
+/// not private. Makes the other functions private.
 llvm::Expected<mlir::func::FuncOp> selectFunction(mlir::ModuleOp module,
                                                   llvm::StringRef name);
 
 /// Adds the passes that give a program another mesh ("tp=4"), other extents
-/// ("s=8192") and another element type; empty: its own.
+/// ("s=8192") and another element type. Empty options leave the program's own.
 void addConfiguration(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> mesh,
                       llvm::ArrayRef<std::string> extents,
                       const std::string &dtype);

@@ -1,11 +1,12 @@
-/// From a model's config.json to a tpsp program.
+/// Makes a tpsp program from a model's config.json.
 ///
 ///   Imported model;
 ///   TPSP_TRY(importModel(text, options, model));
 ///   std::puts(model.program.c_str());
 ///
-/// The program's parameters are called as a Hugging Face checkpoint calls them,
-/// in its shapes; docs/Import.md lists what is imported and what is refused.
+/// The program's parameters have the names and shapes of a Hugging Face
+/// checkpoint. docs/Import.md lists which models are imported and which keys
+/// are refused.
 #ifndef TPSP_IMPORT_IMPORT_H
 #define TPSP_IMPORT_IMPORT_H
 
@@ -18,45 +19,45 @@
 
 namespace tpsp::import {
 
-/// What a program ends with.
+/// The last result of a program.
 enum class Head { Loss, Logits };
 
 struct ImportOptions {
   int64_t batch = 1;
   /// Positions of a sample.
   int64_t sequence = 0;
-  /// What is stored: "f32", "bf16" or "f16".
+  /// The element type of parameters and activations: "f32", "bf16" or "f16".
   std::string dtype = "f32";
-  /// The first so many layers; 0: all.
+  /// How many of the first layers to import; 0: all.
   int64_t layers = 0;
   Head head = Head::Loss;
-  /// "tp-sp", "fsdp", ...; empty: nothing is divided.
+  /// "tp-sp", "fsdp", ...; empty: nothing is sharded.
   std::string strategy;
-  /// "tp=4,dp=2"; empty: two ranks an axis.
+  /// "tp=4,dp=2"; empty: two ranks per axis.
   std::string mesh;
-  /// Slots of an expert, as a multiple of what tokens' choices fill on average;
-  /// 0: experts have no slots, and no token is dropped.
+  /// Slots of an expert, as a multiple of the slots that tokens' choices fill
+  /// on average. Without it experts have no slots, and no token is dropped.
   std::optional<double> capacityFactor;
-  /// Without slots: blocks of experts that share rows; 0: one for each rank of
-  /// ep.
+  /// Without slots: the number of blocks of experts that share rows; 0: one
+  /// block for each rank of ep.
   int64_t expertBlocks = 0;
-  /// Keys of the configuration that are left out of account.
+  /// Keys of the configuration that are ignored.
   std::vector<std::string> ignoredKeys;
 };
 
 struct Imported {
   std::string program;
-  /// Elements of all parameters; a tied head's once.
+  /// Elements of all parameters; a tied head counts once.
   int64_t parameters = 0;
 };
 
-/// INVALID, with the key or the option, its value and a way out, if a program
-/// cannot say what the configuration does. So it is if that is none, or is of a
-/// model that is not known.
+/// INVALID if a program cannot express the configuration, with the key or the
+/// option, its value and a way out. INVALID, too, if the text is no
+/// configuration or names an unknown model.
 rt::Status importModel(const std::string &config, const ImportOptions &options,
                        Imported &out);
 
-/// The architectures that are known: "LlamaForCausalLM", ...
+/// The known architectures: "LlamaForCausalLM", ...
 std::vector<std::string> importedArchitectures();
 
 } // namespace tpsp::import

@@ -1,38 +1,41 @@
-/// What no candidate under a node of the space can beat: seconds and bytes,
-/// from the index structure alone.
+/// Lower bounds on the seconds and bytes of all candidates under a node of the
+/// space, from the index structure alone.
 ///
-/// - Compute: every product, forward and backward, takes what the cost model
-///   says of its shape, divided along one of the indices that each axis may
-///   divide: the one that is best. Axes not yet chosen divide all but the
-///   launch. An update reads and writes its tensors once. Other kernels do
-///   together at least what they do on one device, and so do products that are
-///   redone. Of causal attention whose queries are divided the last rank
-///   counts or, if that is less, the mean with an exchange of halves.
+/// - Compute: every product, forward and backward, takes the cost model's time
+///   for its shape. Each axis divides the shape along the best of the indices
+///   that it may divide. Axes not yet chosen divide everything but the launch.
+///   An update reads and writes its tensors once. Other kernels and redone
+///   products take, over all ranks, at least as long as on one device. For
+///   causal attention whose queries are divided, the last rank counts or, if
+///   that is less, the mean with an exchange of halves.
 /// - Links: on a data axis gradients are reduced, and parameters that are
-///   stored divided are gathered. On a model axis what is not linear is made of
-///   completed sums. Keys and values are gathered along a data axis on
-///   positions. Each is at its links' best rate, or at that of links along
-///   several axes. All commands add up, and those along several axes that may
-///   be one count once. Communication may hide under computation, which it
-///   slows (leastSeconds()): then what one tier of links has adds up, or, where
-///   communicators share no links, what one axis has.
-/// - Memory: parameters and, by what remains at the end, gradients and state;
-///   what backward keeps of forward, at least a device's share of it and of a
-///   micro-batch; with micro-batches sums of gradients.
+///   stored divided are gathered. On a model axis sums are completed before
+///   operations that are not linear. Keys and values are gathered along a data
+///   axis on positions. Each collective runs at the best rate of its links, or
+///   of the links along several axes. All commands add up; commands along
+///   several axes that may be merged count once. Communication may hide under
+///   computation, which it slows (leastSeconds()). Then the commands on one
+///   tier of links add up. If communicators share no links, the commands of one
+///   axis do.
+/// - Memory: parameters, state, and the gradients that remain at the end; at
+///   least a device's share of the values that one micro-batch saves for the
+///   backward pass; with micro-batches, sums of gradients.
 ///
-/// Of the settings those count that may fit. Where none may, the least memory
-/// says so.
+/// Only settings that may fit are bounded. If none may fit, `bytes` is the
+/// smallest requirement.
 ///
 /// With p stages and m micro-batches:
-/// - A stage computes behind the first micro-batch's way to it, and before the
-///   last one's way back. However work w is divided, one stage ends no sooner
-///   than w / (m (1 - (1 - 1/m)^p)). Nor is what all do less than p times what
-///   the busiest does. How layers that are alike are divided is known: stage i
-///   has n_i of them, and ends behind m n_i + n_0 + ... + n_(i-1) of a
-///   micro-batch. The last has what is behind layers, too: the head.
-///   With several chunks a stage, n_0 to n_(i-1) are of the first chunks.
-/// - The largest stage needs the average. Where layers are alike, it needs what
-///   the first one's layers need, with all units that its schedule saves.
+/// - A stage computes after the first micro-batch has reached it, and before
+///   the last micro-batch is on its way back. However work w is divided, some
+///   stage ends no sooner than w / (m (1 - (1 - 1/m)^p)). The busiest stage
+///   does at least 1/p of all work. The division of equal layers is known:
+///   stage i has n_i of them, and ends after m n_i + n_0 + ... + n_(i-1)
+///   layers' time of a micro-batch. The last stage also has the operations
+///   after the layers: the head. With several chunks per stage, n_0 to n_(i-1)
+///   count the first chunks only.
+/// - The largest stage needs at least the average memory. If layers are equal,
+///   it needs at least the memory of the first stage's layers, with all units
+///   that the schedule saves.
 #ifndef TPSP_PLANNER_BOUNDS_H
 #define TPSP_PLANNER_BOUNDS_H
 
@@ -53,39 +56,41 @@
 
 namespace tpsp::planner {
 
-/// Of a product of the undivided program: what counts as one shape.
+/// The shape of a product of the undivided program. Products of one shape are
+/// counted together.
 ProductShape shapeOf(const ProductFacts &product);
 
 struct Bound {
   double seconds = 0;
-  /// Of one rank: of the settings that need least.
+  /// Bytes of one rank, with the settings that need least.
   int64_t bytes = 0;
-  /// What they are at least made of: computing, and communication along data
-  /// axes and along model axes, one command after another.
+  /// Parts of the step, at least, in seconds without overlap: computing, and
+  /// communication along data axes and along model axes.
   double computing = 0, data = 0, model = 0;
-  /// Whether some settings go with the axes: stages take as many micro-batches.
+  /// Whether some settings suit the axes: stages need at least as many
+  /// micro-batches.
   bool isPossible = false;
 
-  /// What the step takes at least if nothing hides. Of steps whose bounds are
-  /// alike, the one with little communication is mostly faster.
+  /// Least seconds of the step if nothing hides. Among steps with equal bounds,
+  /// those with little communication are mostly faster.
   double promise() const { return std::max(seconds, computing + data + model); }
 };
 
-/// Settings, and what a rank needs at least with them. With stages, where the
-/// first of a rematerialisation do not fit, the others are not tried, and need
-/// no less.
+/// Settings, and the bytes that a rank needs at least with them. With stages,
+/// if the first settings of a rematerialisation do not fit, its other settings
+/// are not tried: they need no less.
 struct SizedSettings {
   Settings settings;
   int64_t bytes = 0;
   bool mayFit = false;
-  Bound bound; ///< of those that may fit, but for its bytes
+  Bound bound; ///< if they may fit; without its bytes
 };
 
-/// What is to be tried of a candidate.
+/// The settings of a candidate that are to be tried.
 struct SettingsToTry {
   std::vector<Settings> settings;
-  /// Of what would be slower than asked for, and is left out: seconds that the
-  /// fastest takes at least. Infinite if nothing is.
+  /// The least seconds of the settings that were left out because they are too
+  /// slow. Infinite if none were.
   double leftOut = std::numeric_limits<double>::infinity();
 
   bool isAll() const { return std::isinf(leftOut); }
@@ -96,10 +101,10 @@ struct BoundOptions {
   bool hasGradients = false;
   /// Whether gradients are results, and stay to the end of the step.
   bool keepsGradients = false;
-  /// Whether micro-batches' gradients are summed before ranks' are: then the
+  /// Whether gradients are summed over micro-batches before ranks. If so, the
   /// sums are of whole parameters.
   bool reducesOnce = false;
-  /// Whether attention is done in one call, where it can be.
+  /// Whether attention is done in one call, if it can be.
   bool callsAttention = false;
   /// Whether ranks may exchange halves of queries around calls of attention.
   bool balancesAttention = false;
@@ -107,63 +112,63 @@ struct BoundOptions {
   bool overlaps = false;
   /// The optimizer's state, over all parameters unsharded.
   int64_t stateBytes = 0;
-  /// Whether attention gathers its keys and values, and not tile by tile.
+  /// Whether attention gathers its keys and values whole, instead of tile by
+  /// tile.
   bool gathersKeys = false;
-  /// Whether what is stored divided is gathered once for the forward pass and
-  /// once for the backward pass.
+  /// Whether parameters that are stored divided are gathered again for the
+  /// backward pass.
   bool regathers = false;
-  /// What several tensors may have together to go in one collective, in bytes;
-  /// -1: any number.
+  /// The most bytes of several tensors in one collective; -1: any number.
   int64_t largestBucket = -1;
-  /// What micro-batches cut, of activations.
+  /// The class of activations that micro-batches cut.
   std::optional<ClassId> microBatchIndex;
-  /// What is tried, and what a rank has; 0: any amount.
+  /// The settings to try, and the bytes of a rank's memory; 0: any amount.
   std::vector<Settings> settings = {{}};
-  /// Likewise of candidates with stages.
+  /// The settings to try for candidates with stages.
   std::vector<Settings> stageSettings;
   int64_t memoryLimit = 0;
-  /// Of the program on one device, one for each rematerialisation. Without,
-  /// kernels take no time and nothing is kept or redone.
+  /// One yardstick of the program on one device for each rematerialisation.
+  /// Without them, kernels take no time and nothing is saved or redone.
   std::vector<Yardstick> yardsticks;
 };
 
 class Bounds {
 public:
-  /// Copies what it needs.
+  /// Copies its arguments.
   Bounds(ProgramFacts facts, Hardware hardware, BoundOptions options);
 
   Bound of(const SpaceNode &node) const;
-  /// Whether the axes leave a rank so many micro-batches, there are as many as
-  /// stages, and a layer for each of their chunks.
+  /// Whether a rank's part of the batch can be cut into so many micro-batches.
+  /// There must be at least as many as stages, and a layer for each chunk.
   bool canCut(const SpaceNode &node, const Settings &settings) const;
-  /// What a rank needs at least with these settings.
+  /// The bytes that a rank needs at least with these settings.
   int64_t bytesWith(const SpaceNode &node, const Settings &settings) const;
-  /// Those of `all` that the node can be cut into, and whether they may fit in
-  /// `limit` bytes; 0: any amount.
+  /// The settings of `all` into which the node can be cut, and whether they may
+  /// fit in `limit` bytes; 0: any amount.
   std::vector<SizedSettings> sized(const SpaceNode &node,
                                    llvm::ArrayRef<Settings> all,
                                    int64_t limit) const;
-  /// Those of `all` that may fit. With stages, of each rematerialisation those
-  /// that are expected to fit come first, and of these those that promise most.
-  /// Those that take more than `longest` seconds are left out; without stages
-  /// none. If nothing may fit, what needs least. Empty if all that may fit is
-  /// left out.
+  /// The settings of `all` that may fit. With stages, they are sorted within
+  /// each rematerialisation: settings that are expected to fit come first, the
+  /// most promising before the others. With stages, settings that take more
+  /// than `longest` seconds are left out. If no settings may fit, returns those
+  /// that need least. Empty if all settings that may fit were left out.
   SettingsToTry
   settingsToTry(const Candidate &candidate, llvm::ArrayRef<Settings> all,
                 int64_t limit,
                 double longest = std::numeric_limits<double>::infinity()) const;
 
 private:
-  /// Of a product forward alone, and of it with its adjoints.
+  /// The time of a product forward alone, and with its adjoints.
   struct ProductTime {
     ComputeSeconds forward, all;
   };
 
-  /// By dimension of a product, into how many parts it is divided.
+  /// Per dimension of a product, the number of parts into which it is divided.
   using Parts = llvm::SmallVector<int64_t, 8>;
   using ShapeKey = std::pair<const ProductFacts *, Parts>;
-  /// Of what kind, by how many ranks in all and a node, on how many nodes, and
-  /// up to how many bytes.
+  /// The kind, the ranks in all and per node, the nodes, and the largest bytes
+  /// of a collective.
   using RateKey = std::tuple<CollectiveKind, int64_t, int64_t, int64_t, double>;
   struct HashKey {
     size_t operator()(const ShapeKey &key) const;
@@ -171,8 +176,9 @@ private:
     size_t operator()(const std::vector<int64_t> &key) const;
   };
 
-  /// Bytes of gradients that are summed over micro-batches. Of two, the first
-  /// one's are as they come; more, and stages', are summed in f32.
+  /// Bytes of gradients that are summed over micro-batches. With two
+  /// micro-batches, the first one's gradients keep their type. More
+  /// micro-batches, and stages, are summed in f32.
   struct Sums {
     double asTheyCome = 0, inF32 = 0;
 
@@ -185,23 +191,23 @@ private:
       inF32 += other.inF32;
     }
   };
-  /// Bytes of a rank that last, on all stages together: of all tensors, and of
-  /// layers'. Sums of gradients are apart.
+  /// Bytes of a rank that last, on all stages together: those of all tensors,
+  /// and those of the layers' tensors. Sums of gradients are separate.
   struct Lasting {
     double all = 0, ofLayers = 0;
     Sums sums, sumsOfLayers;
   };
-  /// Where all of some collectives are sure to lie: one in a node is on other
-  /// links than one that leads to other nodes.
+  /// The tier of links that certain collectives surely use. A collective inside
+  /// a node uses other links than a collective that leads to other nodes.
   enum class LinkTier { Inside, Between, Unknown };
-  /// Seconds of collectives.
+  /// Least seconds of collectives.
   struct LinkTime {
-    /// One after another; of these, what layers have that are alike.
+    /// Seconds one after another, and the part of them in equal layers.
     double serial = 0, ofLayers = 0;
-    /// Of `serial`, what is sure to be in a node, and between nodes.
+    /// The parts of `serial` that are surely inside a node, and between nodes.
     double inside = 0, between = 0;
-    /// Of the axis that has most. Where communicators have nothing in common,
-    /// it is what a step takes.
+    /// Seconds of the busiest axis. If communicators share no links, a step
+    /// takes at least this time.
     double ofAxis = 0;
 
     void add(double seconds, LinkTier tier) {
@@ -222,31 +228,34 @@ private:
   };
   struct DataTime {
     LinkTime all;
-    /// Of these, of gradients and of the update: see TensorTime.
+    /// The part of `all` for gradients and for the update: see TensorTime.
     LinkTime atEnd;
   };
-  /// Of one tensor: gathers to use it, the scattering of its gradient, and what
-  /// completes the gradient or the new parameter. Each is a command of its own.
+  /// Seconds for one tensor: gathers before its use, the scattering of its
+  /// gradient, and the completion of the gradient or of the new parameter. Each
+  /// is a command of its own.
   struct TensorTime {
     double gathering = 0, scattering = 0, completing = 0;
 
     double seconds() const { return gathering + atEnd(); }
-    /// Of stages, once a step and behind the last micro-batch.
+    /// With stages, these run once a step, after the last micro-batch.
     double atEnd() const { return scattering + completing; }
-    /// Of several axes: one collective may go along all of them.
+    /// Combines axes: one collective may run along all of them.
     void raiseTo(const TensorTime &other) {
       gathering = std::max(gathering, other.gathering);
       scattering = std::max(scattering, other.scattering);
       completing = std::max(completing, other.completing);
     }
   };
-  /// Of a collective along an axis and others, by position.
+  /// The place of a collective that runs along an axis and others, given by
+  /// position.
   struct SharedPlace {
     GroupPlace place;
     llvm::SmallVector<unsigned, 2> others;
   };
-  /// A data axis: where collectives along it may lie that reduce, that divide
-  /// or gather parameters, and that gather activations.
+  /// A data axis, with the possible places of its collectives: those that
+  /// reduce, those that divide or gather parameters, and those that gather
+  /// activations.
   struct DataAxis {
     unsigned position = 0;
     std::vector<GroupPlace> reducing, dividing;
@@ -256,9 +265,10 @@ private:
   };
   struct DataLinks {
     std::vector<DataAxis> axes;
-    /// How many of them store parameters.
+    /// The number of axes that store parameters.
     size_t storing = 0;
-    /// Of what several axes store, and of that along one dimension of each.
+    /// Seconds for tensors that several axes store, and for those that they
+    /// store along one dimension.
     double stored = 0, storedTogether = 0;
     DataTime time;
   };
@@ -266,17 +276,18 @@ private:
     unsigned position = 0;
     std::vector<SharedPlace> places;
     LinkTier tier = LinkTier::Unknown;
-    /// Of a gradient, as narrowestBytes() says.
+    /// Bytes of a gradient, from narrowestBytes().
     double narrowest = 0;
   };
-  /// Seconds on all stages together: of micro-batches, of the update, and of
-  /// links, on data axes and on model axes.
+  /// Seconds on all stages together: computing of micro-batches, the update,
+  /// and links of data axes and of model axes.
   struct Work {
     ComputeSeconds computing;
     double update = 0;
     DataTime data;
     LinkTime model;
-    /// Of computing, products of layers that are alike, and those behind them.
+    /// The parts of computing for products of equal layers, and for products
+    /// after the layers.
     double ofLayers = 0, behindLayers = 0;
 
     LinkTime links() const {
@@ -286,7 +297,7 @@ private:
     }
   };
 
-  /// All that its bound depends on.
+  /// Everything that the node's bound depends on.
   static std::vector<int64_t> keyOf(const SpaceNode &node);
   Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
@@ -316,7 +327,7 @@ private:
                      const Yardstick &plain) const;
   Work workOf(const SpaceNode &node, int64_t microBatches) const;
   static LinkTier tierOf(llvm::ArrayRef<GroupPlace> places);
-  /// Of a collective along any of so many axes.
+  /// The tier of a collective that runs along any of these axes.
   static LinkTier commonTier(llvm::ArrayRef<LinkTier> tiers) {
     return llvm::all_equal(tiers) ? tiers.front() : LinkTier::Unknown;
   }
@@ -384,7 +395,7 @@ private:
   std::vector<GroupPlace>
   placesOf(const SpaceNode &node, unsigned axis,
            llvm::function_ref<bool(const AxisUse &)> goesWith) const;
-  /// At the best of all sizes up to `largest`.
+  /// Seconds per byte at the best of all sizes up to `largest` bytes.
   double secondsPerByte(CollectiveKind kind, GroupPlace place,
                         double largest) const;
   double collectiveSeconds(CollectiveKind kind,
@@ -403,13 +414,14 @@ private:
 
   ProgramFacts facts;
   BoundOptions options;
-  /// On a mesh of one axis that has all devices; only rates are asked of it.
+  /// A cost model for one axis of all devices. Only its rates are used.
   CostModel cost;
   mutable std::unordered_map<RateKey, double, HashKey> rates;
   mutable std::unordered_map<ShapeKey, ProductTime, HashKey> shapes;
-  /// The search asks for some twice.
+  /// A cache, because the search asks for some bounds twice.
   mutable std::unordered_map<std::vector<int64_t>, Bound, HashKey> bounds;
-  /// By yardstick and product: how much of its forward products is redone.
+  /// By yardstick and product: the share of its forward products that is
+  /// redone.
   std::vector<std::vector<double>> redone;
 };
 

@@ -1,13 +1,13 @@
-/// A candidate: a mesh, what each of its axes divides, and the settings that
-/// save memory. This is all that the planner decides; the compiler derives the
-/// rest from the subscripts.
+/// A candidate: a mesh, the indices that each of its axes divides, and the
+/// settings that save memory. The planner decides nothing else; the compiler
+/// derives the rest from the subscripts.
 ///
 ///   dp = 2 : data    activations b, state       b@dp, and ZeRO-1
 ///   tp = 4 : model   activations s, parameters h, e, v
 ///   pp = 2 : stage   the layers
 ///
 /// On a model axis parameters stay divided while they are used. On a data axis
-/// they may be stored divided, and are gathered to be used. A stage axis
+/// they may be stored divided, and are then gathered for use. A stage axis
 /// divides the program's layers, and no tensor.
 #ifndef TPSP_PLANNER_CANDIDATE_H
 #define TPSP_PLANNER_CANDIDATE_H
@@ -17,7 +17,7 @@
 
 namespace tpsp::planner {
 
-/// What one axis divides.
+/// The use of one axis: what it divides.
 struct AxisUse {
   AxisRole role = AxisRole::Data;
   /// The class of activations.
@@ -26,7 +26,7 @@ struct AxisUse {
   std::vector<ClassId> parameters;
   /// On a data axis: parameters of two dimensions and more are stored divided.
   bool storesParameters = false;
-  /// On a data axis: the optimizer's state is divided beside its parameters.
+  /// On a data axis: the optimizer's state is divided, its parameters are not.
   bool storesState = false;
 
   /// Whether it divides the class, of activations or of parameters.
@@ -40,14 +40,15 @@ struct CandidateAxis {
   AxisUse use;
 };
 
-/// What saves memory for time, and with stages how micro-batches are scheduled.
+/// Settings that trade time for memory and, with stages, the schedule of
+/// micro-batches.
 struct Settings {
   int64_t microBatches = 1;
   /// "none", "selective", "full".
   std::string rematerialize = "none";
-  /// Of pipelinePolicies(); empty without stages.
+  /// A name of pipelinePolicies(); empty without stages.
   std::string schedule = {};
-  /// Of layers, that a stage has.
+  /// The number of chunks of layers per stage.
   int64_t chunks = 1;
 
   bool operator==(const Settings &other) const {
@@ -58,7 +59,8 @@ struct Settings {
 };
 
 struct Candidate {
-  /// Major to minor: the last axis is the innermost, of neighbouring ranks.
+  /// Major to minor: the last axis is the innermost, along which ranks are
+  /// neighbours.
   std::vector<CandidateAxis> axes;
   Settings settings;
 
@@ -72,9 +74,9 @@ struct Candidate {
 /// `candidate.axes`.
 ///
 /// Model axes leave inputs of integers whole. Parameters have model axes before
-/// data axes, so that what is gathered is contiguous. A data axis that stores
-/// parameters divides the first dimension that it can: one that a model axis
-/// divides before others, then the longest.
+/// data axes, so that gathered parts are contiguous. A data axis that stores
+/// parameters divides a dimension that a model axis divides, if possible, else
+/// the longest dimension that it can divide.
 std::vector<std::vector<unsigned>> subscriptsOf(const TensorFacts &tensor,
                                                 const Candidate &candidate);
 
@@ -85,13 +87,13 @@ bool isSummedOn(const TensorFacts &parameter, const AxisUse &axis);
 void nameAxes(Candidate &candidate, const ProgramFacts &facts);
 
 /// "dp=2 tp=4: b@dp s@tp, parameters e@tp h@tp, state @dp", for people. Two
-/// candidates of one program with one text are one.
+/// candidates of one program with the same text are the same.
 std::string subscriptText(const Candidate &candidate,
                           const ProgramFacts &facts);
-/// "ZeRO-1 x TP+SP": what people call it.
+/// The usual name: "ZeRO-1 x TP+SP".
 std::string usualName(const Candidate &candidate, const ProgramFacts &facts);
-/// "4 micro-batches, 1f1b of 2 chunks, rematerialise full"; empty of settings
-/// that save nothing.
+/// "4 micro-batches, 1f1b of 2 chunks, rematerialise full"; empty if the
+/// settings save nothing.
 std::string settingsText(const Settings &settings);
 
 } // namespace tpsp::planner

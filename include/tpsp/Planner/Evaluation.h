@@ -1,4 +1,4 @@
-/// What becomes of a candidate, and who finds out.
+/// The evaluation of a candidate, and the interface of evaluators.
 #ifndef TPSP_PLANNER_EVALUATION_H
 #define TPSP_PLANNER_EVALUATION_H
 
@@ -18,18 +18,18 @@ namespace tpsp::planner {
 /// A rank's memory at its peak, in bytes.
 struct MemoryBill {
   int64_t parameters = 0, gradients = 0, state = 0;
-  /// Arguments that are no parameters, and results.
+  /// Arguments that are not parameters, and results.
   int64_t inputs = 0, outputs = 0;
-  /// What else there is at the peak.
+  /// All other buffers at the peak.
   int64_t activations = 0;
-  /// What the backward pass keeps of the forward pass, when that is most, and
-  /// the most gradients. They need not be there at the peak.
+  /// The most bytes saved for the backward pass, and the most bytes of
+  /// gradients. Their maxima need not be at the peak.
   int64_t saved = 0, mostGradients = 0;
-  /// What the rank allocates for all of it, and what it would with one command
-  /// after another.
+  /// The bytes that the rank allocates, and those that it would allocate if
+  /// commands ran one after another.
   int64_t total = 0, serial = 0;
 
-  /// Of the activations, what the backward pass keeps, at most.
+  /// An upper bound on the saved bytes among `activations`.
   int64_t savedAtPeak() const { return std::min(saved, activations); }
 };
 
@@ -38,88 +38,86 @@ struct NamedBytes {
   int64_t bytes = 0;
 };
 
-/// By what shares of figures that are composed of few layers the whole
-/// program's may differ (docs/Planner.md): its step, to both sides; how long
-/// its streams are busy, which may be less; its bytes, which may be less or
-/// more.
+/// The errors of figures that are composed of few layers, as shares
+/// (docs/Planner.md). The whole program's step may be shorter or longer, its
+/// streams may be busy for less time, and its bytes may be fewer or more.
 struct CompositionError {
   double seconds = 0, busy = 0, lessMemory = 0, moreMemory = 0;
 };
 
 struct Evaluation {
   Candidate candidate;
-  /// Why the compiler refuses it; empty if it does not, and only then the rest
-  /// says something.
+  /// Why the compiler refuses it; empty if it does not. The other members are
+  /// valid only if this is empty.
   std::string refusal;
-  /// Of a step.
+  /// Seconds of a step.
   double seconds = 0;
-  /// Of that, communication that nothing hides, and all communication.
+  /// Seconds of exposed communication, and of all communication.
   double exposed = 0, communication = 0;
-  /// How long the rank computes, and how long each of its communication streams
-  /// is busy ("collectives over nvlink"). No step is shorter than the longest
-  /// of these.
+  /// Seconds for which the rank computes, and for which each of its
+  /// communication streams is busy ("collectives over nvlink"). No step is
+  /// shorter than the longest of these.
   double computing = 0;
   std::map<std::string, double> links;
-  /// How long it computes where a collective runs all the time, and how many
-  /// times longer cores then take.
+  /// Seconds of computing if a collective runs all the time, and the factor by
+  /// which cores are then slower.
   double slowedComputing = 0, slowdown = 1;
   /// With stages: the share of the time up to the last micro-batch's end in
   /// which a stage computes nothing, on average.
   double bubble = 0;
-  /// With stages, of the largest.
+  /// With stages, the memory of the largest stage.
   MemoryBill memory;
-  /// In use at the peak, largest first; a few.
+  /// A few buffers that are in use at the peak, largest first.
   std::vector<NamedBytes> largest;
-  /// Of memory.saved, what the layers have that it is composed of; 0 if it is
-  /// not.
+  /// The part of memory.saved that belongs to the composed layers; 0 if the
+  /// evaluation is not composed.
   int64_t savedByLayers = 0;
   /// Whether seconds and bytes are extrapolated from fewer layers.
   bool isComposed = false;
-  /// Then, how far they may be off.
+  /// If it is composed, the error of seconds and bytes.
   CompositionError error;
-  /// Seconds that the whole step takes at least, as its step without overlap
-  /// says; 0 if that is not known.
+  /// Least seconds of the whole step, from its step without overlap; 0 if not
+  /// known.
   double atLeast = 0;
-  /// Whether it is without overlap, as there was no time for more.
+  /// Whether it is without overlap, because there was no time for overlapping.
   bool isSerial = false;
-  /// Whether nothing was compiled: seconds and bytes are bounds, at least.
+  /// Whether nothing was compiled: seconds and bytes are lower bounds.
   bool isBound = false;
-  /// Of settings that were not tried, as they cannot beat the best plan:
-  /// seconds that the fastest takes at least. Infinite if there are none.
+  /// The least seconds of the settings that were not tried because they cannot
+  /// beat the best plan. Infinite if there are none.
   double untried = std::numeric_limits<double>::infinity();
-  /// The fastest settings that were tried and are too large by less than the
-  /// error of composition, perhaps without overlap (isSerial). Null if there
-  /// are none.
+  /// The fastest settings that were tried and exceed the memory by less than
+  /// the error of composition. They may be without overlap (isSerial). Null if
+  /// there are none.
   std::shared_ptr<const Evaluation> nearlyFits;
-  /// How long the evaluation took. Says how long another may take, and decides
-  /// nothing else.
+  /// Seconds of the evaluation itself. They only serve to estimate the time of
+  /// other evaluations.
   double evaluationSeconds = 0;
-  /// What the step's time is made of: "matmul", "kernel", and for exposed
-  /// communication "all_gather over fsdp". Seconds.
+  /// The parts of the step's time in seconds: "matmul", "kernel", and for
+  /// exposed communication "all_gather over fsdp".
   std::map<std::string, double> parts;
-  /// What the rank does, counted.
+  /// The rank's work, counted.
   StepWork work;
-  /// For a part of communication, the tensor that it spends most on.
+  /// For a part of communication, the tensor that takes most of its time.
   std::map<std::string, std::string> tensors;
 
   bool isLegal() const { return refusal.empty(); }
-  /// Whether it was compiled, and fits into so many bytes.
+  /// Whether it was compiled, and fits into `memoryLimit` bytes.
   bool isPlan(int64_t memoryLimit) const {
     return isLegal() && !isBound && memory.total <= memoryLimit;
   }
-  /// What no step of these commands is shorter than, however they overlap:
-  /// leastSeconds(). As far as it is composed, with its error.
+  /// Least seconds of a step of these commands, however they overlap:
+  /// leastSeconds(). If it is composed, reduced by its error.
   double busiestSeconds() const;
-  /// Whether it may fit into so many bytes if it is compiled whole, and whether
-  /// it does for sure.
+  /// Whether the whole program may fit into `memoryLimit` bytes, and whether it
+  /// surely fits.
   bool mayFitWhole(int64_t memoryLimit) const {
     return (1 - error.lessMemory) * double(memory.total) <= double(memoryLimit);
   }
   bool surelyFitsWhole(int64_t memoryLimit) const {
     return (1 + error.moreMemory) * double(memory.total) <= double(memoryLimit);
   }
-  /// What the step takes if it is compiled whole, and overlapped, at least and
-  /// at most.
+  /// The least and the most seconds of the whole program's step with overlap.
   double leastWhole() const;
   double mostWhole() const { return (1 + error.seconds) * seconds; }
 };
@@ -128,16 +126,16 @@ struct Evaluation {
 class Evaluator {
 public:
   virtual ~Evaluator();
-  /// With its settings; perhaps composed of parts of the program
-  /// (isComposed()).
+  /// Evaluates the candidate with its settings. The result may be composed of
+  /// parts of the program (isComposed).
   virtual Evaluation evaluate(const Candidate &candidate) = 0;
-  /// Of the whole program.
+  /// Evaluates the whole program.
   virtual Evaluation evaluateWhole(const Candidate &candidate) {
     return evaluate(candidate);
   }
-  /// With one command after another, where evaluate() has communication under
-  /// computation: much sooner. With overlap the step is no longer than this,
-  /// and no shorter than this one's busiest stream.
+  /// Evaluates with one command after another, which is much faster than
+  /// evaluate() with overlap. With overlap the step takes at most as long, and
+  /// at least as long as this step's busiest stream.
   virtual Evaluation evaluateSerially(const Candidate &candidate) {
     return evaluate(candidate);
   }
@@ -145,28 +143,29 @@ public:
   virtual Evaluation evaluateWholeSerially(const Candidate &candidate) {
     return evaluateWhole(candidate);
   }
-  /// How many times longer evaluateWhole() may take than evaluate().
+  /// The factor by which evaluateWhole() may take longer than evaluate().
   virtual double wholeEffort() const { return 1; }
 };
 
-/// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has more
-/// than `a`. Nothing becomes negative. What `a` exposes stays exposed: if `b`
-/// exposes less, that may be chance, and many layers would seem to expose
-/// nothing.
+/// Adds `times` (`b` - `a`) to `sum`: the cost of more layers, if `b` has more
+/// layers than `a`. Nothing becomes negative. Communication that `a` exposes
+/// stays exposed. If `b` exposes less, that may be chance, and many layers
+/// would seem to expose nothing.
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
 
-/// A schedule adds at most this share to the memory of the serial step, and
-/// takes no more than the device has, in bytes, if that step does not. Few
-/// layers tell the serial step's memory well, and the schedule's less so: a
-/// deep step has other places for what it adds.
+/// Limits the memory of a composed step with overlap. A schedule adds at most
+/// `share` to the memory of the serial step, and stays within `device` bytes if
+/// the serial step does. Few layers predict the serial step's memory well but
+/// the schedule's less well, because a deep step has other gaps for added
+/// buffers.
 void boundBySerial(MemoryBill &sum, double share, int64_t device);
 
 /// Makes `sum` at least as long as its busiest stream. Time with overlap is not
-/// linear in the layers: in a shallow step a link still sends what came with
-/// the ends (embedding, head) while a layer more computes, so that the layer
-/// seems to take less than its own communication. What streams are busy is
-/// linear, and where there are many layers the busiest decides.
+/// linear in the layers. In a shallow step a link still sends tensors of the
+/// ends (embedding, head) while an additional layer computes. So the layer
+/// seems to take less time than its own communication. The busy time of streams
+/// is linear, and with many layers the busiest stream decides.
 void boundByBusiest(Evaluation &sum);
 
 /// Makes an evaluator for each thread.
@@ -175,17 +174,18 @@ using EvaluatorFactory = std::function<std::unique_ptr<Evaluator>()>;
 /// How a candidate is evaluated.
 using EvaluateCandidate = llvm::function_ref<Evaluation(const Candidate &)>;
 
-/// The candidate with the first of `settings` that needs at most `limit` bytes
-/// a rank; if none does, with the last. `evaluations` counts. With stages the
-/// order is that of what is promised, of each rematerialisation. Where the
-/// first do not fit, more micro-batches are tried, and then fewer chunks. From
-/// what fits, more and fewer of both are tried as long as the step gets faster.
+/// Evaluates the candidate with the first of `settings` that need at most
+/// `limit` bytes per rank; if none do, with the last. Adds the number of
+/// evaluations to `evaluations`. With stages, the settings of each
+/// rematerialisation are sorted by promise. If the first do not fit, more
+/// micro-batches are tried, then fewer chunks. From settings that fit, more and
+/// fewer of both are tried as long as the step gets faster.
 Evaluation evaluateWithSettings(EvaluateCandidate evaluate, Candidate candidate,
                                 const std::vector<Settings> &settings,
                                 int64_t limit, int64_t &evaluations);
 
 /// Whether `a` comes before `b`: it is nearer to fitting, is faster, needs less
-/// memory, has fewer axes, or comes first in the alphabet.
+/// memory, has fewer axes, or its text comes first alphabetically.
 bool comesBefore(const Evaluation &a, const Evaluation &b, int64_t limit,
                  const ProgramFacts &facts);
 

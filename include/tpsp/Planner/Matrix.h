@@ -1,5 +1,5 @@
-/// The decision matrix: the plans that were evaluated, best first, and why each
-/// is not the first.
+/// The decision matrix: the evaluated plans, best first, and why each is not
+/// the first.
 #ifndef TPSP_PLANNER_MATRIX_H
 #define TPSP_PLANNER_MATRIX_H
 
@@ -12,13 +12,13 @@ struct MatrixOptions {
   std::string program, hardware;
   int64_t devices = 1;
   int64_t memoryLimit = 0;
-  /// Whether more devices have no more memory together: ranks of a CPU.
+  /// Whether all devices share one memory, as a CPU's ranks do.
   bool sharesMemory = false;
-  /// FLOP of a step over all devices; what a device does in a second at most.
+  /// FLOP of a step over all devices; the peak FLOP/s of a device.
   double modelFlops = 0, peakFlops = 0;
   /// Positions of a step; 0 if it has no inputs.
   int64_t tokens = 0;
-  /// Rows of plans that fit; beside them those of `notable`.
+  /// The number of rows of plans that fit, besides the rows of `notable`.
   size_t rows = 10;
   /// The space that was searched.
   SearchedSpace space;
@@ -26,14 +26,14 @@ struct MatrixOptions {
 
 struct MatrixRow {
   const Evaluation *evaluation = nullptr;
-  /// 1, 2, ...; 0 of what is illegal or does not fit.
+  /// 1, 2, ...; 0 if the plan is illegal or does not fit.
   int64_t rank = 0;
-  /// Whether it may be as fast as the first, as far as composed figures tell;
-  /// the first, if another may.
+  /// Whether it may be as fast as the first, within the error of composed
+  /// figures. For the first row: whether another may be as fast.
   bool isTied = false;
   std::string subscripts, name, settings;
   double tokensPerSecond = 0, modelUtilisation = 0;
-  /// Why it is not the first; empty of the first.
+  /// Why it is not the first; empty for the first.
   std::string reason;
 };
 
@@ -41,33 +41,34 @@ struct Matrix {
   MatrixOptions options;
   const SearchResult *result = nullptr;
   std::vector<MatrixRow> rows;
-  /// Ranks of all plans that may be the fastest, as far as composed figures
-  /// tell, and by what share these may differ; none, if it is known.
+  /// The ranks of all plans that may be the fastest within the error of
+  /// composed figures, and this error as a share. Empty if the fastest is
+  /// known.
   std::vector<int64_t> ties;
   double tieError = 0;
-  /// Of the first row: bytes to spare.
+  /// The bytes that the first row leaves free.
   int64_t margin = 0;
 };
 
-/// The best rows, and those of `notable` that the search evaluated, wherever
-/// they come. `result` must outlive the matrix.
+/// The best rows, and the rows of `notable` that the search evaluated, whatever
+/// their rank. `result` must outlive the matrix.
 Matrix makeMatrix(const SearchResult &result,
                   const std::vector<Candidate> &notable,
                   const ProgramFacts &facts, const MatrixOptions &options);
 
-/// An aligned table, and what the search did. Ends with a newline.
+/// An aligned table, and a summary of the search. Ends with a newline.
 std::string toText(const Matrix &matrix);
 
 /// Compares the best plan with all others of the space: the gap, the plans that
-/// may be as fast, and which plans the space has. A sentence a line; there is a
-/// best plan.
+/// may be as fast, and the extent of the space. One sentence per line. Requires
+/// a best plan.
 std::string claimText(const Matrix &matrix);
 
-/// Where no plan fits: how far the nearest is from fitting, and what would
-/// help. A sentence.
+/// For a search in which no plan fits, a sentence: how far the nearest plan is
+/// from fitting, and what would help.
 std::string nothingFits(const Matrix &matrix);
 
-/// docs/Planner.md has the keys.
+/// The matrix as JSON; docs/Planner.md lists the keys.
 std::string toJson(const Matrix &matrix);
 
 } // namespace tpsp::planner

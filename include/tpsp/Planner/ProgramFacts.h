@@ -1,10 +1,10 @@
-/// What the planner knows of a program: its index classes, its arguments and
-/// the work on them. Plain values; Compile/PlannedProgram.h reads them off a
+/// The planner's facts about a program: its index classes, its arguments and
+/// the work on them. Plain values; Planning/PlannedProgram.h reads them from a
 /// module.
 ///
 /// An *index class* is a set of index names that are divided alike. `rename`,
-/// `split` or `merge` makes one of the other: s and t of attention, or o and
-/// its major part h.
+/// `split` or `merge` connects the names: s and t of attention, or o and its
+/// major part h.
 #ifndef TPSP_PLANNER_PROGRAMFACTS_H
 #define TPSP_PLANNER_PROGRAMFACTS_H
 
@@ -21,11 +21,11 @@ namespace tpsp::planner {
 using ClassId = unsigned;
 
 struct IndexClass {
-  /// In the order of the program; the first is what people are told.
+  /// In the order of the program. Messages use the first name.
   std::vector<std::string> names;
   /// The smallest of the names' extents: what axes on any of them must divide.
   int64_t extent = 1;
-  /// Whose extent that is; empty: the first's.
+  /// The name with that extent; empty: the first name.
   std::string narrowest = {};
   /// Whether an operation needs one of the names whole, as attention needs its
   /// keys: positions along the index see each other.
@@ -34,7 +34,7 @@ struct IndexClass {
   bool hasOwnParameters = false;
 
   const std::string &name() const { return names.front(); }
-  /// The name that has the extent.
+  /// The name with the extent.
   const std::string &nameOfExtent() const {
     return narrowest.empty() ? name() : narrowest;
   }
@@ -54,26 +54,27 @@ struct TensorFacts {
   std::vector<ClassId> dims;
   std::vector<int64_t> shape;
   int64_t elementBytes = 4;
-  /// Token numbers and the like: of these nothing is computed.
+  /// Whether it holds integers, such as token numbers, on which nothing is
+  /// computed.
   bool holdsIntegers = false;
-  /// How many arguments of the program it stands for: layers hand theirs to one
-  /// function, and all are placed alike.
+  /// The number of arguments that it stands for. Layers pass their arguments to
+  /// one function, so all are placed alike.
   int64_t count = 1;
-  /// Whether the planner places it. Others stay as they are written.
+  /// Whether the planner places it. Otherwise it stays as written.
   bool isFree = true;
-  /// Of a parameter: it has a gradient.
+  /// For a parameter: whether it has a gradient.
   bool isTrained = false;
-  /// Of a parameter: classes over which its gradient is summed.
+  /// For a parameter: the classes over which its gradient is summed.
   std::vector<ClassId> summed;
-  /// Of a parameter: of its classes, those that products sum over; and those
-  /// along which rows are looked up, as in an embedding's table.
+  /// For a parameter: its classes that products sum over, and its classes along
+  /// which rows are looked up, as in an embedding's table.
   std::vector<ClassId> contracted, lookedUp;
 
-  /// Of all together.
+  /// Bytes of all `count` arguments.
   int64_t bytes() const;
 };
 
-/// A product C[m, n] += A[m, k] B[k, n] over indices, or attention.
+/// A product C[m, n] += A[m, k] B[k, n] over indices, or an attention.
 struct ProductFacts {
   struct Dim {
     ClassId index = 0;
@@ -84,31 +85,31 @@ struct ProductFacts {
     }
   };
 
-  /// How many alike there are, as of layers.
+  /// The number of equal products, as layers have.
   int64_t count = 1;
-  /// What only A, only B, neither result, and all of them carry. Of attention
-  /// all dimensions are in `batch`.
+  /// m: dimensions of A and C. n: of B and C. k: of A and B. batch: of all
+  /// three. An attention has all its dimensions in `batch`.
   std::vector<Dim> m, n, k, batch;
   /// TPSP_RT_F32, ...
   int64_t dtype = 0;
   int64_t elementBytes = 4;
-  /// Of the forward pass, unsharded.
+  /// FLOP of the forward pass, unsharded.
   double flops = 0;
-  /// The share of its rows that tokens are in, at most: others are places of
-  /// experts that stay empty.
+  /// The largest share of its rows that hold tokens; other rows are empty slots
+  /// of experts.
   double filled = 1;
-  /// How many products the backward pass makes of it, at least.
+  /// The least number of products in its backward pass.
   int64_t adjoints = 0;
   bool isAttention = false;
-  /// Of attention that the machine's library does in one call, unsharded.
+  /// The unsharded attention, if the machine's library does it in one call.
   std::optional<AttentionWork> inOneCall;
   /// Whether an operand is a parameter.
   bool readsParameter = false;
-  /// Whether it is no layer's, and reads what layers made: with stages it is
-  /// the last one's.
+  /// Whether it belongs to no layer and reads the layers' result. With stages
+  /// it belongs to the last stage.
   bool isBehindLayers = false;
 
-  /// But for the count.
+  /// Whether the two are equal, apart from the count.
   bool isLike(const ProductFacts &other) const;
 
   /// Calls visit(dim) for all dimensions.
@@ -119,41 +120,42 @@ struct ProductFacts {
   }
 };
 
-/// A tensor that is not linear in what it is made of, so that sums must be
-/// complete there: the operand of a norm.
+/// A tensor at which sums must be complete, because an operation that is not
+/// linear reads it: the operand of a norm.
 struct Completion {
-  /// Indices over which sums that reach it are taken. Where an axis divides
-  /// one of them for its parameters, the tensor is reduced, at least once.
+  /// The indices over which the sums that reach it run. If an axis divides one
+  /// of them for its parameters, the tensor is reduced at least once.
   std::vector<ClassId> sums;
-  /// Of the tensor.
+  /// The tensor's dimensions.
   std::vector<ClassId> dims;
   int64_t bytes = 0;
-  /// Of the gradient of the operand of products, which add up to it.
+  /// Whether it is the gradient of an operand of products, whose gradients add
+  /// up to it.
   bool isBackward = false;
   /// Whether the tensor has a gradient.
   bool hasGradient = false;
-  /// Whether the gradient of a trained parameter reads that operand.
+  /// Whether the gradient of a trained parameter reads the operand again.
   bool isReadAgain = false;
-  /// How many alike there are, as of layers.
+  /// The number of equal tensors, as layers have.
   int64_t count = 1;
 
-  /// But for the count.
+  /// Whether the two are equal, apart from the count.
   bool isLike(const Completion &other) const;
 };
 
 /// An operand that an operation needs whole along an index, as attention needs
 /// its keys and values.
 struct WholeOperand {
-  /// Along which it is whole; and of the tensor.
+  /// The index along which it is whole, and the tensor's dimensions.
   ClassId index = 0;
   std::vector<ClassId> dims;
   int64_t bytes = 0;
-  /// Whether it has a gradient, which goes back to who has the parts.
+  /// Whether it has a gradient, which returns to the ranks that have the parts.
   bool hasGradient = false;
-  /// How many alike there are.
+  /// The number of equal operands.
   int64_t count = 1;
 
-  /// But for the count.
+  /// Whether the two are equal, apart from the count.
   bool isLike(const WholeOperand &other) const;
 };
 
@@ -168,21 +170,22 @@ struct ProgramFacts {
   std::string program;
   std::vector<IndexClass> classes;
   std::vector<TensorFacts> tensors;
-  /// Each once, with its count: add() counts.
+  /// Equal products are stored once with their count: add() counts.
   std::vector<ProductFacts> products;
   std::vector<Completion> completions;
   std::vector<WholeOperand> wholeOperands;
   /// Major to minor.
   std::vector<WrittenAxis> mesh;
-  /// Classes that axes may divide of activations: of inputs, but not of
-  /// parameters' only.
+  /// The classes that axes may divide in activations: those of inputs that no
+  /// parameter has.
   std::vector<ClassId> activationClasses;
-  /// Positions of a step that people count: the product of these classes'
-  /// extents. 0 if there is no input.
+  /// Tokens of a step: the product of these classes' extents. 0 if there is no
+  /// input.
   int64_t tokens = 0;
   /// Layers that stages may divide: calls in the program's function.
   int64_t layers = 0;
-  /// Whether each of them takes the result of the one before, by one function.
+  /// Whether all layers call one function, and each takes the previous layer's
+  /// result.
   bool areLayersAlike = false;
 
   void add(ProductFacts product);

@@ -1,12 +1,13 @@
-/// Leaves that may soon give a good plan. A good plan that is found early
-/// excludes others; bounds alone tell little of which one is good.
+/// Finds leaves that are likely to give a good plan. A good plan that is found
+/// early excludes other leaves, but bounds alone say little about which leaf is
+/// good.
 ///
-/// A beam search finds leaves that promise short steps without overlap: what
-/// hides is not known before, and who communicates little is mostly first with
-/// overlap, too. Steps take longer than
-/// they promise. What some took says what others will: the logarithm of how
-/// many times longer is fitted as a sum over traits of a candidate's axes, by
-/// ridge regression without negative terms.
+/// A beam search finds leaves that promise short steps without overlap. Hiding
+/// is not known beforehand, and plans that communicate little are mostly best
+/// with overlap, too. Steps take longer than they promise. The search learns
+/// from evaluated steps how much longer. The logarithm of that factor is a sum
+/// over traits of a candidate's axes, fitted by ridge regression without
+/// negative terms.
 #ifndef TPSP_PLANNER_PROSPECTS_H
 #define TPSP_PLANNER_PROSPECTS_H
 
@@ -19,7 +20,7 @@ namespace tpsp::planner {
 struct Prospect {
   SpaceNode leaf;
   Bound bound;
-  /// Of the leaf, as numbers.
+  /// The leaf's traits, as numbers.
   std::vector<size_t> traits = {};
 };
 
@@ -27,17 +28,18 @@ class Prospects {
 public:
   Prospects(const Space &space, const Bounds &bounds, int64_t memoryLimit);
 
-  /// Takes at most `most` out, those of which the shortest steps are expected.
-  /// They differ: what is slow is soon told from what is beside it. None is
-  /// expected to take more than `limit` seconds, unless that is 0.
+  /// Takes out at most `most` leaves with the shortest expected steps. They are
+  /// chosen to differ from each other, so that slow traits are recognised
+  /// early. No leaf is expected to take more than `limit` seconds, unless
+  /// `limit` is 0.
   std::vector<Prospect> take(size_t most, double limit);
 
-  /// What a candidate's step took without overlap, in seconds; 0 if the
-  /// candidate is of no use.
+  /// Learns from a candidate's step without overlap, in seconds. 0: the
+  /// candidate is useless.
   void learn(const Candidate &candidate, const Bound &bound, double seconds);
 
 private:
-  /// Of traits, as numbers, in one candidate.
+  /// The traits of one candidate, as numbers, and the logarithm of its factor.
   struct Experience {
     std::vector<size_t> traits;
     double logFactor = 0;
@@ -50,8 +52,8 @@ private:
 
   std::vector<Prospect> leaves;
   std::vector<Experience> experience;
-  /// Those that there were so far, and what each adds to the logarithm. A trait
-  /// is a part of a use.
+  /// The traits so far, and the term that each adds to the logarithm. A trait
+  /// is a part of an axis's use.
   std::vector<AxisUse> traits;
   std::vector<double> logFactors;
 };

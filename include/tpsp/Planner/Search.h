@@ -1,25 +1,25 @@
 /// Best-first branch and bound over a space.
 ///
-/// Nodes wait in the order of their bounds. With overlap many are equal: of
-/// these, what takes least if nothing hides comes first. The best leaves are
-/// evaluated, `batch` at a time, by several threads; the result does not depend
-/// on how many. What cannot beat the best so far, or cannot fit, goes. When no
-/// node is left the best is the best of the space: the gap is 0. If time or
-/// evaluations run out before, the gap says how much faster the best of the
-/// space may be.
+/// Nodes wait in the order of their bounds. With overlap many bounds are equal;
+/// then the node that takes least if nothing hides comes first. Several threads
+/// evaluate the best leaves, `batch` at a time; the result does not depend on
+/// the number of threads. A node that cannot beat the best plan so far, or
+/// cannot fit, is dropped. When no node is left, the best plan is the best of
+/// the space: the gap is 0. If time or evaluations run out earlier, the gap
+/// says how much faster the best of the space may be.
 ///
-/// Evaluations may be composed of few layers, with an error. Then the best is
-/// evaluated whole, and so is what may be faster than it, as long as there is
-/// time. Until then it counts in the gap with its error.
+/// Evaluations may be composed of few layers, with an error. Then the best plan
+/// is compiled whole, and so are plans that may be faster, as long as there is
+/// time. A plan that was not compiled whole counts in the gap with its error.
 ///
 /// Scheduling communication under computation takes most of an evaluation's
-/// time. So a leaf is evaluated without overlap first. How long each stream is
-/// busy there is a bound that no schedule beats, and the step's time one that
-/// none exceeds. Only what may still win then is overlapped.
+/// time. So a leaf is evaluated without overlap first. Its streams' busy times
+/// are a lower bound on the step with overlap, and its own step time is an
+/// upper bound. Only leaves that may still win are overlapped.
 ///
 /// Plans that are good without overlap are mostly good with it, and are found
-/// soon. So where bounds of steps without overlap are given, the space is
-/// searched by these first, and what was found there is overlapped first.
+/// quickly. So if `serialBounds` are given, the space is first searched without
+/// overlap, and the plans found there are overlapped first.
 #ifndef TPSP_PLANNER_SEARCH_H
 #define TPSP_PLANNER_SEARCH_H
 
@@ -29,50 +29,50 @@
 namespace tpsp::planner {
 
 struct SearchOptions {
-  /// Of a rank, in bytes.
+  /// The memory of a rank, in bytes.
   int64_t memoryLimit = 0;
-  /// In the order in which they are tried; at least one.
+  /// The settings, in the order in which they are tried; at least one.
   std::vector<Settings> settings = {{}};
-  /// Likewise of candidates with stages. Of those with one rematerialisation,
+  /// The settings of candidates with stages. Within one rematerialisation,
   /// fewer micro-batches come first.
   std::vector<Settings> stageSettings;
   unsigned threads = 1;
-  /// Leaves that are evaluated together.
+  /// The number of leaves that are evaluated together.
   unsigned batch = 8;
-  /// Whether evaluate() overlaps, and evaluateSerially() does not. Then so many
-  /// of a batch are overlapped, and a schedule takes at most this share of the
-  /// memory more than the step without.
+  /// Whether evaluate() overlaps, and evaluateSerially() does not. If so,
+  /// `overlappedBatch` leaves are overlapped together, and a schedule adds at
+  /// most the share `overlapMemory` to the serial step's memory.
   bool overlaps = false;
   unsigned overlappedBatch = 2;
   double overlapMemory = 0;
-  /// Of steps without overlap; null: it is not asked for them. Must outlive the
-  /// search.
+  /// Bounds of steps without overlap. Null: no search without overlap. Not
+  /// owned; must outlive the search.
   const Bounds *serialBounds = nullptr;
-  /// The share for a candidate. With stages, what a schedule adds to a
-  /// micro-batch may be there once for each that is saved.
+  /// The share `overlapMemory` for a candidate. With stages, the schedule's
+  /// added memory may exist once for each saved micro-batch.
   double mostAddedTo(const Candidate &candidate) const {
     return candidate.hasStages()
                ? overlapMemory * double(1 + candidate.settings.microBatches)
                : overlapMemory;
   }
-  /// Of the best plans that are composed of fewer layers, so many are evaluated
-  /// whole, and ranked by that, as time allows.
+  /// The number of the best composed plans that are evaluated whole, and ranked
+  /// by the result, as time allows.
   unsigned finalists = 12;
-  /// 0: as long, and as many, as it takes.
+  /// Limits on seconds and evaluations; 0: no limit.
   double secondsLimit = 0;
   int64_t evaluationsLimit = 0;
-  /// Whether the first plan that fits is enough.
+  /// Whether the search ends with the first plan that fits.
   bool endsWithAny = false;
-  /// Plans that people name, each by all candidates that are called so: unless
-  /// one of them was compiled, the first is, also where time is up.
+  /// Named plans, each with all candidates of that name. If the search compiled
+  /// none of them, the first is compiled even after the time limit.
   std::vector<std::vector<Candidate>> named;
 };
 
-/// How the search is getting on.
+/// The progress of the search.
 struct SearchState {
   double seconds = 0;
   int64_t evaluations = 0, waiting = 0;
-  /// Of the best candidate so far that fits; 0 if there is none.
+  /// Seconds of the best candidate so far that fits; 0 if there is none.
   double best = 0;
   /// 0 to 1: how much less than `best` the best of the space may take.
   double gap = 1;
@@ -81,37 +81,39 @@ struct SearchState {
 using SearchProgress = std::function<void(const SearchState &)>;
 
 struct SearchResult {
-  /// All that were evaluated, in the order of comesBefore().
+  /// All evaluations, in the order of comesBefore().
   std::vector<Evaluation> evaluations;
   SearchState state;
-  /// Leaves and inner nodes that went because of their bounds, and uses that
-  /// are another node's.
+  /// Numbers of leaves and inner nodes that were dropped because of their
+  /// bounds, and of uses that equal another node's.
   int64_t tooSlow = 0, tooLarge = 0, symmetric = 0;
-  /// Nodes that went because no number of micro-batches goes with their stages.
+  /// Nodes that were dropped because no number of micro-batches suits their
+  /// stages.
   int64_t uncut = 0;
   /// Candidates that the compiler refused.
   int64_t illegal = 0;
-  /// Least memory, in bytes, that a node promised which went because of it; 0
-  /// if none did.
+  /// The least bytes that a node dropped as too large would need; 0 if there
+  /// was none.
   int64_t leastTooLarge = 0;
 
-  /// How long it took until the gap was what it is.
+  /// Seconds until the gap reached its final value.
   double certifiedSeconds = 0;
-  /// How many composed plans were evaluated whole: the finalists, and what may
-  /// be as fast as the best.
+  /// The number of composed plans that were evaluated whole: the finalists, and
+  /// plans that may be as fast as the best.
   int64_t finalists = 0;
 
-  /// The largest difference between a composed and a whole program: a share of
-  /// the time, and of the bytes. 0 if nothing was composed.
+  /// The largest differences between a composed and a whole program, as shares
+  /// of the time and of the bytes. 0 if nothing was composed.
   double timeError = 0, memoryError = 0;
 
-  /// The best that fits; null if none does.
+  /// The best plan that fits; null if none does.
   const Evaluation *best(int64_t memoryLimit) const;
 };
 
-/// `notable` are looked at, too. The most promising come first, so that a short
-/// search has them. What bounds do not exclude of the others comes after the
-/// search, as far as there is time.
+/// Searches the space, and reports on the `notable` candidates, too. The most
+/// promising of them are evaluated first, so that a short search has them.
+/// Other notable candidates that bounds do not exclude are evaluated after the
+/// search, as time allows.
 SearchResult search(const Space &space, const Bounds &bounds,
                     const EvaluatorFactory &makeEvaluator,
                     const std::vector<Candidate> &notable,

@@ -1,21 +1,21 @@
 /// The candidates for a program on a number of devices, as a tree. A node has
-/// the outer axes of a mesh, its children have one more. A node without
-/// remaining devices is a leaf, a candidate.
+/// the outer axes of a mesh, and its children have one more axis. A node
+/// without remaining devices is a leaf: a candidate.
 ///
 /// The space has, for every ordered factorisation of the devices into at most
 /// `maxAxes` axes, every use of each axis:
-/// - on a data axis: a class of activations; besides nothing, or the stored
+/// - a data axis divides a class of activations; it may also divide the stored
 ///   parameters, or the optimizer's state;
-/// - on a model axis: a largest set of parameter classes of which no parameter
-///   has two; besides nothing, or a class of activations;
-/// - at most one axis divides the layers: a stage axis. There are at least as
-///   many layers.
+/// - a model axis divides a maximal set of parameter classes of which no
+///   parameter has two; it may also divide a class of activations;
+/// - at most one axis, a stage axis, divides the layers. There are at least as
+///   many layers as stages.
 ///
-/// Two axes of one use are one axis. Axes that lie in one node have one order,
-/// because its links are alike, and so have axes that lead from node to node
-/// alone. A model axis divides no parameters along an
-/// index that attention needs whole. An axis divides the extents of its
-/// classes. All else that makes a candidate illegal the compiler says.
+/// Two axes of one use are merged into one axis. Axes inside one node have a
+/// fixed order, because the node's links are alike. So have axes that only lead
+/// from node to node. A model axis divides no parameters along an index that
+/// attention needs whole. An axis divides the extents of its classes. The
+/// compiler reports every other reason why a candidate is illegal.
 #ifndef TPSP_PLANNER_SPACE_H
 #define TPSP_PLANNER_SPACE_H
 
@@ -25,7 +25,7 @@
 
 namespace tpsp::planner {
 
-/// "b@dp" or "e@tp=4": an axis of this name (and size) divides the index, of
+/// "b@dp" or "e@tp=4": an axis of this name (and size) divides the index of
 /// activations or of parameters.
 struct Pin {
   ClassId index = 0;
@@ -36,17 +36,17 @@ struct Pin {
 
 struct SpaceOptions {
   int64_t devices = 1;
-  /// Within which links are alike; 0: all of them.
+  /// The devices of a node, between which links are alike; 0: all devices.
   int64_t devicesPerNode = 0;
   unsigned maxAxes = 3;
   std::vector<Pin> pins;
   /// Whether there is an optimizer, whose state may be divided.
   bool hasState = false;
-  /// Of a stage axis; 1: there is none; 0: any size, or none.
+  /// The size of the stage axis; 1: no stage axis; 0: any size, or none.
   int64_t stages = 0;
 };
 
-/// The axes so far, and how many devices the axes within them have together.
+/// The axes so far, and the number of devices for the inner axes.
 struct SpaceNode {
   Candidate candidate;
   int64_t remaining = 1;
@@ -63,23 +63,24 @@ public:
   std::string check() const;
 
   SpaceNode root() const;
-  /// The children of a node that is no leaf, in a fixed order, but for those
-  /// that no longer leave an axis for a pin. Counts in `symmetric` those that
-  /// are another node's.
+  /// The children of an inner node, in a fixed order. Children that no longer
+  /// leave an axis for a pin are left out. Adds to `symmetric` the number of
+  /// children that equal another node's.
   std::vector<SpaceNode> children(const SpaceNode &node,
                                   int64_t &symmetric) const;
-  /// Whether the node is a leaf, and has the axes that the program writes.
+  /// Whether the node is a leaf, and has the axes of the program's own mesh.
   bool isDone(const SpaceNode &node) const;
-  /// Whether a leaf has what the pins ask for. Names its axes as they do.
+  /// Whether a leaf satisfies the pins. Names its axes as the pins do.
   bool satisfiesPins(Candidate &candidate) const;
-  /// Leaves that satisfy the pins, with names, but no more than `most`. All
-  /// are for few devices.
+  /// Leaves that satisfy the pins, with names, at most `most` of them. Only for
+  /// few devices can one ask for all.
   std::vector<Candidate> leaves(size_t most = SIZE_MAX) const;
-  /// One axis of all devices, for each use, also where an extent is not
-  /// divided: what people ask about first.
+  /// The candidates with one axis of all devices, one for each use, even if it
+  /// does not divide an extent. People ask about these first.
   std::vector<Candidate> pure() const;
 
-  /// Whether the candidate's axes together divide every class that they are on.
+  /// Whether the candidate's axes together divide the extent of every class
+  /// that they are on.
   bool divides(const Candidate &candidate) const;
 
   const ProgramFacts &program() const { return facts; }
@@ -92,7 +93,7 @@ private:
                   int64_t within) const;
   bool mayHaveStages(int64_t size) const;
   bool maySatisfyPins(const SpaceNode &node) const;
-  /// Those that the program writes, and one more, in any case.
+  /// The most axes, but at least one more than the program's own mesh has.
   size_t mostAxes() const;
   void addChildren(const SpaceNode &node, CandidateAxis axis,
                    std::vector<SpaceNode> &out, int64_t &symmetric) const;
@@ -103,7 +104,8 @@ private:
   SpaceOptions options;
 };
 
-/// "b@dp", "e@tp=4" against the program's names; a sentence if it is none.
+/// Parses "b@dp" or "e@tp=4" with the program's names. Returns a sentence if
+/// the text is not a pin, else "".
 std::string parsePin(const std::string &text, const ProgramFacts &facts,
                      Pin &pin);
 

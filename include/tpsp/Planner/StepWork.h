@@ -1,5 +1,5 @@
-/// What a rank does in a step, counted. Of the undivided program it is a
-/// yardstick: no division makes less of it, all ranks together.
+/// The work of a rank in a step, counted. The undivided program's work is a
+/// yardstick: over all ranks, no division makes it less.
 #ifndef TPSP_PLANNER_STEPWORK_H
 #define TPSP_PLANNER_STEPWORK_H
 
@@ -11,12 +11,13 @@
 
 namespace tpsp::planner {
 
-/// Extents of C[m, n] += A[m, k] B[k, n], and how many at once: the smaller of
-/// m and n, the larger, k, batch.
+/// The shape of a product C[m, n] += A[m, k] B[k, n]: the smaller of m and n,
+/// the larger, k, and the batch.
 using ProductShape = std::array<int64_t, 4>;
 
-/// How long a rank computes: alone, and where a collective runs all the time
-/// and keeps some cores. What memory limits takes as long.
+/// Seconds for which a rank computes: alone, and if a collective runs all the
+/// time and occupies some cores. Work that memory limits takes equally long in
+/// both cases.
 struct ComputeSeconds {
   double alone = 0, slowed = 0;
 
@@ -31,11 +32,11 @@ struct ComputeSeconds {
   }
 };
 
-/// What no step is shorter than that computes so much, and whose busiest link
-/// is busy for `link` seconds. All that may hide hides. Under what memory
-/// limits that takes no time. What cores limit takes `slowdown` times as long
-/// then: each second of communication under it costs 1 - 1 / slowdown. The rest
-/// is exposed.
+/// The least seconds of a step that computes so much and whose busiest link is
+/// busy for `link` seconds. Everything that may hide hides. Hiding under work
+/// that memory limits costs nothing. Work that cores limit becomes `slowdown`
+/// times slower: each second of communication under it costs 1 - 1 / slowdown
+/// seconds. The rest is exposed.
 inline double leastSeconds(const ComputeSeconds &computing, double link,
                            double slowdown) {
   double byCores =
@@ -48,14 +49,16 @@ inline double leastSeconds(const ComputeSeconds &computing, double link,
 
 struct StepWork {
   std::map<ProductShape, int64_t> products;
-  /// Calls of attention that are no gradient's.
+  /// The number of forward calls of attention.
   int64_t attentions = 0;
-  /// Of kernels but those of the update: at the machine's best rates, without
-  /// launches. Seconds of one core where there are cores; else of the device.
+  /// Seconds of all kernels except the update's, at the machine's best rates,
+  /// without launches. On a CPU they are seconds of one core, else of the
+  /// device.
   double kernelSeconds = 0;
-  /// Of these, what layers have that it is composed of; 0 if it is not.
+  /// The part in layers from which the step is composed; 0 if it is not
+  /// composed.
   double kernelSecondsOfLayers = 0;
-  /// Of these, what works on results of products behind layers: on logits.
+  /// The part that works on results of products after the layers: on logits.
   double kernelSecondsBehindLayers = 0;
 
   /// Adds `times` (`b` - `a`).
@@ -65,9 +68,9 @@ struct StepWork {
 /// The program on one device, compiled with this rematerialisation.
 struct Yardstick {
   std::string rematerialize = "none";
-  /// What the backward pass keeps of the forward pass.
+  /// Bytes that the forward pass saves for the backward pass.
   int64_t savedBytes = 0;
-  /// Of that, what all layers have, where they are alike and many.
+  /// The part of savedBytes in all layers, if there are many equal layers.
   int64_t savedByLayers = 0;
   StepWork work;
 };

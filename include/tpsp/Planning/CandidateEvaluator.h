@@ -1,4 +1,5 @@
-/// The planner's evaluator: the real pipeline and the real simulator.
+/// The planner's evaluator, which runs the real pipeline and the real
+/// simulator.
 #ifndef TPSP_PLANNING_CANDIDATEEVALUATOR_H
 #define TPSP_PLANNING_CANDIDATEEVALUATOR_H
 
@@ -13,12 +14,11 @@ struct CandidateEvaluatorOptions {
   /// The model's file.
   std::string path;
   PlannedProgramOptions program;
-  /// What every candidate is compiled with. Mesh, micro-batches,
-  /// rematerialisation and the axes of the optimizer's state are the
-  /// candidate's.
+  /// The options for every candidate. The candidate replaces mesh,
+  /// micro-batches, rematerialisation and the axes of the optimizer's state.
   CompileOptions compile;
 
-  /// `program`, as `compile` wants it stored, how large, and on what.
+  /// `program` with the element type, extents, padding and target of `compile`.
   PlannedProgramOptions readOptions() const {
     PlannedProgramOptions options = program;
     options.dtype = compile.dtype;
@@ -29,15 +29,15 @@ struct CandidateEvaluatorOptions {
   }
 };
 
-/// What a candidate of the program `function` is compiled with: `all`, and its
-/// own settings.
+/// The options for a candidate of the program `function`: `all`, and the
+/// candidate's own settings.
 CompileOptions compileOptionsFor(const CompileOptions &all,
                                  const std::string &function,
                                  const planner::Candidate &candidate);
 
-/// Evaluators that each read the model for themselves, so that threads share
-/// nothing. They refuse every candidate if the model cannot be read; read it
-/// once before. On a CPU, bytes are a rank's.
+/// Makes evaluators that each read the model themselves, so that threads share
+/// nothing. If the model cannot be read, they refuse every candidate, so
+/// callers should read it once before. On a CPU, bytes are those of a rank.
 planner::EvaluatorFactory
 candidateEvaluators(const CandidateEvaluatorOptions &options);
 
@@ -49,8 +49,8 @@ struct UndividedProgram {
   std::vector<planner::Yardstick> yardsticks;
 };
 
-/// Of the settings, the rematerialisations count. Fails if the compiler refuses
-/// the program.
+/// Compiles the program for one device with each rematerialisation of
+/// `settings`. Fails if the compiler refuses the program.
 llvm::Expected<UndividedProgram>
 undividedProgram(const CandidateEvaluatorOptions &options,
                  const std::vector<planner::Settings> &settings);

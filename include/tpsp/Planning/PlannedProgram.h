@@ -1,5 +1,5 @@
-/// A program whose placements are to be found: what the planner knows of it,
-/// and the program with a candidate's mesh and subscripts written in.
+/// A program whose placements are to be found: the planner's facts about it,
+/// and copies with a candidate's mesh and subscripts.
 #ifndef TPSP_PLANNING_PLANNEDPROGRAM_H
 #define TPSP_PLANNING_PLANNEDPROGRAM_H
 
@@ -16,41 +16,41 @@ namespace tpsp {
 struct PlannedProgramOptions {
   /// As in CompileOptions.
   std::string function;
-  /// Plan as if nothing were placed, and there were no mesh. A program without
-  /// a mesh is planned so anyway.
+  /// Plan as if nothing were placed and there were no mesh. A program without a
+  /// mesh is always planned so.
   bool forgetsPlacements = false;
-  /// As in CompileOptions: the type that all tensors are stored as, and
-  /// "s=8192".
+  /// As in CompileOptions: the element type of all tensors, and extents
+  /// ("s=8192").
   std::string dtype = {};
   std::vector<std::string> extents = {};
-  /// "v=8": axes divide what these indices are padded to.
+  /// "v=8": axes divide the padded extents of these indices.
   std::vector<std::string> pad = {};
   /// As in CompileOptions.
   bool forGpu = false;
 };
 
-/// Tensors that are placed stay where they are. The planner places arguments,
-/// and values that functions hand to each other; the latter so that every call
-/// of a function begins and ends alike. All else is left to propagation.
+/// Tensors that the program places keep their placement. The planner places
+/// arguments, and values that functions pass to each other, so that all calls
+/// of a function are placed alike. Propagation places all other values.
 class PlannedProgram {
 public:
-  /// Reads `path`. Diagnostics go to the context's handler as they arise; the
-  /// error then is a one-sentence summary.
+  /// Reads `path`. Diagnostics go to the context's handler as they arise, and
+  /// the error is a one-sentence summary.
   static llvm::Expected<std::unique_ptr<PlannedProgram>>
   read(mlir::MLIRContext &context, llvm::StringRef path,
        const PlannedProgramOptions &options);
   ~PlannedProgram();
 
-  /// What is placed ("isFree"), has a row for each such tensor.
+  /// The facts, with a row for each tensor that the planner places (`isFree`).
   const planner::ProgramFacts &facts() const { return program; }
 
-  /// A copy of the module with the candidate's mesh and subscripts. Not
-  /// checked: the compiler refuses what is illegal.
+  /// A copy of the module with the candidate's mesh and subscripts. It is not
+  /// checked: the compiler refuses illegal candidates.
   mlir::OwningOpRef<mlir::ModuleOp>
   place(const planner::Candidate &candidate) const;
 
-  /// How many layers each run of more than `shortest` has: calls of one
-  /// function that follow each other.
+  /// The number of layers of each run that has more than `shortest`. A run is
+  /// consecutive calls of one function.
   llvm::SmallVector<size_t> layersOfRuns(size_t shortest) const;
 
 private:

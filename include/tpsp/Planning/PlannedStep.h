@@ -1,4 +1,4 @@
-/// A candidate of the planner, compiled whole: for who shows its step.
+/// A candidate of the planner, compiled whole, to show its step.
 #ifndef TPSP_PLANNING_PLANNEDSTEP_H
 #define TPSP_PLANNING_PLANNEDSTEP_H
 
@@ -12,12 +12,12 @@ namespace tpsp {
 struct PlannedStep {
   /// Never null.
   std::shared_ptr<const Plan> plan;
-  /// Its equations and ledger (tpsp-opt --tpsp-explain).
+  /// The step's equations and ledger (tpsp-opt --tpsp-explain).
   std::string explanation;
 };
 
 /// Reads the model again, and compiles it as the evaluator does, with all of
-/// its layers. Fails with a sentence where the compiler refuses the candidate.
+/// its layers. Fails with a sentence if the compiler refuses the candidate.
 llvm::Expected<PlannedStep> planStep(mlir::MLIRContext &context,
                                      const CandidateEvaluatorOptions &options,
                                      const planner::Candidate &candidate);

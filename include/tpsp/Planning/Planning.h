@@ -1,4 +1,4 @@
-/// From a model's file to its decision matrix.
+/// Makes the decision matrix of a model's file.
 #ifndef TPSP_PLANNING_PLANNING_H
 #define TPSP_PLANNING_PLANNING_H
 
@@ -10,98 +10,100 @@
 
 namespace tpsp {
 
-/// Settings that the request decides: `compile` has them, and no plan changes
+/// Settings that the request fixes: `compile` has them, and no plan changes
 /// them.
 struct GivenSettings {
   bool microBatches = false, rematerialize = false, microBatchIndex = false;
 };
 
-/// Of pipelines.
+/// The choice of stages.
 struct StageChoice {
   /// As SpaceOptions::stages.
   int64_t stages = 0;
-  /// Of pipelinePolicies().
+  /// A name of pipelinePolicies().
   std::string schedule = "1f1b";
-  /// How many chunks of layers a stage has; 0: any number up to 16 that leaves
-  /// chunks alike, or nearly.
+  /// The number of chunks of layers per stage. 0: any number up to 16 with
+  /// which chunks are equal, or nearly.
   int64_t chunks = 0;
 };
 
 struct PlanningRequest {
-  /// Its hardware is the machine; see clusterOf().
+  /// Its hardware is the machine's description; see clusterOf().
   CandidateEvaluatorOptions evaluator;
-  /// 0: a node of the machine; a machine without nodes has 2.
+  /// 0: the devices of one node, or 2 on a machine without nodes.
   int64_t devices = 0;
-  /// Of a device, in bytes; 0: what the machine has.
+  /// The memory of a device in bytes; 0: the machine's.
   int64_t memoryLimit = 0;
   std::vector<std::string> pins;
   unsigned maxAxes = 3;
   GivenSettings given;
   StageChoice stages;
-  /// Options of the compiler that tpsp-run would choose alike by itself.
+  /// Compiler options for which tpsp-run would choose the same value by
+  /// default.
   std::set<std::string> automatic;
-  /// Memory, settings and what is named are filled in.
+  /// planProgram() fills in memory, settings and named plans.
   planner::SearchOptions search;
-  /// Plans that are compiled in any case: usual names ("FSDP 8") or subscripts.
-  /// What no plan is called so (a rank) changes nothing.
+  /// Plans that are always compiled: usual names ("FSDP 8") or subscripts.
+  /// Other texts, such as a rank, have no effect.
   std::vector<std::string> named;
-  /// Of the matrix.
+  /// The number of rows of the matrix.
   size_t rows = 10;
 };
 
 struct Planning {
   planner::ProgramFacts facts;
   planner::SearchResult result;
-  /// Reads the result.
+  /// The matrix. It refers to `result`.
   planner::Matrix matrix;
-  /// What candidates were compiled with: the request's, on a machine that has
-  /// the devices.
+  /// The request's evaluator, with a machine that has enough devices.
   CandidateEvaluatorOptions evaluator;
 
-  /// Where nothing fits: "; 16 devices would do: ...", or empty if no number of
-  /// the machine's that was tried does.
+  /// If nothing fits: "; 16 devices would do: ...", or empty if no number of
+  /// devices that was tried does.
   std::string wouldFit;
 
   /// The best plan that fits; null if none does.
   const planner::Evaluation *best() const;
 };
 
-/// The settings that save more and more memory, in the order in which the
-/// planner tries them. They are fewer micro-batches before more, and all of
-/// these before rematerialisation. `batch` is the extent of the index that
-/// micro-batches cut; 1: none does.
+/// The settings, each saving more memory than the one before, in the order in
+/// which the planner tries them. Few micro-batches come before many, and both
+/// before rematerialisation. `batch` is the extent of the index that
+/// micro-batches cut; 1: there is none.
 std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
                                               int64_t batch);
 
-/// The settings of plans with stages: by rematerialisation, and of these by
-/// chunks of the program's `layers`. Of these the most micro-batches come
-/// first: all numbers from 2 to 512 that divide `batch`.
+/// The settings of plans with stages, ordered by rematerialisation, then by
+/// chunks of the program's `layers`, then by micro-batches. Numbers of
+/// micro-batches are all from 2 to 512 that divide `batch`, the largest first.
 std::vector<planner::Settings> stageSettings(const CompileOptions &compile,
                                              GivenSettings given, int64_t batch,
                                              int64_t layers,
                                              const StageChoice &stages);
 
-/// What bounds may rely on when every candidate is compiled with `compile`.
+/// Options of bounds that hold if every candidate is compiled with `compile`.
 planner::BoundOptions boundOptions(const CompileOptions &compile,
                                    const UndividedProgram &undivided,
                                    int64_t devices,
                                    const planner::SearchOptions &search);
 
-/// The name of a description that has so many devices: `name` itself, or else
-/// NAME-cluster, which is nodes of it. The error says how many there are.
+/// The name of a description with enough devices: `name` itself, or
+/// NAME-cluster, which has several of its nodes. The error says how many
+/// devices there are.
 llvm::Expected<std::string> clusterOf(llvm::StringRef name, int64_t devices);
 
-/// Searches. Fails with a sentence if the program cannot be planned, a pin
-/// contradicts, or no factorisation of the devices is legal. That no plan fits
-/// is no failure. Diagnostics of reading the model go to `context`.
+/// Searches for plans. Fails with a sentence if the program cannot be planned,
+/// pins contradict each other, or no factorisation of the devices is legal. It
+/// does not fail if no plan fits. Diagnostics of reading the model go to
+/// `context`.
 llvm::Expected<std::unique_ptr<Planning>>
 planProgram(mlir::MLIRContext &context, const PlanningRequest &request,
             const planner::SearchProgress &progress);
 
 /// The program with a plan's mesh and subscripts, as text. A comment at its
-/// head has the command that predicts the plan: the same step and bytes, where
-/// the plan was compiled whole.
+/// head gives the `tpsp-run` command that predicts this plan. The command
+/// predicts the same seconds and bytes if the plan was compiled whole.
 llvm::Expected<std::string> placedText(mlir::MLIRContext &context,
                                        const PlanningRequest &request,
                                        const planner::Evaluation &plan);

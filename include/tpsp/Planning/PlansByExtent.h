@@ -1,5 +1,5 @@
-/// Which plan is the best as an index of the program gets longer, and from
-/// which extent on another is.
+/// The best plan as a function of an index's extent, and the extents at which
+/// it changes.
 #ifndef TPSP_PLANNING_PLANSBYEXTENT_H
 #define TPSP_PLANNING_PLANSBYEXTENT_H
 
@@ -7,10 +7,11 @@
 
 namespace tpsp {
 
-/// An index, and the extents between which it is doubled.
+/// An index, and the range of its extent, which is doubled from first to last.
 struct ExtentRange {
   std::string index;
-  /// 0: an eighth of the program's extent, and eight times as much.
+  /// 0: `first` is an eighth of the program's extent, and `last` eight times
+  /// the extent.
   int64_t first = 0, last = 0;
 };
 
@@ -20,19 +21,20 @@ llvm::Expected<ExtentRange> parseExtentRange(llvm::StringRef text);
 /// The planner's answer for one extent.
 struct ExtentPlan {
   int64_t extent = 1;
-  /// Null if `problem` says why there is none.
+  /// Null if there is none; `problem` then says why.
   std::unique_ptr<Planning> planning;
   std::string problem;
 
-  /// The best plan; null if there is none that fits.
+  /// The best plan; null if none fits.
   const planner::Evaluation *best() const;
-  /// The subscripts of the best plan; empty if there is none.
+  /// The subscripts of the best plan; empty if none fits.
   std::string subscripts() const;
 };
 
-/// Where the best plan changes, simulated on both sides.
+/// A change of the best plan, with simulations on both sides of it.
 struct PlanChange {
-  /// The plan that is the best below, and the one that is above.
+  /// At one extent: `before`, the best plan below the change, and `after`, the
+  /// best plan above.
   struct Side {
     int64_t extent = 1;
     planner::Evaluation before, after;
@@ -42,8 +44,8 @@ struct PlanChange {
 
 struct PlansByExtent {
   std::string index;
-  /// Ascending. Doubled; and, where the best plans of two extents differ, those
-  /// between which halving shows where.
+  /// Ascending by extent. The extents are doubled. If the best plans of two
+  /// neighbours differ, further extents between them locate the change.
   std::vector<ExtentPlan> plans;
   std::vector<PlanChange> changes;
 };
@@ -51,17 +53,17 @@ struct PlansByExtent {
 using ExtentProgress =
     std::function<void(int64_t extent, const planner::SearchState &)>;
 
-/// Searches once for each extent; each search has the request's time. Where
-/// neighbours have different best plans, the distance is halved three times, as
-/// long as both plans divide the extent. Fails if the program has no such
+/// Searches once for each extent; each search has the request's time. If
+/// neighbours have different best plans, their distance is halved three times,
+/// as long as both plans divide the extent. Fails if the program has no such
 /// index.
 llvm::Expected<PlansByExtent> planByExtent(mlir::MLIRContext &context,
                                            const PlanningRequest &request,
                                            const ExtentRange &range,
                                            const ExtentProgress &progress);
 
-/// A table, a row for each extent, and a sentence for each change of the best
-/// plan with both sides' figures. Ends with a newline.
+/// A table with a row for each extent, and a sentence for each change of the
+/// best plan with both sides' figures. Ends with a newline.
 std::string toText(const PlansByExtent &plans);
 
 } // namespace tpsp

@@ -1,4 +1,4 @@
-/// From a model to a step of its stages' pipeline, simulated.
+/// Simulates a step of a model's pipeline of stages.
 #ifndef TPSP_PLANNING_STAGESIMULATION_H
 #define TPSP_PLANNING_STAGESIMULATION_H
 
@@ -9,52 +9,54 @@
 namespace tpsp {
 
 struct StageScheduling {
-  /// Of pipelinePolicies().
+  /// A name of pipelinePolicies().
   std::string schedule = "1f1b";
   /// As PipelineRequest::units.
   int64_t units = 0;
 };
 
-/// What the time of one rank of a chunk goes to.
+/// The use of time of one rank of a chunk.
 struct ChunkUse {
-  /// Over a step: parts, communication, and how long each stream is busy.
+  /// Over a step: parts of the time, communication, and the busy time of each
+  /// stream.
   planner::Evaluation step;
-  /// How long it computes of one micro-batch.
+  /// Seconds of computing for one micro-batch.
   double computing = 0;
 };
 
 struct StageSimulation {
   PipelineStep step;
-  /// Of each chunk.
+  /// The use of each chunk.
   std::vector<ChunkUse> uses;
 };
 
-/// Of what `compile` compiled. Layers that a chunk leaves out take what
-/// StagePlans::deeper says. Fails with a sentence if the machine is too small
-/// for the mesh, or the bound for one micro-batch.
+/// Simulates plans that were compiled with `compile`. StagePlans::deeper gives
+/// the cost of layers that a chunk leaves out. Fails with a sentence if the
+/// machine is too small for the mesh, or the bound on units too small for one
+/// micro-batch.
 llvm::Expected<StageSimulation>
 simulateStages(const StagePlans &plans, const CompileOptions &compile,
                const StageScheduling &scheduling, const Hardware &hardware);
 
-/// What was compiled, and what it takes.
+/// Compiled stages and their simulation.
 struct SimulatedStages {
   StagePlans plans;
   StageSimulation simulation;
-  /// What the plans have, which is "off" also where overlap is slower.
+  /// The overlap of the plans: "off" also if overlap would be slower.
   std::string overlap;
 };
 
 /// Compiles the model's chunks and simulates their pipeline. Each segment of a
-/// chunk is scheduled for itself, and together they may be slower than without
-/// overlap: then they are compiled without. Likewise without what options say
-/// "time" of (withoutTimedOptions()). Fails as compileStages() and
-/// simulateStages() do.
+/// chunk is scheduled by itself. Together the segments may be slower than
+/// without overlap; then the plans without overlap are kept. Options that say
+/// "time" are decided in the same way (withoutTimedOptions()). Fails as
+/// compileStages() and simulateStages() do.
 llvm::Expected<SimulatedStages> compileAndSimulateStages(
     mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,
     const Hardware &hardware, const CompileProgress &progress);
 
-/// The same for a model's file. Fails also where checkMicroBatches() does.
+/// The same for a model's file. Also fails if checkMicroBatches() does.
 llvm::Expected<SimulatedStages> compileAndSimulateStages(
     mlir::MLIRContext &context, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,

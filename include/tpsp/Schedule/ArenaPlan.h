@@ -1,4 +1,4 @@
-/// Where the buffers of a plan lie in one arena.
+/// Places the buffers of a plan in one arena.
 #ifndef TPSP_SCHEDULE_ARENAPLAN_H
 #define TPSP_SCHEDULE_ARENAPLAN_H
 
@@ -7,19 +7,20 @@
 namespace tpsp {
 
 struct ArenaPlan {
-  /// Per buffer, in bytes; nullopt of a temporary that nothing uses.
+  /// Per buffer, its offset in bytes; nullopt for a temporary that nothing
+  /// uses.
   std::vector<std::optional<int64_t>> offsets;
   int64_t bytes = 0;
 };
 
-/// Buffers that last come first. Temporaries share what follows. On several
-/// streams a buffer gets another's bytes only after the other's last users.
-/// They must have ended, by streams and events, before its own first ones
-/// begin.
+/// Buffers that last come first; temporaries share the space after them. With
+/// several streams, a buffer may reuse another's bytes only after the other's
+/// last users. Streams and events must ensure that these have ended before its
+/// own first users begin.
 ///
 /// Temporaries are placed by best fit in the order of issue, in near-linear
-/// time. Where that leaves gaps, the large ones are placed by size as well, and
-/// the smaller arena of the two is taken.
+/// time. If that leaves gaps, large temporaries are also placed by size, and
+/// the smaller of the two arenas is taken.
 ArenaPlan planArena(const Plan &plan, const HappensBefore &before);
 
 } // namespace tpsp

@@ -1,14 +1,14 @@
-/// What one chunk of a program's layers takes for one micro-batch. It is read
-/// off the plan of the chunk, a program that receives activations, computes,
-/// and sends activations and gradients.
+/// The time and memory of one chunk of a program's layers for one micro-batch.
+/// They are read from the chunk's plan: a program that receives activations,
+/// computes, and sends activations and gradients.
 ///
 /// Its commands are in four segments:
 ///
-///   forward   of the forward pass
-///   input     of the backward pass, and needed for a gradient that is sent
-///   weights   of the backward pass, and nobody waits for them
-///   update    once a step: parameters' gradients reduced over ranks, and what
-///             reads them behind that
+///   forward   the forward pass
+///   input     the part of the backward pass that a sent gradient needs
+///   weights   the rest of the backward pass, for which nobody waits
+///   update    once a step: reductions of parameters' gradients over ranks, and
+///             the commands that read the reduced gradients
 #ifndef TPSP_SCHEDULE_CHUNKWORK_H
 #define TPSP_SCHEDULE_CHUNKWORK_H
 
@@ -22,8 +22,8 @@
 
 namespace tpsp {
 
-/// What a chunk's plan is of: its first arguments are received, its first
-/// results sent.
+/// The ends of a chunk's plan: the number of its first arguments that are
+/// received, and of its first results that are sent.
 struct ChunkEnds {
   int64_t received = 0, sent = 0;
 };
@@ -31,50 +31,52 @@ struct ChunkEnds {
 /// Seconds and bytes, of one rank.
 struct ChunkWork {
   double forward = 0, input = 0, weights = 0, update = 0;
-  /// The backward pass as the plan has it, not in two parts.
+  /// The backward pass as the plan has it, not split in two parts.
   double backward = 0;
-  /// Of the backward pass: adding a micro-batch's gradients to the sums.
+  /// The part of the backward pass that adds a micro-batch's gradients to the
+  /// sums.
   double sums = 0;
-  /// Of products and attention, of one micro-batch.
+  /// FLOP of products and attention, for one micro-batch.
   double flops = 0;
 
-  /// Sent to the next chunk, and the gradient to the one before; equal to what
-  /// those receive.
+  /// Bytes sent to the next chunk, and of the gradient sent to the previous
+  /// chunk. These chunks receive equally many.
   int64_t sentForward = 0, sentBackward = 0;
-  /// Of the gradients that the next chunk sends back.
+  /// Bytes of the gradients that the next chunk sends back.
   int64_t cotangents = 0;
 
-  /// By the number of the argument: what lasts from step to step, and the sum
-  /// of a parameter's gradients over the micro-batches. At -1 are state of no
-  /// parameter, and what addLayers() has added.
+  /// Bytes by the number of the argument. Parameters and state last from step
+  /// to step; gradients are the sums over the micro-batches. Entry -1 has the
+  /// state that belongs to no parameter, and the bytes that addLayers() added.
   std::map<int64_t, int64_t> parameters, state, gradients;
-  /// Inputs that are not received, of one micro-batch, and results that are not
-  /// sent.
+  /// Bytes of inputs that are not received, for one micro-batch, and of results
+  /// that are not sent.
   int64_t inputs = 0, outputs = 0;
-  /// Of a micro-batch: kept between the passes, and between the backward pass's
-  /// two parts.
+  /// Bytes of a micro-batch that are kept between the passes, and between the
+  /// backward pass's two parts.
   int64_t saved = 0, heldForWeights = 0;
-  /// The most that a command of the segment has at once, with what it has
-  /// received, saved and is to send.
+  /// The most bytes in use at a command of the segment, including received and
+  /// saved tensors and tensors to be sent.
   int64_t peakForward = 0, peakBackward = 0, peakInput = 0, peakWeights = 0;
-  /// Beside gradients, state and parameters.
+  /// The peak of the update, without gradients, state and parameters.
   int64_t peakUpdate = 0;
 };
 
-/// Is told of the forward pass, of the whole backward pass, and of the update:
-/// their commands as a plan, and how they ran.
+/// Called with the forward pass, the whole backward pass, and the update: their
+/// commands as a plan, and their simulation.
 using SegmentVisitor = llvm::function_ref<void(
     const Plan &segment, const SimulatedStep &step, bool isUpdate)>;
 
-/// `parts`: micro-batches of a step; with several, gradients are added up, in
-/// f32 where they have 16 bits. Fails as simulate() does.
+/// Reads the work of a chunk from its plan. `parts`: micro-batches of a step.
+/// With several, gradients are added up, in f32 if they have 16 bits. Fails as
+/// simulate() does.
 llvm::Expected<ChunkWork> chunkWork(const Plan &plan, const CostModel &cost,
                                     ChunkEnds ends, int64_t parts,
                                     SegmentVisitor visit = nullptr);
 
-/// Adds to the work of a chunk what so many more layers take, of which `deeper`
-/// has one more than `base`. `receives`: the chunk sends gradients back, as
-/// those two do.
+/// Adds the work of `layers` more layers to a chunk. `deeper` has one layer
+/// more than `base`. `receives`: the chunk sends gradients back, as both of
+/// these do.
 void addLayers(ChunkWork &sum, const ChunkWork &base, const ChunkWork &deeper,
                int64_t layers, bool receives);
 

@@ -1,4 +1,4 @@
-/// Why communication is exposed.
+/// Finds out why communication is exposed.
 #ifndef TPSP_SCHEDULE_EXPOSURECAUSE_H
 #define TPSP_SCHEDULE_EXPOSURECAUSE_H
 
@@ -6,18 +6,18 @@
 
 namespace tpsp {
 
-/// What a collective waited for before it began.
+/// The reason for which a collective waited before it began.
 enum class ExposureCause {
   Nothing,    ///< it began with the step
-  Dependence, ///< a command that makes what it sends
-  Buffer,     ///< a command that used memory which it needs
+  Dependence, ///< a command that computes what it sends
+  Buffer,     ///< a command that used memory that it needs
   Bandwidth   ///< another collective, on the same links
 };
 
-/// A collective, and why it is exposed; one that was cut is its pieces
-/// together.
+/// A collective, and why it is exposed. The pieces of a cut collective are
+/// taken together.
 struct ExposedCollective {
-  /// Its command, of the most exposed piece if it was cut.
+  /// Its command; if it was cut, the command of the most exposed piece.
   int64_t command = 0;
   CollectiveExposure times;
   ExposureCause cause = ExposureCause::Nothing;
@@ -27,8 +27,8 @@ struct ExposedCollective {
   int64_t waiter = -1;
 };
 
-/// All collectives of a simulated step, the most exposed first. `plan` has the
-/// schedule that `simulated` is of.
+/// All collectives of a simulated step, the most exposed first. `simulated` is
+/// the simulation of `plan`.
 std::vector<ExposedCollective>
 exposedCollectives(const Plan &plan, const SimulatedStep &simulated);
 

@@ -1,5 +1,5 @@
-/// What has certainly ended when a command begins: the order that streams and
-/// events make, as vector clocks (Fidge 1988, Mattern 1989).
+/// The order that streams and events enforce: which commands have certainly
+/// ended when another begins. Uses vector clocks (Fidge 1988, Mattern 1989).
 #ifndef TPSP_SCHEDULE_HAPPENSBEFORE_H
 #define TPSP_SCHEDULE_HAPPENSBEFORE_H
 
@@ -9,17 +9,18 @@
 
 namespace tpsp {
 
-/// For each stream, how many of its commands, from its first, have ended.
+/// For each stream, the number of its commands, from the first on, that have
+/// ended.
 using StreamClock = llvm::SmallVector<int64_t, 4>;
 
 /// Whether every component of `a` is at most that of `b`.
 bool isCovered(const StreamClock &a, const StreamClock &b);
-/// The larger, or the smaller, of each component.
+/// Takes the larger, or the smaller, of each component.
 void raiseTo(StreamClock &clock, const StreamClock &other);
 void lowerTo(StreamClock &clock, const StreamClock &other);
 
-/// What is wrong with a step: a sentence about a command. It may be about
-/// another command or buffer, too (-1 if not).
+/// A fault of a step: a sentence about a command. Another command, and buffers,
+/// may be involved (-1 if not).
 struct StepFault {
   std::string message;
   int64_t command = -1;
@@ -30,17 +31,17 @@ struct StepFault {
 
 class HappensBefore {
 public:
-  /// Follows the commands in issue order. Faults are a wait whose event has not
-  /// been recorded before, in that order, and an event that is recorded twice.
-  /// So are streams or events that do not exist. Issued in this order, commands
-  /// cannot wait for each other in a circle.
+  /// Follows the commands in issue order. A wait is a fault if its event was
+  /// not recorded earlier in that order. So are an event that is recorded
+  /// twice, and a stream or an event that does not exist. Without these faults,
+  /// commands cannot wait for each other in a circle.
   static std::optional<StepFault> analyse(const Plan &plan, HappensBefore &out);
 
-  /// Has `earlier` ended whenever `later` begins?
+  /// Whether `earlier` has certainly ended when `later` begins.
   bool endsBefore(int64_t earlier, int64_t later) const {
     return positions[earlier].number < clocks[later][positions[earlier].stream];
   }
-  /// What has ended when a command begins.
+  /// The commands that have certainly ended when `command` begins.
   const StreamClock &clockOf(int64_t command) const { return clocks[command]; }
 
   /// A command's stream, and its position among that stream's commands.
@@ -58,11 +59,11 @@ private:
   int64_t streams = 1;
 };
 
-/// For each command the earlier ones that it must come after, because both
-/// touch the same bytes of a buffer and one of them writes. By buffers, not by
-/// offsets: what the program means, whatever memory it is given. And a command
-/// that reads a cotangent comes after those that write its result, as in a
-/// training step.
+/// For each command, the earlier commands that it depends on: both touch the
+/// same bytes of a buffer, and one of them writes. Buffers count, not offsets,
+/// so the dependences are those of the program, wherever its buffers lie. A
+/// command that reads a cotangent also depends on the commands that write its
+/// result, as in a training step.
 std::vector<std::vector<int64_t>> dependencesOf(const Plan &plan);
 
 } // namespace tpsp

@@ -1,8 +1,8 @@
-/// A description of a machine: what the cost model and the simulator know of
-/// it. Every figure is of an isolated operation; nothing here was fitted to a
-/// layer or a step. JSON files (hardware/*.json, docs/Hardware.md) hold the
-/// same under keys that carry their units. Here everything is in seconds,
-/// bytes, bytes per second and floating-point operations per second.
+/// A description of a machine for the cost model and the simulator. Every
+/// figure belongs to an isolated operation; nothing was fitted to a layer or a
+/// step. JSON files (hardware/*.json, docs/Hardware.md) have the same figures
+/// under keys with units. Here the units are seconds, bytes, bytes per second
+/// and FLOP/s.
 #ifndef TPSP_SCHEDULE_HARDWARE_H
 #define TPSP_SCHEDULE_HARDWARE_H
 
@@ -20,34 +20,35 @@
 
 namespace tpsp {
 
-/// How a collective travels. InNetwork: the switch adds (NVLS, SHARP).
+/// The algorithm of a collective. InNetwork: the switch adds (NVLS, SHARP).
 enum class CollectiveAlgorithm { Ring, Tree, InNetwork };
 
 template <> struct EnumNames<CollectiveAlgorithm> {
   static constexpr const char *all[] = {"ring", "tree", "in-network"};
 };
 
-/// A function of a size in bytes: bytes per second, or seconds. Ascending.
+/// A point of a function of a size in bytes. Values are bytes per second, or
+/// seconds.
 struct SizePoint {
   double bytes = 0, value = 0;
 };
 using SizeTable = std::vector<SizePoint>;
 
-/// How fast matmuls of one element type are, by shape.
+/// Rates of matmuls of one element type, by shape, in FLOP/s.
 struct MatmulRates {
-  /// The data sheet's; for the utilisation that is reported.
+  /// The data sheet's rate, to which reported utilisation refers.
   double peak = 0;
-  /// What a long run of large products keeps up; no shape is faster.
+  /// The rate that a long run of large products sustains. No shape is faster.
   double sustained = 0;
-  /// The grid that was measured, ascending, and the rates on it, m-major and k
-  /// fastest. On a CPU they are of one core.
+  /// The measured grid, ascending, and the rates on it, with m slowest and k
+  /// fastest. On a CPU they are rates of one core.
   std::vector<double> m, n, k, rates;
-  /// By layout, on the same grid: how much faster than `rates`, the mean, the
-  /// products were that transpose so. Empty where none was measured apart.
+  /// By layout, on the same grid: the factor by which products of this layout
+  /// are faster than `rates`, the mean. Empty if the layout was not measured
+  /// separately.
   std::array<std::vector<double>, 4> relative;
-  /// By MatmulWork::alignment: how much faster products are of which some rows
-  /// begin at multiples of no more bytes than that. As fast where none was
-  /// measured.
+  /// By MatmulWork::alignment: the factor on the rate of products whose rows
+  /// have no better alignment. Without a measurement the factor is 1.
   SizeTable aligned;
 
   static size_t layoutOf(bool transposeA, bool transposeB) {
@@ -65,15 +66,15 @@ private:
   }
 };
 
-/// How fast attention in one call is, for one element type. What a causal mask
-/// hides is not counted as work (AttentionWork::flops()).
+/// Rates of attention in one call for one element type, in FLOP/s. Work that a
+/// causal mask hides does not count (AttentionWork::flops()).
 struct AttentionRates {
   /// Rates on the grid, features-major.
   using Table = std::vector<double>;
-  /// The grid that was measured, ascending: features of a head, and keys (as
-  /// many as queries).
+  /// The measured grid, ascending: features of a head, and keys (as many as
+  /// queries).
   std::vector<double> features, keys;
-  /// By tableOf(). On a CPU they are of one core.
+  /// Indexed by tableOf(). On a CPU they are rates of one core.
   std::array<Table, 4> tables;
 
   static size_t tableOf(bool isGradient, bool isCausal) {
@@ -84,15 +85,16 @@ struct AttentionRates {
   }
 };
 
-/// What generated kernels are made of. On a CPU of one core.
+/// Rates of the parts of generated kernels. On a CPU they are rates of one
+/// core.
 struct KernelRates {
-  /// Scalar operations, and calls of exp, tanh and the like, a second.
+  /// Scalar operations, and calls of exp, tanh and the like, per second.
   double operations = 0, transcendentals = 0;
-  /// Bytes a second that loads and stores of elements get from the caches.
+  /// Bytes per second that the caches serve to loads and stores of elements.
   double cacheBandwidth = 0;
-  /// Elements a second that are loaded or stored one at a time.
+  /// Elements per second that are loaded or stored one at a time.
   double scattered = 0;
-  /// What a kernel costs besides, and each of its work items.
+  /// Additional seconds of each kernel, and of each of its work items.
   double startSeconds = 0, itemSeconds = 0;
 };
 
@@ -103,23 +105,24 @@ struct CollectiveRates {
   /// The name of a tier of the description.
   std::string tier;
   /// Seconds of an empty collective: `latency`, and `hop` for every step of the
-  /// algorithm. Between nodes a step from node to node is a `hop`, and one
-  /// within a node an `insideHop`.
+  /// algorithm. Between nodes, a step from node to node takes `hop`, and a step
+  /// within a node takes `insideHop`.
   double latency = 0, hop = 0, insideHop = 0;
-  /// nccl-tests' bus bandwidth of a large one.
+  /// nccl-tests' bus bandwidth of a large collective.
   double busBandwidth = 0;
-  /// Seconds by size S (CollectiveWork::bytes) for the groups that were
-  /// measured. With none the time is latency + S * bus factor / busBandwidth.
+  /// Seconds by size S (CollectiveWork::bytes), for each measured group size.
+  /// Without measurements the time is latency + S * bus factor / busBandwidth.
   std::map<int64_t, SizeTable> measured;
-  /// Whether there is this algorithm for measured groups only (the ring is
-  /// there for every group, a switch that adds may not be).
+  /// Whether the algorithm exists for measured groups only. The ring exists for
+  /// every group; a switch that adds may not.
   bool measuredGroupsOnly = false;
 };
 
-/// What the figures of a description rest on, in words; empty if none do.
+/// The sources of a description's figures, in words; empty if there are none of
+/// a kind.
 struct Basis {
-  /// On the machine itself; by others, on such machines; from those of other
-  /// operations or machines; chosen.
+  /// Measured on the machine itself; published by others for such machines;
+  /// derived from figures of other operations or machines; assumed.
   std::string measured, published, derived, assumed;
 };
 
@@ -141,33 +144,36 @@ struct Hardware {
   /// shares the machine.
   int64_t devicesPerNode = 1, nodes = 1;
 
-  /// From the end of a command to the beginning of the next one on a stream.
+  /// Seconds from the end of a command to the beginning of the next command on
+  /// a stream.
   double launchSeconds = 0;
-  /// What the host needs to issue a command.
+  /// Seconds of the host to issue a command.
   double issueSeconds = 0;
-  /// For each rank, what a step costs besides its commands: on a CPU, to wake
-  /// the rank's thread and to wait for it.
+  /// Seconds of a step besides its commands, per rank: on a CPU, waking the
+  /// rank's thread and waiting for it.
   double stepSeconds = 0;
-  /// On a CPU, of a collective where every rank has a core of its own: cores
-  /// sleep while their ranks wait.
+  /// On a CPU, additional seconds of a collective if every rank has a core of
+  /// its own: cores sleep while their ranks wait.
   double wakeSeconds = 0;
-  /// On a CPU, of a core, for a stream's thread to go on after it slept: until
-  /// a command came, or an event.
+  /// On a CPU, seconds of a core until a stream's thread continues after it
+  /// slept, waiting for a command or an event.
   double handoffSeconds = 0;
-  /// Rate at which memory serves a command that touches so many bytes. On a CPU
-  /// of one core while all are busy; small sizes are served by its caches.
+  /// Bandwidth of memory for a command, by the bytes that it touches. On a CPU
+  /// it is the bandwidth of one core while all are busy; its caches serve small
+  /// sizes.
   SizeTable memory;
   KernelRates kernel;
-  /// By element type: TPSP_RT_BF16, ...
+  /// Rates of matmuls by element type: TPSP_RT_BF16, ...
   std::map<int64_t, MatmulRates> matmul;
-  /// Likewise; empty where attention in one call was not measured.
+  /// Rates of attention by element type; empty if attention in one call was not
+  /// measured.
   std::map<int64_t, AttentionRates> attention;
 
   /// Links inside a node and, with several nodes, between nodes.
   std::string insideTier, betweenTier;
   std::vector<CollectiveRates> collectives;
-  /// Of `cores`, how many a running collective keeps from computing. On a CPU:
-  /// threads of a rank that it keeps busy.
+  /// The number of `cores` that a running collective keeps from computing. On a
+  /// CPU: the threads of a rank that it keeps busy.
   double collectiveCores = 0;
 
   bool isCpu() const { return kind == Kind::Cpu; }
@@ -177,32 +183,34 @@ template <> struct EnumNames<Hardware::Kind> {
   static constexpr const char *all[] = {"gpu", "cpu"};
 };
 
-/// The rates of matmuls of an element type. If the description lacks it, they
-/// are those of another type of its width: tensor cores are as fast with f16 as
-/// with bf16. Null if it has neither.
+/// The rates of matmuls of an element type. If the description lacks the type,
+/// returns the rates of another type of its width: tensor cores are equally
+/// fast with f16 and bf16. Null if it has neither.
 const MatmulRates *matmulRatesOf(const Hardware &hardware, int64_t dtype);
-/// Their peak on each of so many ranks, in FLOP/s; 0 if it has neither.
+/// The peak of these rates on each of `ranks` ranks, in FLOP/s; 0 if there are
+/// no rates.
 double matmulPeak(const Hardware &hardware, int64_t dtype, int64_t ranks);
 
-/// Likewise of attention; null if the description has none of that width.
+/// The rates of attention of an element type, or of another type of its width.
+/// Null if the description has neither.
 const AttentionRates *attentionRatesOf(const Hardware &hardware, int64_t dtype);
 
-/// The built-in description of that name, or else the one in the file of that
-/// name. With ":ring" or ":tree" behind it, all_reduce uses no other algorithm
-/// on the tiers that have rates of it. `basis` says where there are none. It is
-/// an error if there are none at all. The error says what is wrong and where,
-/// and names the built-in ones.
+/// The built-in description of that name, or else the description in the file
+/// of that name. With the suffix ":ring" or ":tree", all_reduce uses only that
+/// algorithm on the tiers that have rates for it. `basis` names the tiers
+/// without rates. Fails if no tier has rates. Errors say what is wrong and
+/// where, and list the built-in names.
 llvm::Expected<Hardware> findHardware(llvm::StringRef text);
 
 /// The names of the built-in descriptions, sorted.
 std::vector<std::string> builtinHardware();
 
-/// From JSON; `origin` is what messages call the text. Unknown keys, missing
-/// ones and values out of range are refused with the key's path.
+/// Parses JSON; messages call the text `origin`. Unknown keys, missing keys and
+/// values out of range are refused with the key's path.
 llvm::Expected<Hardware> parseHardware(llvm::StringRef text,
                                        llvm::StringRef origin);
 
-/// To JSON, as parseHardware() reads it.
+/// Writes JSON that parseHardware() reads.
 std::string toJson(const Hardware &hardware);
 
 /// Whether a mesh fits: empty, or a sentence that says what does not.

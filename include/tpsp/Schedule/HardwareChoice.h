@@ -1,7 +1,7 @@
-/// A machine by its name, as options give it, and its description once someone
-/// has asked for it. The passes of a compilation, its simulation and its report
-/// have copies of one choice, so that the description is read once. Needs no
-/// LLVM; read() does.
+/// A machine by its name, as options give it, and its description, which is
+/// read on first use. The passes of a compilation, its simulation and its
+/// report have copies of one choice, so that the description is read once. The
+/// header needs no LLVM; read() does.
 #ifndef TPSP_SCHEDULE_HARDWARECHOICE_H
 #define TPSP_SCHEDULE_HARDWARECHOICE_H
 
@@ -25,19 +25,19 @@ public:
 
   const std::string &name() const { return text; }
 
-  /// The description, which this choice and its copies own together: it lasts
-  /// as long as one of them. The first call that succeeds reads it
-  /// (findHardware(), whose errors these are). Not for two threads at once.
+  /// The description, which this choice and its copies own together. It lasts
+  /// as long as one of them. The first successful call reads it with
+  /// findHardware(), whose errors are returned. Not thread-safe.
   llvm::Expected<const Hardware &> read() const;
 
 private:
   std::string text;
-  /// Shared by copies; holds null until it is read.
+  /// Shared by copies; holds null until the description is read.
   std::shared_ptr<std::shared_ptr<const Hardware>> description =
       std::make_shared<std::shared_ptr<const Hardware>>();
 };
 
-/// The name.
+/// Prints the name.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &out,
                               const HardwareChoice &choice);
 

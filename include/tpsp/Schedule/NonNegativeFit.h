@@ -7,9 +7,10 @@
 
 namespace tpsp {
 
-/// Coefficients, none below 0, that fit the sum of each row's features to its
-/// target. Minimal are the squares of the errors relative to the targets. All
-/// rows are as long; targets are above 0. A feature that no row has gets 0.
+/// Coefficients, none below 0, with which the weighted sum of each row's
+/// features fits its target. Minimises the squares of the errors relative to
+/// the targets. All rows have one length; targets are above 0. A feature that
+/// is 0 in all rows gets 0.
 std::vector<double> nonNegativeFit(const std::vector<std::vector<double>> &rows,
                                    const std::vector<double> &targets);
 

@@ -1,17 +1,18 @@
-/// Scheduling the micro-batches of a step on pipeline stages, as a problem that
-/// can be checked, and a list scheduler that solves it. Plain numbers: neither
-/// plans nor hardware.
+/// Scheduling the micro-batches of a step on pipeline stages: a problem that
+/// can be checked, and a list scheduler that solves it. It uses plain numbers,
+/// neither plans nor hardware.
 ///
-/// Layers are cut into chunks; chunk c is of stage c mod p. A micro-batch goes
-/// forward through all chunks in their order and backward through them in the
-/// reverse order. A stage computes one command at a time, and sends one thing
-/// at a time, beside that.
+/// Layers are cut into chunks; chunk c belongs to stage c mod p. A micro-batch
+/// goes forward through all chunks in their order and backward through them in
+/// reverse order. A stage computes one command at a time and, meanwhile, sends
+/// one tensor at a time.
 ///
-/// What a chunk saves of a micro-batch is one unit of memory. It is taken by
-/// the forward command, and free again behind the last command that reads it.
-/// The bound on units makes the schedule. With as many as there are, all may go
-/// forward first; p - i of them on stage i give 1F1B. Chunks interleave by
-/// being several. Weights' gradients that nobody waits for fill the bubble.
+/// The values that a chunk saves of one micro-batch are a *unit* of memory. The
+/// forward command takes the unit, and it is free after the last command that
+/// reads it. The bound on units determines the schedule. If all units have
+/// room, all micro-batches may go forward first; p - i units on stage i give
+/// 1F1B. Several chunks per stage interleave. Weights' gradients, for which
+/// nobody waits, fill the bubble.
 #ifndef TPSP_SCHEDULE_PIPELINEPROBLEM_H
 #define TPSP_SCHEDULE_PIPELINEPROBLEM_H
 
@@ -36,11 +37,11 @@ struct PipelineProblem {
     double forward = 0;
     /// The whole backward pass, in one command.
     double backward = 0;
-    /// Its two parts, where they are commands of their own: the gradient that
-    /// is sent, and the rest, which nobody waits for.
+    /// Its two parts, if they are commands of their own: the gradient that is
+    /// sent, and the rest, for which nobody waits.
     double input = 0, weights = 0;
-    /// To send the result to the next chunk, and the gradient to the one
-    /// before.
+    /// Seconds to send the result to the next chunk, and the gradient to the
+    /// previous chunk.
     double sendForward = 0, sendBackward = 0;
   };
 
@@ -54,14 +55,14 @@ struct PipelineProblem {
   bool splitsWeights = false;
   /// Whether a stage begins no backward command before its last forward one.
   bool forwardFirst = false;
-  /// For each stage, how many chunks' micro-batches it may have saved. At least
+  /// For each stage, the most units that it may have saved; at least
   /// chunksPerStage.
   std::vector<int64_t> bound;
 
   int64_t stageOf(int64_t chunk) const { return chunk % stages; }
   /// Seconds of a command.
   double secondsOf(PipelineWork work, int64_t chunk) const;
-  /// What is wrong with the problem itself; nullopt if nothing is.
+  /// Why the problem itself is invalid, as a sentence; nullopt if it is valid.
   std::optional<std::string> check() const;
 };
 
@@ -78,7 +79,7 @@ struct PipelineCommand {
 };
 
 struct PipelineSchedule {
-  /// By start.
+  /// Sorted by start.
   std::vector<PipelineCommand> commands;
   /// The end of the last command.
   double seconds = 0;
@@ -86,36 +87,36 @@ struct PipelineSchedule {
   std::vector<int64_t> saved;
 };
 
-/// Which ready command goes first.
+/// The order in which ready commands start.
 struct PipelineOrder {
   /// Forward commands before backward ones. Weights' gradients are last.
   bool prefersForward = false;
-  /// So many micro-batches go through a chunk before the first of them goes
-  /// through the stage's next one.
+  /// The number of micro-batches that go through a chunk before the first of
+  /// them goes through the stage's next chunk.
   int64_t group = 1;
-  /// Whether forward commands, and backward ones, keep that order even where it
-  /// idles.
+  /// Whether forward commands, and backward commands, keep that order even if
+  /// the stage idles.
   bool keepsOrder = false;
-  /// Whether a backward command waits until the bound is reached, so that the
-  /// two alternate from then on.
+  /// Whether a backward command waits until the bound is reached, so that
+  /// forward and backward commands alternate from then on.
   bool alternates = false;
 };
 
 /// List scheduling (Graham 1966): whenever a stage is idle, it starts the first
-/// ready command by `order` that the bound has room for. A unit is given only
-/// where all micro-batches that have begun can still go forward, the oldest
-/// first. So none waits for another in a circle. Returns nullopt if an order
-/// that is kept ends in such a circle. Time grows with the commands times the
-/// logarithm of those that are ready.
+/// ready command by `order` for which the bound has room. A unit is given only
+/// if all micro-batches that have begun can still go forward, the oldest first.
+/// So they cannot wait for each other in a circle. Returns nullopt if keeping
+/// the order leads to such a circle. Takes O(n log r) time for n commands of
+/// which r are ready at once.
 std::optional<PipelineSchedule> scheduleList(const PipelineProblem &problem,
                                              const PipelineOrder &order);
 
-/// The fastest list schedule of a few orders; of equals, the one that saves
-/// less. The problem is one that check() accepts. With room for all units it
-/// takes no longer than all forward commands before all backward ones.
+/// The fastest list schedule of a few orders; among equals, the schedule that
+/// saves fewer units. check() must accept the problem. With room for all units,
+/// it is no slower than all forward commands before all backward commands.
 PipelineSchedule schedulePipeline(const PipelineProblem &problem);
 
-/// A schedule by its usual name: what the problem is told.
+/// A schedule by its usual name, as settings of the problem.
 struct PipelinePolicy {
   const char *name;
   bool splitsWeights, forwardFirst;
@@ -129,8 +130,8 @@ const std::vector<PipelinePolicy> &pipelinePolicies();
 /// Null if no policy has the name.
 const PipelinePolicy *findPolicy(const std::string &name);
 
-/// Sets what the policy says. `units`: the bound instead of the policy's; 0:
-/// the policy's.
+/// Applies the policy to the problem. `units`: replaces the policy's bound; 0:
+/// keeps it.
 void apply(const PipelinePolicy &policy, int64_t units,
            PipelineProblem &problem);
 

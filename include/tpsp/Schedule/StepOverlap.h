@@ -1,4 +1,4 @@
-/// The overlap problem of a step on a machine.
+/// Makes the overlap problem of a step on a machine.
 #ifndef TPSP_SCHEDULE_STEPOVERLAP_H
 #define TPSP_SCHEDULE_STEPOVERLAP_H
 
@@ -7,13 +7,14 @@
 
 namespace tpsp {
 
-/// The commands of `plan`, which has no events and one stream, with what they
-/// cost and what they must wait for. Collectives go on communication streams,
-/// one for what CostModel::linksOf() says, numbered from 1 in the order in
-/// which the step first uses them. So two that share links run one after the
-/// other: at once each would take twice as long, and both would hold cores.
+/// The problem has the commands of `plan`, which must have no events and one
+/// stream, with their costs and dependences. Collectives go on communication
+/// streams, one stream for each name of CostModel::linksOf(). Streams are
+/// numbered from 1 in the order of their first use in the step. So collectives
+/// that share links run one after the other. At once, each would take twice as
+/// long, and both would occupy cores.
 ///
-/// `bytes`: of memory that a rank has for the step, what lasts included.
+/// `bytes`: the memory of a rank for the step, lasting buffers included.
 OverlapProblem overlapProblemOf(const Plan &plan, const CostModel &cost,
                                 int64_t bytes);
 
