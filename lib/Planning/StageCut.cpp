@@ -46,7 +46,7 @@ public:
   int64_t size() const { return numChunks; }
   ArrayRef<int64_t> layerCounts() const { return counts; }
   int64_t chunkOf(Operation *op) const { return chunks.lookup(op); }
-  /// Of an argument, where it is returned as it is: the first.
+  /// The first chunk returns an argument that is a result as it is.
   int64_t chunkOf(Value value) const {
     Operation *op = value.getDefiningOp();
     return op ? chunkOf(op) : 0;
@@ -130,7 +130,7 @@ private:
       }
   }
 
-  /// What goes from a chunk to the next, in the order of the program.
+  /// The values that a chunk sends to the next, in the order of the program.
   SmallVector<Value> crossing(int64_t chunk) const {
     SmallVector<Value> values;
     for (auto [value, last] : lastUse)

@@ -6,8 +6,8 @@
 ///   %l  = tpsp.einsum %table, %x2
 ///   return %l
 ///
-/// What is no layer is in the first chunk that uses it. Who runs chunk c is
-/// stage c mod p.
+/// Every other operation is in the first chunk that uses its result. Stage c
+/// mod p runs chunk c.
 #ifndef TPSP_PLANNING_STAGECUT_H
 #define TPSP_PLANNING_STAGECUT_H
 
@@ -19,21 +19,21 @@ namespace tpsp {
 llvm::SmallVector<mlir::Operation *> layersOf(mlir::func::FuncOp program);
 
 struct StageCut {
-  /// Of each stage, at least 1.
+  /// Chunks of each stage, at least 1.
   int64_t chunksPerStage = 1;
-  /// The layers of each chunk, at least 1; empty: equally many, and the first
-  /// chunks have one more each of what is left over.
+  /// The number of layers of each chunk, at least 1. If empty, layers are
+  /// divided evenly, and the first chunks have one more each.
   llvm::SmallVector<int64_t> layers;
 };
 
 struct StageChunk {
   mlir::func::FuncOp function;
-  /// How many layers it calls.
+  /// The number of layers that it calls.
   int64_t layers = 0;
-  /// How many arguments it receives, the first of them, and how many results it
-  /// sends, the first of them.
+  /// The first `received` arguments come from the previous chunk, and the first
+  /// `sent` results go to the next.
   size_t received = 0, sent = 0;
-  /// For each argument behind those its number in the program's function.
+  /// The number of each further argument in the program's function.
   llvm::SmallVector<unsigned> arguments;
 };
 

@@ -10,7 +10,7 @@
 namespace tpsp {
 
 struct PlannedStep {
-  /// Never null.
+  /// The plan; it is never null.
   std::shared_ptr<const Plan> plan;
   /// The step's equations and ledger (tpsp-opt --tpsp-explain).
   std::string explanation;

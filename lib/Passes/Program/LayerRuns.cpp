@@ -77,7 +77,7 @@ llvm::BitVector tpsp::keepLayers(func::FuncOp program, ArrayRef<LayerRun> runs,
     size_t count = depth * run.period;
     Value kept = run.calls[count - 1]->getResult(0);
     Value last = run.calls.back()->getResult(0);
-    // Its one use is the next layer, which goes.
+    // Its one use is the next layer, which is removed.
     last.replaceAllUsesWith(kept);
     for (func::CallOp call : llvm::reverse(llvm::drop_begin(run.calls, count)))
       call.erase();

@@ -15,7 +15,7 @@ def Plan_Dialect : Dialect {
     A program is a list of commands on buffers of one arena. Every rank runs the
     same list. Its coordinates on the mesh decide its slices and groups. The
     memory report, the schedule check, the lowering to calls and the trace all
-    read this dialect, so the predictions are about the program that runs.
+    read this dialect. So the predictions are about the program that runs.
 
     Version log:
       1: first version.

@@ -9,8 +9,8 @@
 namespace tpsp {
 
 /// "has extent 6, which its axes (tp: 4 ranks) do not divide; nearest extents
-/// that work: 4 and 8; or pad it: --pad s=4". Padding is not suggested if it
-/// would make up most of the index. If there are more ranks than positions, the
+/// that work: 4 and 8; or pad it: --pad s=4". Padding is not suggested if most
+/// of the index would be padding. If there are more ranks than positions, the
 /// error also suggests splitting the axis in two.
 void explainUneven(mlir::InFlightDiagnostic &diag, llvm::StringRef index,
                    int64_t extent, llvm::ArrayRef<AxisId> axes,

@@ -25,10 +25,10 @@ constexpr unsigned maxNesting = 256;
 /// The most bytes that a model's file may have.
 constexpr int64_t maxModelBytes = int64_t(256) << 20;
 
-/// Returns an error, one sentence that names the file, if `text` is not text,
-/// nests deeper than maxNesting, or has a location in a pipe or a device. If
-/// `splitMarker` is not empty, it separates parts that are checked as files of
-/// their own.
+/// Returns an error if `text` is not text, nests deeper than maxNesting, or has
+/// a location in a pipe or a device. The error is one sentence that names the
+/// file. If `splitMarker` is not empty, it separates parts that are checked as
+/// files of their own.
 llvm::Error checkModelText(llvm::StringRef path, llvm::StringRef text,
                            llvm::StringRef splitMarker = "");
 

@@ -56,8 +56,8 @@ def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
   let summary = "which positions of a longer index a tensor holds";
   let description = [{
     Used on local shapes. The longer index is cut into shards of `extent`
-    positions, one for each rank of the group of `axes` (major to minor; a
-    single shard without axes). Position i of the tensor along `index` is
+    positions, one for each rank of the group of `axes`, major to minor. Without
+    axes there is a single shard. Position i of the tensor along `index` is
     position
 
         ((rank + shift) mod group) * extent + offset + i

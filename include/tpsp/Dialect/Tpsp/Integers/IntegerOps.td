@@ -85,7 +85,7 @@ def Tpsp_RouterOp
   let summary = "positions of the largest values along an index";
   let description = [{
     For every row along `expert`, the positions of its largest values, largest
-    first, along the new index `choice`. Of equal values the first comes first.
+    first, along the new index `choice`. Equal values keep their order.
 
     ```mlir
     %ids = tpsp.router %logits {expert = "e", choice = "k"}
@@ -174,9 +174,9 @@ def Tpsp_RunsOp
                       hasAdjoint=0> {
   let summary = "sorted integers, from how often each occurs";
   let description = [{
-    Along the new index `along`: position 0 of `of` as often as its count says,
-    then position 1, and so on, and -1 after all of them. For example, the
-    expert of each row of a block:
+    Along the new index `along`, position 0 of `of` comes as often as its count
+    says, then position 1, and so on. The rest is -1. For example, the expert of
+    each row of a block:
 
     ```mlir
     %expert = tpsp.runs %load {of = "i", along = "c"}

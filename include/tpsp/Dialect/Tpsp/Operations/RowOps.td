@@ -72,9 +72,9 @@ def Tpsp_RmsNormOp : Tpsp_ReducedRowOp<"rms_norm"> {
     y = x / sqrt(mean(x^2) + eps) * gain, the mean over the indices of `gain`.
 
     Constraints: (I1)-(I8), and
-    - (L1) Operands x, gain (and bias); the result has x's indices; gain (and
-           bias alike) have a non-empty part of them; `eps` is not negative, and
-           is a number of the type in which the norm is computed.
+    - (L1) The operands are x, gain (and bias). The result has x's indices;
+           gain and bias have the same non-empty part of them. `eps` is not
+           negative, and is a number of the type in which the norm is computed.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
                        DefaultValuedAttr<F64Attr, "1e-5">:$eps);
