@@ -1,4 +1,4 @@
-/// Gradients against central finite differences, in float64.
+/// Compares gradients with central finite differences, in float64.
 #ifndef TPSP_TEST_UNIT_JIT_GRADIENTCHECK_H
 #define TPSP_TEST_UNIT_JIT_GRADIENTCHECK_H
 
