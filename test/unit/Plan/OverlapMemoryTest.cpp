@@ -21,7 +21,7 @@ struct Variant {
   const char *attention;
   int64_t microBatches = 1;
   const char *optimizer = "none";
-  /// The least number of examples to which the options apply.
+  /// Examples to which the options apply, at least.
   int least = 15;
 };
 

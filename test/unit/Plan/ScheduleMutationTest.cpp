@@ -53,7 +53,7 @@ TEST_P(ScheduleMutationTest, TheIntactPlanIsAccepted) {
 TEST_P(ScheduleMutationTest, EveryCollectiveIsNeeded) {
   int count = expectNeeded(isCollective);
   std::printf("%d collectives\n", count);
-  EXPECT_GE(count, 1); // data parallelism has one (all-reduce)
+  EXPECT_GE(count, 1); // data parallelism has an all-reduce
 }
 
 TEST_P(ScheduleMutationTest, EveryMatmulIsNeeded) {
