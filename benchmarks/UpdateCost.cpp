@@ -1,8 +1,8 @@
-// bench-update [MILLIONS] [ROUNDS]: compares AdamW's update of a matrix of
-// MILLIONS million elements, on one rank with all cores, with a loop that reads
-// and writes the same arrays and computes next to nothing. The two are measured
-// in turns in one run, so that the machine's other load affects both alike.
-// Prints medians.
+// bench-update [MILLIONS] [ROUNDS]: measures AdamW's update of a matrix of
+// MILLIONS million elements, on one rank with all cores. Compares it with a
+// loop that reads and writes the same arrays and computes next to nothing. The
+// two are measured in turns in one run, so that the machine's other load
+// affects both alike. Prints medians.
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/BuiltinBackends.h"

@@ -193,8 +193,8 @@ private:
       Values got =
           fromBytes(dtype, after.data() + at[buffer], int64_t(expected.size()));
       // The tolerance is relative to the tensor's usual size and to the
-      // operands, which are about 1, since an element may be a difference of
-      // large ones. Very low statistics are left out of the usual size.
+      // operands, which are about 1. An element may be a difference of large
+      // ones. Very low statistics are left out of the usual size.
       double square = 0;
       for (double x : expected)
         square += std::fabs(x) < 1e4 ? x * x : 0;

@@ -1,5 +1,5 @@
-/// Tests what the CUDA backend loads and allocates, and when, while commands
-/// run for the first time, on fakes.
+/// Tests the loads and allocations of the CUDA backend while commands run for
+/// the first time, on fakes.
 #include "CudaOnDoubles.h"
 
 using namespace tpsp::rt;

@@ -119,7 +119,7 @@ TEST_F(CudaOnDoublesTest, RanksReplayAllOrNone) {
   }
 }
 //===----------------------------------------------------------------------===//
-// What a step costs
+// Calls of a step
 //===----------------------------------------------------------------------===//
 
 TEST_F(CudaOnDoublesTest, LaterStepsAllocateNothing) {

@@ -1,6 +1,6 @@
 // Names and texts of errors. As a thread's last error only "not ready" is kept.
-// It is no failure and easily forgotten, but a library that launches a kernel
-// and then reads the last error would take it for its own.
+// It is no failure and easily forgotten. But a library that reads the last
+// error after launching a kernel would take it for its own.
 #include "DoubleStream.h"
 
 #include <utility>

@@ -1,6 +1,6 @@
-/// Makes a .cu file C++ for the host, where one thread of the GPU runs after
-/// another. The only barriers are those of ThreadBlockOnHost.h. This header is
-/// included before the file; then OnHost registers a kernel with the double.
+/// Makes a .cu file C++ for the host. One thread of the GPU runs after another.
+/// The only barriers are those of ThreadBlockOnHost.h. This header is included
+/// before the file; then OnHost registers a kernel with the double.
 #ifndef TPSP_TEST_CUDADOUBLES_GPUSYNTAX_H
 #define TPSP_TEST_CUDADOUBLES_GPUSYNTAX_H
 

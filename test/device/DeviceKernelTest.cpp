@@ -248,7 +248,7 @@ TEST(SerialFormTest, EqualsTheCpu) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is wrong is seen
+// Errors are detected
 //===----------------------------------------------------------------------===//
 
 static std::string changedNorm(Change change) {

@@ -94,7 +94,7 @@ static void fillArgument(Rank &rank, const Plan &plan, const PlanBuffer &tensor,
     group *= plan.mesh[axis].size;
   }
   std::vector<double> whole = wholeArgument(tensor, seed);
-  // Exact summands, where rounding larger ones would lose digits of their sum.
+  // Exact summands, if rounding larger ones would lose digits of their sum.
   bool isExact = rt::halfFloat(tensor.dtype) || options().defaultData;
   void *memory = rank.hostAddress(*tensor.offset);
   if (!tensor.padding.empty())

@@ -14,7 +14,7 @@ Program generate(uint64_t seed);
 /// mistake. Its `expectation` says whether it is surely legal.
 Program generateLegal(uint64_t seed, unsigned operations);
 
-/// Puts the axes of the mesh onto a tensor at random, where they divide.
+/// Puts axes of the mesh onto a tensor at random, if they divide its extents.
 void placeAtRandom(Random &random, const Program &program, Tensor &tensor,
                    double probability);
 

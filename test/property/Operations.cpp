@@ -326,8 +326,8 @@ static bool applyCausalMask(Builder &b) {
   return true;
 }
 
-/// Adds a maximum of numbers that are never equal, so that there is a gradient:
-/// one between -1 and 1, the other around -3 or 3.
+/// Adds a maximum of numbers that are never equal, so that there is a gradient.
+/// One is between -1 and 1, the other around -3 or 3.
 static bool applyMax(Builder &b) {
   ValueId x, y;
   if (!pickTwo(b, x, y))

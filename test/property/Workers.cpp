@@ -21,7 +21,7 @@ constexpr unsigned secondsPerProgram = 1200;
 /// and then.
 constexpr unsigned programsPerProcess = 200;
 
-/// A child process and what it writes, line by line.
+/// A child process and its output, line by line.
 class Child {
 public:
   /// Runs `body(descriptor)` in a new process.

@@ -1,5 +1,5 @@
-// Checks that all processes of a run were given the same options. What must
-// agree is said in the tables of options.
+// Checks that all processes of a run were given the same options. The tables of
+// options say which must agree.
 #ifndef TPSP_TOOLS_COMMON_AGREEDOPTIONS_H
 #define TPSP_TOOLS_COMMON_AGREEDOPTIONS_H
 

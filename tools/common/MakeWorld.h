@@ -13,7 +13,7 @@
 
 namespace tpsp::tool {
 
-/// Where the arguments' values come from.
+/// The source of the arguments' values.
 struct Arguments {
   std::unique_ptr<rt::TensorSource> source;
   /// The files that were opened for it.

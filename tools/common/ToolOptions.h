@@ -36,9 +36,9 @@ struct ToolOptions : CompileOptions {
   }
 };
 
-/// Exit codes: 0 done; 1 the program or the run failed; 2 wrong usage; 3 the
-/// predicted step needs more memory than the machine has; 4 no result is wrong,
-/// but some are not finite, so that they verify nothing.
+/// Exit codes. 0: done. 1: the program or the run failed. 2: wrong usage. 3:
+/// the predicted step needs more memory than the machine has. 4: no result is
+/// wrong, but some are not finite, so that they verify nothing.
 enum Exit { Done = 0, Failed = 1, Usage = 2, TooLarge = 3, NotVerified = 4 };
 
 /// Options that contradict each other, as a row of a table.
@@ -55,9 +55,9 @@ struct Contradiction {
 std::string firstOf(const std::vector<Contradiction> &rows,
                     const ToolOptions &options);
 
-/// Returns what every tool rejects: a compiler's option for a compiled plan, an
-/// axis with two sizes, an unknown backend, or an option without the one it
-/// needs. Empty if there is no contradiction.
+/// Returns a message about options that every tool rejects, or an empty string.
+/// Such are a compiler's option for a compiled plan, an axis with two sizes, an
+/// unknown backend, or an option without the one it needs.
 std::string commonContradictionIn(const ToolOptions &options);
 
 } // namespace tpsp::tool

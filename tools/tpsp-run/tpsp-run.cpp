@@ -319,7 +319,7 @@ static int predictAny(const Options &options, Launch &launch) {
   return predict(options, launch);
 }
 
-/// Of several processes one is enough.
+/// Only the first of several processes does this.
 static int writePlan(const Options &options, Launch &launch) {
   if (!launch.isFirst())
     return Done;
@@ -337,7 +337,7 @@ static int writePlan(const Options &options, Launch &launch) {
   return status.ok() ? Done : launch.fail(status);
 }
 
-/// Of several processes one is enough.
+/// Only the first of several processes does this.
 static int describeMachine(const Options &options, Launch &launch) {
   if (!launch.isFirst())
     return Done;

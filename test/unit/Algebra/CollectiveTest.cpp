@@ -98,9 +98,9 @@ TEST(CollectiveTest, DualIsTheCollectiveOfTheGradient) {
     }
 }
 
-/// nccl-tests, doc/PERFORMANCE.md: algbw = S / t, and busbw is algbw times
-/// 2(n-1)/n for all-reduce and (n-1)/n for the others, where S is the larger
-/// of the two buffers. busbw t is what a rank sends.
+/// nccl-tests, doc/PERFORMANCE.md: algbw = S / t, where S is the larger of the
+/// two buffers. busbw is algbw times 2(n-1)/n for all-reduce and (n-1)/n for
+/// the others. A rank sends busbw t bytes.
 TEST(CollectiveTest, BytesSentAreNcclTestsBusBytes) {
   const int64_t larger = 5040;
   for (int64_t n : {1, 2, 3, 4, 8, 16}) {

@@ -336,7 +336,7 @@ TEST(ComputePlacementTest, IsTheBestOfAllOrdersOfThreeAxesOnOneIndex) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the einsums above do not show
+// Other operations than einsums
 //===----------------------------------------------------------------------===//
 
 class OneAxis : public testing::Test {

@@ -106,7 +106,7 @@ JointOracle::Slot JointOracle::slotOf(unsigned number, unsigned part) const {
   return {number, isMade[number] ? 0 : part};
 }
 
-/// Finds the indices that each axis may drive: those on which some tensor has
+/// Finds the indices that each axis may drive. On such an index some tensor has
 /// the axis, is wanted with it, or could get it from another operation,
 /// forwards or backwards.
 void JointOracle::spreadAxes() {
@@ -396,7 +396,7 @@ bool JointOracle::mayDepart(unsigned number, unsigned axis) const {
 }
 
 /// Returns a result's placement if the axes of `kept`, a bit each, leave it as
-/// it comes out, and the others move it to where it is wanted. Returns nullopt
+/// it comes out. The other axes move it to where it is wanted. Returns nullopt
 /// if that is not allowed.
 std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
                                                         const Version &comesOut,

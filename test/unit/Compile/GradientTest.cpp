@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"stack", "i -> i,j=1", R"({index = "j"})"}));
 
 //===----------------------------------------------------------------------===//
-// What tpsp-differentiate adds
+// Whole functions
 //===----------------------------------------------------------------------===//
 
 TEST(DifferentiateTest, ManyUsesOfOneValue) {

@@ -245,7 +245,7 @@ TEST_F(ComparisonTest, WhatOverflowsInTheReferencesRoundingIsNotWrong) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is allowed
+// Allowed errors
 //===----------------------------------------------------------------------===//
 
 TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
@@ -425,7 +425,7 @@ TEST_F(ComparisonTest, SmallIsNotZero) {
 }
 
 //===----------------------------------------------------------------------===//
-// What rounding makes of all
+// Roundings of the whole program
 //===----------------------------------------------------------------------===//
 
 // A step is skipped because f16 overflows: the program gives 2 in f64, but 0 in

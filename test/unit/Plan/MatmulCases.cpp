@@ -251,7 +251,7 @@ Numbers tpsp::evaluateForm(const MatmulForm &form, const Numbers &a,
 }
 
 //===----------------------------------------------------------------------===//
-// What is possible
+// Possible forms
 //===----------------------------------------------------------------------===//
 
 /// Whether the innermost of a tensor's dimensions that are longer than 1 is

@@ -16,9 +16,9 @@ namespace tpsp {
 /// Integers, so that sums are exact in any order.
 using Numbers = std::vector<int64_t>;
 
-/// Calls `visit` for every einsum of two operands with one to `most` indices in
-/// every combination of roles, every order of dimensions, and some extents
-/// including 1.
+/// Calls `visit` for every einsum of two operands with one to `most` indices.
+/// They have every combination of roles, every order of dimensions, and some
+/// extents including 1.
 void forEachEinsum(unsigned most,
                    llvm::function_ref<void(const IndexStructure &)> visit);
 

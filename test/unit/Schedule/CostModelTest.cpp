@@ -30,8 +30,8 @@ double tflops(const CostModel &cost, const MatmulWork &work) {
 
 } // namespace
 
-/// A type without rates gets those of a type of its width, else those of the
-/// next wider type, scaled by the ratio of the widths, else those of the
+/// A type without rates gets those of a type of its width. Without one it gets
+/// those of the next wider type, scaled by the ratio of the widths, or of the
 /// widest.
 TEST(CostModel, RatesOfOtherTypes) {
   Hardware machine = *findHardware("h100-sxm");

@@ -179,7 +179,7 @@ TEST(PipelineProblemTest, WithRoomNeverSlowerThanForwardFirst) {
 }
 
 //===----------------------------------------------------------------------===//
-// The check against what is wrong
+// The check against wrong schedules
 //===----------------------------------------------------------------------===//
 
 struct PipelineVerifyTest : testing::Test {

@@ -33,7 +33,7 @@ private:
   struct Held {
     int64_t buffer;
     bool isWhole;                      // all of it has been written
-    std::vector<BufferPart> unwritten; // else what has not
+    std::vector<BufferPart> unwritten; // else the rest
   };
 
   PlanBuffer &addBuffer() {

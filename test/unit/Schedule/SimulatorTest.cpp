@@ -1,5 +1,5 @@
-// Steps whose times can be computed by hand, on machines where an operation of
-// a kernel takes a second and a gathered byte takes a second.
+// Steps whose times can be computed by hand. On their machines an operation of
+// a kernel takes a second, and so does a gathered byte.
 #include "tpsp/Schedule/Simulator.h"
 
 #include "gmock/gmock.h"
