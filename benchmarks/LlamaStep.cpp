@@ -1,7 +1,7 @@
-// bench-llama-step MODEL.mlir: compares a forward+backward step on one rank
-// with all cores with its own matmuls alone, done by oneDNN directly. Also
-// compares four ranks with one. Prints medians. The three are measured in turns
-// in one run, so that the machine's other load affects all alike.
+// bench-llama-step MODEL.mlir: measures a forward+backward step on one rank,
+// which uses all cores. Compares it with its own matmuls alone, done by oneDNN,
+// and with four ranks. Prints medians. The three are measured in turns in one
+// run, so that the machine's other load affects all alike.
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"

@@ -25,7 +25,7 @@ TEST(MemoryUseTest, NamesTheThreeLargestOfTheFullestMoment) {
   Plan plan = fiveCommands();
   addBuffer(plan, 3 * mib, true, {0}, "w", "m.mlir:2:5");
   addBuffer(plan, mib, false, {0, 2}, "a", "m.mlir:4:3");
-  // The buffers in use at the peak; "late" is large but alone.
+  // "late" is large, but no other temporary is in use then.
   addBuffer(plan, 6 * mib, false, {4}, "late", "m.mlir:9:3");
   addBuffer(plan, 7 * mib, false, {2, 3}, "scores", "m.mlir:6:3");
   addBuffer(plan, 2 * mib, false, {1, 2});
