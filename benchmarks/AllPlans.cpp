@@ -1,8 +1,8 @@
 // bench-all-plans MODEL.mlir HARDWARE.json DEVICES FOLDER: writes every plan of
-// at most two axes that the compiler takes as FOLDER/NUMBER.mlir, and prints
-// number, predicted seconds and subscripts, separated by tabs. Each file says
-// at its head how it is run: forward and backward, without overlap, and without
-// what saves memory. benchmarks/planner runs them.
+// at most two axes that the compiler accepts as FOLDER/NUMBER.mlir. Prints
+// number, predicted seconds and subscripts, separated by tabs. Each file's head
+// says how to run it: forward and backward, without overlap and without options
+// that save memory. benchmarks/planner runs them.
 #include "tpsp/InitAll.h"
 #include "tpsp/Planner/Space.h"
 #include "tpsp/Planning/Planning.h"
@@ -19,7 +19,7 @@ static int fail(const std::string &message) {
   return 1;
 }
 
-/// A sentence where it cannot be written.
+/// Writes the plan. Returns an error, or an empty string.
 static std::string write(mlir::MLIRContext &context,
                          const PlanningRequest &request,
                          const planner::Candidate &candidate,

@@ -1,8 +1,8 @@
-// bench-compile-time MODEL.mlir: how long a layer, forward and backward, takes
-// from its parsed module to the plan, how that grows with the number of layers,
-// and how much of it the check of the schedule is. The layer is the module's
-// function: its first argument and its result are what layers pass on, the
-// other arguments are parameters of each.
+// bench-compile-time MODEL.mlir: measures the time from a parsed layer to its
+// plan, forward and backward. Prints how it grows with the number of layers,
+// and the part that checks the schedule. The layer is the module's function.
+// Layers pass on its first argument and its result; the other arguments are
+// parameters of each.
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/InitAll.h"
@@ -23,7 +23,8 @@
 using namespace mlir;
 using Clock = std::chrono::steady_clock;
 
-/// A module whose only function is `layers` copies of the layer, unrolled.
+/// Returns a module whose only function is `layers` copies of the layer,
+/// unrolled.
 static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
   OwningOpRef<ModuleOp> module = source.clone();
   auto layer = *ModuleOp(module.get()).getOps<func::FuncOp>().begin();
@@ -42,7 +43,8 @@ static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
       map.map(parameter,
               entry->addArgument(parameter.getType(), parameter.getLoc()));
       NamedAttrList named(layer.getArgAttrDict(parameter.getArgNumber()));
-      // Files of weights know parameters by name: no two have the same.
+      // Names of parameters must differ, because files of weights refer to
+      // them.
       if (named.get(tpsp::paramAttrName))
         named.set(tpsp::paramAttrName,
                   b.getStringAttr(Twine("layer") + Twine(i) + ".parameter" +
@@ -64,11 +66,11 @@ static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
 struct Sample {
   double seconds;
   int64_t commands;
-  /// Of tpsp-check-schedule alone.
+  /// Seconds of tpsp-check-schedule alone.
   double checkSeconds;
 };
 
-/// Runs `pm`; its seconds, or -1 if it fails.
+/// Runs `pm`. Returns its seconds, or -1 if it fails.
 static double timeOf(PassManager &pm, ModuleOp module) {
   auto begin = Clock::now();
   if (failed(pm.run(module)))
@@ -76,7 +78,7 @@ static double timeOf(PassManager &pm, ModuleOp module) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Compiles `layers` layers, the best of `repeats`.
+/// Compiles `layers` layers `repeats` times and returns the best times.
 static Sample compile(MLIRContext &context, ModuleOp source, int layers,
                       int repeats, const std::string &hardware) {
   Sample best = {1e9, 0, 1e9};

@@ -1,8 +1,8 @@
-// bench-composition MODEL.mlir HARDWARE DEVICES on|off COUNT: how far steps
-// that are composed of few layers are from whole ones. Of the plans of at most
-// three axes that the compiler takes, COUNT are compiled both ways, with an
-// update, with overlap or without. Printed are their steps, and by what shares
-// of the composed figures the whole ones differ; then the largest of these.
+// bench-composition MODEL.mlir HARDWARE DEVICES on|off COUNT: compares steps
+// that are composed of few layers with whole ones. COUNT plans of at most three
+// axes are compiled both ways, with an update, with overlap or without. Prints
+// their steps, the differences of the whole figures as shares of the composed
+// ones, and the largest differences.
 #include "tpsp/InitAll.h"
 #include "tpsp/Planner/Space.h"
 #include "tpsp/Planning/Planning.h"
@@ -23,7 +23,7 @@ static int fail(const std::string &message) {
 
 namespace {
 
-/// Shares by which whole figures are less than composed ones, or more.
+/// The largest shares by which whole figures are below composed ones, or above.
 struct Differences {
   double least = 0, most = 0;
 

@@ -1,7 +1,7 @@
-// bench-llama-step MODEL.mlir: a forward+backward step on one rank with all
-// cores against its own matmuls alone, done through oneDNN directly, and on
-// four ranks against one. Medians; the three are measured in turns in one run,
-// so that what else the machine does falls on all alike.
+// bench-llama-step MODEL.mlir: measures a forward+backward step on one rank,
+// which uses all cores. Compares it with its own matmuls alone, done by oneDNN,
+// and with four ranks. Prints medians. The three are measured in turns in one
+// run, so that the machine's other load affects all alike.
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -118,7 +118,7 @@ void forEachPoint(const std::vector<rt::MatmulLoop> &loops, size_t depth,
                  c + i * loop.strideC, visit);
 }
 
-/// The floor: the products of a plan, each a call of oneDNN.
+/// The floor: computes a plan's product by a call of oneDNN.
 void multiply(const Product &product, char *arena) {
   const rt::MatmulCommand &p = product.command;
   auto *a = reinterpret_cast<float *>(arena + product.a);

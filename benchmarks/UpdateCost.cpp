@@ -1,8 +1,8 @@
-// bench-update [MILLIONS] [ROUNDS]: AdamW's update of a matrix of so many
-// million elements, on one rank with all cores, against a loop that reads and
-// writes the same arrays and computes next to nothing. The two are measured in
-// turns in one run, so that what else the machine does falls on both alike;
-// medians count.
+// bench-update [MILLIONS] [ROUNDS]: measures AdamW's update of a matrix of
+// MILLIONS million elements, on one rank with all cores. Compares it with a
+// loop that reads and writes the same arrays and computes next to nothing. The
+// two are measured in turns in one run, so that the machine's other load
+// affects both alike. Prints medians.
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// How long each command of a step took, in the plan's order.
+/// Records the seconds of each command of a step, in the plan's order.
 class Durations : public rt::CommandObserver {
 public:
   void ran(int64_t, const tpsp_rt_command &, Time begin, Time end) override {
@@ -34,11 +34,11 @@ public:
   std::vector<double> seconds;
 };
 
-/// Of a matrix's row.
+/// Columns of the matrix.
 constexpr int64_t columns = 4096;
 
-/// Its gradient is the cotangent, which is there: beside the forward pass a
-/// step is its update.
+/// The parameter's gradient is the cotangent, an argument. So apart from the
+/// forward pass the step is only the update.
 std::string modelOf(int64_t elements) {
   return fmt::format("!w = tensor<{}x{}xf32, #tpsp.idx<e, d>>\n"
                      "func.func @f(%w: !w {{tpsp.param = \"w\"}}) -> "
@@ -57,8 +57,8 @@ struct Running {
   std::unique_ptr<rt::World> world;
   Durations durations;
 
-  /// Of the last step's commands from the first that touches the optimizer's
-  /// state: those before are the forward pass.
+  /// Returns the seconds of the last step's commands, from the first that
+  /// touches the optimizer's state. The commands before are the forward pass.
   double updateSeconds() const {
     auto touchesState = [&](const PlanCommand &command) {
       return std::any_of(command.accesses.begin(), command.accesses.end(),
@@ -117,7 +117,7 @@ llvm::Error start(mlir::MLIRContext &context, int64_t elements,
 /// the gradient.
 constexpr double bytesOfElement = 7 * 4;
 
-/// The floor: these bytes, and no formula.
+/// The floor: moves these bytes, without the formula.
 class Floor {
 public:
   explicit Floor(int64_t elements) {
@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
       fmt::print(stderr, "{}\n", status.message());
       return 1;
     }
-    // The first touches the memory.
+    // The first round only touches the memory.
     if (round == 0)
       continue;
     floors.push_back(alone);

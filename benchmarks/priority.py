@@ -1,16 +1,16 @@
-"""Runs that come before others on a machine that is in use."""
+"""Gives runs priority over others on a machine that is in use."""
 import os
 import pathlib
 
 
 def prefer():
-    """Of a child process, as root: a session of its own, before others.
+    """Called in a child process, as root: begins a session with priority.
 
     Linux shares cores between sessions first (autogroups).
     """
     os.setsid()
     os.nice(-18)
-    # Where the kernel has no groups of sessions, nice is enough.
+    # If the kernel does not group sessions, nice is enough.
     group = pathlib.Path("/proc/self/autogroup")
     if group.exists():
         group.write_text("-18")

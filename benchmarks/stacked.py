@@ -1,12 +1,15 @@
-"""Whole models from examples: whatever is claimed of one layer is claimed of many."""
+"""Makes whole models from the layers of examples, to test claims about a layer on
+many."""
 import re
 
 
 def stacked(text, layers):
-    """A program that calls the layer of `text` (in short form) so many times.
+    """Returns a program that calls the layer of `text` (in short form) `layers`
+    times.
 
-    The layer is its private function, or its only one, whose first argument is
-    what it hands on. Its other arguments are parameters of every layer's own.
+    The layer is the private function of `text`, or its only one. Its first
+    argument is the value that layers pass on. Its other arguments are
+    parameters, which every layer has of its own.
     """
     heads = list(re.finditer(r"(?m)^func (private )?@(\w+)\(%\w+: (\S*?\[.*?\])", text))
     head = next((each for each in heads if each[1]), heads[0])

@@ -1,4 +1,4 @@
-# Writes the bytes of INPUT as the C array NAME, with a 0 behind them, to OUTPUT:
+# Writes the bytes of INPUT as the C array NAME, with a 0 after them, to OUTPUT:
 #   cmake -DINPUT=.. -DNAME=.. -DOUTPUT=.. -P EmbedFile.cmake
 file(READ "${INPUT}" bytes HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")

@@ -1,4 +1,4 @@
-// What most passes include of MLIR, precompiled (TpspHelpers.cmake).
+// MLIR's headers that most passes include, precompiled (TpspHelpers.cmake).
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -1,3 +1,3 @@
-// What every test includes, precompiled (TpspHelpers.cmake).
+// Headers that every test includes, precompiled (TpspHelpers.cmake).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

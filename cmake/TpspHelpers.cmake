@@ -1,7 +1,7 @@
 # tpsp_add_library(NAME files... DEPENDS targets... LINK libraries...)
 #
-# A static library with the project's warnings. DEPENDS names generated-file
-# targets (tablegen), LINK what it links publicly.
+# Adds a static library with the project's warnings. DEPENDS names targets of
+# generated files (tablegen), LINK the libraries that it links publicly.
 function(tpsp_add_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -22,20 +22,20 @@ function(tpsp_add_tool name)
 endfunction()
 
 # tpsp_add_gtest(NAME files... [HEADERS file] LINK libraries...): a GoogleTest
-# binary, registered with ctest under its own name. HEADERS is what it
-# precompiles, TestHeaders.h if not said.
+# binary, registered with ctest under its own name. HEADERS is the header that
+# it precompiles (default: TestHeaders.h).
 function(tpsp_add_gtest name)
   cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
   tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS}
     LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  # A test runs once for each time that it is compiled.
+  # A test runs only once after each compilation, so it is optimised little.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(NOT ARG_HEADERS)
     set(ARG_HEADERS TestHeaders.h)
   endif()
   tpsp_precompile(${ARG_HEADERS} ${name})
   add_test(NAME ${name} COMMAND ${name})
-  # Against a hang alone: many times what a loaded machine takes.
+  # Only against hangs: a loaded machine takes much less.
   set(timeout 3600)
   if(TPSP_SANITIZE MATCHES thread)
     set(timeout 14400) # ten times as slow
@@ -44,15 +44,16 @@ function(tpsp_add_gtest name)
 endfunction()
 
 # tpsp_precompile(HEADERS targets...): precompiles cmake/HEADERS, once for all of
-# these targets. Half of a pass's compile time is reading headers. Not with a
-# compiler launcher: ccache knows an object again only without.
+# these targets. Half of a pass's compile time is reading headers. With a
+# compiler launcher nothing is precompiled, because ccache then would not
+# recognise objects.
 function(tpsp_precompile headers)
   if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT TPSP_PRECOMPILE)
     return()
   endif()
   get_filename_component(owner ${headers} NAME_WE)
   set(owner Tpsp${owner})
-  # What these define on the command line has to agree.
+  # The definitions on the command line must be the same for all targets.
   set(libraries fmt::fmt $<$<STREQUAL:${headers},TestHeaders.h>:GTest::gmock>)
   if(NOT TARGET ${owner})
     set(empty ${PROJECT_BINARY_DIR}/${owner}.cpp)
@@ -64,7 +65,7 @@ function(tpsp_precompile headers)
       ${PROJECT_SOURCE_DIR}/cmake/${headers})
   endif()
   foreach(name IN LISTS ARGN)
-    # A program is compiled with -fPIE, the headers with -fPIC.
+    # Programs would be compiled with -fPIE, but the headers are with -fPIC.
     target_compile_options(${name} PRIVATE -fPIC)
     target_link_libraries(${name} PRIVATE ${libraries})
     target_precompile_headers(${name} REUSE_FROM ${owner})

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: where the repository is, how to talk, how wide
-# to build.
+# Sourced by the other scripts: the repository's folder, messages, and the
+# number of compilers to run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# A line for people; stdout stays free for results.
+# Prints a message to stderr; stdout is for results.
 say() { printf '%s\n' "$*" >&2; }
 
 die() {
@@ -21,8 +21,9 @@ build_dir() {
   fi
 }
 
-# Compilers to run at once: one per core, but no more than there is memory for.
-# A file that includes MLIR takes up to 1.5 GB. TPSP_JOBS overrides.
+# Prints the number of compilers to run at once: one per core, but no more than
+# memory allows. A file that includes MLIR takes up to 1.5 GB. TPSP_JOBS
+# overrides.
 build_jobs() {
   if [[ -n ${TPSP_JOBS:-} ]]; then
     printf '%s\n' "$TPSP_JOBS"

@@ -15,8 +15,8 @@ config.excludes = ["CMakeLists.txt", "Inputs", "unit", "conformance"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tpsp_obj_root, "test")
 
-# A variable of one function's checks means nothing in the next; a prefix that
-# nothing uses is a typing error.
+# Variables of one function's checks end with it. An unused prefix is an error,
+# because it is likely a typo.
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 for name in os.environ:
     if name.startswith("TPSP_"):
@@ -26,7 +26,7 @@ config.substitutions.append(
     ("%examples", os.path.join(config.tpsp_src_root, "examples"))
 )
 
-# The pages of the documentation, and what makes their figures.
+# The pages of the documentation, and the scripts that make their figures.
 config.substitutions += [
     ("%docs", os.path.join(config.tpsp_src_root, "docs")),
     (
@@ -36,7 +36,7 @@ config.substitutions += [
     ),
 ]
 
-# The passes that decide communication, before anything is local.
+# The passes that decide communication, before shapes are local.
 config.substitutions.append(
     (
         "%to_collectives",
@@ -46,7 +46,7 @@ config.substitutions.append(
     )
 )
 
-# For FileCheck: every collective must be one that a check names.
+# For FileCheck: a check must name every collective.
 config.substitutions.append(
     (
         "%no_other",
@@ -57,8 +57,9 @@ config.substitutions.append(
     )
 )
 
-# The ledger of a model and its backward pass: sorted rows "count phase kind axes
-# (index) bytes", or without bytes; tests hold all of them, as lines "// ROW:".
+# The ledger of a model and its backward pass, as sorted rows "count phase kind
+# axes (index) bytes", or without bytes. Tests compare all of them with their
+# lines "// ROW:".
 ledger_rows = "sed -f " + os.path.join(
     config.test_source_root, "Pipelines", "Inputs", "ledger-rows.sed"
 )
@@ -81,7 +82,7 @@ llvm_config.add_tool_substitutions(
     [config.tpsp_tools_dir, config.llvm_tools_dir],
 )
 
-# tpsp-run is a feature: a build may lack it.
+# tpsp-run is a feature, because a build may lack it.
 if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     config.available_features.add("tpsp-run")
     llvm_config.add_tool_substitutions(
@@ -89,13 +90,13 @@ if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     )
 llvm_config.add_tool_substitutions(["tpsp-import"], [config.tpsp_tools_dir])
 
-# What counts the instructions that a tool executes.
+# valgrind counts the instructions that a tool executes.
 if shutil.which("valgrind"):
     config.available_features.add("valgrind")
 else:
     lit_config.note("no valgrind: how work grows with a program is not tested")
 
-# Processes under mpirun: a feature, where MPI is installed and the transport was
+# Processes under mpirun are a feature if MPI is installed and the transport was
 # built. The machine may have fewer cores than a test has processes.
 config.substitutions.append(
     (
@@ -109,7 +110,7 @@ transport = os.path.join(config.tpsp_obj_root, "lib", "libtpsp_mpi.so")
 if shutil.which("mpirun") and os.path.exists(transport):
     config.available_features.add("mpi")
 
-# A folder that is a disk of 512 KiB for one command: needs root and a mount
+# Makes a folder a disk of 512 KiB for one command, which needs root and a mount
 # namespace.
 small_disk = os.path.join(
     config.test_source_root, "processes", "Inputs", "on-small-disk"
@@ -118,7 +119,7 @@ config.substitutions.append(("%on_small_disk", small_disk))
 if subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode == 0:
     config.available_features.add("small-disk")
 
-# Two hosts on this machine: asked of the script itself, which says why not.
+# Two hosts on this machine. The script itself says whether that is possible.
 two_hosts = os.path.join(config.tpsp_src_root, "scripts", "two-hosts")
 config.substitutions.append(("%two_hosts", two_hosts))
 if "mpi" in config.available_features:
@@ -128,7 +129,7 @@ if "mpi" in config.available_features:
     else:
         lit_config.note("no network-namespaces: " + asked.stderr.strip())
 
-# Pages of --html, in a browser: a feature, where Chromium is installed.
+# Pages of --html in a browser are a feature if Chromium is installed.
 chromium = shutil.which("chromium") or shutil.which("chromium-browser")
 config.substitutions.append(
     (
@@ -142,14 +143,14 @@ if chromium:
 else:
     lit_config.note("no chromium: pages are not opened in a browser")
 
-# Packages of PyPI to compare with: features, where a Python has them all.
-# TPSP_TEST_PYTHON names another than python3.
+# Packages of PyPI to compare with are features if a Python has them all.
+# TPSP_TEST_PYTHON names that Python (default: python3).
 python = os.environ.get("TPSP_TEST_PYTHON", "python3")
 config.substitutions.append(("%python", python))
 for feature, packages in {
-    # Models, to compare imported ones with.
+    # Models with which imported ones are compared.
     "transformers": ["torch", "transformers", "safetensors", "numpy"],
-    # What plans are exported to; sources are enough (pip install --no-deps).
+    # Targets of --export; their sources are enough (pip install --no-deps).
     "export-targets": ["transformers", "torchtitan", "megatron"],
 }.items():
     found = subprocess.run(

@@ -1,4 +1,4 @@
-"""What JAX's partitioner sends for a program, and what tpsp sends.
+"""Compares the collectives of JAX's partitioner for a program with tpsp's.
 
     pip install jax
     python3 benchmarks/jax/partitioner.py build/bin/tpsp-opt examples/*.mlir
@@ -6,12 +6,12 @@
 
 Both get the same subscripts: those of arguments and results, and of the values
 that the program places. JAX runs on virtual CPU devices; nothing is timed.
-Counts and bytes are one rank's of a forward and a backward pass in f32, by the
-ring algorithm. JAX's come from its compiled HLO, tpsp's from the ledger. XLA
-turns an all-reduce whose blocks alone are used into a reduce-scatter on GPUs
-only; here it counts as one. JAX keeps what it has gathered for the backward
-pass, so tpsp is shown with --keep-gathered too. Exit status 1 if JAX sends less
-for a program than both.
+Counts and bytes are those of one rank in a forward and a backward pass in f32,
+by the ring algorithm. JAX's come from its compiled HLO, tpsp's from the ledger.
+If only blocks of an all-reduce are used, XLA turns it into a reduce-scatter,
+but on GPUs only; here it counts as one. JAX keeps gathered tensors for the
+backward pass, so tpsp is shown with --keep-gathered, too. The exit status is 1
+if JAX sends less for a program than tpsp in both ways.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-RANKS = 64  # of the largest mesh
+RANKS = 64  # in the largest mesh
 os.environ["XLA_FLAGS"] = (
     f"--xla_force_host_platform_device_count={RANKS} "
     "--xla_disable_hlo_passes=fusion,cpu-fusion,all-reduce-combiner,all-gather-combiner"
@@ -50,7 +50,7 @@ KINDS = {
 WIDTH = {"f32": 4, "s32": 4, "u32": 4, "bf16": 2, "pred": 1}
 SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
 VALUE = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = (.*?) ([\w-]+)\((.*?)\)(.*)$")
-# What leaves elements where they are.
+# Operations that leave elements where they are.
 VIEWS = {"reshape", "bitcast", "copy", "transpose", "convert", "get-tuple-element"}
 
 
@@ -64,7 +64,8 @@ def bytes_of(text):
 
 
 def ranks_of(attributes):
-    """Of one group: {{0,1},{2,3}}, [2,2]<=[4], or mesh['a'=2,'b'=2] {'b'}."""
+    """Returns the ranks of one group, from {{0,1},{2,3}}, [2,2]<=[4], or
+    mesh['a'=2,'b'=2] {'b'}."""
     if named := re.search(r"replica_groups=\w+\[(.*?)\][^{]*\{(.*?)\}", attributes):
         sizes = dict(re.findall(r"('\w+')=(\d+)", named[1]))
         parts = re.findall(r"('\w+')(?::\(\d+\)(\d+))?", named[2])
@@ -93,8 +94,8 @@ class Hlo:
             self.users.setdefault(operand, []).append((name, kind, attributes))
 
     def blocks_alone(self, name, index=None):
-        """Whether only blocks of a value, or of an element of a tuple, are used,
-        each rank's its own."""
+        """Whether each rank uses only its own block of a value, or of an element
+        of a tuple."""
         found = [u for u in self.users.get(name, [])
                  if index is None or f" index={index}," in u[2] + ","]
         return bool(found) and all(

@@ -1,10 +1,11 @@
-"""Whether llama_layer.py computes what examples/llama3-8b-block.mlir says: the
-results and all gradients of a small layer, in PyTorch in f64 and by tpsp in f32
-on two ranks, from the same data.
+"""Checks that llama_layer.py computes the same as
+examples/llama3-8b-block.mlir. Compares the results and all gradients of a small
+layer from the same data, in PyTorch in f64 and by tpsp in f32 on two ranks.
 
     python3 benchmarks/pytorch/check.py build/bin/tpsp-run examples
 
-Exit status 77, which ctest reads as skipped, where PyTorch is not installed.
+The exit status is 77, which ctest reads as skipped, if PyTorch is not
+installed.
 """
 
 import subprocess
@@ -29,7 +30,7 @@ TOLERANCE = 1e-5
 
 
 def tensors_of(tpsp_run, example, folder):
-    """All that tpsp reads and makes, by name."""
+    """Returns all tensors that tpsp reads and makes, by name."""
     model = Path(folder) / "layer.mlir"
     sizes = dict(b=2, s=44, d=56, h=4, r=3, k=10, e=92)
     model.write_text(resized(Path(example).read_text(), **sizes))

@@ -3,22 +3,21 @@ the same machine: eager with fused attention, and torch.compile.
 
     python3 benchmarks/pytorch/compare.py FOLDER          (with a GPU)
 
-FOLDER is what test/gpu/prepare made: tpsp-run without the compiler, and in
-layers/ a plan for each batch size. All are run in turns, with the device waited for
-after every step; printed are medians over all rounds. A round begins with steps that
-do not count: a GPU that draws all its power is clocked lower after some of
-them. Then, of tpsp alone:
+FOLDER was made by test/gpu/prepare: it has tpsp-run without the compiler, and in
+layers/ a plan for each batch size. All run in turns, and every step ends with
+waiting for the device. Prints medians over all rounds. A round begins with steps
+that do not count, because a GPU at its power limit lowers its clock after some
+steps. Then prints, for tpsp alone:
 
-  matmuls         how fast its products are against the same products alone, one
-                  after another, in PyTorch's calls of cuBLASLt
+  matmuls         the speed of its products compared with the same products
+                  alone, one after another, by PyTorch's calls of cuBLASLt
   between         the part of a step in which no command runs on the GPU, from
-                  the commands' own times by events. Events make these times a
-                  little longer than they are, so the part is a little larger
-                  than shown
-  around          the part of a step, replayed as a graph, that is before and
-                  behind all that the GPU does
+                  the commands' times by events. Events make these times a
+                  little longer, so the true part is a little larger than shown
+  around          the part of a step, replayed as a graph, before the GPU begins
+                  and after it ends
 
---device cpu runs the same on the CPU backend, to try the program itself.
+--device cpu runs the same on the CPU backend, to test this script.
 """
 
 import argparse
@@ -54,14 +53,14 @@ def parse():
 
 
 class Tpsp:
-    """A compiled plan, one process a call."""
+    """A compiled plan; each call is a process."""
 
     def __init__(self, folder, plan, device):
         self.tool, self.plan, self.device = folder / "bin/tpsp-run", plan, device
 
     def call(self, *options, backend=None):
         command = [self.tool, self.plan, "--backend", backend or self.device]
-        # CUDA's libraries are PyTorch's, for both.
+        # Both use the CUDA libraries of PyTorch.
         libraries = Path(torch.__file__).parents[1].glob("nvidia/*/lib")
         path = [self.tool.parents[1] / "lib", *libraries]
         environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, path))}
@@ -69,7 +68,7 @@ class Tpsp:
                               stdout=subprocess.PIPE, env=environment).stdout
 
     def steps(self, count):
-        """Seconds of each step."""
+        """Returns the seconds of each step."""
         report = self.report("--steps", str(WARM_UP + count))
         return report["time"]["steps"][WARM_UP:]
 
@@ -80,7 +79,8 @@ class Tpsp:
             return json.loads(path.read_text())
 
     def spans(self):
-        """(name, begin, seconds) of each command of a step, run one by one."""
+        """Returns (name, begin, seconds) of each command of a step, run one by
+        one."""
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "trace.json"
             self.call("--quiet", "--steps", str(WARM_UP), "--trace", path)
@@ -89,8 +89,8 @@ class Tpsp:
                 for e in events if e["ph"] == "X"]
 
     def products(self):
-        """How often a step has each product: (m, n, k, transposeA, transposeB,
-        batch, sums, dtype)."""
+        """Counts a step's products, by (m, n, k, transposeA, transposeB, batch,
+        sums, dtype)."""
         found = Counter()
         for line in self.call(backend="trace").splitlines():
             if match := MATMUL.search(line):
@@ -138,7 +138,7 @@ def timed(device, work):
 
 
 def product_of(shape, device):
-    """A function that computes a product of that shape."""
+    """Returns a function that computes a product of this shape."""
     m, n, k, transpose_a, transpose_b, batch, _, dtype = shape
 
     def matrix(rows, columns, transposed):
@@ -153,7 +153,7 @@ def product_of(shape, device):
 
 
 def alone(products, device, steps):
-    """Seconds of all products of a step, and nothing else."""
+    """Returns the seconds of all products of a step alone."""
     calls = [product_of(shape, device) for shape, count in products.items()
              for _ in range(count * shape[6])]
 
@@ -166,7 +166,7 @@ def alone(products, device, steps):
 
 
 def measure(runners, rounds, steps):
-    """The median step of each, all measured in turns."""
+    """Returns the median step of each, all measured in turns."""
     times = {name: [] for name in runners}
     for _ in range(rounds):
         for name, runner in runners.items():
@@ -221,7 +221,8 @@ def main():
         _, dtype, batch, sequence, _ = plan.name.split(".")
         sizes = (int(batch[1:]), int(sequence[1:]), TYPES[dtype], options.device)
         print(f"\n## Batch {sizes[0]}, sequence {sizes[1]}, {dtype}")
-        # For this batch alone: PyTorch would take the second for one of many.
+        # Compiled for this batch only, since PyTorch would make the second
+        # batch size dynamic.
         compiled = torch.compile(layer, mode=options.mode, dynamic=False)
         tpsp = Tpsp(options.folder, plan, options.device)
         medians = measure({

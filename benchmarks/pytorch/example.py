@@ -1,4 +1,4 @@
-"""examples/llama3-8b-block.mlir at other sizes.
+"""Prints examples/llama3-8b-block.mlir with other sizes.
 
     python3 example.py b=2 s=4096 <llama3-8b-block.mlir >OUTPUT.mlir
 """
@@ -8,7 +8,7 @@ import sys
 
 
 def resized(text, **sizes):
-    """The example's text with other extents, by index; the scale of its
+    """Returns the example's text with other extents, by index. The scale of its
     attention follows k."""
     for index, extent in sizes.items():
         text, found = re.subn(rf"\b{index} = \d+", f"{index} = {extent}", text, count=1)

@@ -1,4 +1,4 @@
-"""The layer of examples/llama3-8b-block.mlir as it is written in PyTorch.
+"""The layer of examples/llama3-8b-block.mlir in PyTorch.
 
 Indices in the comments are the example's: b batch, s sequence, d hidden,
 h groups of heads, r heads of a group, k features of a head, e of the SwiGLU.
@@ -12,7 +12,7 @@ EPS = 1e-5
 
 
 def shapes(d=4096, h=8, r=4, k=128, e=14336):
-    """Shape of each parameter, by its name in the example."""
+    """Returns the shape of each parameter, by its name in the example."""
     return {
         "attention_norm": (d,),
         "wq": (h, r, k, d),
@@ -27,7 +27,8 @@ def shapes(d=4096, h=8, r=4, k=128, e=14336):
 
 
 def rotations(s, k, like, theta=500000.0):
-    """cos and sin [s, k] of rotary embeddings in the rotate-half form."""
+    """Returns cos and sin [s, k] of rotary embeddings in the rotate-half
+    form."""
     wide = dict(dtype=torch.float64, device=like.device)
     powers = torch.arange(0, k, 2, **wide) / k
     angles = torch.outer(torch.arange(s, **wide), theta**-powers)
@@ -62,7 +63,7 @@ def layer(x, cos, sin, attention_norm, wq, wk, wv, wo, ffn_norm, w1, w3, w2):
 
 
 def step(function, x, cos, sin, parameters, gz):
-    """z, and the gradients of x and of the parameters, in order."""
+    """Returns z and the gradients of x and of the parameters, in order."""
     leaves = [x, *parameters]
     z = function(x, cos, sin, *parameters)
     return [z, *torch.autograd.grad(z, leaves, gz)]

@@ -1,5 +1,5 @@
-// What a program writes is computed as it is written: nothing is reordered,
-// nothing is fused, and a zero keeps its sign. Only sums are tpsp's to order.
+// A program is computed as it is written: nothing is reordered or fused, and a
+// zero keeps its sign. tpsp may order only sums.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // RUN: python3 %S/Inputs/values.py write %t/x.npy inf -inf 0.25 -0.0 1.4e7 -2.5 3.0 1e-30

@@ -1,7 +1,7 @@
-// Causal attention whose rows axes divide, balanced: ranks exchange halves of
-// their rows. Outputs and gradients are those of whole rows in f64, on halves of
-// odd length, with heads divided, too, over several axes as one group, with
-// groups of heads, and with all that is done to scores.
+// Balanced causal attention with divided rows: ranks exchange halves of their
+// rows. Outputs and gradients equal those of whole rows in f64. The tests have
+// halves of odd length, divided heads, several axes as one group, groups of
+// heads, and all options of scores.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
@@ -41,9 +41,9 @@
 // CHECK: rank 0 {{.*}}attention b=2 h=2 g=3 s=7 t=42 {{.*}} causal start=35
 // CHECK: rank 0 {{.*}}permute axes=cp source=2,1,0
 
-// What is charged is what one rank does, the one that has most: the mean of 301
-// scores a head, where the last has 497 without balance. With a window those in
-// the middle have most, 75.
+// The work is that of the rank with the most: with balance the mean of 301
+// scores a head, without it the last rank's 497. With a window the ranks in the
+// middle have most, 75.
 // DEFINE: %{flops} = grep '"matmul_flops"'
 // DEFINE: %{predict} = tpsp-run --attention fused --simulate --hardware cpu --quiet --report %t.json
 // RUN: %{predict} %t/groups.mlir --balance-attention on && %{flops} %t.json | FileCheck %s --check-prefix=MEAN

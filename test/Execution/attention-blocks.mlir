@@ -1,5 +1,5 @@
-// Attention a block of keys at a time: outputs and gradients are those of whole
-// rows in f64, forward and backward, whatever the block, the mesh, the mask.
+// Attention by blocks of keys: outputs and gradients equal those of whole rows
+// in f64, forward and backward, for any block, mesh and mask.
 // REQUIRES: tpsp-run
 
 // Around a ring: own tile first.
@@ -15,11 +15,11 @@
 // RUN: %{cp} --attention-block 3
 // RUN: %{cp} --attention-block 1
 
-// Under computation: the same numbers, whatever the schedule.
+// Overlapped: the same numbers for any schedule.
 // RUN: %{cp} --overlap on --hardware h100-sxm --attention-block 8
 // RUN: %{cp} --mesh cp=2 --overlap on --overlap-chunks 2
 
-// With what changes the backward pass.
+// With options that change the backward pass.
 // RUN: %{cp} --keep-gathered
 // RUN: %{cp} --rematerialize selective
 // RUN: %{cp} --rematerialize full --attention-block 8
@@ -36,7 +36,7 @@
 // RUN: tpsp-run %s --grad --verify --quiet --attention blocks
 // RUN: tpsp-run %s --grad --verify --quiet --attention blocks --attention-block 3
 
-// What was drawn and what is masked belongs to a whole batch: not cut.
+// Dropout and masks belong to the whole batch, which cannot be cut.
 // RUN: not tpsp-run %examples/gpt-block-dropout.mlir --grad --attention blocks --micro-batches 2 2>&1 | FileCheck %s --check-prefix=CUT
 // CUT: error: 'tpsp.attention' op drops weights by positions along 'b', which a part of it cannot know
 

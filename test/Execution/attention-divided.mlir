@@ -1,7 +1,7 @@
-// Causal attention in one call where ranks divide the queries: each rank's mask
-// begins where its queries do. Outputs and gradients are those of whole rows in
-// f64, on odd parts, with heads divided, too, over several axes, with groups of
-// heads, and with all that is done to scores.
+// Causal attention in one call with divided queries: each rank's mask begins
+// where its queries do. Outputs and gradients equal those of whole rows in f64.
+// The tests have odd parts, divided heads, several axes, groups of heads, and
+// all options of scores.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
@@ -24,7 +24,7 @@
 // RUN: %{run} fused --mesh dp=2,cp=3,cq=2
 // RUN: %{run} fused --dtype f16
 
-// It is one call, and no scores are computed beside it.
+// It is one call, and no scores are computed.
 // RUN: tpsp-run %t/groups.mlir --grad --attention fused --backend trace | FileCheck %s --implicit-check-not=" matmul " --implicit-check-not=" kernel "
 // CHECK: rank 0 {{.*}}attention b=2 h=2 g=3 s=7 t=21 {{.*}} causal start=0
 // CHECK: rank 0 {{.*}}attention_gradient b=2 h=2 g=3 s=7 t=21 {{.*}} causal start=0
@@ -32,8 +32,8 @@
 // RUN: tpsp-opt %t/axes.mlir --tpsp-pipeline="attention=fused" | FileCheck %s --check-prefix=AXES
 // AXES: plan.attention {{.*}}query_start = array<i64: 3, 0, 0, 1, 2>
 
-// On GPUs the mask ends at the last query and key: not for queries behind all
-// keys.
+// On GPUs the mask ends at the last query and key, so queries after all keys
+// are not allowed.
 // RUN: sed 's/f32/bf16/' %t/groups.mlir | tpsp-opt --tpsp-pipeline="grad attention=fused device=cuda" | FileCheck %s --check-prefix=GPU
 // GPU: plan.attention {{.*}}query_start = array<i64: 7, 0, 0, 0>
 // GPU: plan.attention_gradient {{.*}}query_start = array<i64: 7, 0, 0, 0>

@@ -1,6 +1,6 @@
-// Attention in one call: outputs and gradients are those of whole rows in f64,
-// forward and backward, whatever the mesh, the heads and the mask. What no call
-// does is computed in another form.
+// Attention in one call: outputs and gradients equal those of whole rows in
+// f64, forward and backward, for any mesh, heads and mask. Other attention is
+// computed in another form.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --attention fused
@@ -11,7 +11,7 @@
 // RUN: tpsp-run %examples/gqa-replicated.mlir --mesh kv=2,rep=2 --grad --verify --quiet --attention fused
 // RUN: tpsp-run %examples/mqa.mlir --mesh rep=4 --dtype bf16 --grad --verify --quiet --attention fused
 
-// Under computation, in micro-batches, redone, with several threads a rank.
+// Overlapped, in micro-batches, redone, with several threads a rank.
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --attention fused --overlap on --hardware h100-sxm
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad --verify --quiet --attention fused --micro-batches 2 --threads 2
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad --verify --quiet --attention fused --rematerialize full
@@ -30,8 +30,8 @@
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --attention fused 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS-NOT: in one call
 
-// In f64, with a value of its own feature, odd and prime extents, no mask, so
-// that the sequence may be divided: the keys are gathered, the rows are not.
+// In f64, with a feature of values only, odd and prime extents, and no mask. So
+// the sequence may be divided: the keys are gathered, the rows are not.
 tpsp.mesh @mesh <cp = 3>
 !q = tensor<2x21x3x5xf64, #tpsp.idx<b, s@cp, h, k>>
 !k = tensor<2x21x5xf64, #tpsp.idx<b, t@cp, k>>

@@ -1,8 +1,8 @@
-// What hides a key: its place under a causal mask, its segment, its length, and
-// a bias of minus infinity. Any other bias is a number, however low. In rows and
-// in one call, on one rank, with heads and with the sequence divided, results and
-// gradients are those of plain loops, which a script has, and of the reference.
-// A row that sees no key is zeros and has no gradient.
+// A causal mask, segments, lengths and a bias of minus infinity hide keys. Any
+// other bias is a number, however low. Results and gradients equal those of a
+// script's plain loops and of the reference: in rows and in one call, on one
+// rank, with heads divided and with the sequence divided. A row that sees no key
+// is zeros and has no gradient.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // RUN: mkdir -p %t/in %t/low
@@ -32,7 +32,7 @@
 // RUN: %{run} --attention fused --mesh cp=4,tp=1 --balance-attention off && %{check}
 // RUN: %{run} --attention fused --mesh cp=4,tp=2 --balance-attention on && %{check}
 
-// What is padded on the left, with lengths besides, and with segments.
+// Samples that are padded on the left, also with lengths and with segments.
 // REDEFINE: %{file} = padding
 // REDEFINE: %{inputs} = --inputs padding=%t/%{low}/padding.npy
 // RUN: %{run} --attention rows && %{check}

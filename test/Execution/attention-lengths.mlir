@@ -1,8 +1,8 @@
-// Attention whose samples have lengths: a query sees the first keys alone, as
-// many as its sample's length says. In one call, block by block and written out
-// it is the same, and so are its gradients, with the batch, heads or the
-// sequence divided, by all ranks or by some. In f64, so that it is the same to
-// far more than 1e-5; in f32, and in 16 bits as these round.
+// Attention whose samples have lengths: a query sees only the first keys, as
+// many as its sample's length. Results and gradients are the same in one call,
+// block by block and written out, with the batch, heads or the sequence
+// divided, by all ranks or by some. In f64 they are the same to far more than
+// 1e-5; f32 and 16 bits round.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // RUN: mkdir -p %t/in
@@ -56,7 +56,7 @@
 // RUN: sed 's/f64/bf16/g' %t/sequence.mlir | tpsp-opt --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU --implicit-check-not="plan.attention"
 // GPU: cuDNN has no such attention: it has lengths of keys
 
-// Padded keys are behind all lengths: the call stays.
+// Padded keys are after all lengths, so the call stays.
 // REDEFINE: %{file} = sequence
 // RUN: %{run} fused --mesh cp=5 --pad s=5,t=5
 // RUN: %{run} blocks --mesh cp=5 --pad s=5,t=5
@@ -65,7 +65,7 @@
 // PADDED: attention b=6 h=2 g=1 s=5 t=25 {{.*}} lengths f64
 // PADDED: attention b=6 h=2 g=1 s=5 t=25 {{.*}} lengths f64
 
-// Weights are dropped besides, in a training step by its number.
+// With dropout of weights, in a training step by its number.
 // RUN: python3 %t/lengths.py %t/in 13
 // DEFINE: %{drop} = tpsp-run %t/dropped.mlir --grad --verify --quiet --inputs %t/in/n.npy
 // RUN: %{drop} --attention rows --optimizer sgd --steps 3

@@ -1,9 +1,9 @@
-// Attention with a window, a soft-cap, a bias, segments, and all of them: in
-// one call, block by block and written out it is the same, and so are its
-// gradients, with heads or the sequence divided. In f64, so that it is the same
-// to far more than 1e-5; in f32, and in 16 bits as these round. Segment numbers
-// of queries and keys are drawn apart: some queries see no key. Blocks have all
-// but a bias, which they refuse.
+// Attention with a window, a soft-cap, a bias, segments, and all of them.
+// Results and gradients are the same in one call, block by block and
+// written out, with heads or the sequence divided. In f64 they are the same
+// to far more than 1e-5; f32 and 16 bits round. Segment numbers of queries
+// and keys are independent, so some queries see no key. Blocks refuse a
+// bias.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
@@ -30,7 +30,7 @@
 // RUN: %{run} blocks --attention-block 4
 // RUN: %{run} blocks --dtype f16
 
-// The sequence divided: a ring where all that has keys is gathered for it.
+// The sequence divided: a ring, if tensors with keys are gathered only for it.
 // REDEFINE: %{file} = sequence
 // RUN: %{run} fused
 // RUN: %{run} fused --mesh cp=4
@@ -41,9 +41,9 @@
 // REDEFINE: %{file} = unbiased
 // RUN: %{run} blocks --attention-block 2
 
-// A bias that is the same for all heads and rows, of every batch its own: its
-// gradient is a sum over those. One that all batches and heads share, without
-// a mask.
+// A bias for each batch that all heads and rows share: its gradient is a
+// sum over those. Then a bias that all batches and heads share, without a
+// mask.
 // REDEFINE: %{file} = shared
 // RUN: %{run} fused
 // RUN: %{run} rows

@@ -1,5 +1,5 @@
-// Attention with its rows' statistic as a second result, in whatever form, and
-// in micro-batches. Gradients go through the first result alone.
+// Attention with its rows' statistic as a second result, in all forms, and in
+// micro-batches. Only the first result has gradients.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %s --verify --quiet

@@ -1,5 +1,5 @@
-// A sum of bf16 that may have no summand is a bf16 across a branch, which LLVM
-// narrows by a call that no library of the loading process need have.
+// A sum of bf16 that may have no summand is a bf16 across a branch. LLVM would
+// narrow it by a call that the loading process may not have.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --quiet --emit %t.so

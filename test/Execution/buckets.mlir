@@ -1,4 +1,4 @@
-// Buckets change when gradients are reduced, not what they are.
+// Buckets change the time of a reduction, not the gradients.
 // REQUIRES: tpsp-run
 // DEFINE: %{run} = tpsp-run %examples/ddp.mlir --grad --verify
 

@@ -1,16 +1,16 @@
-// Random parameters scatter as models begin: twelve layers neither vanish nor
-// explode.
+// Random parameters have the deviations of initialised models: twelve layers
+// neither vanish nor explode.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --function deep --verify | FileCheck %s
 // CHECK: {{^}}power {{(0\.[3-9]|[12]\.)}}
 // CHECK: all within tolerance
 
-// Of every token of a vocabulary of 512 the chance is about the same: ln 512 is
+// Every token of a vocabulary of 512 is about equally likely: ln 512 is
 // 6.238.
 // RUN: tpsp-run %examples/vocab-parallel.mlir | FileCheck %s --check-prefix=LOSS
 // LOSS: {{^}}loss 6.2
 
-// The gradients of a scalar are its own: of the sum of b each element's is 1.
+// A scalar's cotangent is 1: in the sum of b each element's gradient is 1.
 // RUN: tpsp-run %s --function biased --grad --quiet --verify --save-all %t.st
 // RUN: python3 -c "import struct,sys; d = open(sys.argv[1], 'rb').read(); n = struct.unpack('<Q', d[:8])[0]; h = eval(d[8:8+n]); a, b = h['g[b]']['data_offsets']; print(*struct.unpack('<%%df' %% ((b - a) // 4), d[8+n+a:8+n+b]))" %t.st | FileCheck %s --check-prefix=ONES
 // ONES: {{^}}4.0 4.0 4.0 4.0 4.0 4.0 4.0 4.0{{$}}

@@ -1,5 +1,5 @@
-// Rows of blocks and slots of experts are one model where nothing is dropped: the
-// same result, and gradients of the same norm, in f64.
+// Rows of blocks and slots of experts are the same model if nothing is dropped:
+// the same result, and gradients of the same norm, in f64.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // DEFINE: %{numbers} = grep -E '^(loss|norm) '

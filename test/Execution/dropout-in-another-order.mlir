@@ -1,5 +1,5 @@
-// Which elements a dropout zeroes, their positions in the result say; the
-// gradient of an operand with its indices in another order zeroes the same.
+// Positions in the result decide which elements a dropout zeroes. The gradient
+// of an operand with its indices in another order zeroes the same.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --verify --quiet --keep-masks

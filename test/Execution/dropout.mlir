@@ -1,6 +1,6 @@
-// A mask is the unsharded program's, element for element, on every mesh and
-// however the axes lie: the files are equal, byte for byte. A dropout of ones is
-// its mask, scaled.
+// A mask equals the unsharded program's, element for element, on every mesh and
+// with any order of axes: the files are equal, byte for byte. A dropout of ones
+// is its mask, scaled.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --mesh a=1,b=1 --save-all %t.whole --quiet
 // RUN: tpsp-run %s --mesh a=4,b=1 --save-all %t.rows --quiet

@@ -1,5 +1,5 @@
-// Thousands of tokens that are one of two words: their gradients are added in
-// f32 however they are stored, and on a vocabulary that is sharded.
+// Thousands of tokens are one of two words. Their gradients are added in f32 in
+// any storage type, also on a sharded vocabulary.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet --dtype bf16
 // RUN: tpsp-run %s --grad --verify --quiet --dtype f16

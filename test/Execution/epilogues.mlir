@@ -24,7 +24,7 @@
 // RUN: tpsp-run %s --epilogues on --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=3 --micro-batches 2 --dtype bf16
 
-// Sums of operands beside products that are cut, by rows and by columns.
+// Sums of operands of products that are cut, by rows and by columns.
 // RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=2 --overlap on --overlap-chunks 2 --bucket-mib 0
 // RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh tp=2 --overlap on --overlap-chunks 4
 // RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=2,tp=2 --overlap on --overlap-chunks 2 --threads 1

@@ -15,8 +15,8 @@
 // RUN: tpsp-run %examples/moe-ep.mlir --mesh ep=2,tp=2 --grad --verify --quiet
 // RUN: tpsp-run %examples/moe-ep.mlir --mesh ep=8,tp=1 --grad --verify --quiet --seed 5
 
-// Rounding may tip a router's choice: the reference goes on with the run's, and
-// says how much worse than the best it is.
+// Rounding may change a router's choice. The reference uses the run's choice
+// and reports how much worse than the best it is.
 // RUN: tpsp-run %examples/moe-ep.mlir --dtype bf16 --grad --verify | FileCheck %s
 // RUN: tpsp-run %examples/moe-ep.mlir --dtype f16 --mesh ep=8,tp=1 --grad --verify --quiet
 // RUN: tpsp-run %examples/moe-ep.mlir --dtype bf16 --grad --verify --quiet --rematerialize full --micro-batches 2 --micro-batch-index g
@@ -26,7 +26,7 @@
 // CHECK:   layer0.choice {{.*}}e-
 // CHECK:   layer1.choice {{.*}}e-
 // CHECK:   all within tolerance
-// Without --verify nothing is returned that was not asked for.
+// Without --verify only requested values are returned.
 // RUN: tpsp-run %examples/moe-ep.mlir --quiet --report %t.json
 // RUN: FileCheck %s --check-prefix=ALONE --input-file=%t.json
 // ALONE: "program"

@@ -1,6 +1,6 @@
-// A Llama 8B layer at its true widths, on a shorter sequence. Large enough for
-// what small shapes do not reach: blocked matmuls, long rows, threads in every
-// kernel.
+// A Llama 8B layer at its true widths, on a shorter sequence. It is large
+// enough for blocked matmuls, long rows, and threads in every kernel, which
+// small shapes do not have.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %examples/llama3-8b-block.mlir --extent s=32 --mesh tp=4 --grad --verify --quiet --report %t.json

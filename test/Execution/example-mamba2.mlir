@@ -1,5 +1,5 @@
-// Mamba-2's loss and gradients are those of the unsharded program, and what it
-// takes grows with the sequence, not with its square.
+// Mamba-2's loss and gradients equal those of the unsharded program. Its time
+// and memory grow with the sequence, not with its square.
 // REQUIRES: tpsp-run
 
 // One layer, in f64: its vectors' gradients cancel.

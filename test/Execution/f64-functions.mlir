@@ -1,5 +1,5 @@
-// Functions that f64 has another way to than f32: rotations are not narrowed,
-// and erf, which LLVM has no intrinsic for, is libm's.
+// Functions that f64 computes otherwise than f32: rotations are not narrowed,
+// and erf, for which LLVM has no intrinsic, is libm's.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --function rotate --grad --verify --quiet
 // RUN: tpsp-run %s --function rotate --grad --dtype f32 --verify --quiet
@@ -14,7 +14,7 @@ func.func @rotate(%x: !x) -> !x {
   return %y : !x
 }
 
-// A single pair, which is no matter of a product in a library.
+// A single pair, for which no library's product is used.
 func.func @rotate_one(%x: tensor<2x1xf64, #tpsp.idx<k, s>>) -> tensor<2x1xf64, #tpsp.idx<k, s>> {
   %y = tpsp.rope %x {position = "s", feature = "k"} : tensor<2x1xf64, #tpsp.idx<k, s>>
   return %y : tensor<2x1xf64, #tpsp.idx<k, s>>

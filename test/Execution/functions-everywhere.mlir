@@ -13,7 +13,7 @@
 // RUN: %{run} --mesh dp=1 && %{check}
 // RUN: %{run} --mesh dp=2 && %{check}
 
-// Positions of a long sequence, and angles beside a tensor that is far larger.
+// Positions of a long sequence, and angles next to a much larger tensor.
 // RUN: tpsp-run %t/positions.mlir --verify --grad --mesh dp=2 --quiet
 // RUN: tpsp-run %t/positions.mlir --verify --mesh dp=2 --dtype bf16 --quiet
 // RUN: python3 %S/Inputs/values.py write %t/8.npy 1e8 1e8 1e8 1e8 1e8 1e8 1e8 1e8

@@ -1,6 +1,6 @@
 // A whole GPT with its loss, layers as calls. The gradients of queries' and
-// keys' weights go through a softmax whose rows are nearly uniform: in 16 bits
-// rounding alone takes their digits, on one rank too, and on four no more.
+// keys' weights pass a softmax whose rows are nearly uniform. So in 16 bits
+// rounding takes their digits, on four ranks no more than on one.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --verify --quiet --mesh tp=4 --seed 2

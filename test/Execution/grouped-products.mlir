@@ -1,6 +1,6 @@
-// Products in which every row meets the matrix that its integer chooses, and
-// their gradients: integers in any order and outside, shards of rows, of blocks
-// of matrices, of what is summed and of what is not.
+// Products of every row with the matrix that its integer chooses, and their
+// gradients. Integers are in any order and out of range. Shards are of rows, of
+// blocks of matrices, and of summed and other indices.
 // REQUIRES: tpsp-run
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet

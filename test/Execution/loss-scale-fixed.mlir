@@ -1,5 +1,5 @@
-// A step whose gradients overflow is skipped, with a fixed loss scale as with a
-// dynamic one: the parameter, its master and its state stay, and are finite.
+// A step whose gradients overflow is skipped with a fixed loss scale, too. The
+// parameter, its master and its state are unchanged and finite.
 // REQUIRES: tpsp-run
 // RUN: python3 %S/Inputs/values.py write %t.w.npy 0.5 0.25 -0.5 1 0.5 0.25 -0.5 1
 // RUN: python3 %S/Inputs/values.py write %t.100.npy 100 100 100 100 100 100 100 100
@@ -30,7 +30,7 @@
 // RUN: %{f16} --optimizer sgd --mesh dp=2 && %{sgd} %{master}
 // RUN: %{large} --optimizer adamw --mesh dp=2 && %{adamw}
 
-// What does not overflow is done.
+// A step without overflow is done.
 // RUN: tpsp-run %s --function f --grad --quiet --loss-scale 1024 --optimizer sgd --dtype f16 --mesh dp=2 --save-all %t.safetensors
 // RUN: python3 %S/Inputs/values.py check %t.safetensors updates=1 w=finite norm=finite
 

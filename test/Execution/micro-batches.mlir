@@ -1,5 +1,5 @@
-// A step in parts computes what the step does, in less memory. The reference
-// evaluates the program as it was before it was cut.
+// A step in parts computes the same as the whole step, in less memory. The
+// reference evaluates the program before it is cut.
 // REQUIRES: tpsp-run
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet
 
@@ -13,8 +13,8 @@
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --micro-batches 2 --mesh tp=2
 
-// Masks of a part are the whole's, positions of a part its own; experts' groups
-// are cut; what is redone, and what is kept, is of one part.
+// Parts use the whole's masks and their own positions. Experts' groups are cut.
+// Redone and saved values are those of one part.
 // RUN: tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2 --keep-masks
 // RUN: tpsp-run %examples/vocab-parallel.mlir --grad --verify --quiet --micro-batches 2

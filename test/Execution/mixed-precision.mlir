@@ -1,5 +1,5 @@
-// Operations of two precisions run in one kernel, each in its own: what is
-// converted to f32 is rounded to it, and what is converted back is not.
+// Operations of two precisions run in one kernel, each in its own. A value
+// converted to f32 is rounded to it; one converted back is not.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --quiet --emit %t.so

@@ -1,4 +1,4 @@
-// What is not a number stays none: a function that lost it would hide it, and a norm that is none would clip nothing.
+// A NaN stays a NaN: a function that lost it would hide it, and a norm of NaN would clip nothing.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
@@ -11,8 +11,8 @@
 // NORM-COUNT-3: (15 not finite, as in the rounded reference)
 // NORM: all within tolerance
 
-// Without being told so it is no pass, has a status of its own, and where the numbers come from is said: in the
-// unsharded program, and on which rank.
+// By default it does not pass and has its own status. The message says where the numbers come from, in the
+// unsharded program and on which rank.
 // RUN: bash -c 'tpsp-run %t/functions.mlir --verify > %t.out; test $? = 4'
 // RUN: FileCheck %s --check-prefix=WHERE < %t.out
 // WHERE: NOT VERIFIED: 5 of 5 results are not finite, as in the rounded reference, which says
@@ -24,7 +24,7 @@
 // ARGUMENT: NOT VERIFIED
 // ARGUMENT: argument x: 8 of 8 elements are not finite
 
-// What a rank alone makes is found there.
+// A number that only one rank makes is found there.
 // RUN: not tpsp-run %t/one.mlir --verify --inputs x=%S/Inputs/x-one-negative.npy | FileCheck %s --check-prefix=RANK
 // RANK: rank 1: {{.*}}one.mlir:4:8{{.*}} is the first command that writes a NaN
 

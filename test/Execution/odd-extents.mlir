@@ -1,5 +1,5 @@
-// Odd, prime and 1 extents, on one rank and on as many as divide them: nothing
-// assumes a multiple of a vector or of a cache line.
+// Odd, prime and 1 extents, on one rank and on as many as divide them. Nothing
+// may assume a multiple of a vector or of a cache line.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %s --function mlp --mesh tp=1 --grad --verify --quiet

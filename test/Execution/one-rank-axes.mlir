@@ -1,4 +1,4 @@
-// Axes of one rank beside others, in every place that an axis can be in.
+// Axes of one rank with others, in every place that an axis can have.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --quiet --emit %t.so

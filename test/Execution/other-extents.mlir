@@ -1,5 +1,5 @@
-// One file serves all batches and sequences: the examples at other extents,
-// odd ones where no axis divides them, and 1.
+// One file serves all batches and sequences: the examples at other extents, at
+// odd ones if no axis divides them, and at 1.
 // REQUIRES: tpsp-run
 // DEFINE: %{extent} =
 // DEFINE: %{verify} = tpsp-run --grad --quiet --verify --extent %{extent}
@@ -24,7 +24,7 @@
 // RUN: %{verify} %examples/tp-dp.mlir
 // RUN: %{verify} %examples/cp-attention.mlir
 
-// A mesh and extents that fit each other, and neither the program's own.
+// A mesh and extents that fit each other, but not those of the program.
 // REDEFINE: %{extent} = b=3,s=4 --mesh dp=3
 // RUN: %{verify} %examples/llama-tiny.mlir
 // RUN: not tpsp-run %examples/llama-tiny.mlir --mesh dp=3 --extent b=4 2>&1 \

@@ -1,4 +1,4 @@
-// The overlap of hand-written tensor parallelism computes what none does.
+// The overlap of hand-written tensor parallelism does not change results.
 // REQUIRES: tpsp-run
 // DEFINE: %{example} =
 // DEFINE: %{verify} = tpsp-run %examples/%{example}.mlir --grad --verify --quiet --overlap backward

@@ -1,4 +1,4 @@
-// Blocks of experts, their rows and their hidden indices that are padded.
+// Padded blocks of experts, their rows and their hidden indices.
 // REQUIRES: tpsp-run
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet

@@ -1,5 +1,5 @@
-// Experts, slots and hidden indices that are padded: no token goes to an expert,
-// or finds a slot, that the program does not have.
+// Padded experts, slots and hidden indices: no token gets an expert or a slot
+// that the program does not have.
 // REQUIRES: tpsp-run
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet

@@ -1,5 +1,5 @@
-// A sum and a maximum along a padded index lack it: what they are multiplied
-// with decides what is behind its end. RandomPrograms --seed=7310086 --count=1
+// A sum and a maximum along a padded index lack it. The values after its end
+// come from their other factor. RandomPrograms --seed=7310086 --count=1
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet --pad p=8
 // RUN: tpsp-run %s --grad --verify --quiet --mesh tp=4 --pad p=4

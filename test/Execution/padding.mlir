@@ -1,6 +1,6 @@
 // A small model whose heads, hidden index, vocabulary, batch, sequence and width
-// no axis divides: padded, it is the model of the file. Losses, logits,
-// gradients, updates and state are held against the program without padding.
+// no axis divides. Padded, it is the same model: losses, logits, gradients,
+// updates and state are compared with the program without padding.
 // REQUIRES: tpsp-run
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet
@@ -23,8 +23,8 @@
 // STILL: error: {{.*}}index 'v' of {{.*}} has extent 15, which its axes (tp: 4 ranks) do not divide
 // OTHER: error: {{.*}}index 'e' of {{.*}} has extent 7, which its axes (tp: 4 ranks) do not divide
 
-// Files have the extents of the program: what is saved on one mesh is loaded on
-// another, padded otherwise or not at all, with the same bits.
+// Files have the extents of the program. Tensors saved on one mesh are loaded
+// on another, padded otherwise or not at all, with the same bits.
 // RUN: tpsp-run %s --quiet --seed 3 --save %t.st
 // RUN: tpsp-run %s --quiet --seed 4 --weights %t.st --mesh tp=4 --pad g=4,e=4,v=4 --grad --verify --save %t.padded.st
 // RUN: cmp %t.st %t.padded.st
@@ -36,8 +36,8 @@
 // ALL-DAG: "mean[w1]":{"dtype":"F32","shape":[7,6]
 // ALL-DAG: "logits":{"dtype":"F32","shape":[2,5,11]
 
-// A compiled plan knows what was padded; so does the report, whose tensors have
-// the extents of the program.
+// A compiled plan and the report name the padded indices. The report's tensors
+// have the extents of the program.
 // RUN: tpsp-run %s --quiet --grad --mesh tp=4 --pad g=4,e=4,v=4 --emit %t.so
 // RUN: tpsp-run %t.so --verify --weights %t.st --report %t.json | FileCheck %s --check-prefix=TEXT
 // TEXT: Padded indices

@@ -1,5 +1,5 @@
-// Sums that wait over an axis are added where they are alike, though the rest
-// broadcasts them along an index that the axis shards.
+// Summands over the same axis are added first, even if the rest broadcasts them
+// along an index that the axis shards.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --verify --quiet
 

@@ -17,7 +17,7 @@ tpsp.mesh @mesh <tp = 1 : model>
 !x = tensor<6x7xf32, #tpsp.idx<s@tp, d>>
 
 func.func @unary(%x: !x) -> (!x, !x, !x, !x, !x, !x, !x, !x, !x, !x, !x, !x) {
-  // Away from 0, for those that have a pole there.
+  // Away from 0, for functions with a pole there.
   %sq = tpsp.square %x : !x
   %positive = tpsp.shift %sq {by = 0.5} : !x
   %neg = tpsp.neg %x : !x
@@ -75,7 +75,7 @@ func.func @several(%x: !x, %y: !x, %d: !d {tpsp.param = "d"}, %s: !s {tpsp.param
     : !x, !x, !x, !x, !x, !x, !s, !o
 }
 
-// Where a naive formula overflows: large arguments of either sign.
+// Large arguments of either sign, for which a naive formula overflows.
 func.func @extremes(%x: !x) -> (!x, !x, !x, !x, !x, !x, !x) {
   %big = tpsp.scale %x {factor = 60.0} : !x
   %tanh = tpsp.tanh %big : !x
@@ -89,7 +89,7 @@ func.func @extremes(%x: !x) -> (!x, !x, !x, !x, !x, !x, !x) {
     : !x, !x, !x, !x, !x, !x, !x
 }
 
-// With bounds, of which some elements are beyond, and in mixed precision.
+// With bounds that some elements exceed, and in mixed precision.
 // RUN: tpsp-run %s --function larger --mesh tp=2 --grad --verify --quiet
 // RUN: tpsp-run %s --function bounded --mesh tp=2 --grad --verify --quiet
 // RUN: tpsp-run %s --function bounded --mesh tp=2 --dtype bf16 --grad --verify --quiet

@@ -1,5 +1,5 @@
-// Where a rank's part begins: rotary embeddings and causal masks see global
-// positions, also where the sequence is sharded, by one axis or by two.
+// The beginning of a rank's part: rotary embeddings and causal masks use global
+// positions, even if one or two axes shard the sequence.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --function rope --grad --verify --quiet
 // RUN: tpsp-run %s --function rope --mesh cp=4,tp=1 --grad --verify --quiet

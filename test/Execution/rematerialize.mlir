@@ -1,5 +1,5 @@
-// Whatever the backward pass keeps or makes again, outputs and gradients are
-// those of the program as it was before.
+// Outputs and gradients do not depend on the values that the backward pass
+// keeps or makes again.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %examples/mlp-tp.mlir --grad --verify --quiet --rematerialize selective
@@ -13,7 +13,7 @@
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --keep-gathered
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --mesh tp=1 --rematerialize full --keep-gathered
 
-// With dropout: redone with the masks that they had.
+// With dropout: redone with the same masks.
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --rematerialize selective
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --rematerialize full
@@ -30,7 +30,7 @@
 // FORWARD: Memory per rank
 // FORWARD-NOT: saved
 
-// Two layers written as calls, in all modes: what is saved, what is sent and the
+// Two layers written as calls, in all modes: saved bytes, collectives and the
 // memory of the run. A layer keeps its input alone under "full", which redoes the
 // reduce-scatter in its middle.
 // DEFINE: %{layers} = tpsp-run %S/Inputs/two-layers.mlir --grad --verify --quiet

@@ -1,4 +1,4 @@
-// Every transition that a user can ask for, and its opposite in the backward
+// Every transition that a user can request, and its opposite in the backward
 // pass.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --function all_to_all --grad --verify | FileCheck %s --check-prefix=ALLTOALL
@@ -61,7 +61,7 @@ func.func @nothing(%x: !ab) -> !ab {
   return %z : !ab
 }
 
-// Only the minor axis moves, behind two dimensions.
+// Only the minor axis moves, after two dimensions.
 !from = tensor<2x12x9xf32, #tpsp.idx<m, n@a@b, d>>
 !to   = tensor<2x12x9xf32, #tpsp.idx<m, n@a, d@b>>
 func.func @minor(%x: !from) -> !to {

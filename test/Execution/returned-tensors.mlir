@@ -1,12 +1,12 @@
-// What is returned may be an argument, a view of one, a gradient's own source,
-// or one value twice.
+// A result may be an argument, a view of one, a gradient's own source, or the
+// same value as another.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --verify --quiet
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --verify --quiet --steps 3
 // RUN: tpsp-run %s --mesh tp=1 --grad --verify --quiet
 
-// Cotangents are called as results are, not as the values behind them.
+// Cotangents are named like results, not like the returned values.
 // RUN: tpsp-run %s --grad --save-all %t.st | FileCheck %s
 // CHECK: gradients with g[same] random, g[view] random, g[one] random, g[other] random, g[weight] random
 // RUN: head -c 4000 %t.st | FileCheck %s --check-prefix=NAMES

@@ -1,5 +1,5 @@
-// A parameter that is scaled or converted first is a parameter all the same: on
-// a data axis it is gathered, in the type that it is used in, and its gradient is
+// A parameter that is scaled or converted first still counts as a parameter. On a
+// data axis it is gathered, in the type of its use, and its gradient is
 // scattered.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify | FileCheck %s

@@ -1,6 +1,6 @@
-// Tensors one behind the other, parts of unequal length, padding, constants and
-// positions: with gradients, whatever is divided. What is divided along the
-// index is gathered, and scattered behind.
+// Tensors one after the other, parts of unequal length, padding, constants and
+// positions, with gradients and any division. Tensors divided along the index
+// are gathered, and scattered afterwards.
 // REQUIRES: tpsp-run
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet

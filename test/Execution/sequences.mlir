@@ -10,7 +10,7 @@
 // RUN: %{run} --mesh cp=1,tp=1 --extent s=1,d=7
 // RUN: %{run} --mesh cp=2,tp=1 --extent s=240,d=194
 
-// The gradient of a decay that lacks the batch is none of a part; one that has it is.
+// Micro-batches do not divide the gradient of a decay that lacks the batch.
 // RUN: not tpsp-run %t/shared.mlir --grad --micro-batches 3 2>&1 | FileCheck %s --check-prefix=SHARED --implicit-check-not=note:
 // SHARED: shared.mlir:6:9: error: 'tpsp.scan' op makes 'g[ab]' of a sum over 'b', which is complete only after the last micro-batch; let the tensor of this gradient have index 'b' (tpsp.broadcast), or run without micro-batches
 // RUN: sed 's/-> .s, m, ?./-> [b, s, m, ?]/' %t/shared.mlir > %t/own.mlir

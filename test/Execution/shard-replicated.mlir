@@ -14,7 +14,7 @@
 // RUN: %{gpt} --shard-replicated memory --mesh tp=4 --report %t.sp.json
 // RUN: %{gpt} --mesh tp=4 --report %t.tp.json
 // RUN: python3 %S/Inputs/less-memory.py %t.sp.json %t.tp.json 0.8
-// No more than the block that is written so, but for the input's shard.
+// Like the block that is written so, but for the input's shard.
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --quiet --mesh tp=4 --report %t.written.json
 // RUN: python3 %S/Inputs/less-memory.py %t.sp.json %t.written.json 1.05
 

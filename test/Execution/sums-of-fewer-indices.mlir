@@ -1,5 +1,5 @@
-// Summands that are partial alike are added first, over their own indices: here
-// those that the last operand alone has come later.
+// Summands over the same axes are added first, over their own indices. Indices
+// that only the last operand has come later.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --verify --quiet
 // RUN: tpsp-run %s --grad --verify --quiet

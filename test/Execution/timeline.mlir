@@ -1,5 +1,5 @@
-// The picture of a step is well-formed and whole in itself, whatever a model is
-// called; the same summary is printed, and stands in it.
+// The picture of a step is well-formed and refers to nothing outside, for any
+// name of a model. It contains the printed summary.
 // REQUIRES: tpsp-run
 // RUN: mkdir -p %t.dir
 // RUN: cp %examples/mlp-sp.mlir "%t.dir/<a & b>.mlir"
@@ -7,7 +7,7 @@
 // RUN: python3 %S/Inputs/check-timeline.py %t.svg %t.json %t.report.json
 // CHECK: {{^}}step {{[0-9.]+}} {{ms|s|µs}}, exposed communication {{.*}}, hidden 0 %, peak memory {{[0-9.]+}} MiB{{$}}
 
-// A prediction is drawn alike.
+// A prediction is drawn in the same way.
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --hardware h100-sxm --timeline %t.svg --trace %t.json --quiet
 // RUN: python3 -c "import xml.dom.minidom as x; x.parse('%t.svg'); x.parse('%examples/../docs/pictures/step.svg')"
 // RUN: FileCheck %s --check-prefix=SIMULATED --input-file %t.svg

@@ -1,5 +1,5 @@
 // A whole step, with its update, equals the unsharded one in f64: parameters,
-// state, norm; and what the next step makes of them.
+// state, norm, and the results of the next step.
 // REQUIRES: tpsp-run
 // DEFINE: %{run} = tpsp-run %s --grad --quiet --verify --steps 2
 // RUN: %{run} --optimizer adamw --clip 0.1
@@ -34,7 +34,7 @@
 // RUN: tpsp-run %s --grad --optimizer adamw --clip 0.1 --optimizer-axes dp --emit %t.so
 // RUN: tpsp-run %t.so --verify --quiet --steps 3
 
-// By formulas that nothing is shared with.
+// By formulas in a script that shares no code.
 // RUN: python3 %S/Inputs/check-update.py inputs %t.in.safetensors
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --save-all %t.grad.safetensors
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.state.safetensors --optimizer adamw --clip 0.1 --optimizer-axes dp --save-all %t.adamw.safetensors
@@ -47,7 +47,7 @@
 // The update is the master's, and not that of the parameter.
 // RUN: tpsp-run %s --grad --quiet --inputs %t.state.safetensors --inputs %t.masters.safetensors --optimizer adamw --dtype bf16 --optimizer-axes dp --verify --save-all %t.mastered.safetensors
 // RUN: python3 %S/Inputs/check-update.py masters %t.masters.safetensors %t.mastered.safetensors
-// One that shows on which side of the root it is.
+// An epsilon that shows on which side of the root it is.
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.state.safetensors --optimizer adamw --optimizer-settings epsilon=0.1 --clip 0.1 --save-all %t.epsilon.safetensors
 // RUN: python3 %S/Inputs/check-update.py adamw %t.in.safetensors %t.state.safetensors %t.grad.safetensors %t.epsilon.safetensors 0.1
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.momentum.safetensors --optimizer sgd --optimizer-settings nesterov=1,decay=0.01 --save-all %t.sgd.safetensors

@@ -1,5 +1,5 @@
-// A result may be left to the compiler, as any value: the function's type then
-// says where it came to lie.
+// A result may be left to the compiler, like any value. The function's type
+// then has its placement.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-opt %s --tpsp-propagate | FileCheck %s

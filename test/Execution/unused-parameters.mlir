@@ -1,5 +1,5 @@
-// The gradient of a parameter that nothing uses is zero, in the type that
-// gradients are summed in.
+// The gradient of an unused parameter is zero, in the type in which gradients
+// are summed.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet --optimizer adamw
 // RUN: tpsp-run %s --grad --verify --quiet --optimizer adamw --reduce-dtype f32

@@ -1,8 +1,8 @@
-// A result is verified by its own rounding, never by another's size; and --verify=selftest shows that it is.
+// A result is verified by its own rounding, never by another's size, as --verify=selftest shows.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
-// Beside a result that is 1e10 times as large.
+// Next to a result that is 1e10 times as large.
 // RUN: tpsp-run %t/large.mlir --grad --verify=selftest | FileCheck %s --check-prefix=LARGE --implicit-check-not="is zero"
 // LARGE: y {{[0-9]}}
 // LARGE: big {{[0-9]}}
@@ -13,7 +13,7 @@
 // HALF: all within tolerance
 // HALF: Planted mistakes: {{[89]|10}} of 10 seen
 
-// Beside what a mask hides, in the same tensor and in another.
+// Next to masked values, in the same tensor and in another.
 // RUN: tpsp-run %t/masked.mlir --verify=selftest | FileCheck %s --check-prefix=MASKED
 // MASKED: scores {{[0-9]}}
 // MASKED: Planted mistakes: 2 of 2 seen
@@ -23,18 +23,18 @@
 // HUGE: all within tolerance
 // HUGE-NEXT: Planted mistakes: 4 of 4 seen
 
-// Zero but for rounding: a key's bias, which softmax does not see.
+// Zero but for rounding: a key's bias, which softmax cancels.
 // RUN: tpsp-run %t/zero.mlir --grad --verify | FileCheck %s --check-prefix=ZERO
 // ZERO: g[bk] {{.*}} (is zero but for rounding; absolute)
 // ZERO: all within tolerance
 
-// A step's moments have the size that the gradients give them: a mistake in what is added to them shows.
+// A step's moments are as large as the gradients make them, so a mistake in their summands shows.
 // RUN: tpsp-run %t/step.mlir --grad --optimizer adamw --clip 1 --loss-scale 1024 --verify=selftest | FileCheck %s --check-prefix=STEP --implicit-check-not="square[w] {{.*}}not seen"
 // STEP: square[w] {{[0-9]}}
 // STEP: all within tolerance
 // STEP-NEXT: Planted mistakes
 
-// A tolerance is a tensor's own: what is reduced in 16 bits is allowed its rounding, the loss is not.
+// A tolerance is a tensor's own: tensors reduced in 16 bits may have that rounding, the loss not.
 // RUN: tpsp-run %t/step.mlir --grad --reduce-dtype bf16 --optimizer adamw --verify | FileCheck %s --check-prefix=REDUCED
 // REDUCED: all within tolerance
 // RUN: tpsp-run %t/step.mlir --grad --reduce-dtype f16 --optimizer lion --verify | FileCheck %s --check-prefix=REDUCED
@@ -46,7 +46,7 @@
 // SKIPPED: NOT VERIFIED
 // SKIPPED: rank 2: {{.*}} is the first command that writes an infinity
 
-// Summands of ranks overflow where halves of the sum do not: that is no wrong program, and no verified one.
+// Summands of ranks overflow, halves of the sum do not: the program is not wrong, and not verified.
 // RUN: not tpsp-run %t/summands.mlir --dtype f16 --inputs x=%S/Inputs/x-alternating.npy --verify | FileCheck %s --check-prefix=SUMMANDS
 // SUMMANDS: NOT VERIFIED: 1 of 1 results are not finite
 

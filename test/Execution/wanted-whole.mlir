@@ -1,6 +1,6 @@
-// A weight that is wanted whole, and is converted, scaled or multiplied before
-// it is used: its gradient is reduce-scattered before it goes back through
-// that, not all-reduced and sliced behind it.
+// A weight that is wanted whole and is converted, scaled or multiplied before
+// its use. Its gradient is reduce-scattered before it passes back through that,
+// not all-reduced and sliced after it.
 // DEFINE: %{mesh} = fsdp=4
 // DEFINE: %{function} = convert
 // DEFINE: %{ledger} = tpsp-run %s --grad --verify --bucket-mib 0 --function %{function} --mesh %{mesh} | FileCheck %s --implicit-check-not=all_reduce --implicit-check-not=slice
@@ -36,7 +36,7 @@
 // RUN: %{ledger}
 // Parameters in f32 are gathered in bf16: 64 x 128 of 2 bytes, three quarters
 // of it from others; a gain goes with its weight. Their gradients are reduced
-// in f32, or in the type that is asked for.
+// in f32, or in the requested type.
 // DEFINE: %{reduced} = 24.0
 // DEFINE: %{bytes} = tpsp-run %s --grad --function %{function} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=BYTES -DREDUCED=%{reduced}
 // REDEFINE: %{function} = convert

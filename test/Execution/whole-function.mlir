@@ -1,6 +1,6 @@
-// Models beyond the documents': what the whole function sends is what a good
-// implementation by hand sends; and it is right, with gradients, on several
-// meshes, overlapped and in micro-batches.
+// Models that the documents do not have. The whole function sends as much as a
+// good implementation by hand. It is right, with gradients, on several meshes,
+// overlapped and in micro-batches.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // DEFINE: %{verify} = --grad --verify --quiet
@@ -78,7 +78,7 @@
 // RUN: tpsp-run %t/mla.mlir %{verify} --micro-batches 2
 
 //--- gptj.mlir
-// Attention and MLP beside each other on one norm, under sequence parallelism.
+// Attention and MLP in parallel on one norm, under sequence parallelism.
 // CHECK:      totals
 // CHECK-NEXT: forward all_gather over tp x2 18.0 KiB
 // CHECK-NEXT: forward reduce_scatter over tp x2 18.0 KiB
@@ -245,7 +245,7 @@ func.func @model(
 }
 
 //--- shared.mlir
-// A shared expert beside routed ones, under tensor parallelism.
+// A shared expert and routed ones, under tensor parallelism.
 // CHECK:      totals
 // CHECK-NEXT: forward all_reduce over tp x1 18.0 KiB
 // CHECK-NEXT: backward all_reduce over tp x2 18.8 KiB
@@ -283,8 +283,8 @@ func.func @moe(%x: !x {tpsp.name = "x"}, %gate: !gate {tpsp.param = "gate"}, %up
 }
 
 //--- ids.mlir
-// Positions on every rank of their own: they are sent, and not the table, nor
-// the logits.
+// Every rank has its own positions. They are sent, not the table or the
+// logits.
 // CHECK:      totals
 // CHECK-NEXT: forward all_gather over tp x3 9.4 KiB
 // CHECK-NEXT: forward all_reduce over tp x2 390 B
@@ -478,8 +478,8 @@ func.func @mean(%x: tensor<16x8xf32, #tpsp.idx<s@tp, d>>) -> tensor<8xf32, #tpsp
 
 //--- t5.mlir
 // A decoder's block of T5 under sequence parallelism: a bias by relative
-// position, attention to an encoder's result, a gated MLP. What is gathered for
-// the forward pass is not saved, nor are views of it.
+// position, attention to an encoder's result, a gated MLP. Tensors gathered for
+// the forward pass are not saved, and neither are their views.
 // CHECK-LABEL: totals
 // CHECK: forward   all_gather      over tp       x4        13.5 KiB
 // CHECK: forward   reduce_scatter  over tp       x3         9.0 KiB

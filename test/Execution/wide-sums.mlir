@@ -1,5 +1,5 @@
-// A sum of more tensors than a kernel takes at once is a tree; tensors of fewer
-// indices are broadcast.
+// A sum of more tensors than a kernel takes at once becomes a tree. Tensors of
+// fewer indices are broadcast.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --verify --grad --quiet
 // RUN: tpsp-run %s --verify --grad --quiet --mesh tp=3 --dtype bf16

@@ -1,5 +1,5 @@
-// Architectures beside Llama: what is theirs in the program, how many parameters
-// they have, and their unsharded selves. transformers.mlir compares them all.
+// Architectures besides Llama: their special operations, the number of their
+// parameters, and their unsharded form. transformers.mlir compares them all.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && split-file %s %t
 // DEFINE: %{import} = tpsp-import --sequence 6 --batch 2
@@ -25,8 +25,8 @@
 // GEMMA2: rms_norm %down, %post_feedforward_layernorm_plus_one
 // GEMMA2: scale %x {factor = 4}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
-// Every other layer slides, the first among them; with layer_types, those that
-// it says. Longer rows than the window are the same text.
+// Every other layer slides, beginning with the first, or as layer_types says.
+// For rows longer than the window the text is the same.
 // RUN: sed 's/"num_hidden_layers": 1/"num_hidden_layers": 3/' %t/gemma2.json > %t/three.json
 // RUN: %{import} %t/three.json -o %t/m.mlir && FileCheck %s --check-prefix=SLIDING < %t/m.mlir
 // SLIDING-LABEL: func private @layer(
@@ -54,8 +54,8 @@
 // RUN: not tpsp-import --sequence 10 %t/gpt2.json 2>&1 | FileCheck %s --check-prefix=LONG
 // LONG: --sequence 10 is more than the 9 positions that the model has learned
 
-// Experts: blocks of them have rows for all tokens, one block for each rank of ep,
-// unless experts are to have slots.
+// Experts: each block has rows for all tokens, with one block for each rank of ep,
+// unless experts get slots.
 // RUN: %{import} %t/qwen3_moe.json --place ep -o %t/m.mlir && FileCheck %s --check-prefix=MOE < %t/m.mlir
 // MOE: x 4 experts of f 5, j 2 a token
 // MOE: tpsp.program <b = 2, c = 12, {{.*}}x = 4, xb = 2, xi = 2
@@ -83,8 +83,8 @@
 // SLOTS: tpsp.program <b = 2, c = 4,
 // SLOTS: -> [x, b, c, d, ?]
 
-// A loss of balance: layers of experts hand on how they were used, and others do
-// not. The factor is the coefficient times x j over two such layers.
+// A balancing loss: layers of experts pass on how they were used; others do not.
+// The factor is the coefficient times x j over two such layers.
 // RUN: sed 's/"num_hidden_layers": 2/"num_hidden_layers": 3, "output_router_logits": true, "router_aux_loss_coef": 0.5/' %t/qwen3_moe.json > %t/balanced.json
 // RUN: %{import} %t/balanced.json --place ep -o %t/m.mlir && FileCheck %s --check-prefix=BALANCED < %t/m.mlir
 // BALANCED: @layer(

@@ -1,5 +1,5 @@
-// What plans are exported as is known where they go: transformers' own plan of a
-// Llama, torchtitan's keys (0.2, which reads TOML), Megatron's flags.
+// The targets of exports know them: transformers' own plan of a Llama,
+// torchtitan's keys (0.2, which reads TOML), Megatron's flags.
 // REQUIRES: tpsp-run, export-targets
 
 // RUN: tpsp-import %S/Inputs/published/llama-3.1-8b.json --layers 4 --batch 8 --sequence 4096 --dtype bf16 -o %t.mlir

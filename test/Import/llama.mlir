@@ -1,5 +1,5 @@
-// A Llama of config.json: the program, and what it computes on meshes, against
-// its unsharded self.
+// A Llama from config.json: the program, and its results on meshes, compared
+// with the unsharded program.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
@@ -19,7 +19,7 @@
 // CHECK: %x3 = repeat 3 @layer(%x) as "model.layers.#.*"
 // CHECK-NEXT: %normed = rms_norm %x3, %norm {eps = 1e-05}{{$}}
 
-// The program takes so many lines whatever the number of layers.
+// The program has the same lines for any number of layers.
 // RUN: sed 's/"num_hidden_layers": 3/"num_hidden_layers": 300/' %t/config.json > %t/deep.json
 // RUN: tpsp-import %t/deep.json --sequence 8 --place tp-sp --mesh tp=4 -o %t/deep.mlir
 // RUN: sed -e 's/repeat 300/repeat 3/' -e 's/x300/x3/g' -e '/^\/\//d' %t/deep.mlir > %t/deep.txt
@@ -28,7 +28,7 @@
 // RUN: tpsp-import %t/config.json --sequence 8 --count | FileCheck %s --check-prefix=COUNT
 // COUNT: {{^}}13665{{$}}
 
-// Every strategy; with more ranks than key/value heads, these are copied.
+// Every strategy; key/value heads are copied if there are more ranks.
 // RUN: tpsp-run %t/sp.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: tpsp-import %t/config.json --sequence 8 --layers 1 --place tp --mesh tp=8 -o %t/rep.mlir
 // RUN: FileCheck %s --check-prefix=COPIES < %t/rep.mlir
@@ -56,7 +56,7 @@
 // RUN: tpsp-run %t/cp.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // VERIFIED: all within tolerance
 
-// A tied head and biases; configurations of before have rope_parameters, too.
+// A tied head and biases; older configurations have rope_parameters, too.
 // RUN: tpsp-import %t/tied.json --sequence 8 -o %t/tied.mlir
 // RUN: FileCheck %s --check-prefix=TIED < %t/tied.mlir
 // TIED-DAG: param {{.*}} "self_attn.o_proj.bias"

@@ -1,4 +1,4 @@
-// Published configurations: parameters are as many as published, and the whole
+// Published configurations: the number of parameters is as published. The whole
 // model compiles and is predicted in 10 seconds of processor time.
 // REQUIRES: tpsp-run
 // RUN: mkdir -p %t
@@ -12,7 +12,7 @@
 // DEFINE: %{simulate} = bash -c "ulimit -t 10; tpsp-run %t/m.mlir --grad --simulate --hardware %{hardware} || test $? = 3" | FileCheck %s --check-prefix=STEP
 // STEP: {{^}}step {{.*}} peak memory
 
-// As they are downloaded: keys that change nothing are known.
+// As downloaded: keys without effect are known.
 // REDEFINE: %{model} = qwen2.5-0.5b
 // REDEFINE: %{parameters} = 494032768
 // RUN: %{count}

@@ -1,4 +1,4 @@
-// What is refused: one sentence, with the key and a way out.
+// Refusals: one sentence, with the key and a way out.
 // RUN: split-file %s %t
 // DEFINE: %{refused} = not tpsp-import --sequence 8
 // RUN: sed 's/"hidden_size"/"hiden_size"/' %t/good.json > %t/misspelt.json
@@ -47,7 +47,7 @@
 // RUN: sed 's/"rope_theta": 100/"attention_dropout": 0.5/' %t/good.json > %t/dropout.json
 // RUN: %{refused} %t/dropout.json 2>&1 | FileCheck %s --check-prefix=DROPOUT
 // DROPOUT: key 'attention_dropout' is 0.5, and dropout is not there yet; only 0.0 is imported
-// What changes nothing as it mostly is, and is not there otherwise.
+// Keys whose usual value has no effect; other values are refused.
 // DEFINE: %{key} = unset
 // DEFINE: %{lacks} = sed 's/"rope_theta": 100/"%{key}": true/; s/"llama"/"phi3"/' %t/good.json > %t/key.json && %{refused} %t/key.json 2>&1 | FileCheck %s -DKEY=%{key} --check-prefix=LACKS
 // LACKS: key '[[KEY]]' is true, and a {{.*}} is not there yet; only false is imported
@@ -111,7 +111,7 @@
 // SHARDS: --place puts s on @cp, 3 ranks, which do not divide --sequence 8; a multiple of 3 works
 // RUN: %{refused} %t/good.json --place fsdp-ddp --mesh dp=4294967296,fsdp=4294967296 --batch 2 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: --place puts b on @dp@fsdp, 9223372036854775807 ranks, which do not divide --batch 2
-// What axes do not divide, with all that is to be padded.
+// Indices that axes do not divide, with all --pad that is needed.
 // RUN: %{refused} %t/good.json --place tp-sp 2>&1 | FileCheck %s --check-prefix=WORDS
 // WORDS: --place puts e on @tp, 2 ranks, which do not divide its 5; import for tp=1, and run with --mesh tp=2 --pad e=2,v=2{{$}}
 // RUN: sed 's/"hidden_size": 8/"hidden_size": 9, "num_key_value_heads": 1, "head_dim": 2/' %t/good.json > %t/odd.json
@@ -145,7 +145,7 @@
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-import %t/good.json --sequence 5 --head tail 2>&1 | FileCheck %s --check-prefix=HEAD
 // HEAD: {{^}}tpsp-import: --head: tail not in {loss,logits}{{$}}
 
-// The program goes to standard output where nothing else is said.
+// By default the program is printed to standard output.
 // RUN: cd %t && tpsp-import good.json --sequence 8 -o - > dash.mlir && tpsp-import good.json --sequence 8 | diff - dash.mlir && test ! -e ./-
 
 //--- good.json

@@ -1,11 +1,11 @@
 // RUN: tpsp-opt %s --tpsp-allocate | FileCheck %s
-// What an earlier run decided is forgotten.
+// Decisions of an earlier run are dropped.
 // RUN: tpsp-opt %s --tpsp-allocate --tpsp-allocate | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-allocate --tpsp-check-schedule -o /dev/null
 
-// What lasts the whole step comes first, in order, and is never shared; then a
-// temporary takes the place of one that is read for the last time before it.
-// Everything starts on a cache line.
+// Buffers that last the whole step come first, in order, and are never shared.
+// A temporary takes the place of another after that one's last read. Every
+// buffer starts on a cache line.
 // CHECK-LABEL: plan.program @chain attributes {arena_bytes = 320 : i64
 // CHECK: plan.buffer "input" {{.*}}offset = 0 : i64
 // CHECK: plan.buffer "temporary" {offset = 192 : i64}
@@ -41,7 +41,7 @@ plan.program @view attributes {axes = [], sizes = array<i64>} {
   plan.kernel @k(%b, %v) to(%y) {grid = 1 : i64, positions = []} : (memref<4xf32>, memref<2x2xf32>) -> memref<4xf32>
 }
 
-// A buffer that nothing reads is free again behind its command.
+// A buffer that nothing reads is free again after its command.
 // CHECK-LABEL: plan.program @unread attributes {arena_bytes = 128 : i64
 // CHECK: plan.buffer "temporary" {offset = 64 : i64}
 // CHECK: plan.buffer "temporary" {offset = 64 : i64}

@@ -38,7 +38,7 @@ tpsp.mesh @mesh <cp = 2, cq = 3>
 !q = tensor<4x8xf32, #tpsp.idx<s@cp@cq, k, local>>
 !k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
 !l = tensor<4xf32, #tpsp.idx<s@cp@cq, local>>
-// Several axes are one group. What is redone in the backward pass is there, in
+// Several axes are one group. The backward pass redoes attention in
 // halves.
 // CHECK-LABEL: func.func @redone
 // CHECK-COUNT-2: tpsp.mirror {{.*}}["cp", "cq"]
@@ -79,7 +79,7 @@ func.func @as_it_is(%q: !q, %odd: !odd, %whole: !whole, %k: !k) -> (!q, !odd, !q
 tpsp.mesh @mesh <cp = 4>
 !q = tensor<6x8xf32, #tpsp.idx<s@cp, k, local>>
 !k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
-// A longer window leaves the last rank more.
+// With a longer window the last rank has more work.
 // CHECK-LABEL: func.func @long_window
 // CHECK-COUNT-2: tpsp.mirror
 func.func @long_window(%q: !q, %k: !k) -> !q {
@@ -94,7 +94,7 @@ tpsp.mesh @mesh <cp = 4>
 !q = tensor<6x8xf32, #tpsp.idx<s@cp, k, local>>
 !k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
 !u = tensor<2x8xf32, #tpsp.idx<u@cp, k, local>>
-// What another attention reads as keys is whole.
+// A tensor that another attention reads as keys is whole.
 // CHECK-LABEL: func.func @rows_as_keys
 // CHECK: tpsp.mirror
 // CHECK: tpsp.mirror

@@ -22,8 +22,8 @@ func.func @only_returned(%a: !p, %b: !p, %c: !p) -> (!g, !g, !g) {
   return %1, %0, %2 : !g, !g, !g
 }
 
-// A bucket stands where its last tensor is ready, not at the end: what follows
-// can hide it.
+// A bucket stands where its last tensor is ready, not at the end. So the
+// following work can hide it.
 // CHECK-LABEL: @where_the_last_is_ready
 // CHECK-SAME: %[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[X:[a-z0-9]+]]:
 func.func @where_the_last_is_ready(%a: !p, %b: !p, %x: !g) -> (!g, !g, !g) {
@@ -38,8 +38,8 @@ func.func @where_the_last_is_ready(%a: !p, %b: !p, %x: !g) -> (!g, !g, !g) {
   return %0, %1, %y : !g, !g, !g
 }
 
-// Independent and nobody between: one where the second stands. A row's sum and
-// its target's logit are like that.
+// Two independent collectives without a use between become one, where the
+// second stands. A row's sum and its target's logit are an example.
 // CHECK-LABEL: @nobody_between
 // CHECK-SAME: %[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]:
 func.func @nobody_between(%a: !p, %b: !p) -> !g {
@@ -55,7 +55,7 @@ func.func @nobody_between(%a: !p, %b: !p) -> !g {
   return %y : !g
 }
 
-// A user between, on whom the second may depend.
+// A use between, on which the second may depend.
 // CHECK-LABEL: @user_between
 func.func @user_between(%a: !p, %b: !p) -> !g {
   // CHECK-NEXT: %[[S:.*]] = tpsp.all_reduce %{{[a-z0-9]+}} [
@@ -70,7 +70,7 @@ func.func @user_between(%a: !p, %b: !p) -> !g {
   return %y : !g
 }
 
-// What somebody waits for does not wait for what nobody waits for.
+// A result with a use does not wait for a returned one.
 // CHECK-LABEL: @not_with_returned
 func.func @not_with_returned(%a: !p, %b: !p) -> (!g, !g) {
   // CHECK-COUNT-2: all_reduce %{{[a-z0-9]+}} [
@@ -97,7 +97,7 @@ func.func @views_wait(%a: !p, %b: !p) -> (!n, !g) {
   return %n, %1 : !n, !g
 }
 
-// What is used on the way is not put off.
+// A collective with a use in between is not delayed.
 // CHECK-LABEL: @not_if_used
 func.func @not_if_used(%a: !p, %b: !p) -> (!g, !g) {
   // CHECK-NEXT: all_reduce

@@ -1,5 +1,5 @@
-// Layers are calls: of weights whose layer is written out, a remark says that
-// their transfers stay apart.
+// Layers are calls. For weights of a layer that is written out, a remark says
+// that their transfers stay apart.
 // RUN: tpsp-opt %s --tpsp-collective-pipeline="grad=true bucket-layers=on" --remarks-filter=tpsp-bucket-layers -o %t.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s --input-file %t.mlir
 // REMARK: remark: [Missed] layer | Category:tpsp-bucket-layers | Reason="2 transfers of weights are of no layer and stay apart: a layer is a call of a function"

@@ -1,5 +1,5 @@
-// A loss scale, what gradients are reduced in, and where a step gathers: what
-// the update and the function become.
+// The update and the function with a loss scale, a type for reducing gradients,
+// and a place for gathering.
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd clip=1 loss-scale=dynamic:1024 loss-scale-window=7 grad=true" | FileCheck %s --check-prefix=DYNAMIC
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd loss-scale=256 grad=true" | FileCheck %s --check-prefix=FIXED
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=sgd reduce-dtype=f32 grad=true" | FileCheck %s --check-prefix=WIDE
@@ -19,7 +19,7 @@
 
 tpsp.mesh @mesh <dp = 2 : data>
 
-// What draws does so by the step's number.
+// Random operations use the step's number.
 // DYNAMIC: func.func @f(
 // DYNAMIC-SAME: %[[STEP:arg[0-9]+]]: tensor<f32, #tpsp.idx<>> {{{[^}]*}}tpsp.name = "step"
 // DYNAMIC-SAME: tpsp.mean = 0.000000e+00 : f64, tpsp.name = "updates", tpsp.state_of = -1 : i64

@@ -1,5 +1,5 @@
-// What a step does to parameters: state and numbers become arguments, gradients
-// are wanted where the state is, and parameters say who trains them.
+// The update of parameters: state and numbers become arguments, gradients are
+// wanted where the state is, and parameters name their optimizer.
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-axes=dp grad=true" | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1 grad=true" | FileCheck %s --check-prefix=CLIP
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-axes=dp grad=true" --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
@@ -75,7 +75,7 @@ func.func @f(%x: tensor<8x4xbf16, #tpsp.idx<e, d>>,
 // CHECK: tpsp.scale %arg{{[0-9]+}} {factor = 5.000000e-01 : f64}
 // CHECK-NOT: reduce
 
-// One number for each set of axes; what is whole is in the norm once.
+// One number for each set of axes; a whole tensor is in the norm once.
 // CLIP: tpsp.reduce %{{.*}} : tensor<8xf64, #tpsp.idx<e, ?>> -> tensor<f64, #tpsp.idx<| sum@tp>>
 // CLIP: tpsp.reduce %{{.*}} : tensor<3xf64, #tpsp.idx<k, ?>> -> tensor<f64, #tpsp.idx<>>
 // CLIP: tpsp.reshard %{{.*}} : tensor<f64, #tpsp.idx<| sum@tp>> -> tensor<f64, #tpsp.idx<>>

@@ -1,6 +1,6 @@
 // RUN: tpsp-opt %s --tpsp-check-program --verify-diagnostics --split-input-file
 
-// A misspelt index is summed over, on each operand for itself.
+// A misspelt index is summed over, on each operand separately.
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 !w = tensor<16x8xf32, #tpsp.idx<e, f>>
@@ -77,7 +77,7 @@ func.func @f(%x: !x) -> !x {
 
 // -----
 
-// A program in a module is not passed over.
+// A program nested in a module is checked, too.
 
 module {
   // expected-error @+1 {{a program within a module, or beside another, is not compiled; write one in a file, or '}}
@@ -90,7 +90,7 @@ module {
 
 // -----
 
-// Nor is one of which nothing is left.
+// So is a program without any operation left.
 
 // expected-error @+1 {{the program has no function with a body; write one, such as func.func @name(...)}}
 module {

@@ -133,7 +133,7 @@ plan.program @gradient_overwritten attributes {axes = [], sizes = array<i64>, ar
 
 // -----
 
-// Two streams, no event: whether the gather has ended, nobody knows.
+// Two streams without an event: the gather may not have ended.
 plan.program @race attributes {axes = ["tp"], sizes = array<i64: 2>, arena_bytes = 256, streams = 2, events = 1} {
   %x = plan.buffer "input" "x" {number = 0 : i64, offset = 0} : memref<4xf32>
   // expected-note @+1 {{the buffer is made here}}
@@ -148,7 +148,7 @@ plan.program @race attributes {axes = ["tp"], sizes = array<i64: 2>, arena_bytes
 
 // -----
 
-// The event is of what came before the gather.
+// The event was recorded before the gather.
 plan.program @early_event attributes {axes = ["tp"], sizes = array<i64: 2>, arena_bytes = 256, streams = 2, events = 1} {
   %x = plan.buffer "input" "x" {number = 0 : i64, offset = 0} : memref<4xf32>
   %a = plan.buffer "temporary" {offset = 64} : memref<8xf32> // expected-note {{the buffer is made here}}

@@ -1,4 +1,4 @@
-// A plan that is right passes and stays as it is.
+// A right plan passes and is not changed.
 // RUN: tpsp-opt %s --tpsp-check-schedule | FileCheck %s
 
 // CHECK-LABEL: plan.program @reuse

@@ -37,7 +37,7 @@ func.func @f(%x: !x) -> !x {
   return %y : !x
 }
 
-// Of most functions of f64 GPUs have none: the kernel is for CPUs only.
+// GPUs lack most functions of f64, so the kernel is for CPUs only.
 // REMARK: [Missed] unavailable
 // REMARK-SAME: GPUs have no instruction for log
 // REMARK-SAME: @kernel1_log has no form for a GPU

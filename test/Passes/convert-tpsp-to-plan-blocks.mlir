@@ -13,7 +13,7 @@ tpsp.mesh @mesh <dp = 2>
 // CHECK: %[[FROM:.*]] = memref.subview %[[S]][%[[O:.*]], 2, %[[R:.*]], 0] [1, 1, 1, 5]
 // CHECK: %[[TO:.*]] = memref.subview %[[T]][%[[O]], 0, %[[R]], 0] [1, 1, 1, 5]
 // CHECK: linalg.copy ins(%[[FROM]] {{.*}} outs(%[[TO]]
-// Where the block index is outermost the rows still make a grid.
+// If the block index is outermost, the rows still make a grid.
 // CHECK-LABEL: func.func private @kernel1_stack(
 // CHECK-SAME: memref<1x1x2x30xf32>{{.*}}memref<1x1x2x30xf32>{{.*}}memref<1x2x2x30xf32>
 // CHECK-COUNT-2: linalg.copy

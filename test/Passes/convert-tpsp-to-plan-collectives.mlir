@@ -22,7 +22,7 @@ func.func @shards(%x: !part) -> !other {
 
 // -----
 
-// A reduction says what it does with the ranks' values; 1 is the maximum.
+// A reduction has a kind; 1 is the maximum.
 // CHECK-LABEL: plan.program @reductions
 // CHECK: plan.reduce_scatter
 // CHECK-SAME: chunk = 3 : i64

@@ -1,9 +1,9 @@
-// What is no epilogue stays a kernel, each for its reason.
+// Operations that cannot be epilogues stay kernels, each for its reason.
 // RUN: tpsp-opt %s --convert-tpsp-to-plan=epilogues --split-input-file | FileCheck %s
 // RUN: tpsp-opt %s --convert-tpsp-to-plan=epilogues --remarks-filter=convert-tpsp-to-plan --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// The exact form of GELU, which cuBLASLt has not; other arithmetic; a kernel
-// that also does something else. They are no epilogues' kernels: no remark.
+// The exact form of GELU, which cuBLASLt lacks; other arithmetic; a kernel that
+// also does something else. None is like an epilogue, so there is no remark.
 // REMARK-NOT: gelu_erf
 // CHECK-LABEL: plan.program @other_arithmetic
 // CHECK-COUNT-4: plan.kernel
@@ -53,7 +53,7 @@ func.func @collective(%x: !x, %w: !w, %b: !b) -> !h {
 
 // -----
 
-// Somebody else reads the product, and it is no GELU's argument then.
+// Something else reads the product, and it is not GELU's argument.
 // REMARK: {{[a-z_]+}} stays a kernel: something else reads the product
 // CHECK-LABEL: plan.program @another_reader
 // CHECK: plan.kernel
@@ -86,7 +86,7 @@ func.func @both_sides(%x: !x, %w: !w) -> !h {
 
 // -----
 
-// The product is a result of the program: who reads it is not known.
+// The product is a result of the program, so its readers are unknown.
 // REMARK: {{[a-z_]+}} stays a kernel: the product itself is a result
 // CHECK-LABEL: plan.program @result
 // CHECK: plan.kernel

@@ -1,5 +1,5 @@
-// What reads a product element by element becomes its matmul's epilogue; so
-// does the sum of an operand over the indices that a matmul sums.
+// A kernel that reads a product element by element becomes its matmul's
+// epilogue. So does an operand's sum over the indices that a matmul sums.
 // RUN: tpsp-opt %s --convert-tpsp-to-plan=epilogues --verify-roundtrip --split-input-file | FileCheck %s
 
 // Bias and GELU, the argument kept for the backward pass; no kernel is left.
@@ -75,9 +75,9 @@ func.func @heads(%x: !x, %w: !w, %b: !b) -> !q {
 
 // -----
 
-// The backward pass of an MLP without biases: the product itself is what is
-// kept, and the slope is of it. First as two kernels, then as one, which reads
-// the product twice and makes the slope's result first.
+// The backward pass of an MLP without biases: the product itself is kept, and
+// the slope is taken of it. First as two kernels, then as one, which reads the
+// product twice and makes the slope's result first.
 // CHECK-LABEL: plan.program @backward
 // CHECK: plan.matmul %{{.+}}, %{{.+}}, %[[V:.+]] writes(%[[Y:.+]] : memref<6x8xf32>) {{.*}}epilogue = ["keep", "gelu"]
 // CHECK: plan.matmul %[[V]],
@@ -139,8 +139,8 @@ func.func @gradients(%x: !x, %g: !g) -> (!gw, !gb {tpsp.name = "gb"}, !gw, !gd) 
 
 // -----
 
-// What counts is what is computed: a vector that is broadcast first, a product
-// with the slope that is an einsum, sums that are einsums.
+// Other spellings of the same: a vector that is broadcast first, a product with
+// the slope as an einsum, sums as einsums.
 // CHECK-LABEL: plan.program @spelled_otherwise
 // CHECK: plan.matmul {{.*}}epilogue = ["bias"]
 // CHECK: plan.matmul {{.*}}epilogue = ["slope"]

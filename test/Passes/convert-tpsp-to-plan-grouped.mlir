@@ -1,7 +1,7 @@
-// Products in which every row meets the matrix that its integer chooses.
+// Products of every row with the matrix that its integer chooses.
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan --verify-diagnostics | FileCheck %s
 
-// Blocks j of matrices are a batch. Rows of all groups are one behind the other.
+// Blocks j of matrices are a batch. Rows of all groups follow each other.
 // CHECK-LABEL: plan.program @rows
 // CHECK: %[[IDS:.+]] = plan.buffer {{.*}}memref<2x3x7xi32>
 // CHECK: %[[W:.+]] = plan.buffer {{.*}}memref<2x5x9x6xf32>

@@ -1,12 +1,12 @@
-// Which loops share a kernel although something stands between them.
+// Loops that share a kernel although another operation is between them.
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan | FileCheck %s
 
 !e = tensor<96x64xf32, #tpsp.idx<s, e, local>>
 !w = tensor<64x32xf32, #tpsp.idx<e, k, local>>
 !k = tensor<96x32xf32, #tpsp.idx<s, k, local>>
 
-// %gs is read by %gg alone, which needs nothing that is not there and is no
-// larger: it moves over the first product, and %gs is never stored.
+// Only %gg reads %gs. It is no larger and its operands are available, so it
+// moves before the first product, and %gs is never stored.
 // CHECK-LABEL: plan.program @taken_ahead
 // CHECK: %[[D:.*]] = plan.buffer "input" "d"
 // CHECK: %[[U:.*]] = plan.buffer "input" "u"
@@ -26,8 +26,8 @@ func.func @taken_ahead(%d: !e {tpsp.name = "d"}, %u: !e {tpsp.name = "u"},
   return %p, %q : !k, !k
 }
 
-// Not where the value is needed for itself, nor where its reader waits for a
-// product, nor where two readers make more than it has.
+// Not if the value itself is needed, if its reader waits for a product, or if
+// two readers make more than it has.
 // CHECK-LABEL: plan.program @returned
 // CHECK: plan.kernel
 // CHECK: plan.matmul
@@ -65,8 +65,8 @@ func.func @two_readers(%d: !e, %w: !w) -> (!k, !e, !e) {
   return %p, %c, %f : !k, !e, !e
 }
 
-// The sum over rows stands in the midst of a norm's gradient, and ends it not;
-// it multiplies by the statistic of a row itself.
+// The sum over rows is in the middle of a norm's gradient and does not end it.
+// It multiplies by a row's statistic itself.
 // CHECK-LABEL: plan.program @sum_over_rows
 // CHECK: %[[X:.*]] = plan.buffer "input" "x"
 // CHECK: %[[G:.*]] = plan.buffer "input" "g"
@@ -103,9 +103,9 @@ func.func @unit(%x: !e, %y: !e) -> !sharded {
 
 // -----
 
-// What has nothing to do with each other does not share a kernel if one of the
-// two would go along its columns: sums of weights' gradients that are laid out
-// along different indices.
+// Unrelated operations do not share a kernel if one of them would run along its
+// columns: sums of weights' gradients that are laid out along different
+// indices.
 // CHECK-LABEL: plan.program @layouts
 // CHECK: plan.kernel {{.*}}(memref<64x96xf32>, memref<64x96xf32>) -> memref<64x96xf32>
 // CHECK: plan.kernel {{.*}}(memref<96x64xf32>, memref<96x64xf32>) -> memref<96x64xf32>

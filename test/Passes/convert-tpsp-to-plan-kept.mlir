@@ -1,4 +1,4 @@
-// What does not join a kernel because its work item would keep too much.
+// Operations that stay separate because a work item would keep too much.
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan="wide-sums=false kept-bytes=576" | FileCheck %s --check-prefixes=CHECK,ROOM
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan="wide-sums=false kept-bytes=575" | FileCheck %s --check-prefixes=CHECK,FULL
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan=wide-sums=false | FileCheck %s --check-prefix=ANY

@@ -1,9 +1,9 @@
-// Which operations become one kernel, and what the kernel is told.
+// The operations that become one kernel, and the kernel's parameters.
 // RUN: tpsp-opt %s --convert-tpsp-to-plan --split-input-file | FileCheck %s
 
-// A chain of pointwise operations is one loop over a row; what nobody else
-// reads is never stored. Equal chains are one function, whatever it is called
-// on.
+// A chain of pointwise operations is one loop over a row. Values
+// without other readers are never stored. Equal chains are one
+// function.
 // CHECK-LABEL: func.func private @kernel0_exp_square_add(
 // CHECK: scf.for
 // CHECK-COUNT-1: linalg.generic
@@ -38,8 +38,8 @@ func.func @same_chain(%unused: !x, %x: !x, %y: !x) -> !x {
 
 // -----
 
-// A kernel ends where a matmul or a collective needs what it makes; others do
-// not hold it up.
+// A kernel ends where a matmul or a collective needs its result; others do not
+// end it.
 // CHECK-LABEL: plan.program @interrupted
 // CHECK: plan.all_reduce
 // CHECK-NEXT: plan.buffer "temporary"
@@ -131,7 +131,7 @@ func.func @narrow(%x: !b) -> !e {
 
 // -----
 
-// With what keeps the rows it would go column by column: a kernel of its own.
+// Together with an operation on rows it would go by columns: it is separate.
 // CHECK-LABEL: func.func private @kernel0_einsum(
 // CHECK: memref.subview %{{.*}} [2, 8, %{{.*}}] [1, 1, 1] : memref<2x8x16xf32> to memref<2x8x?xf32
 // CHECK-LABEL: plan.program @sum_beside_rows

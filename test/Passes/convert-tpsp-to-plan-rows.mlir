@@ -43,8 +43,8 @@ func.func @gradient(%ids: !ids, %g: !z) -> !w {
 
 // -----
 
-// Counts: a bucket for every value, at every position along what is not counted
-// over. No lists.
+// Counts: a bucket for every value, at every position along the other indices.
+// No lists.
 // CHECK-LABEL: func.func private @kernel0_count_earlier(
 // CHECK: memref.alloca({{.+}}) : memref<?xi32>
 // CHECK-LABEL: plan.program @count

@@ -1,4 +1,4 @@
-// What sums are kept in while a kernel runs.
+// The types of sums while a kernel runs.
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan | FileCheck %s
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan=wide-sums=false | FileCheck %s --check-prefix=GPU
 // GPU-NOT: f64
@@ -18,7 +18,7 @@ func.func @columns(%x: !x) -> !d {
 
 // -----
 
-// A head's terms are not beside each other.
+// A head's terms are not next to each other.
 // CHECK-LABEL: func.func private @kernel0_einsum(
 // CHECK: memref.alloca() : memref<f64>
 // CHECK: arith.mulf %{{.+}}, %{{.+}} : f32

@@ -39,8 +39,8 @@ func.func @loops(%q: !q, %t: !t) -> (!a, !g) {
 
 // -----
 
-// What is no matrix product runs as a loop nest; a layout that would need a
-// transpose copy is counted.
+// Other einsums run as a loop nest; a layout that would need a transpose copy
+// is counted.
 // CHECK-LABEL: func.func private @kernel0_einsum
 // CHECK-LABEL: func.func private @kernel1_einsum
 // CHECK: linalg.generic

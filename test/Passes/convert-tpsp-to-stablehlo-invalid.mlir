@@ -9,7 +9,7 @@ func.func @whole(%x: tensor<3x4xf32, #tpsp.idx<s, d>>) -> tensor<3xf32, #tpsp.id
 
 // -----
 
-// What enters is whole.
+// An argument must be whole.
 tpsp.mesh @mesh <tp = 2>
 // expected-error @+1 {{'arg0'[s, d | sum@tp] is partial, which Shardy has no word for at the ends of a program; complete it there (tpsp.reshard)}}
 func.func @partial(%x: tensor<4x4xf32, #tpsp.idx<s, d | sum@tp>>) -> tensor<4x4xf32, #tpsp.idx<s, d>> {
@@ -19,7 +19,7 @@ func.func @partial(%x: tensor<4x4xf32, #tpsp.idx<s, d | sum@tp>>) -> tensor<4x4x
 
 // -----
 
-// Likewise what leaves.
+// A result must be whole.
 tpsp.mesh @mesh <tp = 2>
 func.func @partial(%x: tensor<4x4xf32, #tpsp.idx<s, d@tp>>) -> tensor<4xf32, #tpsp.idx<s | sum@tp>> {
   // expected-error @+1 {{'reduce'[s | sum@tp] is partial}}

@@ -1,11 +1,11 @@
-// Programs as StableHLO. That its numbers are right, test/jax/stablehlo.py says.
+// Programs as StableHLO. test/jax/stablehlo.py tests that the numbers are right.
 //
 // RUN: tpsp-opt %s --split-input-file --tpsp-to-stablehlo | FileCheck %s
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-to-stablehlo=grad=true \
 // RUN:   | FileCheck %s --check-prefix=GRAD
 
-// Names and placements at the ends; a constraint only where a placement does not
-// follow from the operands'; nothing is left of index names.
+// Names and placements at the ends; a constraint only if a placement does not
+// follow from the operands'. Index names are dropped.
 
 // CHECK-LABEL: module {
 // CHECK-NOT: tpsp
@@ -60,7 +60,7 @@ func @model(%x: [b, a, d, f], %w: [e, b, d]) -> [f, e, b] {
 // -----
 
 // A request for a placement is a constraint. So are the ends of a collective, each
-// said once; a partial one is not said.
+// written once; a partial one is left out.
 
 // CHECK-LABEL: module {
 // CHECK: %[[R:.*]] = "sdy.sharding_constraint"(%arg0) {sharding = #sdy.sharding<@"the mesh", [{}, {"a", "b"}]>}

@@ -32,8 +32,8 @@ func.func @with_dropout(%q: !q, %k: !k) -> !q {
   return %o : !q
 }
 
-// Where a query may see no key its weights are zeros. A bias of minus infinity
-// hides as masks do.
+// If a query may see no key, its weights are zeros. A bias of minus infinity
+// hides like a mask.
 !bias = tensor<2x8xf32, #tpsp.idx<b, t>>
 !n = tensor<2xi32, #tpsp.idx<b>>
 // CHECK-LABEL: @hidden
@@ -47,7 +47,7 @@ func.func @hidden(%q: !q, %k: !k, %bias: !bias, %n: !n) -> !q {
   return %o : !q
 }
 
-// Of these every query sees a key.
+// Here every query sees a key.
 // CHECK-LABEL: @windowed
 func.func @windowed(%q: !q, %k: !k) -> !q {
   // CHECK: tpsp.causal_mask {{.*}}window = 3

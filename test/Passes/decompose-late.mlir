@@ -77,7 +77,7 @@ func.func @backward_mark(%x: !x) -> !x {
   return %y : !x
 }
 
-// Differentiation has been asked: a view that says nothing else goes.
+// After differentiation this view has no effect and is removed.
 // CHECK-LABEL: @stop_gradient
 // CHECK-SAME: %[[X:[a-z0-9]+]]:
 func.func @stop_gradient(%x: !x) -> !x {

@@ -1,6 +1,6 @@
 // A parameter that is split in one place and whole in another has a gradient of
-// two summands. Each is converted where it is made, behind which the other may
-// stand; their sum stands behind both.
+// two summands. Each is converted where it is made, and the other may come
+// later. Their sum comes after both.
 // RUN: tpsp-opt %s --tpsp-propagate --tpsp-differentiate=reduce-dtype=f32 | FileCheck %s
 
 // CHECK-LABEL: @f_grad

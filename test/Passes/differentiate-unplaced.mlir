@@ -1,8 +1,8 @@
 // RUN: tpsp-opt %s --tpsp-differentiate | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-propagate --tpsp-differentiate -o /dev/null
 
-// Where nothing has placed a result, its cotangent is an argument of such a
-// type: it stays as the caller has it, and is moved for each use.
+// The cotangent of an unplaced result is an argument of the same type: it stays
+// as the caller has it, and is moved for each use.
 
 tpsp.mesh @mesh <b = 1, tp = 2 : model>
 !x = tensor<2x8xf64, #tpsp.idx<m@b, u@tp>>

@@ -25,7 +25,7 @@ func.func @matmul(%w: !w {tpsp.param}, %x: !x {tpsp.name = "x"}) -> !y {
   return %y : !y
 }
 
-// Contributions to one gradient are added; where they are is only proposed.
+// Contributions to one gradient are added; their placement is only proposed.
 // CHECK-LABEL: func.func @residual_grad(
 func.func @residual(%x: !x) -> !x {
   // CHECK: %[[S:.*]] = tpsp.slope %{{.*}} {of = "gelu", tpsp.backward} : {{.*}}, ?>>
@@ -73,7 +73,7 @@ func.func @off_the_path(%x: !x) -> !x {
   return %y : !x
 }
 
-// What is frozen has no gradient, and nothing that leads only there is made.
+// A frozen argument has no gradient, and operations only for it are not made.
 // CHECK-LABEL: func.func @frozen_grad(
 // CHECK-SAME:  -> (tensor<8x64xf32, {{[^>]*}}>>, tensor<64x32xf32, {{[^>]*}}>> {tpsp.gradient_of = 0 : i64, tpsp.name = "g[w]"})
 // CHECK:       tpsp.tanh

@@ -1,4 +1,4 @@
-// What kernels keep, in threads and in a block's memory.
+// The memory that kernels keep, in threads and in blocks.
 // RUN: tpsp-opt %s --tpsp-emit-device-kernels --verify-diagnostics | FileCheck %s
 
 // A GPU reserves a thread's memory for all threads that it could have.
@@ -31,8 +31,8 @@ func.func private @little(%y: memref<4xf32> {llvm.noalias}, %begin: index, %end:
 #whole = affine_map<(d0, d1) -> (d0, d1)>
 #kept = affine_map<(d0, d1) -> (d0)>
 
-// 1024 threads would meet for seven sums in 56 KiB of a block's memory, which has
-// 48 without asking. 512 take 28.
+// For seven sums 1024 threads would need 56 KiB of a block's memory, whose
+// default is 48. 512 need 28.
 // CHECK-LABEL: gpu.func @many_sums
 // CHECK-SAME: workgroup(%{{.+}} : memref<1x32x16xf64, #gpu.address_space<workgroup>>
 // CHECK-SAME: tpsp.launch = array<i64: 512, 1, 1, 0>

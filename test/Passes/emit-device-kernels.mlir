@@ -16,7 +16,7 @@
 // 512 elements of a row: a block of 128 threads for it, since there are few rows;
 // each reads four neighbours as 16 bytes. The sum goes through shuffles and, from
 // warp to warp, through the block's memory, with one barrier. Then all threads
-// know it: none for the quotients.
+// know it: no barrier for the quotients.
 // CHECK-LABEL: gpu.func @divide_by_sum
 // CHECK-SAME: memref<4x512xf32> {llvm.align = 16 : i64, llvm.noalias}
 // CHECK-SAME: workgroup(%{{.+}} : memref<1x4x1xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
@@ -126,8 +126,8 @@ func.func private @shift(%x: memref<2x10x64xf32>, %y: memref<2x10x64xf32>, %begi
   return
 }
 
-// What threads may not share: a row in whose loop another row's is, and a row that
-// is read through another view of it.
+// Rows that threads may not share: a row with another row's loop inside, and a row
+// that is read through another view of it.
 // REMARK: every work item of @nested is done in order
 // REMARK-SAME: blocks_of_an_item=1, threads_for_an_item=1, work_items=2
 // REMARK: every work item of @overlapping is done in order
@@ -214,8 +214,8 @@ plan.program @f attributes {axes = [], sizes = array<i64>} {
 #head = affine_map<(d0, d1) -> (d0)>
 #none = affine_map<(d0, d1) -> ()>
 
-// Other threads read %y than stored it. The barrier between is that of the sum
-// through memory; noalias would let LLVM read before it.
+// Threads read parts of %y that other threads stored. The barrier between is
+// that of the sum through memory. With noalias LLVM might read before it.
 // CHECK-LABEL: gpu.func @behind_a_sum
 // CHECK-SAME: (%{{[^:]+}}: memref<4x8x64xf32> {llvm.align = 16 : i64, llvm.noalias}, %{{[^:]+}}: memref<4x8x64xf32> {llvm.align = 16 : i64}, %{{[^:]+}}: memref<4x8xf32> {llvm.align = 16 : i64, llvm.noalias}
 // CHECK-COUNT-1: gpu.barrier

@@ -1,5 +1,5 @@
-// Values of a function that is called twice are called after the calls, and what
-// an adjoint makes on the way after its operation, or after the sum it is of.
+// Values of a function that is called twice are named after the calls. Inner
+// values of an adjoint are named after its operation, or after their sum.
 // RUN: tpsp-opt %s --tpsp-explain="every-layer parts" -o /dev/null | FileCheck %s
 
 !x = tensor<4x8xf32, #tpsp.idx<s, d>>

@@ -1,5 +1,5 @@
-// Layers that come again are written once, with what they hand on; only what is
-// equal is.
+// Equal layers are written once, with the values that they pass on; others are
+// not.
 // RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-explain="every-layer" -o /dev/null | FileCheck %s --check-prefix=EVERY --implicit-check-not="  x " --implicit-check-not="  |"
 // RUN: tpsp-run %s --function model --grad --simulate --hardware cpu | FileCheck %s --check-prefix=LEDGER

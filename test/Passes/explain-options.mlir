@@ -1,4 +1,4 @@
-// What --tpsp-explain says on request.
+// Options of --tpsp-explain.
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-explain="notation=explicit" -o /dev/null | FileCheck %s --check-prefix=EXPLICIT
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-explain="notation=latex" -o /dev/null | FileCheck %s --check-prefix=LATEX
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-explain="extents rule" -o /dev/null | FileCheck %s --check-prefix=TABLES
@@ -43,7 +43,7 @@
 
 // UNKNOWN: error: option 'notation' of tpsp-print-explanation: no notation is called 'implicit'; there are subscripts, explicit and latex
 
-// An argument keeps its name; what is made of it for a micro-batch gets a number.
+// An argument keeps its name; its part for a micro-batch gets a number.
 // RUN: tpsp-opt %examples/ddp.mlir --tpsp-explain="micro-batches=2" -o /dev/null | FileCheck %s --check-prefix=PARTS
 //      PARTS: {{^}}forward, micro-batch 0
 // PARTS-NEXT: {{^}}  x#2[b.block@dp, b.part, s, d] = split(x[b@dp, s, d])

@@ -1,5 +1,5 @@
 // --tpsp-explain of an example, start to end: equations over the tensors as they
-// lie, and under each what has to move for it.
+// are placed, and under each its collectives.
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-explain -o /dev/null | FileCheck %s
 
 //      CHECK: mlp_grad on tp=4
@@ -41,8 +41,8 @@
 // REMARK: mlp-sp.mlir:10:8: remark: [Analysis] all_gather | Category:tpsp-print-explanation | Reason="@tp divides e of this einsum, which the operand lacks", axes=tp, bytes=196608, index=s, phase=forward, tensor=x
 // REMARK: mlp-sp.mlir:10:8: remark: [Analysis] reduce_scatter | {{.*}} axes=tp, bytes=196608, index=s, phase=backward, tensor=g[x]
 
-// A bucket stands where its last tensor is ready, with the lines of all that it
-// reduces.
+// A bucket stands where its last tensor is ready, with the lines of all tensors
+// that it reduces.
 // RUN: tpsp-opt %examples/gpt-block-sp.mlir --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=BUCKET
 // BUCKET: g[b2][d | sum@tp] = reduce(g[z][b, s@tp, d], kind=sum)
 // BUCKET-NOT: > all_reduce

@@ -1,5 +1,5 @@
-// What --tpsp-formulas prints; that formulas hold at other sizes is
-// FormulasTest's.
+// The output of --tpsp-formulas. FormulasTest tests formulas at other
+// sizes.
 // REQUIRES: tpsp-run
 // RUN: tpsp-opt %examples/tp-sp-fsdp.mlir --tpsp-formulas | FileCheck %s
 // CHECK: model_grad
@@ -25,8 +25,8 @@
 // STATE-NOT: gradients
 // STATE: optimizer's state: 20 L = 40
 
-// A merged index is the product of its parts, and of two layers or more what is
-// beside them counts by itself.
+// A merged index is the product of its parts. With two layers or more, other
+// operations count separately.
 // RUN: tpsp-import %S/../Import/Inputs/published/llama-3.1-8b.json --layers 3 --sequence 64 --batch 8 --place tp-sp-fsdp -o %t.mlir
 // RUN: tpsp-opt %t.mlir --tpsp-formulas | FileCheck %s --check-prefix=PARTS
 // PARTS: L = 3 (layer0 to layer2)
@@ -35,8 +35,8 @@
 // PARTS-NEXT: 4 b s d (2 L + 1) (tp - 1)/(fsdp tp)
 // PARTS: parameters: 9 L + 3 = 30
 
-// L is of calls that have as many layers each. Here @layer is called three times
-// inside of others and once by itself, so its parts are numbers.
+// L needs calls with equally many layers. Here @layer is called three times
+// inside of others and once directly, so its parts are numbers.
 // RUN: split-file %s %t.d
 // RUN: tpsp-opt %t.d/uneven.mlir --tpsp-formulas | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: {{^}} b = 4, d = 6, e = 12, tp = 2{{$}}

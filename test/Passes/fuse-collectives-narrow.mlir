@@ -1,4 +1,4 @@
-// Where a gather goes behind a conversion, and where others keep it in front.
+// Gathers that move after a conversion, and gathers that stay before it.
 // RUN: tpsp-opt %s --tpsp-fuse-collectives --remarks-filter='tpsp-fuse.*' -o /dev/null 2>&1 | FileCheck %s
 
 tpsp.mesh @mesh <tp = 4>
@@ -26,7 +26,7 @@ func.func @wanted_wide(%w: !ws) -> (!w, !wb) {
 !g = tensor<4xf32, #tpsp.idx<n>>
 !gs = tensor<4xf32, #tpsp.idx<n@tp>>
 
-// Two gathers go behind what is made of both: four rows of one column.
+// Two gathers move after the operation on both: four rows of one column.
 // CHECK: [[@LINE+2]]:8: remark: [Passed] narrow-gather | Category:tpsp-fuse-collectives | Reason="is gathered behind tpsp.one_hot_einsum, in fewer bytes", bytes=16, bytes_before=16
 func.func @one_column(%is: !is, %gs: !gs) -> tensor<4x1xf32, #tpsp.idx<n, v>> {
   %0 = tpsp.all_gather %is ["tp"] : !is -> !i
@@ -35,7 +35,7 @@ func.func @one_column(%is: !is, %gs: !gs) -> tensor<4x1xf32, #tpsp.idx<n, v>> {
   return %2 : tensor<4x1xf32, #tpsp.idx<n, v>>
 }
 
-// They stay where the axis divides the columns: it cannot divide rows, too.
+// They stay if the axis divides the columns: it cannot divide rows, too.
 // CHECK-NOT: remark
 func.func @axis_is_taken(%is: !is, %gs: !gs) -> tensor<4x4xf32, #tpsp.idx<n, v@tp>> {
   %0 = tpsp.all_gather %is ["tp"] : !is -> !i

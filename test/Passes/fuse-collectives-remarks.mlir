@@ -1,4 +1,4 @@
-// An all-reduce and a slice that stay, because what is between is done whole.
+// An all-reduce and a slice stay, because the operation between is done whole.
 // RUN: tpsp-opt %s --tpsp-fuse-collectives --remarks-filter='tpsp-fuse.*' -o /dev/null 2>&1 | FileCheck %s
 
 tpsp.mesh @mesh <tp = 4>
@@ -15,7 +15,7 @@ func.func @between(%p: !p) -> !xs {
   return %2 : !xs
 }
 
-// What also uses the whole sum needs it.
+// Another use needs the whole sum.
 // CHECK-NOT: remark
 func.func @used_twice(%p: !p) -> (!x, !xs) {
   %0 = tpsp.all_reduce %p ["tp"] : (!p) -> !x

@@ -64,7 +64,7 @@ func.func @not_across_passes(%x: !xs) -> (!x, !x, !x) {
   return %0, %1, %2 : !x, !x, !x
 }
 
-// Movements that do not gather stay apart: nothing is kept that is not larger.
+// Movements that do not gather stay apart: only larger tensors are kept.
 // CHECK-LABEL: @not_other_kinds_across_passes
 func.func @not_other_kinds_across_passes(%x: !xs, %p: !p) -> (!xd, !xd, !xs, !xs) {
   // CHECK-COUNT-2: all_to_all
@@ -121,7 +121,7 @@ func.func @not_scatter_then_reduce(%p: tensor<8x16xf32, #tpsp.idx<s, d | sum@dp@
 !ws = tensor<8x16xf32, #tpsp.idx<d@tp, e>>
 !wb = tensor<8x16xbf16, #tpsp.idx<d, e>>
 
-// What is converted is gathered behind that, in half the bytes.
+// A converted tensor is gathered after the conversion, in half the bytes.
 // CHECK-LABEL: @gather_then_convert
 // CHECK-SAME: %[[W:[a-z0-9]+]]
 func.func @gather_then_convert(%w: !ws) -> !wb {
@@ -133,8 +133,8 @@ func.func @gather_then_convert(%w: !ws) -> !wb {
   return %1 : !wb
 }
 
-// The scale in front of the conversion comes along; the one behind does not
-// make it less, and stays where it was.
+// The scale before the conversion moves along. The scale after it does not
+// shrink the tensor and stays.
 // CHECK-LABEL: @gather_scale_convert_scale
 func.func @gather_scale_convert_scale(%w: !ws) -> !wb {
   // CHECK-NEXT: %[[S:.*]] = tpsp.scale %{{.*}} {factor = 2.0
@@ -153,7 +153,7 @@ func.func @gather_scale_convert_scale(%w: !ws) -> !wb {
 !hs = tensor<8xf32, #tpsp.idx<d@tp>>
 !k = tensor<16xf32, #tpsp.idx<e>>
 
-// Two gathers become one; an operand without the index is there already.
+// Two gathers become one; an operand without the index needs none.
 // CHECK-LABEL: @gathers_of_a_product
 func.func @gathers_of_a_product(%w: !ws, %h: !hs, %k: !k) -> !w {
   // CHECK-NEXT: %[[P:.*]] = tpsp.mul %{{.*}}, %{{.*}} : ({{.*}}d@tp, e>>, {{.*}}d@tp>>) -> {{.*}}d@tp, e>>
@@ -167,8 +167,8 @@ func.func @gathers_of_a_product(%w: !ws, %h: !hs, %k: !k) -> !w {
   return %3 : !w
 }
 
-// Negative twins: others use what is gathered; the conversion makes it larger;
-// the other factor is whole; the passes differ.
+// Negative twins: the gathered tensor has other uses; the conversion makes it
+// larger; the other factor is whole; the passes differ.
 // CHECK-LABEL: @gather_of_several_uses
 func.func @gather_of_several_uses(%w: !ws) -> (!w, !wb) {
   // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather

@@ -1,4 +1,4 @@
-// How parameters scatter, by what the program does with them.
+// The deviations of parameters, by their use in the program.
 // RUN: tpsp-opt %s --inline --tpsp-initialize-arguments --split-input-file | FileCheck %s
 
 !ids = tensor<2x8xi32, #tpsp.idx<b, s>>
@@ -46,8 +46,8 @@ func.func @matrices(%x: !x, %q: !w {tpsp.param = "q"}, %o: !s {tpsp.param = "o"}
 !g = tensor<16xf32, #tpsp.idx<d>>
 !p = tensor<8x16xf32, #tpsp.idx<s, d>>
 
-// What a norm does with its operands, its parts say. Training begins vectors at
-// their mean.
+// A norm's operands are judged by its parts. Training begins vectors at their
+// mean.
 // CHECK-LABEL: func.func @vectors
 // CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "gain"}
 // CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "bias"}
@@ -56,7 +56,7 @@ func.func @matrices(%x: !x, %q: !w {tpsp.param = "q"}, %o: !s {tpsp.param = "o"}
 // CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "added"}
 // CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "places"}
 // CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "divisor"}
-// Nothing of the parts is left.
+// No part is left in the program.
 // CHECK-NEXT: tpsp.layer_norm
 // CHECK-NEXT: tpsp.rms_norm
 // CHECK-NEXT: tpsp.mul
@@ -80,8 +80,8 @@ func.func @vectors(%x: !x, %gain: !g {tpsp.param = "gain"}, %bias: !g {tpsp.para
 !ws = tensor<2x16x16xf32, #tpsp.idx<n, e, d>>
 !y = tensor<8x16xf32, #tpsp.idx<s, e, ?>>
 
-// What is written stays; of stacked layers, each is a matrix; inputs stay as
-// they are.
+// Written values stay; each of stacked layers is a matrix; inputs are not
+// changed.
 // CHECK-LABEL: func.func @written
 // CHECK-SAME: #tpsp.idx<s, d, ?>>, %
 // CHECK-SAME: {tpsp.deviation = 2.500000e-01 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "stacked"}
@@ -97,7 +97,7 @@ func.func @written(%x: !x, %ws: !ws {tpsp.param = "stacked"},
 
 // -----
 
-// Matrices among which rows choose: as many terms as one of them sums.
+// Matrices that rows choose: the terms are those of one matrix.
 !ids = tensor<7xi32, #tpsp.idx<c>>
 !x = tensor<7x16xf32, #tpsp.idx<c, d>>
 !w = tensor<5x8x16xf32, #tpsp.idx<i, f, d>>

@@ -9,7 +9,7 @@ func.func private @unused(%x: !x) -> !x {
   return %x : !x
 }
 
-// A caller may stand above what it calls, and return what it is given.
+// A caller may come before its callee, and return its own argument.
 func.func private @outer(%x: !x) -> (!x, !x) {
   %y = call @inner(%x) : (!x) -> !x
   %z = tpsp.tanh %y : !x
@@ -28,9 +28,9 @@ func.func private @inner(%x: !x) -> !x {
 // CHECK-NEXT:    %[[E:.*]] = tpsp.exp %arg0
 // CHECK-NEXT:    return %[[B]], %[[D]], %[[E]]
 
-// An operation's place is where it is written, within the calls that it came from.
+// An operation's location is where it is written, within the calls that led to it.
 // PLACES: tpsp.exp {{.*}} loc(callsite(callsite("{{.*}}":19:{{[0-9]+}} at "{{.*}}":14:{{[0-9]+}}) at "{{.*}}":[[@LINE+5]]:{{[0-9]+}}))
-// A public function is kept, and called all the same.
+// A public function is kept, and is inlined all the same.
 // CHECK-LABEL: func.func @shared(
 // CHECK-NEXT:    tpsp.exp
 func.func @model(%x: !x) -> (!x, !x, !x) {

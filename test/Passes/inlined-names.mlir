@@ -1,5 +1,5 @@
-// Inside of an inlined call values are called after it and their own names, and
-// the parts of a composite after it and what they are.
+// Values of an inlined call are named after the call and their own names. Parts
+// of a composite are named after it and their kind.
 // RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-decompose-early --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=PARTS
 

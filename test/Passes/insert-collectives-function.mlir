@@ -1,6 +1,6 @@
-// The function decides: a gather that is there enters the choice, sums wait until
-// they meet, integers move rather than tables, and what is broadcast moves
-// before it grows.
+// The whole function decides: existing gathers enter the choice, sums wait until
+// they meet, integers move rather than tables, and tensors move before they are
+// broadcast.
 
 // DEFINE: %{insert} = --tpsp-propagate --tpsp-insert-collectives
 // RUN: split-file %s %t

@@ -1,4 +1,4 @@
-// Axes of one rank: no other axis moves because of them, wherever they stand.
+// Axes of one rank: no other axis moves because of them, wherever they are.
 // RUN: tpsp-opt %s --tpsp-insert-collectives | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-collective-pipeline | tpsp-opt --tpsp-partition | FileCheck %s --check-prefix=LOCAL
 // RUN: tpsp-opt %s --tpsp-collective-pipeline | tpsp-opt --tpsp-partition=keep-trivial | FileCheck %s --check-prefix=KEPT
@@ -54,7 +54,7 @@ func.func @contraction(%x: !before, %w: tensor<32x16xf32, #tpsp.idx<d@tp@pp, e>>
   return %y : tensor<8x16xf32, #tpsp.idx<b, e>>
 }
 
-// What is written as a collective stays one, whatever the mesh needs.
+// A written collective is kept, whatever the mesh needs.
 // CHECK-LABEL: @written
 // CHECK: tpsp.permute %{{.+}} ["tp", "pp"]
 func.func @written(%x: !before) -> !after {

@@ -1,5 +1,5 @@
-// What a collective says of itself, where nothing is computed: a request is its
-// own reason, and a gradient lies where its tensor does.
+// Reasons of collectives without a computation: a request is its own reason,
+// and a gradient has its tensor's placement.
 // RUN: tpsp-opt %s --tpsp-differentiate --tpsp-insert-collectives | FileCheck %s
 
 tpsp.mesh @mesh <tp = 4>
@@ -15,7 +15,7 @@ func.func @moved(%x: !x {tpsp.name = "x"}) -> !y {
   return %y : !y
 }
 
-// A computation's reason is what the axis does.
+// A computation's reason names what the axis drives.
 // CHECK-LABEL: @computed_grad
 // CHECK: all_to_all {{.*}} {reason = "@tp divides {{.*}}", tensor = "{{.*}}"}
 func.func @computed(%x: !x) -> !y {

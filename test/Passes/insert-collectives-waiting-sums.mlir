@@ -1,4 +1,4 @@
-// Which sums of the backward pass are taken later.
+// Sums of the backward pass that are taken later.
 // RUN: tpsp-opt %s --tpsp-insert-collectives | FileCheck %s --implicit-check-not=tpsp.all_reduce
 
 tpsp.mesh @mesh <rep = 2>
@@ -80,7 +80,7 @@ func.func @not_linear(%go: !go, %p: !p, %gq: !gq, %wk: !wk, %wq: !wq) -> (!gk, !
   return %e, %gx : !gk, !x
 }
 
-// What the program has placed in the forward pass stays placed.
+// A placement written in the forward pass is kept.
 // CHECK-LABEL: @forward
 func.func @forward(%go: !go, %p: !p, %gq: !gq, %wk: !wk, %wq: !wq) -> !x {
   // CHECK: %[[G:.*]] = tpsp.einsum

@@ -1,7 +1,7 @@
 // RUN: tpsp-opt %s --tpsp-lower-kernel-math | FileCheck %s
 
-// A row is drawn a strip at a time: 32 blocks into an array, and the cache is
-// asked for what the strip's elements load. What is over is a shorter strip.
+// A row's random numbers are made strip by strip: 32 blocks into an array,
+// while the strip's loads are prefetched. The rest is a shorter strip.
 
 // CHECK-LABEL: func.func @rows
 //   CHECK-DAG:   %[[REST:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32xi32>
@@ -38,8 +38,8 @@ func.func @rows(%x: memref<400xf32>, %to: memref<400xf32>, %row: i64) {
   return
 }
 
-// A strip that begins within a block leaves out the words before: three more
-// are drawn, and the first word's number is added.
+// A strip that begins within a block leaves out the words before. Three more
+// are made, and the first word's number is added.
 
 // CHECK-LABEL: func.func @within
 //       CHECK:   %[[WORDS:.*]] = memref.alloca() {{.*}} : memref<64xi32>
@@ -65,7 +65,7 @@ func.func @within(%to: memref<37xi32>, %row: i64) {
   return
 }
 
-// Where one draw begins within a block, strips are no whole blocks: the second
+// If one draw begins within a block, strips are no whole blocks. The second
 // strip of the other draw begins within one, too.
 
 // CHECK-LABEL: func.func @both
@@ -97,7 +97,7 @@ func.func @both(%to: memref<250xi32>, %row: i64) {
   return
 }
 
-// A loop whose extent is not known has strips, and then what is over.
+// A loop of unknown extent has strips, and then a rest.
 
 // CHECK-LABEL: func.func @unknown
 //       CHECK:   %[[OVER:.*]] = arith.remsi
@@ -120,7 +120,7 @@ func.func @unknown(%to: memref<?xi32>, %begin: index, %end: index) {
   return
 }
 
-// The step's number is read in front of a strip, if the loop does not write it.
+// The step's number is read before a strip, if the loop does not write it.
 
 // CHECK-LABEL: func.func @step
 //       CHECK:   memref.load %arg1[]
@@ -167,7 +167,7 @@ func.func @writtenStep(%to: memref<64xi32>, %number: memref<f32>) {
   return
 }
 
-// Nor is a number that each element has for itself read for all of a strip.
+// A number that differs for each element is not read once for a strip.
 
 // CHECK-LABEL: func.func @stepOfElement
 //   CHECK-NOT:   alloca
@@ -190,7 +190,7 @@ func.func @stepOfElement(%to: memref<64xi32>, %numbers: memref<64xi64>) {
   return
 }
 
-// What is no neighbour draws a block of its own: a column is read here, and
+// Elements that are not neighbours get a block each: here a column is read, and
 // there every other element.
 
 // CHECK-LABEL: func.func @column

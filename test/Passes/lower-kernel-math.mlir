@@ -1,7 +1,7 @@
 // RUN: tpsp-opt %s --tpsp-lower-kernel-math | FileCheck %s
 
-// No call of a mathematical library is left, and nothing may be reordered but
-// what its emitter says so of: the terms of a sum.
+// No call of a mathematical library is left. Only operations that the emitter
+// marks may be reordered: the terms of a sum.
 // CHECK-LABEL: func.func @transcendental
 // CHECK-NOT: math.{{exp|tanh|erfc|log|sin|cos}}
 // CHECK-NOT: fastmath
@@ -41,8 +41,8 @@ func.func @narrow(%x: bf16) -> bf16 {
   return %c : bf16
 }
 
-// What is stored in bf16 is integers to LLVM, which else calls a library to
-// keep a bf16 across a branch.
+// Values stored in bf16 are integers for LLVM, which otherwise calls a library
+// to keep a bf16 across a branch.
 // CHECK-LABEL: func.func @store
 // CHECK-SAME: memref<4xi16>
 // CHECK-NOT: bf16
@@ -60,7 +60,7 @@ func.func @store(%x: memref<4xbf16>, %i: index, %is: i1) -> vector<4xbf16> {
   return %two : vector<4xbf16>
 }
 
-// What compares in bf16 does so in f32.
+// Comparisons of bf16 are done in f32.
 // CHECK-LABEL: func.func @compare
 // CHECK-NOT: bf16
 // CHECK: arith.cmpf ogt, {{.*}} : f32

@@ -3,7 +3,7 @@
 // RUN: tpsp-opt --tpsp-name-values --mlir-print-debuginfo --mlir-print-local-scope < %s | FileCheck %s --check-prefix=UNREADABLE
 
 // CHECK: tpsp.exp {{.*}} loc("hidden-1.x"({{.*}}name-values.mlir":[[@LINE+9]]:
-// A line that defines nothing by name keeps its location alone.
+// A line that defines no name keeps only its location.
 // CHECK: tpsp.square {{.*}} loc("{{.*}}name-values.mlir":[[@LINE+9]]:
 // CHECK: tpsp.neg {{.*}} loc("y"(
 // UNREADABLE: tpsp.exp

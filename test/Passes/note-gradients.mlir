@@ -1,5 +1,5 @@
-// Collectives say whose gradients they move, if these are all that comes of
-// what they move. Names say nothing: they are all alike here.
+// Collectives name the arguments whose gradients they move, if nothing else
+// depends on the moved tensors. All names are alike here.
 // RUN: tpsp-opt %s --tpsp-note-gradients --verify-roundtrip | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-note-gradients --tpsp-bucket-collectives | FileCheck %s --check-prefix=BUCKETS
 // RUN: tpsp-opt %s --tpsp-note-gradients --tpsp-bucket-collectives --tpsp-partition --tpsp-decompose-late --convert-tpsp-to-plan | FileCheck %s --check-prefix=PLAN
@@ -12,7 +12,7 @@ tpsp.mesh @mesh <dp = 4 : data>
 !h_ = tensor<2x4xf32, #tpsp.idx<g, k | sum@dp>>
 !x = tensor<16x8xf32, #tpsp.idx<b@dp, q>>
 
-// Of a view, and behind it by products with what is no input.
+// Through a view, and then through products with tensors that are no inputs.
 // CHECK-LABEL: @linear_grad
 // CHECK: tpsp.all_reduce {{.*}} {gradients = array<i64: 1>, tpsp.backward}
 // CHECK: tpsp.all_reduce {{.*}} {gradients = array<i64: 2>, tpsp.backward}
@@ -26,8 +26,8 @@ func.func @linear_grad(%x: !x, %w: !b {tpsp.param}, %u: !b {tpsp.param},
   return %1, %3 : !b, !b
 }
 
-// Of what is not linear, of what differs between micro-batches, of an input,
-// and of what is used otherwise, too: none.
+// None for operations that are not linear, tensors that differ between
+// micro-batches, inputs, and tensors with other uses.
 // CHECK-LABEL: @others_grad
 // CHECK-NOT: {gradients
 // CHECK: return
@@ -45,7 +45,7 @@ func.func @others_grad(%x: !b, %w: !b {tpsp.param}, %u: !b {tpsp.param},
   return %1, %3, %4, %5, %5 : !b, !b, !b, !b, !b
 }
 
-// One bucket is of gradients, and one of what is returned in every micro-batch.
+// One bucket has gradients, and one has tensors returned in every micro-batch.
 // Its row has the arguments of all its tensors; a sum of two has both.
 // BUCKETS-LABEL: @buckets_grad
 // BUCKETS: tpsp.all_reduce %arg3, %arg5 ["dp"] {gradients = array<i64: 1, 2>
@@ -64,8 +64,8 @@ func.func @buckets_grad(%x: !b, %w: !b {tpsp.param}, %u: !b {tpsp.param},
   return %0, %1, %2, %3 : !b, !b, !b, !b
 }
 
-// With an update, which takes gradients: they are marked, and what moves them
-// further has their numbers.
+// With an update, which reads gradients: they are marked, and collectives that
+// move them further have their numbers.
 // CHECK-LABEL: @updated_grad
 // CHECK: tpsp.add {{.*}} {tpsp.backward}
 // CHECK: tpsp.reduce_scatter {{.*}} {gradients = array<i64: 0, 1>

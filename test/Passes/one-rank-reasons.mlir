@@ -1,4 +1,4 @@
-// An axis of one rank is no reason for what is sent, also where a step of its own was in front.
+// An axis of one rank is no reason for a collective, even if its own step came before.
 // RUN: tpsp-opt %s --tpsp-collective-pipeline | FileCheck %s --implicit-check-not='{{all_gather.*reason = "[^"]*@one}}'
 
 tpsp.program <b = 6, d = 5, x = 9> {

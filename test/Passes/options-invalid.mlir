@@ -1,5 +1,5 @@
-// An option of a pass has no place in the program: its errors name it, and the
-// pass, that the pipeline may have chosen.
+// An option of a pass has no location in the program. Its errors name it and
+// the pass, which the pipeline may have chosen.
 
 // RUN: not tpsp-opt %s --tpsp-set-element-type=dtype=f99 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: error: option 'type' of tpsp-set-element-type: unknown element type 'f99'; known are f64, f32, bf16 and f16

@@ -1,4 +1,4 @@
-// What no mask makes right is refused: where, which index, why, and the way out.
+// Without a right mask it is refused: where, which index, why, and the way out.
 // RUN: tpsp-opt %s --tpsp-set-padding="pad=p=4" --tpsp-pad-extents --split-input-file --verify-diagnostics
 
 !x = tensor<3x5xf32, #tpsp.idx<b, p>>
@@ -10,7 +10,7 @@ func.func @dropout(%x: !x) -> !x {
 
 // -----
 
-// The outermost index moves nothing, and what drops nothing does not either.
+// The outermost index moves nothing, and neither does a dropout of nothing.
 !x = tensor<5x3xf32, #tpsp.idx<p, b>>
 !y = tensor<3x5xf32, #tpsp.idx<b, p>>
 func.func @dropouts(%x: !x, %y: !y) -> (!x, !y) {
@@ -110,7 +110,7 @@ func.func @router(%x: !s) -> tensor<3x5xi32, #tpsp.idx<b, p>> {
 
 // -----
 
-// Integers alone are along the index, and are summed over.
+// Only integers have the index, and it is summed over.
 !i = tensor<5xi32, #tpsp.idx<p>>
 !x = tensor<4xf32, #tpsp.idx<v>>
 func.func @sum(%i: !i, %x: !x) -> tensor<f32, #tpsp.idx<>> {

@@ -1,6 +1,6 @@
-// What is behind the end of a padded index, operation by operation: masked where
-// an operation needs it otherwise, and nowhere else. Each function has its twin
-// that needs no mask.
+// The values after the end of a padded index, operation by operation. They are
+// masked only if an operation needs others. Each function has a twin that needs
+// no mask.
 // RUN: tpsp-opt %s --tpsp-set-padding="pad=p=4,q=4" --tpsp-pad-extents --split-input-file | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-pad-extents --split-input-file | FileCheck %s --check-prefix=WITHOUT
 // WITHOUT-NOT: tpsp.end_mask
@@ -9,7 +9,7 @@
 !a = tensor<5x3xf32, #tpsp.idx<p, b>>
 !b = tensor<3xf32, #tpsp.idx<b>>
 
-// A sum of an argument, which is zero there; of a sigmoid of it, which is not.
+// A sum of an argument, which is zero there, and of its sigmoid, which is not.
 // CHECK: module attributes {tpsp.unpadded = {p = array<i64: 5, 8>, q = array<i64: 6, 8>}}
 // CHECK-LABEL: @sum(
 // CHECK-SAME: tensor<8x3xf32, #tpsp.idx<p, b>>
@@ -41,8 +41,8 @@ func.func @zeros(%x: !a, %w: !a) -> !b {
   return %6 : !b
 }
 
-// A sum over the index, and a maximum, say nothing of the tail of what they are
-// multiplied with: that is masked, and they are not.
+// A sum over the index, or a maximum, does not bound the tail of its factor.
+// The factor is masked, and they are not.
 !n = tensor<f32, #tpsp.idx<>>
 !v = tensor<5xf32, #tpsp.idx<p>>
 // CHECK-LABEL: @reduced(
@@ -65,8 +65,8 @@ func.func @reduced(%x: !v) -> (!n, !v) {
   return %3, %5 : !n, !v
 }
 
-// One factor of a product has to be zero: none is, and the smaller one is
-// masked; both need not be.
+// One factor of a product has to be zero. If none is, the smaller one is
+// masked, and only that one.
 !w = tensor<5xf32, #tpsp.idx<p>>
 // CHECK-LABEL: @products
 // CHECK: %[[X:.*]] = tpsp.sigmoid %arg0
@@ -83,9 +83,9 @@ func.func @products(%x: !a, %w: !w) -> (!b, !b) {
   return %2, %3 : !b, !b
 }
 
-// A maximum and a softmax pass over what is low; a softmax is then zero there.
-// The same mask serves both. What is low stays so when a number is subtracted,
-// and its exponential is zero.
+// A maximum and a softmax ignore low values; a softmax is then zero there. The
+// same mask serves both. A low value stays low when a number is subtracted, and
+// its exponential is zero.
 // CHECK-LABEL: @low
 // CHECK-NEXT: %[[M:.*]] = tpsp.end_mask %arg0 {end = 5 : i64, fill = -3.4028234663852886E+38 : f64, index = "p"}
 // CHECK-NEXT: tpsp.reduce %[[M]] {kind = "max"}
@@ -116,7 +116,7 @@ func.func @low_in_f16(%x: tensor<5xf16, #tpsp.idx<p>>) -> tensor<f16, #tpsp.idx<
   return %0 : tensor<f16, #tpsp.idx<>>
 }
 
-// Where a function has no value, or no slope, there is a 1: its logarithm is 0.
+// If a function lacks a value or slope, the mask is 1: its logarithm is 0.
 // CHECK-LABEL: @positive
 // CHECK-NEXT: %[[M:.*]] = tpsp.end_mask %arg0 {end = 5 : i64, fill = 1.000000e+00 : f64, index = "p"}
 // CHECK-NEXT: tpsp.log %[[M]]
@@ -146,7 +146,7 @@ func.func @means(%x: !a, %g: !w) -> (!b, !a) {
   return %0, %1 : !b, !a
 }
 
-// Positions behind the end come after all others, but for what looks ahead.
+// Positions after the end are last, except for operations that look ahead.
 // CHECK-LABEL: @ahead
 // CHECK-NEXT: %[[E:.*]] = tpsp.exp
 // CHECK-NEXT: tpsp.cumsum %[[E]] {index = "p"}
@@ -163,8 +163,8 @@ func.func @ahead(%x: !a) -> (!a, !a, !a, !a) {
   return %1, %2, %3, %4 : !a, !a, !a, !a
 }
 
-// A causal query sees no key behind the end; another attention is taken apart,
-// and its scores are masked.
+// A causal query sees no key after the end. Other attention is decomposed, and
+// its scores are masked.
 !q = tensor<5x2x4xf32, #tpsp.idx<p, h, k>>
 !k = tensor<6x2x4xf32, #tpsp.idx<q, h, k>>
 // CHECK-LABEL: @attention
@@ -179,8 +179,8 @@ func.func @attention(%q: !q, %k: !k) -> (!q, !q) {
   return %0, %1 : !q, !q
 }
 
-// A table that is padded is looked up below its end, as is what else integers
-// that are bounded select; others may be positions of zeros alone.
+// A padded table is looked up below its end, as is any selection by bounded
+// integers. Other integers may select positions of zeros only.
 !ids = tensor<3xi32, #tpsp.idx<b>>
 // CHECK-LABEL: @lookups
 // CHECK-SAME: %arg0: tensor<3xi32, #tpsp.idx<b>> {tpsp.below = 5 : i64}
@@ -209,7 +209,7 @@ func.func @loss(%x: !a, %targets: !ids) -> !b {
   return %0 : !b
 }
 
-// What comes from before the end needs nothing.
+// Values from before the end need no mask.
 !c = tensor<2x3xf32, #tpsp.idx<c, b>>
 // CHECK-LABEL: @blocks
 // CHECK-NOT: end_mask
@@ -227,7 +227,7 @@ func.func @blocks(%x: !a) -> (!b, !c, !b) {
 
 // -----
 
-// Two indices: each is masked, and where both end there is zero.
+// Two indices: each is masked, and the values after both ends are zero.
 !a = tensor<5x6x3xf32, #tpsp.idx<p, q, b>>
 !b = tensor<3xf32, #tpsp.idx<b>>
 // CHECK-LABEL: @two
@@ -243,9 +243,9 @@ func.func @two(%x: !a) -> !b {
 
 // -----
 
-// Attention sees no key behind its lengths, which are known to end before the
-// padding. Without them, or if they might be longer, its scores are masked: keys
-// behind the end are hidden, where all others may be hidden, too.
+// Attention sees no key after its lengths, which are known to end before the
+// padding. Without lengths, or if they might be longer, its scores are masked:
+// keys after the end are hidden, even if all others may be, too.
 !q = tensor<3x6x2xf32, #tpsp.idx<b, q, k>>
 !k = tensor<3x5x2xf32, #tpsp.idx<b, p, k>>
 !n = tensor<3xi32, #tpsp.idx<b>>

@@ -10,7 +10,7 @@ func.func @operand(%w: tensor<8x4xf32, #tpsp.idx<e@tp, d>>, %x: tensor<8x4xf32, 
 
 // -----
 
-// And behind it.
+// And after it.
 tpsp.mesh @mesh <tp = 4>
 func.func @result(%x: tensor<8xf32, #tpsp.idx<b@tp>>) {
   // expected-error @+1 {{does not agree with any compute placement without communication}}

@@ -1,7 +1,7 @@
-// Work that is repeated on an axis that an operand has, and orders of axes in
-// which twice as much is sent, are warned of, with the spelling that does not.
-// What another operation needs whole anyway is not, nor is what no spelling
-// mends.
+// Warnings name work that is repeated on an operand's axis, and orders
+// of axes that send twice as much, with a better spelling. There is none
+// if another operation needs a tensor whole anyway, or if no spelling
+// helps.
 
 // RUN: split-file %s %t
 // RUN: tpsp-opt %t/parts.mlir --tpsp-explain=grad 2>&1 | FileCheck %t/parts.mlir

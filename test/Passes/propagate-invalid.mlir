@@ -1,6 +1,6 @@
 // RUN: tpsp-opt %s --tpsp-propagate --split-input-file --verify-diagnostics
 
-// Neither a role nor anything else says which of the two moves.
+// No role and nothing else says which of the two moves.
 tpsp.mesh @mesh <ax = 4>
 func.func @ambiguous(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@ax, d>> {tpsp.param}) {
   // expected-error @+3 {{axis @ax is on different indices of its operands and the result is not placed; write the result's subscripts or give the axis a role (tpsp.mesh <ax = 4 : model> or : data)}}
@@ -31,8 +31,8 @@ func.func @unplaced_argument(%x: tensor<8xf32, #tpsp.idx<b>>, %y: tensor<8xf32, 
 
 // -----
 
-// Prices are of the axis in question; what another axis leaves of a tensor on a
-// rank is all that counts of it: dp halves the batch.
+// Prices are for the axis in question. Of a tensor that another axis divides,
+// only a rank's part counts: dp halves the batch.
 tpsp.mesh @mesh <dp = 2, ax = 4>
 func.func @another_axis(%x: tensor<8x16x32xf32, #tpsp.idx<b@dp, s@ax, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@ax, d>> {tpsp.param}) {
   // expected-error @+3 {{axis @ax is on different indices of its operands}}
@@ -69,7 +69,7 @@ func.func @one_sided_activations(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %y: tens
 
 // -----
 
-// Either side has the axis on a summed index of its own.
+// Each side has the axis on its own summed index.
 tpsp.mesh @mesh <tp = 4>
 func.func @two_sums(%x: tensor<8x32x16xf32, #tpsp.idx<b, d@tp, f>>, %w: tensor<64x32x16xf32, #tpsp.idx<e, d, f@tp>> {tpsp.param}) {
   // expected-error @+4 {{sums over 'd', which only %x has on @tp, and the result is not placed; write the result's subscripts}}
@@ -82,8 +82,8 @@ func.func @two_sums(%x: tensor<8x32x16xf32, #tpsp.idx<b, d@tp, f>>, %w: tensor<6
 
 // -----
 
-// An argument that no operation uses is checked too, where it stands, whatever
-// stands before it.
+// An unused argument is checked, too, with its own location, whatever arguments
+// come before it.
 tpsp.mesh @mesh <tp = 4>
 // expected-error @+1 {{index 'b' of argument #1 has extent 6, which its axes (tp: 4 ranks) do not divide}}
 func.func @unused_uneven(%n: i32, %x: tensor<6xf32, #tpsp.idx<b@tp>>) {
@@ -121,8 +121,8 @@ func.func @contested_backwards(%x: !x, %w0: !w0 {tpsp.param}, %w1: !w1 {tpsp.par
 
 // -----
 
-// A weight by its name, but not marked as one: the role takes it for an
-// activation. Vectors, and what is marked, need no such word.
+// A weight by its name that is not marked: the role takes it for an activation.
+// Vectors and marked arguments get no such hint.
 tpsp.mesh @mesh <ax = 4 : model>
 // expected-note @+1 {{argument %wq is named like a weight but is not marked as a parameter, so axis roles take it for an activation; if it is one, mark it {tpsp.param = "wq"}}}
 func.func @unmarked(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %wq: tensor<64x32xf32, #tpsp.idx<e@ax, d>>) {

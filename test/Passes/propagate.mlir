@@ -36,7 +36,7 @@ func.func @order_of_axes(%x: tensor<8x16x32xf32, #tpsp.idx<b@tp@dp, s, d>>, %w: 
   return
 }
 
-// What is contracted away places nothing.
+// A contracted index places nothing.
 // CHECK-LABEL: @contracted
 func.func @contracted(%w: tensor<32x64xf32, #tpsp.idx<d, e@tp>> {tpsp.param}, %y: tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>) {
   // CHECK: einsum {{.*}} -> tensor<8x16x32xf32, #tpsp.idx<b@dp, s, d>>
@@ -62,7 +62,7 @@ func.func @whole(%x: tensor<8x32xf32, #tpsp.idx<b, d@tp>>) {
   return
 }
 
-// Rows of which statistics are reduced may be divided: the composite goes. A
+// Rows may be divided if statistics are reduced: the composite is decomposed. A
 // gain alone divides none.
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<8x32xf32, #tpsp.idx<b, d@tp>>, %g: tensor<32xf32, #tpsp.idx<d>>) {
@@ -83,7 +83,7 @@ func.func @gain(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %g: tensor<32xf32, #tpsp.
   return
 }
 
-// So may a sequence: what follows goes along its shards.
+// A sequence may be divided, too: later operations use its shards.
 // CHECK-LABEL: @sequence
 func.func @sequence(%x: tensor<8x32xf32, #tpsp.idx<s@tp, d>>, %a: tensor<8xf32, #tpsp.idx<s@tp>>) {
   // CHECK: %[[X:.*]] = tpsp.split %{{.*}} -> tensor<4x2x32xf32, #tpsp.idx<s.shard@tp, s.in, d>>
@@ -104,7 +104,7 @@ func.func @decay(%x: tensor<8x32xf32, #tpsp.idx<s, d>>, %a: tensor<8xf32, #tpsp.
   return
 }
 
-// What nothing places is replicated; a scalar too.
+// A value that nothing places is replicated; a scalar, too.
 // CHECK-LABEL: @replicated
 func.func @replicated(%x: tensor<8xf32, #tpsp.idx<b>>) {
   // CHECK: exp {{.*}} : tensor<8xf32, #tpsp.idx<b>>{{$}}
@@ -114,7 +114,7 @@ func.func @replicated(%x: tensor<8xf32, #tpsp.idx<b>>) {
   return
 }
 
-// What the user wrote stays, even where it costs.
+// A written placement stays, even if it costs.
 // CHECK-LABEL: @written
 func.func @written(%x: tensor<8x16xf32, #tpsp.idx<b@dp, s>>) {
   // CHECK: exp {{.*}} -> tensor<8x16xf32, #tpsp.idx<b, s@tp>>
@@ -218,7 +218,7 @@ func.func @one_sided_sum_written(%x: !x, %w: tensor<64x32xf32, #tpsp.idx<e, d@fs
 
 // -----
 
-// Without a role a result that is placed decides, also through others.
+// Without a role a placed result decides, also through other operations.
 tpsp.mesh @mesh <ax = 4>
 
 // CHECK-LABEL: @decided_by_a_later_result
@@ -231,7 +231,7 @@ func.func @decided_by_a_later_result(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %
 
 // -----
 
-// The function's type says where an unplaced result came to lie.
+// The function's type has the placement that an unplaced result got.
 tpsp.mesh @mesh <ax = 4>
 
 // CHECK-LABEL: @unplaced_result
@@ -243,8 +243,8 @@ func.func @unplaced_result(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8
 
 // -----
 
-// An axis of one rank divides nothing. What it is on does not matter: where
-// operands do not agree about it, the result does without.
+// An axis of one rank divides nothing, so its index does not matter. If
+// operands disagree about it, the result does not have it.
 tpsp.mesh @mesh <ax = 1, tp = 2>
 // CHECK-LABEL: @one_rank
 func.func @one_rank(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@ax@tp, d>> {tpsp.param}, %v: tensor<4x32xf32, #tpsp.idx<c, d@ax>>) {
@@ -260,9 +260,9 @@ func.func @one_rank(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %w: tensor<64x32xf
 
 // -----
 
-// An index that is summed away and that two operands have on an axis is summed
-// where they are, whoever else carries it: two gathers are no way to save one
-// reduction. The third is what a dispatch makes of its ids.
+// If two operands have a summed index on an axis, it is summed there, whatever
+// other operands have it: two gathers do not save one reduction. The third
+// operand is one that a dispatch makes from its ids.
 tpsp.mesh @mesh <cp = 4>
 !ids = tensor<8x1xi32, #tpsp.idx<s@cp, c>>
 !places = tensor<8x1xi32, #tpsp.idx<s, c>>

@@ -2,7 +2,7 @@
 // calls: under "full" its inputs are kept and no more. What stands outside of
 // every call is kept.
 // RUN: tpsp-opt %s --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=rematerialize=full | FileCheck %s
-// The names that the source gives are not what tells layers apart.
+// Layers are not told apart by the names of the source.
 // RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=rematerialize=full | FileCheck %s
 
 !x = tensor<8x16xf32, #tpsp.idx<s, d>>
@@ -35,7 +35,7 @@ func.func private @layer(%x: !x) -> !x {
 // The operation after the layers.
 // CHECK-NEXT: tpsp.slope %[[TWO]] {of = "gelu", tpsp.backward}
 // CHECK-NEXT: tpsp.mul
-// The second layer, from what the first one handed on.
+// The second layer, from the result of the first.
 // CHECK-NEXT: %[[S2:.*]] = tpsp.square %[[ONE]] {tpsp.backward, tpsp.recomputed}
 // CHECK-NEXT: %[[T2:.*]] = tpsp.tanh %[[S2]] {tpsp.backward, tpsp.recomputed}
 // CHECK-NEXT: %[[E2:.*]] = tpsp.exp %[[T2]] {tpsp.backward, tpsp.recomputed}
@@ -44,7 +44,7 @@ func.func private @layer(%x: !x) -> !x {
 //      CHECK: tpsp.slope %[[S2]] {of = "tanh", tpsp.backward}
 //      CHECK: tpsp.slope %[[ONE]] {of = "square", tpsp.backward}
 // CHECK-NEXT: tpsp.mul
-// The first layer, from what stands before it.
+// The first layer, from the operation before it.
 // CHECK-NEXT: %[[S1:.*]] = tpsp.square %[[OUTSIDE]] {tpsp.backward, tpsp.recomputed}
 // CHECK-NEXT: %[[T1:.*]] = tpsp.tanh %[[S1]] {tpsp.backward, tpsp.recomputed}
 // CHECK-NEXT: tpsp.exp %[[T1]] {tpsp.backward, tpsp.recomputed}

@@ -1,7 +1,7 @@
-// What is not kept is made again in the backward pass, from what is kept.
+// Values that are not kept are made again in the backward pass, from kept ones.
 // RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=selective | FileCheck %s --check-prefixes=CHECK,SELECTIVE
 // RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=full | FileCheck %s --check-prefixes=CHECK,FULL
-// By default what is free is made again, and nothing else.
+// By default only free values are made again.
 // RUN: tpsp-opt %s --tpsp-rematerialize | FileCheck %s --check-prefix=FREE
 // RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=none | FileCheck %s --check-prefix=FREE
 // RUN: tpsp-opt %s --tpsp-rematerialize=rematerialize=selective --remarks-filter='tpsp-rematerialize' 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -9,8 +9,8 @@
 !x = tensor<8x16xf32, #tpsp.idx<s, d>>
 !t = tensor<8x16xf32, #tpsp.idx<t, d>>
 
-// Redone once, before its first use in the backward pass, and marked. What is
-// not marked is kept, and so are arguments.
+// Redone once, before its first use in the backward pass, and marked. Values
+// without a mark are kept, and so are arguments.
 // CHECK-LABEL: func.func @marked(
 // CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
 //      CHECK: %[[A:.*]] = tpsp.exp %[[X]] :
@@ -44,7 +44,7 @@ func.func @marked(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
 }
 
 // A chain of marked operations, and a view of one: the view's bytes are not
-// kept either. A view of what is kept stays.
+// kept either. A view of a kept value stays.
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
 // SELECTIVE: %[[KEPT:.*]] = tpsp.rename %{{.*}} : tensor<8x16xf32, #tpsp.idx<s, d>>
@@ -65,8 +65,8 @@ func.func @chain(%x: !x, %g: !t {tpsp.cotangent_of = 0}) -> (!t, !t) {
   return %y, %g2 : !t, !t
 }
 
-// What the backward pass does not use is not redone; what is returned is there
-// anyhow.
+// Values that the backward pass does not use are not redone. Returned values
+// exist anyway.
 // CHECK-LABEL: func.func @unused(
 // CHECK: tpsp.exp
 // CHECK-NEXT: %[[Y:.*]] = tpsp.tanh
@@ -81,7 +81,7 @@ func.func @unused(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   return %y, %g1 : !x, !x
 }
 
-// What only the backward pass used is no longer made in the forward pass.
+// Values for the backward pass only are no longer made in the forward pass.
 // CHECK-LABEL: func.func @dead(
 // CHECK-NEXT: %[[Y:.*]] = tpsp.neg
 // CHECK-NEXT: tpsp.exp {{.*}} {tpsp.backward, tpsp.recomputed}
@@ -107,9 +107,9 @@ func.func @forward(%x: !x) -> !x {
   return %b : !x
 }
 
-// Free is what is made element by element of one tensor that is kept anyway (%u,
-// of %x; of what is not kept it is not: %w, of %a), and is read by loops only, not
-// by a product (%v).
+// A value is free if it is made element by element of one tensor that is kept
+// anyway (%u, of %x; not %w, of %a, which is not kept). Only loops may read it, no
+// product (%v).
 // FREE-LABEL: func.func @free(
 // FREE-SAME: %[[X:[^:]*]]: {{.*}}, %[[M:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
 //      FREE: %[[V:.*]] = tpsp.silu %[[X]] :
@@ -135,10 +135,10 @@ func.func @free(%x: !x, %m: !x, %g: !x {tpsp.cotangent_of = 0})
   return %y, %g3, %p : !x, !x, tensor<16x16xf32, #tpsp.idx<d, e>>
 }
 
-// Free is, too, what is made of a tensor that takes less memory, and of narrow
-// ones: a row's level. The narrow ones are kept. What is made of as large a
-// tensor is not (%e), nor what is made of two wide ones (%p), nor what awaits
-// a sum over ranks (%q).
+// A value is also free if it is made of a smaller tensor and of narrow ones,
+// such as a row's level. The narrow ones are kept. It is not free if made of an
+// equally large tensor (%e), of two wide ones (%p), or if it awaits a sum over
+// ranks (%q).
 tpsp.mesh @mesh <tp = 2>
 !h = tensor<8x16xbf16, #tpsp.idx<s, d>>
 !r = tensor<8xf32, #tpsp.idx<s>>

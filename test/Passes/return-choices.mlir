@@ -1,7 +1,7 @@
 // RUN: tpsp-opt %s --tpsp-return-choices | FileCheck %s
 
-// Integers that come of numbers are returned; those that come of integers
-// follow, and what is returned already stays as it is.
+// Integers made from numbers are returned. Those made from integers follow from
+// them, and existing results are not changed.
 
 tpsp.mesh @mesh <ep = 2 : model>
 !x = tensor<4x8x4xf32, #tpsp.idx<g@ep, s, e>>

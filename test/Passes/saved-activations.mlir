@@ -1,5 +1,5 @@
-// What the backward pass keeps of the forward pass, as --tpsp-explain lists it
-// and as the plan has it.
+// The values that the backward pass keeps of the forward pass, in
+// --tpsp-explain and in the plan.
 // RUN: tpsp-opt %s --tpsp-print-explanation -o /dev/null | FileCheck %s --strict-whitespace --match-full-lines
 // RUN: tpsp-opt %s --tpsp-partition --convert-tpsp-to-plan | FileCheck %s --check-prefix=PLAN
 
@@ -10,8 +10,8 @@ tpsp.mesh @mesh <tp = 4>
 !w = tensor<8x16xbf16, #tpsp.idx<s, d>>
 !p = tensor<4x16xbf16, #tpsp.idx<e@tp, d>>
 
-// A rank's part of x is 64 bytes, all of it 256. Parameters, cotangents and
-// gradients are not saved, nor is what the backward pass does not use.
+// A rank's part of x is 64 bytes, all of it 256. Not saved are parameters,
+// cotangents, gradients, and values that the backward pass does not use.
 // CHECK-LABEL:views on tp=4
 //       CHECK:saved for the backward pass (bytes per rank)
 //  CHECK-NEXT:  x[s@tp, d]      x1            64 B
@@ -41,7 +41,7 @@ func.func @views(%x: !x {tpsp.name = "x"}, %p: !x {tpsp.param = "p"},
   return %y, %g5 : !x, !x
 }
 
-// Nothing is saved where there is no backward pass.
+// Nothing is saved without a backward pass.
 // CHECK-LABEL:forward on tp=4
 //   CHECK-NOT:saved
 // PLAN-LABEL: plan.program @forward attributes

@@ -1,8 +1,8 @@
 // RUN: tpsp-opt %s --tpsp-seed-calls | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-seed-calls --inline | FileCheck %s --check-prefix=INLINED
 
-// The first call is as written, the second one's seeds are by 2^32 larger, and
-// so on, however deep the calls are: no two of a program are alike.
+// The first call is as written, the second call's seeds are larger by 2^32, and
+// so on, also for nested calls. No two seeds of a program are equal.
 
 tpsp.mesh @mesh <tp = 2>
 !x = tensor<4x8xf32, #tpsp.idx<b@tp, d>>
@@ -25,7 +25,7 @@ func.func private @block(%x: !x) -> !x {
   return %u : !x
 }
 
-// What draws nothing is not copied.
+// A function without random numbers is not copied.
 func.func private @plain(%x: !x) -> !x {
   %y = tpsp.tanh %x : !x
   return %y : !x
@@ -51,7 +51,7 @@ func.func @model(%x: !x) -> !x {
   return %v : !x
 }
 
-// Every program counts for itself.
+// Every program counts separately.
 // INLINED-LABEL: func.func @other(
 // INLINED:         seed = 7 : i64
 // INLINED:         seed = 4294967303 : i64

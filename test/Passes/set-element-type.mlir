@@ -5,8 +5,8 @@
 
 // UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f64, f32, bf16 and f16
 
-// Arguments, results and everything between; not integers, nor tensors that are
-// no tpsp tensors.
+// Arguments, results and everything between change, but not integers, and not
+// tensors without index names.
 // BF16: func.func @f(%{{.+}}: tensor<4xbf16, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xbf16, #tpsp.idx<d>>
 // BF16: tpsp.exp %{{.+}} : tensor<4xbf16, #tpsp.idx<d>>
 // F16: func.func @f(%{{.+}}: tensor<4xf16, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xf16, #tpsp.idx<d>>

@@ -10,7 +10,7 @@
 // RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=s=7" 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: f.mlir:{{[0-9]+}}:{{.*}}error: {{.*}}index 's'{{.*}}has extent 7, which its axes (tp: 2 ranks) do not divide
 
-// Scores are divided by the root of what they are summed over.
+// Scores are divided by the root of the extent they are summed over.
 // RUN: not tpsp-opt %t/f.mlir --tpsp-set-extents="extent=k=9" 2>&1 | FileCheck %s --check-prefix=SCALE
 // SCALE: f.mlir:14:{{.*}}error: {{.*}}the factor 2.500000e-01 is of index 'k' with extent 16; write the one of 9 into the program, too
 // RUN: not tpsp-opt %t/a.mlir --tpsp-set-extents="extent=k=9" 2>&1 | FileCheck %s --check-prefix=ATTENTION

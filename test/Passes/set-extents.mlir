@@ -4,8 +4,8 @@
 // RUN: tpsp-opt %s --tpsp-set-extents="extent=b=3" | FileCheck %s --check-prefix=SAME
 // RUN: tpsp-opt %s --tpsp-set-extents="extent=s=1,t=1" | FileCheck %s --check-prefix=ONE
 
-// Subscripts, other indices and what is no tensor of the notation stay; so does
-// a scale of an index that stays, were it a power of one that changes.
+// Subscripts, other indices and other types stay. So does a scale by an index
+// that stays, even if it is a power of one that changes.
 // TWO: func.func private @layer(%{{.+}}: tensor<5x6x8xf32, #tpsp.idx<b, s@tp, e>>) -> tensor<5x6x8xf32, #tpsp.idx<b, s@tp, e>>
 // TWO: func.func @f(%{{.+}}: tensor<5x6x8xf32, #tpsp.idx<b, s@tp, e>>, %{{.+}}: tensor<4xf64>) -> tensor<5x6x6xf32, #tpsp.idx<b, s, t, ?>>
 // TWO: call @layer(%{{.+}}) : (tensor<5x6x8xf32, #tpsp.idx<b, s@tp, e>>) -> tensor<5x6x8xf32, #tpsp.idx<b, s@tp, e>>

@@ -1,5 +1,5 @@
-// Extents are written to the module, of an index and of all that goes with it;
-// types stay as they are.
+// Extents of an index, and of all indices that change with it, are written to
+// the module. Types are not changed.
 // RUN: split-file %s %t
 // RUN: tpsp-opt %t/f.mlir --tpsp-set-padding="pad=v=8" | FileCheck %s --check-prefix=ONE
 // ONE: module attributes {tpsp.padding = {v = 16 : i64}}
@@ -19,7 +19,7 @@
 // RUN: tpsp-opt %t/three.mlir --tpsp-set-padding="pad=q=48" | FileCheck %s --check-prefix=THREE
 // THREE: tpsp.padding = {g = 8 : i64, q = 48 : i64}
 
-// What needs nothing is not spoken of.
+// Indices that need no padding are left out.
 // RUN: tpsp-opt %t/f.mlir --tpsp-set-padding="pad=v=11,k=4" | FileCheck %s --check-prefix=NONE
 // NONE-NOT: tpsp.padding
 
@@ -43,7 +43,7 @@
 // RUN: not tpsp-opt %t/two.mlir --tpsp-set-padding="pad=d=4" 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: {{.*}}index 'd' has extents 8 and 3; give what is not the same index another name
 
-// Where somebody else has written it.
+// An attribute that something else has written.
 // RUN: not tpsp-opt %t/fewer.mlir --tpsp-pad-extents 2>&1 | FileCheck %s --check-prefix=FEWER
 // FEWER: error: {{.*}}tpsp.padding gives index 'd' 3 positions, fewer than the program's 8
 // RUN: not tpsp-opt %t/unit.mlir --tpsp-pad-extents 2>&1 | FileCheck %s --check-prefix=UNIT

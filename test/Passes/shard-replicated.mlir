@@ -1,4 +1,4 @@
-// What connected values replicated for no reason become.
+// Connected values that are replicated for no reason are sharded.
 // DEFINE: %{shard} = --tpsp-propagate --tpsp-shard-replicated=shard-replicated=memory
 // RUN: tpsp-opt %s %{shard} | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-propagate | sed 's/, tpsp.proposed//; s/ {tpsp.proposed}//' | tpsp-opt --tpsp-shard-replicated=shard-replicated=memory | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
@@ -6,7 +6,7 @@
 // RUN: not tpsp-opt %s --tpsp-shard-replicated=shard-replicated=speed 2>&1 | FileCheck %s --check-prefix=SPEED
 // SPEED: error: option 'goal' of tpsp-shard-replicated: goal=speed is not known; goals are memory and time
 
-// What nobody proposed is the user's.
+// A placement without the mark of a proposal is the user's.
 // UNMARKED: func.func @block
 
 tpsp.mesh @mesh <tp = 2 : model>
@@ -19,8 +19,8 @@ tpsp.mesh @mesh <tp = 2 : model>
 !g  = tensor<16xf32, #tpsp.idx<d>>
 
 // From the sum through residual and norm, to the operations that the axis
-// divides otherwise; of b and s the inner one, whatever the batch. The argument
-// stays, what depends on it joins; so does the returned result.
+// divides otherwise; on s, the inner one of b and s, for any batch. The
+// argument stays; values that depend on it and the returned result join.
 // CHECK-LABEL: @block
 // CHECK: %[[N:.*]] = tpsp.rms_norm {{.*}} {tpsp.note = "s@tp instead of replicated keeps 1.0 KiB per rank less"} : {{.*}} -> tensor<4x8x16xf32, #tpsp.idx<b, s@tp, d>>
 // CHECK: tpsp.einsum %{{.*}}, %[[N]] {tpsp.proposed} : {{.*}} -> tensor<4x8x32xf32, #tpsp.idx<b, s, e@tp>>
@@ -60,7 +60,7 @@ func.func @uneven(%x: !xo, %g: !g {tpsp.param}, %w: !w {tpsp.param}, %v: !v {tps
   return %z : !xo
 }
 
-// What was written stays, and ends the growth.
+// A written placement stays and ends the growth.
 // CHECK-LABEL: @written
 // CHECK-NOT: note
 // CHECK: return
@@ -71,7 +71,7 @@ func.func @written(%x: !x, %w: !w {tpsp.param}, %v: !v {tpsp.param}) -> !x {
   return %z : !x
 }
 
-// So do results of the function, and sums that are gathered at once.
+// Results of the function end it, too, and sums that are gathered at once.
 // CHECK-LABEL: @nothing_between
 // CHECK-NOT: note
 // CHECK: return
@@ -83,8 +83,8 @@ func.func @nothing_between(%x: !x, %w: !w {tpsp.param}, %v: !v {tpsp.param}) -> 
   return %z : !x
 }
 
-// Never onto an index that an operation needs whole: behind the sum s is the
-// softmax's, so it is b.
+// Never onto an index that an operation needs whole: after the sum the softmax
+// needs s, so it is b.
 // CHECK-LABEL: @whole
 // CHECK: tpsp.softmax {{.*}} : tensor<4x8x16xf32, #tpsp.idx<b@tp, s, d>>
 // CHECK: tpsp.rms_norm {{.*}} -> tensor<4x8x16xf32, #tpsp.idx<b@tp, s, d>>

@@ -1,5 +1,5 @@
-// Types in attributes are notes of other tools. They may name indices that the program lacks, extents of
-// their own, and constants: a pass that changes the program's types leaves them alone.
+// Types in attributes are notes of other tools. They may have indices that the program lacks, other
+// extents, and constants. Passes that change the program's types leave them alone.
 // RUN: tpsp-opt %s --tpsp-set-extents=extent=b=4 | FileCheck %s --check-prefixes=NOTES,EXTENTS
 // RUN: tpsp-opt %s --tpsp-set-element-type=dtype=bf16 | FileCheck %s --check-prefixes=NOTES,ELEMENTS
 // RUN: tpsp-opt %s --tpsp-set-padding=pad=b=3 --tpsp-pad-extents | FileCheck %s --check-prefixes=NOTES,PADDED

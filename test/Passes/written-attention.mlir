@@ -1,6 +1,6 @@
-// Attention that is written out is not done in one call: a warning says so,
-// once for each place, where one call is asked for. Softmax over a router's
-// scores, and between products with weights, is none.
+// Attention that is written out is not done in one call. If one call is
+// requested, a warning says so, once for each place. Softmax over a router's
+// scores, or between products with weights, is no attention.
 // RUN: tpsp-opt %s --tpsp-pipeline="attention=fused" -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=warning
 // RUN: tpsp-opt %s --tpsp-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROWS --allow-empty
 // RUN: tpsp-run %s --function model --attention fused 2>&1 | FileCheck %s --implicit-check-not=warning

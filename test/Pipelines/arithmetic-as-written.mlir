@@ -1,5 +1,5 @@
-// Only sums may be reordered, and only an einsum's products fused with them:
-// each flag that LLVM sees, forward and backward, in f32 and in bf16.
+// Only sums may be reordered, and only an einsum's products fused with them.
+// All flags in LLVM are checked, forward and backward, in f32 and in bf16.
 // RUN: tpsp-opt %s --tpsp-pipeline=grad=true --tpsp-llvm-pipeline > %t
 // RUN: grep -o "llvm\.f[a-z]* .*fastmath<.*>" %t | sed "s/%[A-Za-z0-9_]*//g" | sort -u | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-set-element-type=dtype=bf16 --tpsp-pipeline=grad=true --tpsp-llvm-pipeline > %t

@@ -1,6 +1,6 @@
 // FSDP of eight layers of six matrices: 8 gathers forward, 8 backward and 8
-// reduce-scatters, where there are 48 of each without buckets. The bytes are
-// the same.
+// reduce-scatters, instead of 48 of each without buckets. The bytes are the
+// same.
 // DEFINE: %{options} = bucket-layers=on
 // DEFINE: %{pipeline} = tpsp-opt %s --tpsp-collective-pipeline="grad=true %{options}"
 // RUN: %{pipeline} | FileCheck %s --implicit-check-not=all_gather --implicit-check-not=reduce_scatter --implicit-check-not=all_reduce
@@ -43,7 +43,7 @@
 // ON: backward  all_gather      x8       576.0 KiB
 // ON: backward  reduce_scatter  x8       576.0 KiB
 // ON: all within tolerance
-// With the schedule, to which the requirements of YaFSDP are proved.
+// With the schedule for which the requirements of YaFSDP are proved.
 // RUN: tpsp-run %s --grad --bucket-layers on --verify --quiet --overlap on
 
 tpsp.mesh @mesh <fsdp = 4 : data>

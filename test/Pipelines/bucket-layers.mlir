@@ -7,18 +7,18 @@
 // REDEFINE: %{options} = bucket-layers=on micro-batches=2
 // RUN: %{pipeline} | FileCheck %s --check-prefix=PARTS --implicit-check-not=reduce_scatter
 
-// With an update behind it, too: layers do not come together by their sizes.
+// With an update, too: layers are not joined by their sizes.
 // REDEFINE: %{options} = bucket-layers=on optimizer=adamw
 // RUN: %{pipeline} | FileCheck %s --check-prefix=UPDATE --implicit-check-not=reduce_scatter
 // UPDATE-LABEL: func.func @model_grad(
 // UPDATE-COUNT-8: reduce_scatter {{.*}}tensor = "g[l{{.}}.w2], g[l{{.}}.w1]", tpsp.backward}
 
-// Where time decides: latencies, which the links of one node do not have, are
-// worth it.
+// By time: buckets pay on links with latencies, which those of one node do not
+// have.
 // REDEFINE: %{options} = bucket-layers=time hardware=h100-sxm
 // RUN: %{pipeline} | FileCheck %s --implicit-check-not=all_gather --implicit-check-not=reduce_scatter
 // RUN: sed 's/64x48/16384x16384/; s/48x64/16384x16384/; s/8x6x64/8x6x16384/; s/8x6x48/8x6x16384/' %s | tpsp-opt --tpsp-collective-pipeline="grad=true bucket-layers=time hardware=h100-sxm" | FileCheck %s --check-prefix=APART
-// What goes under products is hidden either way: then memory decides.
+// Products hide the communication either way: then memory decides.
 // RUN: sed 's/8x6x/8x65536x/' %s > %t.long.mlir
 // RUN: tpsp-opt %t.long.mlir --tpsp-collective-pipeline="grad=true bucket-layers=time hardware=h100-sxm" | FileCheck %s
 // RUN: tpsp-opt %t.long.mlir --tpsp-collective-pipeline="grad=true bucket-layers=time hardware=h100-sxm overlap=on" | FileCheck %s --check-prefix=APART

@@ -1,5 +1,5 @@
-// The loss of a model with a large vocabulary: few kernels, logits in their own
-// precision alone, and no other tensor of their size.
+// The loss of a model with a large vocabulary: few kernels, logits only in
+// their own precision, and no other tensor of their size.
 // RUN: tpsp-run %s --grad --backend trace 2>&1 | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-explain=grad | FileCheck %s --check-prefix=SAVED
 // RUN: tpsp-run %s --grad --extent s=3 --verify | FileCheck %s --check-prefix=VERIFIED

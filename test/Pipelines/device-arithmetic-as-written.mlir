@@ -1,5 +1,5 @@
-// In what a GPU runs, a program's products and differences are rounded one by
-// one (.rn, which ptxas does not fuse); the terms of a sum are in any order.
+// A GPU's code rounds a program's products and differences one by one (.rn,
+// which ptxas does not fuse). The terms of a sum are in any order.
 // RUN: tpsp-opt %s --tpsp-pipeline=device=cuda --tpsp-llvm-pipeline | grep -o "\(add\|sub\|mul\|fma\)\(\.rn\)*\.f32" | sort -u | FileCheck %s
 // CHECK: add.f32
 // CHECK-NEXT: mul.rn.f32

@@ -1,6 +1,6 @@
-// Which of the examples' matmuls have which epilogue, and what cuts make of it.
+// The epilogues of the examples' matmuls, and of their cuts.
 
-// A GPT block under tensor parallelism. Behind wo and w2 comes a collective:
+// A GPT block under tensor parallelism. A collective follows wo and w2, so
 // their biases stay kernels.
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --epilogues on | FileCheck %s --check-prefix=GPT
 // GPT: Epilogues of matmuls
@@ -20,7 +20,7 @@
 // In the backward pass the slope's product is cut as the forward product was.
 // RING-COUNT-4: plan.matmul {{.*}} reads(%{{[0-9]+}} : memref<16384xf32>) {{.*}}epilogue = ["slope"]
 
-// What a program says of its plan.
+// The report has the plan's epilogues.
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --quiet --epilogues on --report %t
 // RUN: FileCheck %s --check-prefix=REPORT < %t
 // REPORT: "epilogues": [

@@ -1,5 +1,5 @@
-// Two all-reduces forward and two backward; biases and gains cost nothing, their
-// gradients are whole on every rank.
+// Two all-reduces forward and two backward. Biases and gains cost nothing,
+// because their gradients are whole on every rank.
 // RUN: tpsp-opt %examples/gpt-block-tp.mlir %to_collectives | FileCheck %s %no_other
 // RUN: sed 's/b = 2, s = 128/b = 1, s = 128/' %examples/gpt-block-tp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
 // RUN: sed 's/b = 2, s = 128/b = 64, s = 128/' %examples/gpt-block-tp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other

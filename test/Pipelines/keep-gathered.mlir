@@ -4,7 +4,7 @@
 // RUN: tpsp-opt %s --tpsp-collective-pipeline="grad keep-gathered" --tpsp-drop-primals | FileCheck %s --check-prefix=KEPT %no_other
 // RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=AGAIN-MEMORY
 // RUN: tpsp-opt %s --tpsp-explain=keep-gathered -o /dev/null | FileCheck %s --check-prefix=KEPT-MEMORY
-// All of a layer is redone: its gathers too, which serve the gradients as well.
+// All of a layer is redone, also its gathers, which serve the gradients, too.
 // RUN: tpsp-opt %s --tpsp-collective-pipeline="grad rematerialize=full" --tpsp-drop-primals | FileCheck %s --check-prefix=AGAIN %no_other
 
 // AGAIN: tpsp.all_gather {{.*}} tensor = "w0"}

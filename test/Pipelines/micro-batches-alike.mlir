@@ -13,6 +13,6 @@
 // REDEFINE: %{part} = 7
 // RUN: %{moves} | comm -23 %t.first - | count 0
 // RUN: wc -l < %t.first | FileCheck %s
-// Of each of 24 layers 4 in a forward pass, of which there are two functions,
-// and 6 in the backward pass.
+// Each of 24 layers has 4 in a forward pass, which two functions have, and 6 in
+// the backward pass.
 // CHECK: 349

@@ -1,6 +1,6 @@
 // Each weight's gradient is reduced once per step, not once per micro-batch, and
-// every part is done as the whole is. What openxla/xla#49143 and
-// AI-Hypercomputer/maxtext#5099 report is the opposite.
+// every part is done like the whole. openxla/xla#49143 and
+// AI-Hypercomputer/maxtext#5099 report the opposite.
 // DEFINE: %{parts} =
 // DEFINE: %{grad} = --tpsp-collective-pipeline="grad=true micro-batches=%{parts}"
 
@@ -33,7 +33,7 @@
 // FSDP: all_gather {{.*}}tensor = "w", tpsp.backward, tpsp.part = 1
 // FSDP: all_reduce {{.*}}tensor = "g[gain]"
 
-// TP+SP moves what it moves without parts, for each.
+// TP+SP moves for each part as much as without parts.
 // RUN: tpsp-opt %examples/mlp-sp.mlir %{grad} | FileCheck %s --check-prefix=SP %no_other
 // SP-LABEL: func.func @mlp(
 // SP: all_gather {{.*}}part = 0

@@ -1,5 +1,5 @@
-// Experts in blocks of rows send what experts with slots send: for each layer two
-// all-to-alls forward and two backward, of rows, and the loads of experts, integers.
+// Experts in blocks of rows send as much as experts with slots: for each layer two
+// all-to-alls of rows forward and two backward, and the loads of experts, integers.
 // RUN: tpsp-opt %examples/moe-dropless.mlir --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s
 // RUN: tpsp-opt %examples/moe-dropless.mlir --tpsp-explain | FileCheck %s --check-prefix=TP
 // Longer groups: the same.

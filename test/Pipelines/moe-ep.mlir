@@ -1,9 +1,9 @@
 // Expert parallelism. For each layer: tokens to experts and back is an all-to-all
-// each, forward and backward; experts' gradients need nothing more, whatever the
-// number of experts; what is replicated over ep (gains, gates) is reduced once.
-// On tp, the experts' hidden index is summed away: TP's own all-reduce.
-// An all-to-all carries the slots, A = 8*8*12*128*4 bytes over ep=4 and tp=1: a
-// rank holds A/4 and sends 3/4 of it.
+// each, forward and backward; experts' gradients need nothing more, for any
+// number of experts; those of gains and gates, replicated over ep, are reduced
+// once. On tp, the experts' hidden index is summed away: TP's own all-reduce. An
+// all-to-all carries the slots, A = 8*8*12*128*4 bytes over ep=4 and tp=1: a rank
+// holds A/4 and sends 3/4 of it.
 // RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=mesh=ep=4,tp=1 --tpsp-explain | FileCheck %s
 // RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-explain | FileCheck %s --check-prefix=TP
 // More groups, longer groups: the same.

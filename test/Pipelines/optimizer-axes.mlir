@@ -1,4 +1,4 @@
-// ZeRO-1 out of one more axis on the optimizer's state: each gradient is
+// ZeRO-1 by one more axis on the optimizer's state: each gradient is
 // reduce-scattered, each new parameter gathered, in buckets. Bytes are those of
 // data parallelism, and the state is divided to the byte.
 // REQUIRES: tpsp-run

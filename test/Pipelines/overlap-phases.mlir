@@ -1,5 +1,5 @@
-// Chunks of the backward pass's first product are of that pass: in a pipeline
-// they would be the forward pass's, which would keep nothing for them.
+// Chunks of the backward pass's first product belong to that pass. Otherwise a
+// pipeline would run them forward and keep nothing for them.
 // RUN: tpsp-opt %s --tpsp-pipeline="grad overlap=on overlap-chunks=2 hardware=h100-sxm" | FileCheck %s
 // CHECK: plan.program @f_grad
 // CHECK-NOT: plan.reduce_scatter

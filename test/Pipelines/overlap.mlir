@@ -1,4 +1,4 @@
-// The documents' overlaps, on the plan. Each row is: what runs beside what.
+// The documents' overlaps, on the plan. Commands of a row run together.
 
 // Column-parallel forward: the gather of xn goes around the ring while the
 // rank's own tile is multiplied, straight into its place in the output. Around
@@ -25,8 +25,8 @@
 // CHUNKS: plan.matmul
 // CHUNKS: plan.reduce_scatter %{{[0-9]+}} to %[[Y1]]
 
-// Where products of few rows are slow, chunks of columns: the product keeps its
-// rows, and what comes dense is copied to its columns.
+// If products of few rows are slow, chunks of columns: the product keeps its
+// rows, and dense chunks are copied to its columns.
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap=on overlap-chunks=2" | FileCheck %s --check-prefix=COLUMNS
 // COLUMNS: %[[Y:[0-9]+]] = plan.buffer "output"
 // COLUMNS: %[[Y0:[0-9]+]] = plan.tile %[[Y]] {chunk = 128 : i64, number = 0 : i64, tiles = 2 : i64}
@@ -62,11 +62,11 @@
 // BUCKETS: plan.matmul {{.*}}
 // BUCKETS: plan.all_reduce({{.*}}stream = 1 : i64
 
-// What is cut is one row of the ledger, with the bytes of the whole.
+// A cut collective is one row of the ledger, with the bytes of the whole.
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --hardware h100-sxm --overlap on --overlap-chunks 2 --quiet --report %t.cut
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --hardware h100-sxm --quiet --report %t.whole
 // RUN: python3 -c "import json,sys; a,b=[sorted((c['kind'],c['bytes'],c['tensor']) for c in json.load(open(f))['collectives']) for f in sys.argv[1:]]; assert a==b,(a,b)" %t.cut %t.whole
 
-// A schedule that is no faster is not taken, and said.
+// A schedule that is not faster is not used, and a remark says so.
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap=on overlap-chunks=1" --remarks-filter=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: no schedule with communication under computation is faster: {{.*}} ms against {{.*}} ms one after another

@@ -1,5 +1,5 @@
-// What gradients are summed in, and when: the bytes and the counts of the ledger
-// follow from the types alone.
+// The type in which gradients are summed, and when: the bytes and the counts of
+// the ledger follow from the types alone.
 // REQUIRES: tpsp-run
 // DEFINE: %{run} = tpsp-run %examples/ddp.mlir --grad --dtype bf16 --optimizer adamw --optimizer-axes dp --bucket-mib 0
 // DEFINE: %{parts} = --micro-batches 2
@@ -16,7 +16,7 @@
 // TYPE: tpsp.add %{{.*}} : tensor<{{.*}}xf16, #tpsp.idx<{{.*}} | sum@dp>> -> tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>
 // TYPE: tpsp.all_reduce {{.*}} : (tensor<{{[0-9x]+}}xbf16,
 
-// Once a step whatever the parts; or once for each.
+// Once a step for any number of parts, or once for each.
 // RUN: %{run} %{parts} | FileCheck %s --check-prefix=OWN
 // RUN: %{run} %{parts} --reduce-gradients part | FileCheck %s --check-prefix=PARTS
 // PARTS: backward reduce_scatter x40 1.1 MiB
@@ -27,7 +27,7 @@
 // SUM: tpsp.add %{{.*}}tpsp.part = 3 : i64} : (tensor<{{.*}}xf32, #tpsp.idx<{{.*}} | sum@dp>>, tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>) -> tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>
 // SUM: tpsp.all_reduce {{.*}}bf16
 
-// Gathered where the next step begins: the same bytes, in another phase.
+// Gathered at the beginning of the next step: the same bytes, in another phase.
 // RUN: %{run} --gather-parameters forward | FileCheck %s --check-prefix=FORWARD
 // FORWARD: forward all_gather x20 578.6 KiB
 // FORWARD: backward reduce_scatter x20 578.6 KiB
@@ -40,7 +40,7 @@
 // RUN: not tpsp-run %examples/ddp.mlir --grad --optimizer adamw --loss-scale much 2>&1 | FileCheck %s --check-prefix=MUCH
 // MUCH: 'much' is not none, a number from 1 to 2^30, dynamic or dynamic:1024
 
-// Skipped where nothing is finite, verified where all is.
+// Skipped if numbers are not finite, verified if all are.
 // RUN: tpsp-run %examples/ddp.mlir --grad --optimizer adamw --clip 1 --loss-scale dynamic:256 --verify --steps 2 | FileCheck %s --check-prefix=VERIFIED
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --optimizer adamw --loss-scale 256 --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --optimizer adamw --dropout off --verify | FileCheck %s --check-prefix=VERIFIED

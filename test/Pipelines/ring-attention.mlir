@@ -1,5 +1,5 @@
-// Ring attention: every hop goes under the block before it. Eight ranks, 4096
-// keys each, in blocks of a tile.
+// Ring attention: the block before a hop hides it. Eight ranks, 4096 keys each,
+// in blocks of a tile.
 // RUN: tpsp-opt %s --tpsp-pipeline="grad attention=blocks attention-block=4096 overlap=on hardware=h100-sxm" | FileCheck %s
 // CHECK: plan.program @attention_grad {{.*}}streams = 2 : i64
 // The first hops are issued before anything is computed, and the scores of the

@@ -1,5 +1,5 @@
-// What the backward pass of a GPT layer with dropout saves is, to the byte, what
-// the formulas of arXiv 2205.05198 say: in bf16, with masks kept as bytes, at two
+// The backward pass of a GPT layer with dropout saves, to the byte, as much as
+// the formulas of arXiv 2205.05198: in bf16, with masks kept as bytes, at two
 // sizes. With masks drawn again, every entry is smaller by its mask terms.
 
 // The example, between blocks sharded along the sequence (sp), or not (tp).

@@ -1,5 +1,5 @@
-// Of a sequence that an axis divides, the ends of shards are sent: of x and of
-// decays one position each, of a delay those that leave.
+// If an axis divides a sequence, the ends of shards are sent: one position each
+// of x and of decays, and for a delay those that leave.
 // RUN: tpsp-opt %s %to_ledger | %ledger_rows > %t.rows
 // RUN: %expected_rows %s | diff - %t.rows
 tpsp.program <b = 2, s = 64, d = 8> {

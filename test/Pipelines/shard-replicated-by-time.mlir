@@ -1,7 +1,7 @@
-// TP becomes TP+SP where that is faster: an A100's all-reduce is a
-// reduce-scatter and an all-gather, and norm and residual are done once instead
-// of on every rank; eight H100 reduce inside the network, which only an
-// all-reduce can, and at few tokens nothing is worth another collective.
+// TP becomes TP+SP if that is faster. An A100's all-reduce is a reduce-scatter
+// and an all-gather, and norm and residual are done once instead of on every
+// rank. Eight H100 reduce inside the network, which only an all-reduce can, and
+// with few tokens nothing is worth another collective.
 // DEFINE: %{mark} = --tpsp-propagate
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="shard-replicated=time hardware=a100-sxm" | FileCheck %s --check-prefix=A100
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="shard-replicated=time hardware=h100-sxm grad" | FileCheck %s --check-prefix=H100

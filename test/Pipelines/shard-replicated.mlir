@@ -5,7 +5,7 @@
 // DEFINE: %{no_reduce} = --implicit-check-not=tpsp.all_ --implicit-check-not=tpsp.reduce_scatter --implicit-check-not=tpsp.permute
 
 // RUN: tpsp-opt %examples/gpt-block-tp.mlir %{shard} | FileCheck %s %{no_reduce}
-// Whatever the batch and the sequence.
+// For any batch and sequence.
 // RUN: sed 's/b = 2, s = 128/b = 1, s = 128/' %examples/gpt-block-tp.mlir | tpsp-opt %{shard} | FileCheck %s %{no_reduce}
 // RUN: sed 's/b = 2, s = 128/b = 64, s = 32768/' %examples/gpt-block-tp.mlir | tpsp-opt %{shard} | FileCheck %s %{no_reduce}
 // As written, the two all-reduces of tensor parallelism.
@@ -35,7 +35,7 @@
 // CHECK: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[b2], g[ln2.bias], g[ln2.gain], g[bo], g[ln1.bias], g[ln1.gain]"
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[x]", tpsp.backward}
 
-// The explanation says of every value what it saves, and of the group what it
+// The explanation gives the bytes that every value saves, and that the group
 // sends.
 // RUN: tpsp-opt %examples/gpt-block-tp.mlir --tpsp-explain=shard-replicated=memory | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: xn[b, s@tp, d] = layer_norm(

@@ -1,6 +1,6 @@
 // Dropout needs no collective: the ledger is that of the layers without it, and
-// that of the layers that keep their masks. Each layer's is the block's of
-// gpt-block-sp.mlir, but that one all-reduce serves both.
+// that of the layers that keep their masks. Each layer's is that of
+// gpt-block-sp.mlir, but one all-reduce serves both.
 // RUN: tpsp-opt %examples/sp-dropout.mlir %to_ledger | %ledger_rows > %t.dropout
 // RUN: %expected_rows %s | diff - %t.dropout
 // RUN: sed -e 's/dropout \(%[a-z]*\) {[^}]*}/scale \1 {factor = 1}/' -e 's/, dropout = 0.1, seed = [0-9]*//' %examples/sp-dropout.mlir > %t.plain.mlir

@@ -1,5 +1,5 @@
-// Tensor parallelism and tensor plus sequence parallelism are one program under
-// other subscripts of what enters and leaves it.
+// Tensor parallelism and tensor plus sequence parallelism are one program with
+// other subscripts of arguments and results.
 //
 // RUN: sed -e 's,//.*,,' -e 's/ *$//' %examples/mlp-tp.mlir > %t.mlp-tp
 // RUN: sed -e 's,//.*,,' -e 's/ *$//' -e 's/s@tp/s/g' %examples/mlp-sp.mlir > %t.mlp-sp

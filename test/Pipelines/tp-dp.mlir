@@ -5,7 +5,7 @@
 // RUN: tpsp-opt %examples/tp-dp.mlir %to_ledger | %ledger_rows > %t.rows
 // RUN: %expected_rows %s | diff - %t.rows
 //
-// The same at every size, bytes apart.
+// The same at every size, except bytes.
 // RUN: tpsp-opt %examples/tp-dp.mlir %to_ledger | %ledger_counts > %t.counts
 // RUN: sed 's/b = 8, s = 64/b = 2, s = 128/' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 // RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -

@@ -1,8 +1,8 @@
 // Vocabulary parallelism. Forward: the embedding's partial rows are scattered
 // onto the sequence, and the loss reduces the row maximum, the row sum and the
 // target's logit, never the logits. Backward: the logits' gradient is where the
-// logits are; what is gathered is activations, A (T-1)/T bytes each with
-// A = 2*64*128*4 bytes.
+// logits are. Only activations are gathered, A (T-1)/T bytes each with A =
+// 2*64*128*4 bytes.
 // RUN: tpsp-opt %examples/vocab-parallel.mlir --tpsp-explain | FileCheck %s --check-prefix=TOTALS
 // With activations replicated between the layers the embedding is all-reduced.
 // RUN: sed 's/s@tp/s/g' %examples/vocab-parallel.mlir | tpsp-opt --tpsp-explain | FileCheck %s --check-prefix=TP

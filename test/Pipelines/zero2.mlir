@@ -5,14 +5,14 @@
 // RUN: tpsp-opt %examples/zero2.mlir %to_ledger | %ledger_rows > %t.rows
 // RUN: %expected_rows %s | diff - %t.rows
 //
-// The same at every size, bytes apart.
+// The same at every size, except bytes.
 // RUN: tpsp-opt %examples/zero2.mlir %to_ledger | %ledger_counts > %t.counts
 // RUN: sed 's/b = 8, s = 64/b = 4, s = 128/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 // RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 // RUN: sed 's/b = 8, s = 64/b = 4, s = 32768/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 // RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 //
-// FSDP sends the same where it keeps what it has gathered.
+// FSDP sends the same if it keeps gathered tensors.
 // RUN: sed 's/fsdp/dp/g' %examples/fsdp.mlir | tpsp-opt --tpsp-collective-pipeline="grad=true keep-gathered" --tpsp-drop-primals --tpsp-partition --tpsp-decompose-late --convert-tpsp-to-plan | %ledger_rows | diff %t.rows -
 
 // ROW: 1 backward all_reduce dp () 10752

@@ -1,5 +1,5 @@
-// No attention leaves a sum, in whatever form, and the refusal is the program's
-// and not its gradient's, which reads the result.
+// No form of attention leaves a sum. The refusal is about the program, not
+// about its gradient, which reads the result.
 // REQUIRES: tpsp-run
 // RUN: not tpsp-run %s --grad 2>&1 | FileCheck %s
 // RUN: not tpsp-run %s --grad --attention blocks 2>&1 | FileCheck %s

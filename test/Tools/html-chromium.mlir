@@ -13,13 +13,13 @@
 // RUN: FileCheck %s --check-prefixes=DONE < %t/run.dom
 // RUN: not grep CONSOLE %t/run.log
 
-// Of a search that compiled nothing.
+// A search that compiled nothing.
 // RUN: not tpsp-plan %S/html.mlir --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --memory 9KiB --html %t/none.html
 // RUN: %chromium --user-data-dir=%t/profile --window-size=800,800 --dump-dom "file://%t/none.html#selftest" > %t/none.dom 2> %t/none.log
 // RUN: FileCheck %s --check-prefixes=NONE < %t/none.dom
 // RUN: not grep CONSOLE %t/none.log
 
-// With stages: what the page does not know by name it shows as it is.
+// With stages: unknown keys are shown unchanged.
 // RUN: sed 's/<dp = 2 : data, tp = 1 : model>/<pp = 2 : stage, dp = 2 : data, tp = 1 : model>/' %examples/llama-tiny.mlir > %t/stages.mlir
 // RUN: tpsp-run %t/stages.mlir --grad --simulate --hardware h100-sxm --micro-batches 4 --quiet --html %t/stages.html
 // RUN: %chromium --user-data-dir=%t/profile --window-size=800,800 --dump-dom "file://%t/stages.html#selftest" > %t/stages.dom 2> %t/stages.log

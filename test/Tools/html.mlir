@@ -1,19 +1,19 @@
-// --html: one page with what --json and --report say, of the planner and of a
-// run; what is refused; no part of a page where it cannot be written.
+// --html: one page with the data of --json and --report, of the planner and of
+// a run; refusals; and no partial page if it cannot be written.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && mkdir %t
 
-// Of the planner: the matrix, and the steps of the best three plans. The
+// The planner's page: the matrix, and the steps of the best three plans. The
 // function's name would end the element that holds the data.
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --json --html %t/plan.html > %t/plan.json
 // RUN: python3 %S/Inputs/check-page.py %t/plan.html --matrix %t/plan.json --steps 3
 
-// Where nothing fits, the page has the plans that are nearest to it, if they
-// were compiled.
+// If nothing fits, the page has the plans that come nearest, if they were
+// compiled.
 // RUN: not tpsp-plan %s --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --memory 60KiB --json --html %t/none.html > %t/none.json
 // RUN: python3 %S/Inputs/check-page.py %t/none.html --matrix %t/none.json --steps 3
 
-// Of a prediction, and of a run.
+// The pages of a prediction and of a run.
 // RUN: tpsp-run %examples/tp-sp.mlir --grad --simulate --hardware h100-sxm --quiet --html %t/simulated.html --report %t/simulated.json
 // RUN: python3 %S/Inputs/check-page.py %t/simulated.html --report %t/simulated.json
 // RUN: tpsp-run %examples/tp-sp.mlir --grad --quiet --html %t/run.html --report %t/run.json

@@ -1,5 +1,5 @@
-// Inputs have gradients by default; the report says what they cost, and
-// --input-gradients off leaves them out as tpsp.frozen does.
+// Inputs have gradients by default, and the report says their cost.
+// --input-gradients off leaves them out, as tpsp.frozen does.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --report %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json

@@ -1,4 +1,4 @@
-// Arguments from files: tokens, parameters and cotangents; what does not fit.
+// Arguments from files: tokens, parameters and cotangents, and refusals.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && mkdir %t
 // RUN: python3 %S/Inputs/write-npy.py %t/ids.npy i8 2,64 0 512
@@ -19,11 +19,11 @@
 // RUN: cmp %t/four %t/one
 // RUN: tpsp-run %examples/vocab-parallel.mlir --inputs ids=%t/labels.npy --inputs targets=%t/labels.npy | grep '^loss ' > %t/other
 // RUN: not cmp %t/four %t/other
-// Without a backward pass there are no gradients to speak of.
+// Without a backward pass the report has no gradients.
 // RUN: tpsp-run %examples/vocab-parallel.mlir | FileCheck %s --check-prefix=FORWARD --implicit-check-not="gradients with" --implicit-check-not='g['
 // FORWARD: {{^}}loss {{[0-9.]+}}{{$}}
 
-// What a run had, from its own file: the same on another mesh.
+// A run's arguments, from its own file, give the same on another mesh.
 // RUN: tpsp-run %s --grad --quiet --save-all %t/all.st
 // RUN: %S/Inputs/exits 1 tpsp-run %s --grad --quiet --inputs %t/all.st 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: {{^}}tpsp-run: '{{.*}}all.st' gives 'g[w]', 'g[x]', 'y', which the program does not take; it takes 'x' (f32 of [4, 8]), 'g[y]' (f32 of [8, 4]), 'w' (f32 of [8, 8]){{$}}
@@ -45,7 +45,7 @@
 // RUN: tpsp-run %s --grad --verify --inputs g[y]=%t/g.npy | FileCheck %s --check-prefix=GIVEN
 // GIVEN: {{^}}gradients with g[y] from a file (--inputs gives others){{$}}
 
-// Inputs in a file of weights are not what --weights gives.
+// --weights does not take inputs from a file of weights.
 // RUN: tpsp-run %s --quiet --save-all %t/two.st
 // RUN: tpsp-run %s --weights %t/two.st 2>&1 >/dev/null | FileCheck %s --check-prefix=WEIGHTS
 // WEIGHTS: {{^}}tpsp-run: warning: '{{.*}}two.st' has tensors that the program does not take: 'y'; 'x' of '{{.*}}two.st' is an input, which --weights does not give; give it with --inputs{{$}}
@@ -61,7 +61,7 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %s --inputs w=%t/w.npy --save %t/w.npy 2>&1 | FileCheck %s --check-prefix=REPLACE
 // REPLACE: {{^}}tpsp-run: --save would replace '{{.*}}w.npy', which is read; give another path
 
-// A plan takes them as its model does, and says how values scatter.
+// A plan takes them as its model does, and has the values' deviations.
 // RUN: tpsp-run %s --grad --quiet --emit %t/plan.so
 // RUN: tpsp-run %t/plan.so --verify --inputs %t/w.npy --inputs g[y]=%t/g.npy --quiet --save-all %t/plan.st
 // RUN: tpsp-run %s --grad --inputs %t/w.npy --inputs g[y]=%t/g.npy --quiet --save-all %t/model.st

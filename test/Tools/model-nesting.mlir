@@ -1,5 +1,5 @@
-// Text that nests too deep for the parser's stack is refused before it; no
-// depth crashes.
+// Text that nests too deep for the parser's stack is refused before parsing, so
+// that no depth crashes.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && mkdir %t
 
@@ -29,7 +29,7 @@
 // RUN: python3 %S/Inputs/deep.py calls 20000 > %t/m.mlir && %S/Inputs/exits 1 tpsp-opt %t/m.mlir --tpsp-explain 2>&1 | FileCheck %s --check-prefix=CALLS
 // CALLS: error: 'func.call' op has more than 256 calls within each other; put what functions that are called once do in their callers
 
-// What follows a marker is a file of its own: nothing adds up.
+// The text after a marker is a separate file: depths do not add up.
 // RUN: python3 %S/Inputs/deep.py parts 100 > %t/parts.mlir
 // RUN: not tpsp-opt %t/parts.mlir --split-input-file 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: %S/Inputs/exits 1 tpsp-opt %t/parts.mlir 2>&1 | FileCheck %s --check-prefix=DEEP

@@ -1,5 +1,5 @@
-// Every argument, result and gradient in one file; what a file cannot hold is
-// said before the run.
+// Every argument, result and gradient in one file. Tensors that a file cannot
+// hold are reported before the run.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && split-file %s %t
 
@@ -14,8 +14,8 @@
 // CHECK-SAME: "table"
 // CHECK-SAME: "x"
 
-// What is partial is saved as what the ranks' parts come to: as on one rank,
-// where it is whole. Two summands, so that their order does not matter.
+// A partial tensor is saved complete, with the ranks' summands combined, as on
+// one rank. There are two summands, so that their order does not matter.
 // RUN: tpsp-run %t/partial.mlir --quiet --save-all %t/parts.st
 // RUN: tpsp-run %t/partial.mlir --quiet --mesh tp=1,dp=1 --save-all %t/whole.st
 // RUN: cmp %t/parts.st %t/whole.st

@@ -6,7 +6,7 @@
 // RUN: %S/Inputs/exits 1 tpsp-plan %s --hardware h100-sxm --devices 2 --seconds 0 --forget-placements 2>&1 | FileCheck %s
 // CHECK: too-many-bytes.mlir:{{[0-9]+}}:{{[0-9]+}}: error: the tensors of the program have 2.9 EiB together, and tpsp counts up to 128.0 PiB; the largest is %x with 1.0 PiB, so make its extents smaller
 
-// What a rank has is looked at again, with gradients and all that passes have added.
+// A rank's bytes are checked again, with gradients and additions of passes.
 // RUN: not tpsp-opt %s --tpsp-inline-calls --tpsp-set-mesh=mesh=tp=1 --tpsp-partition --convert-tpsp-to-plan 2>&1 | FileCheck %s --check-prefix=RANK
 // RANK: error: the tensors of a rank's step have 2.9 EiB together, and tpsp counts up to 2.0 EiB; the largest is {{.*}} with 1.0 PiB
 

@@ -1,4 +1,4 @@
-// tpsp-opt -o writes a whole file or none, and says in a sentence what it cannot write.
+// tpsp-opt -o writes a whole file or none, and reports a file that it cannot write.
 // RUN: rm -rf %t && mkdir %t
 // RUN: echo kept > %t/file
 // RUN: echo wrong > %t/wrong.mlir

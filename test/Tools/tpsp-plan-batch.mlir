@@ -1,6 +1,6 @@
-// What is not linear in a sum over the batch cannot be cut into micro-batches. The
-// planner asks the compiler once, and has plans without. Where micro-batches are
-// asked for, that is an error.
+// A program that is not linear in a sum over the batch cannot be cut into
+// micro-batches. The planner asks the compiler once and plans without them. If
+// micro-batches are requested, that is an error.
 // REQUIRES: tpsp-run
 // DEFINE: %{plan} = tpsp-plan %s --hardware h100-sxm --devices 4 --overlap off
 
@@ -14,7 +14,7 @@
 // TWO: tpsp-plan: 2 micro-batches of index 'b': {{.*}}tpsp-plan-batch.mlir:32:8: 'tpsp.square' op operand #0 is a sum over 'b'
 // RUN: %{plan} --micro-batches 1 | FileCheck %s
 
-// Nor do stages that are written simulate what cannot be cut.
+// Written stages do not simulate a program that cannot be cut.
 // RUN: %{plan} --pin b@dp=2,e@tp=2 -o - | sed 's/mesh @mesh </mesh @mesh <pp = 2 : stage, /' > %t.mlir
 // RUN: not tpsp-run %t.mlir --grad --simulate --hardware h100-sxm --micro-batches 2 2>&1 | FileCheck %s --check-prefix=SIMULATED
 // RUN: not tpsp-run %t.mlir --grad --simulate --hardware h100-sxm --micro-batches 2 --mesh pp=1 2>&1 | FileCheck %s --check-prefix=SIMULATED

@@ -1,5 +1,5 @@
 // No answer of the planner contradicts another. Layers are composed here, and
-// evaluations end most of the searches: of all pairs the best of the one, less
+// evaluations end most of the searches. For all pairs, the best of one, less
 // its gap, takes no longer than the best of the other.
 // REQUIRES: tpsp-run
 // DEFINE: %{claims} = python3 %S/../../benchmarks/claims --bin %tools_dir --devices 4 --evaluations 4,8,16,0 %examples/llama-tiny.mlir -- --forget-placements --stages 1

@@ -7,8 +7,8 @@
 // DEFINE:   sed -n 's|^//.* THIS.mlir|tpsp-run %t.mlir --quiet --report %t.run.json|p' %t.mlir > %t.sh && \
 // DEFINE:   sh %t.sh && python3 %S/Inputs/same-prediction.py %t.json %t.run.json
 
-// Layers that are composed, with overlap and without; the best is compiled
-// whole, also where evaluations are few.
+// Composed layers, with overlap and without. The best plan is compiled whole,
+// even with few evaluations.
 // REDEFINE: %{plan} = %{llama} --hardware h100-sxm --max-axes 1 --overlap off --optimizer adamw
 // RUN: %{predicted}
 // REDEFINE: %{plan} = %{llama} --hardware h100-sxm --max-axes 1 --seconds 0 --evaluations 4 --stages 1

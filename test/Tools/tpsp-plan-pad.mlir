@@ -1,5 +1,5 @@
-// 12 heads and 97 words on eight ranks: axes divide what indices are padded to,
-// and the plan that is written runs with its flags.
+// 12 heads and 97 words on eight ranks: axes divide the padded extents, and the
+// written plan runs with its flags.
 // REQUIRES: tpsp-run
 // DEFINE: %{small} = --extent b=2,s=16,e=96,v=97
 // DEFINE: %{plan} = tpsp-plan %examples/gpt2-small.mlir --forget-placements --devices 8 --hardware h100-sxm --overlap off --max-axes 1 --micro-batches 1 %{small}

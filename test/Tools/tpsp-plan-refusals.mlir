@@ -1,4 +1,4 @@
-// What cannot be planned is refused in a sentence, with a way out.
+// Programs that cannot be planned are refused in a sentence, with a way out.
 // REQUIRES: tpsp-run
 // DEFINE: %{plan} = tpsp-plan %examples/mlp-sp.mlir --forget-placements --hardware h100-sxm
 
@@ -44,7 +44,7 @@
 // RUN: %S/Inputs/exits 2 %{plan} --along s -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALONG
 // ALONG: tpsp-plan: --{{json|html|output}} is about the plans of one extent, and --along prints the best of several; give one of the two
 
-// What no plan can cut is said before any is compiled, with the place in the model.
+// An index that no plan can cut is reported first, with its place in the model.
 // DEFINE: %{llama} = tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --overlap off
 // RUN: %S/Inputs/exits 1 %{llama} --micro-batches 3 2>&1 | FileCheck %s --check-prefix=THREE --implicit-check-not=Searched
 // RUN: %S/Inputs/exits 1 %{llama} --micro-batches 3 --stages 2 2>&1 | FileCheck %s --check-prefix=THREE --implicit-check-not=Searched
@@ -57,22 +57,22 @@
 // RUN: %S/Inputs/exits 1 %{llama} --micro-batch-index zz 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: tpsp-plan: --micro-batch-index 'zz' is no index of the program; its inputs have b, s{{$}}
 
-// What cannot be cut is in no table.
+// Plans that cannot be cut are in no table.
 // RUN: %S/Inputs/exits 1 tpsp-plan %examples/tp.mlir --forget-placements --hardware h100-sxm --devices 4 --extent b=2 --stages 2 --pin b@dp=2 --micro-batches 2 2>&1 | FileCheck %s --check-prefix=UNCUT
 // UNCUT-NOT: gap
 // UNCUT: tpsp-plan: no plan's batch can be cut into as many micro-batches as its stages take; give other --micro-batches, fewer --stages, or the batch another --extent
 
-// What fits nowhere: how much the nearest needs, and what would help.
+// If nothing fits: the need of the nearest plan, and what would help.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: over by {{.*}} MiB: {{.*}}
 // SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; each needs at least {{.*}} MiB; more devices, a larger --memory or a smaller batch would help; none was found that fits on up to 16384{{$}}
-// How many devices would do, where some would.
+// The number of devices that would suffice, if one would.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; 4 devices would do: TP+SP 4, which needs {{[0-9.]+}} MiB
-// On a CPU more have no more memory.
+// On a CPU more ranks have no more memory.
 // RUN: %S/Inputs/exits 1 tpsp-plan %examples/mlp-sp.mlir --forget-placements --hardware cpu --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SHARED
 // SHARED: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; each needs at least {{.*}} MiB; they share the machine's memory; a larger --memory or a smaller batch would help{{$}}
-// Where the search ends before a plan was found, one that fits is looked for.
+// If the search ends before a plan was found, a plan that fits is looked for.
 // RUN: %{plan} --devices 2 --memory 5MiB --seconds 0 --evaluations 1 | FileCheck %s --check-prefix=TIME
 // TIME: {{^}} 1 {{.*}} MiB
 // TIME: plan 1 is without overlap: there was no time to schedule it
@@ -81,11 +81,11 @@
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --seconds 0 --evaluations 1 2>&1 | FileCheck %s --check-prefix=MORE
 // MORE: tpsp-plan: no plan that fits into 3.0 MiB on 2 devices was found in {{.*}} s; more --seconds {{.*}}; {{4|8}} devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
 
-// --forward goes with nothing of the backward pass.
+// --forward rejects options of the backward pass.
 // RUN: %S/Inputs/exits 2 %{plan} --forward --optimizer adamw 2>&1 | FileCheck %s --check-prefix=FORWARD
 // FORWARD: tpsp-plan: --optimizer updates parameters by their gradients, which --forward leaves out
 // RUN: %S/Inputs/exits 2 %{plan} --forward --reduce-dtype bf16 2>&1 | FileCheck %s --check-prefix=REDUCE
 // REDUCE: tpsp-plan: --reduce-dtype is about a backward pass, which --forward leaves out
-// What the program's own tools would refuse is in no head.
+// A head never has options that tpsp-run would refuse.
 // RUN: %S/Inputs/exits 2 %{plan} --overlap off --overlap-memory 0.1 2>&1 | FileCheck %s --check-prefix=SERIAL
 // SERIAL: tpsp-plan: --overlap-memory goes with --overlap on

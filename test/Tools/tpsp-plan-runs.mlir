@@ -1,5 +1,5 @@
-// What the planner chooses runs, computes what the undivided program computes,
-// and needs the bytes that were planned: five programs.
+// The planner's choices run, compute the same as the unsharded program, and
+// need the planned bytes, for five programs.
 // REQUIRES: tpsp-run
 // DEFINE: %{program} =
 // DEFINE: %{chosen} = tpsp-plan %examples/%{program}.mlir --forget-placements --hardware cpu --devices 2 --max-axes 1 --overlap off --json -o %t.%{program}.mlir > %t.plan.json && \

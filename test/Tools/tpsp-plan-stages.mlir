@@ -1,5 +1,5 @@
-// Pipelines in the planner: where the network is slow and parameters are large,
-// stages are best. What is planned is what tpsp-run --simulate says.
+// Pipelines in the planner: with a slow network and large parameters, stages
+// are best. The planned figures are those of tpsp-run --simulate.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // DEFINE: %{on} = %t/m.mlir --hardware %t/slow.json --devices 4 --overlap off --optimizer adamw
@@ -17,7 +17,7 @@
 // PLACED: tpsp-run THIS.mlir --grad --optimizer adamw --micro-batches 8 --hardware {{.*}}slow.json --stage-schedule 1f1b --simulate
 // PLACED: mesh @mesh <pp = 4 : stage>
 
-// The same figures, to the byte, also beside another axis, and of several
+// The same figures, to the byte, also with another axis and with several
 // chunks.
 // RUN: tpsp-plan %{on} --stages 2 --stage-chunks 5 --micro-batches 8 --stage-schedule zero-bubble --json -o %t/two.mlir > %t/plan.json
 // RUN: FileCheck %s --check-prefix=JSON < %t/plan.json
@@ -30,14 +30,14 @@
 // RUN: tpsp-run %t/two.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule zero-bubble --stage-chunks 5 --simulate --hardware %t/slow.json --quiet --report %t/run.json
 // RUN: python3 %S/Inputs/same-step.py %t/plan.json %t/run.json
 
-// Without stages, and with so many.
+// Without stages, and with a given number.
 // RUN: tpsp-plan %{on} --max-axes 1 --stages 1 | FileCheck %s --check-prefix=NONE
 // NONE-NOT: PP
 // NONE: gap 0
 // RUN: tpsp-plan %{on} --stages 4 --export megatron | FileCheck %s --check-prefix=MEGATRON
 // MEGATRON: --pipeline-model-parallel-size 4
 
-// Where sends are quick and micro-batches few, chunks make the bubble smaller.
+// If sends are quick and micro-batches few, chunks make the bubble smaller.
 // RUN: tpsp-plan %t/m.mlir --hardware h100-sxm --devices 4 --overlap off --optimizer adamw --stages 4 --micro-batches 4 | FileCheck %s --check-prefix=CHUNKS
 // CHUNKS: 1 PP 4 (4 micro-batches, 1f1b of 5 chunks) pp=4: layers @pp
 

@@ -16,8 +16,8 @@
 // TABLE: gap 0: no plan with at most 1 axis and {{.*}}micro-batches{{.*}} is faster
 // TABLE-NEXT: the space: at most 1 axis; {{.*}}; the least that fits of no{{.*}} rematerialisation
 
-// What comes out is a program with a mesh that runs as it is. A function that is
-// called has the arguments' subscripts, too.
+// The output is a program with a mesh, which runs unchanged. A called function
+// has the arguments' subscripts, too.
 // RUN: FileCheck %s --check-prefix=PLACED < %t.placed.mlir
 // PLACED: // {{[a-z]+}}=4:
 // PLACED: tpsp-run THIS.mlir --grad
@@ -29,8 +29,8 @@
 // PLACED: %z = call @half(%y, %gain) as "*2"
 // RUN: tpsp-run %t.placed.mlir --grad --verify --quiet
 
-// The command at its head has all that it was judged with: it needs the same
-// bytes. What tpsp-run chooses by itself is not there.
+// The command at its head has all options with which it was judged, so it needs
+// the same bytes. Defaults of tpsp-run are left out.
 // RUN: tpsp-plan %s %{on} --optimizer adamw --clip 1 --micro-batches 2 --reduce-gradients part --reduce-dtype bf16 --epilogues off --json -o %t.flags.mlir > %t.flags.json
 // RUN: FileCheck %s --check-prefix=FLAGS < %t.flags.mlir
 // FLAGS: tpsp-run THIS.mlir --grad --optimizer adamw{{.*}} --clip 1 --reduce-dtype bf16 --reduce-gradients part --micro-batches 2 --epilogues off --hardware h100-sxm --simulate{{$}}
@@ -63,7 +63,7 @@
 // JSON: "seconds":
 // JSON: "total":
 
-// Two plans, part by part; what would make another the first; a picture.
+// Two plans, part by part; changes that would reorder them; a picture.
 // RUN: tpsp-plan %s %{on} --compare "1,TP 4" --pareto %t.svg | FileCheck %s --check-prefix=COMPARE
 // COMPARE: Margins of plan 1: {{.*}} to spare
 // COMPARE: A: {{.*}}=4:
@@ -76,14 +76,14 @@
 // SVG: <circle
 // RUN: not tpsp-plan %s %{on} --compare 1,99 2>&1 | FileCheck %s --check-prefix=WHICH
 // WHICH: --compare: no plan is called '99'; give a rank, a usual name or the subscripts of a plan, as the table has them
-// What is named is compiled, though bounds say that it is slower, and by its
+// A named plan is compiled, even if bounds say that it is slower. Names may be
 // subscripts, which have commas.
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --overlap off --max-axes 2 --compare "TP 4,dp=2 tp=2: b@dp, parameters e@tp" | FileCheck %s --check-prefix=NAMED-PLANS
 // NAMED-PLANS: A: TP 4 [tp=4: parameters
 // NAMED-PLANS-NEXT: B: DP 2 x TP 2 [dp=2 tp=2: b@dp, parameters e@tp]
 // RUN: tpsp-plan %s %{on} --evaluations 1 --compare "1,TP 4" | FileCheck %s --check-prefix=COMPARE
 
-// Other extents are the program's, for what is searched and for what is written.
+// Other extents apply to the search and to the written program.
 // RUN: tpsp-plan %s %{on} --extent b=8 --extent s=20 -o %t.other.mlir | FileCheck %s --check-prefix=EXTENTS
 // EXTENTS-NOT: illegal: {{.*}}extent 6
 // RUN: FileCheck %s --check-prefix=OTHER < %t.other.mlir
@@ -91,7 +91,7 @@
 // RUN: tpsp-run %t.other.mlir --grad --verify --quiet
 // RUN: tpsp-plan %s %{on} --extent b=8 --extent s=20 --json | python3 -c "import json, sys; p = json.load(sys.stdin); assert p['tokens'] == 160, p['tokens']"
 
-// The plan as other systems say it.
+// The plan in other systems' terms.
 // RUN: tpsp-plan %s %{on} --pin e@tp,s@tp --export megatron | FileCheck %s --check-prefix=MEGATRON
 // MEGATRON: --tensor-model-parallel-size 4
 // RUN: tpsp-plan %s %{on} --pin e@tp --export hf | FileCheck %s --check-prefix=HF
@@ -102,7 +102,7 @@
 // RUN: not tpsp-plan %s %{on} --pin s@cp --export hf 2>&1 | FileCheck %s --check-prefix=NOWORD
 // NOWORD: a base_model_tp_plan says tensor parallelism and nothing else, and plan 1 is DP 4; --pin one axis of all devices on an index that parameters have
 
-// One device has no mesh, and nothing is said of its subscripts.
+// One device has no mesh, and its subscripts are not mentioned.
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 1 -o %t.one.mlir | FileCheck %s --check-prefix=DEVICE
 // DEVICE: on 1 device of h100-sxm
 // DEVICE: {{^}} 1 one device {{[0-9]}}
@@ -119,7 +119,7 @@
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 16 --max-axes 2 --evaluations 8 --overlap off | FileCheck %s --check-prefix=NODES
 // NODES: on 16 devices of h100-sxm-cluster
 
-// What is placed stays: here nothing is left to plan.
+// Placed values stay: here nothing is left to plan.
 // RUN: not tpsp-plan %t.placed.mlir %{on} 2>&1 | FileCheck %s --check-prefix=ALL
 // ALL: places all of its arguments; leave one unplaced ('?'), or give --forget-placements
 // RUN: tpsp-plan %t.placed.mlir %{on} --forget-placements | FileCheck %s --check-prefix=TABLE

@@ -1,6 +1,6 @@
 // Products whose rows do not begin at multiples of 16 bytes are predicted at the
-// rate that was measured of such: an odd vocabulary of bf16 begins at multiples of
-// 2, one of four words more than a multiple of eight at those of 8.
+// rate measured for such rows. In bf16 an odd vocabulary begins at multiples of 2,
+// four words more than a multiple of eight at multiples of 8.
 // RUN: python3 %S/Inputs/aligned.py > %t.json
 // RUN: tpsp-run %s --dtype bf16 --simulate --hardware %t.json | FileCheck %s --check-prefix=WHOLE
 // RUN: tpsp-run %s --dtype bf16 --simulate --hardware %t.json --extent v=4097 | FileCheck %s --check-prefix=ODD

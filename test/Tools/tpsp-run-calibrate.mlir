@@ -1,5 +1,5 @@
-// Describing this machine: what it may not be asked with. That it measures is
-// held by benchmarks/prediction, which takes minutes.
+// Options that --calibrate rejects. The measurements themselves are tested by
+// benchmarks/prediction, which takes minutes.
 // REQUIRES: tpsp-run
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --calibrate 2>&1 | FileCheck %s --check-prefix=MODEL

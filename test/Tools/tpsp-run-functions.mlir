@@ -1,4 +1,4 @@
-// Which function of the module is run.
+// The function of the module that is run.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 
@@ -12,7 +12,7 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %t/two.mlir --function third 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: {{^}}tpsp-run: the module has no function 'third'; it has twice, half{{$}}
 
-// What others call is there, and is not run alone.
+// A function that others call is not run by itself.
 // RUN: %S/Inputs/exits 1 tpsp-run %t/calls.mlir --function twice 2>&1 | FileCheck %s --check-prefix=PRIVATE
 // PRIVATE: {{^}}tpsp-run: function 'twice' is private, so it is only called; leave out 'private', or choose f{{$}}
 // RUN: sed 's/func.func @f/func.func private @f/' %t/calls.mlir > %t/all-private.mlir
@@ -22,7 +22,7 @@
 // RUN: tpsp-run %t/two.mlir --function half --backend trace --grad | FileCheck %s --check-prefix=CHOSEN
 // CHOSEN: kernel {{.*}} at {{.*}}two.mlir:7:
 
-// What a function calls is part of it; private functions are not offered.
+// A called function is part of its caller; private functions are not offered.
 // RUN: tpsp-run %t/calls.mlir --grad --quiet --verify
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/loop.mlir 2>&1 | FileCheck %s --check-prefix=LOOP

@@ -1,4 +1,4 @@
-// What the machine cannot hold is said before anything runs, with both figures, and what takes most of it.
+// A program that needs too much memory is refused first, with both figures and the largest tensors.
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 

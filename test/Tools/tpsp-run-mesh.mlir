@@ -1,5 +1,5 @@
-// --mesh: what is malformed is wrong usage (2); what the model does not have or
-// does not divide is the program's failure (1), located.
+// --mesh: a malformed value is wrong usage (2). An axis that the model lacks or
+// cannot divide is the program's failure (1), with a location.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run --mesh tp=2 %examples/mlp-sp.mlir --quiet

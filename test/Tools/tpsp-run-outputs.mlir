@@ -1,4 +1,4 @@
-// Outputs do not replace what is read, nor each other, and one that cannot be
+// Outputs do not replace inputs or each other, and an output that cannot be
 // written is an error.
 // REQUIRES: tpsp-run
 // RUN: cp %s %t.mlir

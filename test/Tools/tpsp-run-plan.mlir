@@ -1,4 +1,4 @@
-// A compiled plan computes what the model computes, and needs no model.
+// A compiled plan computes the same as the model, and needs no model.
 // REQUIRES: tpsp-run
 
 // RUN: rm -rf %t && mkdir %t && cp %examples/gpt-block-sp.mlir %t/m.mlir

@@ -5,7 +5,7 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --overlap on --hardware h300 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: h300
 
-// What they ask for can be said in so many words; anything else is wrong.
+// Such options may have the value that this build supports; others are wrong.
 // RUN: tpsp-run %examples/mlp-sp.mlir --quiet --overlap off
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap maybe 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=WRONG

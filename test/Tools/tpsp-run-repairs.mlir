@@ -1,4 +1,4 @@
-// A file whose mesh does not divide its extents runs with a mesh, or extents, that fit; and says what is still wrong.
+// A file whose mesh does not divide its extents runs with a fitting mesh or extents; remaining errors are reported.
 // REQUIRES: tpsp-run
 
 // RUN: %S/Inputs/exits 1 tpsp-run %s --grad 2>&1 | FileCheck %s --check-prefix=ASIS

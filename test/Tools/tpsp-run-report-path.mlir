@@ -1,4 +1,4 @@
-// A report that cannot be written: said, status 1, and no part of a file left.
+// A report that cannot be written: a message, status 1, and no partial file.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && mkdir %t
 

@@ -1,4 +1,4 @@
-// Overlap as a contract: kept, or refused with what is exposed and why.
+// Overlap as a contract: kept, or refused with the exposed part and the reason.
 // REQUIRES: tpsp-run
 
 // RUN: tpsp-run %examples/llama3-70b-block.mlir --grad --simulate --hardware h100-sxm --overlap on --overlap-memory 0.5 --require-overlap 0.85 | FileCheck %s --check-prefix=KEPT

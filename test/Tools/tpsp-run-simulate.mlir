@@ -1,5 +1,5 @@
-// Predicting instead of running: what is printed, what the report says, and
-// what is refused.
+// Predicting instead of running: the printed text, the report, and
+// refusals.
 // REQUIRES: tpsp-run
 // DEFINE: %{on} = --grad --dtype bf16 --simulate --hardware
 

@@ -1,5 +1,5 @@
-// A step that is predicted not to fit ends with a status of its own, and what
-// was asked for is written all the same.
+// A step that is predicted not to fit has its own exit status. Requested files
+// are written all the same.
 // REQUIRES: tpsp-run
 // RUN: echo '{"base": "h100-sxm", "name": "small", "memory_bytes": 1048576}' > %t.small.json
 // DEFINE: %{run} = tpsp-run %examples/llama-tiny.mlir --grad --simulate

@@ -58,14 +58,14 @@
 // Errors only.
 // RUN: tpsp-run %examples/mlp-sp.mlir --quiet 2>&1 | count 0
 
-// What the backward pass keeps is asked of a program that has one.
+// Options of the backward pass need a program that has one.
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --rematerialize full 2>&1 | FileCheck %s --check-prefix=REMATERIALIZE
 // REMATERIALIZE: {{^}}tpsp-run: --rematerialize says what the backward pass keeps, and there is none without --grad{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --keep-gathered 2>&1 | FileCheck %s --check-prefix=GATHERED
 // GATHERED: {{^}}tpsp-run: --keep-gathered says what the backward pass keeps, and there is none without --grad{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --grad --rematerialize some 2>&1 | FileCheck %s --check-prefix=MODE
 // MODE: {{^}}tpsp-run: --rematerialize: some not in {none,selective,full}
-// A variable of the shell that was not set.
+// An empty value, such as from an unset shell variable.
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --emit "" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: {{^}}tpsp-run: --emit: expected a value, and this is empty{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-train %examples/llama-tiny.mlir --data x --resume "" 2>&1 | FileCheck %s --check-prefix=RESUME

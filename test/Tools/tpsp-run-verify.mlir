@@ -1,4 +1,4 @@
-// What --verify says when it cannot say yes.
+// The output of --verify if a program does not pass.
 // REQUIRES: tpsp-run
 // RUN: not tpsp-run %s --verify | FileCheck %s --check-prefix=NAN
 // RUN: not tpsp-run %s --verify --quiet 2>&1 | FileCheck %s --check-prefix=NAN
@@ -9,8 +9,8 @@
 // NAN: y inf 0.00e+00 FAILED
 // NAN: VERIFICATION FAILED
 
-// What the reference makes NaN and infinite, too, is told and not wrong; nor is
-// what overflows in the run's type alone.
+// Numbers that are NaN or infinite in the reference, too, are reported but not
+// wrong. The same holds for an overflow in the run's type.
 // RUN: sed 's/-1.000000000001/-3.0/' %s > %t.both.mlir
 // RUN: tpsp-run %t.both.mlir --verify --accept-not-finite | FileCheck %s --check-prefix=BOTH
 // BOTH: y 0.00e+00 0.00e+00 (32 not finite, as in the rounded reference)
@@ -27,7 +27,7 @@
 // SCALED: In f16 what is above 65504 overflows, and the step is skipped: take a smaller
 // SCALED-NEXT: --loss-scale (dynamic:1024), or verify in f32.
 
-// Where rounding alone leaves no digits, the type decides nothing.
+// If rounding leaves no digits, the type has no effect.
 // RUN: sed 's/0.0 : f64/1.0e-9 : f64/; s/by = 1.0 : f64/by = 0.0 : f64/; s/-1.000000000001/0.0/; s/sqrt/neg/' %s > %t.small.mlir
 // RUN: tpsp-run %t.small.mlir --verify --dtype f16 | FileCheck %s --check-prefix=LOST
 // RUN: tpsp-run %t.small.mlir --verify --dtype f64 | FileCheck %s --check-prefix=DECIDED

@@ -1,4 +1,4 @@
-// Tensors of layers differ in the ends of their names: none is cut, and numbers stand below each other.
+// Tensors of layers differ in the ends of their names, so none is cut, and numbers are aligned.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --optimizer sgd --verify | FileCheck %s --match-full-lines --strict-whitespace
 

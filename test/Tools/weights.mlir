@@ -1,4 +1,4 @@
-// Parameters in files: the same under every mesh, and what does not fit is said.
+// Parameters in files: the same under every mesh, with refusals of misfits.
 // REQUIRES: tpsp-run
 // RUN: rm -rf %t && split-file %s %t
 
@@ -43,7 +43,7 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --quiet --save %t/none/f 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // NOWHERE: {{^}}tpsp-run: cannot write '{{.*}}none/f': No such file or directory{{$}}
 
-// In f64 as in every other type; read again, the parameters are the same bits.
+// f64 is saved, too; read again, the parameters have the same bits.
 // RUN: tpsp-run %t/f64.mlir --quiet --save %t/f64.st
 // RUN: tpsp-run %t/f64.mlir --quiet --verify --seed 3 --weights %t/f64.st --save %t/again.st
 // RUN: cmp %t/f64.st %t/again.st

@@ -1,5 +1,5 @@
 // A step after the first allocates nothing: a run of 40 steps allocates as
-// often as one of 20, but for what oneDNN packs operands into.
+// often as one of 20, except oneDNN's packed operands.
 // REQUIRES: tpsp-run
 
 // RUN: rm -rf %t && mkdir %t

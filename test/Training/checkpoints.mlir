@@ -1,6 +1,6 @@
 // Checkpoints: a file that is missing, cut or of another checkpoint is refused,
-// with its name. A run that is killed at any change of its folder leaves one that
-// goes on. A folder has one writer.
+// with its name. A run that is killed at any change of its folder leaves a valid
+// one. A folder has one writer.
 // REQUIRES: tpsp-run
 
 // RUN: rm -rf %t && mkdir %t

@@ -24,7 +24,7 @@
 // PADDED-NEXT: v                   50257 to 50264 (+0.01 %)
 // RUN: tpsp-opt %t.mlir --tpsp-collective-pipeline="grad=true pad=h=8,v=8" -o /dev/null
 
-// What scripts/demo-train does, fewer times with less.
+// The training of scripts/demo-train, shorter and smaller.
 // RUN: sed -n '/^exec/,$p' %examples/../scripts/demo-train | sed 's#build/bin/tpsp-train#%tools_dir/tpsp-train#; $s/$/ --batch 2 --extent s=64/' > %t.sh
 // RUN: rm -rf %t.demo
 // RUN: cd %examples/.. && env out=%t.demo steps=2 bash %t.sh | FileCheck %s --check-prefix=DEMO

@@ -1,7 +1,7 @@
-// KempnerInstitute/KempnerForge#115, OpenNMT/OpenNMT-py#617: moments that were
-// saved are dropped when a run goes on, without a word.
+// KempnerInstitute/KempnerForge#115, OpenNMT/OpenNMT-py#617: saved moments are
+// silently dropped when a run is resumed.
 //
-// Here a checkpoint has all state by name, and what is not there is refused
+// Here a checkpoint has all state by name, and missing state is refused
 // (resume.mlir). The run that goes on has the moments of the run that did not
 // end; one from the parameters alone has others.
 // RUN: rm -rf %t && mkdir %t

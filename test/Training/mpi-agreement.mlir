@@ -1,6 +1,6 @@
-// What would make processes train apart without a word is refused with its name:
-// every option that is not one process's own, what the files hold, and where a
-// run goes on.
+// Differences that would silently make processes diverge are refused by name:
+// options that must agree, contents of files, and the position at which a run
+// resumes.
 // REQUIRES: mpi, tpsp-run
 
 // RUN: rm -rf %t && mkdir %t

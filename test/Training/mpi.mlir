@@ -15,7 +15,7 @@
 // RUN: timeout 1200 %mpirun -n 4 tpsp-train %t/zero1.mlir --optimizer-axes dp --data %t/text --steps 10 --quiet --resume %t/on
 // RUN: cmp %t/threads/step-00000010/state.safetensors %t/on/step-00000010/state.safetensors
 
-// A failure of the first process is told once, and ends all.
+// A failure of the first process is printed once and ends all.
 // RUN: %S/../Tools/Inputs/exits 1 timeout 1200 %mpirun -n 4 tpsp-train %t/zero1.mlir --optimizer-axes dp --data %t/text --steps 10 --quiet --out %t/processes 2>&1 | FileCheck %s
 // CHECK-COUNT-1: tpsp-train: '{{.*}}processes' has checkpoints
 // CHECK-NOT: tpsp-train:

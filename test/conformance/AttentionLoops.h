@@ -16,7 +16,8 @@ namespace tpsp::rt::conformance {
 
 using Values = std::vector<double>;
 
-/// Where elements are, outermost index first: "bshg", the feature behind.
+/// Returns a dense layout. `order` lists the indices, outermost first, such as
+/// "bshg"; the feature comes last.
 inline AttentionLayout layoutOf(const std::string &order,
                                 const AttentionCommand &c, int64_t rows,
                                 int64_t features) {
@@ -39,7 +40,8 @@ struct Shape {
   int64_t batch, heads, groups, queries, keys, features, valueFeatures;
 };
 
-/// `order` is of queries and results, `keyOrder` of keys and values.
+/// `order` is the order of queries and results, `keyOrder` that of keys and
+/// values.
 inline AttentionCommand makeAttention(int64_t dtype, const Shape &s,
                                       const std::string &order,
                                       const std::string &keyOrder,
@@ -131,7 +133,7 @@ private:
     return !c.hasSegments || t.querySegments[query(c.querySegments, s)] ==
                                  t.keySegments[key(c.keySegments, j)];
   }
-  /// `bent`: the tanh of the soft-cap, 0 without one.
+  /// Sets `bent` to the tanh of the soft-cap, or 0 without one.
   double scoreOf(const Tensors &t, int64_t s, int64_t j, double &bent) const {
     double score = 0;
     for (int64_t d = 0; d < c.features; ++d)
@@ -142,12 +144,12 @@ private:
       score = c.softcap * bent;
     if (!c.hasBias)
       return score;
-    // As it is added in f32, where a low bias leaves nothing of the score.
+    // The sum in f32 loses the score if the bias is very low.
     double bias = t.bias[biasAt(s, j)];
     return c.dtype == TPSP_RT_F64 ? score + bias : float(score) + float(bias);
   }
 
-  /// And the row's statistic.
+  /// Returns the weights of a row of scores and sets the row's statistic.
   Values weightsOf(Tensors &t, int64_t s, Values *bent = nullptr) const {
     Values weights(c.keys, 0), tanhs(c.keys, 0);
     double largest = -HUGE_VAL, total = 0;
@@ -173,7 +175,8 @@ private:
   int64_t b, h, g;
 };
 
-/// Some of the bias, and whole rows of it, hide keys or are `low`.
+/// Sets elements and whole rows of the bias to minus infinity, which hides
+/// keys, or to `low`.
 template <typename Engine>
 void lowerBias(const AttentionCommand &c, double low, Engine &random,
                Values &bias) {

@@ -42,7 +42,7 @@ protected:
     }
   }
 
-  /// What a lone forward command says, on operands of zeros.
+  /// Returns the status of a single forward command on operands of zeros.
   Status tryForward(const AttentionCommand &c) {
     place(c);
     Plan plan;
@@ -60,7 +60,7 @@ protected:
   }
 
   bool isCuda() const { return GetParam().backend == "cuda"; }
-  /// Whether its headers were there.
+  /// Whether the CUDA backend was built with cuDNN.
   static bool hasCudnn() {
 #ifdef TPSP_WITH_CUDNN
     return true;
@@ -74,7 +74,7 @@ private:
     return (c.hasBias ? 1 : 0) + (c.hasSegments ? 2 : 0) +
            (c.hasLengths ? 1 : 0);
   }
-  /// How many elements a layout of numbers reaches over.
+  /// Elements from a layout's first to its last.
   static int64_t span(const AttentionCommand &c, const AttentionLayout &l,
                       int64_t rows, int64_t keyStride = 0) {
     return 1 + (c.batch - 1) * l.batch + (c.heads - 1) * l.head +
@@ -82,7 +82,7 @@ private:
            (c.keys - 1) * keyStride;
   }
 
-  /// Buffers one behind the other, with gaps.
+  /// Places the buffers one after another, with gaps.
   void place(const AttentionCommand &c) {
     int64_t width = elementBytes(c.dtype);
     std::vector<int64_t> bytes = {c.queryElements() * width,
@@ -140,7 +140,7 @@ private:
       }
     }
     if (c.hasLengths) {
-      // None, one, all, and what is nothing of these.
+      // No key, one, all, and lengths out of range.
       t.lengths = {0, 1, double(c.keys), -3, double(c.keys + 5)};
       t.lengths.resize(span(c, c.lengths, 1));
       for (size_t i = 5; i < t.lengths.size(); ++i)
@@ -192,9 +192,9 @@ private:
       SCOPED_TRACE(name);
       Values got =
           fromBytes(dtype, after.data() + at[buffer], int64_t(expected.size()));
-      // Of what is usual in the tensor, and of the operands, which are about 1:
-      // an element may be a difference of large ones.
-      // A low statistic says nothing about others.
+      // The tolerance is relative to the tensor's usual size and to the
+      // operands, which are about 1. An element may be a difference of large
+      // ones. Very low statistics are left out of the usual size.
       double square = 0;
       for (double x : expected)
         square += std::fabs(x) < 1e4 ? x * x : 0;
@@ -222,7 +222,7 @@ private:
 protected:
   /// A power of two.
   double queryFactor = 4;
-  /// Not 0: biases are minus infinity or this, in places and in rows.
+  /// If not 0, some elements and rows of the bias are minus infinity or this.
   double lowBias = 0;
 };
 
@@ -231,7 +231,8 @@ struct TypeCase {
   double tolerance;
 };
 
-/// In 16 bits weights may be rounded, too, before they meet the values.
+/// In 16 bits the weights may be rounded, too, before they are multiplied by
+/// the values.
 constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-5},
                               {TPSP_RT_BF16, 1.0 / 32},
                               {TPSP_RT_F16, 1.0 / 256},
@@ -268,8 +269,8 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
   }
 }
 
-/// As on a rank whose queries are not the first. No query sees the last keys,
-/// but for the last rank's.
+/// As on a rank that has not the first queries but later ones. The last keys
+/// are seen by the last rank's queries only.
 TEST_P(AttentionTest, QueriesThatStartLater) {
   if (isCuda() && !hasCudnn())
     GTEST_SKIP() << "the CUDA backend was built without cuDNN";
@@ -297,7 +298,7 @@ TEST_P(AttentionTest, QueriesThatStartLater) {
   }
 }
 
-/// Odd features, and indices in an order that no library has.
+/// An odd number of features, and orders of indices that no library takes.
 TEST_P(AttentionTest, AnythingDenseOnCpus) {
   if (isCuda())
     GTEST_SKIP() << "cuDNN has neither";
@@ -312,7 +313,8 @@ TEST_P(AttentionTest, AnythingDenseOnCpus) {
     }
 }
 
-/// Strides of a bias over these of its indices, outermost first: "bhgst".
+/// Gives the command a dense bias. `order` lists its indices, outermost first,
+/// such as "bhgst".
 void giveBias(AttentionCommand &c, const std::string &order) {
   c.hasBias = true;
   c.bias = {};
@@ -330,7 +332,7 @@ void giveBias(AttentionCommand &c, const std::string &order) {
   }
 }
 
-/// Documents of every batch.
+/// Gives every batch its own documents.
 void giveSegments(AttentionCommand &c) {
   c.hasSegments = true;
   c.querySegments = {c.queries, 0, 0, 1};
@@ -341,7 +343,7 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
   if (isCuda())
     GTEST_SKIP() << "plans for GPUs have kernels for these";
   const Shape shape{2, 3, 2, 37, 41, 7, 5};
-  // Of more than one block of queries and of keys.
+  // Takes more than one block of queries and of keys.
   const Shape longer{1, 2, 1, 300, 530, 3, 4};
   for (TypeCase type : types)
     for (bool causal : {false, true}) {
@@ -408,8 +410,8 @@ TEST_P(AttentionTest, LengthsOfKeys) {
     }
 }
 
-/// Minus infinity hides. Any other bias is a number, also in rows where nothing
-/// else is: a statistic of -1e30 + log 4 says nothing of the 4.
+/// A bias of minus infinity hides a key. Any other bias is a number, even if a
+/// whole row has it. Then the statistic, such as -1e30 + log 4, loses the log.
 TEST_P(AttentionTest, BiasesThatHideAndBiasesThatAreLow) {
   if (isCuda())
     GTEST_SKIP() << "plans for GPUs have kernels for these";
@@ -417,8 +419,8 @@ TEST_P(AttentionTest, BiasesThatHideAndBiasesThatAreLow) {
   for (TypeCase type : types)
     for (bool causal : {false, true})
       for (double low : {-1e30, -1e9, -65504.0}) {
-        // The others f16 does not hold. In f32 this one leaves digits of a
-        // score, the last of which is of the order of its sum.
+        // f16 holds only -65504. In f32 this bias would keep some digits of a
+        // score, whose last depends on the order of summation.
         bool isOfF16 = low == -65504;
         if ((type.dtype == TPSP_RT_F16 && !isOfF16) ||
             (type.dtype == TPSP_RT_F32 && isOfF16))
@@ -448,7 +450,7 @@ TEST_P(AttentionTest, BiasesThatHideAndBiasesThatAreLow) {
       }
 }
 
-/// exp of them is infinite in f32.
+/// The exponentials of these scores are infinite in f32.
 TEST_P(AttentionTest, LargeScores) {
   if (isCuda())
     GTEST_SKIP() << "16 bits say nothing of a difference of such scores";

@@ -1,4 +1,4 @@
-/// A collective between ranks, against what a test says that it gives.
+/// Runs a collective between ranks and compares its results with a test's.
 #ifndef TPSP_TEST_CONFORMANCE_COLLECTIVEEXCHANGE_H
 #define TPSP_TEST_CONFORMANCE_COLLECTIVEEXCHANGE_H
 
@@ -18,7 +18,7 @@ constexpr int64_t elementTypes[] = {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16,
 /// [rank][tensor][element]
 using Tensors = std::vector<std::vector<std::vector<double>>>;
 
-/// A collective on some tensors, and what it should give.
+/// A collective on some tensors.
 struct Exchange {
   EntryPoint call;
   Params params;
@@ -26,12 +26,13 @@ struct Exchange {
   Mesh mesh;
   std::vector<int64_t> axes;
   std::vector<int64_t> sourceCounts, resultCounts;
-  /// Destinations are the sources.
+  /// The destinations are the sources.
   bool inPlace = false;
-  /// How far a result may be from the expected one, relative and absolute.
+  /// The allowed difference of a result from the expected one, both relative
+  /// and absolute.
   double tolerance = 0;
 
-  /// The sources of the ranks of `rank`'s group, and its number there.
+  /// The sources of all ranks of `rank`'s group, and the rank's number in it.
   struct View {
     std::vector<const std::vector<std::vector<double>> *> sources;
     int64_t self;
@@ -48,7 +49,8 @@ struct Exchange {
   }
 };
 
-/// Where an exchange's tensors are: each after 64 bytes that nothing may touch.
+/// The offsets of an exchange's tensors. Each comes after 64 bytes that nothing
+/// may touch.
 struct Layout {
   std::vector<int64_t> sources, results, interleaved;
   int64_t bytes = 64;
@@ -80,15 +82,16 @@ protected:
     return sources;
   }
 
-  /// One, where sums are made in f32; else one for each rank that adds.
+  /// Returns how often a 16-bit sum is rounded: once if sums are made in f32,
+  /// else once for each rank of the group.
   int64_t roundings(const Mesh &mesh, const std::vector<int64_t> &axes) const {
     if (exclusion(GetParam(), "16-bit sums in f32").empty())
       return 1;
     return int64_t(groupOf(mesh, 0, axes).size());
   }
 
-  /// Runs some steps, each from fresh sources on poisoned arenas, all but the
-  /// first with the commands that it has prepared.
+  /// Runs some steps, each from fresh sources on poisoned arenas. All steps but
+  /// the first use the commands that the first has prepared.
   template <typename Expected>
   void check(const Exchange &exchange, const Expected &expected) {
     SCOPED_TRACE(describe(exchange.mesh, exchange.axes) + " " +
@@ -138,7 +141,7 @@ private:
     return {};
   }
 
-  /// The results are as expected and nothing else has changed.
+  /// Checks that the results are as expected and that nothing else has changed.
   static void compare(const Exchange &exchange, const Layout &layout,
                       const std::vector<std::vector<double>> &expected,
                       const std::vector<std::byte> &before,
@@ -160,7 +163,7 @@ private:
   }
 };
 
-/// `roundings`: of a sum in a type of 16 bits.
+/// `roundings` is how often a sum in a type of 16 bits is rounded.
 inline double reductionTolerance(int64_t dtype, int64_t reduction,
                                  int64_t roundings) {
   if (reduction == TPSP_RT_MAX)

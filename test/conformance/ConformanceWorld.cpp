@@ -15,12 +15,12 @@
 namespace tpsp::rt::conformance {
 namespace {
 
-/// Of a backend, or of one of its cases.
+/// Excludes a backend, or one of its cases, from the tests of a call.
 struct Exclusion {
   const char *backend, *call, *reason;
 };
 
-/// "*" is every call.
+/// "*" stands for every call.
 constexpr Exclusion exclusions[] = {
     {"trace", "*",
      "computes nothing by design; TraceTest holds what it prints"},
@@ -35,7 +35,8 @@ constexpr Exclusion exclusions[] = {
      "which must not happen under a collective"},
 };
 
-/// A function, since test suites are instantiated before main.
+/// A function rather than a constant, because test suites are instantiated
+/// before main.
 std::vector<BackendCase> knownBackends() {
   return {{"Cpu", "cpu", 1},
           {"CpuTwoThreads", "cpu", 2},

@@ -1,8 +1,8 @@
-/// What the conformance tests share: the backends they run on, typed data, and
-/// a small plan of commands on poisoned arenas.
+/// Shared by the conformance tests: the backends they run on, typed data, and
+/// small plans of commands on poisoned arenas.
 ///
-/// A backend joins by a line in knownBackends(); what it cannot do goes, with a
-/// reason, into exclusions (both in ConformanceWorld.cpp).
+/// A backend is added by a line in knownBackends(). Calls that it cannot do are
+/// listed, with a reason, in `exclusions`. Both are in ConformanceWorld.cpp.
 #ifndef TPSP_TEST_CONFORMANCE_CONFORMANCEWORLD_H
 #define TPSP_TEST_CONFORMANCE_CONFORMANCEWORLD_H
 
@@ -21,12 +21,13 @@
 
 namespace tpsp::rt::conformance {
 
-/// A way to make worlds.
+/// A backend with settings of its world.
 struct BackendCase {
-  std::string name; // of the tests
+  std::string name; // as in the names of tests
   std::string backend;
   int threadsPerRank;
-  /// cuda: GPUs that are wanted, 1 to have ranks share one; else 0.
+  /// For CUDA the number of GPUs needed, where with 1 all ranks share it; else
+  /// 0.
   int gpus = 0;
 };
 
@@ -37,19 +38,19 @@ inline std::ostream &operator<<(std::ostream &out, const BackendCase &c) {
 /// The backends that the suite holds to the contract.
 std::vector<BackendCase> conformingBackends();
 
-/// Why the case is not held to `call`, or "".
+/// Returns why the case is excluded from `call`, or "".
 std::string exclusion(const BackendCase &backend, const std::string &call);
 
 using EntryPoint = tpsp_rt_status (*)(tpsp_rt_rank *, const tpsp_rt_command *);
 
-/// Commands with the storage they point to. Not copied: addresses are the
-/// commands' identities.
+/// Commands with the storage they point to. A plan cannot be copied, because
+/// the commands are identified by their addresses.
 class Plan {
 public:
   Plan() = default;
   Plan(const Plan &) = delete;
 
-  /// Commands added from here on are of this stream; at first 0.
+  /// Sets the stream of the commands that are added next; initially 0.
   Plan &on(int64_t stream) {
     currentStream = stream;
     return *this;
@@ -59,13 +60,13 @@ public:
             std::string name = "%test",
             tpsp_rt_kernel_function kernel = nullptr);
 
-  /// Makes buffers of the command that was added last the rank's own tiles
+  /// Makes buffers of the last command the rank's own tiles
   /// (tpsp_rt_command.tiles).
   Plan &withTiles(std::vector<int64_t> tiles);
 
   /// One step: issues every command until one fails.
   Status step(Rank &rank) const;
-  /// The same by Rank::step, which may record and replay it.
+  /// Runs one step by Rank::step, which may record and replay it.
   Status stepOrReplay(Rank &rank) const;
 
 private:
@@ -83,7 +84,7 @@ private:
   int64_t currentStream = 0;
 };
 
-/// Values of one element type: what they are as double, and as bytes.
+/// Convert values of one element type between double and bytes.
 std::vector<std::byte> toBytes(int64_t dtype,
                                const std::vector<double> &values);
 std::vector<double> fromBytes(int64_t dtype, const std::byte *bytes,
@@ -94,22 +95,21 @@ std::vector<double> fromBytes(int64_t dtype, const std::byte *bytes,
 std::vector<double> randomValues(int64_t dtype, int64_t count,
                                  std::mt19937 &random);
 
-/// What a test's failure messages should carry: the seed is TPSP_TEST_SEED or a
-/// fixed one.
+/// Returns TPSP_TEST_SEED or a fixed seed. Failure messages should contain it.
 unsigned testSeed();
 
 using Mesh = std::vector<MeshAxis>;
 
-/// {}, 2, 4, 2x2, 2x3 and 8 ranks.
+/// Returns meshes of {}, 2, 4, 2x2, 2x3 and 8 ranks.
 std::vector<Mesh> testMeshes();
 
-/// Every list of none, one or two different axes, in both orders.
+/// Returns every list of none, one or two different axes, in both orders.
 std::vector<std::vector<int64_t>> axisLists(const Mesh &mesh);
 
 int64_t rankCount(const Mesh &mesh);
 
-/// The group of `rank` over `axes`, by comparing coordinates; worked out here
-/// again and not asked of the runtime.
+/// Returns the group of `rank` over `axes`, by comparing coordinates. Does not
+/// use the runtime's own computation, which is under test.
 std::vector<int64_t> groupOf(const Mesh &mesh, int64_t rank,
                              const std::vector<int64_t> &axes);
 
@@ -124,17 +124,17 @@ protected:
   void SetUp() override;
   virtual const char *testedCall() const { return ""; }
 
-  /// Whether the backend is excluded from part of a test's claim; then the test
-  /// is skipped.
+  /// Skips the test and returns true if the backend is excluded from `call`,
+  /// which may be a part of what the test claims.
   bool skips(const char *call);
 
   WorldConfig config(const Mesh &mesh, int64_t arenaBytes) const;
 
-  /// How many steps a test takes to see all ways in which one runs: prepared,
-  /// with what was prepared, and, where steps are recorded, replayed.
+  /// How many steps run every kind once: the step that prepares commands, the
+  /// step that uses them and, if steps are recorded, the replayed step.
   int stepsToTry() const { return GetParam().gpus > 1 ? 3 : 2; }
 
-  /// A world, or null and a failure.
+  /// Returns a world, or null after reporting a failure.
   std::unique_ptr<World> makeWorld(const WorldConfig &config);
 
   std::mt19937 random;
@@ -143,7 +143,7 @@ protected:
 /// Fills a rank's arena with NaN patterns.
 Status poison(Rank &rank, int64_t arenaBytes);
 
-/// The arena as it now is.
+/// Copies the rank's arena to `out`.
 Status snapshot(Rank &rank, int64_t arenaBytes, std::vector<std::byte> &out);
 
 } // namespace tpsp::rt::conformance

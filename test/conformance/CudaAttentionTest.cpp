@@ -1,4 +1,4 @@
-/// Attention of the CUDA backend, on a fake of cuDNN.
+/// Tests attention of the CUDA backend on a fake of cuDNN.
 #include "CudaOnDoubles.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr const char *cudnnCalls[] = {"cudnnCreate",
                                       "cudnnBackendFinalize",
                                       "cudnnBackendExecute"};
 
-/// Four heads of queries, two of keys.
+/// Attention with four heads of queries and two of keys.
 AttentionGradientCommand makeAttention() {
   AttentionGradientCommand c;
   c.dtype = TPSP_RT_BF16;
@@ -33,7 +33,7 @@ AttentionGradientCommand makeAttention() {
   return c;
 }
 
-/// `layers` of the same attention, and its gradients.
+/// Runs `layers` times the same attention with its gradients.
 Status runAttention(const WorldConfig &config, int steps,
                     std::vector<std::vector<std::byte>> &arenas,
                     int layers = 1) {
@@ -65,7 +65,7 @@ Status runAttention(const WorldConfig &config, int steps,
   });
 }
 
-/// The bits of single commands and of replayed steps, on two streams.
+/// Single commands and replayed steps give the same bits, on two streams.
 TEST_F(CudaOnDoublesTest, AttentionIsCaptured) {
   if (!hasCudnn())
     GTEST_SKIP() << "built without cuDNN";
@@ -80,7 +80,7 @@ TEST_F(CudaOnDoublesTest, AttentionIsCaptured) {
   status = runAttention(settings, 4, replayed);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(callsOf("cudaGraphLaunch"), 3);
-  // The first step and the capture.
+  // Forward and backward, in the first step and in the capture.
   EXPECT_EQ(callsOf("cudnnBackendExecute"), 4);
   EXPECT_TRUE(eager == replayed);
 }
@@ -96,13 +96,13 @@ TEST_F(CudaOnDoublesTest, EqualAttentionIsBuiltOnce) {
     forgetCalls();
     ASSERT_TRUE(runAttention(settings, 1, arenas, layers).ok());
     EXPECT_EQ(callsOf("cudnnBackendExecute"), 2 * layers);
-    // One of each is what an execution hands over.
+    // Each execution finalizes one pack of arguments, which is not counted.
     finalized[layers / 2] = callsOf("cudnnBackendFinalize") - 2 * layers;
   }
   EXPECT_EQ(finalized[0], finalized[1]);
 }
 
-/// A forward command on the same data on all ranks; arenas by rank.
+/// Runs a forward command on the same data on all ranks; `arenas` is by rank.
 Status runForward(const WorldConfig &config, const AttentionCommand &command,
                   std::vector<std::vector<std::byte>> &arenas) {
   Plan plan;
@@ -162,7 +162,7 @@ TEST_F(CudaOnDoublesTest, AttentionThatIsNotAligned) {
                     HasSubstr("--attention rows")));
 }
 
-/// Nothing to attend with: gradients of keys and values are zero.
+/// Without queries the gradients of keys and values are zero.
 TEST_F(CudaOnDoublesTest, AttentionWithoutQueries) {
   AttentionGradientCommand command = makeAttention();
   command.queries = 0;
@@ -191,8 +191,8 @@ TEST_F(CudaOnDoublesTest, AttentionWithoutQueries) {
     EXPECT_LT(std::count(zeros + 256, zeros + 512, std::byte(0)), 128);
   }
 }
-/// Calls of cuDNN. cudnn-frontend may go on without one: it asks two heuristics
-/// and tries every plan.
+/// Every call of cuDNN fails once. cudnn-frontend may go on after a failure,
+/// because it asks two heuristics and tries every plan.
 TEST_F(CudaOnDoublesTest, EveryCallOfCudnnMayFail) {
   if (!hasCudnn())
     GTEST_SKIP() << "built without cuDNN";

@@ -1,4 +1,4 @@
-/// Every call of CUDA's libraries fails once, and ranks stop, on fakes.
+/// Failing calls of CUDA's libraries and ranks that stop, on fakes.
 #include "CudaOnDoubles.h"
 
 #include <chrono>
@@ -14,7 +14,8 @@ namespace {
 // Failures
 //===----------------------------------------------------------------------===//
 
-/// Calls that the backend makes to go on, and not to give up what it has.
+/// The calls of the backend whose failure is an error. Calls that release
+/// resources are not among them.
 constexpr const char *failingCalls[] = {
     "cudaGetDeviceCount",
     "cudaSetDevice",
@@ -53,8 +54,8 @@ constexpr const char *failingCalls[] = {
     "ncclSend",
     "ncclRecv",
 };
-/// Fails every call once in a world as `settings`, and expects a refusal that
-/// names it, soon.
+/// Makes each call fail once in `run`, and expects an early error that names
+/// the call.
 void failEverything(const WorldConfig &settings, int64_t ranks,
                     const std::function<Status()> &run) {
   forgetCalls();
@@ -71,13 +72,14 @@ void failEverything(const WorldConfig &settings, int64_t ranks,
       Status status = run();
       std::chrono::duration<double> took =
           std::chrono::steady_clock::now() - begin;
-      // How often is asked, and who comes first, differs from run to run.
+      // The number of calls, and their order across ranks, differ between runs.
       if (!hasFailed())
         continue;
       EXPECT_LT(took.count(), 10);
       EXPECT_EQ(liveObjects(), before) << status.message();
       if (status.ok()) {
-        // What broke a capture, or a stream's name in a message.
+        // The failure broke only a capture, or the name of a stream in a
+        // message.
         EXPECT_GT(occurrence, 1);
         continue;
       }
@@ -112,7 +114,7 @@ TEST_F(CudaOnDoublesTest, EveryCallMayFailOnASharedGpu) {
   failEverything(settings, 3,
                  [&] { return runEverything(settings, 3, 2, arenas); });
 }
-/// The command and its place are in the message.
+/// An error's message names the rank and the command.
 TEST_F(CudaOnDoublesTest, AFailureNamesTheCommand) {
   std::vector<std::vector<std::byte>> arenas;
   failCall("cublasLtMatmul", 1);
@@ -129,7 +131,7 @@ TEST_F(CudaOnDoublesTest, AFailureNamesTheCommand) {
                         "error"));
 }
 
-/// A rank that is behind in a later step is missed by NCCL alone.
+/// In later steps only NCCL's kernels wait for a rank that does not come.
 TEST_F(CudaOnDoublesTest, ARankThatStopsAfterAStep) {
   for (bool graphs : {false, true}) {
     WorldConfig settings = config(2);
@@ -139,7 +141,8 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsAfterAStep) {
     AllReduceCommand reduce;
     reduce.axes = {0};
     reduce.counts = {64};
-    // Whose library goes with the world, for which the GPU must be idle.
+    // The kernel's library is unloaded with the world, for which the GPU must
+    // be idle.
     KernelCommand kernel;
     kernel.grid = 8;
     kernel.positions = {{0, {}}, {0, {}}};
@@ -169,7 +172,8 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsAfterAStep) {
   }
 }
 
-/// One that is to be recorded: the others do not go on without it.
+/// A rank stops before a step that is recorded. The others time out at the
+/// recording.
 TEST_F(CudaOnDoublesTest, ARankThatStopsBeforeItRecords) {
   WorldConfig settings = config(2);
   settings.timeoutSeconds = 0.3;
@@ -190,8 +194,8 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsBeforeItRecords) {
                         "rank 1 (last issued kernel \"%last\")"));
 }
 
-/// The kernel of one communicator waits on the stream behind that of another,
-/// which waits for a rank that does not come.
+/// One communicator's kernel waits for a rank that does not come. Another
+/// communicator's kernel is queued after it on the same stream.
 TEST_F(CudaOnDoublesTest, ARankThatStopsBetweenTwoCommunicators) {
   setDevices(4);
   for (bool graphs : {false, true}) {

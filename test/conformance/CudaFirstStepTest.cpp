@@ -1,5 +1,5 @@
-/// What the CUDA backend loads and allocates while commands run for the first
-/// time, and when, on fakes.
+/// Tests the loads and allocations of the CUDA backend while commands run for
+/// the first time, on fakes.
 #include "CudaOnDoubles.h"
 
 using namespace tpsp::rt;
@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char *stuck = "work that waits for a collective";
 
-/// An all-gather of `bytes` bytes on every rank. Parts are dense, and wholes
-/// have more runs of each than are calls of their own.
+/// An all-gather of `bytes` bytes on every rank. A part is dense at its source.
+/// In the result it has more runs than the backend sends in a call each.
 ShardCommand gatherOf(int64_t bytes) {
   ShardCommand gather;
   gather.dtype = TPSP_RT_F32;
@@ -21,8 +21,8 @@ ShardCommand gatherOf(int64_t bytes) {
   return gather;
 }
 
-/// Nothing is loaded or allocated where the driver waits for what only another
-/// rank can end.
+/// Nothing is loaded or allocated while the driver may wait for a collective
+/// that only another rank can end.
 TEST_F(CudaOnDoublesTest, NothingIsLoadedOrAllocatedBehindCollectives) {
   AllToAllCommand exchange;
   exchange.axes = {0};
@@ -64,7 +64,7 @@ TEST_F(CudaOnDoublesTest, NothingOfEverythingIsLoadedBehindCollectives) {
   EXPECT_EQ(callsOf(stuck), 0);
 }
 
-/// Of the thread's GPU, in use.
+/// Bytes in use on the thread's GPU.
 int64_t usedBytes() {
   size_t free = 0, total = 0;
   EXPECT_EQ(inDouble<int(size_t *, size_t *)>("cudaMemGetInfo")(&free, &total),
@@ -72,7 +72,8 @@ int64_t usedBytes() {
   return int64_t(total - free);
 }
 
-/// What a rank holds beside its arena when `plan` has run a few times.
+/// Sets `bytes` to the memory of each rank besides its arena, after a few steps
+/// of `plan`.
 Status scratchAfter(World &world, const Plan &plan, int64_t arena,
                     std::vector<int64_t> &bytes) {
   bytes.assign(size_t(world.numRanks()), 0);
@@ -85,8 +86,8 @@ Status scratchAfter(World &world, const Plan &plan, int64_t arena,
   });
 }
 
-/// Scratch memory is what the largest command wants, and what was smaller is
-/// freed; a recorded step's stays.
+/// Scratch memory is as large as the largest command needs, and a smaller block
+/// is freed. A recorded step keeps its block.
 TEST_F(CudaOnDoublesTest, ScratchMemoryIsWhatIsWanted) {
   constexpr int64_t mib = 1 << 20, arena = 48 * mib;
   for (GraphUse graphs : {GraphUse::Off, GraphUse::On}) {
@@ -123,7 +124,7 @@ TEST_F(CudaOnDoublesTest, AnOldNcclForSeveralStreams) {
                         "--overlap off"));
   settings.numStreams = 1;
   EXPECT_TRUE(createOnly(settings).ok());
-  // Nothing goes through NCCL.
+  // One rank does not use NCCL, so its version does not matter.
   EXPECT_TRUE(createOnly(config(1)).ok());
   setVersion(22600);
   EXPECT_TRUE(createOnly(config(2)).ok());

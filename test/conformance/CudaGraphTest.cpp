@@ -1,4 +1,5 @@
-/// Recorded steps of the CUDA backend, and what a step costs, on fakes.
+/// Recorded steps of the CUDA backend, and the calls that a step makes, on
+/// fakes.
 #include "CudaOnDoubles.h"
 
 #include "tpsp/Runtime/CommandObserver.h"
@@ -88,11 +89,12 @@ TEST_F(CudaOnDoublesTest, AStepThatCannotBeCapturedRunsAsIssued) {
   }
 }
 
-/// NCCL wants a collective to be captured on all of its ranks or on none.
+/// NCCL requires that a collective is captured on all of its ranks or on none.
 TEST_F(CudaOnDoublesTest, RanksReplayAllOrNone) {
   std::vector<std::vector<std::byte>> want;
   ASSERT_TRUE(runEverything(config(2), 2, 4, want).ok());
-  // Between the beginning of a capture and its end, a call of either rank.
+  // A call of either rank fails between the beginning of a capture and its
+  // first launch.
   for (const char *call : {"cudaStreamBeginCapture", "cudaStreamEndCapture",
                            "cudaGraphInstantiate", "cudaGraphUpload"}) {
     std::mutex mutex;
@@ -117,7 +119,7 @@ TEST_F(CudaOnDoublesTest, RanksReplayAllOrNone) {
   }
 }
 //===----------------------------------------------------------------------===//
-// What a step costs
+// Calls of a step
 //===----------------------------------------------------------------------===//
 
 TEST_F(CudaOnDoublesTest, LaterStepsAllocateNothing) {
@@ -149,7 +151,7 @@ TEST_F(CudaOnDoublesTest, LaterStepsAllocateNothing) {
   }
 }
 
-/// Tells of every command once, in order.
+/// Records every command, in order.
 class Observer final : public CommandObserver {
 public:
   void ran(int64_t rank, const tpsp_rt_command &command, Time begin,

@@ -1,5 +1,5 @@
-/// What the tests of the CUDA backend on fakes of CUDA's libraries
-/// (test/cuda-doubles) share. Elsewhere they are skipped.
+/// Shared by the tests of the CUDA backend on fakes of CUDA's libraries
+/// (test/cuda-doubles). The tests are skipped without the fakes.
 #ifndef TPSP_TEST_CONFORMANCE_CUDAONDOUBLES_H
 #define TPSP_TEST_CONFORMANCE_CUDAONDOUBLES_H
 
@@ -38,7 +38,8 @@ inline long liveObjects() {
   return inDouble<long()>("tpspDoubleLiveObjects")();
 }
 
-/// Of a number of calls: the first, the last and one between.
+/// Returns the first, the last and one other of `count` calls, as numbers from
+/// 1.
 std::vector<int> occurrencesOf(int count);
 
 class CudaOnDoublesTest : public testing::Test {
@@ -72,7 +73,7 @@ protected:
     return World::create(config, world);
   }
 
-  /// Whether the backend was built with cuDNN's headers, and so its fake.
+  /// Whether the backend was built with cuDNN's headers. Then its fake exists.
   static bool hasCudnn() {
 #ifdef TPSP_WITH_CUDNN
     return true;
@@ -81,10 +82,11 @@ protected:
 #endif
   }
 
-  /// One of every command, on two streams.
+  /// Adds one of every command, on two streams.
   static void addEverything(Plan &plan, int64_t ranks);
 
-  /// A world, some steps of everything, and what became of it.
+  /// Runs some steps of every command in a new world; returns the status and
+  /// sets the arenas of all ranks.
   static Status runEverything(const WorldConfig &config, int64_t ranks,
                               int steps,
                               std::vector<std::vector<std::byte>> &arenas);
@@ -92,11 +94,11 @@ protected:
   long before = 0;
 };
 
-/// Where the commands of addEverything have their data, in bytes.
+/// Byte offsets of the buffers of addEverything().
 constexpr int64_t at(int64_t slot) { return slot * 2048; }
 
-/// A rank's arena at the beginning: small numbers as f64, so also as pairs of
-/// f32 and of bf16 none is a NaN.
+/// Fills a rank's arena with small numbers as f64. Read as f32 or bf16, none of
+/// them is a NaN.
 Status fill(Rank &rank);
 
 } // namespace tpsp::rt::conformance

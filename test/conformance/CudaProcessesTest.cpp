@@ -1,6 +1,7 @@
-/// The CUDA backend with a rank in each process: which GPU each takes, and
-/// NCCL's id on its way. The processes are threads here, each with a world and
-/// a transport of its own, on fakes of CUDA's libraries; elsewhere skipped.
+/// The CUDA backend with a rank in each process: which GPU each takes, and how
+/// NCCL's id is sent. The processes are threads here, each with a world and a
+/// transport of its own. The tests run on fakes of CUDA's libraries and are
+/// skipped without them.
 #include "ConformanceWorld.h"
 #include "DeviceTwins.h"
 
@@ -27,7 +28,7 @@ struct Letter {
   std::vector<std::byte> bytes;
 };
 
-/// Letters between the "processes".
+/// Messages between the "processes".
 struct Post {
   std::mutex mutex;
   std::condition_variable changed;
@@ -36,7 +37,7 @@ struct Post {
   int64_t ranks = 0;
 };
 
-/// Pieces of one row, which is all that is asked for here.
+/// Supports pieces of one row only, because the tests need no others.
 class PostChannel final : public Channel {
 public:
   PostChannel(Post &post, int64_t self) : post(post), self(self) {}
@@ -112,7 +113,8 @@ protected:
       GTEST_SKIP() << "CUDA's libraries are not fakes";
   }
 
-  /// Calls body(world, rank) in each "process"; the failures, by rank.
+  /// Calls body(world, rank) in each "process" and returns the statuses by
+  /// rank.
   template <typename Body>
   std::vector<Status> run(int64_t ranks, const Body &body) {
     Post post;
@@ -184,7 +186,7 @@ TEST_F(CudaProcessesTest, TwoOnOneGpuAreRefused) {
   bool isSaid = false;
   for (const Status &status : results) {
     EXPECT_FALSE(status.ok());
-    // Who finds it out first ends the others' exchanges.
+    // The rank that finds out first ends the others' exchanges.
     isSaid = isSaid || (status.code() == TPSP_RT_UNSUPPORTED &&
                         status.message().find("ranks 0 and 2 are processes on "
                                               "one GPU") != std::string::npos);

@@ -1,5 +1,5 @@
-/// The CUDA backend on fakes: what it refuses and what it computes, where the
-/// conformance suite does not ask.
+/// Refusals and results of the CUDA backend, on fakes, that the conformance
+/// suite does not cover.
 #include "CudaOnDoubles.h"
 
 #include "tpsp/Abi/ElementType.h"
@@ -36,12 +36,12 @@ TEST_F(CudaOnDoublesTest, ArenasThatDoNotFit) {
   EXPECT_THAT(status.message(),
               HasSubstr("an arena of 2147483648 bytes does not fit GPU 0 (test "
                         "double), which has 1073741824 free of 1073741824"));
-  // Two fit two GPUs, and not one.
+  // Two arenas fit on two GPUs, but not on one.
   EXPECT_TRUE(createOnly(config(2, int64_t(600) << 20)).ok());
   setDevices(1);
   EXPECT_THAT(createOnly(config(2, int64_t(600) << 20)).message(),
               HasSubstr("2 arenas of 629145600 bytes do not fit GPU 0"));
-  // What takes most of one is said, if it is known.
+  // The message names the largest buffers of an arena, if they are known.
   EXPECT_THAT(status.message(), testing::Not(HasSubstr("largest")));
   WorldConfig told = config(1, int64_t(2) << 30);
   told.arenaConsumers = "scores 2.0 GiB (gpt.mlir:12:8)";
@@ -96,7 +96,7 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
           "%k: cudaLibraryGetKernel failed: named symbol not found "
           "(cudaErrorSymbolNotFound) for the kernel 'absent'");
   refuses([](auto &k) { k.image = "nonsense"; }, "ptxas: no PTX");
-  // As ptxas refuses the whole image.
+  // ptxas rejects the whole image.
   std::string wide = std::string(good.image) + ".visible .entry many(";
   for (int i = 0; i < 545; ++i)
     wide +=
@@ -105,7 +105,7 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
   wide += "\n{ ret; }\n";
   refuses([&](auto &k) { k.image = wide.c_str(); },
           "a PTX JIT compilation failed");
-  // Found when the kernel is first used.
+  // PTX is compiled when a kernel is first used.
   std::string faulty = std::string(good.image) + "// does not compile\n";
   refuses([&](auto &k) { k.image = faulty.c_str(); },
           "%k: cudaFuncGetAttributes failed: a PTX JIT compilation failed "
@@ -113,7 +113,7 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
           "that does not compile");
 }
 
-/// One row of one number, and a matrix of one.
+/// A product of one row of one number with one matrix of one number.
 GroupedMatmulCommand smallGrouped() {
   GroupedMatmulCommand c;
   c.m = c.n = c.k = c.lda = c.ldb = c.ldc = 1;
@@ -142,7 +142,7 @@ TEST_F(CudaOnDoublesTest, GroupedMatmulsThatAreTooLarge) {
   }
 }
 
-/// In a step are two launches and nothing else.
+/// A step launches two kernels and makes no other calls.
 TEST_F(CudaOnDoublesTest, GroupedMatmulsAreTwoLaunches) {
   GroupedMatmulCommand c = smallGrouped();
   c.groups = 3, c.groupStride = 2;
@@ -167,7 +167,7 @@ TEST_F(CudaOnDoublesTest, GroupedMatmulsAreTwoLaunches) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// What the arenas are after an all-reduce and a reduce-scatter.
+/// Sets `arenas` to the arenas after an all-reduce and a reduce-scatter.
 Status runReductions(const WorldConfig &settings, int64_t dtype,
                      int64_t reduction,
                      std::vector<std::vector<std::byte>> &arenas) {
@@ -197,7 +197,8 @@ Status runReductions(const WorldConfig &settings, int64_t dtype,
   });
 }
 
-/// Sums of 16-bit numbers included: the order and the rounding are the CPU's.
+/// This includes sums of 16-bit numbers: the order and the rounding are the
+/// CPU's.
 TEST_F(CudaOnDoublesTest, RanksThatShareAGpuComputeTheBitsOfTheCpu) {
   setDevices(1);
   for (const HalfFloat &half : halfFloats)
@@ -216,8 +217,8 @@ TEST_F(CudaOnDoublesTest, RanksThatShareAGpuComputeTheBitsOfTheCpu) {
       }
 }
 
-/// The order in which kernels of different communicators are enqueued is to be
-/// that in which GPUs run them.
+/// GPUs must run kernels of different communicators in the order in which they
+/// are enqueued.
 TEST_F(CudaOnDoublesTest, NcclIsToldToKeepTheOrderOfLaunches) {
   const char *value = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
   ASSERT_NE(value, nullptr);
@@ -252,7 +253,7 @@ MatmulCommand matmulWith(int64_t dtype, int64_t n,
   return c;
 }
 
-/// A step of a single matmul.
+/// Runs a step of a single matmul.
 Status runMatmul(const WorldConfig &config, const MatmulCommand &command,
                  std::vector<std::byte> &after) {
   std::vector<int64_t> buffers = {at(3), at(4), at(5)};
@@ -273,7 +274,8 @@ Status runMatmul(const WorldConfig &config, const MatmulCommand &command,
   });
 }
 
-/// The heuristic may have an algorithm that the product then is refused with.
+/// The heuristic may return an algorithm with which cuBLASLt then rejects the
+/// product.
 TEST_F(CudaOnDoublesTest, AnEpilogueThatIsRefusedIsDoneBehindTheProduct) {
   MatmulCommand command = matmulWith(TPSP_RT_F32, 16, {EpilogueStep::Bias});
   std::vector<std::byte> want, got;
@@ -285,8 +287,8 @@ TEST_F(CudaOnDoublesTest, AnEpilogueThatIsRefusedIsDoneBehindTheProduct) {
   EXPECT_TRUE(want == got);
 }
 
-/// What cuBLASLt has an epilogue for is asked for with it, and else once
-/// without.
+/// A product is requested with its epilogue if cuBLASLt has it, else without.
+/// Either way the heuristic is asked once.
 TEST_F(CudaOnDoublesTest, EpiloguesThatAreLeftToCublas) {
   using Step = EpilogueStep;
   struct Case {
@@ -300,11 +302,11 @@ TEST_F(CudaOnDoublesTest, EpiloguesThatAreLeftToCublas) {
       {TPSP_RT_BF16, 16, {Step::Bias}, true},
       {TPSP_RT_BF16, 12, {Step::Bias, Step::Gelu}, true},
       {TPSP_RT_F32, 16, {Step::Bias}, true},
-      // Rows of the matrix that are no multiple of 8 elements, though the
-      // pitch is.
+      // The matrix has rows of 12 elements, no multiple of 8, though the pitch
+      // is one.
       {TPSP_RT_BF16, 12, {Step::Keep, Step::Gelu}, false},
       {TPSP_RT_BF16, 12, {Step::Slope}, false},
-      // More exact than its tanh.
+      // f32 needs a more exact tanh than cuBLASLt's.
       {TPSP_RT_F32, 16, {Step::Gelu}, false},
       {TPSP_RT_F32, 16, {Step::Slope}, false},
   };
@@ -320,7 +322,8 @@ TEST_F(CudaOnDoublesTest, EpiloguesThatAreLeftToCublas) {
   }
 }
 
-/// A few results of long sums: many threads, and a pass over what they have.
+/// For a few long sums, many threads add parts, and a second kernel adds the
+/// parts.
 TEST_F(CudaOnDoublesTest, LongSumsAreDividedAmongThreads) {
   for (bool transposed : {false, true}) {
     MatmulCommand command;
@@ -349,7 +352,7 @@ TEST_F(CudaOnDoublesTest, LongSumsAreDividedAmongThreads) {
   }
 }
 
-/// In as few calls as a GPU's grid allows.
+/// Long batches are split into as few calls as a GPU's grid allows.
 TEST_F(CudaOnDoublesTest, LongBatchesAreSplit) {
   struct Case {
     int64_t extent, calls;

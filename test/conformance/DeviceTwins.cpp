@@ -24,7 +24,7 @@ Twins &twins() {
   return instance;
 }
 
-/// libcudart, if the backend has brought it.
+/// Returns libcudart, if the backend has loaded it.
 void *runtimeLibrary() {
   static void *library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
   return library;
@@ -35,7 +35,7 @@ template <typename Function> Function *find(const char *name) {
   return reinterpret_cast<Function *>(library ? dlsym(library, name) : nullptr);
 }
 
-/// Once: what comes of loading the backend.
+/// Loads the backend at the first call; returns the status of loading.
 const Status &loaded() {
   static const Status status = [] {
     Status result = loadBackend("cuda");

@@ -1,5 +1,5 @@
-// The suite's kernels for GPUs. A block does `itemsOfBlock` work items, a
-// thread every so many of them (tpsp_rt_device_kernel).
+// The suite's kernels for GPUs. A block does `itemsOfBlock` work items, and its
+// threads take turns (tpsp_rt_device_kernel).
 
 constexpr long long itemsOfBlock = 8;
 
@@ -28,7 +28,7 @@ extern "C" __global__ void test_affine(const double *x, double *y,
   y[i] = 2 * x[i] + first + second / 1000.0;
 }
 
-// A block's memory: what the launch asks for, and some beside it.
+// A block's shared memory: a part that the launch requests and a static part.
 #ifdef __CUDACC__
 extern __shared__ volatile double rowsOfLaunch[];
 #define BLOCK_MEMORY __shared__ volatile
@@ -94,7 +94,8 @@ extern "C" __global__ void test_sleep_long(long long begin, long long end) {
   rest(100);
 }
 
-// These two speak to the test's process, which they can on doubles alone.
+// These two communicate with the test's process, which is possible on doubles
+// only.
 #ifdef __CUDACC__
 extern "C" __global__ void test_signal(long long begin, long long end) {}
 extern "C" __global__ void test_wait(long long begin, long long end) {}

@@ -1,4 +1,4 @@
-// The kernels of DeviceTwins.cu, from their very source, for the double of
+// Compiles the source of DeviceTwins.cu for the host, for the double of
 // libcudart.
 #include "../cuda-doubles/GpuSyntax.h"
 

@@ -10,8 +10,8 @@
 
 namespace tpsp::rt::conformance {
 
-/// `add`: the double's tpspDoubleRegisterKernel. `speaking`: kernels without
-/// buffers that run as they are, by name.
+/// Registers the kernels. `add` is the double's tpspDoubleRegisterKernel.
+/// `speaking` has, by name, kernels without buffers that run as they are.
 void registerTwinsOnHost(
     decltype(&tpspDoubleRegisterKernel) add,
     const std::map<const char *, tpsp_rt_kernel_function> &speaking);

@@ -29,7 +29,7 @@ double gelu(double x) {
          (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
-/// By differences, so that a wrong formula is not repeated here.
+/// Computes the slope by differences, so as not to repeat a wrong formula here.
 double geluSlope(double x) {
   constexpr double h = 1e-4;
   return (8 * (gelu(x + h) - gelu(x - h)) -
@@ -37,21 +37,21 @@ double geluSlope(double x) {
          (12 * h);
 }
 
-/// One buffer of the command in the arena: NaN where nothing is expected.
+/// A buffer of the command in the arena. Its values are NaN where nothing is
+/// expected.
 struct Buffer {
   int64_t offset = 0, count = 0;
   bool isInput = false;
   std::vector<double> values;
 };
 
-/// The command with its buffers: A, B, C, then the epilogue's.
+/// The command with its buffers: A, B, C, then those of the epilogue.
 struct Case {
   MatmulCommand m;
   std::vector<Buffer> buffers;
   int64_t arena = 0;
 
-  /// `skew`: elements by which the epilogue's buffers miss a multiple of 64
-  /// bytes.
+  /// The epilogue's buffers begin `skew` elements after a multiple of 64 bytes.
   Case(const MatmulCommand &command, int64_t skew) : m(command) {
     add(span(m.transposeA ? m.k : m.m, m.transposeA ? m.m : m.k, m.lda,
              &MatmulLoop::strideA),
@@ -105,7 +105,7 @@ struct Case {
         .values[at + (m.transposeB ? j * m.ldb + k : k * m.ldb + j)];
   }
 
-  /// What the buffers that are written should hold.
+  /// Computes the expected values of the buffers that the command writes.
   void compute() {
     for (Buffer &buffer : buffers)
       if (!buffer.isInput)
@@ -220,7 +220,7 @@ private:
     return snapshot(rank, c.arena, after);
   }
 
-  /// 16 bits may be rounded before the epilogue and behind it.
+  /// Values in 16 bits may be rounded before the epilogue and after it.
   static double toleranceOf(int64_t dtype) {
     return dtype == TPSP_RT_F32 ? 1e-5
            : halfFloat(dtype)   ? 2 * halfFloat(dtype)->epsilon
@@ -259,7 +259,7 @@ TEST_P(EpilogueTest, OddExtentsAndLayouts) {
                            steps));
 }
 
-/// Of either operand, stored either way.
+/// Sums of either operand, transposed or not.
 TEST_P(EpilogueTest, SumsOfOperands) {
   const int64_t extents[][3] = {{1, 1, 1},    {1, 17, 5},   {17, 1, 5},
                                 {5, 17, 1},   {40, 24, 31}, {3, 1100, 7},
@@ -272,7 +272,7 @@ TEST_P(EpilogueTest, SumsOfOperands) {
             check(makeMatmul(dtype, e[0], e[1], e[2], layout, padding, {step}));
 }
 
-/// Buffers that no library would like.
+/// Buffers without the alignment that libraries want.
 TEST_P(EpilogueTest, BuffersAtAnyElement) {
   for (int64_t dtype : types)
     for (const Steps &steps : resultEpilogues())
@@ -280,7 +280,8 @@ TEST_P(EpilogueTest, BuffersAtAnyElement) {
         check(makeMatmul(dtype, 24, 40, 16, 2, 0, steps), skew);
 }
 
-/// A vector is the same for all points of a batch; matrices go as C does.
+/// All points of a batch share a vector; matrices have a part for each, as C
+/// has.
 TEST_P(EpilogueTest, Batches) {
   for (int64_t dtype : types)
     for (const Steps &steps : resultEpilogues())
@@ -290,7 +291,7 @@ TEST_P(EpilogueTest, Batches) {
         check(c);
         c.batch = Loops{{2, 200, 0, 20 * n}, {3, 35, 7 * n, 5 * n + 8}};
         check(c);
-        // Rows of one matrix that are a batch: interleaved.
+        // The batch's matrices are interleaved by rows.
         c.ldc = 3 * n;
         c.batch = Loops{{3, 35, 0, n}};
         check(c);
@@ -306,7 +307,7 @@ TEST_P(EpilogueTest, LongBatches) {
   }
 }
 
-/// Only when the sum is complete.
+/// The epilogue is applied only when the sum is complete.
 TEST_P(EpilogueTest, SumsOfSeveralSteps) {
   for (int64_t dtype : types)
     for (const Steps &steps : resultEpilogues()) {
@@ -318,7 +319,7 @@ TEST_P(EpilogueTest, SumsOfSeveralSteps) {
     }
 }
 
-/// What is done block by block.
+/// Many rows, for which the epilogue is done block by block.
 TEST_P(EpilogueTest, ManyRows) {
   for (const Steps &steps :
        {Steps{Step::Bias, Step::Keep, Step::Gelu}, Steps{Step::Slope}})
@@ -328,7 +329,7 @@ TEST_P(EpilogueTest, ManyRows) {
     }
 }
 
-/// The epilogue of zeros.
+/// An empty sum gives the epilogue of zeros.
 TEST_P(EpilogueTest, EmptySum) {
   for (int64_t dtype : types) {
     for (const Steps &steps : resultEpilogues())
@@ -338,7 +339,7 @@ TEST_P(EpilogueTest, EmptySum) {
   }
 }
 
-/// GELU far out, where exp leaves the range: x and 0.
+/// GELU of large arguments, for which exp over- or underflows, is x or 0.
 TEST_P(EpilogueTest, FarFromZero) {
   for (int64_t dtype : types) {
     MatmulCommand c = makeMatmul(dtype, 6, 8, 40, 0, 0, {Step::Gelu});
@@ -370,7 +371,7 @@ TEST_P(EpilogueTest, FarFromZero) {
   }
 }
 
-/// What a step writes may be nothing that the product touches.
+/// An epilogue's result must not overlap a buffer of the product.
 TEST_P(EpilogueTest, OverlapIsRefused) {
   MatmulCommand c =
       makeMatmul(TPSP_RT_F32, 4, 8, 4, 0, 0, {Step::Keep, Step::Gelu});

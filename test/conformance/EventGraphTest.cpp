@@ -1,6 +1,6 @@
-/// Random programs on several streams, ordered by the events they need and by
-/// nothing else, compute what they compute one command after another. Under the
-/// thread sanitizer this also finds an order that only happened to be kept.
+/// Random programs run on several streams, ordered only by the events that they
+/// need. They must compute the same as one command after another. Under the
+/// thread sanitizer this also finds an order that was kept only by luck.
 #include "ConformanceWorld.h"
 #include "DeviceTwins.h"
 
@@ -32,7 +32,7 @@ void mix(void *const *buffers, const int64_t *, int64_t begin, int64_t end) {
 
 const bool haveTwins = addDeviceTwin(mix, "test_mix");
 
-/// A kernel of three tensors, or a sum over the ranks of one.
+/// A kernel on three tensors, or a sum of one tensor over the ranks.
 struct Step {
   bool isSum;
   int64_t stream, first, second, third;
@@ -61,10 +61,11 @@ protected:
     return steps;
   }
 
-  /// Adds an event wherever two streams touch one tensor. Returns the number of
-  /// events.
+  /// Adds an event wherever commands of two streams conflict. Returns the
+  /// number of events.
   static int64_t makePlan(const std::vector<Step> &steps, Plan &plan) {
-    // A command's event, recorded right behind it; -1 if nobody waits.
+    // Each command's event, recorded right after it; -1 if no command waits for
+    // it.
     std::vector<int64_t> events(steps.size(), -1);
     std::vector<std::vector<size_t>> waits(steps.size());
     int64_t count = 0;
@@ -105,7 +106,7 @@ protected:
              "%mix", mix);
   }
 
-  /// Each rank's tensors, one after another, as the arena has them.
+  /// Computes each rank's tensors, in the order of the arena.
   static void expect(const std::vector<Step> &steps, Values &values) {
     for (const Step &step : steps)
       for (int64_t i = 0; i < elements; ++i) {

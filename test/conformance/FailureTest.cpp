@@ -1,5 +1,5 @@
-/// Nothing hangs and nothing is written where it must not be: missing, failing
-/// and disagreeing ranks, and commands that are wrong.
+/// Missing, failing and disagreeing ranks, and wrong commands. Nothing may
+/// hang, or be written where it must not be.
 #include "ConformanceWorld.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class FailureTest : public ConformanceTest {
   const char *testedCall() const override { return "failures"; }
 
 protected:
-  /// One step of one command on one rank.
+  /// Runs one step of one command on one rank.
   Status runOne(EntryPoint call, Params params, std::vector<int64_t> buffers,
                 tpsp_rt_kernel_function kernel = nullptr) {
     Plan plan;
@@ -89,7 +89,7 @@ TEST_P(FailureTest, AFailingRankAbortsTheOthersAtOnce) {
   Plan plan;
   plan.add(tpsp_rt_all_reduce, allReduce({4}), {0, 0}, "%sum");
   WorldConfig settings = config({{"x", 4}}, arenaBytes);
-  settings.timeoutSeconds = 1e6; // Nothing else than the failure ends the wait.
+  settings.timeoutSeconds = 1e6; // Only the failure ends the wait.
   auto world = makeWorld(settings);
   std::vector<tpsp_rt_status> codes(4, TPSP_RT_OK);
   Status status = world->run([&](Rank &rank) -> Status {
@@ -115,7 +115,7 @@ TEST_P(FailureTest, CommandsAfterAnAbortAreNotRun) {
   Status status = world->run([&](Rank &rank) -> Status {
     if (rank.number() == 1)
       return {TPSP_RT_INTERNAL, "no"};
-    // Bounded, should the abort never come.
+    // Bounded, in case the abort never comes.
     for (int i = 0; i < 5000 && ending.ok(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       ending = plan.step(rank);
@@ -211,7 +211,7 @@ TEST_P(FailureTest, DestinationsDoNotOverlap) {
                 "overlaps another tensor");
   expectInvalid(runOne(tpsp_rt_all_reduce, allReduce({4, 4}), {0, 64, 72, 128}),
                 "overlaps another tensor");
-  // Sources may.
+  // Sources may overlap.
   EXPECT_TRUE(
       runOne(tpsp_rt_all_reduce, allReduce({4, 4}), {0, 64, 8, 128}).ok());
 }
@@ -248,7 +248,7 @@ TEST_P(FailureTest, FirstMessageIsKept) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
-/// Another plan may have its commands where the first one's were.
+/// Commands of another plan may lie at the addresses of the first plan's.
 TEST_P(FailureTest, CommandsAreKnownByContentNotAddressAlone) {
   auto world = makeWorld(config({{"x", 2}}, arenaBytes));
   Status status = world->run([&](Rank &rank) -> Status {

@@ -1,5 +1,5 @@
-/// Grouped matmuls against plain loops in double: every row with the matrix
-/// that its integer chooses.
+/// Grouped matmuls against plain loops in double. Every row is multiplied by
+/// the matrix that its integer chooses.
 #include "ConformanceWorld.h"
 #include "MatmulLoops.h"
 
@@ -13,8 +13,8 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
-/// Calls body(offsets, ids) for every point of the loops: where its matrices
-/// begin, and its first row's integer.
+/// Calls body(offsets, ids) for every point of the loops, with the offsets of
+/// its matrices and of its first row's integer.
 template <typename Body>
 void forEachStep(const std::vector<MatmulLoop> &loops, const int64_t *strides,
                  const Body &body) {
@@ -33,7 +33,7 @@ void forEachStep(const std::vector<MatmulLoop> &loops, const int64_t *strides,
   }
 }
 
-/// C as it should be: NaN where the command does not write.
+/// The expected C: NaN where the command does not write.
 std::vector<double> expected(const GroupedMatmulCommand &g, int64_t first,
                              const std::vector<double> &a,
                              const std::vector<double> &b,
@@ -84,7 +84,8 @@ std::vector<double> expected(const GroupedMatmulCommand &g, int64_t first,
   return result;
 }
 
-/// m x n x k with rows along m or along k, and four matrices of one layout.
+/// A command of m x n x k with rows along m or along k, and four matrices of
+/// one layout.
 GroupedMatmulCommand makeGrouped(int64_t dtype, bool sumsRows, int64_t m,
                                  int64_t n, int64_t k, int layout,
                                  int64_t padding) {
@@ -100,13 +101,14 @@ GroupedMatmulCommand makeGrouped(int64_t dtype, bool sumsRows, int64_t m,
   return c;
 }
 
-/// Which integers rows have: of all groups and one beside them on either side,
-/// as they come or sorted; one group's, or that of none.
+/// The integers of the rows. `Mixed` and `Sorted` have those of all groups and
+/// one out of range on either side. `OfOne` has one group's, `OfNone` one out
+/// of range.
 enum class Rows { Mixed, Sorted, OfOne, OfNone };
 
 void chooseGroups(Rows rows, int64_t first, int64_t groups,
                   std::mt19937 &random, std::vector<double> &ids) {
-  // From one before the first matrix to one behind the last.
+  // From one before the first matrix to one after the last.
   std::uniform_int_distribution<int64_t> any(first - 1, first + groups);
   for (double &id : ids)
     id = double(any(random));
@@ -185,8 +187,8 @@ TEST_P(GroupedMatmulTest, OddExtentsAndLayouts) {
           }
 }
 
-/// More than one tile of a GPU along each dimension, whose rows begin at
-/// multiples of 16 bytes, and end in between.
+/// Several of a GPU's tiles along each dimension. Rows begin at multiples of 16
+/// bytes and may end between them.
 TEST_P(GroupedMatmulTest, ManyTiles) {
   const int64_t extents[][3] = {{276, 132, 180}, {132, 260, 44}, {36, 20, 300}};
   for (TypeCase type : productTypes)
@@ -241,8 +243,8 @@ TEST_P(GroupedMatmulTest, LoopsAndShardsOfTheMatrices) {
       GroupedMatmulCommand c =
           makeGrouped(type.dtype, sumsRows, 9, 6, 8, /*layout=*/0, 1);
       int64_t a = 9 * 9, b = 9 * 9 * 4, area = 9 * 7 * 4 + 5;
-      // Every point of the batch has integers of its own; with rows along k, so
-      // has every step.
+      // Every point of the batch has its own integers; with rows along k, every
+      // step has, too.
       c.batch = {{3, a, b, area}};
       c.accumulate = {{2, 3 * a, 3 * b, 0}};
       c.idStrides = {c.rows(), sumsRows ? 3 * c.rows() : 0};

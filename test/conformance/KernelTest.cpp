@@ -10,7 +10,8 @@ using testing::HasSubstr;
 
 namespace {
 
-/// y[i] = 2 x[i] + positions[0] + positions[1] / 1000, one element an item.
+/// y[i] = 2 x[i] + positions[0] + positions[1] / 1000, one element for each
+/// item.
 void affine(void *const *buffers, const int64_t *positions, int64_t begin,
             int64_t end) {
   auto *x = static_cast<const double *>(buffers[0]);
@@ -26,8 +27,8 @@ void count(void *const *buffers, const int64_t *, int64_t begin, int64_t end) {
     ++counts[i];
 }
 
-/// y = 2 x, on a GPU through a block's memory: 2 KiB that the kernel has, and
-/// just less than 48 that its launch asks for.
+/// y = 2 x, on a GPU through a block's shared memory. The kernel has 2 KiB, and
+/// its launch requests just less than 48 KiB.
 void doubleInRows(void *const *buffers, const int64_t *, int64_t begin,
                   int64_t end) {
   auto *x = static_cast<const double *>(buffers[0]);
@@ -69,7 +70,8 @@ TEST_P(KernelTest, KnowsItsBuffersAndPositions) {
           return s;
         auto group = groupOf(mesh, rank.number(), axes);
         auto self = std::find(group.begin(), group.end(), rank.number());
-        // Two places on around the ring, the seventh element.
+        // The shard is two places further around the ring; its element is the
+        // seventh.
         int64_t shard = (self - group.begin() + 2) % int64_t(group.size());
         for (int i = 0; i < 37; ++i)
           EXPECT_EQ(y[i], 2 * x[i] + (64.0 * shard + 7) + 3 / 1000.0) << i;

@@ -20,7 +20,7 @@ struct Message {
   std::vector<std::byte> bytes;
 };
 
-/// The messages on their way between the ranks of a world.
+/// The messages in flight between the ranks of a world.
 struct Mailboxes {
   /// Stream, group, sender, receiver.
   using Key = std::tuple<int64_t, std::vector<int64_t>, int64_t, int64_t>;
@@ -77,7 +77,8 @@ private:
     return false;
   }
 
-  /// Who has sent nothing of the receives from `first` on.
+  /// Returns the ranks from which no message has arrived, for the receives from
+  /// `first` on.
   std::vector<int64_t> missing(const Exchange &exchange, size_t first) {
     std::vector<int64_t> names;
     for (size_t i = first; i < exchange.receives.size(); ++i) {
@@ -109,7 +110,7 @@ private:
   const int64_t self;
 };
 
-/// Makes channels as they are asked for, and keeps them.
+/// Makes channels on demand and keeps them.
 struct Channels {
   std::shared_ptr<Mailboxes> mail = std::make_shared<Mailboxes>();
   std::mutex mutex;

@@ -1,12 +1,12 @@
 /// A CPU world whose ranks are threads of this process and exchange messages,
-/// as processes do: it holds MessageCollectives to the contract on every mesh.
-/// (The MPI transport has tests of its own, under mpirun.)
+/// as processes do. It tests MessageCollectives on every mesh. The MPI
+/// transport has tests of its own, under mpirun.
 #ifndef TPSP_TEST_CONFORMANCE_MAILBOXBACKEND_H
 #define TPSP_TEST_CONFORMANCE_MAILBOXBACKEND_H
 
 namespace tpsp::rt::conformance {
 
-/// Registers it as "messages".
+/// Registers the backend as "messages".
 void registerMailboxBackend();
 
 } // namespace tpsp::rt::conformance

@@ -1,4 +1,4 @@
-/// What tests of matrix products share: the points of loops, element types with
+/// Shared by tests of matrix products: the points of loops, element types with
 /// their tolerances, and the layout of matrices.
 #ifndef TPSP_TEST_CONFORMANCE_MATMULLOOPS_H
 #define TPSP_TEST_CONFORMANCE_MATMULLOOPS_H
@@ -31,14 +31,16 @@ struct TypeCase {
   double tolerance;
 };
 
-/// Of sums of a few hundred products of numbers below 1. In 16 bits: half a
-/// unit of the result's last place, as products and sums are f32.
+/// Tolerances of sums of a few hundred products of numbers below 1. For 16 bits
+/// it is half a unit of the result's last place, because products and sums are
+/// in f32.
 inline constexpr TypeCase productTypes[] = {{TPSP_RT_F32, 3e-6},
                                             {TPSP_RT_BF16, 1.0 / 256},
                                             {TPSP_RT_F16, 1.0 / 2048 + 3e-6},
                                             {TPSP_RT_F64, 1e-14}};
 
-/// m x n x k. `layout`: bit 0 transposes A, bit 1 B; rows have `padding` more.
+/// Sets a form of m x n x k. Bit 0 of `layout` transposes A, bit 1 B. Rows have
+/// `padding` further elements.
 inline void layOut(MatmulForm &form, int64_t m, int64_t n, int64_t k,
                    int layout, int64_t padding) {
   form.m = m, form.n = n, form.k = k;
@@ -49,7 +51,7 @@ inline void layOut(MatmulForm &form, int64_t m, int64_t n, int64_t k,
   form.ldc = n + padding;
 }
 
-/// Gaps, which are no numbers in `expected`, stay.
+/// Compares elements. Gaps, which are NaN in `expected`, must be unchanged.
 inline void expectElements(const std::vector<double> &got,
                            const std::vector<double> &expected,
                            double tolerance) {

@@ -12,7 +12,7 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
-/// C as it should be: NaN where the command does not write.
+/// The expected C: NaN where the command does not write.
 std::vector<double> expectedProduct(const MatmulCommand &m,
                                     const std::vector<double> &a,
                                     const std::vector<double> &b,
@@ -33,7 +33,7 @@ std::vector<double> expectedProduct(const MatmulCommand &m,
   return result;
 }
 
-/// Elements up to the last that the command touches.
+/// Elements of each matrix up to the last that the command touches.
 struct Counts {
   int64_t a, b, c;
 };
@@ -147,10 +147,12 @@ TEST_P(MatmulTest, BatchesThatShareB) {
                        << testSeed());
           MatmulCommand c = makeMatmul(type.dtype, rows, 67, 53, layout, 1);
           int64_t a = std::max(rows, c.k) * 60, area = rows * c.ldc;
-          // Rows of C that follow each other, and such that do not; A's never.
+          // Matrices of C that follow each other, or with a gap; those of A
+          // never do.
           c.batch = Loops{{3, a, 0, area + gap}};
           check(c, type.tolerance);
-          // As if one product had all the rows.
+          // A's matrices follow each other, so that one product could have all
+          // the rows.
           c.batch = Loops{{3, rows * c.lda, 0, area + gap}};
           if (!c.transposeA)
             check(c, type.tolerance);
@@ -189,7 +191,8 @@ TEST_P(MatmulTest, AccumulatesInF32) {
   }
 }
 
-/// On the way a sum may pass what f16 holds; what is stored becomes infinite.
+/// An intermediate sum may exceed the range of f16. Only a stored result
+/// becomes infinite.
 TEST_P(MatmulTest, OnlyResultsOverflow) {
   MatmulCommand c = makeMatmul(TPSP_RT_F16, 1, 3, 3, 0, 0);
   Plan plan;
@@ -214,7 +217,7 @@ TEST_P(MatmulTest, OnlyResultsOverflow) {
             (std::vector<double>{7, infinity, -infinity}));
 }
 
-/// More than one tile of a product that is made by converting its operands.
+/// Several tiles of a product whose operands are converted.
 TEST_P(MatmulTest, LongHalves) {
   for (const HalfFloat &half : halfFloats)
     for (int layout = 0; layout < 4; ++layout) {
@@ -237,14 +240,14 @@ TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
     c.batch = Loops{{32, 64 * 32, 48 * 32, 64 * 48}};
     check(c, type.tolerance);
   }
-  // Of the 120,000 sums of 200 products the worst is several deviations off.
+  // The worst of 120,000 sums of 200 products is off by several deviations.
   check(makeMatmul(TPSP_RT_F32, 300, 400, 200, 0, 0), 2e-5);
   check(makeMatmul(TPSP_RT_BF16, 300, 400, 200, 1, 0), 1.0 / 256);
   check(makeMatmul(TPSP_RT_F16, 300, 400, 200, 1, 0), 1.0 / 2048 + 2e-5);
 }
 
-/// More points than a GPU's grid has blocks along a batch, alone and beside
-/// others; a prime number of them, so that no parts are equal.
+/// More points than a GPU's grid has blocks along a batch, alone and with other
+/// loops. Their number is prime, so that they cannot be cut equally.
 TEST_P(MatmulTest, LongBatches) {
   for (TypeCase type : productTypes) {
     SCOPED_TRACE(testing::Message() << elementName(type.dtype));

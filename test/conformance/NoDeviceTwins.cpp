@@ -1,4 +1,4 @@
-// A build without the CUDA toolkit.
+// Stands in for DeviceTwins.cpp in a build without the CUDA toolkit.
 #include "DeviceTwins.h"
 
 namespace tpsp::rt::conformance {

@@ -1,6 +1,6 @@
-/// Between whole tensors and shards: slice, all_gather and reduce_scatter
-/// against their definitions in Commands.h, computed plainly in double from all
-/// ranks' sources.
+/// The collectives between whole tensors and shards: slice, all_gather and
+/// reduce_scatter. They are compared with their definitions in Commands.h,
+/// computed plainly in double from all ranks' sources.
 #include "CollectiveExchange.h"
 
 using namespace tpsp::rt;
@@ -40,7 +40,7 @@ template <typename Body> void forEachShard(EntryPoint call, const Body &body) {
         }
 }
 
-/// Likewise with tensors of all sizes in one call, an empty one among them.
+/// The same with tensors of all sizes in one call, including an empty one.
 template <typename Body>
 void forEachSeveralShards(EntryPoint call, const Body &body) {
   for (const Mesh &mesh : testMeshes())

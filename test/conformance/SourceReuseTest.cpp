@@ -9,7 +9,7 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
-/// Adds one to 8-byte elements, a thousand an item.
+/// Adds one to 8-byte elements, a thousand for each item.
 void increment(void *const *buffers, const int64_t *, int64_t begin,
                int64_t end) {
   auto *values = static_cast<int64_t *>(buffers[0]);

@@ -1,5 +1,5 @@
-/// Streams run beside each other and keep the order of their events; a failure
-/// on one ends the run.
+/// Streams run concurrently and keep the order of their events; a failure on
+/// one ends the run.
 #include "ConformanceWorld.h"
 #include "DeviceTwins.h"
 
@@ -31,15 +31,15 @@ Params event(int64_t number) {
   return c.encode();
 }
 
-/// What the kernels below, which have no arguments of their own, share with the
-/// test that runs.
+/// Shared by the running test and the kernels below, which have no arguments of
+/// their own.
 std::atomic<bool> signalled{false};
 
 void signalTest(void *const *, const int64_t *, int64_t, int64_t) {
   signalled = true;
 }
 
-/// Bounded, should the signal never come.
+/// Bounded, in case the signal never comes.
 bool waitForSignal() {
   for (int i = 0; i < 10000 && !signalled; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -54,7 +54,7 @@ void sleepLong(void *const *, const int64_t *, int64_t, int64_t) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
-/// Writes 7, late.
+/// Writes 7 after a delay.
 void writeLate(void *const *buffers, const int64_t *, int64_t, int64_t) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   *static_cast<int64_t *>(buffers[0]) = 7;
@@ -65,7 +65,8 @@ void addOne(void *const *buffers, const int64_t *, int64_t, int64_t) {
   *static_cast<int64_t *>(buffers[1]) = *static_cast<int64_t *>(buffers[0]) + 1;
 }
 
-/// first = 3 first + 1: a thousand of them in order give one value.
+/// first = 3 first + 1. The value after a thousand of them depends on their
+/// order.
 void chain(void *const *buffers, const int64_t *, int64_t, int64_t) {
   auto *value = static_cast<uint64_t *>(buffers[0]);
   *value = 3 * *value + 1;
@@ -101,8 +102,8 @@ protected:
 
 const Params StreamTest::kernel = KernelCommand().encode();
 
-/// Rank 1 comes to the collective only after rank 0 has computed something that
-/// it issued later.
+/// Rank 1 reaches the collective only after rank 0 has run a kernel that rank 0
+/// issued after the collective.
 TEST_P(StreamTest, ACollectiveWaitsBesideTheComputation) {
   if (skips("orders of issue that differ") ||
       skips("kernels that speak to the test"))
@@ -121,8 +122,8 @@ TEST_P(StreamTest, ACollectiveWaitsBesideTheComputation) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
-/// Of two streams that communicate over one group, the one whose turn comes
-/// first on rank 0 comes second on rank 1.
+/// Two streams communicate over one group, first one on rank 0 and first the
+/// other on rank 1.
 TEST_P(StreamTest, CollectivesOfDifferentStreamsDoNotWaitForEachOther) {
   if (skips("orders of issue that differ"))
     return;
@@ -148,7 +149,7 @@ TEST_P(StreamTest, EventsOrderStreamsInBothDirections) {
     plan.add(tpsp_rt_kernel, kernel, {0, 8}, "%next", addOne);
     auto world = makeWorld(settings({}));
     Status status = world->run([&](Rank &rank) -> Status {
-      // The second step must not be content with the first one's record.
+      // The second step must not accept the event that the first step recorded.
       for (int step = 0; step < 2; ++step) {
         int64_t values[2] = {0, 0};
         if (Status s = rank.write(0, values, sizeof values); !s.ok())
@@ -183,7 +184,7 @@ TEST_P(StreamTest, AStreamKeepsItsOrderHoweverFarItIsBehind) {
   EXPECT_EQ(value, want);
 }
 
-/// Nothing orders a step's streams against the next step's.
+/// No event orders a step's streams against the next step's.
 TEST_P(StreamTest, AStepBeginsWhenTheLastHasEnded) {
   Plan plan;
   plan.on(0).add(tpsp_rt_kernel, kernel, {0, 8}, "%read", addOne);
@@ -235,7 +236,7 @@ TEST_P(StreamTest, StreamsAndEventsHaveNumbersOfTheWorld) {
   }
 }
 
-/// Rank 0 waits on both streams for what cannot come.
+/// Rank 0 waits on both streams for collectives that cannot happen.
 TEST_P(StreamTest, AFailureOnAStreamEndsTheRun) {
   Plan small, large;
   for (auto [plan, chunk] : {std::pair(&small, 4), {&large, 8}}) {
@@ -245,7 +246,7 @@ TEST_P(StreamTest, AFailureOnAStreamEndsTheRun) {
     plan->on(0).add(tpsp_rt_event_wait, event(0), {}, "%wait 0");
     plan->add(tpsp_rt_kernel, kernel, {}, "%never", signalTest);
   }
-  // Nothing else than the failure ends the waits.
+  // Only the failure ends the waits.
   auto world = makeWorld(settings({{"x", 2}}, /*timeout=*/1e6));
   Status status = world->run([&](Rank &rank) {
     return (rank.number() == 0 ? small : large).step(rank);
@@ -284,7 +285,7 @@ TEST_P(StreamTest, ATimeoutOnAStreamNamesTheMissingRank) {
                         "(last issued kernel \"%before\")"));
 }
 
-/// A rank that has issued the collective may still be far from it.
+/// A rank that has issued the collective may still be running earlier commands.
 TEST_P(StreamTest, ATimeoutSaysWhatTheMissingStreamIsAt) {
   if (skips("streams while commands are new") ||
       skips("kernels that speak to the test"))
@@ -300,7 +301,7 @@ TEST_P(StreamTest, ATimeoutSaysWhatTheMissingStreamIsAt) {
     if (rank.number() == 1)
       return plan.step(rank);
     Status s = direct.step(rank);
-    // Returns when the stream has failed.
+    // The read returns when the stream has failed.
     float unused;
     if (s.ok())
       s = rank.read(0, &unused, sizeof unused);

@@ -1,6 +1,6 @@
 /// Tiles of larger tensors: runs that lie a pitch apart, and buffers that are
-/// counted from the rank's own number. Every rank's whole arena is held against
-/// a plain model of it, so what lies between the runs must not change.
+/// counted from the rank's own number. Every rank's whole arena is compared
+/// with a plain model of it, so the gaps between the runs must not change.
 #include "ConformanceWorld.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 namespace {
 
 constexpr int64_t width = 4, arenaElements = 4096;
-/// Where sources and destinations begin, in elements.
+/// Offsets of sources and destinations, in elements.
 constexpr int64_t sourceAt = 64, targetAt = 2048;
 
 /// A rank's arena as f32: small integers, whose sums are exact.
@@ -31,8 +31,8 @@ class TileTest : public ConformanceTest {
 protected:
   const char *testedCall() const override { return "tiles"; }
 
-  /// Runs some steps, all but the first with what it has prepared. `model` does
-  /// to all ranks' arenas what a step should.
+  /// Runs some steps; all but the first use the commands that the first has
+  /// prepared. `model` changes all ranks' arenas as a step should.
   template <typename Model>
   void check(const Mesh &mesh, const Plan &plan, const Model &model) {
     auto world = makeWorld(config(mesh, arenaElements * width));
@@ -62,7 +62,7 @@ protected:
     }
   }
 
-  /// body(mesh, axes, group size) for all meshes and axis lists.
+  /// Calls body(mesh, axes, group size) for all meshes and axis lists.
   template <typename Body> void forEachGroup(const Body &body) {
     for (const Mesh &mesh : testMeshes())
       for (const auto &axes : axisLists(mesh)) {
@@ -86,7 +86,7 @@ protected:
   }
 };
 
-/// The rank's number in its group.
+/// Returns the rank's number in its group.
 int64_t numberIn(const std::vector<int64_t> &group, int64_t rank) {
   return std::find(group.begin(), group.end(), rank) - group.begin();
 }
@@ -175,7 +175,7 @@ TEST_P(TileTest, PermuteBetweenTiles) {
       });
 }
 
-/// Both buffers, each counted from the rank's own in its own way.
+/// Both buffers are counted from the rank's own tile, each in its own way.
 TEST_P(TileTest, TilesAreCountedFromTheRanksOwn) {
   forEachGroup([&](const Mesh &mesh, const std::vector<int64_t> &axes,
                    int64_t n) {
@@ -206,9 +206,9 @@ TEST_P(TileTest, TilesAreCountedFromTheRanksOwn) {
   });
 }
 
-/// As tpsp-overlap cuts it: every rank's own tile first, then the others' one
-/// by one from the previous rank, each passed on, in as many parts as `partsOf`
-/// says of a run's length.
+/// An all-gather as tpsp-overlap cuts it. A rank copies its own tile first.
+/// Then it receives the others' from the previous rank, one by one, and passes
+/// each on. `partsOf` gives the number of parts for a run's length.
 class RingTest : public TileTest {
 protected:
   template <typename PartsOf> void checkRings(const PartsOf &partsOf) {
@@ -280,7 +280,7 @@ TEST_P(RingTest, TilesMayComeInParts) {
 
 class TileRefusalTest : public TileTest {
 protected:
-  /// What every rank of a 2 x 2 mesh says of one command.
+  /// Returns the status of one command on every rank of a 2 x 2 mesh.
   Status runOne(EntryPoint call, Params params, std::vector<int64_t> buffers,
                 std::vector<int64_t> own = {}) {
     Plan plan;
@@ -326,10 +326,10 @@ TEST_P(TileRefusalTest, WhatIsNoListOfTiles) {
 TEST_P(TileRefusalTest, TilesOutsideTheArena) {
   Params copy = ShardCommand().encode();
   int64_t arena = arenaElements * width;
-  // Tile 1 of half the ranks is inside, that of the others beyond the end.
+  // Tile 1 is inside for half of the ranks and beyond the end for the others.
   expectInvalid(runOne(tpsp_rt_slice, copy, {0, arena - 8}, {1, 1, 16, 1, 0}),
                 "of an arena of");
-  // Nor do large numbers wrap around to something inside.
+  // Large numbers do not wrap around to a place inside.
   expectInvalid(
       runOne(tpsp_rt_slice, copy, {0, INT64_MAX - 3}, {1, 1, 1 << 20, 1, 0}),
       "of an arena of");
@@ -350,7 +350,7 @@ TEST_P(TileRefusalTest, PitchesBelowTheirRunsAndBeyondTheArena) {
                 "of an arena of");
 }
 
-/// Interleaved runs may share a range of bytes, but no byte.
+/// The ranges of interleaved runs may overlap, but the runs may share no byte.
 TEST_P(TileRefusalTest, RunsThatOverlap) {
   PermuteCommand p;
   p.axes = {0};

@@ -1,4 +1,4 @@
-// The backend's own kernels, from their very source.
+// Compiles the source of the backend's own kernels for the host.
 #include "GpuSyntax.h"
 #include "ThreadBlockOnHost.h"
 

@@ -1,4 +1,4 @@
-// The kernels of --calibrate, from their very source.
+// Compiles the source of the kernels of --calibrate for the host.
 #include "GpuSyntax.h"
 
 #include <cmath>

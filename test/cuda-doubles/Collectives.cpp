@@ -1,5 +1,5 @@
-// What collectives of NCCL are under way, and who does meanwhile what the
-// driver may wait with. It is told from the order of calls, not from time.
+// Tracks NCCL's collectives in flight, and counts calls during which the driver
+// may wait for them. It follows the order of calls, not time.
 #include "DoubleStream.h"
 
 #include <map>
@@ -9,9 +9,9 @@ namespace {
 
 struct Collectives {
   std::mutex mutex;
-  /// Streams with collectives that nobody has seen the end of.
+  /// Streams with collectives whose end no caller has waited for.
   std::set<cudaStream_t> unseen;
-  /// By GPU.
+  /// For each GPU, collectives of other GPUs that wait for it.
   std::map<int, int> awaited;
   int version = 0;
 };

@@ -20,7 +20,7 @@ struct Operation {
   void *bias = nullptr, *aux = nullptr;
   int64_t auxLd = 0, auxStride = 0;
 
-  /// GELU's argument is written or read.
+  /// Whether GELU's argument is written or read.
   bool hasAux() const { return epilogue & 128; }
   bool hasGelu() const { return epilogue & CUBLASLT_EPILOGUE_GELU; }
   bool hasBias() const { return epilogue & CUBLASLT_EPILOGUE_BIAS; }
@@ -43,17 +43,17 @@ struct Preference {
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
-/// What the heuristic hands out, and the matmul holds the caller to.
+/// What the heuristic returns. The matmul checks that the caller keeps to it.
 struct Algorithm {
   uint64_t magic, workspace;
   uint32_t alignment[4];
   uint32_t epilogue;
-  /// Of the bias and of GELU's argument, as their addresses were.
+  /// The alignment of the addresses of the bias and of GELU's argument.
   uint32_t biasAlignment, auxAlignment;
 };
 constexpr uint64_t algorithmMagic = 0x7461676f72697468;
 
-// The opaque structures are large enough for ours.
+// The opaque structures must be large enough for ours.
 static_assert(sizeof(Operation) <= sizeof(cublasLtMatmulDescOpaque_t), "");
 static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t), "");
 static_assert(sizeof(Preference) <= sizeof(cublasLtMatmulPreferenceOpaque_t),
@@ -94,7 +94,7 @@ void store(double value, void *memory, cudaDataType_t type, int64_t i) {
 /// A GPU's instruction for tanh has some 11 bits, and cuBLASLt may use it.
 double roughTanh(double x) { return std::round(std::tanh(x) * 2048) / 2048; }
 
-/// The tanh form, as cuBLASLt's is.
+/// GELU's tanh form, which cuBLASLt has.
 double gelu(double x) {
   return 0.5 * x *
          (1 + roughTanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
@@ -113,7 +113,7 @@ struct Product {
   void *C;
   double alpha, beta;
 
-  /// Sums in f32, or f64 for f64: `Sum`.
+  /// Sums are made in `Sum`: f64 for f64, else f32.
   template <typename Sum> void run() const {
     for (int32_t i = 0; i < c.batch; ++i)
       for (uint64_t column = 0; column < c.columns; ++column)
@@ -147,7 +147,7 @@ struct Product {
     return operation.hasGelu() ? gelu(x) : x;
   }
 
-  /// Over k: of op(A) for each row of D, of op(B) for each column.
+  /// Sums over k: of op(A) for each row of D, or of op(B) for each column.
   template <typename Sum>
   void sumOperand(const Layout &m, const void *memory, int32_t transpose,
                   bool keepsRows) const {
@@ -177,11 +177,11 @@ uint32_t alignmentOf(const void *address) {
   return uint32_t(bits & (~bits + 1));
 }
 
-/// What cublasLt.h says of epilogues: the vector, and the matrix of GELU's
-/// argument, whose rows (D's), leading dimension and batch stride are all
-/// divisible by 8. There are none for f64. Beyond that the double has none
-/// for products with a single row, which it calls invalid, so that tests see
-/// what a caller then does.
+/// Whether the epilogue fits the rules of cublasLt.h. GELU's argument is a
+/// matrix whose rows (D's), leading dimension and batch stride are all
+/// divisible by 8. f64 has no epilogues. The double also has none for products
+/// with a single row, which it calls invalid, so that tests see what a caller
+/// then does.
 bool epilogueFits(const Operation &op, const Layout &c) {
   if (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
     return true;
@@ -382,11 +382,12 @@ TPSP_DOUBLE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   auto &op = as<Operation>(operation);
   if (!isKnownEpilogue(op.epilogue))
     return CUBLAS_STATUS_INVALID_VALUE;
-  // None found is no failure; the real one calls some combinations invalid.
+  // Finding no algorithm is no error, but the real library calls some
+  // combinations invalid.
   if (!epilogueFits(op, as<Layout>(c)))
     return as<Layout>(c).rows == 1 ? CUBLAS_STATUS_INVALID_VALUE
                                    : CUBLAS_STATUS_SUCCESS;
-  // Parts of a sum in the type of the result: never wanted.
+  // The backend never wants partial sums in the type of the result.
   if (preference.reduction & (CUBLASLT_REDUCTION_SCHEME_INPLACE |
                               CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE))
     return CUBLAS_STATUS_NOT_SUPPORTED;

@@ -1,5 +1,5 @@
-// cuDNN's backend API: descriptors that are stored, one engine, and graphs that
-// are computed on the stream of the handle.
+// cuDNN's backend API. It stores descriptors, has one engine, and computes
+// graphs on the stream of the handle.
 #include "CudnnGraphRun.h"
 #include "Doubles.h"
 
@@ -14,9 +14,9 @@ struct cudnnContext {
 
 namespace {
 
-/// Of the cuDNN that the graphs were looked at with.
+/// The version of cuDNN with which the graphs were examined.
 constexpr size_t version = 91900;
-/// What the engine asks for, to see that it is given.
+/// Bytes that the engine requests, to test that the caller provides them.
 constexpr int64_t workspaceBytes = 4096;
 
 thread_local std::string lastError;
@@ -31,7 +31,7 @@ cudnnStatus_t injected(const char *call) {
               std::string(call) + " was to fail");
 }
 
-/// A handle is a reference of its own.
+/// Returns the reference behind a handle; each handle owns one.
 DescriptorRef &refOf(cudnnBackendDescriptor_t handle) {
   return *static_cast<DescriptorRef *>(handle);
 }
@@ -40,7 +40,7 @@ const std::vector<DescriptorRef> &operationsOf(const Descriptor &graph) {
   return graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->descriptors;
 }
 
-/// The graph of an engine's configuration.
+/// Returns the graph of an engine's configuration.
 DescriptorRef graphOf(const Descriptor &config) {
   DescriptorRef engine = config.descriptor(CUDNN_ATTR_ENGINECFG_ENGINE);
   return engine ? engine->descriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
@@ -66,7 +66,7 @@ Descriptor makeConfig(const DescriptorRef &graph) {
   return config;
 }
 
-/// What a heuristic finds: nothing for a graph that attention is not.
+/// Returns what a heuristic finds: nothing for a graph that is not attention.
 cudnnStatus_t getResults(const Descriptor &heuristic, int64_t requested,
                          int64_t *count, void *elements) {
   DescriptorRef graph =
@@ -91,8 +91,8 @@ cudnnStatus_t getNumber(int64_t value, int64_t *count, void *elements) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// As it was set; descriptors are copied into those of the caller. What was not
-/// set is an empty list.
+/// Returns an attribute as it was set; an empty list if it was not. Descriptors
+/// are copied into those of the caller.
 cudnnStatus_t getStored(const Descriptor &descriptor,
                         cudnnBackendAttributeName_t name, int64_t requested,
                         int64_t *count, void *elements) {
@@ -115,7 +115,7 @@ cudnnStatus_t getStored(const Descriptor &descriptor,
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// What a descriptor must have before others may name it.
+/// Checks the attributes that a descriptor needs before others may refer to it.
 cudnnStatus_t checkFinal(const Descriptor &descriptor) {
   if (descriptor.type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
       (!descriptor.find(CUDNN_ATTR_OPERATIONGRAPH_OPS) ||
@@ -130,7 +130,7 @@ cudnnStatus_t checkFinal(const Descriptor &descriptor) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// What a caller hands over for one execution.
+/// The arguments of one execution.
 struct Arguments {
   explicit Arguments(const Descriptor &pack)
       : workspace(pack.value<void *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)) {
@@ -140,7 +140,7 @@ struct Arguments {
       bindings[ids[i]] = addresses[i];
   }
 
-  /// Empty, or what is wrong with them.
+  /// Returns what is wrong with the arguments, or an empty string.
   std::string faultFor(const GraphRun &run) const {
     std::set<int64_t> known;
     for (const GraphTensor *tensor : run.given()) {
@@ -162,7 +162,8 @@ struct Arguments {
   void *workspace;
 };
 
-/// Runs a graph on a stream. Numbers passed by value are read now.
+/// Runs a graph on a stream. Numbers passed by value are read now, before it
+/// runs.
 cudaError_t enqueue(cudaStream_t stream,
                     const std::vector<DescriptorRef> &operations,
                     const GraphRun &described, const Arguments &arguments) {

@@ -15,14 +15,14 @@
 namespace tpsp::doubles {
 
 struct Descriptor;
-/// What refers to a descriptor keeps it, whatever becomes of its handle.
+/// A reference keeps the descriptor alive, even if its handle is destroyed.
 using DescriptorRef = std::shared_ptr<Descriptor>;
 
 struct Attribute {
   cudnnBackendAttributeType_t type;
   int64_t count;
   std::vector<std::byte> bytes;
-  /// In place of bytes for CUDNN_TYPE_BACKEND_DESCRIPTOR.
+  /// For CUDNN_TYPE_BACKEND_DESCRIPTOR, instead of bytes.
   std::vector<DescriptorRef> descriptors;
 };
 
@@ -34,7 +34,7 @@ struct Descriptor {
     return found == attributes.end() ? nullptr : &found->second;
   }
 
-  /// Empty if it was not set.
+  /// Returns an attribute's values; empty if it was not set.
   template <typename T>
   std::vector<T> list(cudnnBackendAttributeName_t name) const {
     const Attribute *attribute = find(name);
@@ -51,14 +51,15 @@ struct Descriptor {
       std::memcpy(&otherwise, attribute->bytes.data(), sizeof(T));
     return otherwise;
   }
-  /// Null if it was not set.
+  /// Returns an attribute that is a descriptor; null if it was not set.
   DescriptorRef descriptor(cudnnBackendAttributeName_t name) const {
     const Attribute *attribute = find(name);
     bool has = attribute && !attribute->descriptors.empty();
     return has ? attribute->descriptors[0] : nullptr;
   }
 
-  /// BAD_PARAM for descriptors that are not final, and once this one is.
+  /// Sets an attribute. Returns BAD_PARAM for values that are descriptors not
+  /// yet finalized, or if this descriptor is finalized already.
   cudnnStatus_t set(cudnnBackendAttributeName_t name,
                     cudnnBackendAttributeType_t type, int64_t count,
                     const void *elements);

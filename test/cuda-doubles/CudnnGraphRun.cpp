@@ -112,7 +112,8 @@ void GraphRun::add(const Descriptor &d) {
   list.push_back(operation);
 }
 
-/// Behind what they read; the caller may list them in any order.
+/// Sorts operations after those whose results they read. The caller may list
+/// them in any order.
 void GraphRun::order() {
   std::set<const GraphTensor *> waiting;
   for (const Operation &operation : list)
@@ -132,7 +133,8 @@ void GraphRun::order() {
   }
 }
 
-/// What the engines for attention want, as far as a caller might get it wrong.
+/// Checks those requirements of the engines for attention that a caller might
+/// miss.
 void GraphRun::check() {
   for (const Operation &operation : list)
     if (const char *fault = faultOf(operation)) {
@@ -167,7 +169,8 @@ const char *GraphRun::faultOf(const Operation &operation) {
     if (a[3] != b[2] || a[2] != to[2] || b[3] != to[3] || to[1] % a[1] ||
         to[1] % b[1] || to[0] != a[0] || to[0] != b[0])
       return "a product of extents that do not fit";
-    // Virtual ones may have 32 bits: the engines round those themselves.
+    // Virtual tensors may have 32 bits, because the engines round those
+    // themselves.
     for (const GraphTensor *input : operation.inputs)
       if (!input->isVirtual() && !isHalf(*input))
         return "a product that is not of 16-bit elements";
@@ -212,8 +215,8 @@ void GraphRun::evaluate(Operation &operation) {
     reshape(operation);
 }
 
-/// An operand of fewer heads serves as many heads of the result, one behind
-/// the other, each.
+/// If an operand has fewer heads, each of its heads serves several consecutive
+/// heads of the result.
 void GraphRun::multiply(Operation &operation) {
   const GraphTensor &a = *operation.inputs[0], &b = *operation.inputs[1];
   GraphTensor &c = *operation.result;
@@ -246,7 +249,7 @@ void GraphRun::combine(Operation &operation) {
   });
 }
 
-/// Of neighbours: to one of each so many.
+/// Reduces each block of neighbours to one element.
 void GraphRun::reduce(Operation &operation) {
   const GraphTensor &x = *operation.inputs[0];
   GraphTensor &y = *operation.result;
@@ -261,14 +264,14 @@ void GraphRun::reduce(Operation &operation) {
       for (size_t i = 0; i < 4; ++i)
         from[i] = to[i] * per[i] + step[i];
       double value = x.load(x.place(from));
-      // A NaN stays.
+      // A NaN is kept.
       result = adds ? result + value : !(value <= result) ? value : result;
     });
     y.store(y.place(to), result);
   });
 }
 
-/// The same elements at the same places, which other strides then name.
+/// Keeps the elements at their places, which the result's strides address anew.
 void GraphRun::reshape(Operation &operation) {
   const GraphTensor &x = *operation.inputs[0];
   GraphTensor &y = *operation.result;

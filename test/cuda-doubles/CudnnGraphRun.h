@@ -1,6 +1,6 @@
-/// What a graph of cuDNN's operations computes, on the host: one operation
-/// after the other, each by plain loops, results rounded to their tensor's
-/// type. Of the operations there are those that attention is made of.
+/// Computes a graph of cuDNN's operations on the host, one after the other, by
+/// plain loops. Results are rounded to their tensor's type. Only operations
+/// that attention needs are implemented.
 #ifndef TPSP_TEST_CUDADOUBLES_CUDNNGRAPHRUN_H
 #define TPSP_TEST_CUDADOUBLES_CUDNNGRAPHRUN_H
 
@@ -10,12 +10,12 @@
 
 namespace tpsp::doubles {
 
-/// By unique id. What is passed by value is copied when it is bound.
+/// Addresses by unique id. A number passed by value is copied when it is bound.
 using Bindings = std::map<int64_t, void *>;
 
-/// A tensor while a graph runs: [batch, head, row, column]. A virtual one is
-/// dense in that order, whatever strides it was described with: those say
-/// nothing but how a reshape reads it.
+/// A tensor while a graph runs: [batch, head, row, column]. A virtual tensor is
+/// dense in that order. The strides that it was described with only say how a
+/// reshape reads it.
 class GraphTensor {
 public:
   using Index = std::array<int64_t, 4>;
@@ -29,16 +29,17 @@ public:
   int64_t alignment() const { return bytesAligned; }
   const Index &extents() const { return dims; }
   const Index &describedStrides() const { return described; }
-  /// Whether it was described as a tensor of four dimensions can be.
+  /// Whether the descriptor describes a tensor of four dimensions with an id.
   bool isLegal() const { return legal; }
 
-  /// Virtual tensors get memory of their own, full of NaNs.
+  /// Sets the tensor's memory. A virtual tensor gets memory of its own, full of
+  /// NaNs.
   void bind(void *address);
 
   int64_t place(const Index &at) const;
-  /// Between neighbours along a dimension.
+  /// Elements between neighbours along a dimension.
   int64_t pitch(size_t dimension) const { return strides[dimension]; }
-  /// The element at this place of a tensor with the described strides.
+  /// Returns the index of the element at this place, by the described strides.
   Index describedIndex(int64_t place) const;
   double load(int64_t place) const;
   void store(int64_t place, double value);
@@ -54,20 +55,20 @@ private:
 
 class GraphRun {
 public:
-  /// `operations`: finalized descriptors.
+  /// `operations` are finalized descriptors.
   explicit GraphRun(const std::vector<DescriptorRef> &operations);
   GraphRun(const GraphRun &) = delete;
 
-  /// Empty, or why no engine would take the graph.
+  /// Why no engine would accept the graph, or an empty string.
   const std::string &refusal() const { return why; }
-  /// What a caller has to bind.
+  /// Returns the tensors that a caller has to bind.
   std::vector<const GraphTensor *> given() const;
-  /// NaNs where a result was not computed.
+  /// Computes the results. An element that no operation computes is a NaN.
   void run(const Bindings &bindings);
 
 private:
-  /// Operands in the order of the operation's attributes, null where it has
-  /// none.
+  /// An operation. Operands are in the order of its attributes, null if
+  /// missing.
   struct Operation {
     cudnnBackendDescriptorType_t type;
     /// A pointwise mode, or a reduction's operator.

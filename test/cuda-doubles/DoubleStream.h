@@ -1,5 +1,5 @@
-/// Streams, events and captures of the double: a stream is a queue that a
-/// thread of its own works off in order.
+/// Streams, events and captures of the double. A stream is a queue that its own
+/// thread works off in order.
 #ifndef TPSP_TEST_CUDADOUBLES_DOUBLESTREAM_H
 #define TPSP_TEST_CUDADOUBLES_DOUBLESTREAM_H
 
@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-/// Something that happens once: what a recorded event stands for.
+/// A point in time that is reached once, such as a recorded event.
 class Moment {
 public:
   void reach();
@@ -31,32 +31,32 @@ private:
 using MomentRef = std::shared_ptr<Moment>;
 
 /// The operations of a captured graph, in the order of their capture. An
-/// operation of a lane comes behind the lane's last; a wait behind its record.
+/// operation runs after the last one of its lane; a wait also after its record.
 struct Capture {
   enum class Kind { Task, Record, Wait };
   struct Operation {
     Kind kind;
     int lane;
-    /// Of a record, and of the wait for it.
+    /// Number of a record, which the wait for it shares.
     int slot;
     std::function<void()> task;
   };
   std::vector<Operation> operations;
   std::vector<CUstream_st *> lanes;
-  /// As the streams', by lane.
+  /// The priorities of the streams, by lane.
   std::vector<int> priorities;
   int slots = 0;
   bool isInvalid = false;
 
-  /// Whether every operation is behind the origin's last.
+  /// Whether the origin's last operation comes after all others.
   bool isJoined() const;
 };
 
 struct CUevent_st {
   std::mutex mutex;
-  /// The last record; null: none yet, which counts as reached.
+  /// The last record. Null if there is none yet, which counts as reached.
   MomentRef moment;
-  /// Recorded within a capture: where.
+  /// The capture within which the event was recorded, if it was.
   std::shared_ptr<Capture> capture;
   int slot = 0;
   bool measures = false;
@@ -89,29 +89,30 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::shared_ptr<Capture> capture;
-  /// For the lanes behind the first, which is the stream of the launch.
+  /// Streams for all lanes but the first, which is the stream of the launch.
   std::vector<std::unique_ptr<CUstream_st>> lanes;
   bool isUploaded = false;
 };
 
-/// cudaErrorNotReady, which then is the thread's last error.
+/// Returns cudaErrorNotReady and makes it the thread's last error.
 cudaError_t doubleNotReady();
 
-/// Waits until the streams of the thread's GPU are idle; false if they are not
-/// in a few seconds: a test shall fail then, and not hang.
+/// Waits until the streams of the thread's GPU are idle. Returns false after a
+/// few seconds, so that a test fails instead of hanging.
 bool waitForDevice();
 
-/// The stream's collectives are seen to have ended.
+/// Notes that a caller has waited for the end of the stream's collectives.
 void doubleSawEnd(cudaStream_t stream);
 
-/// Notes tpspDoubleStuck if it is that on the thread's GPU.
+/// Notes an allocation or a load: counts tpspDoubleStuck if the thread's GPU
+/// has collectives to wait for.
 void doubleAllocatesOrLoads();
 
 /// The capture that this thread has begun, if any.
 extern thread_local std::weak_ptr<Capture> ownCapture;
 
-/// Whether this thread captures, which then is broken: the call at hand is not
-/// allowed meanwhile.
+/// Invalidates this thread's capture, if any, because the current call is not
+/// allowed in it. Returns whether there is one.
 bool breaksCapture();
 
 #endif // TPSP_TEST_CUDADOUBLES_DOUBLESTREAM_H

@@ -1,6 +1,6 @@
-// Names and words of errors. Of the last error of a thread only "not ready" is
-// kept, which is no failure and easily forgotten: libraries that launch kernels
-// and then ask for the last error would take it for theirs.
+// Names and texts of errors. As a thread's last error only "not ready" is kept.
+// It is no failure and easily forgotten. But a library that reads the last
+// error after launching a kernel would take it for its own.
 #include "DoubleStream.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Counting calls and objects, and failing on demand.
+// Counts calls and objects, and makes calls fail on demand.
 #include "Doubles.h"
 
 #include <atomic>

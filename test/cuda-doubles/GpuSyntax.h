@@ -1,6 +1,6 @@
-/// Makes a .cu file C++ that runs on the host, thread of the GPU after thread.
-/// Barriers are those of ThreadBlockOnHost.h alone. Included before the file;
-/// OnHost then makes a kernel known to the double.
+/// Makes a .cu file C++ for the host. One thread of the GPU runs after another.
+/// The only barriers are those of ThreadBlockOnHost.h. This header is included
+/// before the file; then OnHost registers a kernel with the double.
 #ifndef TPSP_TEST_CUDADOUBLES_GPUSYNTAX_H
 #define TPSP_TEST_CUDADOUBLES_GPUSYNTAX_H
 
@@ -18,7 +18,7 @@
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(...)
-/// A block's threads are one of the host's.
+/// A block's threads all run on one thread of the host.
 #define __shared__ static thread_local
 
 namespace tpsp::doubles {
@@ -38,7 +38,7 @@ template <typename... P, void (*Kernel)(P...)> struct OnHost<Kernel> {
   static void call(void **parameters, std::index_sequence<I...>) {
     Kernel(*static_cast<std::remove_const_t<P> *>(parameters[I])...);
   }
-  /// `add`: tpspDoubleRegisterKernel.
+  /// Registers the kernel; `add` is tpspDoubleRegisterKernel.
   template <typename Add> static void registerAs(const char *entry, Add add) {
     const size_t sizes[] = {sizeof(P)...};
     add(entry, &run, sizes, int(sizeof...(P)));

@@ -1,6 +1,5 @@
-// Captures and graphs. A graph is replayed lane by lane, each on a thread, with
-// nothing between lanes but the captured events: an order that the capture does
-// not have is not kept.
+// Captures and graphs. Each lane of a graph is replayed on its own thread. Only
+// captured events order the lanes, so that a missing event shows.
 #include "DoubleStream.h"
 
 #include <map>
@@ -58,7 +57,8 @@ TPSP_DOUBLE cudaError_t cudaStreamEndCapture(cudaStream_t stream,
   *graph = nullptr;
   if (!stream->capture || stream->lane != 0)
     return cudaErrorIllegalState;
-  // Events go on naming the capture; what it holds does not stay with it.
+  // Events still refer to the capture object, so its contents are moved out of
+  // it.
   auto capture = std::make_shared<Capture>(std::move(*stream->capture));
   *stream->capture = Capture();
   for (cudaStream_t lane : capture->lanes)
@@ -86,7 +86,8 @@ TPSP_DOUBLE cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out,
                                              unsigned long long flags) {
   if (tpspDoubleEnter(__func__))
     return cudaErrorUnknown;
-  // Nodes have their streams' priorities, which count only if asked for.
+  // Nodes have their streams' priorities, but they count only if the flag
+  // requests them.
   for (int priority : graph->capture->priorities)
     if (priority != 0 && flags & cudaGraphInstantiateFlagUseNodePriority)
       (void)tpspDoubleEnter("stream of a graph with its priority");
@@ -116,7 +117,8 @@ TPSP_DOUBLE cudaError_t cudaGraphLaunch(cudaGraphExec_t graph,
     return cudaErrorUnknown;
   if (stream->capture)
     return cudaErrorStreamCaptureUnsupported;
-  // The real one may wait for the GPU to upload it, and that for other ranks.
+  // The real launch may wait for the GPU to upload the graph, and the GPU for
+  // other ranks.
   if (!graph->isUploaded)
     (void)tpspDoubleEnter("upload by a launch");
   std::vector<MomentRef> moments;

@@ -1,4 +1,5 @@
-/// The floating-point types of 16 bits: f16 as CUDA's own header converts it.
+/// The floating-point types of 16 bits. f16 is converted as by CUDA's own
+/// header.
 #ifndef TPSP_TEST_CUDADOUBLES_HALFNUMBERS_H
 #define TPSP_TEST_CUDADOUBLES_HALFNUMBERS_H
 

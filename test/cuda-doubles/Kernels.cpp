@@ -1,5 +1,5 @@
-// Kernels: images, whose text is only looked at for names, and launches, which
-// call the host function of the kernel's name.
+// Kernels. Of an image's text only names and sizes are read. A launch calls the
+// host function that is registered under the kernel's name.
 #include "DoubleStream.h"
 #include "PtxText.h"
 
@@ -11,14 +11,14 @@
 
 namespace {
 
-/// Shared memory of a block, static and dynamic together: what it has without
-/// asking, and what an H100 gives.
+/// Bytes of shared memory of a block, static and dynamic together: by default,
+/// and at most on an H100.
 constexpr size_t sharedUnasked = 48 << 10, sharedMost = 227 << 10;
 
-/// Bytes of a kernel's parameters, by the PTX version that plans have.
+/// Bytes of a kernel's parameters, at most, in the PTX version of plans.
 constexpr size_t parametersMost = 4352;
 
-/// What a kernel does, as it was registered.
+/// A registered kernel.
 struct HostKernel {
   DoubleKernel function;
   std::vector<size_t> sizes;
@@ -39,7 +39,7 @@ Kernels &kernels() {
 struct CUkern_st {
   CUlib_st *library = nullptr;
   bool isCompiled = false;
-  /// The GPUs that have it. Loading is lazy, as the real one's.
+  /// The GPUs that have loaded it. Loading is lazy, as in the real driver.
   std::set<int> loadedOn;
   HostKernel host;
   /// Shared by launches that have not run, and by graphs.
@@ -48,10 +48,11 @@ struct CUkern_st {
 };
 
 struct CUlib_st {
-  /// Of PTX; "" for machine code.
+  /// The text of PTX; "" for machine code.
   std::string text;
   std::map<std::string, CUkern_st> kernels;
-  /// As they were given: read and written until the library is unloaded.
+  /// The caller's options, which are read and written until the library is
+  /// unloaded.
   cudaJitOption *options;
   void **values;
   unsigned count;
@@ -69,8 +70,8 @@ cudaError_t refuse(cudaJitOption *options, void **values, unsigned count,
   return cudaErrorInvalidPtx;
 }
 
-/// PTX is compiled when a kernel is first used. Whatever has this line does
-/// not.
+/// PTX is compiled when a kernel is first used. An image with this line does
+/// not compile.
 constexpr const char *uncompilable = "// does not compile";
 
 cudaError_t compile(CUkern_st &kernel) {
@@ -85,7 +86,7 @@ cudaError_t compile(CUkern_st &kernel) {
   return cudaSuccess;
 }
 
-/// For the thread's GPU, if that has not got it.
+/// Loads the kernel onto the thread's GPU, unless it is there.
 cudaError_t load(CUkern_st &kernel) {
   int device = 0;
   (void)cudaGetDevice(&device);
@@ -97,11 +98,11 @@ cudaError_t load(CUkern_st &kernel) {
   return compile(kernel);
 }
 
-/// The parameters of a launch, which must not change under it.
+/// A copy of a launch's parameters, which the caller may change afterwards.
 struct Parameters {
   explicit Parameters(const std::vector<size_t> &sizes, void **given) {
     for (size_t i = 0; i < sizes.size(); ++i) {
-      // In words, for alignment.
+      // Stored in words of 8 bytes, for alignment.
       storage.emplace_back((sizes[i] + 7) / 8);
       std::memcpy(storage.back().data(), given[i], sizes[i]);
       addresses.push_back(storage.back().data());
@@ -139,9 +140,9 @@ TPSP_DOUBLE cudaError_t cudaLibraryLoadData(
   return cudaSuccess;
 }
 
-/// The real one waits for the GPU, for ever, and graphs are left with kernels
-/// that are no more. Here the library stays, and is found among the live
-/// objects.
+/// The real function waits for the GPU, perhaps for ever, and graphs keep
+/// kernels that no longer exist. Here the library is kept in such cases and
+/// shows among the live objects.
 TPSP_DOUBLE cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
   if (!waitForDevice())
     return cudaErrorLaunchTimeout;

@@ -1,5 +1,5 @@
-// Devices, memory and copies. "Device" memory is the host's; copies check that
-// they stay inside what was allocated.
+// Devices, memory and copies. "Device" memory is the host's. Copies check that
+// they stay inside an allocation.
 #include "DoubleStream.h"
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct Devices {
   int count = std::getenv("TPSP_DOUBLE_DEVICES")
                   ? std::atoi(std::getenv("TPSP_DOUBLE_DEVICES"))
                   : 1;
-  /// Address, its bytes and device.
+  /// Bytes and device of each allocation, by address.
   std::map<const char *, std::pair<size_t, int>> blocks;
   std::map<int, size_t> used;
 };
@@ -53,7 +53,7 @@ TPSP_DOUBLE cudaError_t cudaGetDeviceCount(int *count) {
   if (tpspDoubleEnter(__func__))
     return cudaErrorUnknown;
   std::lock_guard<std::mutex> lock(devices().mutex);
-  // As the real one does without a driver.
+  // The real function returns this without a driver.
   if (devices().count < 0)
     return cudaErrorInsufficientDriver;
   *count = devices().count;
@@ -62,7 +62,7 @@ TPSP_DOUBLE cudaError_t cudaGetDeviceCount(int *count) {
 
 TPSP_DOUBLE cudaError_t cudaDriverGetVersion(int *version) {
   std::lock_guard<std::mutex> lock(devices().mutex);
-  // -1: no driver; -2: that of CUDA 12.4.
+  // A count of -1 stands for no driver, -2 for the driver of CUDA 12.4.
   *version = devices().count == -1 ? 0 : devices().count == -2 ? 12040 : 13000;
   return cudaSuccess;
 }
@@ -109,7 +109,7 @@ TPSP_DOUBLE cudaError_t cudaMalloc(void **out, size_t bytes) {
     return cudaErrorUnknown;
   if (breaksCapture())
     return cudaErrorStreamCaptureUnsupported;
-  // Long enough for other GPUs to begin what they then wait with for this one.
+  // Long enough for other GPUs to begin a collective that waits for this one.
   if (currentDevice > 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   doubleAllocatesOrLoads();
@@ -118,7 +118,7 @@ TPSP_DOUBLE cudaError_t cudaMalloc(void **out, size_t bytes) {
   if (bytes > memoryOfDevice - all.used[currentDevice])
     return cudaErrorMemoryAllocation;
   *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  // Large blocks are left as they come, to be quick.
+  // Only the first MiB of a large block is filled, to be quick.
   std::memset(*out, 0xa5, bytes < (1 << 20) ? bytes : 1 << 20);
   all.blocks[static_cast<const char *>(*out)] = {bytes, currentDevice};
   all.used[currentDevice] += bytes;

@@ -1,5 +1,5 @@
-// NCCL between threads of one process: what each call documents, and that a
-// rank that does not come is waited for until its communicator is aborted.
+// NCCL between threads of one process. Each call does as documented. Operations
+// wait for a missing rank until the communicator is aborted.
 #include "Doubles.h"
 #include "NcclArithmetic.h"
 #include "NcclClique.h"
@@ -25,9 +25,10 @@ struct ncclComm {
   std::shared_ptr<Clique> clique;
   int rank;
   std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
-  /// Shared by kernels that have not run, and by graphs that have some.
+  /// Shared by kernels that have not run yet, and by graphs with kernels of
+  /// this communicator.
   std::shared_ptr<int> use = std::make_shared<int>();
-  /// Calls that split it, on threads of their own.
+  /// Calls in progress that split it, on threads of their own.
   std::atomic<int> splits{0};
 
   ncclComm(std::shared_ptr<Clique> clique, int rank)
@@ -46,7 +47,7 @@ public:
   void run(const std::vector<Operation> &operations);
 
 private:
-  /// Returns when all have come, false if aborted.
+  /// Waits for all ranks. Returns false if aborted.
   bool sync(std::unique_lock<std::mutex> &lock);
   bool collective(const Operation &operation);
   bool agree(const Operation &operation);
@@ -102,7 +103,7 @@ bool Member::collective(const Operation &operation) {
   clique->here[size_t(rank)] = std::make_shared<Operation>(operation);
   if (!sync(lock))
     return false;
-  // The real one computes nonsense or hangs.
+  // The real NCCL computes nonsense or hangs.
   if (!agree(operation)) {
     fail();
     return false;
@@ -111,7 +112,7 @@ bool Member::collective(const Operation &operation) {
   lock.unlock();
   compute(operation, result);
   lock.lock();
-  // Nobody reads any more: destinations may be sources.
+  // All ranks have read their sources, so a destination may be a source.
   if (!sync(lock))
     return false;
   std::memcpy(operation.target, result.data(), result.size());
@@ -162,7 +163,7 @@ void Member::run(const std::vector<Operation> &operations) {
 thread_local int groupDepth = 0;
 thread_local std::vector<Operation> pending;
 
-/// The operations since the group began, as one on their stream.
+/// Enqueues the operations since the group began, as one task on their stream.
 ncclResult_t flush() {
   std::vector<Operation> operations;
   operations.swap(pending);
@@ -191,10 +192,10 @@ ncclResult_t add(const Operation &operation) {
 /// Communicators that the group is to free.
 thread_local std::vector<ncclComm_t> leaving;
 
-/// Frees communicators as the real one does: when none of their kernels waits
-/// on a stream and no graph has any more, which it waits for without end. Here
-/// they stay, after a while, and are found among the live objects; so does one
-/// that is being split, which the real one frees all the same.
+/// Frees communicators when no kernel of theirs waits on a stream and no graph
+/// has any. The real NCCL waits for that without end; here they are kept after
+/// a while and show among the live objects. A communicator that is being split
+/// is kept, too; the real NCCL would free it all the same.
 void reclaim() {
   std::vector<ncclComm_t> all;
   all.swap(leaving);
@@ -229,7 +230,7 @@ Makings &makings() {
   return *instance;
 }
 
-/// Waits for all ranks, as long as it takes.
+/// Waits for all ranks, without a limit.
 bool joinAll(Clique &clique, int rank, int device) {
   std::unique_lock<std::mutex> lock(clique.mutex);
   clique.devices[size_t(rank)] = device;
@@ -299,7 +300,8 @@ TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
                                        ncclComm_t *out, ncclConfig_t *) {
   if (tpspDoubleEnter(__func__))
     return ncclSystemError;
-  // Not the parent: who frees it meanwhile is found out there.
+  // Does not keep the parent itself. reclaim() finds out if it is freed
+  // meanwhile.
   std::shared_ptr<Clique> kept = parent->clique;
   std::shared_ptr<bool> isAborted = parent->isAborted;
   int self = parent->rank;
@@ -320,7 +322,7 @@ TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
     return whole.phase != entered;
   };
   if (!sync()) {
-    // The real one has more to do then.
+    // The real NCCL takes longer here.
     lock.unlock();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     --parent->splits;

@@ -9,7 +9,7 @@
 namespace tpsp::doubles {
 namespace {
 
-/// Integers wrap around: what runs into a failed step may be anything.
+/// Integers wrap around, because after a failed step operands may be anything.
 template <typename T> T sum(T a, T b) {
   if constexpr (std::is_integral_v<T>)
     return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));

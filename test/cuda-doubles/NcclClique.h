@@ -1,4 +1,4 @@
-/// What the ranks of a communicator of NCCL's double share.
+/// Shared by the ranks of a communicator of NCCL's double.
 #ifndef TPSP_TEST_CUDADOUBLES_NCCLCLIQUE_H
 #define TPSP_TEST_CUDADOUBLES_NCCLCLIQUE_H
 
@@ -29,7 +29,7 @@ struct Operation {
   cudaStream_t stream;
 };
 
-/// A message on its way.
+/// A message in flight.
 struct Message {
   const char *data;
   size_t bytes;
@@ -44,23 +44,23 @@ struct Clique {
 
   std::mutex mutex;
   std::condition_variable changed;
-  /// Of the collective at hand, by rank. A rank that was aborted is gone before
-  /// the others notice.
+  /// The current collective's operations, by rank. Shared, because an aborted
+  /// rank may be destroyed before the others notice.
   std::vector<std::shared_ptr<const Operation>> here;
   int arrived = 0;
   uint64_t phase = 0;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> boxes;
   ncclResult_t error = ncclSuccess;
   std::vector<int> devices;
-  /// By rank: collectives that it has begun, and how often another has begun
-  /// one that it has not.
+  /// For each rank, the collectives that it has begun, and those that another
+  /// rank has begun and it has not.
   std::vector<int> begun, owed;
-  /// Of a split: color and key, by rank; and what comes out, by color.
+  /// For a split: color and key by rank, and the new cliques by color.
   std::vector<std::pair<int, int>> wishes;
   std::map<int, std::shared_ptr<Clique>> parts;
 
   int size() const { return int(here.size()); }
-  /// Rank `rank` begins its next collective.
+  /// Notes that rank `rank` begins its next collective.
   void begin(size_t rank);
 };
 

@@ -9,7 +9,8 @@
 namespace tpsp::doubles {
 namespace {
 
-/// Where the kernel's braces are; behind the end if it is not there.
+/// Returns the positions of the kernel's braces; past the end if there is no
+/// such kernel.
 std::pair<size_t, size_t> bodyOf(const std::string &ptx,
                                  const std::string &entry) {
   size_t name = ptx.find(".entry " + entry + "(");
@@ -25,7 +26,8 @@ std::pair<size_t, size_t> bodyOf(const std::string &ptx,
   return {begin, ptx.size()};
 }
 
-/// One variable: `.shared .align 8 .b8 name[2048]`, what stands before its `;`.
+/// A variable, from the text before its `;`, such as `.shared .align 8 .b8
+/// name[2048]`.
 struct Variable {
   std::string name;
   size_t bytes = 0;
@@ -50,7 +52,7 @@ struct Variable {
   }
 
 private:
-  /// ".f32": 4; of what is no type, one.
+  /// Returns a type's bytes: 4 for ".f32"; 1 for text that is no type.
   static size_t widthOf(const std::string &type) {
     size_t bits = std::strtoull(type.c_str() + 2, nullptr, 10);
     return bits >= 8 ? bits / 8 : 1;
@@ -70,7 +72,7 @@ size_t staticSharedBytes(const std::string &ptx, const std::string &entry) {
   std::string body = ptx.substr(begin, end - begin);
   size_t total = 0, scanned = 0;
   int depth = 0;
-  // An instruction has the word within another: ld.shared.f32.
+  // Instructions have the word only within another, as in ld.shared.f32.
   for (size_t at = ptx.find(".shared "); at != std::string::npos;
        at = ptx.find(".shared ", at + 1)) {
     for (; scanned < at; ++scanned)
@@ -86,7 +88,8 @@ size_t staticSharedBytes(const std::string &ptx, const std::string &entry) {
   return total;
 }
 
-/// Of one kernel: `(.param .u64 .ptr .align 16 name, .param .b8 name[24])`.
+/// Returns the bytes of a kernel's list of parameters, such as `(.param .u64
+/// .ptr .align 16 name, .param .b8 name[24])`.
 static size_t parameterBytes(const std::string &list) {
   size_t bytes = 0;
   for (size_t at = list.find(".param "); at != std::string::npos;

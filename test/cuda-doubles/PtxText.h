@@ -1,4 +1,4 @@
-/// What the double of libcudart reads out of PTX.
+/// Reads sizes from PTX, for the double of libcudart.
 #ifndef TPSP_TEST_CUDADOUBLES_PTXTEXT_H
 #define TPSP_TEST_CUDADOUBLES_PTXTEXT_H
 
@@ -7,12 +7,12 @@
 
 namespace tpsp::doubles {
 
-/// Bytes of shared memory that a block of the kernel `entry` has without asking
-/// for any: of the variables that are declared in the kernel, and of those of
-/// the module that the kernel names. What is `.extern` comes with the launch.
+/// Returns bytes of static shared memory of a block of the kernel `entry`. They
+/// are the variables declared in the kernel and those of the module that the
+/// kernel names. `.extern` variables are excluded: the launch sizes them.
 size_t staticSharedBytes(const std::string &ptx, const std::string &entry);
 
-/// Bytes of parameters of the kernel that has most.
+/// Returns the bytes of parameters of the kernel with the most.
 size_t mostParameterBytes(const std::string &ptx);
 
 } // namespace tpsp::doubles

@@ -31,7 +31,7 @@ bool isDeviceIdle(int device) {
   return true;
 }
 
-/// A stream that takes part in a broken capture takes nothing.
+/// Whether the stream takes part in an invalid capture and so accepts no work.
 bool isBroken(cudaStream_t stream) {
   return stream->capture && stream->capture->isInvalid;
 }
@@ -166,8 +166,8 @@ TPSP_DOUBLE cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out,
 }
 
 TPSP_DOUBLE cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  // The real one returns at once, and the work goes on; here nobody may use
-  // memory that went with it.
+  // The real function returns at once while the work goes on. Here it waits, so
+  // that no work uses freed memory.
   {
     std::lock_guard<std::mutex> lock(streams().mutex);
     streams().all.erase(stream);
@@ -239,7 +239,7 @@ TPSP_DOUBLE cudaError_t cudaEventRecord(cudaEvent_t event,
   return cudaSuccess;
 }
 
-/// `stream` waits for what was recorded within a capture, which it joins.
+/// Makes `stream` wait for an event recorded within a capture, which it joins.
 static cudaError_t waitInCapture(cudaStream_t stream, cudaEvent_t event) {
   Capture &capture = *event->capture;
   if (!stream->capture) {

@@ -1,9 +1,11 @@
-/// Blocks of threads as lib/Runtime/Cuda/Kernels/ThreadBlock.h has them, on a
-/// host: each phase, thread after thread. Included in place of that file.
+/// Blocks of threads on the host, with the interface of
+/// lib/Runtime/Cuda/Kernels/ThreadBlock.h. Each phase runs thread after thread.
+/// Included in place of that file.
 ///
 /// A copy that a thread begins is done at once or when it is waited for, by
-/// turns. What relies on either is wrong half of the time. Every other phase
-/// begins with the last thread. That a `meet` is missing does not show.
+/// turns. So code that relies on either is wrong half of the time. Every other
+/// phase runs from the last thread to the first. A missing `meet` is not
+/// noticed.
 #ifndef TPSP_RUNTIME_CUDA_THREADBLOCK_H
 #define TPSP_RUNTIME_CUDA_THREADBLOCK_H
 
@@ -17,9 +19,9 @@
 
 namespace tpsp::rt::device {
 
-/// What the threads of the block that runs have.
+/// The state of the running block's threads.
 struct RunningBlock {
-  /// Their states lie one behind the other.
+  /// Bytes of a thread's state; the states lie one after another.
   size_t stateBytes = 0;
   struct Copy {
     void *to;
@@ -31,7 +33,7 @@ struct RunningBlock {
       std::memcpy(to, from, size_t(bytes));
     }
   };
-  /// Of each thread: groups of copies that were not done yet, the open one
+  /// For each thread, groups of copies that are not done yet; the open group is
   /// last.
   std::vector<std::vector<std::vector<Copy>>> copies;
   bool isLate = false;
@@ -65,8 +67,8 @@ private:
   bool isBackwards = false;
 };
 
-/// What thread `lane` of this thread's warp has where this one has `own`, a
-/// part of its state.
+/// Returns thread `lane`'s counterpart of `own`, which is a part of this
+/// thread's state. Both threads are of one warp.
 template <typename T> const T &ofLane(const T &own, unsigned lane) {
   auto distance = ptrdiff_t(lane) - ptrdiff_t(threadIdx.x % 32);
   return *reinterpret_cast<const T *>(reinterpret_cast<const char *>(&own) +
@@ -112,7 +114,7 @@ void loadMatrices(unsigned (&registers)[4], const RowOf &rowOf) {
   }
 }
 
-/// Element number `half` of a register.
+/// Returns element number `half` of a register.
 template <typename T> float numberIn(unsigned pair, unsigned half) {
   return Element<T>::load({static_cast<unsigned short>(pair >> 16 * half)});
 }

@@ -3,8 +3,8 @@ checks that every field comes out and that the file simulates.
 
     check-calibration.py TPSP_RUN MODEL DEVICES
 
-Nothing here says anything about a GPU; the figures are a CPU's, and of small
-things (TPSP_CALIBRATE_QUICK)."""
+This does not test a GPU: the figures are a CPU's, for small sizes
+(TPSP_CALIBRATE_QUICK)."""
 
 import json
 import os
@@ -110,7 +110,7 @@ with tempfile.TemporaryDirectory() as folder:
     result = run(model, "--mesh", f"tp={ranks}", *step)
     check(result.returncode == 0 and "Predicted for these GPUs" in
           result.stdout, result.stdout + result.stderr)
-    # More ranks than were there have no links to be predicted with.
+    # For more ranks than devices the description has no links.
     result = run(model, "--mesh", f"tp={2 * ranks}", *step)
     check(result.returncode == 1 and f"has {devices} devices" in result.stderr,
           result.stderr)

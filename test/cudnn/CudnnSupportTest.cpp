@@ -1,6 +1,6 @@
-/// The graphs of attention before the real cuDNN, without a GPU: whether it has
-/// an engine for them on an H100 and an A100, and generates its code. Whether
-/// that computes what it should, only a GPU tells.
+/// Gives the graphs of attention to the real cuDNN, without a GPU. Tests
+/// whether it has an engine for them on an H100 and an A100, and generates
+/// code. Only a GPU can test the results.
 #include "CudnnGraph.h"
 #include "CudnnLibrary.h"
 
@@ -25,10 +25,10 @@ struct Gpu {
 };
 constexpr Gpu a100 = {"NVIDIA A100-SXM4-80GB", 80, 108, 166912};
 constexpr Gpu h100 = {"NVIDIA H100 80GB HBM3", 90, 132, 232448};
-/// Too old for any of it.
+/// Too old for any attention.
 constexpr Gpu p100 = {"Tesla P100-SXM2-16GB", 60, 56, 49152};
 
-/// As cuDNN writes a GPU down, with what NVIDIA says of it.
+/// Describes a GPU in cuDNN's format, with NVIDIA's published numbers.
 std::string describe(const Gpu &gpu) {
   int major = 0, minor = 0, patch = 0;
   std::sscanf(cudnnVersion().c_str(), "%d.%d.%d", &major, &minor, &patch);
@@ -53,7 +53,8 @@ struct Shape {
   int64_t batch, heads, groups, queries, keys, features, valueFeatures;
 };
 
-/// Where elements are, outermost index first: "bshg", the feature behind.
+/// Returns a dense layout. `order` lists the indices, outermost first, such as
+/// "bshg"; the feature comes last.
 AttentionLayout layoutOf(const std::string &order, const Shape &shape,
                          int64_t groups, int64_t rows, int64_t features) {
   AttentionLayout at;
@@ -101,9 +102,9 @@ struct Case {
 
 class CudnnSupportTest : public testing::Test {
 protected:
-  /// For every graph cuDNN loads NVRTC and unloads it again, each time with a
-  /// C++ library of its own, whose pool for exceptions is then lost. Kept
-  /// loaded, no leak checker finds fault with it.
+  /// For every graph cuDNN loads and unloads NVRTC, which has a C++ library of
+  /// its own. Each time that library's pool for exceptions is leaked. Keeping
+  /// NVRTC loaded avoids a leak checker's report.
   static void SetUpTestSuite() { (void)dlopen("libnvrtc.so.13", RTLD_LAZY); }
 
   void SetUp() override {
@@ -111,7 +112,7 @@ protected:
       GTEST_SKIP() << "no cuDNN here: " << status.message();
   }
 
-  /// OK, or why cuDNN has nothing.
+  /// Returns OK, or why cuDNN has no engine.
   static Status ask(const Case &what, bool isGradient, const Gpu &gpu) {
     CudnnGraph graph;
     return ask(what, isGradient, gpu, graph);
@@ -171,7 +172,8 @@ TEST_F(CudnnSupportTest, FeaturesInMultiplesOfEightUpTo128) {
     expectTaken({{1, 2, 2, 192, 192, d, e}});
 }
 
-/// More than what both GPUs have: not what a compiler should count on.
+/// Only the H100 has gradients of more than 128 features, so a compiler should
+/// not rely on them.
 TEST_F(CudnnSupportTest, MoreThan128Features) {
   for (int64_t features : {136, 192, 256}) {
     Case what{{1, 2, 2, 192, 192, features, features}};
@@ -198,7 +200,7 @@ TEST_F(CudnnSupportTest, AnyNumbersOfQueriesAndKeys) {
   }
 }
 
-/// Of ranks that divide the queries: the mask ends at the last of both.
+/// For ranks that divide the queries, the mask ends at the last query and key.
 TEST_F(CudnnSupportTest, QueriesThatStartLater) {
   const std::array<int64_t, 3> extents[] = {
       // queries, keys, start
@@ -221,7 +223,8 @@ TEST_F(CudnnSupportTest, QueriesThatStartLater) {
 TEST_F(CudnnSupportTest, OrdersOfIndices) {
   for (const char *order : {"bshg", "bhgs", "sbhg", "hgbs", "hgsb", "shgb"})
     expectTaken({{2, 3, 2, 100, 60, 64, 64}, true, TPSP_RT_BF16, order});
-  // Heads and groups that are no single index.
+  // Heads and groups that are not adjacent, so that no single stride covers
+  // both.
   for (const char *order : {"bhsg", "gbhs", "bghs"})
     expectRefused({{2, 3, 2, 100, 60, 64, 64}, true, TPSP_RT_BF16, order},
                   /*isGradient=*/false, h100, "no single stride");
@@ -237,7 +240,7 @@ TEST_F(CudnnSupportTest, WithoutStatistic) {
     }
 }
 
-/// Beyond what gradients are repeatable for.
+/// Longer than the sequences for which gradients are repeatable.
 TEST_F(CudnnSupportTest, LongSequencesOfManyHeads) {
   expectTaken({{4, 8, 8, 8192, 8192, 128, 128}});
   expectTaken({{1, 1, 1, 131072, 131072, 128, 128}, /*causal=*/false});
@@ -255,7 +258,7 @@ TEST_F(CudnnSupportTest, OtherTypesAndFeatures) {
                   "not a multiple of 8");
 }
 
-/// As far as it goes without a driver, which then is to load the code.
+/// Code is generated; loading it would need a driver.
 TEST_F(CudnnSupportTest, CodeIsGenerated) {
   for (const Gpu &gpu : {a100, h100})
     for (bool isGradient : {false, true})
@@ -275,10 +278,10 @@ TEST_F(CudnnSupportTest, CodeIsGenerated) {
       }
 }
 
-/// That it is cuDNN that is asked.
+/// The refusals come from cuDNN.
 TEST_F(CudnnSupportTest, AGpuThatIsTooOld) {
   expectRefused({}, /*isGradient=*/true, p100, "ARCH_MISMATCH");
-  // That one cudnn-frontend answers.
+  // This refusal comes from cudnn-frontend.
   expectRefused({}, /*isGradient=*/false, p100, "requires SM80");
 }
 

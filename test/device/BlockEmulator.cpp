@@ -13,8 +13,8 @@ using namespace tpsp::device;
 namespace {
 
 constexpr int64_t warp = 32;
-/// Of address space; what is not touched is no memory. Rows that a thread keeps
-/// for itself are on its stack.
+/// Bytes of address space for a thread's stack, which holds the rows that a
+/// thread keeps for itself. Pages that are not touched take no memory.
 constexpr size_t stackBytes = size_t(2) << 20;
 
 class Stack {
@@ -109,7 +109,8 @@ private:
     });
   }
 
-  /// Whether some warp was waiting with all its threads.
+  /// Finishes the shuffles of warps all of whose threads wait. Returns whether
+  /// there were any.
   bool finishShuffles() {
     bool moved = false;
     for (int64_t first = 0; first + warp <= int64_t(fibers.size());

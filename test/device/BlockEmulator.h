@@ -1,10 +1,10 @@
 /// Runs a block of a GPU's threads on one thread of the host.
 ///
-/// A GPU thread is a fiber. It runs until it reaches a barrier or a shuffle,
-/// then the next one in the chosen order does. Between two barriers one order
-/// and its reverse see every pair of threads both ways: what lacks a barrier
-/// reads poison, or what should have been read before it was overwritten, in
-/// one of the two.
+/// A GPU thread is a fiber. It runs until it reaches a barrier or a shuffle;
+/// then the next fiber in the chosen order runs. One order and its reverse run
+/// every pair of threads both ways between two barriers. So a missing barrier
+/// shows in one of the two: a thread reads poison, or a value that was
+/// overwritten too early.
 #ifndef TPSP_TEST_DEVICE_BLOCKEMULATOR_H
 #define TPSP_TEST_DEVICE_BLOCKEMULATOR_H
 
@@ -21,20 +21,21 @@ struct BlockNumber {
   int64_t x = 0, y = 0;
 };
 
-/// Runs `body` once in each of `threads` threads of block `block`. Returns ""
-/// or what went wrong: a barrier or a shuffle that some threads never reach.
-/// Several host threads may run blocks at once.
+/// Runs `body` once in each of `threads` threads of block `block`. Returns "",
+/// or an error if some threads never reach a barrier or a shuffle. Several host
+/// threads may run blocks at once.
 std::string runBlock(BlockNumber block, int64_t threads, ThreadOrder order,
                      const std::function<void()> &body);
 
-/// What code of a thread calls, within `runBlock`.
+/// Functions that the code of a thread calls, within `runBlock`.
 extern "C" {
 int32_t tpsp_device_thread();
 int32_t tpsp_device_block();
 int32_t tpsp_device_part();
 int32_t tpsp_device_threads();
 void tpsp_device_barrier();
-/// The value of the thread whose number differs in the bits of `distance`.
+/// Returns the value of the thread whose number differs in the bits of
+/// `distance`.
 int32_t tpsp_device_shuffle(int32_t value, int32_t distance);
 }
 

@@ -1,4 +1,4 @@
-// The emulator is what kernels are judged by: it must see what is wrong.
+// Kernels are tested on the emulator, so it must notice their errors.
 #include "BlockEmulator.h"
 
 #include "gtest/gtest.h"

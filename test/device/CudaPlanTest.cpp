@@ -1,7 +1,8 @@
-/// Whole plans on the CUDA backend: fakes of CUDA's libraries, and under them
-/// the plan's own device kernels, block by block. What is compared is what the
-/// CPU backend computes on the same arguments. Says nothing about a GPU; says
-/// that plan, backend and kernels fit each other. Elsewhere skipped.
+/// Whole plans on the CUDA backend, on fakes of CUDA's libraries. The fakes run
+/// the plan's own device kernels, block by block. The results are compared with
+/// the CPU backend's on the same arguments. The test shows that plan, backend
+/// and kernels fit each other; it does not test a GPU. It is skipped without
+/// the fakes.
 #include "HostCode.h"
 #include "KernelTrial.h"
 
@@ -25,7 +26,7 @@ using namespace tpsp::device;
 
 namespace {
 
-/// A function of the fakes; null where the libraries are the real ones.
+/// Returns a function of the fakes; null if the libraries are the real ones.
 template <typename F> F *inDoubles(const char *name) {
   static void *library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL);
   return library ? reinterpret_cast<F *>(dlsym(library, name)) : nullptr;
@@ -51,9 +52,9 @@ double toleranceOf(const std::string &dtype) {
   return dtype == "bf16" ? 2e-2 : dtype == "f16" ? 2.5e-3 : 1e-5;
 }
 
-/// Three steps: with CUDA the first runs by itself, the second is captured and
-/// the third replayed, where ranks do not share a card. What is no
-/// argument begins as NaN.
+/// Runs three steps. If ranks do not share a GPU, CUDA runs the first directly,
+/// captures the second and replays the third. Everything but the arguments
+/// begins as NaN.
 rt::Status run(const CompiledModel &model, const JitProgram &program,
                const std::string &backend, Results &out) {
   const Plan &plan = *model.plan;
@@ -114,8 +115,8 @@ double distance(std::vector<double> a, const std::vector<double> &b) {
   return normOf(a);
 }
 
-/// What rounding alone makes of each result of the unsharded program, by its
-/// number: the norm of the difference.
+/// Returns, for each result of the unsharded program, the norm of the
+/// difference that rounding alone makes.
 std::vector<double> roundingOf(const CompiledModel &model) {
   std::vector<reference::Tensor> arguments, exact, rounded;
   rt::RandomSource source(seed);
@@ -146,7 +147,7 @@ struct Case {
   int devices;
   bool overlap;
   const char *attention = "rows";
-  /// Three steps then are three updates, of parameters and state.
+  /// With an optimizer, three steps are three updates of parameters and state.
   const char *optimizer = "none";
   const char *balance = "off";
 };
@@ -212,7 +213,8 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(trouble, "");
   double tolerance = toleranceOf(GetParam().dtype);
-  // Of a gradient that is zero but for rounding (a key's bias) that is all.
+  // A gradient that is zero but for rounding, such as a key's bias, differs by
+  // rounding alone.
   std::vector<double> rounding = roundingOf(program.model);
   for (size_t i = 0; i < found.size(); ++i) {
     const PlanBuffer &tensor = tensors[i % tensors.size()];

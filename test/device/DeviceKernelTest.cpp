@@ -1,4 +1,5 @@
-// Device kernels compute what the CPU's do, in any order of a block's threads.
+// Device kernels compute the same as the CPU's, in any order of a block's
+// threads.
 #include "KernelTrial.h"
 
 #include "Passes/Device/DeviceKernels.h"
@@ -46,8 +47,8 @@ TEST_P(DeviceKernelTest, EqualsTheCpu) {
 INSTANTIATE_TEST_SUITE_P(
     Norms, DeviceKernelTest,
     testing::Values(
-        // Extents that are prime, 1, a power of two, and longer than a block
-        // has threads; gains whose gradients sum over all rows.
+        // Extents that are prime, 1, a power of two, or larger than a block's
+        // number of threads. The gradients of gains sum over all rows.
         Case{"layer_norm", "b=2,s=3,e=37; e=37; e=37 -> b=2,s=3,e=37"},
         Case{"layer_norm", "s=5,e=64; e=64; e=64 -> s=5,e=64"},
         Case{"layer_norm", "s=7,e=1; e=1; e=1 -> s=7,e=1"},
@@ -64,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"softmax", "b=2,s=5,t=67 -> b=2,s=5,t=67", R"({over = "t"})"},
         Case{"softmax", "s=3,t=1024 -> s=3,t=1024", R"({over = "t"})"},
-        // Rows that need more memory than a block has without asking, and more
-        // than there is.
+        // Rows that need more than a block's default memory, and more than its
+        // largest.
         Case{"softmax", "s=2,t=8009 -> s=2,t=8009", R"({over = "t"})"},
         Case{"softmax", "s=2,t=20011 -> s=2,t=20011", R"({over = "t"})"},
         Case{"softmax", "s=2,t=30011 -> s=2,t=30011", R"({over = "t"})"},
@@ -81,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
              "-> b=9,s=6,k=4",
              R"({query = "s", key = "t", feature = "k"})"}));
 
-/// Where the bias is minus infinity, in some rows for all keys.
+/// The bias is minus infinity for some keys, and in some rows for all keys.
 TEST(DeviceAttentionTest, HiddenKeysEqualTheCpu) {
   std::string text = R"(
 tpsp.program <b = 3, s = 37, t = 33, k = 4> {
@@ -133,26 +134,26 @@ INSTANTIATE_TEST_SUITE_P(
              R"({expert = "e", choice = "k"})", false},
         Case{"one_hot_einsum", "#g=3,s=70,k=2; g=3,s=70,e=8 -> g=3,s=70,k=2",
              R"({indices = ["e"]})"},
-        // Many terms in few places, in two blocks of a row.
+        // Many terms are added in few places, by two blocks for a row.
         Case{"one_hot_einsum", "#b=2,s=31; b=2,s=31,d=192 -> v=7,d=192",
              R"({indices = ["v"]})"},
         Case{"embedding", "#b=2,s=19; v=7,d=128 -> b=2,s=19,d=128",
              R"({vocabulary = "v"})"},
-        // A place that two integers name, of one of which depends
-        // what is looked up.
+        // Two integers give a place, and one of them also decides what is
+        // looked up.
         Case{"one_hot_einsum",
              "#g=2,s=9,k=2; #g=2,s=9,k=2; #g=2,s=9; g=2,v=8,d=5 "
              "-> e=6,g=2,c=3,d=5",
              R"({indices = ["e", "c", "v"]})"},
-        // A sum for each place, whose terms a warp shares: more than it has
-        // threads, and fewer.
+        // A sum for each place, whose terms are divided among a warp: more
+        // terms than threads, and fewer.
         Case{"one_hot_einsum",
              "#g=2,s=9; g=2,v=8,d=45; g=2,s=9,d=45 -> g=2,s=9",
              R"({indices = ["v"]})"},
         Case{"one_hot_einsum", "#s=35; v=3,d=7; s=35,d=7 -> s=35",
              R"({indices = ["v"]})"},
-        // Rows with their matrices, and matrices of their rows, where integers
-        // of neighbouring rows are no neighbours.
+        // Rows times their matrices, and matrices from their rows. The integers
+        // of neighbouring rows are not neighbours in memory.
         Case{"one_hot_einsum",
              "#g=3,c=9,j=2; j=2,i=3,f=33,d=17; j=2,g=3,c=9,d=17 "
              "-> j=2,g=3,c=9,f=33",
@@ -173,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dispatch", "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",
              R"({expert = "e", slot = "c", choice = "k"})"}));
 
-/// Threads of a warp share the innermost index where it is not the sequence.
+/// Threads of a warp divide the innermost index, unless it is the sequence.
 INSTANTIATE_TEST_SUITE_P(
     Sequences, DeviceKernelTest,
     testing::Values(
@@ -186,8 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"delay", "b=2,s=9,d=35 -> b=2,s=9,d=35",
              R"({index = "s", by = 3})"},
         Case{"delay", "b=2,s=9 -> b=2,s=9", R"({index = "s", by = -2})"},
-        // Blocks share a row: several elements of a thread at a time, in
-        // several rounds of a warp, and neither.
+        // Blocks share a row. A thread moves several elements at a time, a warp
+        // takes several rounds, or neither.
         Case{"delay", "b=3,s=17,d=64 -> b=3,s=17,d=64",
              R"({index = "s", by = -5})"},
         Case{"delay", "s=7,d=331 -> s=7,d=331", R"({index = "s", by = 6})"},
@@ -204,7 +205,7 @@ TEST(DeviceExampleTest, EqualsTheCpu) {
   }
 }
 
-/// A plan with kernels for a GPU still is one for CPUs.
+/// A plan with kernels for a GPU can still be compiled for CPUs.
 TEST(DeviceRecordTest, ThePlanBecomesMachineCode) {
   CompileOptions options;
   options.grad = true;
@@ -229,7 +230,7 @@ TEST(DeviceRecordTest, AnUnknownDeviceIsRefused) {
             "no device is called 'tpu': cuda or none");
 }
 
-/// The serial form is what is left for everything else.
+/// Operations without a parallel form get the serial form.
 TEST(SerialFormTest, EqualsTheCpu) {
   for (const char *name : {"gpt-block-dropout", "vocab-parallel"}) {
     CompileOptions options;
@@ -247,7 +248,7 @@ TEST(SerialFormTest, EqualsTheCpu) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is wrong is seen
+// Errors are detected
 //===----------------------------------------------------------------------===//
 
 static std::string changedNorm(Change change) {

@@ -1,4 +1,5 @@
-// Functions of f64 on a GPU, which has none, against the host's library.
+// Functions of f64 for GPUs, which have no library for them, against the host's
+// library.
 #include "HostCode.h"
 
 #include "tpsp/InitAll.h"

@@ -1,5 +1,5 @@
-// Every kernel of every example is PTX that ptxas takes, with no spills and few
-// bytes of local memory; so are those of real sizes.
+// ptxas accepts every kernel of every example, also of real sizes. The kernels
+// have next to no spills and little local memory.
 #include "KernelTrial.h"
 
 #include "Passes/Device/DeviceImage.h"
@@ -35,8 +35,8 @@ std::vector<std::string> exampleNames() {
   return names;
 }
 
-/// What ptxas says of an image: most registers, block memory and local memory
-/// of a thread, spilled bytes.
+/// What ptxas reports about an image: the most registers and local memory of a
+/// thread, the most memory of a block, and all spilled bytes.
 struct Resources {
   int64_t kernels = 0, registers = 0, memory = 0, frame = 0, spilled = 0;
 
@@ -49,7 +49,7 @@ struct Resources {
   }
 };
 
-/// Files that go away with it.
+/// A temporary file, which is removed with this object.
 struct TemporaryFile {
   TemporaryFile(StringRef ending) {
     llvm::sys::fs::createTemporaryFile("tpsp-device", ending, path);
@@ -58,7 +58,7 @@ struct TemporaryFile {
   SmallString<128> path;
 };
 
-/// Adds up every number in front of or behind `pattern`.
+/// Combines every number that `pattern` captures.
 template <typename Combine>
 void forNumbers(StringRef text, StringRef pattern, Combine combine) {
   llvm::Regex regex(pattern);
@@ -70,7 +70,7 @@ void forNumbers(StringRef text, StringRef pattern, Combine combine) {
   }
 }
 
-/// Fails the test if ptxas does not take the image.
+/// Runs ptxas on the image and fails the test if it rejects it.
 Resources assemble(const std::string &ptx, StringRef chip) {
   TemporaryFile source("ptx"), target("cubin"), messages("txt");
   std::error_code error;
@@ -123,7 +123,7 @@ const Variant variants[] = {
     {"bf16", [](CompileOptions &options) { options.dtype = "bf16"; }},
 };
 
-/// Of some examples, which have kernels of all kinds between them.
+/// Examples that together have kernels of all kinds.
 const char *const varied[] = {"gpt-block-dropout", "cp-attention", "moe-ep",
                               "vocab-parallel"};
 const Variant moreVariants[] = {
@@ -142,10 +142,10 @@ const Variant moreVariants[] = {
      }},
 };
 
-/// Bytes that a thread may put into memory for want of registers.
+/// Bytes that a thread may spill to memory.
 int64_t mostSpilled(const std::string &example) {
-  // In f32 and in bf16. What that costs was not measured apart. Arithmetic that
-  // is not fused keeps more values (decision 0031).
+  // In f32 and in bf16. The cost of these spills has not been measured.
+  // Arithmetic that is not fused keeps more values (decision 0031).
   if (example == "llama3-70b-block")
     return 8;
   return example == "gpt2-small" ? 32 : 0;
@@ -185,7 +185,7 @@ TEST_P(DevicePtxTest, IsAccepted) {
       expectAccepted(GetParam(), variant);
 }
 
-/// Where the batch has two parts on every rank.
+/// The batch is cut into two parts on every rank.
 TEST(DevicePtxOfPartsTest, IsAccepted) {
   if (StringRef(TPSP_PTXAS).empty())
     GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
@@ -216,7 +216,7 @@ struct RealSize {
   std::vector<std::string> mesh, extents;
 };
 
-/// What names the tests.
+/// Names the tests.
 void PrintTo(const RealSize &size, std::ostream *out) { *out << size.name; }
 
 std::string textOf(const RealSize &size) {
@@ -231,8 +231,8 @@ std::string textOf(const RealSize &size) {
 
 class DevicePtxOfRealSizesTest : public testing::TestWithParam<RealSize> {};
 
-/// Batches and chunks of which a kernel that kept all rows would have more than
-/// a block's memory.
+/// For these batches and chunks a kernel that kept all rows would need more
+/// than a block's memory.
 TEST_P(DevicePtxOfRealSizesTest, ThreadsKeepLittle) {
   if (StringRef(TPSP_PTXAS).empty())
     GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, DevicePtxOfRealSizesTest,
                            return std::string(info.param.name);
                          });
 
-/// Of the kernel that has most.
+/// Returns the number of parameters of the kernel with the most.
 int64_t mostParameters(StringRef ptx) {
   int64_t most = 0;
   for (StringRef rest = ptx; rest.contains(".entry ");) {
@@ -273,7 +273,7 @@ int64_t mostParameters(StringRef ptx) {
   return most;
 }
 
-/// A gain for each of 600 layers.
+/// A program with a gain for each of 600 layers.
 const char *const deepModel = R"(
 tpsp.program <b = 2, d = 4> {
 mesh @mesh <dp = 1 : data>
@@ -289,8 +289,8 @@ func @model(%x: [b, d]) -> [] {
 }
 )";
 
-/// Norms over hundreds of parameters. A GPU takes 4352 bytes of a kernel's, and
-/// refuses the whole image for one that has more.
+/// Norms over hundreds of tensors. A kernel may have 4352 bytes of parameters.
+/// A GPU rejects a whole image if one of its kernels has more.
 TEST(DevicePtxOfDeepModelsTest, KernelsHaveFewParameters) {
   for (bool clips : {true, false}) {
     CompileOptions options;
@@ -309,7 +309,7 @@ TEST(DevicePtxOfDeepModelsTest, KernelsHaveFewParameters) {
   }
 }
 
-/// What is no sum stays one kernel.
+/// A kernel that is no sum cannot be divided into several.
 TEST(DevicePtxOfDeepModelsTest, TooManyTensorsAreRefused) {
   std::string operands = "%x0";
   for (int i = 1; i < 542; ++i)
@@ -339,7 +339,7 @@ TEST(DevicePtxOfDeepModelsTest, TooManyTensorsAreRefused) {
       << messages;
 }
 
-/// Accesses of global memory in each kernel of an image: all, and those of one
+/// Accesses of global memory in a kernel of an image: all, and those of one
 /// element of 16 bits.
 struct Accesses {
   int64_t all = 0, narrow = 0;
@@ -359,9 +359,9 @@ std::map<std::string, Accesses> accessesByKernel(StringRef ptx) {
   return found;
 }
 
-/// Of a Llama layer in bf16, with five heads in a group, no power of two. One
-/// element at a time is read only in sums over rows, of rows' statistics, and
-/// in rotations, which an H200 did no faster with wide accesses.
+/// A Llama layer in bf16 with five heads in a group, which is no power of two.
+/// Single elements are read only in sums over rows, for rows' statistics, and
+/// in rotations. An H200 was no faster at these with wide accesses.
 TEST(DevicePtxWidthTest, RowsAreReadWide) {
   std::string text = exampleText("llama3-8b-block");
   size_t at = text.find("r = 4");

@@ -1,6 +1,6 @@
 // Every scalar function and its slope in f32, as CPUs and GPUs compute it,
-// against the reference's in f64: over all exponents of f32 and both signs,
-// denormal numbers, infinities and NaNs included.
+// against the reference's in f64. The arguments cover all exponents of f32 and
+// both signs, including denormal numbers, infinities and NaNs.
 #include "HostCode.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
@@ -28,14 +28,14 @@ using namespace tpsp::device;
 
 namespace {
 
-/// What a function may be off by.
+/// The largest allowed error of a function.
 struct Bound {
   const char *name;
   /// In units in the last place of the exact value.
   double value, slope;
-  /// Below these, it is the unit in the last place of these. A product with an
-  /// exponential that is denormal has fewer digits; a slope that is a
-  /// difference is 0 somewhere.
+  /// For smaller exact values the unit is that of these. They are needed
+  /// because a product with a denormal exponential has fewer digits, and a
+  /// slope that is a difference has a zero.
   double leastValue = 0, leastSlope = 0;
 };
 
@@ -73,7 +73,8 @@ float fromBits(uint32_t bits) {
   return value;
 }
 
-/// The ends of every exponent and sign, and some numbers between them.
+/// Returns the smallest and largest number of every exponent and sign, and some
+/// between them.
 std::vector<float> numbers() {
   constexpr int between = 61;
   std::mt19937 engine(7);
@@ -89,7 +90,7 @@ std::vector<float> numbers() {
   return all;
 }
 
-/// The distance of the neighbours of `x` in f32.
+/// Returns the distance between neighbours of `x` in f32.
 double unitAt(double x) {
   int exponent;
   std::frexp(std::abs(x), &exponent);
@@ -128,7 +129,8 @@ protected:
     return MemRefType::get({count}, Float32Type::get(context.get()));
   }
 
-  /// A kernel of a CPU, which does items from a begin to an end.
+  /// Runs the function as a CPU's kernel, which does items from a begin to an
+  /// end.
   std::vector<float> onHost(Function function) {
     OwningOpRef<ModuleOp> module = newModule();
     OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
@@ -158,7 +160,7 @@ protected:
     return y;
   }
 
-  /// A kernel of a GPU, a thread for each element.
+  /// Runs the function as a GPU's kernel, with a thread for each element.
   std::vector<float> onDevice(Function function) {
     constexpr int64_t threads = 128;
     OwningOpRef<ModuleOp> module = newModule();
@@ -188,7 +190,7 @@ protected:
     return y;
   }
 
-  /// Compares what was computed with the reference's function `name`.
+  /// Compares the computed values with the reference's function `name`.
   void compare(const std::string &name, const std::vector<float> &y,
                double bound, double least) {
     const auto *exact = reference::findScalarFunction(name);
@@ -241,7 +243,8 @@ TEST_F(FunctionAccuracyTest, OnGpus) {
   compareAll([&](Function function) { return onDevice(function); });
 }
 
-/// A chain of functions adds up errors that are all to one side.
+/// Errors must not all be to one side, because a chain of functions would add
+/// them up.
 TEST_F(FunctionAccuracyTest, LeansToNeitherSide) {
   std::mt19937 engine(3);
   for (const char *name :

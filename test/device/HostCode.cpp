@@ -106,7 +106,8 @@ private:
           expand(narrowing);
   }
 
-  /// To the nearest bf16, ties to even: hosts call a library for it.
+  /// Expands a truncation to the nearest bf16, ties to even. Otherwise hosts
+  /// would call a library for it.
   static void expand(llvm::FPTruncInst *narrowing) {
     llvm::IRBuilder<> b(narrowing);
     llvm::Value *value = narrowing->getOperand(0);
@@ -121,7 +122,8 @@ private:
     narrowing->eraseFromParent();
   }
 
-  /// A block's memory is seen by the other threads, so calls may change it.
+  /// Makes a block's memory external, because other threads may change it
+  /// during calls.
   void prepareMemory(llvm::GlobalVariable &global) {
     if (global.getAddressSpace() != blockMemorySpace)
       return;
@@ -139,7 +141,7 @@ private:
     return array && array->getNumElements() == 0;
   }
 
-  /// What is sized by the launch gets the most that there is.
+  /// Memory that the launch sizes gets the largest possible size.
   void enlarge(llvm::GlobalVariable &global) {
     auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context),
                                       dynamicBlockMemory);
@@ -191,8 +193,8 @@ static void addCaller(llvm::Function &function) {
 // Machine code
 //===----------------------------------------------------------------------===//
 
-/// What LLVM calls where the processor has no instruction for it; not every
-/// libgcc has one. The bf16 is in the low bits of the register of a float.
+/// LLVM calls this if the processor has no instruction for it; not every libgcc
+/// provides it. The bf16 is in the low bits of a float's register.
 static float truncateToBF16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);

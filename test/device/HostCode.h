@@ -1,9 +1,9 @@
-/// Kernels as machine code of the host: those for CPUs, and those for GPUs,
-/// which a block emulator runs thread by thread.
+/// Kernels as machine code of the host: the kernels for CPUs, and those for
+/// GPUs, which a block emulator runs thread by thread.
 ///
-/// The device kernels are the very LLVM IR that PTX is made of. What it asks
-/// the GPU for (thread and block numbers, barriers, shuffles) is bound to
-/// BlockEmulator.h; a block's memory is a global of the host.
+/// The device kernels are the same LLVM IR from which PTX is made. The GPU's
+/// intrinsics (thread and block numbers, barriers, shuffles) are bound to
+/// BlockEmulator.h. A block's memory is a global of the host.
 #ifndef TPSP_TEST_DEVICE_HOSTCODE_H
 #define TPSP_TEST_DEVICE_HOSTCODE_H
 
@@ -25,13 +25,13 @@ class HostCode {
 public:
   using Function = void (*)(void **parameters);
 
-  /// Of a module whose functions take pointers and 64-bit integers and return
-  /// nothing.
+  /// Compiles a module whose functions take pointers and 64-bit integers and
+  /// return nothing.
   static llvm::Expected<std::unique_ptr<HostCode>>
   create(std::unique_ptr<llvm::LLVMContext> context,
          std::unique_ptr<llvm::Module> module);
 
-  /// Null if there is no such function.
+  /// Returns null if there is no such function.
   Function lookup(llvm::StringRef name) const { return functions.lookup(name); }
   /// Fills the memory of blocks with NaNs.
   void poisonBlockMemory() const;
@@ -47,7 +47,8 @@ private:
   std::vector<Memory> blockMemory;
 };
 
-/// The kernels of a plan, as functions of the host that do items [begin, end).
+/// Returns the kernels of a plan, as functions of the host that do items
+/// [begin, end).
 llvm::Expected<std::unique_ptr<HostCode>> hostKernels(mlir::ModuleOp plan);
 
 /// The device kernels of a plan that was compiled with `device=cuda`.
@@ -56,20 +57,20 @@ public:
   static llvm::Expected<std::unique_ptr<DeviceCode>>
   create(mlir::ModuleOp plan);
 
-  /// As a driver launches a kernel: `parameters` are the addresses of its
+  /// Launches a kernel as a driver does. `parameters` are the addresses of its
   /// parameters, all of 64 bits. Blocks run one after another, each with poison
-  /// in its memory. Returns "" or what went wrong. May be called by several
-  /// threads; one at a time has its turn.
+  /// in its memory. Returns "" or an error. Several threads may call this, but
+  /// launches run one at a time.
   std::string launch(llvm::StringRef entry, BlockNumber grid, int64_t threads,
                      void **parameters,
                      ThreadOrder order = ThreadOrder::Forward);
 
-  /// Every kernel: its name and how many parameters it has.
+  /// Every kernel's name and number of parameters.
   const std::vector<std::pair<std::string, size_t>> &kernels() const {
     return entries;
   }
 
-  /// The launch that the plan's record of the kernel asks for.
+  /// Returns the launch in the plan's record of the kernel.
   DeviceLaunch launchOf(llvm::StringRef entry) const {
     return launches.lookup(entry);
   }

@@ -98,7 +98,7 @@ std::string tpsp::device::exampleText(const std::string &name) {
 
 namespace {
 
-/// Elements in memory of some type.
+/// A buffer of elements of some type.
 class Memory {
 public:
   Memory(MemRefType type)
@@ -167,7 +167,7 @@ private:
   std::vector<char> bytes;
 };
 
-/// The parameters of one call, and what becomes of its outputs.
+/// The parameters of one call, and its outputs.
 class Call {
 public:
   Call(func::FuncOp function, int64_t inputs) : inputs(inputs) {
@@ -183,7 +183,7 @@ public:
   std::vector<double> value(int64_t i) const { return buffers[i].read(); }
   int64_t size() const { return int64_t(buffers.size()); }
 
-  /// The addresses of the parameters: buffers, positions, the range.
+  /// Returns the addresses of the parameters: buffers, positions, the range.
   std::vector<void *> parameters(ArrayRef<int64_t> positions, int64_t begin,
                                  int64_t end) {
     pointers.clear();
@@ -209,7 +209,7 @@ private:
 struct Kernel {
   std::string name;
   func::FuncOp function, wide;
-  /// The first command that calls it.
+  /// The first command that calls the kernel.
   plan::KernelOp command;
   int64_t inputs = 0, grid = 1, positions = 0;
 };
@@ -316,8 +316,8 @@ private:
     return "";
   }
 
-  /// A list must lead somewhere: integers that a kernel makes are not random
-  /// where another one reads them.
+  /// Keeps the integers that a kernel makes for kernels that read them. Random
+  /// ones would be no valid list.
   void keepIntegers(const Kernel &kernel, const Call &call) {
     for (auto [i, buffer] :
          llvm::enumerate(plan::KernelOp(kernel.command).getOutputs()))
@@ -345,14 +345,15 @@ private:
     return largest;
   }
 
-  /// In f32 sixteen roundings: a root of a sum that cancels, which random
-  /// numbers give a norm's kernel, magnifies those of the sum.
+  /// Returns the relative error to allow for. In f32 it is sixteen roundings:
+  /// random numbers may give a norm's kernel a sum that cancels, and its root
+  /// magnifies the sum's rounding.
   static double unitOf(Type element) {
     return element.isBF16() ? 0x1p-8 : element.isF16() ? 0x1p-11 : 0x1p-20;
   }
 
-  /// Allowed: what the CPU is off by, four times, and a few roundings of the
-  /// largest value, which sums in another order make.
+  /// The allowed difference is four times the CPU's error and a few roundings
+  /// of the largest value, because sums may have another order.
   static std::string compare(const Kernel &kernel, const Call &gpu,
                              const Call &cpu, const Call &exact) {
     func::FuncOp function = kernel.function;
@@ -380,7 +381,8 @@ private:
   std::unique_ptr<HostCode> host, oracle;
   std::unique_ptr<DeviceCode> device;
   std::mt19937 engine{4711};
-  /// Of a buffer that a kernel makes: that of the first command with it.
+  /// Maps a buffer that a kernel makes to the buffer of the first command with
+  /// that kernel.
   llvm::DenseMap<Value, Value> maker;
   llvm::DenseMap<Value, std::vector<double>> integers;
 };

@@ -1,5 +1,5 @@
-/// Kernels of a program in three ways on the same random data: as the CPU runs
-/// them, as a GPU would, and in f64.
+/// Runs kernels of a program on the same random data in three ways: as on a
+/// CPU, as on a GPU, and in f64.
 #ifndef TPSP_TEST_DEVICE_KERNELTRIAL_H
 #define TPSP_TEST_DEVICE_KERNELTRIAL_H
 
@@ -13,12 +13,12 @@
 
 namespace tpsp::device {
 
-/// With all that programs have.
+/// Returns a context with all dialects of programs.
 std::unique_ptr<mlir::MLIRContext> newContext();
 
 /// A program compiled with device kernels.
 struct Program {
-  /// A test failure, and no model, if `text` does not compile.
+  /// Compiles `text`. If that fails, the test fails and there is no model.
   Program(const std::string &text, CompileOptions options);
 
   explicit operator bool() const { return bool(model.module); }
@@ -28,8 +28,9 @@ struct Program {
   CompiledModel model;
 };
 
-/// A function @f of one operation: "layer_norm", "b=2,s=3,d=5; d=5; d=5 ->
-/// b=2,s=3,d=5". Elements are f32; an operand that begins with "#" has i32.
+/// Returns a function @f of one operation, for example "layer_norm" with the
+/// signature "b=2,s=3,d=5; d=5; d=5 -> b=2,s=3,d=5". Elements are f32, or i32
+/// for an operand that begins with "#".
 std::string operationText(const std::string &mnemonic,
                           const std::string &signature,
                           const std::string &attributes = "");
@@ -38,8 +39,8 @@ std::string exampleText(const std::string &name);
 /// Changes a plan's device kernels before they run.
 using Change = llvm::function_ref<void(mlir::ModuleOp)>;
 
-/// The first difference of any kernel of the program, in any order of a block's
-/// threads; "" if there is none. Checks at least one kernel.
+/// Returns the first difference of any kernel of the program, in any order of a
+/// block's threads; "" if there is none. Checks at least one kernel.
 std::string firstDifference(
     const std::string &text, const CompileOptions &options,
     Change change = [](mlir::ModuleOp) {});

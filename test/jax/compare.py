@@ -3,11 +3,12 @@
     python3 test/jax/compare.py build/bin/tpsp-run examples
     python3 test/jax/compare.py build/bin/tpsp-run examples/gqa.mlir all.safetensors
 
-The second takes what `tpsp-run --grad --save-all` of the example has written.
+The second reads the file that `tpsp-run --grad --save-all` of the example has
+written.
 
-tpsp runs sharded in f32 on the CPU and writes everything that it read and made;
-JAX computes the same, unsharded, in f64, from the same arguments. Exit status
-77, which ctest reads as skipped, where JAX is not installed.
+tpsp runs sharded in f32 on the CPU and writes everything that it read and made.
+JAX computes the same, unsharded, in f64, from the same arguments. The exit
+status is 77, which ctest reads as skipped, if JAX is not installed.
 """
 
 import subprocess
@@ -27,9 +28,9 @@ import safetensors
 from translate import Program
 
 TOLERANCE = 1e-5
-# Minutes in f64, and nothing that the smaller blocks do not have.
+# These take minutes in f64 and have nothing that the smaller blocks lack.
 LARGE = {"llama3-70b-block.mlir", "llama3-8b-block.mlir"}
-# More than 20 GiB in f64: other extents are compared.
+# This takes more than 20 GiB in f64, so other extents are compared.
 SMALLER = {"gpt2-small.mlir": "b=2,s=48,d=96,e=40,v=503,p=48"}
 
 
@@ -47,7 +48,7 @@ def error(got, want):
 
 
 def compare(name, program, arrays):
-    """The number of tensors that differ."""
+    """Returns the number of tensors that differ."""
     names = {argument for argument, _ in program.arguments}
     result = next(n[2:-1] for n in arrays
                   if n.startswith("g[") and n[2:-1] not in names)
@@ -59,9 +60,9 @@ def compare(name, program, arrays):
     (gradients,) = pull_back(wide(arrays[f"g[{result}]"]).reshape(want.shape))
     errors = {result: error(arrays[result], want)}
     for n, gradient in gradients.items():
-        if f"g[{n}]" in arrays:  # not of what is frozen
+        if f"g[{n}]" in arrays:  # frozen ones have none
             errors[f"g[{n}]"] = error(arrays[f"g[{n}]"], np.asarray(gradient))
-    # A gradient that is zero in mathematics is noise on both sides.
+    # A gradient that is mathematically zero is noise on both sides.
     size = {n: np.sqrt(np.mean(np.square(arrays[n]))) for n in errors}
     floor = 1e-6 * max(size.values())
     bad = [n for n, e in errors.items() if e > TOLERANCE and size[n] > floor]

@@ -1,14 +1,14 @@
-"""Compiles and runs with XLA what `tpsp-opt --tpsp-to-stablehlo` writes.
+"""Compiles and runs the output of `tpsp-opt --tpsp-to-stablehlo` with XLA.
 
     python3 test/jax/stablehlo.py build/bin/tpsp-run examples
     python3 test/jax/stablehlo.py build/bin/tpsp-run examples/gqa.mlir --thorough
 
-Each example runs on its own mesh of fake CPU devices. Arguments and wanted
+Each example runs on its own mesh of fake CPU devices. Arguments and expected
 results are those that tpsp-run has read and made. Every device's part of every
-argument and result must have the shape that the placement says. Thorough, each
-runs on one device, too, and on both with all gradients, and with the placements
-that collectives have. Exit status 77, which ctest reads as skipped, where JAX is
-not installed.
+argument and result must have the shape of its placement. With --thorough each
+also runs on one device, and on both with all gradients, and with the placements
+that collectives have. The exit status is 77, which ctest reads as skipped, if
+JAX is not installed.
 """
 
 import os
@@ -42,18 +42,20 @@ import safetensors
 TOLERANCE = 1e-5
 GRADIENTS = "grad=true"
 PLACED = "grad=true collectives=true"
-# Of many kinds of operation: forward on one device, the most on the mesh.
+# Examples with many kinds of operation: forward on one device, most options on
+# the mesh.
 VARIED = {"moe-ep.mlir", "operations.mlir"}
-# Nothing that smaller ones do not have, and seconds of arithmetic: these are
-# compiled for their mesh.
+# These have nothing that smaller ones lack and take seconds of arithmetic, so
+# they are only compiled for their mesh.
 LARGE = {"llama3-70b-block.mlir", "llama3-8b-block.mlir", "gpt2-small.mlir"}
 
-# YNNPACK of jaxlib 0.10.2 crashes in transposes of two Llama layers.
+# YNNPACK in jaxlib 0.10.2 crashes in transposes of two Llama layers.
 OVERRIDES = {"xla_cpu_experimental_ynn_fusion_type": ""}
 
 
 class Exported:
-    """The text that tpsp-opt writes, and what it says of its arguments."""
+    """The text that tpsp-opt writes, with the names and placements of its
+    arguments."""
 
     def __init__(self, tpsp_opt, example, options):
         command = [tpsp_opt, example, "--tpsp-to-stablehlo=" + options]
@@ -75,7 +77,7 @@ class Exported:
 
     @staticmethod
     def entry(attributes, key):
-        """Its name, and the axes of each dimension."""
+        """Returns its name and the axes of each dimension."""
         attributes = ir.DictAttr(attributes)
         name = ir.StringAttr(attributes[key]).value
         if "sdy.sharding" not in attributes:  # without a mesh
@@ -85,7 +87,8 @@ class Exported:
         return name, axes
 
     def run(self, arrays, mesh):
-        """The results on a mesh, and each with the shape of a device's part."""
+        """Returns the results on a mesh, each with the shape of a device's
+        part."""
         client = xla_bridge.get_backend("cpu")
         count = int(np.prod(list(mesh.values())))
         options = compiler.get_compile_options(
@@ -121,14 +124,14 @@ def error(got, want):
 
 
 def compare(name, exported, arrays, mesh):
-    """The number of tensors that differ."""
+    """Returns the number of tensors that differ."""
     results = exported.run(arrays, mesh)
     devices = int(np.prod(list(mesh.values())))
     if results is None:
         print(f"{name:24} compiled for {devices} devices")
         return 0
     errors = {n: error(r, arrays[n]) for n, r in results.items()}
-    # A gradient that is zero in mathematics is noise on both sides.
+    # A gradient that is mathematically zero is noise on both sides.
     size = {n: np.sqrt(np.mean(np.square(arrays[n]))) for n in errors}
     floor = 1e-6 * max(size.values())
     seen = {n: e for n, e in errors.items() if size[n] > floor}
@@ -143,7 +146,8 @@ def compare(name, exported, arrays, mesh):
 
 
 def cases(name, thorough):
-    """Pairs: the options of --tpsp-to-stablehlo, and whether on one device."""
+    """Returns pairs of options of --tpsp-to-stablehlo and whether to run on one
+    device."""
     if name in LARGE:
         return [("", False)]
     if thorough:

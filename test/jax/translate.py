@@ -1,8 +1,9 @@
-"""A program of tpsp as a function of JAX, operation by operation, unsharded.
+"""Translates a program of tpsp to a function of JAX, operation by operation,
+unsharded.
 
-It reads what `tpsp-opt --inline --mlir-print-op-generic` prints. Where the
-program has subscripts, the caller may say what becomes of them (`place`).
-Dropouts are left out.
+It reads the output of `tpsp-opt --inline --mlir-print-op-generic`. If the
+program has subscripts, the caller may translate them (`place`). Dropouts are
+left out.
 """
 
 import ast
@@ -21,7 +22,8 @@ ATTRIBUTE = re.compile(r"(\w+)(?: = (\[.*?\]|\"[^\"]*\"|[^,]+))?(?:, |$)")
 
 
 class Type:
-    """names, shape, per index its axes; `placed` unless it has a `?`."""
+    """A tensor's index names, shape, and axes per index; `placed` unless it has
+    a `?`."""
 
     def __init__(self, match):
         self.shape = tuple(int(n) for n in match[1].split("x")[:-1])
@@ -50,7 +52,8 @@ def attributes(text):
 
 
 def as_type(x, of, wanted):
-    """Transposed to the indices of `wanted`; those it lacks have extent 1."""
+    """Returns the tensor transposed to the indices of `wanted`; missing indices
+    get extent 1."""
     order = [of.names.index(n) for n in wanted.names if n in of.names]
     shape = [of.extent(n) if n in of.names else 1 for n in wanted.names]
     return jnp.transpose(x, order).reshape(shape)
@@ -199,9 +202,9 @@ def runs(xs, ts, result, a):
 
 
 def assignment(ids, t, a, shared, experts, slots, dtype, load=None):
-    """Whether a choice of a token has a slot of an expert, as a tensor of 0 and
-    1 over the ids' indices, expert and slot. Choices are the slower index. With
-    the type of a load: a row of a block of experts, which rows lie in by expert."""
+    """Returns a tensor of 0 and 1 over the ids' indices, expert and slot: whether a
+    token's choice has that slot of the expert. Choices are the slower index. With
+    the type of a load, slots are rows of a block of experts, sorted by expert."""
     rivals = [a["choice"]] + [n for n in t.names if n not in [*shared, a["choice"]]]
     outer = [n for n in t.names if n not in rivals]
     names = outer + rivals
@@ -224,8 +227,8 @@ def assignment(ids, t, a, shared, experts, slots, dtype, load=None):
 
 
 def number_of_experts(holder, ids, a):
-    """Of a load: all that its indices beside those of ids have together; of
-    others the index of experts."""
+    """Returns the number of experts: for a load the product of its indices
+    besides those of ids, else the extent of the index of experts."""
     if a["slot"] in holder.names:
         return holder.extent(a["expert"])
     return math.prod(holder.extent(n) for n in holder.names if n not in ids.names)
@@ -259,8 +262,8 @@ def mean(xs, ts, result, a):
 
 
 def along(f):
-    """`f` of the first operand with the index first, the attributes, and the
-    other operands spread over the result."""
+    """Applies `f` to the first operand with the index first, the attributes,
+    and the other operands broadcast over the result."""
 
     def translated(xs, ts, result, a):
         at = result.names.index(a["index"])
@@ -344,8 +347,8 @@ OPERATIONS = {
 
 
 class Program:
-    """arguments: (name, type) in order; results: their types; mesh: axis to
-    size; missing: the operations that have no translation."""
+    """`arguments` are (name, type) in order, `results` types, `mesh` sizes by
+    axis, and `missing` the operations without a translation."""
 
     def __init__(self, tpsp_opt, path, *options):
         text = subprocess.run(
@@ -385,8 +388,8 @@ class Program:
             )
 
     def __call__(self, arrays, place=lambda x, type: x):
-        """`arrays` by name; a value that the program places goes through
-        `place`. One result, or a tuple."""
+        """Evaluates the program on `arrays`, by name. `place` is applied to
+        each value that the program places. Returns one result, or a tuple."""
         values = {
             f"%arg{i}": arrays[name] for i, (name, _) in enumerate(self.arguments)
         }

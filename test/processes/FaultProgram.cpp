@@ -1,14 +1,11 @@
-/// A program of some collectives on two streams, of which one process fails to
-/// do its part.
+/// A program of some collectives on two streams, in which one process fails.
 ///
 ///     mpirun -n 4 TpspProcessFaults FAULT RANK
 ///
-/// FAULT is none, or what rank RANK does in its third step:
-///   dies     it is gone, without a word
-///   missing  it never comes to the collective
-///   fails    it reports a failure of its own
-///   differs  it makes another collective
-///   cuts     it cuts the link of scripts/two-hosts
+/// FAULT is none, or the fault of rank RANK in its third step:
+///   dies it exits without a message missing it never comes to the collective
+///   fails it reports a failure of its own differs it makes another collective
+///   cuts it cuts the link of scripts/two-hosts
 #include "common/Launch.h"
 
 #include "tpsp/Abi/Commands.h"
@@ -29,7 +26,7 @@ namespace {
 
 constexpr int64_t chunk = 1 << 16;
 
-/// Gathers every rank's number on stream 1, and lets stream 0 wait for it.
+/// Gathers every rank's number on stream 1, and makes stream 0 wait for it.
 class GatherPlan {
 public:
   explicit GatherPlan(int64_t elements) {
@@ -96,7 +93,8 @@ Status runSteps(Transport &transport, const std::string &fault,
   config.arenaBytes = (transport.size() + 1) * chunk * 4;
   config.numStreams = 2;
   config.numEvents = 1;
-  // Only where nothing else ends a wait: no machine is too slow for the rest.
+  // A short timeout only if nothing else ends the wait, so that a slow machine
+  // does not fail the others.
   bool isEndedByTime =
       fault == "missing" || fault == "cuts" || fault == "differs";
   config.timeoutSeconds = isEndedByTime ? 10 : 1e6;
@@ -118,7 +116,8 @@ Status runSteps(Transport &transport, const std::string &fault,
       return checkGathered(rank, transport.size());
     });
     if (!status.ok()) {
-      // What it communicates with must outlive the communication.
+      // Leaks the world, because pending communication may still use its
+      // memory.
       (void)world.release();
       return status;
     }

@@ -1,4 +1,4 @@
-// A process for each rank computes what threads compute, byte for byte.
+// A process for each rank computes the same as threads, byte for byte.
 // REQUIRES: mpi, tpsp-run
 
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --quiet --save-all %t.threads
@@ -24,7 +24,7 @@
 // RUN: timeout 1200 %mpirun -n 2 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad --verify --steps 3 --report %t.json | FileCheck %s --check-prefix=TEXT
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 
-// The first process alone speaks.
+// Only the first process prints.
 // TEXT-COUNT-1: Memory per rank
 // TEXT-NOT: Memory per rank
 // TEXT: all within tolerance

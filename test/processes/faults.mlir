@@ -1,11 +1,11 @@
-// A process that fails ends the run on all, soon, with one message that names
-// the rank and the collective; mpirun's own notice comes beside it.
+// A failing process soon ends the run on all, with one message that names the
+// rank and the collective. mpirun adds its own notice.
 // REQUIRES: mpi
 
 // RUN: timeout 1200 %mpirun -n 4 TpspProcessFaults none 0 | FileCheck %s --check-prefix=NONE
 // NONE: all gathered
 
-// Whoever waited for the dead rank names it; mpirun says how it ended.
+// A rank that waited for the dead rank names it; mpirun says how it ended.
 // RUN: not timeout 1200 %mpirun -n 4 TpspProcessFaults dies 2 2>&1 | FileCheck %s --check-prefix=DIES --implicit-check-not="run: "
 // DIES: TpspProcessFaults: rank {{[013]}}: %gathered: {{.*}} waited for rank 2
 // DIES: exited on signal 9

@@ -1,5 +1,5 @@
-// Likewise as processes: whoever meets the full disk says so, once, and the
-// others end with it.
+// The same with processes: the one that meets the full disk says so, once, and
+// the others end with it.
 // REQUIRES: small-disk, mpi, tpsp-run
 // RUN: rm -rf %t && mkdir %t
 // RUN: not timeout 1200 %on_small_disk %t '%mpirun -n 4 tpsp-run %examples/mlp-sp.mlir --quiet --save %t/w.st; code=$?; ls %t; exit $code' > %t.out 2>&1

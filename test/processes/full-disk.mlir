@@ -1,5 +1,5 @@
-// A disk that is full while something is saved: one message, no half file, the
-// old one as it was, and all processes end.
+// A disk that is full while something is saved: one message, no partial file,
+// the old file unchanged, and all processes end.
 // REQUIRES: small-disk, tpsp-run
 // RUN: rm -rf %t && mkdir %t && echo old > %t.old
 

@@ -1,4 +1,4 @@
-// What processes cannot do together is said once.
+// Refusals of processes together are printed once.
 // REQUIRES: mpi, tpsp-run
 
 // RUN: not timeout 1200 %mpirun -n 2 tpsp-run %examples/gpt-block-sp.mlir 2>&1 | FileCheck %s --check-prefix=SIZE --implicit-check-not="run: "
@@ -20,8 +20,8 @@
 // HELP-COUNT-1: Usage: {{.*}}tpsp-run
 // HELP-NOT: Usage:
 
-// One that a process has alone is refused with its rank, and ends the others:
-// nobody waits for the process, however long --timeout is.
+// A command line that one process has alone is refused with its rank and ends
+// the others. No process waits for it, however long --timeout is.
 // DEFINE: %{two} = %examples/gpt-block-sp.mlir --mesh tp=2 --timeout 1e6
 // DEFINE: %{run} = tpsp-run %{two}
 // RUN: %S/../Tools/Inputs/exits 2 timeout 1200 %mpirun -n 1 %{run} : -n 1 %{run} --steps none 2>&1 | FileCheck %s --check-prefix=ALONE1 --implicit-check-not="run: "
@@ -34,12 +34,12 @@
 // RUN: %S/../Tools/Inputs/exits 2 timeout 1200 %mpirun -n 1 %{run} : -n 1 %{run} --help 2>&1 | FileCheck %s --check-prefix=ASKS --implicit-check-not="run: " --implicit-check-not="Usage:"
 // ASKS: tpsp-run: rank 1: asks for help, and the others do not
 
-// What one process alone is told to do differs, before anything is compiled.
+// One process has another task: refused before anything is compiled.
 // RUN: not timeout 1200 %mpirun -n 1 %{run} : -n 1 %{run} --simulate 2>&1 | FileCheck %s --check-prefix=SIMULATES --implicit-check-not="run: "
 // SIMULATES: tpsp-run: --simulate of rank 1 is not that of rank 0; give all processes the same
 // RUN: not timeout 1200 %mpirun -n 1 %{run} --save %t.one : -n 1 %{run} --save %t.other 2>&1 | FileCheck %s --check-prefix=SAVES --implicit-check-not="run: "
 // SAVES: tpsp-run: --save of rank 1 is not that of rank 0
-// An option that is left to the tool is not one that has the same value.
+// An option left to the tool differs from the same value given.
 // RUN: not timeout 1200 %mpirun -n 1 %{run} --attention rows : -n 1 %{run} 2>&1 | FileCheck %s --check-prefix=LEFT --implicit-check-not="run: "
 // LEFT: tpsp-run: --attention of rank 1 is not that of rank 0
 // All ranks that differ are named.
@@ -55,13 +55,13 @@
 // RUN: not timeout 1200 %mpirun -n 1 %{run} --inputs %t.a.st : -n 1 %{run} --inputs %t.b.st 2>&1 | FileCheck %s --check-prefix=INPUTS --implicit-check-not="run: "
 // INPUTS: tpsp-run: --inputs of rank 1 has other contents than '{{.*}}.a.st' of rank 0
 // RUN: timeout 1200 %mpirun -n 1 %{run} --weights %t.a.st --quiet : -n 1 %{run} --weights %t.copy.st --quiet
-// An index whose parts are not the same, though it is.
+// Equal indices whose parts differ.
 // RUN: rm -rf %t.d0 %t.d1 && mkdir %t.d0 %t.d1 && cp %t.a.st %t.d0/part.st && cp %t.b.st %t.d1/part.st
 // RUN: python3 %S/Inputs/write-index.py %t.a.st %t.d0/index.json %t.d1/index.json
 // RUN: not timeout 1200 %mpirun -n 1 %{run} --weights %t.d0/index.json : -n 1 %{run} --weights %t.d1/index.json 2>&1 | FileCheck %s --check-prefix=PARTS --implicit-check-not="run: "
 // PARTS: tpsp-run: --weights of rank 1 has other contents than '{{.*}}d0/part.st' of rank 0
 
-// What one process alone cannot do is said with its rank.
+// A failure of one process alone is printed with its rank.
 // RUN: not timeout 1200 %mpirun -n 1 %{run} --weights %t.a.st : -n 1 %{run} --weights %t.absent.st 2>&1 | FileCheck %s --check-prefix=ONE --implicit-check-not="run: "
 // ONE: tpsp-run: rank 1: cannot read '{{.*}}absent.st'
 

@@ -6,7 +6,7 @@
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad --quiet --threads 1 --save-all %t.threads
 // RUN: cmp %t.hosts %t.threads
 
-// With collectives beside the computation.
+// With collectives during the computation.
 // RUN: timeout 1200 %two_hosts --rate 300mbit tpsp-run %examples/fsdp.mlir --mesh fsdp=2 --grad --verify --quiet --threads 1 --overlap on
 
 // They are two hosts.

@@ -1,4 +1,4 @@
-// Attention, with what may be done to its scores.
+// Attention with the options that change its scores.
 #include "ProgramBuilder.h"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 using namespace tpsp::property;
 using Builder = ProgramBuilder;
 
-/// What is done to scores besides: attributes, and operands behind the tensors.
+/// Options for scores: attributes, and operands after the tensors.
 struct ScoreOptions {
   std::string attributes;
   std::vector<ValueId> operands;
 };
 
-/// Some of `dims`, and `own` among them.
+/// Returns `own` and some of `dims`.
 static std::vector<Dim> someAnd(Builder &b, std::vector<Dim> dims, Dim own) {
   std::vector<Dim> some = {own};
   for (const Dim &dim : dims)
@@ -23,7 +23,7 @@ static std::vector<Dim> someAnd(Builder &b, std::vector<Dim> dims, Dim own) {
   return some;
 }
 
-/// Segment numbers, lengths, or both.
+/// Adds segment numbers, lengths, or both.
 static void addIntegers(Builder &b, const std::vector<Dim> &queries,
                         const std::vector<Dim> &keys, Dim query, Dim key,
                         ScoreOptions &options) {
@@ -41,7 +41,7 @@ static void addIntegers(Builder &b, const std::vector<Dim> &queries,
   options.operands.push_back(b.integers(shared, key.extent + 1));
 }
 
-/// A bias, of which later or earlier keys are hidden or low.
+/// Makes a bias that hides later or earlier keys or gives them a low value.
 static ValueId hiding(Builder &b, ValueId bias, Dim query, Dim key) {
   bool hides = b.random.chance(0.7), isReverse = b.random.chance(0.5);
   const Dim &first = isReverse ? key : query, &second = isReverse ? query : key;
@@ -54,7 +54,7 @@ static ValueId hiding(Builder &b, ValueId bias, Dim query, Dim key) {
   return masked;
 }
 
-/// Some indices of a row of scores and of the keys.
+/// Adds a bias with some of the indices of scores.
 static void addBias(Builder &b, const std::vector<Dim> &queries, Dim query,
                     Dim key, ScoreOptions &options) {
   std::vector<Dim> all = queries;
@@ -69,7 +69,7 @@ static void addBias(Builder &b, const std::vector<Dim> &queries, Dim query,
       isOfBoth && b.random.chance(0.7) ? hiding(b, bias, query, key) : bias);
 }
 
-/// `queries` and `keys`: the indices of both but for the feature.
+/// `queries` and `keys` are the indices of both without the feature.
 static ScoreOptions someScoreOptions(Builder &b,
                                      const std::vector<Dim> &queries,
                                      const std::vector<Dim> &keys, Dim query,
@@ -99,7 +99,8 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   std::vector<Dim> dims = b.tensor(*q).dims;
   b.random.shuffle(dims);
   Dim query = dims[0], feature = dims[1];
-  // Keys and values share all but some heads; keys are as many or not.
+  // Keys and values have all or some of the heads. There are as many keys as
+  // queries, or not.
   Dim key = b.freshIndex(b.random.chance(0.5) ? query.extent : 6);
   std::vector<Dim> shared = {key}, rows;
   for (size_t i = 2; i < dims.size(); ++i)
@@ -132,7 +133,8 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   return true;
 }
 
-/// exp makes weights of scores: hidden ones have none.
+/// The bias is added to scores, and exp makes weights of them. A hidden key's
+/// weight is 0.
 static bool applyAddBias(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 3;

@@ -44,7 +44,7 @@ tpsp::property::randomArgument(uint64_t seed, int64_t number, int64_t elements,
 
 std::vector<double> tpsp::property::wholeArgument(const PlanBuffer &tensor,
                                                   uint64_t seed) {
-  // A mean of squares is no negative number, and steps count from 1.
+  // A mean of squares is never negative, and steps count from 1.
   bool isOfUpdate = tensor.kind == BufferKind::State ||
                     (tensor.deviation == 0 && !tensor.isCotangent());
   if (options().defaultData || isOfUpdate)
@@ -56,9 +56,9 @@ std::vector<double> tpsp::property::wholeArgument(const PlanBuffer &tensor,
                         {tensor.dtype, tensor.below});
 }
 
-/// What one rank holds of an element of a partial tensor. Of a sum, every rank
-/// along the pending axes has a different part; of a maximum, one has it and
-/// the others less.
+/// Returns a rank's summand of an element of a partial tensor. For a sum every
+/// rank along the pending axes has a different part. For a maximum one rank has
+/// the value and the others smaller ones.
 static double summand(double value, int64_t position, int64_t group, bool isMax,
                       int64_t element, bool isExact) {
   if (isMax)
@@ -66,8 +66,8 @@ static double summand(double value, int64_t position, int64_t group, bool isMax,
   if (isExact) // nothing is rounded
     return position == 0 ? (group > 1 ? 2 : 1) * value
                          : (position == 1 ? -value : 0);
-  // Not much larger than their sum: the reference knows nothing of their
-  // digits.
+  // Summands are not much larger than their sum, because the reference does not
+  // know the digits that they lose.
   auto part = [&](int64_t i) {
     return (0.25 * value + 0.5) * double(i) / double(group);
   };
@@ -94,7 +94,7 @@ static void fillArgument(Rank &rank, const Plan &plan, const PlanBuffer &tensor,
     group *= plan.mesh[axis].size;
   }
   std::vector<double> whole = wholeArgument(tensor, seed);
-  // Summands much larger than their sum would take its digits.
+  // Exact summands, if rounding larger ones would lose digits of their sum.
   bool isExact = rt::halfFloat(tensor.dtype) || options().defaultData;
   void *memory = rank.hostAddress(*tensor.offset);
   if (!tensor.padding.empty())
@@ -108,7 +108,7 @@ static void fillArgument(Rank &rank, const Plan &plan, const PlanBuffer &tensor,
       });
 }
 
-/// Everything is a NaN but the arguments.
+/// Fills the arguments, and everything else with NaN.
 static Status fill(Rank &rank, const Plan &plan, uint64_t seed) {
   if (plan.arenaBytes == 0)
     return {};
@@ -123,7 +123,8 @@ static llvm::Error errorOf(const Status &status) {
   return llvm::createStringError(status.message());
 }
 
-/// The results of all ranks, by their number: plans lay them out as they like.
+/// Reads the results of all ranks by their number, because plans may place them
+/// in any order.
 static Status readResults(rt::World &world, const Plan &plan,
                           ResultBytes &bytes) {
   int64_t ranks = plan.numRanks();
@@ -168,7 +169,8 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
   if (Status s = world->run([&](Rank &rank) { return fill(rank, plan, seed); });
       !s.ok())
     return errorOf(s);
-  // A second step begins with what the first left, but for an update.
+  // A second step runs over the memory that the first left. With an update it
+  // would have other results.
   for (int step = 0; step < (model.reference.updates > 0 ? 1 : 2); ++step)
     if (Status s =
             world->run([&](Rank &rank) { return rank.step(program->step); });

@@ -35,7 +35,7 @@ static std::vector<Axis> randomMesh(Random &random) {
 // Placements
 //===----------------------------------------------------------------------===//
 
-/// The extent of a dimension when the program runs.
+/// Returns the extent of a dimension when the program runs, with its padding.
 static int64_t extentToRun(const Program &program, const Dim &dim) {
   for (const auto &[index, multiple] : program.pipeline.pad)
     if (index == dim.name)
@@ -43,7 +43,7 @@ static int64_t extentToRun(const Program &program, const Dim &dim) {
   return dim.extent;
 }
 
-/// One or two indices of arguments, so that whatever axes divide them.
+/// Pads one or two indices of arguments, so that any axes divide them.
 static void choosePadding(Random &random, Program &program) {
   int64_t ranks = program.numRanks();
   for (unsigned n = 1 + random.below(2); n > 0; --n) {
@@ -94,7 +94,8 @@ static bool isUsedLinearly(const Program &program, ValueId value) {
   return used;
 }
 
-/// Makes an argument a sum over an axis that it does not use, if it may be.
+/// Makes an argument pending over an axis that it does not use, if its uses
+/// allow that.
 static void makePartial(Random &random, Program &program, ValueId value) {
   Tensor &tensor = program.values[value];
   if (program.mesh.empty() || tensor.isInteger() ||
@@ -108,8 +109,8 @@ static void makePartial(Random &random, Program &program, ValueId value) {
     tensor.reduction = "max";
 }
 
-/// Everything where it happens to be. Whatever an operation needs can be
-/// gathered, so this is legal.
+/// Places every value at random. This is legal, because any operand can be
+/// gathered.
 static void placeEverything(Random &random, Program &program) {
   for (Tensor &tensor : program.values)
     placeAtRandom(random, program, tensor, 0.6);
@@ -121,8 +122,8 @@ static void placeEverything(Random &random, Program &program) {
       program.hasHiddenValues() ? Expectation::Unknown : Expectation::Legal;
 }
 
-/// Every axis belongs to one index name, on whichever tensors carry it, so that
-/// operands never disagree. Intermediate values are left to the compiler.
+/// Gives every axis to one index name, on some of the tensors that have it, so
+/// that operands never disagree. Intermediate values are left to the compiler.
 static void placeByName(Random &random, Program &program,
                         const std::vector<std::string> &renamed) {
   std::map<std::string, std::vector<std::string>> axesOf;
@@ -132,7 +133,7 @@ static void placeByName(Random &random, Program &program,
     if (tensor.dims.empty())
       continue;
     const Dim &dim = random.of(tensor.dims);
-    // Under a new name it would be on another index than it is elsewhere.
+    // A view would move the axis to another name.
     if (std::count(renamed.begin(), renamed.end(), dim.name))
       continue;
     int64_t &count = ranks.try_emplace(dim.name, 1).first->second;
@@ -158,7 +159,7 @@ static void placeByName(Random &random, Program &program,
   program.expectation = Expectation::Legal;
 }
 
-/// Whether a value is a parameter under whatever view.
+/// Whether a value is a parameter or a view of one.
 static bool isParameter(const Program &program, ValueId value) {
   static const char *const views[] = {"rename", "split", "merge", "reshard"};
   while (const Operation *op = program.definition(value)) {
@@ -170,9 +171,9 @@ static bool isParameter(const Program &program, ValueId value) {
   return program.argument(value)->isParameter;
 }
 
-/// Whether at every operation a role tells which operand's axes stay: one
-/// parameter and one activation. What a norm is over is whole, so its
-/// parameters have no say.
+/// Whether at every operation the roles decide which operand's axes stay,
+/// because it has one parameter and one activation. A norm's parameters do not
+/// count: its indices are whole.
 static bool rolesDecide(const Program &program) {
   for (const Operation &op : program.operations) {
     std::vector<ValueId> distinct = op.operands;
@@ -190,7 +191,7 @@ static bool rolesDecide(const Program &program) {
   return true;
 }
 
-/// Arguments anywhere; roles decide what follows.
+/// Places arguments at random; roles decide the other values.
 static void placeByRole(Random &random, Program &program) {
   for (Axis &axis : program.mesh)
     axis.role = random.chance(0.5) ? "data" : "model";
@@ -208,7 +209,7 @@ static void placeByRole(Random &random, Program &program) {
       rolesDecide(program) ? Expectation::Legal : Expectation::Unknown;
 }
 
-/// Anything: some placed, some not, some partial, roles or none.
+/// Places values in any way: some placed, some not, some partial.
 static void placeWildly(Random &random, Program &program) {
   for (ValueId value = 0; value < program.values.size(); ++value) {
     Tensor &tensor = program.values[value];
@@ -261,8 +262,8 @@ static void addOperation(ProgramBuilder &builder,
   }
 }
 
-/// The last value, and others: often what nothing uses, now and then an
-/// argument or the same one again.
+/// Chooses the last value and some others: often values that nothing uses, now
+/// and then an argument or the same value again.
 static void chooseResults(Random &random, Program &program) {
   program.results.push_back(program.operations.back().result);
   for (const Operation &op : program.operations) {
@@ -299,8 +300,8 @@ static void writeProgram(Random &random, ProgramBuilder &builder,
   chooseResults(random, program);
 }
 
-/// Whether every argument has `name` on the same axes, and a rank's part of it
-/// divides into `parts`.
+/// Whether every argument that has the index `name` has it on the same axes,
+/// and a rank's part of it divides into `parts`.
 static bool canCut(const Program &program, const std::string &name,
                    int64_t parts) {
   const Dim *first = nullptr;
@@ -316,7 +317,7 @@ static bool canCut(const Program &program, const std::string &name,
   return true;
 }
 
-/// An index of an argument to cut, mostly one that can be cut.
+/// Chooses an index of an argument to cut, mostly one that can be cut.
 static void chooseMicroBatches(Random &random, Program &program) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     const Tensor &tensor = program.values[random.of(program.arguments).value];
@@ -332,7 +333,7 @@ static void chooseMicroBatches(Random &random, Program &program) {
 }
 
 static void chooseUpdate(Random &random, Program &program) {
-  // No update can be written to a sum.
+  // A parameter that is a sum cannot be updated.
   for (const Argument &argument : program.arguments)
     if (argument.isParameter && !program.values[argument.value].pending.empty())
       return;
@@ -350,7 +351,7 @@ static void chooseUpdate(Random &random, Program &program) {
     pipeline.lossScale = random.chance(0.5) ? "8" : "dynamic:16";
 }
 
-/// Whether an attention has a bias, which blocks of keys refuse.
+/// Whether an attention has a bias, which attention in blocks refuses.
 static bool hasBias(const Program &program) {
   return std::any_of(program.operations.begin(), program.operations.end(),
                      [&](const Operation &op) {
@@ -367,7 +368,7 @@ static void choosePipeline(Random &random, Program &program) {
     chooseMicroBatches(random, program);
   if (random.chance(0.3))
     pipeline.reduceGradients = "part";
-  // What is compared in f64 is not to be rounded.
+  // A program in f64 is compared too exactly to be rounded to f32.
   if (program.element != "f64" && random.chance(0.3))
     pipeline.reduceDtype = "f32";
   pipeline.rematerialize = random.of(redone);
@@ -380,7 +381,7 @@ static void choosePipeline(Random &random, Program &program) {
   if (program.grad && random.chance(0.3))
     chooseUpdate(random, program);
   pipeline.overlap = random.chance(0.5);
-  // There, communication of small tensors is worth hiding.
+  // On this machine even small tensors' communication is worth hiding.
   if (pipeline.overlap && random.chance(0.8))
     pipeline.hardware = "h100-sxm";
   pipeline.overlapChunks = random.below(4);

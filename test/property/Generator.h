@@ -1,5 +1,5 @@
-/// Random programs: what they compute (Operations.cpp), how they are placed,
-/// and what is wrong with some of them (Mistakes.cpp).
+/// Random programs: their operations (Operations.cpp), their placements, and
+/// the mistakes in some of them (Mistakes.cpp).
 #ifndef TPSP_TEST_PROPERTY_GENERATOR_H
 #define TPSP_TEST_PROPERTY_GENERATOR_H
 
@@ -7,14 +7,14 @@
 
 namespace tpsp::property {
 
-/// The same program for the same seed.
+/// Returns a random program; always the same for the same seed.
 Program generate(uint64_t seed);
 
-/// A program of at most `operations`, without a mistake in it; legal for sure
-/// if `certain`. For tests that need no illegal ones.
+/// Returns a program of at most `operations` operations without a planted
+/// mistake. Its `expectation` says whether it is surely legal.
 Program generateLegal(uint64_t seed, unsigned operations);
 
-/// Puts the axes of the mesh onto a tensor at random, where they divide.
+/// Puts axes of the mesh onto a tensor at random, if they divide its extents.
 void placeAtRandom(Random &random, const Program &program, Tensor &tensor,
                    double probability);
 

@@ -7,7 +7,8 @@ using namespace tpsp::property;
 
 using Builder = ProgramBuilder;
 
-/// One beyond the last position, now and then: it selects nothing.
+/// Returns the bound of the integers. Now and then it admits one position past
+/// the end, which selects nothing.
 static int64_t boundOf(Builder &b, const Dim &selected) {
   return selected.extent + (b.random.chance(0.25) ? 1 : 0);
 }
@@ -37,8 +38,8 @@ static bool applyEmbedding(Builder &b) {
   return true;
 }
 
-/// Positions along an index of x looked up: the result has the integers'
-/// indices in its place.
+/// Looks up positions along an index of x. The result has the integers' indices
+/// in its place.
 static bool applyLookup(Builder &b) {
   auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
   if (!x)
@@ -46,7 +47,7 @@ static bool applyLookup(Builder &b) {
   std::vector<Dim> dims = b.tensor(*x).dims;
   Dim selected = b.random.of(dims);
   remove(dims, selected.name);
-  // Some indices of x decide where to look, and so may others.
+  // The integers have some indices of x and perhaps others.
   std::vector<Dim> where;
   for (const Dim &dim : dims)
     if (b.random.chance(0.5))
@@ -67,7 +68,7 @@ static bool applyLookup(Builder &b) {
   return true;
 }
 
-/// x added up at the positions that integers give along a new index.
+/// Adds x up at the positions that integers give along a new index.
 static bool applyWrite(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return !b.tensor(v).dims.empty() && b.range(v).magnitude < 50;
@@ -76,7 +77,7 @@ static bool applyWrite(Builder &b) {
     return false;
   std::vector<Dim> dims = b.tensor(*x).dims;
   b.random.shuffle(dims);
-  // What the integers carry may be summed away.
+  // Indices of the integers may be summed.
   std::vector<Dim> where(dims.begin(),
                          dims.begin() + 1 + b.random.below(dims.size()));
   std::vector<Dim> result(dims.begin() + where.size(), dims.end());
@@ -99,8 +100,8 @@ static bool applyWrite(Builder &b) {
   return true;
 }
 
-/// Rows of x, each times the matrix that an integer of its chooses: mostly the
-/// matrices are chosen among, now and then they are what is made.
+/// Multiplies each row of x by the matrix that its integer chooses. Now and
+/// then makes such matrices from two tensors of rows.
 static bool applyGroupedProduct(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 50;
@@ -111,7 +112,8 @@ static bool applyGroupedProduct(Builder &b) {
   b.random.shuffle(dims);
   Dim summed = dims.back();
   dims.pop_back();
-  // Some indices of the rows are the matrices', too: blocks of matrices.
+  // Matrices may share indices with the rows: then there are blocks of
+  // matrices.
   std::vector<Dim> blocks(dims.begin() + 1,
                           dims.begin() + 1 + b.random.below(dims.size()));
   Dim chosen = b.freshIndex(b.random.chance(0.5) ? 4 : 3);
@@ -225,13 +227,13 @@ static Routing randomRouting(Builder &b, ValueId x) {
   return routing;
 }
 
-/// Whether many scores are equal, so that finite differences change choices.
+/// Whether many scores may be equal, so that finite differences change choices.
 static bool tiesMatter(const Builder &b) {
   return b.program.grad &&
          (b.program.element == "bf16" || b.program.element == "f16");
 }
 
-/// The choices: given, or those of the largest of some scores. Scores are
+/// Makes the choices: an argument, or the largest of some scores. Scores are
 /// arguments, so that no rounding changes a choice.
 static ValueId chooseExperts(Builder &b, const Routing &routing) {
   if (tiesMatter(b) || b.random.chance(0.4))
@@ -246,7 +248,8 @@ static ValueId chooseExperts(Builder &b, const Routing &routing) {
                            ", choice = " + quoted(routing.choice.name) + "}");
 }
 
-/// Tokens to experts, something there, and mostly back again.
+/// Dispatches tokens to experts, applies something there, and mostly combines
+/// the results.
 static bool applyExperts(Builder &b) {
   auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
   if (!x)
@@ -269,8 +272,8 @@ static bool applyExperts(Builder &b) {
   return true;
 }
 
-/// Likewise to the rows of blocks of experts, where each row meets its expert's
-/// matrix.
+/// Dispatches tokens to rows of blocks of experts, where each row is multiplied
+/// by its expert's matrix.
 static bool applyBlocks(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 50;
@@ -335,7 +338,7 @@ static bool applyBlocks(Builder &b) {
   return true;
 }
 
-/// A choice for its own sake.
+/// Adds a router on an argument, and looks up the scores that it chooses.
 static bool applyRouter(Builder &b) {
   if (tiesMatter(b))
     return false;

@@ -22,10 +22,11 @@ double tpsp::property::toleranceOf(StringRef element) {
   return element == "f32" ? 1e-5 : 1e-9;
 }
 
-/// How much more than the reference's rounding a program may lose before f64 is
-/// no longer asked. The reference rounds what an operation gives. What parts of
-/// a norm or a softmax store in between is rounded, too, if it is 16 bits wide.
-/// (Seeds 500382 and 1201851 lose 1.1 and 1.6 times as much.)
+/// Returns how many times the reference's rounding a program may lose before it
+/// fails outright, instead of being tried again in f64. The reference rounds
+/// the results of operations. A program also rounds values in 16 bits that
+/// parts of a norm or a softmax store in between. (Seeds 500382 and 1201851
+/// lose 1.1 and 1.6 times as much.)
 static double slackOf(StringRef element) {
   return element == "bf16" || element == "f16" ? 2 : 1;
 }

@@ -1,4 +1,4 @@
-/// Whether what a program gave is near enough to what it should give.
+/// Judges whether a program's results are near enough to the expected ones.
 #ifndef TPSP_TEST_PROPERTY_JUDGEMENT_H
 #define TPSP_TEST_PROPERTY_JUDGEMENT_H
 
@@ -12,12 +12,12 @@
 
 namespace tpsp::property {
 
-/// The relative error that a program of this element type may have, if rounding
-/// makes no more.
+/// Returns the relative error that is always allowed for a program of this
+/// element type. Rounding may allow more.
 double toleranceOf(llvm::StringRef element);
 
-/// What a comparison says of a program of this element type. A norm is in f32
-/// whatever the program, and never has more digits.
+/// Judges the errors of a program of this element type. A norm is in f32 in
+/// every program and never has more digits.
 Outcome judged(std::vector<rt::TensorError> errors, llvm::StringRef element);
 
 } // namespace tpsp::property

@@ -1,6 +1,6 @@
-// The collectives of whole small programs, forward and backward, against the
-// best of all joint compute placements, found by brute force. Fusing and
-// bucketing never make them more.
+// Compares the collectives of whole small programs, forward and backward, with
+// the best of all joint compute placements, found by brute force. Fusing and
+// bucketing must never add to them.
 #include "Generator.h"
 #include "JointOracle.h"
 #include "Options.h"
@@ -33,7 +33,8 @@ using oracle::JointPrice;
 
 namespace {
 
-/// Collectives, each axis of several ranks for itself, and bytes per rank.
+/// Collectives, counted once for each axis of several ranks, and bytes per
+/// rank.
 struct Total {
   uint64_t collectives = 0;
   int64_t bytes = 0;
@@ -58,13 +59,14 @@ std::string text(const Total &total) {
   return stream.str();
 }
 
-/// A module from the logical level to its collectives, counted at each stage.
+/// Takes a module from the logical level to its collectives, and counts them at
+/// each stage.
 class Counting {
 public:
   Counting(ModuleOp module, size_t mostStates)
       : module(module), mesh(meshOf(module)), mostStates(mostStates) {}
 
-  /// Inserts and fuses; what is wrong, or nothing.
+  /// Inserts, fuses and buckets. Returns an error, or an empty string.
   std::string run() {
     findBest();
     if (!run(createInsertCollectives()))
@@ -86,7 +88,7 @@ public:
   }
 
   Total inserted, fused;
-  /// Of brute force; nullopt where that takes too long.
+  /// The result limit of brute force; nullopt if that takes too long.
   std::optional<Total> best;
   uint64_t operations = 0;
 
@@ -120,7 +122,7 @@ private:
     return total;
   }
 
-  /// By the ring algorithm, from the types alone.
+  /// Counts bytes by the ring algorithm, from the types alone.
   Total priceOf(CollectiveOpInterface op) const {
     CollectiveKind kind = op.getCollectiveKind();
     if (kind == CollectiveKind::Slice)
@@ -155,12 +157,12 @@ public:
   Minimality() : context(registry(), MLIRContext::Threading::DISABLED) {}
 
   struct Verdict {
-    std::string problem; ///< what is wrong for sure
-    /// What brute force sends less of, in words; empty if nothing.
+    std::string problem; ///< a certain error, or empty
+    /// Both totals, if brute force found less; else empty.
     std::string dearer;
   };
 
-  /// Nothing is wrong with a program that is not legal.
+  /// Checks a program. An illegal program has no problem.
   Verdict check(const Program &program) {
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
     auto module =
@@ -170,7 +172,7 @@ public:
     return check(*module, program.grad, /*mostStates=*/2000);
   }
 
-  /// One layer of an example, forward and backward.
+  /// Checks one layer of an example, forward and backward.
   Verdict checkLayer(StringRef path) {
     auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
     if (!module)
@@ -184,7 +186,8 @@ public:
   Total fused, best;
 
 private:
-  /// Drops other functions; the arguments become what the last call passes.
+  /// Drops other functions. The layer's arguments get the attributes of those
+  /// that the last call passes.
   static void keepOnly(func::FuncOp layer) {
     auto others = llvm::make_early_inc_range(
         layer->getParentOfType<ModuleOp>().getOps<func::FuncOp>());
@@ -238,8 +241,8 @@ private:
   MLIRContext context;
 };
 
-/// Bytes are compared to the last one: groups of three would round. If `alike`,
-/// all axes that divide anything are as large.
+/// Avoids groups of three: bytes are compared exactly, and these would round.
+/// If `alike`, all axes with more than one rank are equally large.
 void chooseSizes(Program &program, bool alike) {
   for (Axis &axis : program.mesh) {
     if (axis.size == 3)
@@ -249,8 +252,8 @@ void chooseSizes(Program &program, bool alike) {
   }
 }
 
-/// Leaves all results to the compiler, with roles that say what may move, and
-/// most arguments divided.
+/// Leaves all results to the compiler. Gives axes roles, which say what may
+/// move, and divides most arguments.
 void unplaceResults(Program &program, uint64_t seed) {
   Random random(seed);
   for (Axis &axis : program.mesh)
@@ -272,7 +275,8 @@ void unplaceResults(Program &program, uint64_t seed) {
   }
 }
 
-/// What of `program` is still wrong or dearer when it is made smaller.
+/// Shrinks the program as long as it is wrong or dearer, and returns the rest
+/// as text.
 std::string madeSmall(const Program &program,
                       const Minimality::Verdict &verdict) {
   Minimality again;
@@ -291,9 +295,9 @@ std::string madeSmall(const Program &program,
 
 } // namespace
 
-// Two axes on one index have an order, and may together be too many for its
-// extent: there the search, axis by axis, may miss the best. --print shows
-// programs in which it did.
+// Two axes on one index have an order, and together they may not divide its
+// extent. The search goes axis by axis and may then miss the best. --print
+// shows such programs.
 TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   Minimality minimality;
   uint64_t count = 7 * options().count, dearer = 0;
@@ -320,11 +324,11 @@ TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   EXPECT_GE(minimality.programs, count * 9 / 10)
       << "too many programs are not legal";
   EXPECT_GE(minimality.compared, minimality.programs * 9 / 10);
-  // 1.0 to 1.3 in a hundred, by seed.
+  // Depending on the seed, 1.0 to 1.3 percent are dearer.
   EXPECT_LE(200 * dearer, 3 * minimality.compared);
 }
 
-// One layer of each: whole models share it.
+// One layer of each example is enough, since a model repeats it.
 TEST(Minimality, LayersOfTheExamplesHaveTheFewestCollectives) {
   Minimality minimality;
   uint64_t found = 0;

@@ -1,4 +1,4 @@
-// What can be wrong with a program, one entry each.
+// Mistakes in programs, one entry each.
 #include "Generator.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@ namespace {
 
 struct Mistake {
   const char *name;
-  /// Makes it, or returns false where it cannot be made.
+  /// Makes the mistake, or returns false if the program does not allow it.
   bool (*make)(Random &random, Program &program);
-  /// What the message says; one of several.
+  /// The message must contain one of these.
   std::vector<std::string> messages;
 };
 
@@ -24,7 +24,7 @@ static bool isUsed(const Program &program, ValueId value) {
   return false;
 }
 
-/// An argument of numbers, not integers.
+/// Returns an argument of numbers, not integers.
 static ValueId someArgument(Random &random, const Program &program) {
   std::vector<ValueId> fitting;
   for (const Argument &argument : program.arguments)
@@ -33,7 +33,7 @@ static ValueId someArgument(Random &random, const Program &program) {
   return random.of(fitting); // there is one: the first
 }
 
-/// An argument that some operation uses and for which `fits` holds.
+/// Returns an argument that some operation uses and for which `fits` holds.
 template <typename Fits>
 static Tensor *usedArgument(Random &random, Program &program, Fits fits) {
   std::vector<ValueId> fitting;
@@ -44,7 +44,7 @@ static Tensor *usedArgument(Random &random, Program &program, Fits fits) {
   return fitting.empty() ? nullptr : &program.values[random.of(fitting)];
 }
 
-/// The first operand of `op`, if it has one that is an argument.
+/// Returns the first operand of `op` if it is an argument, else null.
 static Tensor *firstArgument(Program &program, const Operation &op) {
   if (op.operands.empty() || !program.argument(op.operands.front()))
     return nullptr;
@@ -124,7 +124,7 @@ static bool passSumToNonlinear(Random &random, Program &program) {
   return false;
 }
 
-/// A whole tensor cannot become a summand.
+/// Requests a summand of a whole tensor.
 static bool wantSummand(Random &random, Program &program) {
   for (const Operation &op : program.operations)
     for (const Axis &axis : program.mesh) {
@@ -196,7 +196,7 @@ static ValueId addOperation(Program &program, const std::string &mnemonic,
   return result;
 }
 
-/// An axis without a role on free indices of both operands.
+/// Puts an axis without a role on free indices of both operands.
 static bool leaveAmbiguous(Random &random, Program &program) {
   if (program.mesh.empty())
     return false;
@@ -272,7 +272,7 @@ static bool rotateOddFeature(Random &random, Program &program) {
   return true;
 }
 
-/// No rank has a part of an integer.
+/// Makes an argument of integers partial.
 static bool addUpIntegers(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
     Tensor *tensor = firstArgument(program, op);
@@ -285,7 +285,7 @@ static bool addUpIntegers(Random &random, Program &program) {
   return false;
 }
 
-/// Positions are integers.
+/// Makes positions numbers instead of integers.
 static bool lookUpByNumbers(Random &, Program &program) {
   for (const Operation &op : program.operations) {
     Tensor *tensor = firstArgument(program, op);

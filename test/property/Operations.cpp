@@ -1,6 +1,6 @@
-// The operations of the language, one entry each: to add one, write a row and,
-// if it has a form of its own, the function that applies it. Scalar functions
-// have theirs by being registered.
+// The operations of the language, one entry each. To add one, write a row and,
+// if its form is new, the function that applies it. A registered scalar
+// function needs no entry.
 #include "SequenceOperations.h"
 #include "ViewOperations.h"
 
@@ -20,7 +20,7 @@ using Builder = ProgramBuilder;
 // Contraction
 //===----------------------------------------------------------------------===//
 
-/// Some of these indices, in any order.
+/// Returns some of these indices, in any order.
 static std::vector<Dim> someOf(Builder &b, std::vector<Dim> dims) {
   double kept = b.random.chance(0.1) ? 0.0 : 0.65;
   std::vector<Dim> some;
@@ -34,7 +34,8 @@ static std::vector<Dim> someOf(Builder &b, std::vector<Dim> dims) {
   return some;
 }
 
-/// The square root of how many terms are summed: random signs mostly cancel.
+/// Returns the growth of a sum: the square root of the number of terms, since
+/// random signs mostly cancel.
 static double growth(const std::vector<Dim> &from, const std::vector<Dim> &to) {
   double terms = 1;
   for (const Dim &dim : from)
@@ -54,7 +55,8 @@ static bool applyEinsumOfOne(Builder &b) {
   return true;
 }
 
-/// A weight for an activation: some of its indices and some of its own.
+/// Makes a weight for an activation, with some of its indices and some new
+/// ones.
 static ValueId weightFor(Builder &b, ValueId x) {
   std::vector<Dim> dims = b.someIndices(2);
   for (const Dim &dim : b.tensor(x).dims)
@@ -124,7 +126,7 @@ static bool applyMean(Builder &b) {
 // Pointwise
 //===----------------------------------------------------------------------===//
 
-/// The value's indices, sometimes in another order.
+/// Returns the value's indices, sometimes in another order.
 static std::vector<Dim> indicesOf(Builder &b, ValueId x) {
   std::vector<Dim> dims = b.tensor(x).dims;
   if (b.random.chance(0.2))
@@ -132,7 +134,7 @@ static std::vector<Dim> indicesOf(Builder &b, ValueId x) {
   return dims;
 }
 
-/// The largest |f| up to `magnitude` on both sides of 0.
+/// Returns the largest |f(x)| for |x| up to `magnitude`.
 static double largestOf(const reference::ScalarFunction &f, double magnitude) {
   constexpr int steps = 32;
   double most = 0;
@@ -143,7 +145,7 @@ static double largestOf(const reference::ScalarFunction &f, double magnitude) {
   return most;
 }
 
-/// y = f(x), of numbers where f does not lose their digits.
+/// Adds y = f(x), for numbers at which f does not lose digits.
 static bool applyFunction(Builder &b, const std::string &mnemonic) {
   constexpr double steepest = 64;
   const auto &value = *reference::findScalarFunction(mnemonic);
@@ -160,7 +162,7 @@ static bool applyFunction(Builder &b, const std::string &mnemonic) {
   return true;
 }
 
-/// A function of positive numbers.
+/// Adds a function of positive numbers.
 static bool applyOfPositive(Builder &b, const std::string &mnemonic) {
   auto x = b.pick([&](ValueId v) { return b.range(v).magnitude <= 30; });
   if (!x)
@@ -170,7 +172,7 @@ static bool applyOfPositive(Builder &b, const std::string &mnemonic) {
   return true;
 }
 
-/// A rule for every scalar function of the language.
+/// Adds a rule for every scalar function of the language.
 static void addFunctions(std::vector<OperationRule> &rules) {
   for (const tpsp::ScalarFunction &f : tpsp::scalarFunctions()) {
     auto *apply = f.takesPositive ? applyOfPositive : applyFunction;
@@ -181,7 +183,8 @@ static void addFunctions(std::vector<OperationRule> &rules) {
   }
 }
 
-/// Two values whose indices fit on one tensor; broadcast where they differ.
+/// Picks two values whose indices fit on one tensor. If they differ, the values
+/// are broadcast.
 static bool pickTwo(Builder &b, ValueId &x, ValueId &y) {
   auto first = b.pick();
   auto second = b.pickOther(
@@ -243,7 +246,8 @@ static bool applyMul(Builder &b) {
 
 static bool applyDiv(Builder &b) {
   ValueId x, y;
-  // Keeping to arguments, a denominator made here would be an activation.
+  // With onlyArguments the denominator must not be made here, since it would be
+  // an activation.
   if (!pickTwo(b, x, y) || b.range(y).magnitude > 30 ||
       (b.onlyArguments && !b.range(y).positive))
     return false;
@@ -296,7 +300,7 @@ static bool applySelect(Builder &b) {
   ValueId x, y;
   if (b.onlyArguments || !pickTwo(b, x, y))
     return false;
-  // Twos and noughts against ones: compared alike in every precision.
+  // Compares 2 or 0 with 1, which has the same result in every precision.
   std::vector<Dim> dims = indicesOf(b, x);
   ValueId zeros = b.add("scale", {x}, dims, {0, false}, "{factor = 0.0 : f64}");
   ValueId ones = b.add("shift", {zeros}, dims, {1, true}, "{by = 1.0 : f64}");
@@ -322,8 +326,8 @@ static bool applyCausalMask(Builder &b) {
   return true;
 }
 
-/// Of numbers that are never equal, so that there is a gradient: between -1 and
-/// 1, and around -3 or 3.
+/// Adds a maximum of numbers that are never equal, so that there is a gradient.
+/// One is between -1 and 1, the other around -3 or 3.
 static bool applyMax(Builder &b) {
   ValueId x, y;
   if (!pickTwo(b, x, y))
@@ -341,7 +345,7 @@ static bool applyMax(Builder &b) {
   return true;
 }
 
-/// What has no operand, added to a value that has its indices.
+/// Adds an operation without operands to a value that has its indices.
 static bool applyMade(Builder &b, const std::string &mnemonic, double most,
                       const std::string &attributes, ValueId x) {
   ValueId made =
@@ -398,7 +402,7 @@ static bool applySoftmax(Builder &b) {
   return true;
 }
 
-/// A norm over one or two of the indices, with a gain (and a bias).
+/// Adds a norm over one or two of the indices, with a gain and perhaps a bias.
 static bool applyNorm(Builder &b, const char *mnemonic, bool hasBias) {
   auto x = b.pick([&](ValueId v) {
     return !b.tensor(v).dims.empty() &&
@@ -414,7 +418,7 @@ static bool applyNorm(Builder &b, const char *mnemonic, bool hasBias) {
   std::vector<ValueId> operands = {*x, b.argument(row, true)};
   if (hasBias)
     operands.push_back(b.argument(row, true));
-  // With a larger eps than a model's, so that a row of one element has a
+  // The eps is larger than a model's, so that a row of one element has a
   // gradient worth comparing.
   b.add(mnemonic, operands, b.tensor(*x).dims, {8, false},
         "{eps = 0.0625 : f64}");

@@ -24,7 +24,7 @@ static bool parse(const std::string &text, Number &number) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
-/// Takes "--name=value"; false if it is something else.
+/// Takes "--name=value". Returns false if `argument` is something else.
 static bool take(const std::string &argument) {
   Options &options = mutableOptions();
   if (argument == "--print")

@@ -1,4 +1,4 @@
-/// What the command line, or the environment, asks for.
+/// Options of the command line or the environment.
 #ifndef TPSP_TEST_PROPERTY_OPTIONS_H
 #define TPSP_TEST_PROPERTY_OPTIONS_H
 
@@ -13,9 +13,10 @@ struct Options {
   unsigned jobs = 2;
   unsigned shrinkAttempts = 250;
   bool print = false;
-  /// Give arguments the data that tpsp-run makes up, by their use.
+  /// Give arguments the same random data as tpsp-run, which depends on their
+  /// use.
   bool defaultData = false;
-  /// The type of all programs' numbers; empty: drawn.
+  /// The type of all programs' numbers; if empty, it is random.
   std::string element;
 };
 

@@ -1,5 +1,5 @@
-// Verification sees a result that is 1 % too large (5 % in bf16), whatever
-// other results are beside it.
+// Verification notices a result that is 1 % too large (5 % in bf16), whatever
+// the other results are.
 #include "Generator.h"
 #include "Trial.h"
 
@@ -13,7 +13,7 @@ using namespace tpsp::property;
 
 namespace {
 
-/// In so many programs, and in so many results of the operation.
+/// Counts of programs and of the operation's results.
 struct Tries {
   unsigned programs = 0, planted = 0, seen = 0;
 };
@@ -26,7 +26,8 @@ struct Type {
 constexpr uint64_t seeds = 1500;
 constexpr unsigned enough = 1, most = 12;
 
-/// A program whose types are all `element`.
+/// Makes all types of a program `element`. Returns false if the program is of
+/// no use.
 bool isUsable(Program &program, const char *element) {
   if (program.expectation != Expectation::Legal)
     return false;
@@ -35,8 +36,8 @@ bool isUsable(Program &program, const char *element) {
   return true;
 }
 
-/// The operation that makes a result, "gradient" of another, empty of an
-/// argument that is returned.
+/// Returns the operation that makes a result, or "gradient", or an empty string
+/// for an argument that is returned.
 std::string makerOf(const Program &program, const std::string &name) {
   if (name.rfind("g[", 0) == 0)
     return "gradient";
@@ -51,7 +52,7 @@ std::string makerOf(const Program &program, const std::string &name) {
   return "";
 }
 
-/// Whether rounding leaves a result the digits that tell.
+/// Whether rounding leaves a result enough digits to notice a mistake.
 bool hasDigits(const rt::TensorError &error) {
   return !error.zeroReference && error.notFinite == 0 && !error.isLost();
 }

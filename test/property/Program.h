@@ -1,5 +1,5 @@
-/// A sharded einsum program as plain data: what the generator makes, what is
-/// made smaller when it fails, and what is printed as .mlir.
+/// A sharded einsum program as plain data. The generator makes it, a failing
+/// one is made smaller, and it can be printed as .mlir.
 #ifndef TPSP_TEST_PROPERTY_PROGRAM_H
 #define TPSP_TEST_PROPERTY_PROGRAM_H
 
@@ -26,17 +26,17 @@ struct Dim {
 
 struct Tensor {
   std::vector<Dim> dims;
-  /// '?': the compiler places it.
+  /// Whether the compiler places it ('?').
   bool unplaced = false;
   std::vector<std::string> pending;
   /// How the pending summands combine: "sum" or "max".
   std::string reduction = "sum";
-  /// Empty: the program's.
+  /// If empty, the program's element type.
   std::string element;
-  /// Of an argument of integers: they are in [0, below).
+  /// For an argument of integers, which are in [0, below).
   int64_t below = 0;
-  /// Whether elements may be minus infinity, which hides keys of attention, and
-  /// is of no use to others.
+  /// Whether elements may be minus infinity, which hides keys of attention. No
+  /// other operation can use such a value.
   bool hides = false;
 
   const Dim *find(const std::string &name) const;
@@ -64,42 +64,42 @@ struct Argument {
   bool isParameter = false;
 };
 
-/// What tpsp-run may be asked beside the program. It changes how the program is
-/// run, and never what comes out.
+/// Options of tpsp-run besides the program. They change how the program is run,
+/// and never its results.
 struct PipelineChoices {
-  /// An index's name, and what its extent is padded to a multiple of.
+  /// An index's name, and the multiple to which its extent is padded.
   std::vector<std::pair<std::string, int64_t>> pad;
   int64_t microBatches = 1;
   std::string microBatchIndex;
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool keepMasks = false;
-  /// Keys of a block at most, for attention in blocks; 0: in rows, or in one
-  /// call.
+  /// Largest number of keys of a block, for attention in blocks. 0: attention
+  /// is in rows or in one call.
   int64_t attentionBlock = 0;
   bool attentionFused = false;
   /// Off, time or on.
   std::string balanceAttention = "time";
   std::string shardReplicated = "off";
   int64_t bucketBytes = 25 << 20;
-  /// "none", or how parameters are updated; the axes divide its state.
+  /// "none", or how parameters are updated. optimizerAxes divide its state.
   std::string optimizer = "none";
   std::vector<std::string> optimizerAxes;
   double clip = 0;
-  /// As the options of the compiler are called.
+  /// Named as the options of the compiler.
   std::string reduceGradients = "step", gatherParameters = "update",
               lossScale = "none", reduceDtype;
-  /// Collectives on streams of their own, where that pays on `hardware`.
+  /// Whether collectives get streams of their own, if that pays on `hardware`.
   bool overlap = false;
   std::string hardware = "cpu";
   int64_t overlapChunks = 0;
   double overlapMemory = 0.05;
 
-  /// As flags of tpsp-run; empty if nothing is asked.
+  /// Returns flags of tpsp-run; empty if all choices are defaults.
   std::string text() const;
 };
 
-/// What the generator knows of a program.
+/// What the generator knows about a program.
 enum class Expectation {
   Legal,   ///< it must compile and agree
   Illegal, ///< it must be refused
@@ -114,21 +114,21 @@ struct Program {
   std::vector<Argument> arguments;
   std::vector<Operation> operations;
   std::vector<ValueId> results;
-  /// With the backward pass.
+  /// Whether there is a backward pass.
   bool grad = true;
   PipelineChoices pipeline;
 
   Expectation expectation = Expectation::Unknown;
-  /// How it was placed, or what is wrong with it: for the statistics.
+  /// How it was placed, or its mistake, for the statistics.
   std::string kind;
-  /// One of these is in the message that an illegal program must get.
+  /// An illegal program's message must contain one of these.
   std::vector<std::string> messages;
 
-  /// Null if the value is none.
+  /// Returns null if the value is no argument.
   const Argument *argument(ValueId value) const;
-  /// Null if the value is an argument.
+  /// Returns null if the value is an argument.
   const Operation *definition(ValueId value) const;
-  /// Whether an operation has values inside, which nobody can place by hand.
+  /// Whether an operation has inner values, which cannot be placed by hand.
   bool hasHiddenValues() const;
   /// Whether an operation has this mnemonic.
   bool uses(const std::string &mnemonic) const;

@@ -22,7 +22,7 @@ std::optional<ValueId> ProgramBuilder::pick(const Fits &fits) {
       fitting.push_back(value);
   if (fitting.empty())
     return std::nullopt;
-  // Of two, the later: programs grow deep rather than wide.
+  // Taking the later of two makes programs deep rather than wide.
   return std::max(random.of(fitting), random.of(fitting));
 }
 

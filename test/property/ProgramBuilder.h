@@ -1,5 +1,5 @@
-/// Grows a random program, operation by operation. What the entries of the
-/// table of operations (Operations.cpp) are written with.
+/// Grows a random program, operation by operation. The entries of the table of
+/// operations (Operations.cpp) use it.
 #ifndef TPSP_TEST_PROPERTY_PROGRAMBUILDER_H
 #define TPSP_TEST_PROPERTY_PROGRAMBUILDER_H
 
@@ -32,15 +32,15 @@ private:
   std::mt19937_64 engine;
 };
 
-/// What is known of a value's elements, so that no logarithm of a negative
-/// number and no overflow is asked for.
+/// Bounds of a value's elements. They prevent logarithms of negative numbers
+/// and overflow.
 struct Range {
   double magnitude = 1.5;
   /// At least 0.05.
   bool positive = false;
 };
 
-/// What operations are drawn from.
+/// The operations from which a program is made.
 enum class Vocabulary { Numbers, NumbersAndIntegers };
 
 class ProgramBuilder {
@@ -52,28 +52,28 @@ public:
 
   const Tensor &tensor(ValueId value) const { return program.values[value]; }
   const Range &range(ValueId value) const { return ranges[value]; }
-  /// Whether the sum of the squares along such a row is a number of the
-  /// program's type. Where the tensor is one row, it is stored (seed 501421).
+  /// Whether the program's type can hold the sum of the squares along such a
+  /// row. If the tensor is one row, that sum is stored (seed 501421).
   bool canSquare(ValueId value, const std::vector<Dim> &row) const;
 
   //===--------------------------------------------------------------------===//
   // Values
   //===--------------------------------------------------------------------===//
 
-  /// A value of numbers, not integers, for which `fits` holds; recent ones more
-  /// often.
+  /// Picks a value of numbers, not integers, for which `fits` holds; recent
+  /// ones more often.
   using Fits = std::function<bool(ValueId)>;
   std::optional<ValueId> pick(const Fits &fits);
   std::optional<ValueId> pick();
-  /// The second operand of an operation on `first`: an argument where the
-  /// program keeps to that (see onlyArguments).
+  /// Picks the second operand of an operation on `first`: an argument if
+  /// onlyArguments.
   std::optional<ValueId> pickOther(ValueId first, const Fits &fits);
 
-  /// A new argument with these indices; there may be one already that is taken
-  /// instead: parameters are shared.
+  /// Returns a new argument with these indices, or an existing one: parameters
+  /// may be shared.
   ValueId argument(std::vector<Dim> dims, bool isParameter);
 
-  /// An argument of integers in [0, below); there may be one already.
+  /// Returns a new or existing argument of integers in [0, below).
   ValueId integers(std::vector<Dim> dims, int64_t below);
 
   /// Second operands are parameters or the first operand again, so that an
@@ -84,15 +84,15 @@ public:
   // Indices
   //===--------------------------------------------------------------------===//
 
-  /// An index of the program's own few; never one twice on a tensor.
+  /// Returns some of the program's few indices, none of them twice.
   std::vector<Dim> someIndices(unsigned count);
-  /// A new index of this extent.
+  /// Returns a new index of this extent.
   Dim freshIndex(int64_t extent);
-  /// The indices of both, those of `a` first.
+  /// Returns the indices of both, those of `a` first.
   std::vector<Dim> together(ValueId a, ValueId b) const;
   /// Whether a tensor of these indices is small enough.
   bool isSmall(const std::vector<Dim> &dims) const;
-  /// Indices that a view changes: an axis on them goes to another name.
+  /// Indices that a view renames. An axis on them moves to another name.
   std::vector<std::string> renamed;
 
   //===--------------------------------------------------------------------===//
@@ -106,7 +106,7 @@ public:
   ValueId addIntegers(const std::string &mnemonic,
                       std::vector<ValueId> operands, std::vector<Dim> dims,
                       int64_t below, const std::string &attributes);
-  /// A value that is positive, made from `value` if it is not.
+  /// Returns a positive value, made from `value` if it is not positive.
   ValueId positive(ValueId value);
 
 private:
@@ -118,7 +118,7 @@ private:
 };
 
 /// An operation of the language, as the generator knows it. `apply` adds it to
-/// the program, or does nothing where nothing fits and returns false.
+/// the program, or returns false and does nothing if no value fits.
 struct OperationRule {
   const char *mnemonic;
   unsigned weight;
@@ -129,17 +129,19 @@ struct OperationRule {
   std::function<bool(ProgramBuilder &builder)> apply;
 };
 
-/// Floating-point numbers in, the same out (Operations.cpp).
+/// Operations with floating-point operands and results (Operations.cpp).
 const std::vector<OperationRule> &numberRules();
-/// Attention; with segments, lengths or both, which are integers
+/// Attention. If `hasIntegers`, it has segments, lengths or both
 /// (AttentionOperations.cpp).
 OperationRule attentionRule(bool hasIntegers);
-/// Attention without those, and what adds a bias to scores.
+/// Adds attention without integers, and the operation that adds a bias to
+/// scores.
 void addAttentionRules(std::vector<OperationRule> &rules);
 /// Lookups, writes and choices by integers (IntegerOperations.cpp).
 const std::vector<OperationRule> &integerRules();
 
-/// Beyond this, squares and exponentials lose the digits that are compared.
+/// The largest magnitude of values. Beyond it squares and exponentials lose the
+/// digits that are compared.
 inline constexpr double largest = 1e3;
 
 inline std::string quoted(const std::string &text) {

@@ -1,5 +1,5 @@
-// Every legal program equals its unsharded self, forward and gradients, and
-// every illegal one is refused with a diagnostic.
+// Every legal program computes the same as its unsharded form, forward and
+// gradients. Every illegal one is refused with a diagnostic.
 //
 //   RandomPrograms --count=10000 --seed=1 --jobs=8
 //   RandomPrograms --count=1 --seed=4711 --print
@@ -19,7 +19,7 @@ using namespace tpsp::property;
 
 namespace {
 
-/// The kind of a refusal, without what goes on about the axes and ways out.
+/// Returns the kind of a refusal, without the details about axes and ways out.
 std::string reasonOf(const Outcome &outcome) {
   std::string reason = outcome.signature();
   for (const char *end : {";", " (", ": ", ", but", ", which", ", []"})
@@ -27,7 +27,7 @@ std::string reasonOf(const Outcome &outcome) {
   return reason;
 }
 
-/// What became of the programs.
+/// Counts of the programs' outcomes.
 class Statistics {
 public:
   void add(const Program &program, const Outcome &outcome) {
@@ -78,8 +78,8 @@ public:
       std::cout << "    " << count << "x " << reason << "\n";
   }
 
-  /// The element types in which more programs lose digits than do by
-  /// themselves, which is less than one in fifty.
+  /// Returns the element types in which too many programs lose digits. Normally
+  /// less than one in fifty does.
   std::string imprecise() const {
     std::string names;
     for (const auto &[element, digits] : elements)
@@ -105,10 +105,10 @@ private:
   std::map<std::string, uint64_t> refusals;
 };
 
-/// The program made small, with what was wrong with it as a comment.
+/// Returns the program, made small, with its failure as a comment.
 std::string explain(uint64_t seed, const Outcome &outcome) {
   Program program = generate(seed);
-  // A mistake that was let through would be shrunk away.
+  // Shrinking would remove a mistake that was not refused.
   if (program.expectation != Expectation::Illegal && options().shrinkAttempts) {
     std::string signature = outcome.signature();
     program = shrink(
@@ -150,8 +150,9 @@ TEST(RandomPrograms, LegalOnesEqualTheUnshardedAndIllegalOnesAreRefused) {
          });
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   statistics.print(took.count());
-  std::cout.flush(); // what follows takes time
-  // One of each kind: the others most likely have the same cause.
+  std::cout.flush(); // the following takes time
+  // Explains one failure of each kind, since the others most likely have the
+  // same cause.
   std::map<std::string, unsigned> explained;
   for (const auto &[seed, outcome] : failures) {
     bool isFirst = ++explained[outcome.signature()] == 1;

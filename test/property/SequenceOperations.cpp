@@ -16,7 +16,7 @@ static std::string attributesOf(Builder &b, const Dim &along) {
          (b.random.chance(0.4) ? ", reverse}" : "}");
 }
 
-/// Of a decay that has some of the indices.
+/// Adds a scan whose decay has some of the indices.
 bool tpsp::property::applyScan(Builder &b) {
   auto x = pickSequence(b);
   if (!x)
@@ -51,7 +51,7 @@ bool tpsp::property::applyCumsum(Builder &b) {
   return true;
 }
 
-/// Also by more positions than there are.
+/// Adds a delay, perhaps by more positions than there are.
 bool tpsp::property::applyDelay(Builder &b) {
   auto x = pickSequence(b);
   if (!x)

@@ -1,6 +1,6 @@
-/// Operations along an index, of which positions depend on those before, or are
-/// masked behind an end. Each
-/// function adds one to the program, or returns false if nothing there fits.
+/// Operations along an index, whose positions depend on earlier ones or are
+/// masked after an end. Each function adds one to the program, or returns false
+/// if no value fits.
 #ifndef TPSP_TEST_PROPERTY_SEQUENCEOPERATIONS_H
 #define TPSP_TEST_PROPERTY_SEQUENCEOPERATIONS_H
 

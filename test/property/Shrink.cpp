@@ -5,8 +5,8 @@
 
 using namespace tpsp::property;
 
-/// One way to make a program smaller, at its `n`-th place; false if it has no
-/// such place.
+/// A way to make a program smaller, at its `n`-th place. Returns false if it
+/// has no such place.
 using Reduction = bool (*)(Program &program, unsigned n);
 
 static bool isReturned(const Program &program, ValueId value) {
@@ -20,7 +20,7 @@ static bool isUsed(const Program &program, ValueId value) {
   return isReturned(program, value);
 }
 
-/// Drops what nothing uses.
+/// Drops operations and arguments that nothing uses.
 static void dropDead(Program &program) {
   for (size_t i = program.operations.size(); i-- > 0;)
     if (!isUsed(program, program.operations[i].result))
@@ -45,11 +45,11 @@ static bool dropResult(Program &program, unsigned n) {
   return true;
 }
 
-/// The operation's result becomes an argument.
+/// Makes an operation's result an argument.
 static bool cutBefore(Program &program, unsigned n) {
   if (n >= program.operations.size())
     return false;
-  // The last operations first: they have the most before them.
+  // Begins with the last operations, which have the most before them.
   size_t at = program.operations.size() - 1 - n;
   ValueId value = program.operations[at].result;
   program.operations.erase(program.operations.begin() + at);
@@ -59,7 +59,7 @@ static bool cutBefore(Program &program, unsigned n) {
   return !program.operations.empty();
 }
 
-/// What the operation is applied to is returned instead of its result.
+/// Returns an operation's operand instead of its result.
 static bool cutAfter(Program &program, unsigned n) {
   if (n >= program.operations.size())
     return false;
@@ -74,7 +74,7 @@ static bool cutAfter(Program &program, unsigned n) {
   return true;
 }
 
-/// Uses of an operation's result become uses of an operand with its indices.
+/// Replaces uses of an operation's result by an operand with the same indices.
 static bool bypass(Program &program, unsigned n) {
   if (n >= program.operations.size())
     return false;
@@ -141,7 +141,7 @@ static bool clearTensor(Program &program, unsigned n) {
   return true;
 }
 
-/// The n-th subscript of all.
+/// Drops the n-th of all subscripts.
 static bool dropSubscript(Program &program, unsigned n) {
   for (Tensor &tensor : program.values)
     for (Dim &dim : tensor.dims) {
@@ -200,7 +200,7 @@ template <int64_t to> static bool setExtent(Program &program, unsigned n) {
   return true;
 }
 
-/// Asks for one thing less of the pipeline.
+/// Drops one option of the pipeline.
 static bool dropChoice(Program &program, unsigned n) {
   PipelineChoices &pipeline = program.pipeline, plain;
   switch (n) {
@@ -267,7 +267,7 @@ static bool useFloat64(Program &program, unsigned n) {
   return n == 0;
 }
 
-/// Those that take most away first.
+/// Ordered by how much they remove, most first.
 static constexpr Reduction reductions[] = {
     dropGradient,  dropChoice,   dropResult,   cutBefore,    cutAfter,
     bypass,        dropAxis,     dropIndex,    clearTensor,  leaveUnplaced,

@@ -78,7 +78,7 @@ public:
 
   unsigned count = 0;
   bool hasPlaces = true;
-  /// The first one.
+  /// The first error.
   std::string text;
 
 private:
@@ -87,7 +87,7 @@ private:
 
 } // namespace
 
-/// Not every program can be cut into micro-batches, and then it says so.
+/// Whether the message says that the program cannot be cut into micro-batches.
 static bool isRefusalToCut(const Program &program, StringRef message) {
   return program.pipeline.microBatches > 1 &&
          (message.contains("micro-batch") ||
@@ -95,7 +95,7 @@ static bool isRefusalToCut(const Program &program, StringRef message) {
           message.contains("computes with positions along"));
 }
 
-/// Nor can every index be padded.
+/// Whether the message says that an index cannot be padded.
 static bool isRefusalToPad(const Program &program, StringRef message) {
   auto says = [&](StringRef part) { return message.contains(part); };
   return !program.pipeline.pad.empty() &&
@@ -103,15 +103,16 @@ static bool isRefusalToPad(const Program &program, StringRef message) {
           says("do not divide"));
 }
 
-/// What a pass may say of a program that its verifiers have let through. All
-/// else is a compiler that trips over its own doing.
+/// Whether a pass may refuse a valid program with this message. Any other
+/// message is an error of the compiler.
 static bool isRefusal(const Program &program, StringRef message) {
   static constexpr StringLiteral known[] = {
       "is on different indices of its operands",
       "is not placed",
       "has no gradient",
       "has no legal compute placement",
-      // Of arguments that nothing uses; else verifiers say so before.
+      // Said of arguments that nothing uses; for others the verifiers say it
+      // first.
       "do not divide",
       "which the mesh does not have",
       "the module has no mesh",
@@ -136,12 +137,12 @@ static Outcome judgeRefusal(const Program &program, const Errors &errors,
                    phase == "inserting collectives";
   if (!mayRefuse || (phase != "parsing" && !isRefusal(program, text)))
     return failed("the compiler failed while " + phase.str() + ": " + text);
-  // Without a role a sum that one operand alone divides is ambiguous.
+  // Without a role a sum whose index only one operand divides is ambiguous.
   if (isRefusalToCut(program, text) || isRefusalToPad(program, text))
     return {Outcome::Refused, text};
   bool isOpen = text.find(" op sums over '") != std::string::npos &&
                 text.find("give the axis a role") != std::string::npos;
-  // Nor does anything say where the parts of a composite are.
+  // The placements of a composite's parts may be ambiguous, too.
   isOpen |=
       (program.hasHiddenValues() || !program.pipeline.pad.empty()) &&
       text.find("is on different indices of its operands") != std::string::npos;
@@ -167,7 +168,7 @@ static double dot(const std::vector<double> &a, const std::vector<double> &b) {
   return sum;
 }
 
-/// Random arguments of a compiled program, cotangents included.
+/// Returns random arguments of a compiled program, including cotangents.
 static Tensors argumentsOf(const CompiledModel &model, uint64_t seed) {
   Tensors tensors;
   for (const PlanBuffer &tensor : model.plan->tensors()) {
@@ -191,8 +192,8 @@ static std::string evaluate(const reference::Program &program,
 
 namespace {
 
-/// The reference's gradients, held against finite differences of its values:
-/// every argument is moved along one random direction.
+/// Compares the reference's gradients with finite differences of its values.
+/// Each argument is moved along one random direction.
 class GradientCheck {
 public:
   GradientCheck(const reference::Program &program, const Tensors &arguments,
@@ -203,11 +204,12 @@ public:
     forward.gradients.clear();
   }
 
-  /// The argument whose gradient is wrong, in words; empty if none is.
+  /// Returns a message about the argument whose gradient is wrong; empty if
+  /// none is.
   std::string run() const {
     for (size_t number = 0; number < program.gradients.size(); ++number) {
       std::string problem;
-      // A kink that a step crosses is not there in a smaller one.
+      // A step may cross a kink that a smaller one does not reach.
       for (double step : {1e-5, 1e-6, 3e-5, 1e-7}) {
         problem = compare(number, step);
         if (problem.empty())
@@ -220,7 +222,7 @@ public:
   }
 
 private:
-  /// `number`: of the gradient.
+  /// `number` is the gradient's.
   std::string compare(size_t number, double step) const {
     size_t input = program.gradients[number];
     std::vector<double> direction =
@@ -254,7 +256,7 @@ private:
   }
 
   const reference::Program &program;
-  /// Without its gradients.
+  /// The program without its gradients.
   reference::Program forward;
   const Tensors &arguments, &results;
 };
@@ -275,7 +277,7 @@ Trial::Trial() : context(registry(), MLIRContext::Threading::DISABLED) {
   context.printOpOnDiagnostic(false);
 }
 
-/// The step without its update.
+/// Returns the step without its update.
 static reference::Program withoutUpdate(reference::Program program) {
   program.operations.resize(program.operations.size() - program.updates);
   program.values.resize(program.arguments + program.operations.size());
@@ -296,8 +298,8 @@ static std::string checkGradients(const reference::Program &step,
   return GradientCheck(program, arguments, results).run();
 }
 
-/// The results of the unsharded program, in f64 and rounded; "" or what is
-/// wrong with them.
+/// Sets `expected` to the results of the unsharded program, in f64 and rounded.
+/// Returns "" or an error in them.
 static std::string expectedResults(const CompiledModel &model, uint64_t seed,
                                    std::vector<rt::ExpectedValues> &expected) {
   const reference::Program &program = model.reference;
@@ -350,7 +352,7 @@ static CompileOptions compileOptions(const Program &program) {
   return options;
 }
 
-/// A run on several streams, and what it gave.
+/// A run on several streams, and its results.
 struct Trial::Run {
   const Program &program;
   uint64_t seed;
@@ -382,9 +384,9 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
   if (!compared)
     return failed("the run failed without overlap: " +
                   llvm::toString(compared.takeError()));
-  // Streams do not change the order in which anything is summed. Of a product
-  // that was cut, the matmul library may sum a tile in another order than the
-  // whole: it chooses by the shape. (Seed 701738.)
+  // Streams do not change the order of any sum. If a product was cut, the
+  // matmul library may sum a tile in another order than the whole, because it
+  // chooses by the shape. (Seed 701738.)
   constexpr int64_t nothingCut = 1;
   if (program.pipeline.overlapChunks == nothingCut && bytes != overlapped.bytes)
     return failed(std::string("overlap changes the results"));
@@ -395,7 +397,7 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
 // One program
 //===----------------------------------------------------------------------===//
 
-/// Where only what rounding makes allows an error, f64 decides.
+/// If an error is allowed only because of rounding, a run in f64 decides.
 Outcome Trial::run(const Program &program, uint64_t seed) {
   Outcome outcome = runOnce(program, seed);
   if (outcome.verdict != Outcome::Agrees ||
@@ -408,7 +410,8 @@ Outcome Trial::run(const Program &program, uint64_t seed) {
   return decided.verdict == Outcome::Agrees ? outcome : decided;
 }
 
-/// Of a program that is padded, axes need to divide nothing yet.
+/// Axes need not divide an extent that is padded. So a padded program is
+/// verified only after leavePaddingOpen().
 OwningOpRef<ModuleOp> Trial::parse(const Program &program) {
   ParserConfig config(&context, program.pipeline.pad.empty());
   auto module =
@@ -441,7 +444,7 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
   if (std::string problem = expectedResults(*model, seed, expected);
       !problem.empty())
     return failed(problem);
-  // Most programs run once: their machine code need not be good.
+  // Most programs run once, so their machine code need not be good.
   JitEffort effort = seed % 4 == 0 ? JitEffort::Full : JitEffort::Little;
   ResultBytes bytes;
   double tolerance = toleranceOf(program.element);

@@ -1,5 +1,5 @@
-/// Compiles a program, runs it on its mesh, and holds what comes out against
-/// the unsharded program.
+/// Compiles a program, runs it on its mesh, and compares its results with the
+/// unsharded program.
 #ifndef TPSP_TEST_PROPERTY_TRIAL_H
 #define TPSP_TEST_PROPERTY_TRIAL_H
 
@@ -22,12 +22,12 @@ struct Outcome {
     Failed   ///< a wrong number, a wrong refusal, no refusal, a crash
   };
   Verdict verdict = Agrees;
-  /// What was said or what differs; one line. Of a program that agrees, what
-  /// there is to count: one of the two below, or nothing.
+  /// A line: the message or the difference. If the program agrees, one of the
+  /// two texts below, to be counted, or nothing.
   std::string text;
   static constexpr const char *losesDigits = "loses digits";
-  /// It was run on several streams, and on one gave the same bits
-  /// (the same within the tolerance, where products were cut).
+  /// It ran on several streams, and on one stream gave the same bits (or the
+  /// same within the tolerance, if products were cut).
   static constexpr const char *overlapped = "overlapped";
 
   /// `text` without numbers and names: the kind of a refusal or a failure.
@@ -39,33 +39,33 @@ class Trial {
 public:
   Trial();
 
-  /// `seed`: of the arguments' data.
+  /// Tries a program. `seed` decides the arguments' data.
   Outcome run(const Program &program, uint64_t seed);
 
-  /// The same with a mistake: what the adjoints of all operations `mnemonic`
-  /// give is made three times as large. `planted`: in how many places.
+  /// The same with a mistake: the gradients by the adjoints of all operations
+  /// `mnemonic` are tripled. Sets `planted` to the number of places.
   Outcome runWithWrongAdjoint(const Program &program, uint64_t seed,
                               const std::string &mnemonic, unsigned &planted);
 
   /// The same with every result multiplied by `factor` when it is compared.
-  /// `errors`: what the comparisons say, in the order of the plan; empty if the
-  /// program did not run.
+  /// Sets `errors` to the comparisons' results, in the order of the plan; empty
+  /// if the program did not run.
   Outcome runWithPlantedResults(const Program &program, uint64_t seed,
                                 double factor,
                                 std::vector<rt::TensorError> &errors);
 
 private:
   struct Run;
-  /// Mistakes that are planted in a program, and where to report them.
+  /// Mistakes to plant in a program, and where to report them.
   struct Mistakes {
     /// See CompileOptions; may be null.
     std::function<void(mlir::ModuleOp)> edit = {};
     rt::PlantedMistake planted = {};
-    /// Null, or becomes what the comparisons say.
+    /// Set to the comparisons' results if it is not null.
     std::vector<rt::TensorError> *errors = nullptr;
   };
-  /// Compiles and runs the program again on one stream, and holds the results
-  /// of `overlapped` against what comes out, bit for bit.
+  /// Compiles and runs the program again on one stream, and compares the
+  /// results with those of `overlapped`, bit for bit.
   Outcome runSerial(mlir::OwningOpRef<mlir::ModuleOp> written,
                     const Run &overlapped);
   mlir::OwningOpRef<mlir::ModuleOp> parse(const Program &program);

@@ -90,7 +90,7 @@ bool tpsp::property::applyTake(Builder &b) {
   return true;
 }
 
-/// A value several times, and what is made of it.
+/// Stacks a value with its tanh, perhaps with the value again.
 bool tpsp::property::applyStack(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() < 5 && b.tensor(v).elements() <= 500;
@@ -109,7 +109,8 @@ bool tpsp::property::applyStack(Builder &b) {
   return true;
 }
 
-/// The indices of `x`, with a new one of `extent` in place of one of them.
+/// Returns the indices of `x`, with a new one of `extent` in place of one of
+/// them.
 static std::optional<std::vector<Dim>>
 withAnother(Builder &b, ValueId x, unsigned at, int64_t extent) {
   std::vector<Dim> dims = b.tensor(x).dims;

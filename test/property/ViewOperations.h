@@ -1,5 +1,5 @@
 /// Operations that change no element: views, requests and blocks. Each function
-/// adds one to the program, or returns false if nothing there fits.
+/// adds one to the program, or returns false if no value fits.
 #ifndef TPSP_TEST_PROPERTY_VIEWOPERATIONS_H
 #define TPSP_TEST_PROPERTY_VIEWOPERATIONS_H
 

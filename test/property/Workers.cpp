@@ -14,12 +14,14 @@ using namespace tpsp::property;
 
 namespace {
 
-/// A program takes a second at most; a rank waits for the others for 30.
+/// Seconds after which a program counts as hanging. It takes a second at most,
+/// and a rank waits for others for up to 30.
 constexpr unsigned secondsPerProgram = 1200;
-/// A context keeps every type that it has seen: start afresh now and then.
+/// A context keeps every type that it has seen, so processes are replaced now
+/// and then.
 constexpr unsigned programsPerProcess = 200;
 
-/// A child process and what it writes, line by line.
+/// A child process and its output, line by line.
 class Child {
 public:
   /// Runs `body(descriptor)` in a new process.
@@ -42,7 +44,7 @@ public:
 
   int getDescriptor() const { return descriptor; }
 
-  /// Reads what there is; false at the end.
+  /// Reads the available bytes. Returns false at the end.
   bool read() {
     std::array<char, 4096> bytes{};
     ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
@@ -51,7 +53,7 @@ public:
     text.append(bytes.data(), count);
     return true;
   }
-  /// The next complete line.
+  /// Sets `line` to the next complete line. Returns false if there is none.
   bool takeLine(std::string &line) {
     size_t end = text.find('\n');
     if (end == std::string::npos)
@@ -60,7 +62,7 @@ public:
     text.erase(0, end + 1);
     return true;
   }
-  /// How it ended, if not well.
+  /// Returns how the process ended; empty if it ended well.
   std::string wait() const {
     int status = 0;
     waitpid(process, &status, 0);
@@ -92,7 +94,7 @@ Outcome readOutcome(const std::string &line) {
   return {Outcome::Verdict(line[0] - '0'), line.substr(1)};
 }
 
-/// One of several processes: tries every `stride`-th seed from `next` on.
+/// One of several processes. It tries every `stride`-th seed from `next` on.
 struct Worker {
   uint64_t next, end, stride;
   std::unique_ptr<Child> child;

@@ -1,5 +1,5 @@
-/// Trials in processes of their own, so that a crash or a hang is a failure
-/// with a seed and not the end of the test.
+/// Trials in separate processes, so that a crash or a hang is a failure with a
+/// seed and does not end the test.
 #ifndef TPSP_TEST_PROPERTY_WORKERS_H
 #define TPSP_TEST_PROPERTY_WORKERS_H
 

@@ -10,13 +10,13 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The line of an operation in the program's text; 0 if it has none.
+/// Returns the line of an operation in the program's text; 0 if it has none.
 static unsigned lineOf(Operation *op) {
   auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
   return place ? place.getLine() : 0;
 }
 
-/// The lines of a program's text on which such an operation is.
+/// Returns the lines of the program's text that have such an operation.
 static llvm::DenseSet<unsigned> linesOf(StringRef text,
                                         const std::string &mnemonic) {
   llvm::DenseSet<unsigned> lines;
@@ -31,7 +31,7 @@ static llvm::DenseSet<unsigned> linesOf(StringRef text,
 unsigned tpsp::property::tripleAdjoints(ModuleOp module,
                                         const std::string &text,
                                         const std::string &mnemonic) {
-  // An adjoint has the place of the operation that it belongs to.
+  // An adjoint has the location of its operation.
   llvm::DenseSet<unsigned> lines = linesOf(text, mnemonic);
   auto isAdjoint = [&](Operation *op) {
     return op->hasAttr(backwardAttrName) && lines.contains(lineOf(op));

@@ -6,10 +6,10 @@
 
 namespace tpsp::property {
 
-/// Multiplies by 3 what the adjoints of all operations `mnemonic` give to other
-/// operations' gradients. `module` has been differentiated; its locations are
-/// those of `text`, which has one operation a line. Returns how many values
-/// that were.
+/// Multiplies by 3 the values that adjoints of operations `mnemonic` pass on to
+/// other operations' gradients. `module` has been differentiated; its locations
+/// are those of `text`, which has one operation a line. Returns the number of
+/// these values.
 unsigned tripleAdjoints(mlir::ModuleOp module, const std::string &text,
                         const std::string &mnemonic);
 

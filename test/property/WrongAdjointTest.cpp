@@ -1,4 +1,5 @@
-// Verification sees a wrong adjoint: the reference's gradients are its own.
+// Verification notices a wrong adjoint, because the reference has its own
+// gradients.
 #include "Generator.h"
 #include "Trial.h"
 
@@ -30,17 +31,18 @@ const std::map<std::string, std::string> &withoutAdjoint() {
   return reasons;
 }
 
-/// What became of an operation's mistakes.
+/// Counts of an operation's planted and refused mistakes.
 struct Tries {
   unsigned planted = 0, refused = 0;
 };
 
 constexpr uint64_t seeds = 3000;
-/// So many are to be refused, of so many at most: a program may give a gradient
-/// of zero, of which three times is zero.
+/// `enough` mistakes must be refused, of at most `most`. Some have no effect: a
+/// gradient may be zero, and so is three times zero.
 constexpr unsigned enough = 2, most = 5;
 
-/// A program whose numbers are exact enough to tell.
+/// Makes a program's numbers exact enough to notice a mistake. Returns false if
+/// the program is of no use.
 bool isUsable(Program &program) {
   if (!program.grad || program.expectation != Expectation::Legal)
     return false;
@@ -71,7 +73,7 @@ TEST(WrongAdjoints, OfEveryOperationAreRefused) {
           trial.runWithWrongAdjoint(program, seed, op.mnemonic, planted);
       if (planted == 0)
         continue;
-      // It must be the mistake that is refused.
+      // The program must agree without the mistake.
       if (trial.run(program, seed).verdict != Outcome::Agrees)
         continue;
       ++of.planted;

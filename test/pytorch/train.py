@@ -1,10 +1,11 @@
-"""Whether tpsp-train trains as PyTorch does: the loss of each of a hundred steps
-of AdamW, with clipping, decay, a warmup and a cosine, from the same weights and
-the same samples in the same order, in f32.
+"""Checks that tpsp-train trains as PyTorch does. Compares the loss of each of a
+hundred steps of AdamW in f32, with clipping, decay, a warmup and a cosine, from
+the same weights and the same samples in the same order.
 
     python3 test/pytorch/train.py build/bin/tpsp-train
 
-Exit status 77, which ctest reads as skipped, where PyTorch is not installed.
+The exit status is 77, which ctest reads as skipped, if PyTorch is not
+installed.
 """
 
 import json
@@ -40,7 +41,7 @@ def mix(x):
 
 
 def shuffled(position, size, seed, epoch):
-    """Where a sample of an epoch comes from: docs/Training.md, Data."""
+    """Returns the sample at a position of an epoch: docs/Training.md, Data."""
     half = 1
     while 1 << (2 * half) < size:
         half += 1
@@ -134,7 +135,7 @@ def main(tool):
         data = write_text(folder).read_bytes()
         places = {**TP, "x.b": "@dp", "x.s": "@tp"}
         (folder / "m.mlir").write_text(models.llama("dp = 2 : data, tp = 2 : model", places))
-        # At a rate of 0 the parameters stay what they begin as.
+        # At a rate of 0 the parameters keep their initial values.
         begin = tpsp(tool, folder, "begin", "--steps", "1", "--lr", "0")
         weights = safetensors.load(begin / "step-00000001" / "parameters.safetensors")
         out = tpsp(tool, folder, "run", "--steps", str(STEPS), "--lr", str(PEAK),

@@ -1,5 +1,5 @@
-// What the processes of a run must have been told alike, from the tables of
-// options.
+// Checks that all processes of a run were given the same options. The tables of
+// options say which must agree.
 #ifndef TPSP_TOOLS_COMMON_AGREEDOPTIONS_H
 #define TPSP_TOOLS_COMMON_AGREEDOPTIONS_H
 
@@ -14,15 +14,15 @@
 
 namespace tpsp::tool {
 
-/// Names, for messages, and hashes of values.
+/// Option names, for messages, with hashes of their values.
 using Agreed = std::vector<std::pair<std::string, uint64_t>>;
 
-/// The name with a hash of the text.
+/// Returns the name with a hash of the text.
 std::pair<std::string, uint64_t> agreedText(const std::string &name,
                                             const std::string &text);
 
-/// Collects rows of tables of options. What a row says of agreement decides
-/// whether its value counts, or only that there is one.
+/// Collects rows of tables of options. A row's `agreement` decides whether its
+/// value must agree, or only whether it is given.
 template <typename Options> class AgreedRows {
 public:
   AgreedRows(const Options &options, Agreed &out)
@@ -50,7 +50,8 @@ private:
     return choice.name();
   }
 
-  /// Of a file's name, whether there is one; of several, how many.
+  /// File names may differ between hosts: of one name its presence is compared,
+  /// of a list its length.
   template <typename T> static std::string lengthOf(const T &value) {
     return textOf(value);
   }
@@ -65,11 +66,12 @@ private:
   Agreed &out;
 };
 
-/// Of the options of every tool, the compiler's among them.
+/// Collects the options that all tools have, including the compiler's.
 Agreed agreedOptions(const ToolOptions &options);
 
-/// INVALID with the first name whose values differ, and the ranks, if the
-/// processes have not all the same. All call with the same names.
+/// Returns INVALID, with the first option that differs and the ranks concerned,
+/// unless all processes agree. Collective: every process calls it with the same
+/// names.
 rt::Status checkAgreed(rt::Transport &transport, const Agreed &mine,
                        double timeoutSeconds);
 

@@ -9,12 +9,14 @@
 using namespace tpsp;
 using namespace tpsp::tool;
 
-/// A file may be run anywhere.
+/// Whether to compile kernels for GPUs. A plan file gets them because it may
+/// run on another machine.
 static bool isForGpus(const ToolOptions &options, const CompileUse &use) {
   return options.backend == "cuda" || use.isEmitted;
 }
 
-/// Whether --hardware is one. What is wrong with it, is said when it is needed.
+/// Whether --hardware describes a GPU. An unreadable description is reported
+/// later, when the compiler needs it.
 static bool describesGpu(const ToolOptions &options) {
   llvm::Expected<const Hardware &> machine = options.hardware.read();
   if (machine)
@@ -23,8 +25,9 @@ static bool describesGpu(const ToolOptions &options) {
   return false;
 }
 
-/// In one call where the GPU at hand has a library for it, or a GPU is
-/// simulated. A file may be run where there is none.
+/// Attention is "fused", one call, if a GPU is simulated or if this machine's
+/// GPUs have a library for it. A plan file gets "rows", because the machine
+/// that runs it may lack the library.
 static std::string attentionForm(const ToolOptions &options,
                                  const CompileUse &use) {
   if (use.isSimulated)
@@ -41,14 +44,14 @@ CompileOptions tpsp::tool::resolved(const ToolOptions &options,
   CompileOptions compile = options;
   compile.keepTrivial = options.ncclAlways;
   compile.bucketBytes = options.bucketMib * (1 << 20);
-  // A file may be verified wherever it is run.
+  // A plan file may be verified on any machine that runs it.
   compile.returnChoices = use.isVerified || use.isEmitted;
   compile.countDropped = true;
   compile.device = isForGpus(options, use) ? "cuda" : "none";
   compile.forGpu = use.isSimulated && describesGpu(options);
   if (options.isAutomatic("attention"))
     compile.attention = attentionForm(options, use);
-  // Where a GPU's matmul library does them: on CPUs they have not been found to
+  // A GPU's matmul library fuses epilogues. On CPUs they have not been found to
   // save time.
   if (options.isAutomatic("epilogues"))
     compile.epilogues = isForGpus(options, use) || describesGpu(options);
@@ -69,7 +72,7 @@ Compilation::Compilation(const ToolOptions &options, const CompileUse &use,
       diagnostics(sources, &context,
                   speaks ? static_cast<llvm::raw_ostream &>(llvm::errs())
                          : elsewhere) {
-  // One sentence and the line it is about; not the operation in full.
+  // Diagnostics are one sentence and the source line, not the whole operation.
   context.printOpOnDiagnostic(false);
 }
 

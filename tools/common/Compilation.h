@@ -1,4 +1,4 @@
-// A model's compilation, for tools that ask it for more than a program.
+// A model's compilation, for tools that need more than the program.
 #ifndef TPSP_TOOLS_COMMON_COMPILATION_H
 #define TPSP_TOOLS_COMMON_COMPILATION_H
 
@@ -13,20 +13,22 @@
 
 namespace tpsp::tool {
 
-/// The compiler's options, with what follows from the tool's: all that is
-/// computed from other options.
+/// Returns the compiler's options, with every option set that follows from the
+/// tool's options and the use.
 CompileOptions resolved(const ToolOptions &options, const CompileUse &use);
 
-/// The context, and where its diagnostics go.
+/// Owns the MLIR context and the destination of its diagnostics.
 class Compilation {
 public:
-  /// As in compile(). The options must outlive it.
+  /// `use` and `speaks` are as in compile(). `options` must outlive this
+  /// object.
   Compilation(const ToolOptions &options, const CompileUse &use, bool speaks);
 
-  /// Sets the model and its description.
+  /// Compiles options.model and sets `model`, `description` and `explanation`.
   rt::Status run(Progress &progress);
 
-  /// What went wrong, with the diagnostics that nobody has heard.
+  /// Returns the error as a status, preceded by the diagnostics that have not
+  /// been printed.
   rt::Status failure(llvm::Error error);
 
   mlir::MLIRContext &mlirContext() { return context; }
@@ -41,10 +43,10 @@ private:
   mlir::SourceMgrDiagnosticHandler diagnostics;
 
 public:
-  /// Of the context.
+  /// Belongs to the context.
   CompiledModel model;
   rt::PlanDescription description;
-  /// Its equations and ledger, if the use is explained.
+  /// The program's equations and ledger, if use.isExplained.
   std::string explanation;
 };
 

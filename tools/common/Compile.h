@@ -1,5 +1,5 @@
 // Compiling a model in memory. In a build without the compiler
-// (-DTPSP_COMPILER=OFF) this refuses with a sentence.
+// (-DTPSP_COMPILER=OFF) compile() returns an error that says so.
 #ifndef TPSP_TOOLS_COMMON_COMPILE_H
 #define TPSP_TOOLS_COMMON_COMPILE_H
 
@@ -10,13 +10,13 @@ namespace tpsp::tool {
 
 /// What a program is compiled for.
 struct CompileUse {
-  /// A file, which may be run anywhere.
+  /// A plan file, which may run on another machine.
   bool isEmitted = false;
   /// A prediction on options.hardware.
   bool isSimulated = false;
   /// A comparison with the reference.
   bool isVerified = false;
-  /// A page, which has the program's equations.
+  /// An HTML page, which shows the program's equations.
   bool isExplained = false;
 };
 
@@ -25,19 +25,20 @@ struct CompileUse {
 rt::Status compile(const ToolOptions &options, const CompileUse &use,
                    bool speaks, Progress &progress, Program &out);
 
-/// Reads the plan, or compiles the model.
+/// Reads options.model if it is a compiled plan, else compiles it.
 rt::Status openProgram(const ToolOptions &options, const CompileUse &use,
                        bool speaks, Progress &progress, Program &out);
 
-/// What tools say that need the compiler and do not have it; `what` is what was
-/// asked for.
+/// UNSUPPORTED: the message of a tool built without the compiler. `what` names
+/// the request that needs it, such as "--emit".
 rt::Status noCompiler(const ToolOptions &options, const std::string &what);
 
 /// "a100-sxm, cpu, ...", for --help.
 std::string hardwareNames();
 
-/// The FLOP/s of a rank's matmuls of this element type (TPSP_RT_F32, ...) at
-/// most, by the description that --hardware names; 0 if it is not known.
+/// Returns the peak FLOP/s of a rank's matmuls in this element type
+/// (TPSP_RT_F32, ...), from the description that --hardware names; 0 if
+/// unknown.
 double peakFlops(const ToolOptions &options, int64_t dtype, int64_t ranks);
 
 } // namespace tpsp::tool

@@ -9,11 +9,11 @@
 
 using namespace tpsp::tool;
 
-/// The bytes that a file of options may have.
+/// Bytes of a file of options, at most.
 static constexpr int64_t longest = 16 << 20;
 
-/// How many letters are to be changed, added or left out to get from one word
-/// to the other.
+/// The edit distance (Levenshtein) between two words: letters to change, add or
+/// remove.
 static size_t distance(const std::string &one, const std::string &other) {
   std::vector<size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -38,7 +38,7 @@ static std::vector<std::string> keysOf(const CLI::App &app) {
   return keys;
 }
 
-/// What is wrong with a key that is no option.
+/// The message for a key that is no option.
 static std::string problemWith(const CLI::App &app, const std::string &key) {
   std::vector<std::string> keys = keysOf(app);
   auto nearest = std::min_element(
@@ -47,7 +47,7 @@ static std::string problemWith(const CLI::App &app, const std::string &key) {
       });
   std::string text = fmt::format("--config '{}': no option is called '{}'",
                                  app.get_config_ptr()->as<std::string>(), key);
-  // As far as a word may be from what was meant.
+  // Suggest only a key that is near enough to be a misspelling.
   if (nearest != keys.end() &&
       distance(key, *nearest) <= std::min<size_t>(2, key.size() / 2))
     return fmt::format("{}; is it '{}'?", text, *nearest);
@@ -69,12 +69,12 @@ public:
   }
 
 private:
-  /// The beginning or end of a section.
+  /// Whether the item begins or ends a section.
   static bool isBracket(const CLI::ConfigItem &item) {
     return item.name == "++" || item.name == "--";
   }
 
-  /// As CLI11 looks a key up.
+  /// Looks a key up in the same way as CLI11.
   bool isKey(const std::string &name) const {
     return app.get_option_no_throw("--" + name) ||
            (name.size() == 1 && app.get_option_no_throw("-" + name)) ||
@@ -86,7 +86,8 @@ private:
 
 } // namespace
 
-/// CLI11 opens whatever it is given, and reads a pipe or a device.
+/// Checks that the path is a readable file. CLI11 would open anything, even a
+/// pipe or a device.
 static std::string configProblem(const std::string &path) {
   std::string text;
   tpsp::rt::Status read = tpsp::rt::readWhole(path, longest, text);

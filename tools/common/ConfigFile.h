@@ -1,4 +1,4 @@
-// Options from a file.
+// Reading options from a file.
 #ifndef TPSP_TOOLS_COMMON_CONFIGFILE_H
 #define TPSP_TOOLS_COMMON_CONFIGFILE_H
 
@@ -6,9 +6,9 @@
 
 namespace tpsp::tool {
 
-/// Declares --config FILE, whose keys are the names of the app's options, as in
-/// `steps = 200`. The command line decides where both say something. A key that
-/// is no option is refused with the file and the option that is most like it.
+/// Declares --config FILE. Its keys are the names of the app's options, as in
+/// `steps = 200`. An option on the command line overrides the file's value. An
+/// unknown key is an error, which names the file and the most similar option.
 void declareConfigFile(CLI::App &app);
 
 } // namespace tpsp::tool

@@ -14,8 +14,9 @@
 using namespace tpsp;
 using namespace tpsp::tool;
 
-/// Others may still write to this process's memory or wait for it: neither the
-/// world is taken down nor MPI left in order. mpirun ends the rest.
+/// Exits without destroying the world or finalising MPI, because other
+/// processes may still write to this process's memory or wait for it. mpirun
+/// ends the others.
 [[noreturn]] static void leaveFailed(rt::Transport &transport) {
   std::fflush(nullptr);
   transport.leave();
@@ -26,7 +27,8 @@ rt::Status Launch::join() {
   return rt::isUnderLauncher() ? rt::openTransport(other) : rt::Status();
 }
 
-/// The message, with its rank if it does not begin with one.
+/// Adds the rank to a message that does not begin with one. The first rank is
+/// not named.
 static std::string withRank(const std::string &message, int64_t rank) {
   bool hasRank = message.rfind("rank ", 0) == 0;
   return rank == 0 || hasRank ? message
@@ -39,7 +41,8 @@ int Launch::fail(const std::string &message) {
     return Failed;
   }
   std::string text = withRank(message, other->rank());
-  // Nobody comes before the first; what it announces ends the others.
+  // The first process prints before it announces the failure, because the
+  // announcement ends the others.
   if (isFirst())
     fmt::print(stderr, "{}: {}\n", tool, text);
   other->announceFailure(text);
@@ -60,8 +63,8 @@ int Launch::finish(int code) {
   return code;
 }
 
-/// What this process says of its own command line: what the others say, too, is
-/// printed once, by the first.
+/// Prints the messages about this process's command line. If all processes have
+/// the same messages, only the first prints them.
 void Launch::printRefusal(int code, const std::string &said,
                           bool isOfAll) const {
   if (isOfAll && !isFirst())
@@ -77,7 +80,8 @@ void Launch::printRefusal(int code, const std::string &said,
   std::fflush(stream);
 }
 
-/// What every process has found in its command line, and what it was told.
+/// Exchanges the results of parsing, then compares the options. Returns -1 to
+/// go on, else the exit status.
 int Launch::meet(const ToolOptions &options, int code, const std::string &said,
                  const std::function<Agreed()> &agreed) {
   constexpr const char *what = "to begin";
@@ -102,7 +106,8 @@ int Launch::meet(const ToolOptions &options, int code, const std::string &said,
 }
 
 int Launch::run(ToolOptions &options, const MainProgram &main) {
-  // A file that may grow no further is then an error of its write.
+  // A write beyond the file size limit then fails with an error, instead of
+  // ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   if (rt::Status status = join(); !status.ok())
     return fail(status);

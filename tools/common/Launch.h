@@ -1,4 +1,4 @@
-// One process among those that mpirun started, or the only one.
+// A process of a run: one of those that mpirun started, or the only one.
 #ifndef TPSP_TOOLS_COMMON_LAUNCH_H
 #define TPSP_TOOLS_COMMON_LAUNCH_H
 
@@ -11,44 +11,46 @@
 
 namespace tpsp::tool {
 
-/// What a tool does with its command line, and after it.
+/// The steps of a tool's main(), which Launch::run() calls in order.
 struct MainProgram {
-  /// Parses. Returns -1 to go on, else what to exit with. Prints what it has to
-  /// say, or keeps it in `said` if that is not null.
+  /// Parses the command line. Returns -1 to go on, else the exit status. Prints
+  /// its messages, or stores them in `said` if it is not null.
   std::function<int(std::string *said)> parse;
-  /// What all processes must have been told alike. Called after parse().
+  /// Returns the options on which all processes must agree. Called after
+  /// parse().
   std::function<Agreed()> agreed;
-  /// Does what was asked for; returns what to exit with.
+  /// Does the tool's work and returns the exit status.
   std::function<int()> carryOut;
 };
 
-/// The processes of a run. One of them speaks for all: the first, or the first
-/// of those that fail.
+/// The processes of a run. Only one of them prints: the first process, or the
+/// first one that fails.
 class Launch {
 public:
-  /// `tool`: what messages begin with.
+  /// Messages begin with `tool`.
   explicit Launch(std::string tool) : tool(std::move(tool)) {}
 
   /// Null if this process is alone.
   rt::Transport *transport() const { return other; }
   bool isFirst() const { return !other || other->rank() == 0; }
 
-  /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
-  /// sentence if that cannot be.
+  /// Joins the other processes if mpirun started this one. Returns UNSUPPORTED
+  /// if this build or machine cannot.
   rt::Status join();
-  /// Ends with `code`, in order with the others.
+  /// Shuts down in order with the other processes and returns `code`.
   int finish(int code);
-  /// Prints what went wrong, unless another process does, and returns the
-  /// status to exit with; among several processes does not return. A message of
-  /// another rank than the first says which it is.
+  /// Prints the error, unless another process prints its own, and returns the
+  /// exit status. With several processes it does not return. A message from any
+  /// rank but the first names the rank.
   int fail(const std::string &message);
-  /// The same; what another process reported (ABORTED) is not said again.
+  /// The same for a status. An error that another process reported (ABORTED) is
+  /// not printed again.
   int fail(const rt::Status &status);
 
-  /// All of a tool's main(): joins, parses the command line, meets the other
-  /// processes, and does what is asked for, quietly unless this process is the
-  /// first. A command line that one process refuses ends all of them, soon and
-  /// in order, and so does an option that they were told differently.
+  /// A tool's main(): joins, parses the command line, compares it with the
+  /// other processes', and does the work. All but the first process are quiet.
+  /// All processes exit promptly and in order if one rejects its command line
+  /// or if their options differ.
   int run(ToolOptions &options, const MainProgram &main);
 
 private:

@@ -41,7 +41,7 @@ rt::Status tpsp::tool::openArguments(const ToolOptions &options,
   return {};
 }
 
-/// A hash of the program, which processes that run together have in common.
+/// A hash of the program. Processes that run together must have the same one.
 static uint64_t planHash(const Program &program) {
   const Plan &plan = program.plan();
   std::string text =

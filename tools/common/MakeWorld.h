@@ -1,4 +1,4 @@
-// The ranks that run a program, and what its arguments are filled with.
+// The ranks that run a program, and the values of its arguments.
 #ifndef TPSP_TOOLS_COMMON_MAKEWORLD_H
 #define TPSP_TOOLS_COMMON_MAKEWORLD_H
 
@@ -13,12 +13,12 @@
 
 namespace tpsp::tool {
 
-/// Where the arguments' values come from.
+/// The source of the arguments' values.
 struct Arguments {
   std::unique_ptr<rt::TensorSource> source;
   /// The files that were opened for it.
   std::vector<rt::AgreedFile> files;
-  /// A sentence, or empty.
+  /// Empty if there is nothing to warn of.
   std::string warning;
 };
 
@@ -27,17 +27,18 @@ rt::Status openArguments(const ToolOptions &options, const Plan &plan,
                          std::unique_ptr<rt::TensorSource> others,
                          Arguments &out);
 
-/// What a world is made with beside options and program. All must outlive it.
+/// The inputs of a world besides options and program. The objects must outlive
+/// the world.
 struct WorldUse {
-  /// Is told of every command; may be null.
+  /// Notified of every command; may be null.
   rt::CommandObserver *observer = nullptr;
-  /// Is told what GPUs measure; may be null.
+  /// Receives the step times that GPUs measure; may be null.
   StepClock *clock = nullptr;
-  /// Of the other processes; null if there are none.
+  /// Connects to the other processes; null if there are none.
   rt::Transport *transport = nullptr;
 };
 
-/// Loads the backend and makes the ranks. Their memory is not filled.
+/// Loads the backend and creates the ranks. Their memory is uninitialised.
 rt::Status makeWorld(const ToolOptions &options, const Program &program,
                      const WorldUse &use, std::unique_ptr<rt::World> &world);
 

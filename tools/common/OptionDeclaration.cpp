@@ -9,7 +9,7 @@
 using namespace tpsp;
 using namespace tpsp::tool;
 
-/// CLI11's own checks name the largest double.
+/// Used instead of CLI11's own checks, whose messages name the largest double.
 CLI::Validator tpsp::tool::numberOf(OptionDomain domain) {
   auto check = [domain](const std::string &text) {
     double number = 0;
@@ -41,8 +41,8 @@ CLI::Validator tpsp::tool::notEmpty() {
   return {check, ""};
 }
 
-/// Whether a text is a name and a number of at least 1, "tp=4". CLI11 takes a
-/// number that is too large for the largest.
+/// Whether a text is a name and a number of at least 1, "tp=4". CLI11 would
+/// read a number that is too large as the largest one.
 static bool isNamedNumber(const std::string &text) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -79,7 +79,7 @@ CLI::Validator tpsp::tool::indexMultiple() {
                      "INDEX=MULTIPLE");
 }
 
-/// Whether the file is meant to be a compiled plan.
+/// Whether the file is a compiled plan, by its name or its first bytes.
 static bool isPlan(const std::string &path) {
   bool isCalledSo =
       path.size() > 3 && path.compare(path.size() - 3, 3, ".so") == 0;
@@ -93,7 +93,7 @@ static void noteGiven(const CLI::App &app, ToolOptions &options) {
   options.isPlan = isPlan(options.model);
 }
 
-/// What parseCommandLine() does, onto these streams.
+/// Does parseCommandLine(), writing to these streams.
 static int parse(int argc, char **argv, ToolOptions &options,
                  const CommandLine &line, std::ostream &out,
                  std::ostream &err) {

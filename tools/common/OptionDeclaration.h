@@ -11,29 +11,30 @@
 
 namespace tpsp::tool {
 
-/// What a number of a row may be.
+/// Accepts the numbers of this domain.
 CLI::Validator numberOf(OptionDomain domain);
 
-/// CLI11 takes -1 for the largest number, and so what is larger.
+/// Accepts whole numbers below 2^64. CLI11 itself would read -1, or a larger
+/// number, as the largest one.
 CLI::Validator seed();
 
-/// A variable of a shell that was not set is not what was not given.
+/// Rejects an empty value: it usually comes from an unset shell variable.
 CLI::Validator notEmpty();
 
-/// "tp=4". Which axes there are, the module says.
+/// Accepts "tp=4". Whether the module has such an axis is checked later.
 CLI::Validator axisSize();
-/// "s=8192". Which indices there are, the module says.
+/// Accept "s=8192". Whether the module has such an index is checked later.
 CLI::Validator indexExtent();
 CLI::Validator indexMultiple();
 
-/// Declares the rows of a table on the command line. `Options`: ToolOptions, or
-/// what a tool makes of it.
+/// Declares the rows of a table on the command line. `Options` is ToolOptions
+/// or a class derived from it.
 template <typename Options> class Declaration {
 public:
-  /// Both must outlive the parsing; the declaration need not.
+  /// `app` and `options` must outlive the parsing; this object need not.
   Declaration(CLI::App &app, Options &options) : app(app), options(options) {}
 
-  /// Of the rows that follow, in the help.
+  /// The heading, in the help, of the rows that follow.
   std::string group;
   /// Names of options that the tool does not have.
   std::set<std::string> withheld;
@@ -85,7 +86,7 @@ private:
   CLI::Option *declare(const OptionRow &row, std::vector<std::string> &value) {
     return app
         .add_option(flagOf(row), value, row.help)
-        // Else the model may follow.
+        // Otherwise the list would swallow a model that follows it.
         ->allow_extra_args(row.domain == OptionDomain::Files);
   }
 
@@ -98,7 +99,8 @@ private:
         ->check(notEmpty());
   }
 
-  /// A number. One that may not be given stands for something else.
+  /// Declares a number. A default that the domain excludes is a marker for "not
+  /// given", and the help does not show it.
   template <typename T> CLI::Option *declare(const OptionRow &row, T &value) {
     return shown(app.add_option(flagOf(row), value, row.help),
                  value > 0 ||
@@ -157,20 +159,21 @@ template <typename Options> void declareCommon(Declaration<Options> &declare) {
 #undef OPTION
 }
 
-/// What a command line is made of, for parseCommandLine().
+/// The description of a command line, for parseCommandLine().
 struct CommandLine {
-  /// What --help says of the tool, and behind the options.
+  /// The texts that --help shows before and after the options.
   const char *summary, *footer;
   /// Declares the options.
   std::function<void(CLI::App &)> declare;
-  /// After parsing: what does not go together, a sentence; empty if all does.
+  /// Called after parsing. Returns a sentence about options that contradict
+  /// each other, or an empty string.
   std::function<std::string()> problem;
 };
 
-/// Parses, and notes in `options` what was given and whether the model is a
-/// compiled plan. Returns -1 to go on, else what to exit with: 0 after --help,
-/// 2 after a message about wrong usage. What it has to say is printed, or kept
-/// in `said` if that is not null.
+/// Parses, and records in `options` which options were given and whether the
+/// model is a compiled plan. Returns -1 to go on, else the exit status: 0 after
+/// --help, 2 after a message about wrong usage. Messages are printed, or stored
+/// in `said` if it is not null.
 int parseCommandLine(int argc, char **argv, ToolOptions &options,
                      const CommandLine &line, std::string *said = nullptr);
 

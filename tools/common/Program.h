@@ -14,20 +14,21 @@ namespace tpsp::tool {
 struct Program {
   rt::PlanDescription description;
   rt::StepFunction step = nullptr;
-  /// Its equations and ledger, if the use is explained and it was compiled.
+  /// The program's equations and ledger; empty unless it was compiled with
+  /// use.isExplained.
   std::string explanation;
-  /// What keeps `step` where it is; null if nothing need.
+  /// Keeps the code of `step` loaded; null if the process keeps it anyway.
   std::shared_ptr<void> code;
 
   const Plan &plan() const { return *description.plan; }
 };
 
-/// Reads and loads the compiled plan options.model. Refuses a plan for another
-/// mesh than options.mesh.
+/// Reads and loads the compiled plan options.model. Fails if it was compiled
+/// for another mesh than options.mesh.
 rt::Status openPlan(const ToolOptions &options, Program &out);
 
-/// The trace of a step that has not run, with a title and a setting. `how`:
-/// "measured on cpu".
+/// Returns an empty trace of the plan, with a title and a setting. `how` is
+/// such as "measured on cpu".
 StepTrace namedTrace(const rt::PlanDescription &description,
                      const std::string &how);
 

@@ -10,8 +10,8 @@
 
 namespace tpsp::tool {
 
-/// Shows what is going on once it has taken a second: a line that is rewritten
-/// on a terminal, one line a phase elsewhere.
+/// Shows the current phase once it has taken a second. A terminal gets one line
+/// that is rewritten; a file gets one line for each phase.
 class Progress {
 public:
   explicit Progress(bool quiet);
@@ -19,7 +19,7 @@ public:
 
   /// Ends the last phase and begins this one.
   void phase(const std::string &text);
-  /// How far the phase is.
+  /// Says how far the phase is.
   void detail(const std::string &text);
   /// Ends the last phase and clears the line.
   void done();

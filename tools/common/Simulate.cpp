@@ -31,7 +31,7 @@ kindsOf(const Plan &plan, const SimulatedStep &simulated) {
   return kinds;
 }
 
-/// All ranks do the same: the first of them stand for the others.
+/// All ranks run the same plan, so the trace shows only the first few.
 static constexpr size_t shownRanks = 16;
 
 static StepTrace simulatedTrace(const SimulatedStep &simulated,

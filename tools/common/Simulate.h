@@ -11,9 +11,9 @@
 
 namespace tpsp::tool {
 
-/// Fills in the report's prediction, its one step, its trace and its backend.
-/// `threads`: of a rank, on CPUs; 0: cores / ranks. Fails if the hardware is
-/// too small for the mesh.
+/// Sets the report's prediction, step time, trace and backend. `threads` is the
+/// number of threads of a rank on CPUs; 0 means cores / ranks. Fails if the
+/// hardware has fewer devices than the mesh.
 llvm::Error predict(const Hardware &hardware, int64_t threads,
                     const rt::PlanDescription &description,
                     rt::RunReport &report);

@@ -1,4 +1,4 @@
-// How long a step takes, by the clocks of those that do it.
+// The duration of a step, measured by the ranks that run it.
 #ifndef TPSP_TOOLS_COMMON_STEPCLOCK_H
 #define TPSP_TOOLS_COMMON_STEPCLOCK_H
 
@@ -9,31 +9,31 @@
 
 namespace tpsp::tool {
 
-/// Each rank of this process says, on its own thread, when it begins and ends a
-/// step. A step does not include waking the threads for it, nor being woken by
-/// them.
+/// Each rank of this process records, on its own thread, when it begins and
+/// ends a step. So the time excludes waking the ranks' threads and their waking
+/// the caller.
 class StepClock {
 public:
   explicit StepClock(int64_t ranks) : ranks(ranks) {}
 
   void begin(int64_t rank) { ranks[rank] = {Clock::now(), {}, 0}; }
   void end(int64_t rank) { ranks[rank].end = Clock::now(); }
-  /// For how long a GPU ran the step, before its end.
+  /// Records how long the GPU took to run the step; called before end().
   void ranOnGpu(int64_t rank, double seconds) { ranks[rank].gpu = seconds; }
 
-  /// Seconds of the last step, from the first rank's beginning to the last
-  /// one's end.
+  /// Seconds of the last step, from the first rank's begin to the last rank's
+  /// end.
   double seconds() const {
     Clock::time_point begin = Clock::time_point::max(), end;
     for (const Times &rank : ranks) {
       if (rank.end == Clock::time_point())
-        continue; // of another process
+        continue; // a rank of another process
       begin = std::min(begin, rank.begin);
       end = std::max(end, rank.end);
     }
     return std::chrono::duration<double>(end - begin).count();
   }
-  /// Seconds of the GPU that took longest; 0 if none said.
+  /// Seconds of the slowest GPU; 0 if none reported.
   double gpuSeconds() const {
     double longest = 0;
     for (const Times &rank : ranks)

@@ -20,7 +20,7 @@ std::string tpsp::tool::firstOf(const std::vector<Contradiction> &rows,
   return "";
 }
 
-/// An option that comes too late for a compiled plan.
+/// Reports an option that affects compiling, if the plan is compiled already.
 static std::string lateOption(const ToolOptions &options) {
   for (const std::string &name : options.ofCompilation)
     if (options.isPlan && options.has(name))
@@ -30,7 +30,8 @@ static std::string lateOption(const ToolOptions &options) {
   return "";
 }
 
-/// The name that two of the entries ("tp=4") give a number; empty if none is.
+/// Returns the name that two entries ("tp=4") have in common, or an empty
+/// string.
 static std::string namedTwice(const std::vector<std::string> &entries) {
   std::set<std::string> names;
   for (const std::string &entry : entries)
@@ -50,7 +51,8 @@ static std::string numberedTwice(const ToolOptions &options) {
   return "";
 }
 
-/// Of the backend for CUDA, a shared object, is known when something is to run.
+/// Reports an unknown backend. CUDA's is a shared object, and only a run finds
+/// out whether it can be loaded.
 static std::string unknownBackend(const ToolOptions &options) {
   if (options.backend == "cuda")
     return "";
@@ -60,7 +62,7 @@ static std::string unknownBackend(const ToolOptions &options) {
   return status.ok() ? "" : status.message();
 }
 
-/// Options of one thing without the other.
+/// Reports an option that has no effect without another one.
 static std::string withoutEffect(const ToolOptions &o) {
   bool isInBlocks = !o.isAutomatic("attention") && o.attention == "blocks";
   bool isForCuda = o.backend == "cuda";
@@ -86,8 +88,8 @@ static std::string withoutEffect(const ToolOptions &o) {
       o);
 }
 
-/// More than this no machine has cores for, and the OpenMP library ends the
-/// process where it cannot start them.
+/// No machine has more cores. The OpenMP library ends the process if it cannot
+/// start its threads.
 static constexpr int64_t mostThreads = 1024;
 
 static std::string tooManyThreads(const ToolOptions &options) {

@@ -1,4 +1,4 @@
-// What the tools that run programs have in common on their command lines.
+// The options that all tools which run programs share.
 #ifndef TPSP_TOOLS_COMMON_TOOLOPTIONS_H
 #define TPSP_TOOLS_COMMON_TOOLOPTIONS_H
 
@@ -10,8 +10,8 @@
 
 namespace tpsp::tool {
 
-/// The compiler's options, as they are given, and those of all tools
-/// (ToolOptions.def).
+/// The compiler's options as given on the command line, and the options that
+/// all tools share (ToolOptions.def).
 struct ToolOptions : CompileOptions {
 #define OPTION(type, field, value, row) type field = value;
 #include "ToolOptions.def"
@@ -22,12 +22,12 @@ struct ToolOptions : CompileOptions {
   /// A model, or, if isPlan, a compiled plan.
   std::string model;
   bool isPlan = false;
-  /// Names of the options that the command line has ("model", too).
+  /// Names of the options given on the command line, including "model".
   std::set<std::string> given;
-  /// Names of all options that are of compiling.
+  /// Names of all options that affect compiling only.
   std::vector<std::string> ofCompilation;
-  /// Names of those that are left to the tool ("auto"); their fields say
-  /// nothing.
+  /// Names of the options whose value is "auto". The tool decides them, and
+  /// their fields have no meaning.
   std::set<std::string> automatic;
 
   bool has(const std::string &name) const { return given.count(name) > 0; }
@@ -36,27 +36,28 @@ struct ToolOptions : CompileOptions {
   }
 };
 
-/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage, 3 what
-/// was predicted needs more memory than there is, 4 results that are not finite
-/// verify nothing.
+/// Exit codes. 0: done. 1: the program or the run failed. 2: wrong usage. 3:
+/// the predicted step needs more memory than the machine has. 4: no result is
+/// wrong, but some are not finite, so that they verify nothing.
 enum Exit { Done = 0, Failed = 1, Usage = 2, TooLarge = 3, NotVerified = 4 };
 
-/// A row of what does not go together.
+/// Options that contradict each other, as a row of a table.
 struct Contradiction {
   bool holds;
-  /// It is about each of these that is given; if empty, about `holds` alone.
+  /// The row applies if `holds` and one of these is given; if the list is
+  /// empty, if `holds`.
   std::vector<std::string> names;
-  /// {} is the option, "--save".
+  /// {} stands for the option, such as "--save".
   const char *message;
 };
 
-/// The message of the first row that applies; empty if none does.
+/// Returns the message of the first row that applies, or an empty string.
 std::string firstOf(const std::vector<Contradiction> &rows,
                     const ToolOptions &options);
 
-/// What no tool allows. It is an option too late for a compiled plan, an axis
-/// of two sizes, an unknown backend, or options that need others. Empty if all
-/// is well.
+/// Returns a message about options that every tool rejects, or an empty string.
+/// Such are a compiler's option for a compiled plan, an axis with two sizes, an
+/// unknown backend, or an option without the one it needs.
 std::string commonContradictionIn(const ToolOptions &options);
 
 } // namespace tpsp::tool

@@ -1,4 +1,4 @@
-// tpsp-import: from a model's config.json to a tpsp program.
+// tpsp-import: makes a tpsp program from a model's config.json.
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Import/Import.h"
@@ -42,7 +42,8 @@ struct Arguments {
 
 } // namespace
 
-/// No configuration is larger; what is may be a checkpoint.
+/// Bytes of a configuration, at most. A larger file is likely to be a
+/// checkpoint.
 static constexpr int64_t mostBytes = 16 << 20;
 
 static Status readConfig(std::string &path, std::string &text) {
@@ -54,7 +55,7 @@ static Status readConfig(std::string &path, std::string &text) {
                    : invalid("cannot read '{}': {}", path, read.message());
 }
 
-/// CLI11's own check names the largest double.
+/// Used instead of CLI11's own check, whose message names the largest double.
 static CLI::Validator positive() {
   auto check = [](const std::string &text) -> std::string {
     int64_t number = 0;

@@ -15,7 +15,8 @@
 
 using llvm::StringRef;
 
-/// An explanation is what one wants to read, not the module behind it.
+/// Whether the passes print an explanation. Then the module itself is not
+/// printed.
 static bool explains(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
     for (const char *flag : {"--tpsp-explain", "-tpsp-explain",
@@ -43,12 +44,13 @@ static llvm::LogicalResult print(std::unique_ptr<llvm::MemoryBuffer> in,
   std::error_code problem = out.error();
   if (!problem)
     return result;
-  // Else LLVM ends the program, in words of its own.
+  // Otherwise LLVM ends the program with its own message.
   out.clear_error();
   return fail("standard output cannot be written: " + problem.message());
 }
 
-/// A model that MLIR's parser can take. `-` is standard input.
+/// Reads a model and checks that MLIR's parser can take it. `-` is standard
+/// input.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 read(StringRef input, StringRef splitMarker) {
   bool isStandard = input == "-";
@@ -65,8 +67,8 @@ read(StringRef input, StringRef splitMarker) {
   return llvm::MemoryBuffer::getMemBufferCopy(text, name);
 }
 
-/// As MlirOptMain, but reads nothing that MLIR's parser cannot take, and leaves
-/// no part of a file.
+/// Does MlirOptMain, but rejects text that MLIR's parser cannot take, and never
+/// leaves a partly written file.
 static llvm::LogicalResult run(StringRef input, StringRef output,
                                mlir::DialectRegistry &registry) {
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();

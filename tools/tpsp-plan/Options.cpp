@@ -32,7 +32,7 @@ Options::Options() {
 
 static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
-  // What a plan decides, and what only runs have.
+  // The planner decides these, or only runs have them.
   declare.withheld = {"grad", "mesh", "optimizer-axes", "require-overlap"};
   declareCompiling(app, options, declare, "The model, a .mlir file");
   declare.group = "What is planned";
@@ -41,7 +41,7 @@ static void declareOptions(CLI::App &app, Options &options) {
 #undef OPTION
 }
 
-/// "75GiB"; false if it is none.
+/// Parses a size such as "75GiB"; returns false if it is malformed.
 static bool parseBytes(const std::string &text, int64_t &bytes) {
   size_t end = 0;
   double number = 0;
@@ -67,8 +67,8 @@ static bool parseBytes(const std::string &text, int64_t &bytes) {
   return false;
 }
 
-/// Subscripts have commas, with a space behind them; one between two plans has
-/// none.
+/// Joins what CLI11 split at the commas of subscripts. A comma within
+/// subscripts has a space after it; a comma between two plans has none.
 static std::vector<std::string>
 joinSubscripts(const std::vector<std::string> &parts) {
   std::vector<std::string> plans;

@@ -16,12 +16,12 @@ struct Options : tool::ToolOptions {
   /// --memory in bytes; 0 if it is not given.
   int64_t memoryBytes = 0;
 
-  /// Whether the placed program is what goes to standard output.
+  /// Whether standard output gets the placed program instead of the table.
   bool printsProgram() const { return output == "-"; }
 };
 
-/// Fills in `options`, or returns the status to exit with: what was asked for
-/// is printed, or what is wrong.
+/// Parses the command line. Returns -1 to go on, else the exit status, after
+/// printing the help or an error.
 int parseOptions(int argc, char **argv, Options &options);
 
 } // namespace tpsp::plantool

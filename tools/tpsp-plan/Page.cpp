@@ -13,7 +13,7 @@
 using namespace tpsp;
 using Clock = std::chrono::steady_clock;
 
-/// How many steps a page has at most, and how long they may take together.
+/// Steps of a page, at most, and seconds that compiling them may take in all.
 static constexpr size_t mostSteps = 3;
 static constexpr double mostSeconds = 20;
 
@@ -21,8 +21,8 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Positions of the plans whose steps are shown, best first. Where nothing
-/// fits, those that are nearest to it.
+/// Returns positions of the plans whose steps are shown, best first. If nothing
+/// fits, they are the plans that come nearest to fitting.
 static std::vector<size_t> shownPlans(const Planning &planning) {
   std::vector<size_t> shown;
   const std::vector<planner::MatrixRow> &rows = planning.matrix.rows;
@@ -35,7 +35,8 @@ static std::vector<size_t> shownPlans(const Planning &planning) {
   return shown;
 }
 
-/// What tpsp-run --simulate says of the placed program.
+/// Returns the step as tpsp-run --simulate would report it for the placed
+/// program.
 static llvm::Expected<rt::PageStep>
 stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
        const planner::Candidate &candidate) {
@@ -61,7 +62,7 @@ stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
                       std::move(step->explanation)};
 }
 
-/// About how long it takes to compile the plan whole.
+/// Estimates the seconds for compiling the plan with all its layers.
 static double expectedSeconds(const planner::Evaluation &plan,
                               const CandidateEvaluatorOptions &options) {
   double effort =

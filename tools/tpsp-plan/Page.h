@@ -8,9 +8,10 @@
 
 namespace tpsp::plantool {
 
-/// The matrix, and the steps of the best plans, which are compiled once more,
-/// whole. These are three, or as many as twenty seconds are expected to allow.
-/// `warnings` says of which plan there is no step, and why: a line each.
+/// Returns a page of the matrix and the steps of the best plans. For the steps,
+/// up to three plans are compiled again with all their layers, as long as the
+/// expected time is within twenty seconds. `warnings` has a line for each plan
+/// without a step, with the reason.
 std::string pageOf(mlir::MLIRContext &context, const Planning &planning,
                    tool::Progress &progress, std::string &warnings);
 

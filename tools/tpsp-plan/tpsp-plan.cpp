@@ -1,4 +1,5 @@
-// tpsp-plan: which parallelism, does it fit, how fast, and why not another.
+// tpsp-plan: finds the parallelism for a model, and says whether it fits, how
+// fast it is, and why not another.
 #include "Options.h"
 #include "Page.h"
 #include "common/Compilation.h"
@@ -165,7 +166,7 @@ int main(int argc, char **argv) {
   Options options;
   if (int code = parseOptions(argc, argv, options); code >= 0)
     return code;
-  // Reads the model, and says what is wrong with it where it is wrong.
+  // The compilation is used to read the model and to print its diagnostics.
   Compilation compilation(options, {}, /*speaks=*/true);
   PlanningRequest request = requestOf(options);
   if (!options.along.empty())

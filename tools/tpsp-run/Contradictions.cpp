@@ -39,7 +39,7 @@ std::string tpsp::run::contradictionWithoutStages(const Options &options) {
 }
 
 static std::string whenRunning(const Options &o) {
-  // What a run computes; and what a step was, or is predicted to be.
+  // `ofRuns` needs computed values; `ofSteps` needs a step, run or predicted.
   const Names ofRuns = {"verify", "weights", "inputs", "save", "save-all"};
   const Names ofSteps = {"report",  "trace",  "timeline", "html",    "verify",
                          "weights", "inputs", "save",     "save-all"};
@@ -92,13 +92,13 @@ static std::string whenRunning(const Options &o) {
       o);
 }
 
-/// What `flag` would replace, or "".
+/// Returns the input file that `flag` would overwrite, or "".
 static std::string replacedInput(const Options &options,
                                  const std::string &flag,
                                  const std::string &path) {
   namespace fs = std::filesystem;
   std::vector<std::string> inputs = {options.model};
-  // New parameters may replace the old ones: those have all been read.
+  // --save may overwrite --weights: all of it has been read by then.
   if (flag != "--save")
     inputs.push_back(options.weights);
   for (const std::string &input : options.inputs)
@@ -111,7 +111,7 @@ static std::string replacedInput(const Options &options,
   return "";
 }
 
-/// An output that would replace what is read, or another output.
+/// Reports an output that would overwrite an input or another output.
 static std::string outputInTheWay(const Options &options) {
   namespace fs = std::filesystem;
   const std::pair<std::string, const std::string &> outputs[] = {

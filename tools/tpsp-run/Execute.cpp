@@ -11,7 +11,7 @@ using namespace tpsp;
 using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
 
-/// Where the arguments end: everything behind is computed.
+/// Returns the offset after the last argument; everything after it is computed.
 static int64_t endOfArguments(const Plan &plan) {
   int64_t end = 0;
   for (const PlanBuffer &tensor : plan.tensors())
@@ -35,8 +35,8 @@ static rt::Status fillResults(rt::Rank &rank, const Plan &plan, int byte) {
   return {};
 }
 
-/// Whether commands are observed: a step that is replayed as a whole says
-/// nothing of them.
+/// Whether commands are observed. A step that is replayed as a CUDA graph does
+/// not report its commands.
 static bool isObserved(const Options &options) {
   return options.backend != "cuda" || options.graph == "off" ||
          !options.trace.empty() || !options.timeline.empty() ||
@@ -66,7 +66,7 @@ rt::Status tpsp::run::poisonResults(const Plan &plan, rt::World &world) {
       [&](rt::Rank &rank) { return fillResults(rank, plan, everyBit); });
 }
 
-/// Tells a rank that it is `later` steps behind the first.
+/// Sets a rank's step number to `later` more than the first step's.
 static rt::Status setStepNumber(rt::Rank &rank, const Plan &plan,
                                 const rt::TensorSource &source, int later) {
   std::vector<char> staging;

@@ -12,46 +12,47 @@
 
 namespace tpsp::run {
 
-/// Makes the ranks (of `transport`'s processes, if it is not null) and gives
-/// every argument its values. `observer` may be null; `clock` is told what GPUs
-/// measure, as long as there is the world.
+/// Creates the ranks and gives every argument its values. The ranks span the
+/// processes of `transport`, if it is not null. `observer` may be null. `clock`
+/// receives the times that GPUs measure and must outlive `world`.
 rt::Status prepare(const Options &options, const Program &program,
                    const rt::TensorSource &source,
                    rt::CommandObserver *observer, StepClock &clock,
                    rt::Transport *transport, std::unique_ptr<rt::World> &world);
 
-/// Fills everything but the arguments with NaN, so that a value nobody computes
-/// shows.
+/// Fills everything but the arguments with NaN, so that a value which nothing
+/// computes is noticed.
 rt::Status poisonResults(const Plan &plan, rt::World &world);
 
-/// Runs the steps and records each one's seconds in the report; `timeline` is
-/// left with the last. The number of the first step is `source`'s, and each is
-/// one more than the one before.
+/// Runs the steps and records the seconds of each in the report. Afterwards
+/// `timeline` has the last step. `source` gives the number of the first step;
+/// every further step adds one.
 rt::Status runSteps(const Options &options, const Program &program,
                     const rt::TensorSource &source, rt::World &world,
                     rt::Timeline &timeline, StepClock &clock,
                     Progress &progress, rt::RunReport &report);
 
-/// What the last step was, from what was recorded of it.
+/// Returns the trace of the last step, from the recorded commands.
 StepTrace recordedTrace(const Program &program, const rt::Timeline &timeline,
                         const Options &options);
 
-/// INVALID, with both figures, if the machine has less memory left than
-/// evaluating the unsharded program takes at least.
+/// Returns INVALID, with both figures, if evaluating the unsharded program
+/// surely needs more memory than the machine has left.
 rt::Status checkReferenceMemory(const Program &program);
 
 /// Evaluates the unsharded program in f64 and compares every result of the
-/// world. If there are several processes, that with rank 0 compares; the others
-/// only show their results. `steps` have been run; with an update each goes on
-/// from the one before. Sets the report's errors, where numbers that are not
-/// finite come from and, with --verify=selftest, what was planted.
+/// world. With several processes the one with rank 0 compares; the others send
+/// their results. The world has run options.steps steps; with an update each
+/// step begins with the parameters that the last one made. Sets the report's
+/// errors, the sources of numbers that are not finite and, with
+/// --verify=selftest, the planted mistakes.
 rt::Status verify(const Options &options, const Program &program,
                   const rt::TensorSource &source, rt::World &world,
                   Progress &progress, rt::RunReport &report);
 
-/// Runs the steps again, from the same arguments, and adds to `sources` which
-/// commands first write numbers that are not finite. `watch` hands on to
-/// `timeline`. Nothing on GPUs.
+/// Runs the steps again, from the same arguments, and adds to `sources` the
+/// commands that first write numbers which are not finite. `watch` passes its
+/// notifications on to `timeline`. Does nothing on GPUs.
 rt::Status findNotFinite(const Options &options, const Program &program,
                          const rt::TensorSource &source, rt::World &world,
                          rt::Timeline &timeline, rt::NotFiniteWatch &watch,

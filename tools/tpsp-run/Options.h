@@ -8,7 +8,7 @@ namespace tpsp::run {
 
 using namespace tool;
 
-/// With tpsp-run's own (RunOptions.def).
+/// The options of all tools and those of tpsp-run (RunOptions.def).
 struct Options : ToolOptions {
 #define OPTION(type, field, value, row) type field = value;
 #include "RunOptions.def"
@@ -17,19 +17,19 @@ struct Options : ToolOptions {
   Options() { tool = "tpsp-run"; }
 };
 
-/// Parses the command line. Returns -1 to go on, else what to exit with (0
-/// after --help, 2 after a message about wrong usage). `said`: keeps what would
-/// be printed, if it is not null.
+/// Parses the command line. Returns -1 to go on, else the exit status: 0 after
+/// --help, 2 after a message about wrong usage. Messages are printed, or stored
+/// in `said` if it is not null.
 int parseOptions(int argc, char **argv, Options &options,
                  std::string *said = nullptr);
 
-/// What all processes of a run must be told alike.
+/// Returns the options on which all processes of a run must agree.
 Agreed agreedOptions(const Options &options);
 
-/// What the options do not allow together, or at all: a sentence with the
-/// options' names and the way out. Empty if all is well.
+/// Returns a sentence about options that contradict each other or have no
+/// effect, with their names and a way out. Empty if there are none.
 std::string contradictionIn(const Options &options);
-/// Likewise of a model whose layers no axis divides.
+/// The same for a model whose layers no axis divides: it has no stages.
 std::string contradictionWithoutStages(const Options &options);
 
 } // namespace tpsp::run

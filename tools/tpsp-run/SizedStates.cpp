@@ -39,7 +39,8 @@ rt::Status SizedStates::measure(rt::World &world, const PlanBuffer &state) {
   std::vector<double> made;
   TPSP_TRY(rt::gatherTensor(world, plan, state, made));
   double size = rmsOf(made) / std::hypot(state.mean, state.deviation);
-  // The process with rank 0 alone has the values: others learn the bits.
+  // Only the process with rank 0 has the values. The others get the size by a
+  // sum of its bits.
   int64_t bits = 0;
   if (world.hasFirstRank())
     std::memcpy(&bits, &size, sizeof(bits));

@@ -1,4 +1,4 @@
-// Optimizer states of the size that a step makes them.
+// Random optimizer states as large as a step makes them.
 #ifndef TPSP_TOOLS_TPSP_RUN_SIZEDSTATES_H
 #define TPSP_TOOLS_TPSP_RUN_SIZEDSTATES_H
 
@@ -13,19 +13,19 @@ namespace tpsp::run {
 
 using namespace tool;
 
-/// Gives optimizer states (moments, not masters) that no file has random values
-/// of the size that one step makes of zeros. A verification with states of
-/// another size would be blind: to a mean of squares near 1 a squared gradient
-/// of 1e-8 adds nothing that shows.
+/// Gives random values to optimizer states (moments, not masters) that no file
+/// provides. The values are as large as one step makes them from zeros. With
+/// much larger states a verification would see nothing: a squared gradient of
+/// 1e-8 hardly changes a mean of squares near 1.
 class SizedStates final : public rt::TensorSource {
 public:
   /// The plan must outlive this.
   SizedStates(const Plan &plan, std::unique_ptr<rt::TensorSource> source)
       : plan(plan), source(std::move(source)) {}
 
-  /// Runs a step of `program` from zero states, measures what it makes of them,
-  /// and gives the ranks their arguments anew. Nothing if there is no such
-  /// state. The ranks have the arguments that this source gives before.
+  /// Runs a step of `program` from zero states, measures the states that it
+  /// makes, and fills the ranks' arguments again. The ranks must hold the
+  /// arguments that this source gave. Does nothing if there is no such state.
   rt::Status begin(rt::World &world, const Program &program);
 
   rt::Status fill(const PlanBuffer &tensor, const rt::Shard &shard,
@@ -42,15 +42,16 @@ public:
 
 private:
   bool isOurs(const PlanBuffer &tensor) const;
-  /// The tensor with its values' size.
+  /// Returns the tensor with its mean and deviation scaled to the measured
+  /// size.
   PlanBuffer begunAs(const PlanBuffer &tensor) const;
-  /// Measures a state: what to multiply made-up values by. 1 if the step made
-  /// numbers that are not finite.
+  /// Measures a state and stores the factor for its random values. The factor
+  /// is 1 if the step made numbers that are not finite.
   rt::Status measure(rt::World &world, const PlanBuffer &state);
 
   const Plan &plan;
   std::unique_ptr<rt::TensorSource> source;
-  /// By the number of the argument; 0 before begin.
+  /// The factors by the argument's number; missing ones, before begin(), are 0.
   std::map<int64_t, double> factors;
 };
 

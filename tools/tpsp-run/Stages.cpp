@@ -1,4 +1,4 @@
-// From a program with stages to what --simulate says of it.
+// Simulates a program with stages and makes its report.
 #include "Stages.h"
 
 #include "WithCompiler.h"
@@ -11,7 +11,7 @@
 using namespace tpsp;
 using namespace tpsp::run;
 
-/// "8", or an error that says what else is given.
+/// Reads --stage-layers, a number of layers for each chunk.
 static llvm::Error readLayers(const Options &options,
                               std::vector<int64_t> &layers) {
   for (const std::string &text : options.stageLayers) {

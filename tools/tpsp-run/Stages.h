@@ -10,26 +10,26 @@
 
 namespace tpsp::run {
 
-/// What --simulate says of such a program.
+/// The output of --simulate for a program with stages.
 struct StagesReport {
   std::string program, hardware, schedule;
-  /// What was asked for, and what the step has.
+  /// The requested overlap, and the overlap that the step has.
   std::string askedOverlap, overlap;
   StagePlans plans;
   PipelineStep step;
   double compileSeconds = 0;
-  /// What a device, or the machine, has for all ranks on it, and what the
-  /// largest stage, or all ranks, need there.
+  /// Bytes of memory. A GPU has `memoryBytes`, and a rank of the largest stage
+  /// needs `neededBytes`. On CPUs both are sums over the machine and all ranks.
   int64_t memoryBytes = 0, neededBytes = 0;
-  /// Of the ranks' matmul peak, what the step uses; 0 if it is not known.
+  /// The share of the ranks' matmul peak that the step uses; 0 if unknown.
   double matmulUtilisation = 0;
 };
 
-/// Tables for a terminal.
+/// Returns tables for a terminal.
 std::string toText(const StagesReport &report);
-/// Keys as in docs/Simulation.md.
+/// Returns JSON with the keys of docs/Simulation.md.
 std::string toJson(const StagesReport &report);
-/// A row for each stage.
+/// Returns a trace with a row for each stage.
 StepTrace traceOf(const StagesReport &report);
 
 } // namespace tpsp::run

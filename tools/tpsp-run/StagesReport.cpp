@@ -1,4 +1,4 @@
-// What --simulate says of a program with stages.
+// The report of a program with stages, as text, JSON and a trace.
 #include "Stages.h"
 
 #include "tpsp/Abi/Quantity.h"
@@ -10,7 +10,7 @@ using namespace tpsp;
 using namespace tpsp::run;
 using Json = nlohmann::ordered_json;
 
-/// "8", or "2+2" of a stage with two chunks.
+/// Returns a stage's layers: "8", or "2+2" if it has two chunks.
 static std::string layersOf(const StagesReport &report, size_t stage) {
   std::string text;
   for (size_t chunk = stage; chunk < report.plans.chunks.size();
@@ -81,8 +81,8 @@ static std::string memoryTable(const StagesReport &report) {
   return text;
 }
 
-/// Of sends between neighbouring chunks, one row for several that are alike.
-/// `what`: of the send between chunk i and i + 1.
+/// Returns rows about sends between neighbouring chunks; equal consecutive
+/// sends share a row. `what` describes the send between chunks i and i + 1.
 static std::string sendRows(size_t numSends, bool isBack,
                             llvm::function_ref<std::string(size_t)> what) {
   std::string text;

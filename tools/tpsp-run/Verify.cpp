@@ -14,9 +14,9 @@
 using namespace tpsp;
 using namespace tpsp::run;
 
-/// Which value of the reference a result is, if it is none of its gradients.
-/// Results carry their number in the function: the plan lists buffers in the
-/// order in which they are made.
+/// Whether a result is a choice of the reference program; its gradients never
+/// are. A result is found by its number in the function, because the plan lists
+/// buffers in the order in which they are made.
 static bool isChoice(const PlanBuffer &result,
                      const reference::Program &reference) {
   auto number = static_cast<size_t>(result.resultNumber());
@@ -24,8 +24,7 @@ static bool isChoice(const PlanBuffer &result,
          reference::isChoice(reference, reference.results[number]);
 }
 
-/// The results; `choices`: those, or those not, that are decided by comparing
-/// numbers.
+/// Returns the results that are choices, or those that are not.
 static std::vector<const PlanBuffer *> resultsOf(const Program &program,
                                                  bool choices) {
   std::vector<const PlanBuffer *> results;
@@ -36,8 +35,8 @@ static std::vector<const PlanBuffer *> resultsOf(const Program &program,
   return results;
 }
 
-/// The results of the unsharded program, by number; none where another process
-/// has evaluated it.
+/// The results of the unsharded program, by number; empty if another process
+/// evaluated it.
 using Values = std::vector<rt::ExpectedValues>;
 
 /// Whether a result is a parameter for the next step, or its master.
@@ -45,7 +44,8 @@ static bool isNewParameter(const PlanBuffer &tensor) {
   return tensor.kind == BufferKind::Parameter || tensor.isMaster;
 }
 
-/// Stored in another type, parameters and masters round apart.
+/// Pools the rounding of all new parameters of one type. Parameters and masters
+/// have different types and so different rounding.
 static void poolNewParameters(const std::vector<const PlanBuffer *> &results,
                               std::vector<rt::TensorError> &errors) {
   std::map<int64_t, std::vector<rt::TensorError *>> byType;
@@ -56,14 +56,15 @@ static void poolNewParameters(const std::vector<const PlanBuffer *> &results,
     rt::poolRounding(pool);
 }
 
-/// What one result should be; nothing where another process has evaluated it.
+/// Returns the expected values of a result; none if another process evaluated
+/// them.
 static const rt::ExpectedValues &expectedOf(const PlanBuffer &tensor,
                                             const Values &values) {
   static const rt::ExpectedValues none;
   return values.empty() ? none : values[tensor.resultNumber()];
 }
 
-/// Compares the results with their whole values.
+/// Compares the results that are not choices with the unsharded values.
 static rt::Status compareResults(const Program &program, rt::World &world,
                                  const Values &values,
                                  std::vector<rt::TensorError> &errors) {
@@ -79,7 +80,7 @@ static rt::Status compareResults(const Program &program, rt::World &world,
   return {};
 }
 
-/// What the run decided by comparing numbers.
+/// Gathers the choices of the run.
 static rt::Status takenChoices(const Program &program, rt::World &world,
                                std::vector<reference::Choice> &choices) {
   const reference::Program &reference = program.description.reference;
@@ -95,8 +96,8 @@ static rt::Status takenChoices(const Program &program, rt::World &world,
   return {};
 }
 
-/// The largest error that rounding of any stored value explains: numbers that a
-/// choice compares may come from any of them.
+/// Returns the tolerance of the coarsest type that the program stores. A choice
+/// may compare numbers that come from any stored value.
 static double toleranceOfChoices(const reference::Program &program) {
   double tolerance = rt::toleranceOf(TPSP_RT_F32);
   for (const reference::ValueType &value : program.values) {
@@ -108,8 +109,8 @@ static double toleranceOfChoices(const reference::Program &program) {
   return tolerance;
 }
 
-/// A choice is as wrong as it falls short of the best; but where ranks that
-/// hold the same differ, nothing is right.
+/// Compares choices. The error of a choice is by how much it falls short of the
+/// best. If replicas on different ranks differ, the error is 1.
 static rt::Status compareChoices(const Program &program, rt::World &world,
                                  const std::vector<reference::Choice> &choices,
                                  std::vector<rt::TensorError> &errors) {
@@ -119,7 +120,7 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
     rt::TensorError error;
     TPSP_TRY(rt::compareTensor(world, program.plan(), *results[i],
                                {choices[i].taken.data, {}}, tolerance, error));
-    // Positions are not zero but for rounding, though all may be 0.
+    // All positions may be 0, which is no sign that only rounding is left.
     error.zeroReference = false;
     error.allow();
     error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
@@ -128,7 +129,7 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
   return {};
 }
 
-/// The arguments, whole, in the order of the program.
+/// Sets `out` to the unsharded arguments, in the order of the program.
 static rt::Status wholeArguments(const Program &program,
                                  const rt::TensorSource &source,
                                  std::vector<reference::Tensor> &out) {
@@ -166,8 +167,9 @@ public:
     return status;
   }
 
-  /// The results of the last of `steps` steps, each of what the one before has
-  /// updated. Without an update no other step matters.
+  /// Computes the results of the last of `steps` steps. Each step begins with
+  /// the arguments that the step before has updated. Without an update only the
+  /// last step is evaluated.
   rt::Status evaluate(reference::EvaluationOptions options, int steps,
                       std::vector<reference::Choice> &choices,
                       std::vector<reference::Tensor> &results) {
@@ -183,7 +185,7 @@ public:
     for (int step = first; step <= last; ++step) {
       if (step > first)
         update(results);
-      // Known of the last step alone.
+      // The run's choices are known for the last step only.
       options.choices = step == last ? &choices : nullptr;
       TPSP_TRY(evaluate(options, results));
     }
@@ -223,15 +225,15 @@ private:
   Progress &progress;
   std::vector<reference::Tensor> arguments;
   std::vector<const reference::Tensor *> pointers;
-  /// Of each argument the result that takes its place; -1: none.
+  /// For each argument, the result that replaces it in the next step; -1: none.
   std::vector<int64_t> updatedBy;
-  /// Which arguments are the number of the step.
+  /// The arguments that hold the step number.
   std::vector<size_t> stepNumbers;
 };
 
 } // namespace
 
-/// The unsharded program's results, with the run's choices.
+/// Evaluates the unsharded program with the run's choices, exactly and rounded.
 static rt::Status evaluate(const reference::Program &program,
                            Reference &reference, int steps, Progress &progress,
                            std::vector<reference::Choice> &choices,
@@ -247,7 +249,8 @@ static rt::Status evaluate(const reference::Program &program,
         options.draw == 0
             ? std::string("reference, rounded")
             : fmt::format("reference, rounded by chance ({})", options.draw));
-    // How good the choices are has been said.
+    // A copy, so that this evaluation does not change the shortfalls of
+    // `choices`.
     std::vector<reference::Choice> same = choices;
     TPSP_TRY(reference.evaluate(options, steps, same, results));
     for (size_t i = 0; i < results.size(); ++i)
@@ -268,7 +271,7 @@ rt::Status tpsp::run::checkReferenceMemory(const Program &program) {
                       rt::gibibytes(needed), rt::gibibytes(available))};
 }
 
-/// Arguments that are not finite to begin with, a line each.
+/// Adds a line for each argument with numbers that are not finite.
 static void findNotFiniteArguments(const Program &program,
                                    const Reference &reference,
                                    std::vector<std::string> &sources) {
@@ -295,8 +298,9 @@ static void addSource(const reference::NotFinite::Source &source,
                     source.of, source.operation, source.location, number));
 }
 
-/// Where the unsharded program first makes a number that is not finite: in f64,
-/// or else rounded to its types.
+/// Adds the first operations of the unsharded program that make a number which
+/// is not finite. It is evaluated in f64 and, if all is finite, rounded to its
+/// types.
 static rt::Status findNotFiniteOperations(Reference &reference, int steps,
                                           std::vector<reference::Choice> same,
                                           std::vector<std::string> &sources) {
@@ -317,7 +321,7 @@ static rt::Status findNotFiniteOperations(Reference &reference, int steps,
   return {};
 }
 
-/// Why a planted mistake would not be seen.
+/// Returns the reason why a planted mistake is not noticed.
 static std::string reasonOf(const rt::TensorError &error) {
   if (error.zeroReference)
     return "the result is zero but for rounding";
@@ -328,8 +332,8 @@ static std::string reasonOf(const rt::TensorError &error) {
                      error.allowed, error.allowedExcess);
 }
 
-/// Plants a mistake in every result in turn, on all ranks and on the last, and
-/// notes which comparisons would see it.
+/// Plants a mistake in every result in turn, on all ranks and on the last rank
+/// alone, and records which comparisons notice it.
 static rt::Status plantMistakes(const Program &program, rt::World &world,
                                 const Values &values,
                                 std::vector<rt::PlantedResult> &planted) {

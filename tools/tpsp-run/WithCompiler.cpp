@@ -33,7 +33,8 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
   use.isSimulated = true;
   use.isExplained = !options.html.empty();
   Compilation compilation(options, use, speaks);
-  // Before the compiler says the same of a place in the model.
+  // Checked first: the compiler would report the same error at a place in the
+  // model.
   llvm::Expected<const Hardware &> hardware = options.hardware.read();
   if (!hardware)
     return compilation.failure(hardware.takeError());
@@ -65,7 +66,7 @@ rt::Status tpsp::run::calibrate(const Options &options, Progress &progress,
   if (!hardware)
     return {TPSP_RT_INTERNAL, llvm::toString(hardware.takeError())};
   description = toJson(*hardware);
-  // What is written must be read again.
+  // Checks that the description can be read again.
   if (auto again = parseHardware(description, "what was measured"); !again)
     return {TPSP_RT_INTERNAL, llvm::toString(again.takeError())};
   return {};

@@ -1,5 +1,5 @@
-// What tpsp-run alone needs the compiler for. In a build without it
-// (-DTPSP_COMPILER= OFF) each of these refuses with a sentence.
+// Functions of tpsp-run that need the compiler. In a build without it
+// (-DTPSP_COMPILER=OFF) each of them returns an error that says so.
 #ifndef TPSP_TOOLS_TPSP_RUN_WITHCOMPILER_H
 #define TPSP_TOOLS_TPSP_RUN_WITHCOMPILER_H
 
@@ -13,9 +13,9 @@ namespace tpsp::run {
 /// Compiles options.model into the file options.emit.
 rt::Status emit(const Options &options, bool speaks, Progress &progress);
 
-/// Compiles options.model and fills in the report's prediction, its one step,
-/// its trace and its backend. Fails if options.hardware is unknown, malformed,
-/// or too small for the mesh.
+/// Compiles options.model and sets the report's prediction, step time, trace
+/// and backend. Fails if options.hardware is unknown, malformed, or has fewer
+/// devices than the mesh.
 rt::Status simulate(const Options &options, bool speaks, Progress &progress,
                     rt::RunReport &report);
 
@@ -23,12 +23,13 @@ rt::Status simulate(const Options &options, bool speaks, Progress &progress,
 /// False without a compiler.
 bool dividesLayers(const Options &options);
 
-/// What is said of a program with stages.
+/// The results of simulating a program with stages.
 struct StagesOutput {
   std::string text, json;
   StepTrace trace;
   double seconds = 0;
-  /// What the largest stage needs, or on a CPU all ranks, and what there is.
+  /// Bytes that a rank of the largest stage needs, or on a CPU all ranks, and
+  /// bytes that there are.
   int64_t bytes = 0, memoryBytes = 0;
 };
 
@@ -36,8 +37,8 @@ struct StagesOutput {
 rt::Status simulateStages(const Options &options, bool speaks,
                           Progress &progress, StagesOutput &output);
 
-/// Measures this machine, or with --backend cuda its GPUs, and sets
-/// `description` to a text for --hardware.
+/// Measures this machine, or with --backend cuda its GPUs. Sets `description`
+/// to the text of a file for --hardware.
 rt::Status calibrate(const Options &options, Progress &progress,
                      std::string &description);
 

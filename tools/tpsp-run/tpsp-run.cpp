@@ -34,8 +34,8 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Opens --weights and --inputs, and finds out early whether --save and
-/// --save-all can be.
+/// Opens --weights and --inputs, and checks early that --save and --save-all
+/// are possible.
 static rt::Status openFiles(const Options &options, const Plan &plan,
                             rt::Transport *transport,
                             std::unique_ptr<rt::TensorSource> &source) {
@@ -80,8 +80,8 @@ static rt::Status writeTensors(const Options &options, const Plan &plan,
   return {};
 }
 
-/// Writes `text` to standard output, now: what a full disk has not taken must
-/// not be missed.
+/// Writes `text` to standard output and flushes it, so that a full disk is
+/// reported as an error.
 static rt::Status say(const std::string &text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
       std::fflush(stdout) == 0 && !std::ferror(stdout))
@@ -90,7 +90,7 @@ static rt::Status say(const std::string &text) {
                                 std::strerror(errno)};
 }
 
-/// Writes --report and --html, which have the same to say.
+/// Writes --report and --html, which have the same content.
 static rt::Status writeReport(const Options &options,
                               const rt::RunReport &report) {
   if (options.report.empty() && options.html.empty())
@@ -104,7 +104,7 @@ static rt::Status writeReport(const Options &options,
   return rt::writeText(options.html, rt::toPage("", {step}));
 }
 
-/// The report, for people, as --report and as --html.
+/// Prints the report as text, and writes --report and --html.
 static int print(const Options &options, const rt::RunReport &report,
                  Launch &launch) {
   if (!launch.isFirst())
@@ -116,9 +116,9 @@ static int print(const Options &options, const rt::RunReport &report,
   return status.ok() ? Done : launch.fail(status);
 }
 
-/// The world, and what its threads use. After a failure other processes may
-/// still write to the world's memory: it is kept until this one leaves
-/// (Launch).
+/// The world and the objects that its threads use. After a failure other
+/// processes may still write to the world's memory. So it stays allocated until
+/// this process exits (Launch).
 struct Run {
   explicit Run(const Plan &plan)
       : timeline(plan), watch(plan, &timeline), clock(plan.numRanks()) {}
@@ -136,7 +136,7 @@ static bool hasNotFinite(const rt::RunReport &report) {
                      std::mem_fn(&rt::TensorError::hasNotFinite));
 }
 
-/// What a verification ends with.
+/// Returns the exit status of a verification.
 static int exitOf(const rt::RunReport &report) {
   bool isSeen = std::all_of(report.planted.begin(), report.planted.end(),
                             [](const auto &p) { return p.isSeen; });
@@ -151,7 +151,7 @@ static int exitOf(const rt::RunReport &report) {
   return Failed;
 }
 
-/// Runs the steps, and writes what is asked for of them.
+/// Runs the steps, writes the requested files and verifies the results.
 static rt::Status runProgram(const Options &options, const Program &program,
                              Launch &launch, Progress &progress, Run &run,
                              rt::RunReport &report) {
@@ -166,7 +166,8 @@ static rt::Status runProgram(const Options &options, const Program &program,
   }
   TPSP_TRY(prepare(options, program, *run.source, &run.watch, run.clock,
                    launch.transport(), run.world));
-  // Beside the arenas, which are full now; and before the user waits for steps.
+  // The arenas are allocated and filled by now, so the memory left is known.
+  // The check comes before the steps, for which the user would wait.
   if (!options.verify.empty() && run.world->hasFirstRank())
     TPSP_TRY(checkReferenceMemory(program));
   if (states && options.backend != "trace") {
@@ -205,7 +206,7 @@ static int openAndRun(const Options &options, Launch &launch) {
   CompileUse use;
   use.isVerified = !options.verify.empty();
   use.isExplained = !options.html.empty();
-  // The first process says what all of them find in the model.
+  // All processes find the same errors in the model; the first prints them.
   if (rt::Status s = openProgram(options, use, /*speaks=*/launch.isFirst(),
                                  progress, program);
       !s.ok()) {
@@ -226,7 +227,7 @@ static int openAndRun(const Options &options, Launch &launch) {
   if (!status.ok())
     return launch.fail(status);
   if (options.backend == "trace") {
-    // It has printed as it went.
+    // The backend has printed its calls during the step; flush them.
     rt::Status printed = say("");
     return printed.ok() ? Done : launch.fail(printed);
   }
@@ -246,8 +247,9 @@ static int openAndRun(const Options &options, Launch &launch) {
   return code;
 }
 
-/// What a step needs that was predicted. One that does not fit is no success;
-/// without a report a sentence says so.
+/// Returns the exit status of a predicted step, from the bytes that it needs
+/// and that the machine has. If the report is not printed, a message says that
+/// the step does not fit.
 static int fitOf(const Options &options, int64_t needed, int64_t there) {
   if (needed <= there)
     return Done;
@@ -317,7 +319,7 @@ static int predictAny(const Options &options, Launch &launch) {
   return predict(options, launch);
 }
 
-/// Of several processes one is enough.
+/// Only the first of several processes does this.
 static int writePlan(const Options &options, Launch &launch) {
   if (!launch.isFirst())
     return Done;
@@ -335,7 +337,7 @@ static int writePlan(const Options &options, Launch &launch) {
   return status.ok() ? Done : launch.fail(status);
 }
 
-/// Of several processes one is enough.
+/// Only the first of several processes does this.
 static int describeMachine(const Options &options, Launch &launch) {
   if (!launch.isFirst())
     return Done;
@@ -357,7 +359,7 @@ static int describeMachine(const Options &options, Launch &launch) {
   return status.ok() ? Done : launch.fail(status);
 }
 
-/// What the options ask for.
+/// Does what the options ask for.
 static int carryOut(const Options &options, Launch &launch) {
   if (options.calibrate)
     return describeMachine(options, launch);

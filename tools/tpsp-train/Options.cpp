@@ -37,7 +37,7 @@ Options::Options() {
 static void declareOptions(CLI::App &app, Options &options) {
   declareConfigFile(app);
   Declaration<Options> declare(app, options);
-  // A step without gradients trains nothing, and those of inputs are no use.
+  // Training always needs gradients of parameters and never those of inputs.
   declare.withheld = {"grad", "input-gradients", "nccl-always"};
   declareCompiling(app, options, declare);
   declare.group = "How it trains";
@@ -48,14 +48,15 @@ static void declareOptions(CLI::App &app, Options &options) {
   declareCommon(declare);
 }
 
-/// --batch is an extent.
+/// Turns --batch into an extent.
 static void resolveBatch(Options &options) {
   if (options.batch > 0)
     options.extents.push_back(
         fmt::format("{}={}", options.microBatchIndex, options.batch));
 }
 
-/// What does not go together in training.
+/// Returns a sentence about options that contradict each other in training, or
+/// an empty string.
 static std::string contradictionIn(const Options &o) {
   if (std::string problem = commonContradictionIn(o); !problem.empty())
     return problem;

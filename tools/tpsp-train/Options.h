@@ -8,7 +8,8 @@
 
 namespace tpsp::train {
 
-/// With tpsp-train's own (TrainOptions.def). Gradients are always computed.
+/// The options of all tools and those of tpsp-train (TrainOptions.def).
+/// Gradients are always computed.
 struct Options : tool::ToolOptions {
 #define OPTION(type, field, value, row) type field = value;
 #include "TrainOptions.def"
@@ -18,11 +19,12 @@ struct Options : tool::ToolOptions {
 };
 
 /// Parses the command line and the file of --config. Returns -1 to go on, else
-/// what to exit with. `said`: keeps what would be printed, if it is not null.
+/// the exit status. Messages are printed, or stored in `said` if it is not
+/// null.
 int parseOptions(int argc, char **argv, Options &options,
                  std::string *said = nullptr);
 
-/// What all processes of a run must be told alike.
+/// Returns the options on which all processes of a run must agree.
 tool::Agreed agreedOptions(const Options &options);
 
 } // namespace tpsp::train

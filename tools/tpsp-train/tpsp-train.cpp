@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 static volatile std::sig_atomic_t interrupted = 0;
 
-/// The first ends the run behind its step, the second at once.
+/// The first signal ends the run after its current step, the second at once.
 static void interruptGently() {
   struct sigaction action = {};
   action.sa_handler = [](int) { interrupted = 1; };
@@ -38,7 +38,7 @@ static void interruptGently() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-/// In which type most FLOPs are done.
+/// Returns the element type in which matmuls do most FLOPs.
 static int64_t matmulType(const Plan &plan) {
   std::map<int64_t, double> flops;
   for (const PlanCommand &command : plan.commands)
@@ -51,8 +51,8 @@ static int64_t matmulType(const Plan &plan) {
   return most == flops.end() ? int64_t(TPSP_RT_F32) : most->first;
 }
 
-/// What the command line says of training. What also depends on the program and
-/// the data is left out.
+/// Returns the training options that the command line alone decides. Those that
+/// depend on the program or the data are set by trainingOptions().
 static TrainingOptions optionsOf(const Options &options, int64_t ranks) {
   TrainingOptions out;
   out.steps = options.steps;
@@ -76,7 +76,7 @@ static TrainingOptions optionsOf(const Options &options, int64_t ranks) {
 namespace {
 
 /// A program with its ranks. After a failure other processes may still write to
-/// the world's memory: it is kept until this one leaves (Launch).
+/// the world's memory. So it stays allocated until this process exits (Launch).
 struct RunningProgram {
   Program program;
   Arguments arguments;
@@ -86,7 +86,7 @@ struct RunningProgram {
   LoadedProgram loaded() const { return {&plan(), program.step, world.get()}; }
 };
 
-/// A run from the command line to its last line.
+/// A whole training run, from the parsed command line to the last message.
 class Run {
 public:
   Run(Options &options, Launch &launch)
@@ -157,7 +157,7 @@ private:
     return {};
   }
 
-  /// What is written at the end is found out about at the beginning.
+  /// Checks at the beginning that the outputs can be written at the end.
   rt::Status prepareOutputs() {
     rt::WholeFile plot;
     if (!options.plot.empty())
@@ -173,7 +173,7 @@ private:
     return {};
   }
 
-  /// A folder that has a run is gone on with, or left alone.
+  /// Fails if the output folder has checkpoints of a run that is not resumed.
   rt::Status checkFolder() const {
     std::string last;
     std::error_code none;
@@ -200,7 +200,8 @@ private:
     Options forward = options;
     forward.grad = false;
     forward.dropout = false;
-    // Else parameters lie where the model has them.
+    // With --gather-parameters forward, the optimizer decides where parameters
+    // are. Otherwise they are where the model has them.
     if (options.gatherParameters != "forward")
       forward.optimizer = "none";
     if (options.isPlan)
@@ -234,7 +235,7 @@ private:
     return {};
   }
 
-  /// Before anything takes long.
+  /// Opens the token files before anything takes long.
   rt::Status openFiles() {
     TPSP_TRY(TokenFiles::open(options.data, options.dataFormat, tokens));
     if (!evaluates())
@@ -242,8 +243,8 @@ private:
     return TokenFiles::open(options.evalData, options.dataFormat, evalTokens);
   }
 
-  /// Whether all processes train on the same data from the same checkpoint, and
-  /// its files belong together.
+  /// Checks that all processes train on the same data from the same checkpoint,
+  /// and that the files of the checkpoint belong together.
   rt::Status checkFiles() const {
     std::vector<rt::AgreedFile> files = checkpointFiles;
     for (const std::string &path : tokens.paths())
@@ -271,7 +272,8 @@ private:
   rt::Status start(RunningProgram &running) {
     WorldUse use;
     use.transport = launch.transport();
-    // A GPU's memory is not looked at, and processes would have to agree to.
+    // The watch cannot read a GPU's memory, and several processes would have to
+    // agree on watching.
     if (&running == &training && options.backend == "cpu" && !use.transport) {
       watch = std::make_unique<rt::NotFiniteWatch>(running.plan(), nullptr);
       use.observer = watch.get();
@@ -304,7 +306,8 @@ private:
     return fill(training);
   }
 
-  /// The position counts samples of the checkpoint's data.
+  /// Adapts the position to the data. It counts samples of the checkpoint's
+  /// data, whose length may differ.
   void followData(const Batches &data) {
     int64_t tokens = data.tokens().size();
     if (!checkpoint.empty() &&
@@ -371,10 +374,10 @@ private:
   Launch &launch;
   Progress progress;
   TrainingPosition position;
-  /// What is resumed from; empty: nothing.
+  /// The checkpoint that is resumed; empty if none is.
   std::string checkpoint;
   std::vector<rt::AgreedFile> checkpointFiles;
-  /// The lock of the folder that is written to.
+  /// The lock of the output folder.
   RunLock lock;
   TokenFiles tokens, evalTokens;
   /// Watches the world of `training`, which must not outlive it.

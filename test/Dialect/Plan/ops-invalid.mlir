@@ -282,7 +282,7 @@ plan.program @gather_of_several_types attributes {axes = ["tp"], sizes = array<i
 
 // -----
 
-// As many strides of integers as there are loops.
+// There must be as many strides of integers as loops.
 plan.program @grouped_matmul_with_too_few_strides attributes {axes = [], sizes = array<i64>} {
   %a = plan.buffer "temporary" : memref<4x4xf32>
   %i = plan.buffer "temporary" : memref<4xi32>
@@ -293,7 +293,7 @@ plan.program @grouped_matmul_with_too_few_strides attributes {axes = [], sizes =
 
 // -----
 
-// All matrices are in the buffer.
+// All matrices must be in the buffer.
 plan.program @grouped_matmul_of_missing_matrices attributes {axes = [], sizes = array<i64>} {
   %a = plan.buffer "temporary" : memref<4x4xf32>
   %i = plan.buffer "temporary" : memref<4xi32>

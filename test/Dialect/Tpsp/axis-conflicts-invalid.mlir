@@ -1,5 +1,5 @@
-// (N3): an axis is on one index of a tensor at most. Refused where the mesh is
-// known, with what each way out sends per rank.
+// (N3): an axis is on at most one index of a tensor. The refusal, where the
+// mesh is known, gives the bytes per rank of each way out.
 // RUN: tpsp-opt %s --split-input-file --verify-diagnostics
 
 // The einsum decides what the ways cost: with e on tp nothing moves; with d on
@@ -17,8 +17,8 @@ func.func @two_indices(%x: !x, %w: !w) {
 
 // -----
 
-// A written result is part of the price: all-to-alls onto d. An index that
-// nobody put on the axis is offered where it costs less.
+// A written result is part of the price: all-to-alls onto d. An index that is
+// not on the axis is offered if it costs less.
 tpsp.mesh @mesh <tp = 4>
 !x = tensor<8x16x32xf32, #tpsp.idx<b@tp, s@tp, d>>
 // expected-error @+1 {{axis @tp is on both 'b' and 's' of %x}}
@@ -84,7 +84,7 @@ func.func @two_axes(%x: !x) {
 
 // -----
 
-// A collective's tensors too; what it would send depends on its other side.
+// A collective's tensors, too; the bytes depend on its other side.
 tpsp.mesh @mesh <tp = 4>
 func.func @collective(%x: tensor<8x16xf32, #tpsp.idx<b, s>>) {
   // expected-error @+3 {{axis @tp is on both 'b' and 's' of %y}}
@@ -96,7 +96,7 @@ func.func @collective(%x: tensor<8x16xf32, #tpsp.idx<b, s>>) {
 
 // -----
 
-// Where an operand is yet to be placed, what a way sends is not known.
+// If an operand is not placed yet, the bytes of a way are unknown.
 tpsp.mesh @mesh <tp = 4>
 func.func @unplaced(%x: tensor<8x16xf32, #tpsp.idx<b, d, ?>>, %w: tensor<32x16xf32, #tpsp.idx<e@tp, d@tp>>) {
   // expected-error @-1 {{axis @tp is on both 'e' and 'd' of %w}}

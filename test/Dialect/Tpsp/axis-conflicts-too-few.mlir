@@ -1,5 +1,5 @@
-// Too few operands and an axis on two indices, as while a line is typed: ways out
-// of the conflict are named, and nothing is priced that cannot be.
+// Too few operands and an axis on two indices, as while a line is typed. The
+// message names ways out of the conflict, without prices.
 // RUN: not tpsp-opt %s 2>&1 | FileCheck %s
 // RUN: sed 's/layer_norm %x/rms_norm %x/' %s | not tpsp-opt 2>&1 | FileCheck %s
 // RUN: sed 's/layer_norm %x : (!x)/layer_norm : ()/' %s | not tpsp-opt 2>&1 | FileCheck %s

@@ -1,4 +1,4 @@
-// Identities, and beside each what looks like it and is none.
+// Identities, and next to each an operation that only looks like one.
 // RUN: tpsp-opt %s --canonicalize | FileCheck %s
 
 tpsp.mesh @mesh <tp = 2>
@@ -20,7 +20,7 @@ func.func @reshard(%x: !x) -> (!x, !x_tp) {
   return %used, %moved : !x, !x_tp
 }
 
-// What is returned keeps its name.
+// A returned value keeps its name.
 // CHECK-LABEL: @returned
 func.func @returned(%x: !x) -> !x {
   // CHECK-NEXT: tpsp.reshard
@@ -28,7 +28,7 @@ func.func @returned(%x: !x) -> !x {
   return %same : !x
 }
 
-// What nobody has placed yet may be placed elsewhere.
+// A value that is not placed yet may be placed elsewhere.
 // CHECK-LABEL: @unplaced
 func.func @unplaced(%x: !x) -> !x_ {
   // CHECK-COUNT-2: tpsp.reshard

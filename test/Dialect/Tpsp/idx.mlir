@@ -53,7 +53,7 @@ func.func private @pending_scalar(tensor<f32, #tpsp.idx<| sum@tp>>)
 // CHECK-SAME: #tpsp.idx<?>
 func.func private @unplaced_scalar(tensor<f32, #tpsp.idx<?>>)
 
-// Names with a dot are what decompositions make.
+// Decompositions make names with a dot.
 // CHECK-LABEL: @dotted_names
 // CHECK-SAME: #tpsp.idx<k.in, k.pair@tp>
 func.func private @dotted_names(tensor<2x64xf32, #tpsp.idx<k.in, k.pair@tp>>)

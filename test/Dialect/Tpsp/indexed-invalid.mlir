@@ -79,7 +79,7 @@ func.func @f(%x: tensor<8x4xf32, #tpsp.idx<g@tp, k>>) {
 
 // -----
 
-// (I3) likewise behind an axis that fits, where there is a @rep
+// (I3) the same after an axis that fits, with an axis @rep
 tpsp.mesh @mesh <rep = 2, tp = 8>
 func.func @f(%x: tensor<8x4xf32, #tpsp.idx<g@rep@tp, k>>) {
   // expected-error @+2 {{index 'g' of operand #0 has extent 8, which its axes (rep, tp: 16 ranks) do not divide}}
@@ -147,7 +147,7 @@ func.func @f(%x: tensor<4x16xf32, #tpsp.idx<b, d | sum@tp>>) {
 
 // -----
 
-// (I6) the price of what is left of a sharded tensor, in larger units
+// (I6) the price of the shard of a tensor, in larger units
 tpsp.mesh @mesh <dp = 2, tp = 4>
 func.func @f(%x: tensor<1024x4096xf32, #tpsp.idx<b@dp, d | sum@tp>>) {
   // expected-error @+1 {{complete it with tpsp.reshard to [b@dp, d] (12.0 MiB per rank)}}
@@ -202,7 +202,7 @@ func.func @f(%x: tensor<4xf32, #tpsp.idx<s>>) {
 
 // -----
 
-// (I8) what a tool notes has its dialect's prefix
+// (I8) a tool's notes have its dialect's prefix
 func.func @f(%x: tensor<4xf32, #tpsp.idx<s>>) {
   %0 = tpsp.gelu %x {mytool.seen} : tensor<4xf32, #tpsp.idx<s>>
   return

@@ -181,7 +181,7 @@ func.func @step(%x: tensor<4xf32, #tpsp.idx<s>>) {
 
 // -----
 
-// (P4) the precision of all else
+// (P4) the precision of the other operands
 func.func @precision(%x: tensor<4xf32, #tpsp.idx<s>>, %n: tensor<f32, #tpsp.idx<>>) {
   // expected-error @+1 {{has tensors of 'f32' and of 'bf16'}}
   %y = tpsp.dropout %x, %n {rate = 0.5} : (tensor<4xf32, #tpsp.idx<s>>, tensor<f32, #tpsp.idx<>>) -> tensor<4xbf16, #tpsp.idx<s>>
@@ -281,7 +281,7 @@ func.func @few_counts(%ids: tensor<4xi32, #tpsp.idx<s>>, %load: tensor<6xi32, #t
 
 // -----
 
-// (T3) counts along what is counted over
+// (T3) counts along the index that is counted over
 func.func @counts_apart(%ids: tensor<4xi32, #tpsp.idx<s>>, %load: tensor<4x6xi32, #tpsp.idx<s, e>>) {
   // expected-error @+1 {{operand #1 has index 's', along which operand #0 is not counted apart}}
   %x = tpsp.count_earlier %ids, %load {over = ["s"], values = 6, of = ["e"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<4x6xi32, #tpsp.idx<s, e>>) -> tensor<4xi32, #tpsp.idx<s>>

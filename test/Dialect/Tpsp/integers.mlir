@@ -1,4 +1,4 @@
-// Operations on positions, masks and what stops gradients: there and back.
+// Operations on positions, masks and stopped gradients: there and back.
 // RUN: tpsp-opt %s | tpsp-opt | FileCheck %s
 // RUN: tpsp-opt %s --verify-roundtrip
 

@@ -12,7 +12,7 @@ tpsp.mesh @mesh <tp = 0>
 
 // -----
 
-// (M2) also where the mesh stands behind what uses it
+// (M2) also if the mesh comes after its uses
 func.func @f(%x: tensor<4xf32, #tpsp.idx<b@tp>>) -> tensor<4xf32, #tpsp.idx<b@tp>> {
   %y = tpsp.exp %x : tensor<4xf32, #tpsp.idx<b@tp>>
   return %y : tensor<4xf32, #tpsp.idx<b@tp>>
@@ -51,7 +51,7 @@ func.func @sharded(%x: tensor<8xf32, #tpsp.idx<b@pp>>) -> tensor<8xf32, #tpsp.id
 
 // -----
 
-// (M5) nor is a sum pending over it
+// (M5) no sum may be pending over it
 tpsp.mesh @mesh <pp = 4 : stage>
 func.func @partial(%x: tensor<8xf32, #tpsp.idx<b>>) -> tensor<8xf32, #tpsp.idx<b>> {
   // expected-error @+1 {{the result is on axis @pp, whose role is 'stage'; it divides layers and shards no tensor, so leave the subscript out}}

@@ -42,7 +42,7 @@ func.func @not_a_number(%x: !x) -> !x {
 
 !x = tensor<2x8xf32, #tpsp.idx<s, d>>
 
-// An f64 where an integer is expected is none.
+// An f64 is no integer.
 func.func @not_an_integer(%x: !x) -> !x {
   // expected-error @+1 {{attribute 'seed' of 'tpsp.dropout' takes a whole number, such as 1, not}}
   %y = tpsp.dropout %x {rate = 0.5, seed = 1e3} : !x

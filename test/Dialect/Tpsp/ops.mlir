@@ -212,7 +212,7 @@ func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: 
   %2, %l = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal} : (!q, !k, !k) -> (!q, !stat)
   // CHECK: %gq, %gk, %gv = tpsp.attention_gradient %{{.*}} {dropout = 1.000000e-01 : f64, feature = "k", key = "t", query = "s", seed = 3 : i64} : (tensor
   %3:3 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 3} : (!q, !k, !k, !q, !stat, !q) -> (!q, !k, !k)
-  // What passes note on one result of several.
+  // A note of a pass on one result of several.
   // CHECK: tpsp.attention_gradient {{.*}}tpsp.results = [{}, {tpsp.name = "g[k]"}, {}]
   %6:3 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o {query = "s", key = "t", feature = "k", tpsp.results = [{}, {tpsp.name = "g[k]"}, {}]} : (!q, !k, !k, !q, !stat, !q) -> (!q, !k, !k)
   // CHECK: tpsp.rotate %{{.*}} ["tp"] by 3 : tensor<2x4x16xbf16

@@ -107,7 +107,7 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
-// (P10) lengths of what they are along
+// (P10) lengths that have the index they are along
 func.func @f(%x: !x, %n: tensor<8xi32, #tpsp.idx<d>>) {
   // expected-error @+1 {{has lengths of index 'd' for every position of it; give one for all of them}}
   %0 = tpsp.length_mask %x, %n {index = "d", fill = 0.0} : (!x, tensor<8xi32, #tpsp.idx<d>>) -> !x
@@ -129,7 +129,7 @@ func.func @f(%x: !x, %n: tensor<4xf32, #tpsp.idx<b>>) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
-// (P9) an end behind all positions
+// (P9) an end after all positions
 func.func @f(%x: !x) {
   // expected-error @+1 {{ends index 'd' at 9; it has 8 positions, so give a number from 1 to that}}
   %0 = tpsp.end_mask %x {index = "d", end = 9, fill = 0.0} : !x

@@ -170,7 +170,7 @@ tpsp.program <s = 4> {
 
 // -----
 
-// (Q4) nor the element type
+// (Q4) the element type does not follow
 tpsp.program <s = 4> {
   func @f(%x: [s], %w: bf16[s]) {
     // expected-error @+1 {{operands of 'tpsp.add' have 'f32' and 'bf16'; write the result's, as in bf16[b, s, ?]}}
@@ -181,7 +181,7 @@ tpsp.program <s = 4> {
 
 // -----
 
-// (Q4) what computes in one type takes one
+// (Q4) operands of an operation that computes in one type
 tpsp.program <b = 2, s = 4> {
   func @f(%x: f64[b, s], %w: bf16[s]) {
     // expected-error @+1 {{operands of 'tpsp.mul' have 'f64' and 'bf16', and it computes in one type; convert one, as in convert %x -> f64[s]}}
@@ -418,7 +418,7 @@ tpsp.program <s = 4> {
 
 // -----
 
-// (Q6) nor may a function call itself
+// (Q6) a function may not call itself
 tpsp.program <s = 4> {
   func @g(%x: [s], param %w: [s]) -> [s] {
     // expected-error @+1 {{@g calls itself, which never ends; a program is a list of operations, so write them, or 'repeat' another function}}
@@ -525,7 +525,7 @@ tpsp.program bf16 <s = 4, t = 3> {
 
 // -----
 
-// (Q9) what the program has no extents for is written in full
+// (Q9) types without extents in the program are written in full
 tpsp.program <s = 4> {
   func.func private @g(tensor<4xf32>)
   func @f(%x: [s]) {
@@ -555,7 +555,7 @@ tpsp.program <s = 4> {
 
 // -----
 
-// Types within a function in short form are those of its results alone.
+// Within a function in short form only results have types.
 tpsp.program <s = 4> {
   // expected-note @+1 {{prior use here}}
   func @f(%x: [s]) {

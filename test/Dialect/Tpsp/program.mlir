@@ -23,7 +23,7 @@ tpsp.program <b = 3, s = 10, t = s, d = 7> {
 
 // -----
 
-// What operands determine: pointwise, rows, a block, integers, attention.
+// Types that operands determine: pointwise, rows, a block, integers, attention.
 // CHECK-LABEL: func.func @inferred
 tpsp.program <b = 2, s = 6, t = s, h = 3, k = 4, f = 5, v = 11, d = 4, n = 2, e = 2> {
   func @inferred(%x: [b, s, d], %y: [d], %q: [b, s, h, k], %kk: [b, t, h, k], %vv: [b, t, h, f],
@@ -90,8 +90,8 @@ tpsp.program <b = 4, d = 2> {
 
 // -----
 
-// Repeated calls: the parameters that a call leaves out are the caller's, behind
-// its own, with all that the callee says of them.
+// Repeated calls: parameters that a call leaves out become the caller's, after
+// its own, with the callee's attributes.
 tpsp.program <d = 3> {
   // CHECK-LABEL: func.func private @layer(%arg0: tensor<3xf32, #tpsp.idx<d>>, %arg1: tensor<3xf32, #tpsp.idx<d>>, %arg2: tensor<3xf32, #tpsp.idx<d>>, %arg3: tensor<3xf32, #tpsp.idx<d>> {tpsp.frozen}) ->
   func private @layer(%x: [d], %mask: [d], param %w: [d], param %u "sub.u": [d] {tpsp.frozen}) -> [d] {
@@ -126,7 +126,7 @@ tpsp.program <d = 3> {
 
 // -----
 
-// What tensors hold.
+// Element types of tensors.
 // CHECK-LABEL: func.func @elements
 // CHECK-SAME: %arg0: tensor<3xbf16, #tpsp.idx<s>> {{{.*}}}, %arg1: tensor<3xi32, #tpsp.idx<s>>
 // CHECK-SAME: -> (tensor<3xbf16, #tpsp.idx<s>>, tensor<3xf16, #tpsp.idx<s>>)
@@ -143,7 +143,7 @@ tpsp.program bf16 <s = 3> {
 
 // -----
 
-// A result with `?` is placed as the function says that returns it.
+// A result with `?` is placed by the type of the function that returns it.
 // CHECK-LABEL: func.func @placed_by_use
 tpsp.program <b = 4, d = 6> {
 mesh @mesh <tp = 2 : model>

@@ -192,7 +192,7 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<s, k>>
 
-// (O3) what is slowed
+// (O3) stretch
 func.func @f(%x: !x) {
   // expected-error @+1 {{stretch is 0.000000e+00; it is positive}}
   %0 = tpsp.rope %x {position = "s", feature = "k", stretch = 0} : !x

@@ -1,5 +1,5 @@
-"""chain.py FUNCTION COUNT: a program that applies a scalar function again and
-again."""
+"""chain.py FUNCTION COUNT: prints a program that applies a scalar function
+COUNT times."""
 import sys
 
 function, count = sys.argv[1], int(sys.argv[2])

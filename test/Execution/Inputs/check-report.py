@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 
 
 def documented_keys():
-    """Key paths of the table in docs/Report.md, without [] of lists."""
+    """Returns key paths of the table in docs/Report.md, without [] of lists."""
     for line in (ROOT / "docs/Report.md").read_text().splitlines():
         cell = re.match(r"\| (`.*?) \|", line)
         if not cell:
@@ -33,7 +33,7 @@ def check_key(report, path):
     for name in path.replace("[]", "").split("."):
         there = []
         for value in here:
-            if value is None:  # of what was not asked for
+            if value is None:  # of options that were not given
                 continue
             expect(isinstance(value, dict) and name in value, f"lacks {path}")
             there += items(value[name])
@@ -52,7 +52,7 @@ def check_totals(report):
 def check_memory(memory, ranks):
     parts = ["inputs", "parameters", "outputs", "gradients", "master", "optimizer", "activations"]
     expect(memory["peak"] == sum(memory[part] for part in parts), "peak is not the sum")
-    # AdamW has two moments beside each master, and needs a gradient.
+    # AdamW has two moments for each master and needs a gradient.
     expect(memory["optimizer"] == 2 * memory["master"] or not memory["master"], "moments")
     expect(memory["gradients"] > 0 or not memory["optimizer"], "no gradients to update with")
     expect(memory["peak_all_ranks"] == ranks * memory["peak"], "peak of all ranks")

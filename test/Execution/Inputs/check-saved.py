@@ -10,7 +10,7 @@ def expect(condition, message):
 
 
 def collectives(report):
-    """(phase, kind) -> (count, bytes)"""
+    """Returns (phase, kind) -> (count, bytes)."""
     return {
         (phase, kind): (row["count"], row["bytes"])
         for phase, kinds in report["totals"].items()
@@ -50,7 +50,8 @@ def main():
     expect(not rows(selective, "recomputed"), "selective communicates")
     expect(difference(full, none) == {("backward", "reduce_scatter"): (2, 2 * part)},
            "full redoes other than one reduce-scatter a layer")
-    # And two gathers a layer, which the gradients of the weights use too.
+    # Each layer has two gathers more, which the gradients of the weights use,
+    # too.
     expect(len(rows(full, "recomputed for the backward pass")) == 6, "the ledger does not say so")
     expect(difference(gathered, none) == {("backward", "all_gather"): (-4, -4 * part)},
            "a gather is redone")

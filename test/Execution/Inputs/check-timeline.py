@@ -1,5 +1,4 @@
-"""Checks a picture, a trace and a report of one run against each other: SVG, JSON
-and JSON."""
+"""Compares a picture (SVG), a trace and a report (JSON) of one run."""
 import json
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -42,7 +41,7 @@ def check_trace(path, report):
 
 def check_times(report):
     time, rows = report["time"], report["collectives"]
-    # Without overlap a collective hides under nothing, and none runs beside another.
+    # Without overlap no collective is hidden, and no two run at the same time.
     expect(time["hidden_share"] == 0, "something is hidden")
     expect(all(row["hidden_under"] is None for row in rows), "hidden under something")
     total = sum(row["seconds"] for row in rows)

@@ -1,17 +1,17 @@
-"""One step of an optimizer, by its formulas in Python's own numbers.
+"""Computes one step of an optimizer, by its formulas in Python's own numbers.
 
     check-update.py inputs F.safetensors
-        writes made-up data: inputs and parameters; beside it, F with "state",
-        "momentum" and "muon" for "in", the optimizers' state and numbers, and
-        with "masters" masters that are nothing like their parameters
+        writes random data: inputs and parameters. With "state", "momentum" and
+        "muon" for "in" in F, also writes the optimizers' state and numbers.
+        With "masters", writes masters unlike their parameters
     check-update.py next IN STATE RESULT F.safetensors
-        writes what the next step begins with
+        writes the data with which the next step begins
     check-update.py same RESULT RESULT
         compares parameters and state, bit by bit
     check-update.py masters MASTERS RESULT
-        compares masters with what a step made of them
+        compares masters before and after a step
     check-update.py adamw|lion|muon|sgd IN STATE GRADIENTS RESULT [EPSILON]
-        compares what a step has saved
+        compares the values that a step has saved
 """
 
 import json
@@ -91,7 +91,7 @@ def check_same(one, other):
 
 
 def check_masters(masters, after):
-    """A step changes a master by little; parameters are nothing like it."""
+    """A step changes a master by little; the parameters differ much more."""
     masters, after = read(masters), read(after)
     for name, before in masters.items():
         changes = [abs(x - y) for x, y in zip(before, after[name], strict=True)]
@@ -141,13 +141,13 @@ def product(a, b):
 
 
 def combined(*terms):
-    """The sum of factor * matrix."""
+    """Returns the sum of factor * matrix."""
     return [[sum(factor * x for (factor, _), x in zip(terms, xs)) for xs in zip(*rows)]
             for rows in zip(*(matrix for _, matrix in terms))]
 
 
 def muon(name, w, g, state):
-    """Newton-Schulz of the Nesterov momentum; what is no matrix by AdamW."""
+    """Newton-Schulz of the Nesterov momentum for matrices; AdamW for others."""
     if len(SHAPES[name]) < 2:
         return adamw(name, w, g, state)
     rows, columns = SHAPES[name]

@@ -1,6 +1,5 @@
-"""Checks that the step of one report, of twice the sequence, takes at most about
-twice the time, operations and memory of another's: grows-linearly.py ONE.json
-TWO.json"""
+"""grows-linearly.py ONE.json TWO.json: checks that a step with twice the
+sequence takes at most about twice the time, operations and memory."""
 import json
 import sys
 

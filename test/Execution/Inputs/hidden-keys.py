@@ -1,11 +1,11 @@
-"""Biases for attention-hidden-keys.mlir, and what is right of its results.
+"""Makes biases for attention-hidden-keys.mlir and checks its results.
 
     hidden-keys.py make FOLDER LOW        writes the inputs; LOW: a low bias
     hidden-keys.py check FILE SCALE [causal] [tolerance]
                                           compares results and gradients
 
-Attention by plain loops over lists. A key is hidden by its place, its segment,
-its length or a bias of minus infinity; the bias is added as f32 adds it.
+Computes attention by plain loops over lists. A key is hidden by its place, its
+segment, its length or a bias of minus infinity. The bias is added in f32.
 """
 import json, math, struct, sys
 
@@ -27,8 +27,8 @@ def save(path, shape, numbers, code):
 
 
 def make(folder, low):
-    # Of each row of scores: all hidden, all low, low but for one that is
-    # hidden, hidden but for one that is low, and others.
+    # Rows of scores: all hidden; all low; low but one hidden; hidden but one
+    # low; and others.
     rows = [[HIDDEN] * T, [low] * T, [HIDDEN] + [low] * (T - 1), [low] + [HIDDEN] * (T - 1),
             [0.5] * T, [HIDDEN, low, 0.25, -0.5] * 2, [low, 1.0] * 4, [0.0] * 4 + [HIDDEN] * 4]
     bias = [x for h in range(H) for s in range(S) for x in rows[(s + 3 * h) % S]]
@@ -61,7 +61,7 @@ def load(path):
 
 
 def expected(t, scale, causal):
-    """The result and the gradients, by name."""
+    """Returns the result and the gradients, by name."""
     out = {name: [0.0] * len(t[name[2:-1]]) if name.startswith("g[") else [0.0] * (B * S * H * K)
            for name in ["o"] + [f"g[{x}]" for x in ("q", "k", "v", "bias", "padding") if x in t]}
     at = lambda b, s, h: ((b * S + s) * H + h) * K
@@ -100,7 +100,7 @@ def check(path, scale, causal, tolerance):
     names = expected(tensors, scale, causal)
     for name, right in names.items():
         for i, (x, y) in enumerate(zip(tensors[name], right)):
-            if not abs(x - y) <= tolerance:  # neither if one is no number
+            if not abs(x - y) <= tolerance:  # also fails for NaN
                 sys.exit(f"{path}: element {i} of {name} is {x}, and {y} is right")
     print(" ".join(names), "are right")
 

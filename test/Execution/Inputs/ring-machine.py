@@ -1,5 +1,5 @@
-"""Prints a machine on which a gather is best sent around the ring: that of the
-given description, with slow collectives but for a fast permute."""
+"""Prints a machine on which a gather is best sent around the ring: the given
+description with slow collectives and a fast permute."""
 import json
 import sys
 

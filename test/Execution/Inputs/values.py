@@ -2,8 +2,8 @@
 values.py check FILE.safetensors NAME=NUMBER,NUMBER... NAME=finite...
 
 Writes an array of f32 with one dimension. Checks tensors, each number to the
-last bit; one number stands for all elements. -0 is not 0, and nan is any NaN.
-"finite" is any finite numbers.
+last bit. One number stands for all elements. -0 differs from 0, and nan is any
+NaN. "finite" stands for any finite numbers.
 """
 import json
 import math
@@ -27,7 +27,7 @@ def decoded(data, kind):
 
 
 def read(path):
-    """{name: (type, numbers)}"""
+    """Returns {name: (type, numbers)}."""
     with open(path, "rb") as file:
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))

@@ -2,8 +2,8 @@
 // the gradients' norm counts a replicated parameter once for every rank of the
 // group that divides others; at tp=8 it was 1.5 times too large.
 //
-// Here a sum of squares is over what divides its gradient, and nothing divides a
-// replicated one. The norm, and what clipping makes of it, are those of one rank.
+// Here a sum of squares is over the axes that divide its gradient; none divides a
+// replicated one. Norm and clipped gradients are those of one rank.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --optimizer sgd --clip 0.1 --verify | FileCheck %s
 // RUN: tpsp-run %s --grad --optimizer sgd --clip 0.1 --verify --quiet --mesh dp=1,tp=4

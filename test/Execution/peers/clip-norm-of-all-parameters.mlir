@@ -1,8 +1,8 @@
 // pytorch/torchtitan#596, PaddlePaddle/Paddle#74080: every pipeline stage clipped
 // by the norm of its own parameters, so that the total lacked the others'.
 //
-// Here the norm is over all trained parameters, however each is placed: divided
-// over one axis, over the other, over both, over none, and of other precision.
+// Here the norm is over all trained parameters, for any placement: divided over
+// one axis, over the other, over both or none, and in other precision.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --optimizer adamw --clip 0.05 --verify | FileCheck %s
 // RUN: tpsp-run %s --grad --optimizer lion --optimizer-axes dp,tp --clip 0.05 --verify --quiet

@@ -1,6 +1,6 @@
 // pytorch/torchtitan#1805: under tensor parallelism every rank's experts see the
 // same tokens with other weights, so the tokens' gradient is a sum over tp; it
-// was not reduced, and all that lies before the experts trained on a part of it.
+// was not reduced, and all layers before the experts trained on a part of it.
 //
 // Here the gradient sums over h, which tp divides, and comes out partial: it is
 // reduce-scattered onto the sequence, or all-reduced, as the tokens are placed.

@@ -1,4 +1,4 @@
-// jax-ml/jax#3970: the gradient of psum confuses users: is it psum, which counts
+// jax-ml/jax#3970: the gradient of psum confuses users. Is it psum, which counts
 // every rank's copy of the loss, or nothing?
 //
 // Here a program has one loss, whatever the mesh, and its gradient is whole. The

@@ -1,6 +1,6 @@
 // meta-pytorch/torchtune#2172, NVIDIA/Megatron-LM#673 and #906,
-// laekov/fastmoe#106: gradients divided by the size of the world, or of another
-// group, and not by what the loss is a mean over.
+// laekov/fastmoe#106: gradients divided by the size of the world or of another
+// group, not by the number over which the loss is a mean.
 //
 // Here the loss is a mean over global extents, divided once. The update is that
 // of one rank on data, sequence and tensor axes, alone and together.

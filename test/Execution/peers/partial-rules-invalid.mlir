@@ -1,5 +1,5 @@
 // pytorch/pytorch#172601: a truth table over operations found 43 rules for
-// Partial tensors missing. What is not linear refuses a partial operand.
+// Partial tensors missing. Others refuse a partial operand.
 // RUN: tpsp-opt %s --split-input-file --verify-diagnostics
 
 tpsp.mesh @mesh <tp = 4>

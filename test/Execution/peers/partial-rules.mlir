@@ -1,10 +1,10 @@
 // pytorch/pytorch#172601: a truth table over operations found 43 rules for
 // Partial tensors missing.
 //
-// Here every operation says how it is linear, and that is the rule. All that is
-// linear passes a partial tensor on: one reduction at the end. Backward, the
-// gradients of m and x read a partial tensor, and are reduced once they are
-// made. (Operations that are not linear: partial-rules-invalid.mlir.)
+// Here every operation says how it is linear, and that is the rule. Linear
+// operations pass a partial tensor on, so that there is one reduction at the
+// end. Backward, the gradients of m and x read a partial tensor and are reduced
+// once they are made. (For others see pytorch-172601-partial-rules-invalid.)
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify | FileCheck %s
 // RUN: tpsp-run %s --mesh tp=2 --grad --verify --quiet

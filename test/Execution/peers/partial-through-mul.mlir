@@ -3,8 +3,8 @@
 //
 // Here a product is linear in each operand: partial times whole is partial, and
 // reduced once (and backward, where the whole operand's gradient reads the
-// partial one). A product of two summands is none: of two partial operands one
-// is completed first at least.
+// partial one). A product of two summands is no summand: at least one of two
+// partial operands is completed first.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --function one --grad --verify | FileCheck %s --check-prefix=ONE
 // RUN: tpsp-run %s --function two --grad --verify | FileCheck %s --check-prefix=TWO

@@ -1,10 +1,10 @@
-"""What `tpsp-plan --export` says against the packages that are told it.
+"""Checks the output of `tpsp-plan --export` against the packages that read it.
 
     check-exports.py TPSP_PLAN MODEL
 
-MODEL is a Llama whose parameters are called as its checkpoint's. Packages are
-read, not imported, so that what they need in turn is not needed here: flags,
-keys and styles have to be there under these names.
+MODEL is a Llama whose parameters have their checkpoint's names. Packages are
+read, not imported, so that their dependencies are not needed. Flags, keys and
+styles must exist under the exported names.
 """
 
 import ast
@@ -32,7 +32,8 @@ def package(name):
 
 
 def fields(path):
-    """By class: the fields of its dataclasses, with their annotations."""
+    """Returns, by class, the fields of a file's dataclasses, with their
+    annotations."""
     found = {}
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ClassDef):
@@ -42,7 +43,7 @@ def fields(path):
 
 
 def literal(path, name):
-    """What a module or one of its classes sets `name` to."""
+    """Returns the value that a module or one of its classes gives `name`."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
             return ast.literal_eval(node.value)
@@ -79,8 +80,8 @@ def check_torchtitan(*program):
 
 
 def check_megatron(*program):
-    # The wheel has the library's configuration; these flags the training
-    # script's parser has besides.
+    # The wheel has the library's configuration only. The training script's
+    # parser adds these flags.
     of_script = {"micro-batch-size", "global-batch-size", "seq-length", "use-torch-fsdp2"}
     known = set()
     for path in (package("megatron") / "core").rglob("*config*.py"):

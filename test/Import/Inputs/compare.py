@@ -2,13 +2,14 @@
 
     compare.py FOLDER ARCHITECTURE...     tpsp's tools must be in PATH
 
-Of every architecture transformers makes a tiny model of random parameters and
-saves it. tpsp-import makes programs of its configuration, and tpsp-run runs
-them on one rank and on meshes. Loss, logits and every gradient must agree to
-1e-4, relative, in the Euclidean norm. A gradient of ZERO is 0 but for rounding:
-it must be below 1e-6 of the largest. What tpsp-run saves transformers must
-load again, with the same logits to the bit. Of TRAINED, steps of SGD by tpsp-train
-and in torch, either first, must have the losses of as many in torch alone.
+For every architecture transformers makes a tiny model with random parameters and
+saves it. tpsp-import makes programs from its configuration, and tpsp-run runs them
+on one rank and on meshes. Loss, logits and every gradient must agree to 1e-4,
+relative, in the Euclidean norm. A gradient of ZERO is 0 but for rounding: it must
+be below 1e-6 of the largest. transformers must load the tensors that tpsp-run
+saves, with the same logits to the bit. Models of TRAINED are trained by SGD, in
+part by tpsp-train and in part in torch, in either order. The losses must be those
+of torch alone.
 """
 import json
 import pathlib
@@ -40,7 +41,7 @@ MLA = {k: v for k, v in DECODER.items() if k not in ("head_dim", "num_key_value_
     num_attention_heads=4, num_key_value_heads=4, q_lora_rank=9, kv_lora_rank=8,
     qk_nope_head_dim=12, qk_rope_head_dim=6, v_head_dim=18, moe_intermediate_size=12, n_shared_experts=2)
 
-# Class of the configuration, and what it is given, by name.
+# The class of the configuration and its arguments, by name.
 MODELS = {
     "llama": ("Llama", dict(DECODER, rope_parameters=LLAMA3)),
     "llama-tied": ("Llama", dict(DECODER, tie_word_embeddings=True, attention_bias=True,
@@ -85,9 +86,9 @@ MODELS = {
                                             output_router_logits=True, router_aux_loss_coef=0.4)),
 }
 TRAINED, RATE = ["llama", "gpt2", "mixtral-balanced"], 0.05
-# Without experts: rounding tips who goes where.
+# No models with experts: rounding may change the choices of experts.
 HALF = ["llama", "llama-tied", "mistral", "qwen2", "qwen3", "phi3", "gpt2", "gemma2"]
-# What is added to every key alike changes no softmax.
+# Adding the same to every key does not change the softmax.
 ZERO = r"^gpt2 .*c_attn\.bias\[24:48\]$"
 PLACES = [[], ["--place", "tp", "--mesh", "tp=2"], ["--place", "tp-sp", "--mesh", "tp=4"],
           ["--place", "fsdp", "--mesh", "fsdp=2"]]
@@ -95,7 +96,7 @@ EXPERTS = [["--place", "ep", "--mesh", "ep=2"]]
 
 
 def make(name, folder):
-    """The model, with parameters none of which is 0 or 1, saved to a folder."""
+    """Returns the model, saved to a folder. No parameter is 0 or 1."""
     kind, settings = MODELS[name]
     torch.manual_seed(7)
     config = getattr(transformers, kind + "Config")(**settings)
@@ -113,13 +114,13 @@ def make(name, folder):
 
 
 def reference(model, tokens, targets):
-    """Logits, loss and gradients by name."""
+    """Returns logits, loss, and gradients by name."""
     output = model(input_ids=torch.tensor(tokens, dtype=torch.long))
     logits = output.logits
     loss = torch.nn.functional.cross_entropy(
         logits.float().reshape(-1, logits.shape[-1]), torch.tensor(targets, dtype=torch.long).reshape(-1))
     if getattr(model.config, "output_router_logits", False):
-        # As a model does that is given labels.
+        # A model with labels does the same.
         loss += model.config.router_aux_loss_coef * output.aux_loss
     model.zero_grad()
     loss.backward()
@@ -128,7 +129,8 @@ def reference(model, tokens, targets):
 
 
 def expert_matrix(gradients, name):
-    """Of experts that transformers holds as one tensor, one matrix."""
+    """Returns the matrix of an expert, which transformers stores in one tensor
+    with the others."""
     found = re.match(r"(.*)\.(?:mlp|block_sparse_moe)\.experts\.(\d+)\.(\w+)\.weight", name)
     if not found:
         return None
@@ -146,7 +148,7 @@ def expert_matrix(gradients, name):
 
 
 def gradient_of(gradients, name, count):
-    """What transformers has for a parameter that tpsp calls so."""
+    """Returns transformers' gradient of a parameter, by its name in tpsp."""
     if "{x}" in name:
         return numpy.stack([gradient_of(gradients, name.replace("{x}", str(i)), 0)
                             for i in range(count)])
@@ -233,8 +235,8 @@ def compare(name, folder):
 
 
 def in_half(name, folder):
-    """In bf16 tpsp is at most twice as far from f32 as torch is: logits, and all
-    gradients together."""
+    """Checks that tpsp in bf16 is at most twice as far from f32 as torch is, in
+    logits and in all gradients together."""
     tokens, targets = (numpy.load(folder / (file + ".npy")) for file in ("tokens", "targets"))
     exact, _, gradients = reference(load(folder), tokens, targets)
     rounded, _, theirs = reference(load(folder).bfloat16(), tokens, targets)
@@ -261,7 +263,8 @@ def in_half(name, folder):
 
 
 def stepped(model, tokens, targets, steps):
-    """Takes steps of SGD in torch; the loss of each, and behind them."""
+    """Takes steps of SGD in torch. Returns the loss of each, and the loss after
+    them."""
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     losses = []
     for _ in range(steps):
@@ -271,7 +274,8 @@ def stepped(model, tokens, targets, steps):
 
 
 def ours_stepped(source, saved, stream):
-    """Two steps of SGD by tpsp-train, on two ranks, from one folder to another."""
+    """Takes two steps of SGD by tpsp-train, on two ranks, from one folder to
+    another."""
     saved.mkdir()
     shutil.copy(source / "config.json", saved)
     program = saved / "m.mlir"
@@ -292,8 +296,8 @@ def load(folder):
 
 
 def train(name, folder):
-    """Two steps of SGD by tpsp-train and two in torch, either first, are four in
-    torch: the loss of each step, and behind them."""
+    """Checks that two steps of SGD by tpsp-train and two in torch, in either
+    order, equal four in torch, by the loss of each step and after them."""
     vocabulary = load(folder).config.vocab_size
     stream = numpy.random.default_rng(5).integers(0, vocabulary, BATCH * SEQUENCE + 1)
     stream.astype(numpy.uint16).tofile(folder / "stream.bin")

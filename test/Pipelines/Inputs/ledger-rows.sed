@@ -1,5 +1,6 @@
-# A plan's ledger, a row for each collective: phase, kind, axes, (index), bytes.
-# A row that this cannot read stays as it is, and differs from all expected.
+# Prints a plan's ledger, a row for each collective: phase, kind, axes, (index),
+# bytes. A row that this cannot parse is left unchanged, so it differs from all
+# expected rows.
 /ledger = #plan.ledger</!d
 s/phase =/index = "", &/
 s/\(index = "[^"]*", \)index = "", /\1/

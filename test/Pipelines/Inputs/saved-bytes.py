@@ -1,5 +1,5 @@
-"""The saved activations of a GPT layer against the formulas of arXiv 2205.05198
-(16-bit activations, 1-byte masks).
+"""Compares the saved activations of a GPT layer with the formulas of arXiv
+2205.05198 (16-bit activations, 1-byte masks).
 
     tpsp-opt ... (a plan) | saved-bytes.py SHARDING MODE MASKS s b h a t
 
@@ -24,8 +24,8 @@ def formula(sharding, mode, s, b, h, a, t):
 
 
 def mask_terms(sharding, mode, s, b, h, a, t):
-    """The dropouts of both halves' results, sharded only under SP, and the
-    one of the attention's weights, where it is saved at all."""
+    """The masks of both halves' results, sharded only under SP, and the mask of
+    attention's weights, if it is saved."""
     if mode == "full":
         return 0
     halves = 2 * s * b * h // (t if sharding == "sp" else 1)

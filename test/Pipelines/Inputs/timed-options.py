@@ -1,9 +1,10 @@
-"""Options that take "time" make no step slower, by the simulator that tells.
+"""Checks that options with the value "time" make no step slower, by the
+simulator.
 
     timed-options.py TPSP_RUN EXAMPLES FOLDER
 
 Whole steps decide, on several machines and meshes, with overlap and without.
-What the passes propose alone made most of these steps slower.
+The passes' proposals alone would make most of these steps slower.
 """
 
 import json

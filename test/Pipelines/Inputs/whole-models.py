@@ -1,9 +1,10 @@
-"""Overlap of whole models, simulated: what it hides and what memory it takes.
+"""Checks the overlap of whole, simulated models: the communication that it
+hides and the memory that it takes.
 
     whole-models.py TPSP_RUN EXAMPLES HARDWARE FOLDER WIDTH...
 
-Whatever is claimed of one layer is claimed of many here. A model is the layer
-of an example, called once for each layer, at other widths and subscripts.
+Claims about one layer must hold for many. A model is the layer of an example,
+called once for each layer, with other widths and subscripts.
 """
 
 import json
@@ -27,7 +28,8 @@ def replaced(pattern, new, text):
 
 
 def model(example, layers, mesh, extents):
-    """The example's layer so many times, on another mesh, at other extents."""
+    """Returns the example's layer repeated, on another mesh, with other
+    extents."""
     text = replaced(r"(?m)^mesh @mesh <.*>", f"mesh @mesh <{mesh}>", (examples / example).read_text())
     for index, extent in extents.items():
         text = replaced(rf"\b{index} = \d+", f"{index} = {extent}", text)
@@ -35,7 +37,7 @@ def model(example, layers, mesh, extents):
 
 
 def llama(width, strategy, layers):
-    """d, groups of heads, heads of a group, hidden."""
+    """Returns d, groups of heads, heads of a group, and the hidden size."""
     d, h, r, e = {"8b": (4096, 8, 4, 14336), "13b": (5120, 40, 1, 13824),
                   "6k": (6144, 48, 1, 24576), "70b": (8192, 8, 8, 28672)}[width]
     mesh = {"tp-sp": "tp = 8 : model", "fsdp": "fsdp = 8 : data",
@@ -48,7 +50,7 @@ def llama(width, strategy, layers):
 
 
 def divided(text):
-    """The batch of activations, and d of matrices, over fsdp."""
+    """Divides the batch of activations and d of matrices over fsdp."""
     text = text.replace("[b, s@tp, d]", "[b@fsdp, s@tp, d]")
     text = text.replace("[d, h", "[d@fsdp, h").replace("[d, e", "[d@fsdp, e")
     return replaced(r"(\[[he]@tp[^]]*, d)\]", r"\1@fsdp]", text)
@@ -64,7 +66,8 @@ def gpt(example, layers, mesh, batch, d, heads, data=""):
 def simulate(name, text, machine, *options):
     path, report = folder / f"{name}.mlir", folder / f"{name}.json"
     path.write_text(text)
-    # Status 3: the step does not fit. These models need not fit on so few devices.
+    # Status 3 says that the step does not fit, which these models need not on so
+    # few devices.
     status = subprocess.run([tpsp_run, path, "--grad", "--simulate", "--hardware", machine,
                              "--quiet", "--report", report, *options]).returncode
     assert status in (0, 3), status
@@ -92,7 +95,7 @@ description = json.loads((hardware / "h100-sxm-2node.json").read_text())
 description["nodes"] = 4
 four_nodes.write_text(json.dumps(description))
 
-# As much is hidden of many layers as of two.
+# Many layers hide as large a share as two.
 for strategy, machine in [("tp-sp", "h100-sxm"), ("fsdp", "h100-sxm"),
                           ("tp-sp-fsdp", four_nodes)]:
     for width in widths:
@@ -104,7 +107,7 @@ for strategy, machine in [("tp-sp", "h100-sxm"), ("fsdp", "h100-sxm"),
 hidden = memory_and_share("70b", llama("70b", "tp-sp", 80), "h100-sxm")
 check("70b hides", hidden >= 0.9, hidden)
 
-# Micro-batches do not interleave, and what is rematerialised is not kept.
+# Micro-batches do not interleave, and rematerialised values are not kept.
 hidden = memory_and_share("gpt", gpt("gpt-block-tp.mlir", 32, "dp = 2 : data, tp = 4 : model",
                             4, 4096, 32, "@dp"), "h100-sxm", "--micro-batches", "2")
 check("gpt hides", hidden >= 0.65, hidden)
@@ -116,7 +119,7 @@ few, many = (
     for layers in [2, 48])
 check("selective", many >= few - 0.02 and many >= 0.86, few, many)
 
-# An all-reduce is split where its halves are hidden, and the step is faster.
+# An all-reduce is split if its halves are hidden and the step becomes faster.
 for width in [4096, 8192]:
     text = gpt("gpt-block-tp.mlir", 8, "tp = 8 : model", 1, width, width // 128)
     whole, halves = (

@@ -1,5 +1,6 @@
-"""A description of h100-sxm with rates of products in bf16 whose rows begin at
-multiples of 2 bytes, an eighth, and of 4 or 8, half."""
+"""Prints a description of h100-sxm with rates of bf16 products by alignment. If
+rows begin at multiples of 2 bytes, the rate is an eighth; at multiples of 4 or
+8, half."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Holds a page of --html to what the tool says elsewhere.
+"""Compares a page of --html with the tool's other outputs.
 
 check-page.py PAGE.html [--matrix PLAN.json] [--report RUN.json] [--steps N]
 """
@@ -9,7 +9,8 @@ import os
 
 
 class Page(html.parser.HTMLParser):
-    """The data, the tags, and attributes that would fetch something."""
+    """Collects the data, the tags, and attributes that would fetch
+    something."""
 
     def __init__(self):
         super().__init__()
@@ -31,7 +32,7 @@ class Page(html.parser.HTMLParser):
 
 
 def check_step(step, matrix):
-    """What a step says agrees with itself, and with its plan."""
+    """Checks that a step's data are consistent and agree with its plan."""
     drawn = step["step"]
     assert step["explanation"].count("\n") > 3, "no equations"
     assert drawn["left_out"]["commands"] == 0 and not step["cut"]
@@ -48,7 +49,7 @@ def check_step(step, matrix):
     if matrix:
         plan = matrix["plans"][step["plan"]]
         assert plan["legal"] and not plan["bound"]
-        # What was compiled whole before is compiled to the same again.
+        # A plan that was compiled whole is compiled to the same again.
         if not plan["composed"]:
             assert memory["peak"] == plan["memory"]["total"], plan["name"]
             took = step["report"]["time"]["step"]
@@ -71,7 +72,7 @@ def main():
     matrix = json.load(open(o.matrix)) if o.matrix else None
     assert data["matrix"] == matrix, "the matrix is another than --json's"
     for plan in matrix["plans"] if matrix else []:
-        # What was not compiled has no figures but its bounds.
+        # A plan that was not compiled has bounds only.
         known = plan["legal"] and not plan["bound"]
         assert ("exposed_seconds" in plan) == known, plan["name"]
     assert len(data["steps"]) == o.steps, len(data["steps"])

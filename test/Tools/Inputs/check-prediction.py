@@ -17,14 +17,14 @@ report, hidden, check = load(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 time, prediction = report["time"], report["prediction"]
 assert time["simulated"] is True and report["backend"] == "simulated"
 assert close(time["hidden_share"], hidden), time["hidden_share"]
-# What is exposed belongs to collectives.
+# All exposed time belongs to collectives.
 exposed = sum(row["exposed_seconds"] for row in report["collectives"])
 assert close(exposed, time["exposed_communication"]), exposed
 live = prediction["memory_peak"]["live"]
 peak = prediction["memory_peak"]["bytes"]
 assert sum(buffer["bytes"] for buffer in live) == peak, peak
 assert 0 < peak <= report["memory"]["peak"]
-# No faster than the data sheet allows, nor absurdly slow.
+# The step is not faster than the data sheet allows, and not absurdly slow.
 floor = report["matmul_flops"] / 989e12
 assert floor < time["step"] < 100 * floor, (floor, time["step"])
 
@@ -32,7 +32,7 @@ if check == "one-stream":
     kinds = sum(kind["seconds"] for kind in prediction["kinds"].values())
     total = prediction["computing"] + time["communication"]
     assert close(kinds, total), (kinds, total)
-    # But for the host's time for the first command.
+    # The difference is the host's time for the first command.
     assert 0 <= time["step"] - total < 5e-6, (total, time["step"])
     assert all(row["hidden_under"] is None for row in report["collectives"])
 elif check == "same-as":

@@ -1,4 +1,4 @@
-# What a report of stages says must add up, and its trace must show it.
+# Checks that a report of stages adds up, and that its trace agrees.
 import json
 import sys
 

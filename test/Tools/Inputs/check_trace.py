@@ -1,5 +1,6 @@
-"""check_trace.py TRACE REPORT: one event per command and rank, in order, apart
-from one another within a stream; the collectives are the report's."""
+"""check_trace.py TRACE REPORT: checks that each command and rank has one event,
+in order, and that events of a stream do not overlap. The collectives must be
+the report's."""
 import json
 import sys
 

@@ -1,4 +1,5 @@
-# A module that nests N levels deep in the way that KIND names: deep.py KIND N.
+# deep.py KIND N: prints a module nested N levels deep, in the way that KIND
+# names.
 import sys
 
 kind, n = sys.argv[1], int(sys.argv[2])
@@ -20,7 +21,7 @@ elif kind == "aliases":
         print(f"!a{i + 1} = tuple<!a{i}>")
     print(f"func.func private @f(!a{n})")
 elif kind == "flat":
-    # Many of everything, none of it in another, and what only looks nested.
+    # Many constructs side by side, and text that only looks nested.
     print('// [[[[ "' * n)
     print(f'"{"(" * n}"() : () -> () loc("{"<" * n}")')
     for i in range(n):

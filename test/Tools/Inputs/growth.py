@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""growth.py KIND SIZE COMMAND...: how a command's work grows with its program.
+"""growth.py KIND SIZE COMMAND...: measures how a command's work grows with its
+program.
 
 Runs the command with programs of SIZE, 2 SIZE and 4 SIZE operations or
-parameters; @ in it is the program's file. Counts the instructions that it
-executes, by valgrind, which the machine's load does not change. Between the
-last two programs there are twice as many more as between the first two if the
-work is linear, and four times as many if it is quadratic. Prints "linear", or
-the counts and status 1. KIND is a function of programs.py.
+parameters. @ in the command stands for the program's file. Counts the executed
+instructions by valgrind, because the machine's load does not change them. For
+linear work the second difference of the counts is twice the first; for
+quadratic work it is four times the first. Prints "linear", or the counts and
+exits with 1. KIND is a function of programs.py.
 """
 import os
 import re
@@ -16,7 +17,8 @@ import tempfile
 
 import programs
 
-# By which a linear command's growth may be off, table growth among it.
+# The largest ratio for a linear command, which includes the growth of hash
+# tables.
 MOST = 2.4
 
 

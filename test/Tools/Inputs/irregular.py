@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""irregular.py COMMAND...: runs the command with what is no regular file.
+"""irregular.py COMMAND...: runs the command with files that are not regular.
 
-Each @ of the command becomes, in turn: a pipe that nobody writes to, a pipe
-whose writer stays open, /dev/zero, a socket and a folder. Prints a line for
-each: its name, the exit status, and the first line of the errors. A command
-that has not ended after two minutes waits for what never comes.
+Each @ of the command becomes, in turn: a pipe without a writer, a pipe whose
+writer stays open, /dev/zero, a socket and a folder. Prints a line for each: its
+name, the exit status, and the first line of the errors. A command that has not
+ended after two minutes is taken to wait for ever.
 """
 import os
 import socket

@@ -4,14 +4,15 @@ HEAD = "tpsp.program <b = 4, d = 8> {\nmesh @mesh <dp = 2 : data>\n"
 
 
 def chain(size):
-    """Operations on elements, one after another."""
+    """Returns a chain of operations on elements."""
     lines = [f"  %y{i + 1} = gelu %y{i}\n" for i in range(size)]
     return (HEAD + "func @f(%x: [b@dp, d], param %w: [d]) -> [b@dp, d] {\n"
             "  %y0 = mul %x, %w\n" + "".join(lines) + f"  return %y{size}\n}}\n}}\n")
 
 
 def parameters(size):
-    """Each with the result before."""
+    """Returns a chain in which each parameter is multiplied by the last
+    result."""
     names = "".join(f", param %w{i}: [d]" for i in range(size))
     lines = [f"  %x{i + 1} = mul %x{i}, %w{i}\n" for i in range(size)]
     return (HEAD + f"func @f(%x0: [b@dp, d]{names}) -> [b@dp, d] {{\n" +
@@ -19,7 +20,8 @@ def parameters(size):
 
 
 def fan(size):
-    """Parameters that all meet one input, whose gradient is a long sum."""
+    """Returns products of one input with all parameters; the input's gradient
+    is a long sum."""
     names = "".join(f", param %w{i}: [d]" for i in range(size))
     lines = [f"  %z{i} = mul %x, %w{i}\n  %s{i + 1} = add %s{i}, %z{i}\n"
              for i in range(size)]
@@ -28,7 +30,7 @@ def fan(size):
 
 
 def layers(size):
-    """Calls of one function."""
+    """Returns calls of one function."""
     return (HEAD + "func private @layer(%x: [b@dp, d], param %w: [d]) -> [b@dp, d] {\n"
             "  %n = mul %x, %w\n  %y = gelu %n\n  return %y\n}\n"
             "func @f(%x: [b@dp, d]) -> [b@dp, d] {\n"

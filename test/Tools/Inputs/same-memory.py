@@ -1,4 +1,5 @@
-"""The best plan of tpsp-plan --json needs what tpsp-run --report allocated."""
+"""Checks that the best plan of tpsp-plan --json needs the memory that tpsp-run
+--report allocated."""
 import json
 import sys
 

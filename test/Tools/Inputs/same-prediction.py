@@ -1,5 +1,5 @@
-"""The best plan of tpsp-plan --json has the step and the bytes of tpsp-run
---simulate --report, with stages and without."""
+"""Checks that the best plan of tpsp-plan --json has the step and the bytes of
+tpsp-run --simulate --report, with stages and without."""
 import json
 import sys
 

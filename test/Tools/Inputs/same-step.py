@@ -1,5 +1,5 @@
-"""The best plan of tpsp-plan --json has the step and the bytes of tpsp-run
---simulate --report."""
+"""Checks that the best plan of tpsp-plan --json has the step and the bytes of
+tpsp-run --simulate --report."""
 import json
 import sys
 

@@ -1,8 +1,8 @@
 """write-npy.py FILE TYPE SHAPE FIRST BELOW
 
-Writes an array of NumPy's format: FIRST, FIRST + 1, ... and again from FIRST
-where BELOW is reached. TYPE is i4, i8, f4 or f8; SHAPE is 2,64, or "" for a
-scalar.
+Writes an array in NumPy's format: FIRST, FIRST + 1, ..., beginning again at
+FIRST when BELOW is reached. TYPE is i4, i8, f4 or f8; SHAPE is 2,64, or "" for
+a scalar.
 """
 import math
 import struct

@@ -1,5 +1,5 @@
-"""Checkpoints that are cut, mixed, incomplete, or written while a run is killed;
-and two runs that write to one folder.
+"""Tests checkpoints that are cut, mixed, incomplete, or written while a run is
+killed. Also tests two runs that write to one folder.
 
     checkpoints.py TPSP_TRAIN FOLDER KILLER
 
@@ -54,7 +54,8 @@ assert json.loads((checkpoint(whole, 3) / "training.json").read_text())["files"]
 
 
 def broken(change):
-    """What is said of a copy that `change` was done to, and that it is resumed from."""
+    """Applies `change` to a copy of the run, resumes from it, and returns the
+    refusal."""
     copy = folder / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(whole, copy)
@@ -70,7 +71,7 @@ for name in FILES:
     assert name in message and ("lacks" in message or "has no" in message), message
     size = (checkpoint(whole, 3) / name).stat().st_size
     for cut in sorted({0, 1, 7, 8, size // 2, size - 1}):
-        # But for the newline at its end, of which nothing depends.
+        # Cutting off only the newline at its end has no effect.
         if name == "training.json" and cut == size - 1:
             continue
         message = broken(lambda path: os.truncate(path / name, cut))
@@ -91,7 +92,7 @@ for name in TENSORS:
     assert "damaged" in broken(lambda path: flip(path / name))
 print("one bit: refused")
 
-# The older ones are not taken without a word, and are there for who asks.
+# Older checkpoints are not used silently, but may be named.
 copy = folder / "copy"
 message = broken(lambda path: (path / "training.json").unlink())
 assert f"'{checkpoint(copy, 2)}'" in message, message
@@ -100,7 +101,7 @@ message = refusal(command(4, "--out", copy))
 assert "has no training.json" in message, message
 print("older: by its name alone")
 
-# One that says nothing of its files is taken, and that is said.
+# A checkpoint without hashes of its files is used, with a warning.
 shutil.rmtree(copy)
 shutil.copytree(whole, copy)
 position = checkpoint(copy, 3) / "training.json"
@@ -112,16 +113,16 @@ assert "does not say which tensors belong to it" in run(words)
 print("without hashes: told")
 
 
-# Killed at every change of the file system, of many writes in a row at the first,
-# the last and one between: what is there goes on to what a run is that nobody
-# killed.
+# The run is killed at every change of the file system; among many writes in a row
+# at the first, the last and one between. The remaining checkpoint resumes to the
+# result of a run that was never killed.
 def preload(at, exchange):
     return {**os.environ, "LD_PRELOAD": killer, "TPSP_KILL_AT": str(at),
             **({} if exchange else {"TPSP_NO_EXCHANGE": "1"})}
 
 
 def start(out, isThere):
-    """`isThere`: so that step 3 takes the place of a checkpoint of that name."""
+    """If `isThere`, step 3 replaces a checkpoint of that name."""
     shutil.rmtree(out, ignore_errors=True)
     if not isThere:
         return ["--out", out]
@@ -174,7 +175,7 @@ assert lock.read_text() == owner, lock.read_text()
 for go in (["--out", folder / "shared"], ["--resume", folder / "shared"]):
     message = refusal(command(3, *go))
     assert f"{owner} writes to '{folder / 'shared'}'" in message, message
-# The lock of a run that was killed is nobody's.
+# The lock of a killed run is free.
 first.kill()
 first.wait()
 last = max(int(path.name[5:]) for path in (folder / "shared").glob("step-*"))

@@ -1,5 +1,5 @@
-// Loaded before a program: says at its end how often it has allocated memory,
-// but for what the library of matmuls allocates for itself.
+// Preloaded into a program (LD_PRELOAD): prints at its end how often it has
+// allocated memory. Allocations by the matmul library are not counted.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ extern void *__libc_memalign(size_t, size_t);
 
 static atomic_long count;
 
-// dladdr() may allocate itself.
+// Set during dladdr(), which may allocate memory itself.
 static _Thread_local int isAsking;
 
 static void note(void *caller) {

@@ -1,10 +1,10 @@
-"""The curves of one model on many meshes.
+"""Compares the curves of one model on many meshes.
 
     curves.py TPSP_TRAIN FOLDER STEPS
 
-Trains small models with AdamW, clipping and decay, by every strategy, and holds
-the loss of every step against one rank in f32, and the norm of every step
-against one rank in f64.
+Trains small models with AdamW, clipping and decay, by every strategy. Compares
+the loss of every step with one rank in f32, and the norm of every step with one
+rank in f64.
 """
 
 import json
@@ -18,7 +18,7 @@ import models
 
 
 def write_text(folder):
-    """Text with structure: what was said is likely to be said again."""
+    """Writes text with structure, in which words recur."""
     source = random.Random(7)
     words = [bytes(source.randrange(1, models.V) for _ in range(5)) for _ in range(40)]
     path = folder / "text.txt"
@@ -62,7 +62,7 @@ def main(tpsp_train, folder, steps):
     data = write_text(folder)
 
     def train(name, text, *options, last=steps):
-        """The records of a run."""
+        """Returns the records of a run."""
         path, out = folder / f"{name}.mlir", folder / name
         shutil.rmtree(out, ignore_errors=True)
         path.write_text(text)
@@ -76,8 +76,9 @@ def main(tpsp_train, folder, steps):
         return abs(a[key] - b[key]) / abs(b[key])
 
     def compare(name, found, wanted, exact, exact_wanted):
-        """The losses; of runs in f64 the norms, which rounding drives apart in f32.
-        The norm of the first step has seen no update, and is that of f64, too."""
+        """Compares the losses, and the norms of runs in f64, since in f32 rounding
+        makes norms diverge. The first step's norm, before any update, equals that
+        in f64, too."""
         assert len(found) == len(wanted) == steps and len(exact) == len(exact_wanted) == SHORT
         loss = max(off(a, b, "loss") for a, b in zip(found, wanted))
         first = off(found[0], exact_wanted[0], "norm")
@@ -87,7 +88,7 @@ def main(tpsp_train, folder, steps):
         assert loss <= 1e-5 and first <= 1e-6 and norm <= 1e-6, name
 
     def check(model, strategies, *rules):
-        """Against one rank, which has the same optimizer."""
+        """Compares with one rank, which has the same optimizer."""
         def both(name, text, *options):
             return (train(name, text, *rules, *options),
                     train(name, text, *rules, *options, "--dtype", "f64", last=SHORT))

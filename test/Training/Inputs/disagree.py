@@ -1,4 +1,4 @@
-"""Two processes that were told different things.
+"""Tests two processes with different arguments or files.
 
     disagree.py TPSP_TRAIN FOLDER MPIRUN...
 """
@@ -14,7 +14,8 @@ COMMON = ["--steps", "2", "--quiet"]
 
 
 def train(one, other, model="m.so", data=("text", "text")):
-    """What a process with the options `one`, and one with `other`, say."""
+    """Returns the messages of a process with the options `one` and a process
+    with `other`."""
     words = []
     for options, file in zip((one, other), data):
         words += [":"] if words else []
@@ -43,7 +44,7 @@ disagree("--schedule", [], ["--schedule", "constant"])
 disagree("--seed", [], ["--seed", "1"])
 disagree("--out", ["--out", folder / "here"], ["--out", folder / "there"])
 read_other("--data", folder / "text", [], [], "m.so", ("text", "other"))
-# A token anywhere counts.
+# Even the last token counts.
 late = folder / "late"
 late.write_bytes((folder / "text").read_bytes()[:-1] + b"\x01")
 read_other("--data", folder / "text", [], [], "m.so", ("text", "late"))
@@ -55,7 +56,8 @@ last = folder / "run" / "step-00000002"
 
 
 def resume_other(name, change):
-    """The second process resumes from a copy whose file `name` is changed."""
+    """Makes the second process resume from a copy whose file `name` is
+    changed."""
     copy = folder / "copy" / last.name
     shutil.rmtree(copy.parent, ignore_errors=True)
     shutil.copytree(last, copy)
@@ -69,7 +71,7 @@ def samples(path):
 
 read_other("--resume", last / "training.json", *resume_other("training.json", samples))
 disagree("--clip", [], ["--clip", "0.5"], "m.mlir")
-# What is each process's own, and copies of what all read.
+# Some options may differ between processes, and files may be copies.
 copies = resume_other("training.json", lambda path: None)
 done = train(["--threads", "1", "--log-every", "1", *copies[0]],
              ["--threads", "2", "--timeout", "31", *copies[1]])

@@ -1,4 +1,4 @@
-"""Runs under mpirun that are ended from outside.
+"""Tests runs under mpirun that are ended from outside.
 
     ended.py TPSP_TRAIN FOLDER MPIRUN...
 """
@@ -26,7 +26,7 @@ def newest(out):
 
 
 def ranks(parent):
-    """The processes that mpirun has started."""
+    """Returns the processes that mpirun has started."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -48,7 +48,8 @@ def end(how, stop):
     stop(process)
     said = process.communicate(timeout=1200)[1]
     last = newest(out)
-    # What is there is whole: it goes on, with threads, to what never ended.
+    # The remaining checkpoint is whole: resumed with threads, it gives the
+    # result of a run that never ended.
     straight = folder / f"{how}-straight"
     subprocess.run(command(last + 2, ["--resume", out]), check=True)
     subprocess.run(command(last + 2, ["--out", straight]), check=True)
@@ -70,14 +71,14 @@ def interrupt_ranks(process):
 
 assert end("together", interrupt_ranks)[0] == 0
 
-# Each process writes its own parts: the second can no more, and says so.
+# Each process writes its own parts. The second one fails to write and says so.
 code, said = end("full", lambda process: resource.prlimit(
     ranks(process.pid)[1], resource.RLIMIT_FSIZE, (1000, 1000)))
 lines = [line for line in said.splitlines() if line.startswith("tpsp-train: ")]
 assert code != 0 and len(lines) == 1 and "cannot write" in lines[0], said
 assert "File too large" in lines[0] and not list((folder / "full").glob(".saving*")), said
 
-# Processes that do not see the same folder: the first writes for all.
+# The processes do not see the same folder, so the first writes for all.
 apart = []
 for place in ("here", "there"):
     (folder / place).mkdir()

@@ -1,5 +1,5 @@
-// Loaded before a program: kills it at its N-th change of a file system, before
-// or in the middle of it.
+// Preloaded into a program (LD_PRELOAD): kills it before or in the middle of
+// its N-th change of a file system.
 //
 //   TPSP_KILL_AT=N       which change; 0: none, and a letter for each is printed:
 //                        w for what is written, c for all else

@@ -1,8 +1,8 @@
 """Small whole models, with the subscripts of a strategy.
 
-llama(places) and experts(places) return a program. `places` says of which axes
-an index of a tensor is: {"x.b": "@dp"} writes b@dp on activations between
-layers, {"w.d": "@fsdp"} d@fsdp on weights.
+llama(places) and experts(places) return a program. `places` gives the axes of a
+tensor's index: {"x.b": "@dp"} writes b@dp on activations between layers,
+{"w.d": "@fsdp"} writes d@fsdp on weights.
 """
 
 LAYERS = 4
@@ -11,7 +11,7 @@ EXPERTS, SLOTS = 4, 24
 
 
 def program(mesh, types, layer, weights, places):
-    """Layers as calls, between an embedding and a loss."""
+    """Returns layers as calls, between an embedding and a loss."""
     for key, axes in places.items():
         types = types.replace("{" + key + "}", axes)
     types = "".join(
@@ -96,7 +96,8 @@ def llama(mesh="", places={}):
 
 
 def experts(mesh="", places={}):
-    """Two of four experts a token, chosen by a router."""
+    """Returns a model in which a router chooses two of four experts for each
+    token."""
     types = COMMON + f"""!gate = tensor<{EXPERTS}x{D}xf32, #tpsp.idx<e, d>>
 !up   = tensor<{EXPERTS}x{E}x{D}xf32, #tpsp.idx<e{{x.b}}, f, d>>
 !down = tensor<{EXPERTS}x{D}x{E}xf32, #tpsp.idx<e{{x.b}}, d, f>>

@@ -1,4 +1,4 @@
-"""What a step does besides f32: dropout, loss scales, 16 bits.
+"""Tests training with dropout, loss scales and 16 bits.
 
     precision.py TPSP_TRAIN FOLDER
 """
@@ -21,7 +21,7 @@ class Runs:
         self.tpsp_train, self.folder = tpsp_train, folder
 
     def train(self, name, text, data, *options):
-        """The records of a run."""
+        """Returns the records of a run."""
         path, out = self.folder / f"{name}.mlir", self.folder / name
         path.write_text(text)
         command = [self.tpsp_train, path, "--data", data, "--clip", "0.5", "--seed", "5",
@@ -39,13 +39,13 @@ def losses(records):
 
 
 def far(a, b):
-    """The largest relative difference of two runs' losses."""
+    """Returns the largest relative difference of two runs' losses."""
     assert len(a) == len(b)
     return max(abs(x - y) / abs(y) for x, y in zip(losses(a), losses(b)))
 
 
 def dropping(text):
-    """With dropout of weights and behind every layer."""
+    """Tests dropout of attention's weights and after every layer."""
     text = text.replace("causal}", "causal, dropout = 0.1, seed = 9}")
     dropped = text.replace("%z = tpsp.add %h, %f",
                            "%fd = tpsp.dropout %f {rate = 0.2, seed = 4} : !x_\n"
@@ -64,7 +64,7 @@ def check_dropout(runs, data):
         other = runs.train(name, dropping(models.llama(mesh, places)), data,
                            "--steps", "6", "--lr", "3e-3", *options)
         assert far(other, one) <= 1e-5, (name, far(other, one))
-    # Nothing is learned, and all sequences are the same: only masks differ.
+    # The rate is 0 and all sequences are the same, so only masks differ.
     same = runs.folder / "same.txt"
     same.write_bytes(b"\x07" * (models.B * models.S + 1))
     still = ["--steps", "4", "--lr", "0", "--eval-data", same]
@@ -74,7 +74,7 @@ def check_dropout(runs, data):
     plain = runs.train("plain", models.llama(), same, *still)
     assert len(set(losses(plain))) == 1, losses(plain)
     assert drawn[-1]["eval_loss"] == plain[-1]["eval_loss"]
-    # Kernels without a backward pass may add in another order.
+    # Kernels of a program without a backward pass may add in another order.
     assert abs(plain[-1]["eval_loss"] - plain[0]["loss"]) < 1e-6
     print("dropout: masks are the step's on every mesh, and none in evaluations")
 
@@ -98,15 +98,15 @@ def check_f16(runs, data):
                f"dynamic:{2**22}", "--loss-scale-window", "6", "--steps", "16"]
     one = runs.train("half", models.llama(), data, *options)
     skipped = [each["step"] for each in one if each.get("skipped")]
-    # The scale comes down until nothing overflows, and grows again while the
-    # loss's type holds it.
+    # The scale decreases until nothing overflows, and grows again as long as
+    # the loss's type can hold it.
     assert skipped[:2] == [1, 2] and 2 < len(skipped) < 12, skipped
     assert one[-1]["loss"] < 0.95 * one[0]["loss"]
     mesh = runs.train("half-mesh", models.llama(MESH, PLACES), data, *options,
                       "--optimizer-axes", "dp")
     assert [e["step"] for e in mesh if e.get("skipped")] == skipped
     assert far(mesh, one) <= 5e-3, far(mesh, one)
-    # The scale, and how long it has been good, go on.
+    # A resumed run keeps the scale and the number of steps without overflow.
     runs.train("again", models.llama(), data, *options[:-1], "7")
     again = runs.train("again", models.llama(), data, *options, "--resume",
                        runs.folder / "again")

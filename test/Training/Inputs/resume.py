@@ -1,4 +1,4 @@
-"""Runs that end early, and go on.
+"""Tests runs that end early and are resumed.
 
     resume.py TPSP_RUN TPSP_TRAIN FOLDER
 """
@@ -62,7 +62,7 @@ def checkpoints(out):
     return sorted(path for path in out.iterdir() if path.name.startswith("step-"))
 
 
-# N + M steps are N steps, a checkpoint, and M steps.
+# N + M steps equal N steps, a checkpoint, and M steps.
 dp = write("dp", "dp = 2 : data", {"x.b": "@dp"})
 one = ["--optimizer-axes", "dp", "--steps", "20", "--save-every", "10"]
 whole, parts = folder / "whole", folder / "parts"
@@ -73,7 +73,8 @@ assert tensors(whole / "step-00000020") == tensors(parts / "step-00000020")
 assert losses(parts) == losses(whole)[10:]
 print("bit for bit")
 
-# Another mesh, another place for the state, another number of processes.
+# Resuming works on another mesh, with another place for the state, and with
+# another number of processes.
 others = {
     "one": (write("one"), []),
     "tp": (write("tp", "dp = 2 : data, tp = 2 : model", {**TP, "x.b": "@dp", "x.s": "@tp"}),
@@ -89,8 +90,8 @@ for name, (model, options) in others.items():
         assert abs(found[1] - wanted[1]) <= 1e-6 * wanted[1], (name, found, wanted)
 print("on another mesh: one, tp, fsdp")
 
-# Killed at any moment, also while it saves: what is there is whole, and the run
-# that went on fifty times is the run that never ended.
+# The run is killed at any moment, even while it saves. The remaining checkpoint
+# is whole, and a run resumed fifty times equals the run that never ended.
 plan = folder / "dp.so"
 run([tpsp_run, dp, "--grad", "--optimizer", "adamw", "--optimizer-axes", "dp",
      "--clip", "1", "--emit", plan, "--quiet"])
@@ -111,7 +112,8 @@ while kills < 50:
     kills += 1
     newest = int(checkpoints(killed)[-1].name[5:])
     assert newest > last, (newest, last)
-    # A line for each step of the checkpoint; a later one may be cut.
+    # There is a line for each step up to the checkpoint; a later line may be
+    # cut off.
     lines = (killed / "metrics.jsonl").read_text().splitlines()
     steps = [json.loads(line)["step"] for line in lines[:newest]]
     assert steps == list(range(1, newest + 1)), steps
@@ -121,7 +123,7 @@ run(command(plan, *schedule, "--steps", str(last), "--out", straight))
 assert tensors(checkpoints(killed)[-1]) == tensors(checkpoints(straight)[-1])
 print(f"{kills} kills, none lost: the same bits at step {last}")
 
-# A disk that is full while it saves; here, a file that may grow no further.
+# The disk is full during saving; here, the size of files is limited.
 full = folder / "full"
 run(command(plan, *schedule, "--steps", "3", "--out", full))
 limit = (full / "step-00000003" / "state.safetensors").stat().st_size // 2
@@ -135,7 +137,7 @@ run(command(plan, *schedule, "--steps", "5", "--resume", full))
 assert losses(full) == losses(straight)[:5]
 print("full disk: the last checkpoint is whole")
 
-# What does not fit is refused, by name; moments are not dropped silently.
+# Tensors that do not fit are refused by name; moments are not dropped silently.
 message = refusal(command(dp, "--optimizer", "lion", "--steps", "30", "--resume", whole))
 assert "'mean[gain]'" in message and "does not take" in message, message
 plain = folder / "plain"
@@ -154,7 +156,7 @@ message = refusal(command(dp, "--steps", "30", "--resume", folder / "nowhere"))
 assert "no checkpoint" in message, message
 print("refusals: all")
 
-# Ctrl-C ends behind a step, with a checkpoint of it.
+# Ctrl-C ends the run after a step, with a checkpoint of it.
 stopped = folder / "stopped"
 process = subprocess.Popen(command(plan, "--steps", "100000", "--out", stopped))
 while not (stopped / "metrics.jsonl").exists() or len(metrics(stopped)) < 3:
@@ -164,7 +166,7 @@ assert process.wait() == 0
 assert checkpoints(stopped)[-1].name == f"step-{metrics(stopped)[-1]['step']:08}"
 print("interrupted: saved")
 
-# A loss that is none ends the run; the checkpoint before it stays.
+# A loss that is not finite ends the run; the checkpoint before it is kept.
 wild = folder / "wild"
 message = refusal([tpsp_train, dp, "--data", data, "--quiet", "--lr", "1e9",
                    "--steps", "50", "--save-every", "1", "--out", wild])

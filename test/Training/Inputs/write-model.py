@@ -1,4 +1,5 @@
-"""write-model.py FILE MESH INDEX=AXES...: a model of models.py, and a text beside it."""
+"""write-model.py FILE MESH INDEX=AXES...: writes a model of models.py, and a text next
+to it."""
 
 import sys
 from pathlib import Path

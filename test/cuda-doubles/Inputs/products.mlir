@@ -1,4 +1,4 @@
-// A program without kernels: on doubles, nothing compiles a plan's PTX.
+// A program without kernels, since the doubles cannot compile a plan's PTX.
 tpsp.mesh @mesh <tp = 4 : model>
 !x  = tensor<2x16x24xf32,  #tpsp.idx<b, s@tp, d>>
 !w0 = tensor<48x24xf32,   #tpsp.idx<e@tp, d>>

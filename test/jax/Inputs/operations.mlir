@@ -1,5 +1,5 @@
-// Operations, and variants of them, that no example has, on odd, prime and 1
-// extents and a mesh of three axes: what test/jax/stablehlo.py compares.
+// Operations and variants that no example has, on odd, prime and 1 extents and
+// a mesh of three axes. test/jax/stablehlo.py compares them.
 tpsp.program <b = 2, s = 6, t = s, d = 8, e = 5, v = 7, p = 3, q = 2, r = 5, w = 9, n = 2, o = 1, h = 2, k = 4, x = 4, c = 3, u = 2> {
 mesh @mesh <dp = 2 : data, cp = 2 : data, tp = 2 : model>
 

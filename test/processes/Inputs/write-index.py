@@ -1,4 +1,5 @@
-"""write-index.py SAFETENSORS INDEX...: indices of a file that is called part.st beside them."""
+"""write-index.py SAFETENSORS INDEX...: writes indices of a file; it is part.st next to each
+index."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-/// Attention's tensors as heads of rows: every match is checked by addresses,
-/// index by index, and what no library has is refused.
+/// Attention's tensors as heads of rows. Every match is checked by addresses,
+/// index by index. Layouts that no library has are refused.
 #include "tpsp/Algebra/AttentionHeads.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -48,8 +48,8 @@ AttentionMatch match(const Case &c, const Extents &extents) {
       {q.get(), k.get(), v.get(), o.get(), "s", "t", "d"});
 }
 
-/// The address of every combination of outer indices, by the tensors and by the
-/// match.
+/// Compares, for every combination of outer indices, the address in the tensors
+/// with that in the match.
 void checkAddresses(const Case &c, const Extents &extents,
                     llvm::StringRef batch, llvm::StringRef head,
                     llvm::StringRef group) {
@@ -109,7 +109,7 @@ TEST(AttentionHeads, HeadsOfTheirOwn) {
 TEST(AttentionHeads, GroupsOfQueries) {
   checkAddresses({"bshgd", "bthd", "bthe", "bshge"}, extents(), "b", "h", "g");
   checkAddresses({"bhgsd", "bhtd", "bhte", "bhgse"}, extents(), "", "bh", "g");
-  // One head of keys: b is no head, for g does not lie inside it.
+  // There is one head of keys. b is no head, because g does not lie inside it.
   checkAddresses({"bsgd", "btd", "bte", "bsge"}, extents(), "b", "", "g");
   checkAddresses({"bgsd", "btd", "bte", "bgse"}, extents(), "", "b", "g");
   checkAddresses({"bhsgd", "bhtd", "bhte", "bhsge"}, extents(), "bh", "", "g");

@@ -1,5 +1,5 @@
-// The documents' rule for backward communication, held against what the
-// derivation does: a table of strategies, and every small einsum.
+// Compares the documents' rule for backward communication with the derivation:
+// for a table of strategies, and for every small einsum.
 #include "tpsp/Algebra/BackwardRule.h"
 #include "tpsp/Algebra/ComputePlacement.h"
 
@@ -14,11 +14,11 @@ using namespace tpsp::oracle;
 
 namespace {
 
-/// Collectives that one operand's gradient needs, by what moves.
+/// The tensors that collectives for one operand's gradient move.
 struct Derived {
-  /// The result's gradient on the way in, the operand's on the way out.
+  /// Whether the result's gradient is moved before, or the operand's after.
   bool gradientMoves = false;
-  /// Other operands, which the adjoint reads.
+  /// Whether other operands, which the adjoint reads, are moved.
   bool othersMove = false;
 
   bool any() const { return gradientMoves || othersMove; }
@@ -31,8 +31,8 @@ bool communicates(const Placement &from, const Placement &to) {
   });
 }
 
-/// The adjoint under its compute placement. A sum's adjoint reads the gradient
-/// alone.
+/// Derives the adjoint under its compute placement. A sum's adjoint reads only
+/// the gradient.
 Derived derive(const IndexStructure &structure,
                llvm::ArrayRef<Placement> operands, const Placement &result,
                unsigned operand, const Mesh &mesh) {
@@ -58,7 +58,7 @@ Derived derive(const IndexStructure &structure,
 // Strategies
 //===----------------------------------------------------------------------===//
 
-/// Why the derivation communicates where the rule says no.
+/// Why the derivation communicates although the rule says no.
 enum Exception { Agrees, Regather, OneSidedSum };
 
 struct Gradient {
@@ -88,7 +88,7 @@ const Case cases[] = {
     // Data parallelism: the weight's gradient is summed over the batch.
     {"DDP", product, {"e,d", "b@x,s,d"}, "b@x,s,e", {needed, none}},
     // Its shards are gathered for the product, and again for the input's
-    // gradient, of which the rule does not know.
+    // gradient. The rule does not cover the latter.
     {"FSDP", product, {"e@x,d", "b@x,s,d"}, "b@x,s,e", {needed, regather}},
     {"FSDP, sharded on the summed index",
      product,
@@ -96,8 +96,8 @@ const Case cases[] = {
      "b@x,s,e",
      {needed, regather}},
     {"TP column", product, {"e@x,d", "b,s,d"}, "b,s,e@x", {none, needed}},
-    // The shards of e are not in the result, and yet nothing is needed: the
-    // whole gradient is there.
+    // The result has no shards of e. Still nothing is needed, because every
+    // rank has the whole gradient.
     {"TP row", product, {"d,e@x", "b,s,e@x"}, "b,s,d", {none, none}},
     {"SP column", product, {"e@x,d", "b,s@x,d"}, "b,s,e@x", {regather, needed}},
     {"SP row", product, {"d,e@x", "b,s,e@x"}, "b,s@x,d", {needed, needed}},
@@ -131,7 +131,7 @@ const Case cases[] = {
      "b,s@x,d",
      {none, needed}},
     {"bias under SP", sum, {"b,s@x,d", "d"}, "b,s@x,d", {none, needed}},
-    // A gather forward is a free slice backward, and the other way about.
+    // A gather forward is a free slice backward, and the reverse.
     {"gather", sum, {"b,s@x,d"}, "b,s,d", {none}},
     {"slice", sum, {"b,s,d"}, "b,s@x,d", {needed}},
     {"DDP and CP", product, {"e,d", "b@x,s@y,d"}, "b@x,s@y,e", {needed, none}},
@@ -153,7 +153,7 @@ const Case cases[] = {
      {none, needed}},
 };
 
-/// "b, s@x": a tensor of `structure`, with its placement.
+/// Parses "b, s@x" into a tensor of `structure` and its placement.
 Placement parse(llvm::StringRef text, const Mesh &mesh,
                 IndexStructure &structure, IndexStructure::Tensor &tensor) {
   Placement placement;
@@ -214,7 +214,7 @@ TEST_P(StrategyTest, RuleAndDerivationAreAsTheTableSays) {
 // Every small einsum
 //===----------------------------------------------------------------------===//
 
-/// Nowhere, or on one of the dimensions.
+/// Returns the placements with the axis nowhere or on one of the dimensions.
 std::vector<Placement> placementsOf(const IndexStructure::Tensor &tensor) {
   std::vector<Placement> all = {Placement(tensor.indices.size())};
   for (unsigned dim = 0; dim < tensor.indices.size(); ++dim) {
@@ -224,7 +224,7 @@ std::vector<Placement> placementsOf(const IndexStructure::Tensor &tensor) {
   return all;
 }
 
-/// Whether the axis shards an index of the tensor that it does not shard on the
+/// Whether the axis shards an index of the tensor but not the same index of the
 /// result.
 bool isElsewhere(const IndexStructure::Tensor &tensor,
                  const Placement &placement,

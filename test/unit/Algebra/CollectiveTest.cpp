@@ -62,8 +62,7 @@ TEST(CollectiveTest, Names) {
                                    "all_to_all", "slice", "permute"));
 }
 
-/// The collective that a cotangent goes through; for all_reduce there is
-/// nothing to do.
+/// Returns the collective that a cotangent goes through; none for all_reduce.
 std::optional<CollectiveKind> dual(CollectiveKind kind) {
   switch (kind) {
   case CollectiveKind::AllGather:
@@ -78,8 +77,8 @@ std::optional<CollectiveKind> dual(CollectiveKind kind) {
   }
 }
 
-/// A movement back goes through the dual: what gathers forward scatters the
-/// summands of the gradient backward, onto the same dimension.
+/// The gradient of a movement is moved by the dual. A gather forward is a
+/// reduce-scatter of the gradient's summands backward, onto the same dimension.
 TEST(CollectiveTest, DualIsTheCollectiveOfTheGradient) {
   for (const Layout &from : allLayouts(2, 1, false))
     for (const Layout &to : allLayouts(2, 1, false)) {
@@ -99,9 +98,9 @@ TEST(CollectiveTest, DualIsTheCollectiveOfTheGradient) {
     }
 }
 
-/// nccl-tests, doc/PERFORMANCE.md: algbw = S / t, and busbw is algbw times
-/// 2(n-1)/n for all-reduce and (n-1)/n for the others, where S is the larger
-/// of the two buffers. busbw t is what a rank sends.
+/// nccl-tests, doc/PERFORMANCE.md: algbw = S / t, where S is the larger of the
+/// two buffers. busbw is algbw times 2(n-1)/n for all-reduce and (n-1)/n for
+/// the others. A rank sends busbw t bytes.
 TEST(CollectiveTest, BytesSentAreNcclTestsBusBytes) {
   const int64_t larger = 5040;
   for (int64_t n : {1, 2, 3, 4, 8, 16}) {
@@ -124,7 +123,7 @@ TEST(CollectiveTest, AGroupOfOneSendsNothing) {
 TEST(CollectiveTest, BytesDoNotOverflowForATerabyte) {
   EXPECT_EQ(bytesSent(CollectiveKind::AllReduce, int64_t(1) << 40, 1024),
             (int64_t(1) << 41) - (int64_t(1) << 31));
-  // As many times the largest tensor's bytes as there are ranks are no int64_t.
+  // The largest tensor's bytes times the ranks would overflow int64_t.
   EXPECT_EQ(bytesSent(CollectiveKind::AllReduce, int64_t(1) << 51, 1 << 20),
             (int64_t(1) << 52) - (int64_t(1) << 32));
 }
@@ -237,8 +236,8 @@ struct Counts {
   unsigned pairs = 0, legal = 0, steps = 0;
 };
 
-/// Runs the planned steps on data; every rank must end with what the target
-/// says, and in between hold blocks of the shape that each step says.
+/// Runs the planned steps on data. After each step every rank must hold a block
+/// of the step's shape, and at the end the target's block.
 void checkOnData(const Layout &from, const Layout &to, const Shape &shape,
                  const Ranks &ranks, const Mesh &mesh, Counts &counts) {
   SCOPED_TRACE(toString(from) + " to " + toString(to));
@@ -322,7 +321,7 @@ TEST(TransitionTest, MovesDataAsTheTargetSaysOnThreeAxes) {
   EXPECT_GE(counts.legal, 4000u);
 }
 
-/// Two dimensions that trade their axes; no axis can go straight home.
+/// Whether two dimensions trade their axes, so that no axis can move directly.
 bool isTrade(const Layout &from, const Layout &to) {
   for (size_t i = 0; i < from.dims.size(); ++i)
     for (size_t j = 0; j < from.dims.size(); ++j)
@@ -349,7 +348,7 @@ TEST(TransitionTest, NoDirectMovementCostsLess) {
           Placement source = oracle::placementOf(from);
           auto steps = planTransition(source, oracle::placementOf(to));
           std::optional<Price> price = oracle.price(from, to);
-          // A third axis hides a trade.
+          // With a third axis, isTrade() may miss a trade.
           ASSERT_TRUE(steps.has_value() == (price || isTrade(from, to)) ||
                       sizes.size() > 2);
           if (!price)
@@ -380,8 +379,8 @@ static Layout withoutUnits(Layout layout, const Sizes &sizes) {
   return layout;
 }
 
-/// Where axes of one rank are and are wanted costs nothing, whatever stands
-/// between them; and every step is what its two placements say.
+/// Axes of one rank cost nothing, wherever they are and are wanted, whatever
+/// axes stand between them. Every step is the difference of its two placements.
 TEST(TransitionTest, AxesOfOneRankMoveNothingElse) {
   unsigned around = 0;
   for (const Sizes &sizes : {Sizes{1, 2}, Sizes{2, 1, 3}, Sizes{1, 2, 1}})

@@ -17,8 +17,8 @@ namespace {
 /// Divisible by every group's size, so that byte counts are exact.
 constexpr int64_t elementBytes = 36;
 
-/// One einsum over two axes of 2 and 3 ranks, chosen for and checked in many
-/// placements.
+/// An einsum over two axes of 2 and 3 ranks. Its compute placement is chosen
+/// and checked for many placements of its tensors.
 class EinsumUnderTest {
 public:
   explicit EinsumUnderTest(const std::vector<CaseIndex> &indices)
@@ -35,8 +35,8 @@ public:
            (resultLayouts.size() + 1);
   }
 
-  /// Chooses for case `number` and compares with the brute force; with data
-  /// too, if asked.
+  /// Chooses for case `number` and compares with brute force. If `onData`, also
+  /// computes the einsum.
   void check(uint64_t number, bool onData) {
     std::vector<Layout> operands;
     for (const std::vector<Layout> &layouts : operandLayouts) {
@@ -110,7 +110,8 @@ private:
     return drives;
   }
 
-  /// Every axis does what it may, and the tensors are where that puts them.
+  /// Checks that every axis drives what it may, and that the tensors'
+  /// placements follow from that.
   void checkLegal(const ComputePlacement &choice,
                   const std::vector<Layout> &operands,
                   const std::optional<Layout> &wanted) const {
@@ -137,7 +138,8 @@ private:
                         einsum.shapeOf(einsum.result), ranks.sizes));
   }
 
-  /// The stated cost is that of the collectives that will be inserted.
+  /// Checks that the stated cost is that of the collectives that will be
+  /// inserted.
   void checkPrice(const ComputePlacement &choice,
                   const std::vector<Placement> &placements,
                   const std::optional<Placement> &wants) const {
@@ -174,8 +176,8 @@ private:
     EXPECT_EQ(choice.cost.bytes, bytes);
   }
 
-  /// Blocks of the operands, contracted on every rank alone, are blocks (or
-  /// summands) of the whole einsum.
+  /// Checks that blocks of the operands, contracted on every rank alone, are
+  /// blocks (or summands) of the whole einsum.
   void checkOnData(const ComputePlacement &choice,
                    const std::vector<Layout> &operands) {
     std::vector<Summands> inputs;
@@ -259,7 +261,7 @@ struct Totals {
   }
 };
 
-/// Both axes divide 6, only a divides 4, only b divides 3.
+/// Both axes divide 6, only `a` divides 4, and only `b` divides 3.
 constexpr int64_t someExtents[] = {6, 4, 3};
 
 void forEachExtents(unsigned count,
@@ -334,12 +336,12 @@ TEST(ComputePlacementTest, IsTheBestOfAllOrdersOfThreeAxesOnOneIndex) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the einsums above do not show
+// Other operations than einsums
 //===----------------------------------------------------------------------===//
 
 class OneAxis : public testing::Test {
 protected:
-  /// An operation on tensors [i, j] alike.
+  /// Returns an operation all of whose tensors are [i, j].
   IndexStructure alike(unsigned operands, Linearity linearity) {
     IndexStructure structure;
     structure.linearity = linearity;
@@ -482,7 +484,7 @@ TEST_F(OneAxis, AnIndexNobodyPlacesIsNotAChoice) {
 }
 
 TEST_F(OneAxis, TiesGoToTheEarlierCandidate) {
-  // Both operands are sharded differently; either may be moved.
+  // The operands are sharded differently; either may be moved.
   auto choice = choose(alike(2, Linearity::Multi), {on(0), on(1)});
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->drives[0], (Drive{Drive::Index, 0}));

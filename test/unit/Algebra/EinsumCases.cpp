@@ -85,7 +85,7 @@ Dense oracle::evaluateDense(const IndexStructure &structure,
       own.push_back(position[index]);
     return own;
   };
-  // Extents as the operands have them, which may be one rank's.
+  // The extents are the operands', which may be one rank's blocks.
   Shape extents(structure.indices.size());
   for (size_t i = 0; i < extents.size(); ++i)
     extents[i] = structure.indices[i].extent;

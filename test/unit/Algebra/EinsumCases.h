@@ -22,7 +22,8 @@ bool inFirst(Role role);
 bool inSecond(Role role);
 bool inResult(Role role);
 
-/// Every multiset of `count` roles; the order of indices is immaterial.
+/// Returns every multiset of `count` roles, because the order of indices is
+/// immaterial.
 std::vector<std::vector<Role>> allRoles(unsigned count);
 
 struct CaseIndex {
@@ -30,7 +31,8 @@ struct CaseIndex {
   int64_t extent;
 };
 
-/// The einsum of these indices; every tensor carries its own in this order.
+/// Returns the einsum of these indices. Every tensor has its indices in this
+/// order.
 IndexStructure structureOf(const std::vector<CaseIndex> &indices,
                            int64_t elementBytes = 4);
 
@@ -39,7 +41,7 @@ std::string toString(const std::vector<Role> &roles);
 
 Dense randomTensor(const IndexStructure::Tensor &tensor, unsigned seed);
 
-/// The sum of the operands' products at every position of the result.
+/// Returns the sum of the operands' products at every position of the result.
 Dense evaluateDense(const IndexStructure &structure,
                     const std::vector<Dense> &operands);
 

@@ -47,7 +47,7 @@ TEST(FormulaTest, Differences) {
 }
 
 TEST(FormulaTest, ValuesAreOfEveryFactor) {
-  // Distinct primes: none may stand for another.
+  // The values are distinct primes, so that none can be mistaken for another.
   EXPECT_DOUBLE_EQ(
       gathered().evaluate({{"b", 2}, {"s", 3}, {"d", 5}, {"tp", 7}}),
       4.0 * 2 * 3 * 5 * 6 / 7);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int isWhole = -1, isPending = -2;
 
-/// What an axis makes of a tensor: the dimension it divides, or one of these.
+/// Returns the state of a tensor over an axis: the dimension that it divides,
+/// or one of the constants above.
 int stateOf(const Layout &layout, unsigned axis) {
   for (size_t dim = 0; dim < layout.dims.size(); ++dim)
     for (unsigned other : layout.dims[dim])
@@ -105,8 +106,9 @@ JointOracle::Slot JointOracle::slotOf(unsigned number, unsigned part) const {
   return {number, isMade[number] ? 0 : part};
 }
 
-/// An axis may drive an index on which some tensor has it, is wanted with it,
-/// or could get it from another operation, forwards or backwards.
+/// Finds the indices that each axis may drive. On such an index some tensor has
+/// the axis, is wanted with it, or could get it from another operation,
+/// forwards or backwards.
 void JointOracle::spreadAxes() {
   std::vector<std::vector<std::set<int>>> marks(
       problem.values.size(), std::vector<std::set<int>>(sizes.size()));
@@ -328,7 +330,8 @@ bool JointOracle::bring(size_t at, unsigned operand, const Form &form,
   return true;
 }
 
-/// Summands that wait over the same axes and have to be reduced.
+/// Returns groups of operands that are summands over the same axes and have to
+/// be reduced.
 std::vector<std::vector<unsigned>>
 JointOracle::addedFirst(size_t at, const Form &form, State &state) {
   const Operation &operation = problem.operations[at];
@@ -358,7 +361,7 @@ bool JointOracle::bringOperands(size_t at, const Form &form, State &state,
   const Operation &operation = problem.operations[at];
   std::set<unsigned> done;
   for (const auto &group : addedFirst(at, form, state)) {
-    // As much as the largest member alone.
+    // A group costs as much as its dearest member alone.
     std::optional<JointPrice> dearest;
     for (unsigned i : group) {
       unsigned number = operation.operands[i];
@@ -384,7 +387,7 @@ bool JointOracle::bringOperands(size_t at, const Form &form, State &state,
   return true;
 }
 
-/// Whether a value that is wanted somewhere may be elsewhere over an axis.
+/// Whether a value with a wanted placement may depart from it over an axis.
 bool JointOracle::mayDepart(unsigned number, unsigned axis) const {
   Value::Freedom freedom = value(number).freedom;
   return freedom == Value::Free ||
@@ -392,9 +395,9 @@ bool JointOracle::mayDepart(unsigned number, unsigned axis) const {
           stateOf(wanted(number).layout, axis) == isWhole);
 }
 
-/// Where a result is if the axes of `kept`, a bit each, leave it as it comes
-/// out and the others bring it to where it is wanted; nullopt if that may not
-/// be.
+/// Returns a result's placement if the axes of `kept`, a bit each, leave it as
+/// it comes out. The other axes move it to where it is wanted. Returns nullopt
+/// if that is not allowed.
 std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
                                                         const Version &comesOut,
                                                         unsigned kept) const {
@@ -446,7 +449,8 @@ void JointOracle::leave(size_t at, const Form &form, State state,
     Version whole = *home;
     whole.layout.pending.clear();
     for (auto reader : value(number).readers) {
-      // What it makes is as large as whole, for want of knowledge.
+      // The reader's result is taken to be as large as if it were whole,
+      // because its size is not known.
       bool isLinear = llvm::all_of(value(number).readers,
                                    [](auto &each) { return each.has_value(); });
       Version made;

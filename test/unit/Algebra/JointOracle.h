@@ -1,7 +1,7 @@
-/// The least that a placement problem (PlacementSearch.h) can cost: every joint
-/// choice of what all axes drive, of their order on an index, and of where
-/// results stay. Movements are priced by TransitionOracle. Exact, and as slow
-/// as that is; shares no code with lib/Algebra.
+/// The least cost of a placement problem (PlacementSearch.h). It tries every
+/// joint choice of what all axes drive, of their order on an index, and of
+/// where results stay. TransitionOracle prices movements. It is exact and
+/// therefore slow, and shares no code with lib/Algebra.
 #ifndef TPSP_TEST_UNIT_ALGEBRA_JOINTORACLE_H
 #define TPSP_TEST_UNIT_ALGEBRA_JOINTORACLE_H
 
@@ -13,14 +13,15 @@
 
 namespace tpsp::oracle {
 
-/// The objective of PlacementSearch.h, in its order, and what is sent in all.
+/// The objective of PlacementSearch.h, in its order, and the number of all
+/// collectives.
 struct JointPrice {
   int idle = 0;
   unsigned againstRole = 0, collectives = 0, small = 0;
   double work = 0;
   unsigned earlySums = 0;
   int64_t bytes = 0;
-  unsigned moves = 0; ///< with those that count for nothing; not compared
+  unsigned moves = 0; ///< includes those of no cost; not compared
 
   static JointPrice ofWork(double work) {
     JointPrice price;
@@ -28,7 +29,7 @@ struct JointPrice {
     return price;
   }
 
-  /// What is done `times`; a tensor that is gathered in vain counts once.
+  /// Adds a price `times`. A tensor that is gathered in vain counts once.
   void add(const JointPrice &other, int64_t times) {
     idle += other.idle;
     againstRole += other.againstRole * times;
@@ -52,13 +53,13 @@ class JointOracle {
 public:
   explicit JointOracle(const PlacementProblem &problem);
 
-  /// nullopt if nothing is legal, or if more than `mostStates` ways are open at
-  /// once (then tooMany()).
+  /// Returns the least price; nullopt if nothing is legal, or if more than
+  /// `mostStates` states are open at once (then tooMany()).
   std::optional<JointPrice> best(size_t mostStates);
   bool tooMany() const { return overflow; }
 
 private:
-  /// A layout that a value is available in.
+  /// A layout in which a value is available.
   struct Version {
     Layout layout;
     bool isMaximum = false;
@@ -70,25 +71,25 @@ private:
   };
   struct Available {
     std::set<Version> versions;
-    /// Axes over which only operations that could do without it have gathered
-    /// it.
+    /// Axes over which the value was gathered only for operations that do not
+    /// need that.
     std::set<unsigned> idle;
 
     bool operator<(const Available &other) const {
       return std::tie(versions, idle) < std::tie(other.versions, other.idle);
     }
   };
-  /// A value; of one that no operation makes, for one micro-batch.
+  /// A value, and for one that no operation makes also the micro-batch.
   using Slot = std::pair<unsigned, unsigned>;
   using State = std::map<Slot, Available>;
   using Reached = std::map<State, JointPrice>;
 
-  /// What an axis does: an index, or one of these. With a pending sum that
-  /// passes one of several factors, sumOf - the operand's number.
+  /// What an axis drives: an index, or one of these. A pending sum that passes
+  /// through one of several factors is sumOf - the operand's number.
   static constexpr int nothing = -1, maximum = -2, sums = -3, sumOf = -4;
   using Drives = std::vector<int>;
 
-  /// How an operation is done: where it has its operands and leaves results.
+  /// A way to do an operation, with the placements of its operands and results.
   struct Form {
     Drives drives;
     std::vector<Version> operands, results;
@@ -133,7 +134,7 @@ private:
   std::vector<std::vector<std::set<unsigned>>> open;
   std::vector<bool> isMade;        ///< per value
   std::map<Slot, size_t> lastUses; ///< by operations
-  JointPrice before;               ///< the operation that is followed, paid
+  JointPrice before;               ///< paid before this operation
   bool overflow = false;
 };
 

@@ -1,4 +1,4 @@
-// Where tensors beside a product lie in it, against walks over all elements.
+// How an epilogue's tensors match a product, against walks over all elements.
 #include "tpsp/Algebra/MatmulEpilogue.h"
 
 #include "gtest/gtest.h"
@@ -58,7 +58,7 @@ TEST(MatmulEpilogue, ColumnsRepeatAlongC) {
   EXPECT_LT(found, 1800);
 }
 
-/// The sum over k of an operand, element by element.
+/// Whether an operand's sum over k matches, element by element.
 bool sumsByWalk(const MatmulForm &form, bool ofA, int64_t elements) {
   int64_t kept = ofA ? form.m : form.n, ld = ofA ? form.lda : form.ldb;
   bool keptIsInner = ofA ? form.transposeA : !form.transposeB;
@@ -88,7 +88,7 @@ TEST(MatmulEpilogue, SumsOfOperands) {
                 bool is = sumIsByOffset(
                     form, ofA ? MatmulTensor::A : MatmulTensor::B, elements);
                 bool should = sumsByWalk(form, ofA, elements);
-                // A pitch between elements that are alone is not looked at.
+                // The pitch of a dimension of one element does not matter.
                 if (is)
                   EXPECT_TRUE(should || kept == 1 || k == 1);
                 else
@@ -127,7 +127,8 @@ TEST(MatmulEpilogue, Alignment) {
   EXPECT_FALSE(isAligned(form, 8));
 }
 
-/// C [4, 12] in tiles: of rows, of columns, of columns in two rounds.
+/// C [4, 12] is cut into tiles of rows, of columns, and of columns in two
+/// rounds.
 TEST(MatmulEpilogue, CutsOfVectors) {
   MatmulForm form = makeForm(4, 12, 3);
   MatmulCut rows = *cutMatmul(form, MatmulTensor::C, {2, 24});

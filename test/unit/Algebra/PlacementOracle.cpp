@@ -64,7 +64,7 @@ bool PlacementOracle::allows(const std::vector<Layout> &operands,
     return false;
   case Waits::IfAllAlike:
     return summands > 0 && summands == operands.size();
-  case Waits::IfExactlyOne: // products of two sums are not the sum of products
+  case Waits::IfExactlyOne: // a product of two sums is not the sum of products
     return summands == 1;
   }
   return false;
@@ -179,7 +179,7 @@ PlacementOracle::best(const std::vector<Layout> &operands,
   do {
     for (const Drives &drives : all) {
       if (!isFirst && !sharesAnIndex(drives))
-        continue; // the order says nothing
+        continue; // the order has no effect
       auto found = price(operands, wanted, drives, order);
       if (found && (!best || *found < *best))
         best = found;

@@ -1,6 +1,6 @@
-/// The best compute placement of an operation by brute force: every index that
-/// an axis may drive, every order of the axes on an index, priced by
-/// TransitionOracle. Shares no code with lib/Algebra.
+/// The best compute placement of an operation by brute force. It tries every
+/// index that an axis may drive and every order of the axes on an index.
+/// TransitionOracle prices them. It shares no code with lib/Algebra.
 #ifndef TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H
 #define TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H
 
@@ -20,17 +20,19 @@ struct Einsum {
 /// How a sum may wait until after an operation.
 enum class Waits { Never, IfAllAlike, IfExactlyOne };
 
-/// What other operations have beside an einsum's indices.
+/// Properties of other operations, besides an einsum's indices.
 struct Traits {
   Waits waits = Waits::IfExactlyOne;
-  /// Per index, whether no axis may drive it; empty: none.
+  /// Per index, whether no axis may drive it; if empty, axes may drive all.
   std::vector<bool> whole;
-  /// Per operand, whether what is pending is a maximum; empty: none.
+  /// Per operand, whether its pending reduction is a maximum; if empty, none
+  /// is.
   std::vector<bool> operandIsMaximum;
-  /// Whether what the result lacks is maximised, and what is wanted so.
+  /// Whether the operation's own reduction is a maximum, and whether the wanted
+  /// pending reduction is one.
   bool resultIsMaximum = false, wantedIsMaximum = false;
-  /// Where a tensor's extents are not its indices' (merged dimensions);
-  /// empty: they are.
+  /// The tensors' shapes, if they differ from the indices' extents (merged
+  /// dimensions); else empty.
   std::vector<Shape> operandShapes;
   std::optional<Shape> resultShape;
 };
@@ -54,23 +56,23 @@ public:
   PlacementOracle(Einsum einsum, int64_t elementBytes, Sizes sizes,
                   Traits traits = Traits());
 
-  /// The cheapest of all choices in which every tensor moves directly; nullopt
-  /// if there is none.
+  /// Returns the cheapest of all choices in which every tensor moves directly;
+  /// nullopt if there is none.
   std::optional<OperationPrice> best(const std::vector<Layout> &operands,
                                      const std::optional<Layout> &wanted) const;
 
-  /// What one axis does: an index, or one of these.
+  /// What one axis drives: an index, or one of these.
   static constexpr int nothing = -1, pending = -2;
   using Drives = std::vector<int>;
 
-  /// Whether the axis may do this.
+  /// Whether the axis may drive this.
   bool allows(const std::vector<Layout> &operands,
               const std::optional<Layout> &wanted, unsigned axis,
               int drive) const;
   /// The axes of every index, in one order; `order` lists all axes.
   std::vector<std::vector<unsigned>>
   axesOfIndices(const Drives &drives, const std::vector<unsigned> &order) const;
-  /// Where the operands must be and the result comes out.
+  /// Return the layouts that the operands must have and that the result gets.
   Layout operandUnder(const Drives &drives, const std::vector<unsigned> &order,
                       unsigned operand, const Layout &has) const;
   Layout resultUnder(const Drives &drives,

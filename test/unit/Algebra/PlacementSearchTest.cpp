@@ -18,8 +18,8 @@ protected:
     return index == 's' ? 64 : index == 'd' ? 128 : index == 'e' ? 256 : 8;
   }
 
-  /// A value with these indices; `on` is the one that tp divides, '-' for none,
-  /// '+' for a pending sum.
+  /// Adds a value with these indices. tp divides the index `on`; '-' stands for
+  /// none, '+' for a pending sum.
   unsigned add(const std::string &indices, char on,
                Value::Freedom freedom = Value::Fixed) {
     Value value;
@@ -62,7 +62,7 @@ protected:
 
   static constexpr unsigned numVariants = 11;
 
-  /// Two products, one fact of which each variant but the first has otherwise.
+  /// Adds two products. Each variant but the first differs in one fact.
   void addLayer(unsigned variant) {
     auto free = [&](bool is) { return is ? Value::Free : Value::Fixed; };
     unsigned x = add("sd", variant == 1 ? '-' : 's'), w = add("ed", 'e'),
@@ -105,7 +105,7 @@ TEST_F(PlacementSearchTest, SmallProductsAreDoneWhereTheInputIsGatheredAnyway) {
   EXPECT_EQ(answer->cost.collectives, 1);
   EXPECT_EQ(answer->cost.bytes, 64 * 128 * 4 * 3 / 4);
   EXPECT_EQ(answer->homes[u][0], AxisState::whole());
-  // Without the large product, the small one does not gather its input.
+  // Without the large product, the small product does not gather its input.
   problem.operations.erase(problem.operations.begin());
   answer = searchPlacements(problem);
   ASSERT_TRUE(answer);
@@ -125,7 +125,7 @@ TEST_F(PlacementSearchTest, SumsThatMeetAreReducedOnce) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->cost.collectives, 1);
   EXPECT_EQ(answer->homes[a][0], AxisState::pending(Reduction::Sum));
-  // What the other phase reads does not wait.
+  // A sum that the other phase reads is reduced at once.
   problem.values[a].readers = {std::nullopt};
   problem.values[b].readers = {std::nullopt};
   answer = searchPlacements(problem);
@@ -140,7 +140,7 @@ TEST_F(PlacementSearchTest, AWholeTensorCannotBecomePartial) {
   EXPECT_FALSE(searchPlacements(problem));
 }
 
-// What was found of an operation is used for those that are like it, alone.
+// The answer for an operation is reused for equal operations only.
 TEST_F(PlacementSearchTest, LayersThatAreNotConnectedAreDecidedAsAlone) {
   std::vector<PlacementAnswer> alone;
   for (unsigned variant = 0; variant < numVariants; ++variant) {

@@ -156,8 +156,8 @@ std::vector<Dense> oracle::apply(const CollectiveStep &step,
       next.push_back(nth(held[rank], *step.to, mine));
       break;
     case CollectiveKind::Permute:
-      // The block that is mine in the new order is at that position of the
-      // group in the old one.
+      // The rank's block in the new order is held by the rank at that position
+      // of the group in the old order.
       next.push_back(held[ranks.group(rank, before.dims[*step.from])[mine]]);
       break;
     }

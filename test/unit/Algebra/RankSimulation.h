@@ -1,6 +1,6 @@
-/// Tensors spread over ranks, and the collectives as what ranks do to their
-/// blocks: gather, add, cut, exchange. Knows nothing of where a transition is
-/// supposed to lead.
+/// Tensors spread over ranks. Collectives are done on the ranks' blocks:
+/// gather, add, cut, exchange. The simulation does not know a transition's
+/// target.
 #ifndef TPSP_TEST_UNIT_ALGEBRA_RANKSIMULATION_H
 #define TPSP_TEST_UNIT_ALGEBRA_RANKSIMULATION_H
 
@@ -25,7 +25,7 @@ struct Dense {
 };
 
 Dense add(const Dense &a, const Dense &b);
-/// The part of `whole` from `begin` with extent `extent` along `dim`.
+/// Returns the part of `whole` from `begin` with extent `extent` along `dim`.
 Dense cut(const Dense &whole, unsigned dim, int64_t begin, int64_t extent);
 Dense concatenate(const std::vector<Dense> &parts, unsigned dim);
 
@@ -65,21 +65,21 @@ public:
   const Sizes sizes;
 };
 
-/// What every rank holds after one collective.
+/// Returns every rank's block after one collective.
 std::vector<Dense> apply(const CollectiveStep &step, const Placement &before,
                          const std::vector<Dense> &held, const Ranks &ranks);
 
-/// The summands of a tensor: one for every coordinate on the pending axes,
-/// random; all ranks that agree on those hold blocks of the same summand.
+/// Random summands of a tensor, one for every coordinate on the pending axes.
+/// All ranks with the same coordinate hold blocks of the same summand.
 class Summands {
 public:
   Summands(const Shape &shape, const Layout &layout, const Ranks &ranks,
            unsigned seed);
 
-  /// What `rank` holds at first.
+  /// Returns the block that `rank` holds at first.
   Dense held(int64_t rank) const;
-  /// What `rank` must hold under another layout, which is pending over some of
-  /// the same axes.
+  /// Returns the block that `rank` must hold under another layout, which is
+  /// pending over some of the same axes.
   Dense expected(const Layout &target, int64_t rank) const;
 
 private:

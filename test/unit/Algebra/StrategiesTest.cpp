@@ -1,5 +1,5 @@
-// The documents' strategies as placements of single einsums: which collectives
-// each needs must follow from the subscripts alone, at every batch size.
+// The documents' strategies as placements of single einsums. The collectives of
+// each must follow from the subscripts alone, at every batch size.
 #include "tpsp/Algebra/ComputePlacement.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -24,8 +24,9 @@ public:
   Program(std::vector<MeshAxis> axes, Extents extents)
       : mesh(std::move(axes)), extents(std::move(extents)) {}
 
-  /// "x: all_gather s@tp" for every collective that an operand ("0", "1") or
-  /// the result ("=") needs; slices too, although they are free.
+  /// Returns "0: all_gather s@tp" for every collective that an operand ("0",
+  /// "1") or the result ("=") needs. Slices are included, although they are
+  /// free.
   Collectives collectives(std::vector<std::string> operands,
                           std::string result) const {
     IndexStructure structure;
@@ -94,12 +95,13 @@ private:
   Extents extents;
 };
 
-/// Strategies at one batch size per rank of each data axis.
+/// Tests strategies at one batch size per rank of each data axis.
 class StrategiesTest : public testing::TestWithParam<int64_t> {
 protected:
   int64_t batch() const { return GetParam(); }
 
-  /// Wide weights, and a batch of batch() for each of `ranks`.
+  /// Returns extents of wide weights, and a batch of batch() for each of
+  /// `ranks`.
   Extents dense(int64_t ranks) const {
     return {{"b", batch() * ranks}, {"s", 4096}, {"d", 4096}, {"e", 16384}};
   }
@@ -135,7 +137,7 @@ TEST_P(StrategiesTest, HybridShardedDataParallel) {
   EXPECT_THAT(
       program.collectives({"e@fsdp,d", "b@dp@fsdp,s,e"}, "b@dp@fsdp,s,d"),
       ElementsAre("0: all_gather e@fsdp"));
-  // Scattered within the shard group first, then reduced across.
+  // Reduce-scatter within the shard group first, then all-reduce across groups.
   EXPECT_THAT(
       program.collectives({"b@dp@fsdp,s,e", "b@dp@fsdp,s,d"}, "e@fsdp,d"),
       ElementsAre("=: reduce_scatter e@fsdp", "=: all_reduce @dp"));
@@ -147,7 +149,8 @@ TEST_P(StrategiesTest, TensorParallel) {
   EXPECT_THAT(program.collectives({"e@tp,d", "b,s,d"}, "b,s,e@tp"), IsEmpty());
   EXPECT_THAT(program.collectives({"d,e@tp", "b,s,e@tp"}, "b,s,d"),
               ElementsAre("=: all_reduce @tp"));
-  // Gradients of the row-parallel layer, then of the column-parallel one.
+  // The gradients of the row-parallel layer, then those of the column-parallel
+  // layer.
   EXPECT_THAT(program.collectives({"d,e@tp", "b,s,d"}, "b,s,e@tp"), IsEmpty());
   EXPECT_THAT(program.collectives({"b,s,d", "b,s,e@tp"}, "d,e@tp"), IsEmpty());
   EXPECT_THAT(program.collectives({"e@tp,d", "b,s,e@tp"}, "b,s,d"),
@@ -207,10 +210,10 @@ TEST_P(StrategiesTest, ExpertParallel) {
                                                 {"s", 512},
                                                 {"d", 2048},
                                                 {"x", 4096}});
-  // Dispatched groups to their experts.
+  // Dispatched groups are sent to their experts.
   EXPECT_THAT(program.collectives({"e@ep,d,x", "e,g@ep,c,d"}, "e@ep,g,c,x"),
               ElementsAre("1: all_to_all g->e@ep"));
-  // Experts' outputs back to their groups.
+  // Experts' outputs return to their groups.
   EXPECT_THAT(program.collectives({"g@ep,s,e,c", "e@ep,g,c,d"}, "g@ep,s,d"),
               ElementsAre("1: all_to_all e->g@ep"));
   // Backward: the same exchanges, mirrored; the experts' weights are local.
@@ -239,8 +242,8 @@ TEST_P(StrategiesTest, TensorSequenceAndFullyShardedDataParallel) {
       ElementsAre("1: all_gather s@tp", "=: reduce_scatter d@fsdp"));
 }
 
-/// Both axes of a weight on one index: gathering one must not carry the other
-/// along.
+/// Both axes of a weight are on one index. Gathering one axis must not move the
+/// other.
 TEST_P(StrategiesTest, TensorSequenceAndFullyShardedOnOneIndex) {
   Program program({{"fsdp", 4, AxisRole::Data}, {"tp", 8, AxisRole::Model}},
                   dense(4));

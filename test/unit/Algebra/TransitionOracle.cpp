@@ -14,7 +14,7 @@ using Axes = std::vector<unsigned>;
 enum Kind { AllReduce, ReduceScatter, AllGather, AllToAll, Permute };
 constexpr int slice = -1;
 
-/// Every ordered, non-empty selection from `axes`.
+/// Returns every ordered, non-empty selection from `axes`.
 std::vector<Axes> arrangements(const Axes &axes) {
   std::vector<Axes> found;
   for (unsigned subset = 1; subset < (1u << axes.size()); ++subset) {
@@ -45,7 +45,7 @@ void removeAll(Axes &axes, const Axes &less) {
       axes.end());
 }
 
-/// Every split of `axes` into a kept major part and a moved minor part.
+/// Visits every split of `axes` into a kept major part and a moved minor part.
 void forEachSuffix(
     const Axes &axes,
     const std::function<void(const Axes &, const Axes &)> &visit) {
@@ -54,7 +54,7 @@ void forEachSuffix(
           Axes(axes.begin() + kept, axes.end()));
 }
 
-/// `layout` with `run` behind each dimension in turn.
+/// Visits `layout` with `run` appended to each dimension in turn.
 void forEachAppended(const Layout &layout, const Axes &run,
                      const std::function<void(const Layout &)> &visit) {
   for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
@@ -64,7 +64,8 @@ void forEachAppended(const Layout &layout, const Axes &run,
   }
 }
 
-/// The dimension that an axis shards, -1 if it is pending, -2 if neither.
+/// Returns the dimension that an axis shards, -1 if it is pending, -2 if
+/// neither.
 int homeOf(const Layout &layout, unsigned axis) {
   for (size_t dim = 0; dim < layout.dims.size(); ++dim)
     if (contains(layout.dims[dim], axis))

@@ -1,8 +1,8 @@
-/// What moving a tensor between two placements must cost, found by search over
-/// single collectives in which every axis goes straight to where it is wanted.
-/// The kinds are those of the table in Collective.h, read axis by axis, and a
-/// permute where the order of the subscripts stands in the way. Shares no code
-/// with lib/Algebra; the tests compare the two.
+/// The least cost of moving a tensor between two placements. It is found by a
+/// search over single collectives in which every axis moves directly to its
+/// target. The collectives are those of the table in Collective.h, axis by
+/// axis, and a permute if the order of the subscripts requires it. The oracle
+/// shares no code with lib/Algebra; the tests compare the two.
 #ifndef TPSP_TEST_UNIT_ALGEBRA_TRANSITIONORACLE_H
 #define TPSP_TEST_UNIT_ALGEBRA_TRANSITIONORACLE_H
 
@@ -35,8 +35,8 @@ Placement placementOf(const Layout &layout);
 /// "[0 1][ ] | 2", for failure messages.
 std::string toString(const Layout &layout);
 
-/// Every layout of a tensor of this rank over `numAxes` axes, pending axes
-/// among them only if asked for.
+/// Returns every layout of a tensor of this rank over `numAxes` axes, with
+/// pending axes if `withPending`.
 std::vector<Layout> allLayouts(unsigned rank, unsigned numAxes,
                                bool withPending);
 
@@ -51,7 +51,7 @@ int64_t localElements(const Layout &layout, const Shape &shape,
                       const Sizes &sizes);
 
 struct Price {
-  /// Axes of collectives that communicate; of a permute all together.
+  /// Axes of collectives that communicate; all axes of a permute count once.
   unsigned moves = 0;
   int64_t bytes = 0;
 
@@ -70,8 +70,8 @@ public:
       : shape(std::move(shape)), elementBytes(elementBytes),
         sizes(std::move(sizes)) {}
 
-  /// The cheapest direct movement: fewest moves first, then fewest bytes.
-  /// nullopt if there is none.
+  /// Returns the cheapest direct movement: fewest moves first, then fewest
+  /// bytes. Returns nullopt if there is none.
   std::optional<Price> price(const Layout &from, const Layout &to) const;
 
 private:

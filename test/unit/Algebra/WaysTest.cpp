@@ -52,7 +52,7 @@ TEST_F(WaysTest, EveryLegalChoiceHasAPrice) {
 
 TEST_F(WaysTest, OtherAxesOnlyShrinkTheTensors) {
   weight.dims[0] = {tp};
-  weight.dims[1] = {dp}; // would have to be gathered, which is not tp's affair
+  weight.dims[1] = {dp}; // would have to be gathered over dp, not tp
   input.dims[0] = {dp};
   input.dims[1] = {tp};
   auto ways = along(tp);
@@ -68,7 +68,7 @@ TEST_F(WaysTest, AnUnplacedResultIsPricedAsComplete) {
   ASSERT_EQ(ways.size(), 2u);
   EXPECT_EQ(ways[0].bytes, 64 * 32 * 4 * 3 / 4);
   EXPECT_EQ(ways[1].drive, on("d"));
-  // An all-reduce of what dp leaves of the result.
+  // An all-reduce of the part of the result that dp leaves.
   EXPECT_EQ(ways[1].bytes, 2 * 8 * 16 * 64 * 4 / 2 * 3 / 4);
 }
 
@@ -77,7 +77,8 @@ TEST_F(WaysTest, APlacedResultIsPricedAsWanted) {
   wanted[0] = Placement(3);
   wanted[0]->dims[1] = {tp};
   auto ways = along(tp);
-  // Nothing: W gathered, the result sliced. d: scattered. s: W gathered.
+  // Driving nothing gathers W and slices the result, d scatters the result, and
+  // s gathers W.
   ASSERT_EQ(ways.size(), 3u);
   EXPECT_EQ(ways[0].bytes, 64 * 32 * 4 * 3 / 4);
   EXPECT_EQ(ways[1].bytes, 8 * 16 * 64 * 4 * 3 / 4);

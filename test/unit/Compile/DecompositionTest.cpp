@@ -8,8 +8,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Expects that @f has the same value after `passes`, which leave none of its
-/// composites.
+/// Expects that `passes` replace all composites of @f and keep its value.
 static void expectSameAfter(const TestProgram::PassList &passes,
                             const std::string &text) {
   SCOPED_TRACE(text);

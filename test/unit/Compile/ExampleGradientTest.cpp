@@ -1,5 +1,5 @@
-// Whole models: the examples, on one rank and with small extents so that
-// finite differences over every parameter are quick.
+// Gradients of whole models, the examples. They run on one rank and with small
+// extents, so that finite differences over every parameter are quick.
 #include "GradientCheck.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -8,7 +8,7 @@
 
 using namespace tpsp;
 
-/// The small extent of an index, by its name in the examples.
+/// Returns a small extent for an index, by its name in the examples.
 static std::string smallExtent(llvm::StringRef index) {
   static const llvm::StringMap<const char *> extents = {
       {"b", "2"}, {"s", "5"}, {"t", "5"}, {"d", "3"},
@@ -20,7 +20,7 @@ static std::string smallExtent(llvm::StringRef index) {
   return "1";
 }
 
-/// The example in f64, with all mesh axes of size 1 and small extents.
+/// Returns the example in f64, with all mesh axes of size 1 and small extents.
 static std::string shrunkenExample(const std::string &name) {
   std::string path = TPSP_EXAMPLES "/" + name + ".mlir";
   auto file = llvm::MemoryBuffer::getFile(path);

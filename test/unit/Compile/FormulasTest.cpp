@@ -1,5 +1,5 @@
-// Formulas of the examples, read off at one size and held against the programs
-// themselves at others.
+// Formulas of the examples are derived at one size and compared with the
+// programs themselves at others.
 #include "Passes/Explain/Formulas.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 #include "tpsp/InitAll.h"
@@ -39,7 +39,7 @@ struct FormulasTest : testing::TestWithParam<const char *> {
     return texts;
   }
 
-  /// nullopt where the program refuses these extents, or axes.
+  /// Returns nullopt if the program refuses these extents or axes.
   std::optional<ProgramFormulas> read(const Sizes &extents, const Sizes &axes) {
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
     auto module = parseSourceFile<ModuleOp>(
@@ -73,8 +73,8 @@ std::vector<FormulaRow> rowsOf(const ProgramFormulas &formulas) {
   return rows;
 }
 
-/// Whether the program is the same at both sizes. What is reduced, before or
-/// behind an operation, may be chosen by bytes.
+/// Whether the program is the same at both sizes. It may differ, because bytes
+/// may decide whether a sum is reduced before or after an operation.
 bool areAlike(const ProgramFormulas &one, const ProgramFormulas &other) {
   auto equal = [](const FormulaRow &a, const FormulaRow &b) {
     return a.what == b.what && a.count == b.count && a.amount == b.amount;
@@ -83,7 +83,7 @@ bool areAlike(const ProgramFormulas &one, const ProgramFormulas &other) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
 }
 
-/// Whether formulas of one size give what was counted at another. The ring
+/// Expects that formulas of one size give the counts at another. The ring
 /// algorithm's bytes are rounded down for each tensor.
 void expectEqual(const ProgramFormulas &formulas,
                  const ProgramFormulas &counted) {
@@ -127,7 +127,7 @@ TEST_P(FormulasTest, HoldAtOtherExtentsAndMeshes) {
     expectEqual(*first, *other);
   }
   EXPECT_GE(changed, 3);
-  // Expert parallelism reduces slots or tokens, whatever is less.
+  // Expert parallelism reduces slots or tokens, whichever are fewer.
   EXPECT_LE(chosen, GetParam() == StringRef("moe-ep") ? 2 : 0);
 }
 

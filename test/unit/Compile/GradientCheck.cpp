@@ -8,7 +8,7 @@ using namespace tpsp;
 
 using reference::Tensor;
 
-/// The sum of products of corresponding elements of a and (b - c).
+/// Returns the sum of products of corresponding elements of a and (b - c).
 static double dotDifference(const Tensors &a, const Tensors &b,
                             const Tensors &c) {
   double sum = 0;
@@ -18,11 +18,11 @@ static double dotDifference(const Tensors &a, const Tensors &b,
   return sum;
 }
 
-/// The derivative of <cotangents, f> by every element of one argument.
+/// Returns the derivative of <cotangents, f> by every element of one argument.
 static Tensor finiteDifference(func::FuncOp f, Tensors arguments, size_t which,
                                const Tensors &cotangents) {
-  // The error of a central difference is about step^2 by truncation and
-  // 1e-16 / step by rounding: either way well below the tolerance.
+  // The error of a central difference is about step^2 by truncation and 1e-16 /
+  // step by rounding. Both are well below the tolerance.
   constexpr double step = 1e-5;
   Tensor gradient = arguments[which];
   for (size_t i = 0; i < gradient.data.size(); ++i) {
@@ -39,9 +39,9 @@ static Tensor finiteDifference(func::FuncOp f, Tensors arguments, size_t which,
   return gradient;
 }
 
-/// Expects agreement to a relative 1e-6. What is 0 by an identity (the bias of
-/// attention's keys, which softmax does not see) is only the difference's
-/// rounding error away from it.
+/// Expects agreement to a relative 1e-6. A gradient may be 0 by an identity,
+/// such as that of the bias of attention's keys, which softmax cancels. It may
+/// differ by the rounding error of the difference.
 static void expectClose(const Tensor &got, const Tensor &want) {
   constexpr double relative = 1e-6, rounding = 1e-9;
   ASSERT_EQ(got.indices, want.indices);
@@ -56,7 +56,7 @@ static void expectClose(const Tensor &got, const Tensor &want) {
       << testing::PrintToString(want.data);
 }
 
-/// Compares result number `number` of @f_grad, `got`, with the difference.
+/// Compares result `number` of @f_grad, `got`, with finite differences.
 static void compareGradient(func::FuncOp f, func::FuncOp grad, size_t number,
                             const Tensor &got, const Tensors &arguments,
                             const Tensors &cotangents) {
@@ -105,7 +105,8 @@ static void checkDifferentiated(const std::string &text, Sign sign,
 void tpsp::checkGradients(const std::string &text, Sign sign, StringRef name) {
   SCOPED_TRACE(text);
   checkDifferentiated(text, sign, name, createDecomposeEarly);
-  // Attention in blocks or in one call is differentiated in one piece, too.
+  // Attention in blocks or in one call is differentiated as one operation, so
+  // this is checked, too.
   if (StringRef(text).contains("tpsp.attention"))
     checkDifferentiated(text, sign, name, createPropagate);
 }

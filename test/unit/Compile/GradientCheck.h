@@ -1,4 +1,4 @@
-/// Gradients against central finite differences, in float64.
+/// Compares gradients with central finite differences, in float64.
 #ifndef TPSP_TEST_UNIT_JIT_GRADIENTCHECK_H
 #define TPSP_TEST_UNIT_JIT_GRADIENTCHECK_H
 
@@ -6,9 +6,9 @@
 
 namespace tpsp {
 
-/// Differentiates @f of the program and compares, on random data of a few
-/// seeds, every gradient of @f_grad with finite differences of @f, to a
-/// relative 1e-6.
+/// Differentiates @f of the program and compares every gradient of @f_grad with
+/// finite differences of @f, to a relative 1e-6. The data is random, of a few
+/// seeds.
 void checkGradients(const std::string &text, Sign sign = Sign::Any,
                     llvm::StringRef name = "f");
 

@@ -1,4 +1,5 @@
-// What has no gradient is refused with a reason, not differentiated wrongly.
+// A program without a gradient is refused with a reason, not differentiated
+// wrongly.
 #include "TestProgram.h"
 
 #include "tpsp/Passes/Passes.h"
@@ -6,8 +7,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Expects that @f is refused with a message that contains `fragment`, and
-/// that no half of a gradient is left behind.
+/// Expects that @f is refused with a message that contains `fragment`, and that
+/// no partial gradient is left in the module.
 static void expectRefusal(const std::string &text, StringRef fragment) {
   SCOPED_TRACE(text);
   TestProgram program(text);

@@ -1,5 +1,6 @@
-// The adjoint of every operation, by itself: each operand, each pattern of
-// broadcast, each variant. Then what tpsp-differentiate adds around them.
+// Tests the adjoint of every operation: each operand, each pattern of
+// broadcast, each variant. Then tests whole functions, with the operations that
+// tpsp-differentiate adds around adjoints.
 #include "GradientCheck.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
@@ -52,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Outer, elementwise, inner; a scalar factor.
         Case{"einsum", "i; j -> i,j"}, Case{"einsum", "i,j; j,i -> i,j"},
         Case{"einsum", "i,j; i,j -> ."}, Case{"einsum", ".; i,j -> j,i"},
-        // An index of one operand alone that the result lacks.
+        // An index that only one operand has and the result lacks.
         Case{"einsum", "i,j; l -> i"}, Case{"einsum", "j,i; i,l -> l"},
         Case{"einsum", "i,j; l -> ."},
         // One operand: copy, transpose, sums.
@@ -75,7 +76,7 @@ TEST(PointwiseAdjointTest, OneOperand) {
   expectGradients({"add", "broadcast"}, signatures);
 }
 
-/// Of all that are registered.
+/// Tests all registered functions.
 TEST(PointwiseAdjointTest, ScalarFunctions) {
   ASSERT_FALSE(scalarFunctions().empty());
   for (const ScalarFunction &f : scalarFunctions())
@@ -110,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"shift", "i,j -> i,j", "{by = -0.7}"},
                     Case{"shift", "j,i -> i,j", "{by = 1.3}"}));
 
-/// In f64 it changes nothing but the order of indices.
+/// In f64 a conversion changes only the order of indices.
 INSTANTIATE_TEST_SUITE_P(Convert, AdjointTest,
                          testing::Values(Case{"convert", "i,j -> i,j"},
                                          Case{"convert", "j,i -> i,j"}));
@@ -257,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"stack", "i -> i,j=1", R"({index = "j"})"}));
 
 //===----------------------------------------------------------------------===//
-// What tpsp-differentiate adds
+// Whole functions
 //===----------------------------------------------------------------------===//
 
 TEST(DifferentiateTest, ManyUsesOfOneValue) {

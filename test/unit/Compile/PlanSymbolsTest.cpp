@@ -1,4 +1,4 @@
-/// What a plan's code may call, on objects compiled from a few lines.
+/// Symbols that a plan's code may call, tested on objects of a few lines.
 #include "Compile/PlanSymbols.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -19,7 +19,7 @@ using testing::Not;
 
 namespace {
 
-/// The object of a function that calls these, each without arguments.
+/// Returns the object of a function that calls these, each without arguments.
 llvm::SmallString<0> objectCalling(llvm::ArrayRef<const char *> names) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
@@ -70,7 +70,7 @@ TEST(PlanSymbolsTest, AnythingElseIsNamed) {
   EXPECT_THAT(problem, Not(HasSubstr("matmul")));
 }
 
-/// This process has it, but not one that loads the plan.
+/// This process has the symbol, but a process that loads the plan has not.
 TEST(PlanSymbolsTest, WhatOnlyTheCompilerHasIsNamed) {
   EXPECT_THAT(problemOf(objectCalling({"LLVMContextCreate"})),
               HasSubstr("'LLVMContextCreate'"));

@@ -1,4 +1,4 @@
-// What the planner is told of a program.
+// Tests the facts of a program that the planner gets.
 #include "tpsp/Planning/PlannedProgram.h"
 
 #include "tpsp/InitAll.h"
@@ -23,7 +23,7 @@ static ProgramFacts factsOf(const std::string &example) {
       ->facts();
 }
 
-// Of a model's products only its head reads what the layers made.
+// Only the head's product reads the layers' result.
 TEST(PlannedProgram, TheHeadIsBehindLayers) {
   for (const char *example : {"llama-tiny.mlir", "gpt2-small.mlir"}) {
     SCOPED_TRACE(example);
@@ -44,7 +44,7 @@ TEST(PlannedProgram, TheHeadIsBehindLayers) {
   }
 }
 
-// A program without layers has nothing behind them.
+// A program without layers has nothing after them.
 TEST(PlannedProgram, WithoutLayersNothingIsBehindThem) {
   ProgramFacts facts = factsOf("tp.mlir");
   EXPECT_FALSE(facts.products.empty());
@@ -53,7 +53,7 @@ TEST(PlannedProgram, WithoutLayersNothingIsBehindThem) {
   }));
 }
 
-// The first operand of a grouped product says which matrix: it is no factor.
+// The first operand of a grouped product selects matrices. It is no factor.
 TEST(PlannedProgram, ProductsAreOfTheirFactorsType) {
   ProgramFacts facts = factsOf("moe-dropless.mlir");
   ClassId rows = facts.find("c").value();
@@ -66,8 +66,8 @@ TEST(PlannedProgram, ProductsAreOfTheirFactorsType) {
   EXPECT_TRUE(hasGrouped);
 }
 
-// Rows of blocks that stay empty are computed, and are nothing that the model
-// asks for: 32 tokens of two choices have 64 of 4 x 24 rows.
+// Empty rows of blocks are computed, but are no work of the model. 32 tokens of
+// two choices fill 64 of 4 x 24 rows.
 TEST(PlannedProgram, EmptyRowsAreNoneOfTheModels) {
   ProgramFacts facts = factsOf("moe-dropless.mlir");
   ClassId rows = facts.find("c").value();
@@ -84,7 +84,8 @@ TEST(PlannedProgram, EmptyRowsAreNoneOfTheModels) {
   EXPECT_DOUBLE_EQ(facts.modelFlops(/*hasGradients=*/true), 3 * all);
 }
 
-// Slots of experts likewise: of as many as choices all may be full.
+// Empty slots of experts are no work of the model, either. If there are as many
+// slots as choices, all may be full.
 TEST(PlannedProgram, ManySlotsStayEmpty) {
   ProgramFacts facts = factsOf("moe-ep.mlir");
   std::set<double> shares;

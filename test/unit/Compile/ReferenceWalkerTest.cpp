@@ -1,4 +1,4 @@
-// What the walker does between operations, and what it refuses.
+// Tests the walker between operations, and its refusals.
 #include "TestProgram.h"
 
 #include "Compile/ReferenceWalker.h"
@@ -12,8 +12,8 @@ using reference::Tensor;
 // Between operations
 //===----------------------------------------------------------------------===//
 
-// Views take the data of an operand that nothing else needs; here everything
-// is needed again, by the caller, by the program or by the result list.
+// A view takes the data of its operand if nothing else needs it. Here every
+// operand is needed again, by the caller, by the program or by the result list.
 static const char *const viewsOfSharedValues = R"mlir(
 !a = tensor<3x2xf64, #tpsp.idx<i, j>>
 !b = tensor<6xf64, #tpsp.idx<e>>
@@ -86,7 +86,7 @@ func.func @f(%x: !v) -> !v {
               {&x}, ":5:8: 'tpsp.rotate' has no evaluation");
 }
 
-// Collectives that a program contains change no value.
+// Collectives in a program change no value.
 TEST(ReferenceWalkerTest, CollectivesAreIdentities) {
   TestProgram program(R"mlir(
 tpsp.mesh @mesh <tp = 2>

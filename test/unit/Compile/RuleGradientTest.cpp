@@ -1,5 +1,5 @@
-// The adjoint of every operation that random programs know, by the rule that
-// they know it by (test/property/Operations.cpp), against finite differences.
+// The adjoint of every operation of random programs against finite differences.
+// The operations are made by the rules in test/property/Operations.cpp.
 #include "GradientCheck.h"
 #include "ProgramBuilder.h"
 
@@ -8,7 +8,8 @@ using namespace tpsp::property;
 
 namespace {
 
-/// A program of what the rule makes of two arguments; empty if nothing fits.
+/// Returns a program of the rule's operation on two arguments; empty if nothing
+/// fits.
 std::string programOf(const OperationRule &rule, uint64_t seed) {
   Random random(seed);
   Program program;
@@ -29,7 +30,8 @@ TEST(RuleGradientTest, EqualsFiniteDifferences) {
     std::string text;
     for (uint64_t seed = 1; text.empty() && seed < 50; ++seed)
       text = programOf(rule, seed);
-    // A maximum has no gradient, and no rule where there is one.
+    // A maximum has no gradient, so its rule makes none in programs with
+    // gradients.
     bool isMaximum = text.empty() && rule.mnemonic == std::string("reduce");
     if (isMaximum)
       continue;

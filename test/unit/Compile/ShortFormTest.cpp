@@ -1,5 +1,5 @@
-// Modules as text in short form: what has one, and what has none. That the text
-// is read as the module, shortForm holds itself.
+// Modules that have a short form, and modules that have none. shortForm itself
+// checks that its text is read as the same module.
 #include "tpsp/Dialect/Tpsp/Syntax/ShortForm.h"
 #include "tpsp/InitAll.h"
 
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The module of `text` in short form, "" if it has none.
+/// Returns the module of `text` in short form, "" if it has none.
 static std::string shortened(const std::string &text) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -21,7 +21,7 @@ static std::string shortened(const std::string &text) {
   return module ? shortForm(*module).value_or("") : "";
 }
 
-/// How often `part` is in `text`.
+/// Returns how often `part` is in `text`.
 static size_t times(StringRef text, StringRef part) { return text.count(part); }
 
 TEST(ShortFormTest, ExamplesHaveIt) {
@@ -34,7 +34,8 @@ TEST(ShortFormTest, ExamplesHaveIt) {
     StringRef written = (*file)->getBuffer();
     std::string text = shortened(written.str());
     ASSERT_NE(text, "") << it->path();
-    // As many functions, repetitions and types of results as people write.
+    // There are as many functions, repetitions and result types as in the
+    // hand-written file.
     for (StringRef part : {"func ", "repeat ", "call "})
       EXPECT_EQ(times(text, part), times(written, part)) << it->path();
     EXPECT_LE(times(text, " -> ["), times(written, " -> [")) << it->path();
@@ -42,7 +43,7 @@ TEST(ShortFormTest, ExamplesHaveIt) {
   EXPECT_EQ(examples, 27u);
 }
 
-/// Functions that give a layer its parameters in long form.
+/// Returns functions that give a layer its parameters in long form.
 static std::string longForm(const std::string &arguments) {
   return R"(
 !w = tensor<3xf32, #tpsp.idx<d>>

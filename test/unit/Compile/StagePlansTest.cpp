@@ -1,5 +1,5 @@
-// Chunks of real programs: what they compute together, what they hand on, and
-// how they compare with the program that is not cut.
+// Chunks of real programs: their common work, the values that they send, and a
+// comparison with the program that is not cut.
 #include "tpsp/Planning/StagePlans.h"
 #include "PipelineCheck.h"
 #include "tpsp/Compile/ParseModel.h"
@@ -18,8 +18,8 @@ using namespace tpsp;
 
 namespace {
 
-/// examples/llama-tiny.mlir, six layers, with another mesh; `isTied`: the head
-/// is the table.
+/// Returns examples/llama-tiny.mlir, six layers, with another mesh. If
+/// `isTied`, the head is the table.
 std::string tinyLlama(const std::string &mesh, bool isTied = false) {
   auto file = llvm::MemoryBuffer::getFile(TPSP_EXAMPLES "/llama-tiny.mlir");
   std::string text = (*file)->getBuffer().str();
@@ -82,7 +82,7 @@ struct StagePlansTest : testing::Test {
     return std::move(*result);
   }
 
-  /// Compiled whole, on one stage.
+  /// Returns the plan of the whole program on one stage.
   std::shared_ptr<const tpsp::Plan> whole(const std::string &text) {
     write(text);
     auto compiled =
@@ -121,7 +121,8 @@ TEST_F(StagePlansTest, ChunksTogetherAreTheProgram) {
     double all = 0, flops = 0;
     int64_t parameters = 0, state = 0, sent = 0, back = 0;
     for (const ChunkWork &work : works) {
-      // The two parts of a backward pass are all of it; the host issues each.
+      // The two parts of a backward pass add up to it, but for the host's time
+      // to issue them.
       EXPECT_NEAR(work.input + work.weights, work.backward, 1e-5);
       all += work.forward + work.backward + work.update;
       flops += work.flops;
@@ -132,7 +133,7 @@ TEST_F(StagePlansTest, ChunksTogetherAreTheProgram) {
       for (auto [argument, bytes] : work.state)
         state += bytes;
     }
-    // Reductions are in buckets of other sizes.
+    // Buckets of reductions have other sizes.
     EXPECT_NEAR(all, one, 0.03 * one) << optimizer;
     EXPECT_DOUBLE_EQ(flops, plan->matmulFlops());
     EXPECT_EQ(parameters, plan->bytesOf(BufferKind::Parameter));
@@ -140,7 +141,7 @@ TEST_F(StagePlansTest, ChunksTogetherAreTheProgram) {
     // [b@dp, s@tp, d] in f32, twice.
     EXPECT_EQ(sent, 2 * 16 * 256 * 256 * 4 / 4);
     EXPECT_EQ(back, sent);
-    // Nobody waits for the first chunk's.
+    // No stage waits for the first chunk's input gradient.
     EXPECT_EQ(works[0].input, 0);
     EXPECT_GT(works[1].input, works[1].weights);
   }
@@ -154,9 +155,9 @@ TEST_F(StagePlansTest, OneStageNeedsWhatTheProgramNeeds) {
   auto plan = whole(tinyLlama("<dp = 1 : data, tp = 2 : model>"));
   CostModel cost(*findHardware("h100-sxm"), Mesh(plan->mesh));
   auto real = simulate(*plan, cost);
-  // There, tokens and targets are saved, too.
+  // The whole program saves tokens and targets, too.
   EXPECT_EQ(works[0].saved + 2 * 16 * 256 * 4, plan->savedBytes);
-  // Gradients that are reduced are there twice for a moment.
+  // A gradient exists twice while it is reduced.
   EXPECT_NEAR(double(step.stages[0].peak), double(real->memory.peakBytes),
               0.02 * double(real->memory.peakBytes));
   EXPECT_NEAR(step.seconds, real->seconds, 0.01 * real->seconds);
@@ -170,7 +171,7 @@ TEST_F(StagePlansTest, BlocksThatDoNotDivideAndCyclicOnes) {
     return counts;
   };
   auto blocks = compile(tinyLlama("<pp = 4 : stage>"));
-  ASSERT_FALSE(bool(blocks)); // The subscripts' axes are gone.
+  ASSERT_FALSE(bool(blocks)); // The mesh lacks the subscripts' axes.
   llvm::consumeError(blocks.takeError());
   std::string text = tinyLlama("<tp = 1, pp = 4 : stage, dp = 1>");
   blocks = compile(text);
@@ -181,7 +182,8 @@ TEST_F(StagePlansTest, BlocksThatDoNotDivideAndCyclicOnes) {
   auto given = compile(text);
   ASSERT_TRUE(bool(given)) << message;
   EXPECT_EQ(layers(*given), request.layers);
-  // First and last, with other things; one layer, and three.
+  // The first and the last chunk have further operations. The others have one
+  // layer or three.
   EXPECT_EQ(given->compiled, 4);
   request.layers.clear();
   request.chunksPerStage = 3;
@@ -242,8 +244,9 @@ TEST_F(StagePlansTest, ClippingIsOnceAStep) {
     ASSERT_TRUE(bool(plans)) << message;
     simulated(*plans);
   }
-  // A copy moves to the update, which is one command less to issue: a few
-  // thousandths. The norm's kernels would be seven hundredths and more.
+  // A copy moves to the update, so one command less is issued: a few
+  // thousandths of the time. The norm's kernels would be seven hundredths and
+  // more.
   for (size_t i = 0; i < works.size(); ++i) {
     EXPECT_NEAR(works[i].weights, without[i].weights,
                 0.01 * without[i].weights);
@@ -269,7 +272,7 @@ TEST_F(StagePlansTest, SegmentsOverlapByThemselves) {
     EXPECT_EQ(works[i].sentForward, serial[i].sentForward);
     EXPECT_EQ(works[i].sentBackward, serial[i].sentBackward);
     EXPECT_EQ(works[i].gradients, serial[i].gradients);
-    // Cut into more pieces, some buffers are kept in parts.
+    // If work is cut into more pieces, some buffers are saved in parts.
     EXPECT_NEAR(double(works[i].saved), double(serial[i].saved),
                 0.2 * double(serial[i].saved));
   }
@@ -297,7 +300,8 @@ TEST_F(StagePlansTest, AValueThatIsUsedFurtherOnIsHandedOn) {
   auto plans = compile(text);
   ASSERT_TRUE(bool(plans)) << message;
   EXPECT_EQ(plans->chunks[1].received, 1);
-  // Of the first layer and of the second: they are added where that is used.
+  // The values of the first layer and of the second are sent, because they are
+  // added where they are used.
   EXPECT_EQ(plans->chunks[1].sent, 2);
   EXPECT_EQ(plans->chunks[2].received, 2);
   PipelineStep step = simulated(*plans);

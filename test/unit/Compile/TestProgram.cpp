@@ -15,8 +15,9 @@ using namespace tpsp;
 // Text
 //===----------------------------------------------------------------------===//
 
-/// Names of one letter; mostly odd primes, so that no two agree by accident.
-/// The query index s is shorter than the key index t.
+/// Returns the extent of an index with a name of one letter. Extents are mostly
+/// odd primes, so that no two agree by accident. The query index s is shorter
+/// than the key index t.
 static std::string extentOf(StringRef name) {
   static const llvm::StringMap<const char *> extents = {
       {"b", "2"}, {"c", "3"}, {"d", "3"}, {"e", "7"}, {"h", "3"}, {"i", "3"},

@@ -1,4 +1,4 @@
-/// Modules from text, passes over them, and their value by the reference.
+/// Parses modules, runs passes over them, and evaluates them by the reference.
 ///
 /// Programs of one operation are written by a signature of index names,
 ///
@@ -23,19 +23,19 @@ namespace tpsp {
 
 using Tensors = std::vector<reference::Tensor>;
 
-/// "tensor<5x3xf64, #tpsp.idx<s, d>>" for "s,d".
+/// Returns "tensor<5x3xf64, #tpsp.idx<s, d>>" for "s,d".
 std::string tensorType(llvm::StringRef indices);
 
-/// A function @f of one operation on its arguments.
+/// Returns a function @f of one operation on its arguments.
 std::string oneOperation(llvm::StringRef mnemonic, llvm::StringRef signature,
                          llvm::StringRef attributes = "");
 
-/// What random numbers to draw: all keep away from 0, where relu has a kink
-/// and quotients a pole.
+/// The signs of random numbers. All numbers keep away from 0, where relu has a
+/// kink and quotients a pole.
 enum class Sign { Any, Positive };
 
-/// A module with a context of its own. What goes wrong is a test failure,
-/// except where the caller asks whether it does.
+/// A module with its own context. An error fails the test, unless a function
+/// returns it.
 class TestProgram {
 public:
   using PassList = std::vector<std::unique_ptr<mlir::Pass> (*)()>;
@@ -44,15 +44,15 @@ public:
 
   mlir::func::FuncOp function(llvm::StringRef name = "f");
 
-  /// Whether all passes succeed.
+  /// Runs the passes and returns whether all succeed.
   bool run(const PassList &passes);
   /// The messages so far, one per line.
   const std::string &diagnostics() const { return messages; }
 
-  /// Random tensors of these types.
+  /// Returns random tensors of these types.
   Tensors random(mlir::TypeRange types, Sign sign, std::mt19937 &engine);
 
-  /// The results; none after a failure.
+  /// Returns the results; none after a failure.
   Tensors evaluate(const Tensors &arguments, llvm::StringRef name = "f");
 
 private:
@@ -61,15 +61,15 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// The results of `function` for these arguments, one per argument of the
-/// function, with its type's index names and shape: referenceProgramOf, then
-/// reference::evaluate, and their errors.
+/// Returns the results of `function` for these arguments, by referenceProgramOf
+/// and reference::evaluate, or their errors. There is one argument for each of
+/// the function's, with its type's index names and shape.
 llvm::Expected<Tensors>
 evaluateReference(mlir::func::FuncOp function,
                   llvm::ArrayRef<const reference::Tensor *> arguments,
                   const reference::Progress &progress = {});
 
-/// The value of `function`, with errors as a test failure.
+/// Returns the results of `function`. An error fails the test.
 Tensors evaluateOrFail(mlir::func::FuncOp function, const Tensors &arguments);
 
 } // namespace tpsp

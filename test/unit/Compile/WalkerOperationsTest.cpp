@@ -1,6 +1,6 @@
-// Every operation against its definition, element by element, on small odd
-// shapes: that the walker hands the reference the right operands, attributes
-// and indices.
+// Compares every operation with its definition, element by element, on small
+// odd shapes. This tests that the walker gives the reference the right
+// operands, attributes and indices.
 #include "TestProgram.h"
 
 #include "tpsp/Dialect/Tpsp/Operations/ScalarFunctions.h"
@@ -16,11 +16,12 @@ using reference::Tensor;
 
 namespace {
 
-/// The operands of an operation, as its definition sees them.
+/// The operands of an operation, for its definition.
 struct Inputs {
   const Tensors &tensors;
 
-  /// The element of operand `i` at a position that may name more indices.
+  /// Returns the element of operand `i` at a position, which may name more
+  /// indices.
   double operator()(size_t i, const Position &at) const {
     return reference::element(tensors[i], at);
   }
@@ -28,7 +29,7 @@ struct Inputs {
 
 using Definition = std::function<double(const Inputs &, Position)>;
 
-/// The sum of `body` over the extent of index `name`.
+/// Returns the sum of `body` over the extent of index `name`.
 template <typename F>
 double sumOver(const char *name, int64_t extent, Position at, F body) {
   double sum = 0;
@@ -37,7 +38,7 @@ double sumOver(const char *name, int64_t extent, Position at, F body) {
   return sum;
 }
 
-/// Expects that every element of the result is what the definition says.
+/// Expects that every element of the result equals the definition.
 void expectElements(llvm::StringRef mnemonic, llvm::StringRef signature,
                     llvm::StringRef attributes, const Definition &definition,
                     Sign sign = Sign::Any) {
@@ -116,7 +117,7 @@ TEST(WalkerOperationsTest, Arithmetic) {
 }
 
 TEST(WalkerOperationsTest, Sequences) {
-  // y[j] is the sum of x[l] times the decays behind l, up to j.
+  // y[j] is the sum of x[l] times the decays after l, up to j.
   expectElements("scan", "i,j; j -> i,j", R"({index = "j"})",
                  [](const Inputs &x, const Position &at) {
                    double sum = 0;
@@ -175,8 +176,8 @@ struct Function {
 };
 } // namespace
 
-// The functions of Reference.h by their definitions; derivatives by a central
-// difference where the formula would only repeat the reference's.
+// The functions of Reference.h by their definitions. Derivatives are central
+// differences if the formula would only repeat the reference's.
 static double geluTanh(double x) {
   return x / 2 *
          (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3))));
@@ -217,8 +218,8 @@ TEST(WalkerOperationsTest, ScalarFunctions) {
   }
 }
 
-/// All that are registered are what the reference's table says, which
-/// ScalarFunctionsTest compares with their formulas.
+/// Compares every registered function with the reference's table.
+/// ScalarFunctionsTest compares that with formulas.
 TEST(WalkerOperationsTest, RegisteredFunctions) {
   for (const ScalarFunction &f : scalarFunctions()) {
     const auto *value = reference::findScalarFunction(f.name.data());
@@ -299,7 +300,7 @@ TEST(WalkerOperationsTest, Softmax) {
                    });
 }
 
-/// The mean of `body` over indices h (3) and k (4).
+/// Returns the mean of `body` over indices h (3) and k (4).
 template <typename F> static double meanOverRow(const Position &at, F body) {
   return sumOver("h", 3, at,
                  [&](const Position &p) { return sumOver("k", 4, p, body); }) /

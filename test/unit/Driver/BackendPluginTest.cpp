@@ -1,4 +1,4 @@
-/// Backends by name; the CUDA backend's own refusals are tested with it.
+/// Loads backends by name. The CUDA backend's own refusals have other tests.
 #include "tpsp/Runtime/BackendPlugin.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ TEST(BackendPluginTest, UnknownNamesAreRefusedWithTheKnownOnes) {
               HasSubstr("no backend 'abacus'; there are: cpu"));
 }
 
-/// Loads, or says what is missing.
+/// The backend loads, or an error says what is missing.
 TEST(BackendPluginTest, CudaLoadsOrSaysWhatToDo) {
   Status status = loadBackend("cuda");
   BackendFactory factory;

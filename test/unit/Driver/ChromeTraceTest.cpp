@@ -1,4 +1,4 @@
-/// The trace for viewers: events, arrows and counters, as valid JSON.
+/// The trace for viewers has events, arrows and counters, and is valid JSON.
 #include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
 
 #include "TestTrace.h"
@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The events of one phase.
+/// Returns the events of one phase.
 std::vector<json> eventsOf(const StepTrace &trace, const char *phase) {
   json parsed = json::parse(toChromeJson(trace), nullptr, false);
   EXPECT_FALSE(parsed.is_discarded());
@@ -33,7 +33,7 @@ TEST(ChromeTrace, HasAnArrowForAResultThatChangesStreams) {
   test.reads(next, {matmul});
   std::vector<json> starts = eventsOf(test.trace, "s");
   std::vector<json> ends = eventsOf(test.trace, "f");
-  // Two on each rank: to the gather, and from it.
+  // Each rank has two arrows: to the gather, and from it.
   ASSERT_EQ(starts.size(), 4u);
   ASSERT_EQ(ends.size(), 4u);
   std::set<int64_t> ids;

@@ -65,7 +65,7 @@ protected:
                       const std::vector<double> &reference,
                       const std::vector<double> &rounded = {}) {
     ExpectedValues expected{reference, {}};
-    // Half of the evaluations are off to the other side.
+    // Half of the rounded evaluations err to the other side.
     std::vector<double> mirrored = rounded;
     for (size_t i = 0; i < rounded.size(); ++i)
       mirrored[i] = 2 * reference[i] - rounded[i];
@@ -147,8 +147,8 @@ TEST_F(ComparisonTest, NaNIsWrongWhereTheReferenceIsZero) {
   EXPECT_FALSE(error.passed());
 }
 
-// An error of rank 1 is not dropped because rank 0's is none, nor is a rank's
-// NaN because another's is a number.
+// An error of rank 1 is kept although rank 0 has none. A rank's NaN is kept
+// although another rank has a number.
 TEST_F(ComparisonTest, TheErrorOfARankIsKeptBesideAnyOther) {
   PlanBuffer x = tensor({4}, {{0}});
   hold(x, {1, notANumber, 1, 1});
@@ -157,7 +157,7 @@ TEST_F(ComparisonTest, TheErrorOfARankIsKeptBesideAnyOther) {
   EXPECT_FALSE(compare(x, {1, 1, 1, 1}).passed());
 }
 
-// Squares of these overflow, or vanish, in f64.
+// The squares of these values overflow or vanish in f64.
 TEST_F(ComparisonTest, HugeAndTinyValuesAreCompared) {
   PlanBuffer x = tensor({2}, {{}});
   x.dtype = TPSP_RT_F64;
@@ -172,8 +172,8 @@ TEST_F(ComparisonTest, HugeAndTinyValuesAreCompared) {
   }
 }
 
-// Beside elements of 1e30 an error of small ones does not show; they are
-// compared by themselves.
+// Next to elements of 1e30 an error of small elements would not show. So they
+// are compared separately.
 TEST_F(ComparisonTest, SmallElementsAreComparedByThemselves) {
   PlanBuffer x = tensor({4}, {{}});
   hold(x, {-1e30f, 1, 2, -1e30f});
@@ -227,7 +227,8 @@ TEST_F(ComparisonTest, WhatTheReferenceMakesNotFiniteIsToldAndNotWrong) {
   hold(x, {float(infinite), float(infinite), float(infinite)});
   EXPECT_EQ(compare(x, {infinite, infinite, infinite}).notFinite, 3);
   hold(x, {1, notANumber, float(infinite)});
-  // One where the other has the other sign, a number or a NaN.
+  // One value is infinite, and the other has the other sign, is a number or a
+  // NaN.
   for (double other : {-infinite, 1.0, double(notANumber)}) {
     error = compare(x, {1, double(notANumber), other});
     EXPECT_FALSE(error.passed()) << other;
@@ -244,7 +245,7 @@ TEST_F(ComparisonTest, WhatOverflowsInTheReferencesRoundingIsNotWrong) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is allowed
+// Allowed errors
 //===----------------------------------------------------------------------===//
 
 TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
@@ -265,8 +266,8 @@ TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
   EXPECT_FALSE(compare(x, exact).passed());
 }
 
-// A shard of small elements may be off by what rounding makes of them, however
-// the others are; and a wrong one is not excused by another's rounding.
+// A shard of small elements may err by its own rounding, whatever the others
+// are. Another shard's rounding does not excuse a wrong shard.
 TEST_F(ComparisonTest, EveryShardIsJudgedByItsOwnRounding) {
   constexpr int64_t half = elementsToJudgeAlone;
   PlanBuffer x = tensor({2 * half}, {{0}});
@@ -283,7 +284,7 @@ TEST_F(ComparisonTest, EveryShardIsJudgedByItsOwnRounding) {
   EXPECT_FALSE(compare(x, exact, large).passed());
 }
 
-// Of a few elements a shard may round to what is right by chance.
+// A shard of a few elements may have no rounding error by chance.
 TEST_F(ComparisonTest, AShardOfFewElementsIsJudgedByTheTensorsRounding) {
   PlanBuffer x = tensor({4}, {{0}});
   hold(x, {3, 3, 1, 1.25});
@@ -374,7 +375,7 @@ TEST(PoolRoundingTest, ASmallTensorIsHeldAgainstAll) {
 }
 
 TEST(PoolRoundingTest, AWholeTensorTurnedOverStaysWrong) {
-  // One element in a hundred is turned over by rounding; all are.
+  // Rounding flips one element in a hundred; here all are flipped.
   TensorError large = stepOf(10000, 0.02 * 0.1, 1), small = stepOf(7, 0, 1);
   small.relative = 0.02;
   poolRounding({&large, &small});
@@ -424,11 +425,11 @@ TEST_F(ComparisonTest, SmallIsNotZero) {
 }
 
 //===----------------------------------------------------------------------===//
-// What rounding makes of all
+// Roundings of the whole program
 //===----------------------------------------------------------------------===//
 
-// A step that is skipped because f16 overflows: the program in f64 says 2, in
-// its types 0.
+// A step is skipped because f16 overflows: the program gives 2 in f64, but 0 in
+// its types.
 TEST_F(ComparisonTest, WhereRoundingLeavesNothingTheRoundedProgramDecides) {
   PlanBuffer x = tensor({1}, {{}});
   ExpectedValues expected{{2}, {{0}, {0}, {0}}};

@@ -1,5 +1,5 @@
-/// What of a step's communication is exposed, by hand and against a count of
-/// every moment.
+/// Exposed communication of a step, by hand and against a count of every
+/// moment.
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Runtime/Driver/Report/StepText.h"
 
@@ -108,8 +108,8 @@ TEST(Exposure, OfNothingIsNothing) {
   EXPECT_EQ(exposureOf(Plan(), {}).communication, 0);
 }
 
-/// Commands that begin and end at whole seconds, so that every second is one
-/// moment.
+/// Returns commands that begin and end at whole seconds, so that every second
+/// is one moment.
 TestTrace randomTrace(std::mt19937 &random, int length) {
   TestTrace test;
   for (int64_t stream = 0; stream < 3; ++stream)

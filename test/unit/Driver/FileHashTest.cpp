@@ -15,7 +15,7 @@ namespace {
 
 class FileHash : public TestFiles {
 protected:
-  /// A file with one byte at a place, and zeros elsewhere, that takes no disk.
+  /// Writes a sparse file with one byte at a place and zeros elsewhere.
   std::string writeSparse(const std::string &name, int64_t size, int64_t at) {
     write(name, "");
     std::filesystem::resize_file(path(name), size);
@@ -47,7 +47,7 @@ TEST_F(FileHash, IsOfTheBytesAndNotOfTheName) {
   EXPECT_NE(hashOf(write("b", "")), hash);
 }
 
-/// Pieces of a file are not its pieces in another order.
+/// A file's hash depends on the order of its pieces.
 TEST_F(FileHash, IsOfPlacesToo) {
   std::string one(4 << 20, 'a'), other(4 << 20, 'b');
   EXPECT_NE(hashOf(write("a", one + other)), hashOf(write("b", other + one)));

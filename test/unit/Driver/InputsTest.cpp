@@ -1,4 +1,4 @@
-/// Arguments from files: their bits on every rank, and what does not fit.
+/// Arguments from files: their bits on every rank, and files that do not fit.
 #include "tpsp/Runtime/Driver/Tensors/Inputs.h"
 
 #include "TestFiles.h"
@@ -66,7 +66,7 @@ protected:
     return path(name);
   }
 
-  /// Opens files of which nothing is wrong.
+  /// Opens valid files.
   void open(InputsSource &source, const std::vector<std::string> &files,
             const Plan &program) const {
     Status status = source.open(files, program);
@@ -77,7 +77,8 @@ protected:
     return InputsSource().open(files, plan()).message();
   }
 
-  /// Every rank's part, and the whole, of one tensor are these values.
+  /// Checks that every rank's part of a tensor, and the whole, have these
+  /// values.
   void check(const InputsSource &source, const PlanBuffer &tensor,
              const std::vector<double> &values) const;
 };

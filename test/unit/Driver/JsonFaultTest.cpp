@@ -38,7 +38,7 @@ TEST(JsonFault, NamesTheKeyInWhichATextEnds) {
                            "does");
 }
 
-/// A place that is as deep as a text is long is not written out.
+/// The message stays short even if the place is as deep as the text is long.
 TEST(JsonFault, IsShortHoweverDeepATextIs) {
   EXPECT_LT(jsonFault(std::string(1000000, '[')).size(), 400u);
 }

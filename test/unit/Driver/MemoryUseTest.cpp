@@ -1,4 +1,4 @@
-/// What a refusal for want of memory names.
+/// The buffers that a refusal for lack of memory names.
 #include "tpsp/Abi/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Report/StepText.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t mib = 1 << 20;
 
-/// Five commands.
+/// Returns a plan of five commands.
 Plan fiveCommands() {
   Plan plan;
   plan.commands.resize(5);
@@ -25,7 +25,7 @@ TEST(MemoryUseTest, NamesTheThreeLargestOfTheFullestMoment) {
   Plan plan = fiveCommands();
   addBuffer(plan, 3 * mib, true, {0}, "w", "m.mlir:2:5");
   addBuffer(plan, mib, false, {0, 2}, "a", "m.mlir:4:3");
-  // The largest, but alone.
+  // "late" is large, but no other temporary is in use then.
   addBuffer(plan, 6 * mib, false, {4}, "late", "m.mlir:9:3");
   addBuffer(plan, 7 * mib, false, {2, 3}, "scores", "m.mlir:6:3");
   addBuffer(plan, 2 * mib, false, {1, 2});
@@ -37,7 +37,7 @@ TEST(MemoryUseTest, NamesTheThreeLargestOfTheFullestMoment) {
 }
 
 TEST(MemoryUseTest, ALifeLastsFromTheFirstToTheLastUser) {
-  // In use at command 2 though no command there touches it.
+  // "long" is in use at command 2 though that does not touch it.
   Plan plan = fiveCommands();
   addBuffer(plan, mib, false, {0, 4}, "long");
   addBuffer(plan, 2 * mib, false, {2}, "short");
@@ -53,7 +53,7 @@ TEST(MemoryUseTest, EqualOnesKeepTheirOrder) {
 
 TEST(MemoryUseTest, NothingIsNothing) {
   EXPECT_EQ(largestConsumers(Plan()), "");
-  // Arguments of a program without commands are there all the same.
+  // A program without commands still has its arguments.
   Plan empty;
   addBuffer(empty, mib, true, {}, "x", "m.mlir:1:1");
   EXPECT_EQ(largestConsumers(empty), "x 1.0 MiB (m.mlir:1:1)");

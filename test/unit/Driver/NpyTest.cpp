@@ -1,4 +1,4 @@
-/// Arrays of NumPy: what is read, and how the rest is refused.
+/// Arrays of NumPy that are read, and others that are refused.
 #include "tpsp/Runtime/Driver/Tensors/Npy.h"
 
 #include "TestFiles.h"
@@ -18,7 +18,7 @@ namespace {
 
 class NpyTest : public TestFiles {
 protected:
-  /// The message of what cannot be read.
+  /// Returns the message about a file that cannot be read.
   std::string problemOf(const std::string &bytes) const {
     NpyReader reader;
     return NpyReader::open(write("f.npy", bytes), reader).message();

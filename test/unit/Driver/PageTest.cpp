@@ -1,5 +1,5 @@
-// Pages for browsers: what stands in them, whatever names are made of, and what
-// long steps and long lists leave out.
+// Pages for browsers: their contents, for names of any characters, and the
+// parts of long steps and lists that they leave out.
 #include "tpsp/Runtime/Driver/Page/Page.h"
 
 #include "Runtime/Driver/Page/PageJson.h"
@@ -23,7 +23,7 @@ static size_t countOf(const std::string &text, const std::string &part) {
   return count;
 }
 
-/// What a browser reads as the data of a page.
+/// Returns the data of a page, as a browser reads it.
 static Json dataOf(const std::string &page) {
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
   size_t from = page.find(begin) + begin.size();
@@ -31,7 +31,7 @@ static Json dataOf(const std::string &page) {
                      nullptr, /*allow_exceptions=*/false);
 }
 
-/// Of a step of which nobody knows what ran when.
+/// Returns the trace of a step whose commands have no recorded times.
 static StepTrace emptyTrace() {
   StepTrace trace;
   trace.plan = std::make_shared<Plan>();
@@ -73,7 +73,7 @@ TEST(Page, FetchesNothing) {
   for (const char *way : {"src=", "@import", "fetch(", "XMLHttp",
                           "https:", "<link rel=\"stylesheet"})
     EXPECT_EQ(countOf(page, way), 0u) << way;
-  // Patterns of the page itself, and the name of SVG, which is no address.
+  // The page refers only to its own patterns. SVG's namespace is no address.
   EXPECT_EQ(countOf(page, "url("), countOf(page, "url(#"));
   EXPECT_EQ(countOf(page, "http:"),
             countOf(page, "'http://www.w3.org/2000/svg"));
@@ -112,7 +112,7 @@ TEST(Page, LongListsAndTextsAreCutAndThatIsSaid) {
   EXPECT_EQ(kept.back(), '\n');
 }
 
-/// Begin and end of every span that is written, by stream.
+/// Returns begin and end of every span in the page, by stream.
 static std::vector<std::tuple<int64_t, int64_t, int64_t>>
 spansOf(const Json &rank) {
   std::vector<std::tuple<int64_t, int64_t, int64_t>> spans;
@@ -172,7 +172,7 @@ TEST(PageStep, WhatIsExposedAddsUpToTheExposure) {
         test.collective(stream, 1e-9 * double(at), 1e-9 * double(end));
     }
   Json exposed = pageStep(test.trace)["ranks"][0]["exposed"];
-  // Of what runs at the same time on two streams, each nanosecond once.
+  // A nanosecond with communication on two streams counts once.
   std::set<int64_t> moments;
   for (size_t i = 0; i < exposed.size(); i += 3)
     for (int64_t at = exposed[i + 1]; at < exposed[i + 2]; ++at)
@@ -229,7 +229,7 @@ TEST(PageStep, TheCurveKeepsItsPeak) {
   addBuffer(*test.plan, 5000, false, {4711}, "w");
   addBuffer(*test.plan, 10, false, {last});
   fillCounters(test.trace);
-  // Each sample of its own.
+  // All samples differ from their neighbours.
   for (int i = 1; i < 9000; ++i)
     test.trace.ranks[0].memory.push_back({1e-9 * i, 100.0 + i % 7});
   std::sort(test.trace.ranks[0].memory.begin(),

@@ -1,4 +1,5 @@
-// Compiled plans as files: what is written is read, and nothing else is.
+// Compiled plans as files: a written plan is read, and any other file is
+// refused.
 #include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include "TestFiles.h"
@@ -33,7 +34,8 @@ PlanBuffer bufferOf(const std::string &name, BufferKind kind, int64_t offset,
   return buffer;
 }
 
-/// x, its exponential and their sum; beside it a product and attention.
+/// Returns a plan of x, its exponential and their sum, with a product and
+/// attention.
 Plan someCommands() {
   Plan plan;
   plan.program = "f_grad";
@@ -107,8 +109,8 @@ Plan someCommands() {
   return plan;
 }
 
-/// A plan of y = exp(-inf where masked, x / 3) summed over tp, with a value in
-/// every field.
+/// Returns a plan of y = exp(-inf where masked, x / 3) summed over tp, with a
+/// value in every field.
 PlanDescription somePlan() {
   PlanDescription plan;
   plan.model = "dir/\"a b\".mlir";
@@ -140,7 +142,7 @@ protected:
     ASSERT_TRUE(status.ok()) << status.message();
     bytes = read("plan.so");
   }
-  /// Why a file of these bytes is refused; "" if it is not.
+  /// Returns why a file of these bytes is refused; "" if it is not.
   std::string refusal(const std::string &of) {
     PlanDescription out;
     return readPlan(write("changed.so", of), out).message();
@@ -152,7 +154,7 @@ protected:
   std::string bytes;
 };
 
-/// What is read can be drawn and summed up.
+/// Checks that a plan that was read can be drawn and summed up.
 void expectUsable(const Plan &plan) {
   EXPECT_EQ(readsOf(plan).size(), plan.commands.size());
   EXPECT_LE(memoryUse(plan).liveAtPeak.size(), plan.buffers.size());
@@ -203,7 +205,7 @@ TEST_F(PlanFile, RefusesEveryChangedByte) {
 }
 
 TEST_F(PlanFile, RefusesAnotherVersionOfTheInterface) {
-  // The version of the ABI, then eight bytes of name, end the file.
+  // The file ends with the version of the ABI and a name of eight bytes.
   std::string other = bytes;
   other[bytes.size() - 12] = TPSP_RT_ABI_VERSION + 1;
   EXPECT_THAT(refusal(other), HasSubstr("compile the model again"));
@@ -239,7 +241,7 @@ TEST_F(PlanFile, RefusesCodeThatIsNone) {
 
 using Change = std::function<void(PlanDescription &, Plan &)>;
 
-/// What is wrong, and how it comes to be.
+/// Messages, and the changes that cause them.
 const std::pair<const char *, Change> contradictions[] = {
     {"outside the arena", [](auto &, auto &p) { p.buffers[0].offset = 4090; }},
     {"a temporary outside the "
@@ -369,7 +371,7 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
   EXPECT_TRUE(fromJson(toJson(somePlan()), out).ok());
 }
 
-/// A command's kind, and what the reference stores a value's elements in.
+/// Tests a command's kind, and the element type of a value of the reference.
 TEST_F(PlanFile, RefusesANameThatNoValueOfAnEnumerationHas) {
   for (std::string key : {"kind", "element"}) {
     std::string text = toJson(somePlan()), begin = "\"" + key + "\":\"";
@@ -383,8 +385,8 @@ TEST_F(PlanFile, RefusesANameThatNoValueOfAnEnumerationHas) {
   }
 }
 
-/// A hash that is right says nothing of who made it: whatever the description
-/// has become, it is refused or read, and what is read agrees with itself.
+/// Anyone can compute a right hash. So a changed description is refused, or it
+/// is read and is consistent.
 TEST_F(PlanFile, ReadsOrRefusesADescriptionWithAnyByteChanged) {
   const std::string text = toJson(somePlan());
   std::mt19937 random(20261122);

@@ -1,4 +1,4 @@
-// A plan's shared object: what the dynamic linker may see of it.
+// Checks of a plan's shared object before the dynamic linker loads it.
 #include "Runtime/Driver/Plans/PlanObject.h"
 
 #include "TestFiles.h"
@@ -19,7 +19,7 @@ namespace {
 
 class PlanObject : public TestFiles {
 protected:
-  /// One of those that CMakeLists.txt makes of plan-object.c.
+  /// Returns one of the objects that CMakeLists.txt makes of plan-object.c.
   static std::string object(const std::string &variant) {
     std::ifstream file(std::string(TPSP_PLAN_OBJECTS) + "/plan-object-" +
                            variant + ".so",
@@ -29,8 +29,8 @@ protected:
   static std::string problem(const std::string &bytes) {
     return checkPlanObject(bytes).message();
   }
-  /// Why a plan of this object is not loaded; "" if it is. Of every call the
-  /// file is another, which the linker would otherwise know again.
+  /// Returns why a plan of this object is not loaded; "" if it is. Each call
+  /// writes a new file, because the linker would recognise an old one.
   std::string loadingProblem(const std::string &bytes) {
     std::string name = path("plan" + std::to_string(++files) + ".so");
     if (Status s = writePlan(name, bytes, {}); !s.ok())
@@ -56,7 +56,7 @@ void put(std::string &bytes, size_t offset, const T &value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-/// Where the entry `tag` of the dynamic table is in the file.
+/// Returns the file offset of the entry `tag` of the dynamic table.
 size_t dynamicEntry(const std::string &bytes, int64_t tag) {
   auto header = at<Elf64_Ehdr>(bytes, 0);
   for (unsigned i = 0; i < header.e_phnum; ++i) {
@@ -118,7 +118,7 @@ TEST_F(PlanObject, RefusesRelocationsOfWhatIsNotItsData) {
   std::string bytes = object("plain");
   size_t entry = dynamicEntry(bytes, DT_RELA);
   ASSERT_NE(entry, 0u);
-  // It is in the first segment, where the file's offsets are addresses.
+  // The table is in the first segment, where file offsets are addresses.
   auto first = at<Elf64_Rela>(bytes, at<Elf64_Dyn>(bytes, entry).d_un.d_ptr);
   for (uint64_t place : {uint64_t(0), uint64_t(1) << 30, ~uint64_t(7)}) {
     Elf64_Rela moved = first;
@@ -130,14 +130,14 @@ TEST_F(PlanObject, RefusesRelocationsOfWhatIsNotItsData) {
 
 TEST_F(PlanObject, RefusesEveryLength) {
   std::string bytes = object("plain");
-  // Behind the segments are sections, which loading does not read.
+  // After the segments are sections, which loading does not read.
   size_t needed = dynamicEntry(bytes, DT_NULL);
   for (size_t length = 0; length < needed; length += 5)
     EXPECT_NE(problem(bytes.substr(0, length)), "") << length;
 }
 
-/// Whatever byte is another, the object is refused or loads: all of them are
-/// tried on the check, and what it lets pass on the linker.
+/// With any byte changed, the object is refused or loads. The check sees every
+/// changed object, and the linker those that pass the check.
 TEST_F(PlanObject, IsRefusedOrLoadsWithAnyByteChanged) {
   const std::string plain = object("plain");
   std::mt19937 random(20261122);

@@ -68,7 +68,7 @@ TEST(RandomDataTest, DependsOnSeedAndNameAlone) {
   EXPECT_NE(data("x", 1), data("y", 1));
 }
 
-/// A rank's element as the tensor stores it.
+/// Returns a rank's element as the tensor stores it.
 static double stored(const std::vector<char> &memory, int64_t dtype,
                      int64_t i) {
   switch (dtype) {

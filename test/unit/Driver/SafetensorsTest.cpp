@@ -1,4 +1,5 @@
-/// The safetensors format: what is read back, and what is refused.
+/// Files in the safetensors format that are read back, and files that are
+/// refused.
 #include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include "TestFiles.h"
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A file of the header as given, and data.
+/// Returns a file of this header and some data.
 std::string fileOf(const std::string &header, size_t dataBytes) {
   uint64_t length = header.size();
   std::string prefix(reinterpret_cast<const char *>(&length), sizeof length);
@@ -36,14 +37,14 @@ constexpr const char *sound =
 
 class SafetensorsTest : public TestFiles {
 protected:
-  /// Why a file is refused.
+  /// Returns why a file is refused.
   std::string refusal(const std::string &bytes) const {
     SafetensorsReader reader;
     Status status = SafetensorsReader::open(write("f", bytes), reader);
     EXPECT_FALSE(status.ok());
     return status.message();
   }
-  /// Why a file with one tensor, described by `value`, is refused.
+  /// Returns why a file with one tensor, described by `value`, is refused.
   std::string refusalOf(const std::string &value, size_t bytes = 24) const {
     return refusal(fileOf("{\"w\":" + value + "}", bytes));
   }
@@ -157,7 +158,7 @@ TEST_F(SafetensorsTest, ShowsNamesSafely) {
             "'" + std::string(80, 'x') + "...'");
 }
 
-/// Any bytes are refused or read within bounds; the sanitizers watch.
+/// Any bytes are refused or read within bounds, which the sanitizers check.
 TEST_F(SafetensorsTest, SurvivesAnyDamage) {
   const char *given = std::getenv("TPSP_TEST_SEED");
   unsigned seed = given ? std::atoi(given) : 1;
@@ -249,7 +250,7 @@ TEST_F(SafetensorsTest, WritesTheWholeFileOrNone) {
   std::vector<SafetensorsTensor> tensors = {{"w", "F32", {1 << 16}, 0, 0}};
   std::string data(1 << 18, 'x');
   ASSERT_TRUE(SafetensorsWriter::create(path("f"), tensors, writer).ok());
-  // A disk with room for 64 KiB.
+  // Stands for a disk with room for 64 KiB.
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
   auto handler = std::signal(SIGXFSZ, SIG_IGN);

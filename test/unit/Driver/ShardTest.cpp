@@ -11,7 +11,7 @@ using testing::ElementsAre;
 
 using Positions = std::vector<int64_t>;
 
-/// The global position of each of a rank's elements; -1 where none was given.
+/// Returns the global position of each of a rank's elements; -1 if it got none.
 static Positions positionsOf(const Shard &shard) {
   Positions positions(shard.elements(), -1);
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
@@ -52,7 +52,7 @@ TEST(ShardTest, TheFirstAxisOfAnIndexIsMajor) {
   EXPECT_EQ(first({1, 0}), 2 * 2 + 1);
 }
 
-/// Of 5 rows that run as 6, and 5 columns that run as 9.
+/// Returns a tensor of 5 rows, padded to 6, and 5 columns, padded to 9.
 static PlanBuffer paddedTensor() {
   PlanBuffer tensor = testTensor(mesh, {6, 9}, {{0}, {1}});
   tensor.shape = {5, 5};
@@ -61,7 +61,8 @@ static PlanBuffer paddedTensor() {
 }
 
 TEST(ShardTest, PaddingIsNotVisited) {
-  // Rows 3 and 4 of three, columns 3 and 4 of three: the rank holds 9.
+  // The rank holds 3 x 3 elements, of which rows 3 and 4 and columns 3 and 4
+  // are not padding.
   std::vector<std::pair<int64_t, int64_t>> places;
   Shard shard(paddedTensor(), mesh, {1, 1});
   EXPECT_EQ(shard.elements(), 4);

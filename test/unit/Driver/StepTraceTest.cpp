@@ -1,4 +1,4 @@
-/// Curves made from spans.
+/// Curves of memory and sending, computed from spans.
 #include "tpsp/Abi/StepTrace.h"
 
 #include "tpsp/Abi/MemoryUse.h"
@@ -52,7 +52,7 @@ TEST(StepTrace, SendingIsEvenOverACollective) {
   test.collective(1, 0, 2);
   test.collective(1, 2, 3, /*goesOn=*/true);
   test.collective(2, 1, 5);
-  // 500 bytes in each part of the first; 1000 in the second.
+  // Each part of the first collective sends 500 bytes, the second 1000.
   EXPECT_EQ(pointsOf(averageSending(*test.plan, test.trace.ranks[0])),
             (Points{{0, 250}, {1, 500}, {2, 750}, {3, 250}, {5, 0}}));
 }

@@ -1,4 +1,4 @@
-/// Where parameters lie in a checkpoint, by their names.
+/// Places of parameters in a checkpoint, by their names.
 #include "Runtime/Driver/Tensors/StoredParameter.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ PlanBuffer parameter(const std::string &name, std::vector<int64_t> shape) {
   return buffer;
 }
 
-/// Every element's tensor and place, with runs begun anywhere.
+/// Returns every element's tensor and place. Runs begin anywhere.
 std::vector<std::pair<size_t, int64_t>> places(const StoredParameter &stored,
                                                int64_t extent, int64_t count) {
   std::vector<std::pair<size_t, int64_t>> out(count);

@@ -1,4 +1,4 @@
-/// Files of one test.
+/// Files for one test.
 #ifndef TPSP_TEST_UNIT_DRIVER_TESTFILES_H
 #define TPSP_TEST_UNIT_DRIVER_TESTFILES_H
 
@@ -12,7 +12,7 @@
 
 namespace tpsp::rt {
 
-/// A folder that goes with the test.
+/// A folder that is removed after the test.
 class TestFiles : public testing::Test {
 protected:
   TestFiles()

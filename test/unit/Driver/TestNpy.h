@@ -7,13 +7,13 @@
 
 namespace tpsp::rt {
 
-/// The elements as they lie in a file.
+/// Returns the elements as bytes of a file.
 template <typename T> std::string bytesOf(const std::vector<T> &values) {
   return {reinterpret_cast<const char *>(values.data()),
           values.size() * sizeof(T)};
 }
 
-/// A file with this header, as NumPy writes one.
+/// Returns a file with this header, as NumPy writes it.
 inline std::string npyWithHeader(std::string header, const std::string &data,
                                  char major = 1) {
   size_t width = major == 1 ? 2 : 4;

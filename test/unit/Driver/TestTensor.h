@@ -7,7 +7,8 @@
 
 namespace tpsp::rt {
 
-/// Of f32 values at the start of the arena; `axes` per dimension, by number.
+/// Returns a tensor of f32 at the start of the arena. `axes` has numbers of
+/// axes per dimension.
 inline PlanBuffer testTensor(const std::vector<MeshAxis> &mesh,
                              std::vector<int64_t> shape,
                              std::vector<std::vector<int64_t>> axes) {
@@ -27,7 +28,7 @@ inline PlanBuffer testTensor(const std::vector<MeshAxis> &mesh,
   return tensor;
 }
 
-/// Every rank's coordinates, first axis slowest.
+/// Returns every rank's coordinates, first axis slowest.
 inline std::vector<std::vector<int64_t>>
 allCoordinates(const std::vector<MeshAxis> &mesh) {
   std::vector<std::vector<int64_t>> all = {{}};

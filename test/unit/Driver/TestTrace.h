@@ -6,7 +6,7 @@
 
 namespace tpsp::rt {
 
-/// A buffer that these commands use, and its number.
+/// Adds a buffer that these commands use, and returns its number.
 inline int64_t addBuffer(Plan &plan, int64_t bytes, bool lasts,
                          const std::vector<int64_t> &users,
                          const std::string &name = "",
@@ -22,7 +22,7 @@ inline int64_t addBuffer(Plan &plan, int64_t bytes, bool lasts,
   return number;
 }
 
-/// One rank. Commands are added as they run; each kind numbers itself.
+/// A trace of ranks. Commands are added in the order in which they run.
 class TestTrace {
 public:
   explicit TestTrace(size_t ranks = 1) {
@@ -35,14 +35,15 @@ public:
     }
   }
 
-  /// Something that computes on stream 0.
+  /// Adds a kernel on stream 0.
   int64_t compute(double begin, double end) {
     return add(CommandKind::Kernel, 0, begin, end);
   }
   int64_t event(int64_t stream, double begin, double end) {
     return add(CommandKind::EventWait, stream, begin, end);
   }
-  /// A collective of a row of its own, or of the last row if it `goesOn`.
+  /// Adds a collective with its own row of the ledger, or with the last row if
+  /// it `goesOn`.
   int64_t collective(int64_t stream, double begin, double end,
                      bool goesOn = false) {
     int64_t id = add(CommandKind::Collective, stream, begin, end);
@@ -56,7 +57,7 @@ public:
         static_cast<int64_t>(plan->ledger.size()) - 1;
     return id;
   }
-  /// `reader` reads what `writers` make.
+  /// Makes `reader` read the results of `writers`.
   void reads(int64_t reader, const std::vector<int64_t> &writers) {
     for (int64_t writer : writers) {
       int64_t buffer = addBuffer(*plan, 8, false, {reader});

@@ -1,5 +1,5 @@
-/// The picture: what is in it, and that any name and any number of commands is
-/// fine. Whether it is well-formed, test/Execution/timeline.mlir asks a parser.
+/// The picture's contents, for any names and any number of commands. A parser
+/// checks in test/Execution/timeline.mlir that it is well-formed.
 #include "tpsp/Runtime/Driver/Pictures/TimelineSvg.h"
 
 #include "TestTrace.h"

@@ -46,7 +46,8 @@ Plan makePlan() {
   return plan;
 }
 
-/// Kernels that take some time on stream 0, an all-gather on stream 1.
+/// A plan of kernels that take some time on stream 0, and an all-gather on
+/// stream 1.
 struct TestPlan {
   TestPlan() {
     ShardCommand gather;
@@ -136,7 +137,7 @@ TEST(Timeline, HasTheLastStepOfEveryRank) {
     EXPECT_EQ(event["args"]["location"], "m.mlir:1:2");
     EXPECT_EQ(event["args"]["kind"], "all_gather");
     EXPECT_EQ(event["args"]["axes"], json({"tp"}));
-    // Whatever a report says of a collective.
+    // The event has the same facts as a report's collective.
     json said = {{"id", 3}, {"location", "m.mlir:1:2"}};
     LedgerRow::visitFacts(
         plan.ledger.front(),
@@ -156,8 +157,8 @@ TEST(Timeline, HasTheLastStepOfEveryRank) {
 
 std::atomic<bool> computed{false};
 
-/// An event of a stream that runs beside is the time in which the command ran,
-/// not the one in which it was issued.
+/// An event of another stream has the time in which its command ran, not the
+/// time in which it was issued.
 TEST(Timeline, HasWhenACommandRan) {
   registerBuiltinBackends();
   Plan plan;

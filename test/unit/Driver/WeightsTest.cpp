@@ -1,4 +1,4 @@
-/// Parameters in files: the same bits on every mesh, and what does not fit.
+/// Parameters in files: the same bits on every mesh, and files that do not fit.
 #include "tpsp/Runtime/Driver/Tensors/Weights.h"
 
 #include "TestFiles.h"
@@ -19,7 +19,7 @@ using Kind = BufferKind;
 
 namespace {
 
-/// Adds a tensor behind the others.
+/// Adds a tensor after the others.
 void add(Plan &plan, const std::string &name, int64_t dtype,
          std::vector<int64_t> shape, Axes axes, Kind kind = Kind::Parameter) {
   PlanBuffer tensor;
@@ -39,7 +39,7 @@ void add(Plan &plan, const std::string &name, int64_t dtype,
   plan.buffers.push_back(tensor);
 }
 
-/// The same parameters under several meshes and shardings.
+/// Returns the same parameters under several meshes and shardings.
 std::vector<Plan> plans(int64_t dtype) {
   struct Case {
     std::vector<MeshAxis> mesh;
@@ -100,7 +100,7 @@ protected:
     return path(name);
   }
 
-  /// A source of the file; inputs are random.
+  /// Returns a source of the file's parameters. Inputs are random.
   std::unique_ptr<WeightsSource> open(const std::string &at,
                                       const Plan &plan) const {
     auto source =
@@ -130,7 +130,8 @@ TEST_F(WeightsTest, AFileDoesNotDependOnTheMesh) {
   }
 }
 
-/// The parameters of `plan` whose names come before `bound`, or the others.
+/// Returns the parameters of `plan` whose names come before `bound`, or the
+/// others.
 static Plan half(Plan plan, const std::string &bound, bool before) {
   auto &tensors = plan.buffers;
   tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
@@ -204,12 +205,12 @@ TEST_F(WeightsTest, TypesAreConverted) {
 void WeightsTest::checkConversions(int64_t dtype) {
   const std::vector<Plan> wide = plans(TPSP_RT_F32), narrow = plans(dtype),
                           f64 = plans(TPSP_RT_F64);
-  // From f32 they are rounded as the random data is.
+  // Parameters from f32 are rounded in the same way as random data.
   std::string file = save(wide[1], RandomSource(3), "wide");
   save(narrow[2], *open(file, narrow[2]), "rounded");
   save(narrow[0], RandomSource(3), "narrow");
   EXPECT_EQ(read("rounded"), read("narrow"));
-  // To f32 and back is exact; so is to f64.
+  // Conversion to f32 or f64 and back is exact.
   file = save(wide[3], *open(path("narrow"), wide[3]), "widened");
   save(narrow[4], *open(file, narrow[4]), "back");
   EXPECT_EQ(read("back"), read("narrow"));
@@ -227,7 +228,8 @@ void WeightsTest::checkConversions(int64_t dtype) {
 }
 
 TEST_F(WeightsTest, EveryBitPatternComesBack) {
-  // NaNs with payloads, infinities, both zeros, subnormals.
+  // The data has NaNs with payloads, infinities, both zeros and subnormal
+  // numbers.
   Plan plan;
   plan.mesh = {{"tp", 4}};
   add(plan, "f", TPSP_RT_F32, {64}, {{0}});
@@ -324,7 +326,7 @@ TEST_F(WeightsTest, ParametersFromElsewhereNeedNotBeThere) {
   EXPECT_EQ(warning, "");
 }
 
-/// From one type of 16 bits to the other: through f32, rounded once.
+/// Conversion from one type of 16 bits to the other rounds once, via f32.
 TEST_F(WeightsTest, HalvesOfTheOtherKindAreRounded) {
   Plan bf16, f16, f32;
   add(bf16, "w", TPSP_RT_BF16, {3, 5}, {{}, {}});
@@ -365,8 +367,8 @@ TEST_F(WeightsTest, WhatCannotBeSavedIsSaid) {
               HasSubstr("two parameters are called 'w'"));
 }
 
-/// Every rank has the same summand, so the sum is as many times that: of the
-/// ranks of the pending axes alone, for along others they are replicas.
+/// Every rank has the same summand. So the sum is that times the number of
+/// ranks along the pending axes; along other axes ranks have replicas.
 TEST_F(WeightsTest, WhatIsPartialIsSavedComplete) {
   for (bool isMaximum : {false, true})
     for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_I32}) {

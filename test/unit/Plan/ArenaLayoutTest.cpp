@@ -12,7 +12,7 @@ static int64_t rounded(int64_t bytes) {
   return std::max<int64_t>(lines, 1) * ArenaLayout::alignment;
 }
 
-/// A layout beside what is allocated in it.
+/// A layout with a list of its allocations.
 class Model {
 public:
   void allocate(int64_t bytes) {
@@ -47,7 +47,7 @@ public:
   int64_t liveBytes = 0, mostLive = 0, allBytes = 0;
 };
 
-/// Random operations, then everything is released.
+/// Runs random operations, then releases everything.
 static void run(Model &model, unsigned seed, int64_t largest) {
   std::mt19937 engine(seed);
   for (int step = 0; step < 3000 && !testing::Test::HasFatalFailure(); ++step) {
@@ -68,7 +68,7 @@ TEST(ArenaLayoutTest, RandomAllocationsNeverOverlap) {
     Model model;
     run(model, seed, 5000);
     EXPECT_GE(model.layout.size(), model.mostLive);
-    // Far below what no reuse would take: fragmentation stays small.
+    // Far below the size without reuse: fragmentation stays small.
     EXPECT_LE(model.layout.size(), 2 * model.mostLive) << "seed " << seed;
   }
 }

@@ -1,5 +1,5 @@
-// The products of a transformer block, its projections, attention and MLP with
-// all their gradients, are matrix products without a transpose copy.
+// All products of a transformer block are matrix products without a transpose
+// copy: projections, attention and MLP, with all their gradients.
 #include "ExamplePlan.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
@@ -10,17 +10,17 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Expects that no product needs a transpose copy, and that the products of the
-/// forward pass are matrix products, and so are their gradients: two of each,
-/// or one where the other operand's is an elementwise product (the weights of
-/// an expert's results). The gradient of a gain, a sum of elementwise products,
-/// is not one.
+/// Expects that no product needs a transpose copy, and that products of the
+/// forward pass and their gradients are matrix products. A product has two
+/// gradients. One of them may be an elementwise product instead, for the
+/// weights of an expert's results. The gradient of a gain, a sum of elementwise
+/// products, is no matrix product.
 static void expectForms(const std::string &name, int64_t ranks) {
   Example example(name, Example::Stage::Local, ranks);
   ASSERT_TRUE(bool(example)) << example.takeMessages();
   int forward = 0, matmuls = 0;
   example.module().walk([&](IndexedOpInterface op) {
-    // A sum of one tensor is no product.
+    // A sum of a single tensor is no product.
     std::optional<Factors> factors = factorsOf(op);
     if (!factors)
       return;
@@ -37,8 +37,8 @@ static void expectForms(const std::string &name, int64_t ranks) {
         << subscripts(op->getResult(0).getType());
   });
   EXPECT_GE(forward, 2);
-  // Of its layers' four products each, the weighted sum of the experts' results
-  // is a vector's for every token.
+  // One of the layers' four products each, the weighted sum of the experts'
+  // results, has a vector for every token.
   int vectors = StringRef(name).starts_with("moe") ? 2 : 0;
   EXPECT_EQ(matmuls, 3 * (forward - vectors));
 }

@@ -16,22 +16,22 @@
 
 namespace tpsp {
 
-/// Names of all of examples/*.mlir, sorted, without the ending.
+/// Returns the names of all of examples/*.mlir, sorted, without the ending.
 std::vector<std::string> exampleNames();
 
-/// One module in a context of its own that collects what is said of it.
+/// A module in its own context, which collects diagnostics.
 class Example {
 public:
   /// How far to compile: to local shapes, or to the checked plan.
   enum class Stage { Local, Plan };
 
-  /// Changes what the pipelines are told; they have `grad` already.
+  /// Changes the pipelines' options; `grad` is already set.
   using Configure = llvm::function_ref<void(CompileOptions &)>;
-  /// Changes the program as written, before anything else.
+  /// Changes the program as written, before any pass.
   using Prepare = llvm::function_ref<void(mlir::ModuleOp)>;
 
-  /// `ranks`: the size of the mesh's only axis; 0, and a mesh of several axes:
-  /// as written.
+  /// `ranks` is the size of the mesh's only axis. With 0, or for a mesh of
+  /// several axes, sizes are as written.
   Example(
       const std::string &name, Stage stage, int64_t ranks = 0,
       Configure configure = [](CompileOptions &) {},
@@ -39,11 +39,11 @@ public:
 
   mlir::ModuleOp module() { return *owner; }
   explicit operator bool() const { return bool(owner); }
-  /// What went wrong, one message per line.
+  /// Returns the diagnostics, one message per line.
   std::string takeMessages() { return std::move(messages); }
 
-  /// Whether tpsp-check-schedule accepts a changed copy of the module.
-  /// `change` is given the copies of the program's commands, in order.
+  /// Whether tpsp-check-schedule accepts a changed copy of the module. `change`
+  /// gets the copies of the program's commands, in order.
   bool acceptsAfter(
       llvm::function_ref<void(llvm::ArrayRef<mlir::Operation *>)> change);
 
@@ -56,7 +56,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> owner;
 };
 
-/// The commands of a module's programs, in order.
+/// Returns the commands of a module's programs, in order.
 std::vector<mlir::Operation *> commandsOf(mlir::ModuleOp module);
 
 } // namespace tpsp

@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace {
 
-/// Rows of 8: a sum, and each element's exponential divided by it; a prologue
-/// of one store; a loop of 3 loads and additions.
+/// A kernel over rows of 8: a sum, and each element's exponential divided by
+/// it. It has a prologue of one store and a loop of 3 loads and additions.
 constexpr const char *text = R"mlir(
 #row = affine_map<(d0) -> (d0)>
 #one = affine_map<(d0) -> ()>
@@ -57,8 +57,8 @@ func.func private @kernel(%x: memref<4x8xf32>, %y: memref<4x8xf32>,
 }
 )mlir";
 
-/// Rows of random bits, of `columns` elements: position / 4 is the block. Where
-/// rows are whole blocks, it is a quotient of the column alone.
+/// A kernel of random bits for rows of `columns` elements: position / 4 is the
+/// block. If rows are whole blocks, only the column is divided.
 std::string randomRows(int64_t columns, bool isWhole) {
   const char *whole = R"(
       %q = arith.divui %c, %four : i64
@@ -115,15 +115,16 @@ TEST(KernelWork, CountsByHand) {
   // A row: 8 in the sum, 8 loads and 8 stores.
   // and 3 loads.
   EXPECT_EQ(work.elementBytes, 4 * (4 * (8 + 8 + 8 + 3)));
-  // Once a store, and 3 loads down a column in each row.
+  // One store in all, and 3 loads down a column in each row.
   EXPECT_EQ(work.scatteredElements, 1 + 4 * 3);
 }
 
-/// A block of the generator serves four neighbours only where the loop can
-/// share it.
+/// A block of the generator serves four neighbours only if the loop can share
+/// it.
 TEST(KernelWork, BlocksAreDrawnAsOftenAsTheyAreShared) {
   auto drawn = [](int64_t columns, bool isWhole) {
-    // Besides: the cast, the quotient, the sum and the remainder.
+    // The other operations are the cast, the quotient, the sum and the
+    // remainder.
     return Kernel(randomRows(columns, isWhole)).work(3).operations -
            double(3 * columns * 4);
   };

@@ -134,7 +134,7 @@ Numbers tpsp::testData(const Tensor &tensor, int64_t seed) {
   return data;
 }
 
-/// Where a tensor holds the element at `position`, by index.
+/// Returns the offset of a tensor's element at `position`, by index.
 static int64_t offsetAt(const Tensor &tensor,
                         const std::vector<int64_t> &position) {
   int64_t offset = 0;
@@ -251,7 +251,7 @@ Numbers tpsp::evaluateForm(const MatmulForm &form, const Numbers &a,
 }
 
 //===----------------------------------------------------------------------===//
-// What is possible
+// Possible forms
 //===----------------------------------------------------------------------===//
 
 /// Whether the innermost of a tensor's dimensions that are longer than 1 is

@@ -1,5 +1,5 @@
-/// Einsums of two operands with the dimensions of each tensor in any order, and
-/// the value of a matched form by plain loops.
+/// Einsums of two operands, with the dimensions of each tensor in any order.
+/// Evaluates matched forms by plain loops.
 #ifndef TPSP_TEST_UNIT_PLAN_MATMULCASES_H
 #define TPSP_TEST_UNIT_PLAN_MATMULCASES_H
 
@@ -16,33 +16,33 @@ namespace tpsp {
 /// Integers, so that sums are exact in any order.
 using Numbers = std::vector<int64_t>;
 
-/// Calls `visit` for every einsum of two operands with one to `most` indices in
-/// every combination of roles, every order of dimensions, and some extents
-/// including 1.
+/// Calls `visit` for every einsum of two operands with one to `most` indices.
+/// They have every combination of roles, every order of dimensions, and some
+/// extents including 1.
 void forEachEinsum(unsigned most,
                    llvm::function_ref<void(const IndexStructure &)> visit);
 
-/// An einsum of `count` indices, each batch, kept or summed by both, with its
+/// Returns an einsum of `count` indices, each of a batch, kept or summed, with
 /// dimensions in random orders.
 IndexStructure randomProduct(unsigned count, std::mt19937 &engine);
 
-/// "ab,bc->ca (a=2, b=3, c=5)".
+/// Returns a text such as "ab,bc->ca (a=2, b=3, c=5)".
 std::string toString(const IndexStructure &structure);
 
 Numbers testData(const IndexStructure::Tensor &tensor, int64_t seed);
 
-/// The sum of products at every position of the result, index by index.
+/// Returns the sum of products at every position of the result, index by index.
 Numbers evaluateEinsum(const IndexStructure &structure, const Numbers &first,
                        const Numbers &second);
 
-/// The form of A and B as the runtime reads it. Sets `error` to a sentence if
-/// it reads or writes outside a tensor, writes an element twice or not at all,
-/// or has an illegal leading dimension.
+/// Evaluates a form as the runtime would. Sets `error` if the form reads or
+/// writes outside a tensor, writes an element twice or not at all, or has an
+/// illegal leading dimension.
 Numbers evaluateForm(const MatmulForm &form, const Numbers &a, const Numbers &b,
                      size_t resultSize, std::string &error);
 
-/// The largest m n k of the forms whose matrix dimensions are single indices; 0
-/// if none is legal.
+/// Returns the largest m n k of all forms whose matrix dimensions are single
+/// indices; 0 if none is legal.
 int64_t largestPlainForm(const IndexStructure &structure);
 
 } // namespace tpsp

@@ -12,7 +12,7 @@ struct Offsets {
   int64_t a = 0, b = 0, c = 0;
 };
 
-/// Adds the product to `c`, whatever it covers.
+/// Adds the product to the elements of `c` that it covers.
 void addProduct(const MatmulForm &form, const Numbers &a, const Numbers &b,
                 Numbers &c, Offsets at) {
   auto forEach = [](const auto &loops, Offsets start, auto body) {
@@ -46,7 +46,7 @@ void addProduct(const MatmulForm &form, const Numbers &a, const Numbers &b,
   });
 }
 
-/// Tile `number`, dense.
+/// Returns tile `number`, dense.
 Numbers tileOf(const Numbers &whole, Tiling tiling, int64_t number) {
   Numbers tile;
   int64_t period = tiling.tiles * tiling.chunk;
@@ -93,7 +93,7 @@ void checkCuts(const IndexStructure &structure, MatmulTensor tensor,
             *offsets[i] = tile * cut->tilings[i]->chunk;
         addProduct(cut->form, a, b, result, at);
 
-        // Every tensor that the cut falls in, as a buffer of its own.
+        // Every tensor that the cut divides becomes a separate buffer.
         MatmulCut dense = *cut;
         Numbers denseA = a, denseB = b, tileC = expected;
         Numbers *copies[] = {&denseA, &denseB, &tileC};
@@ -125,8 +125,8 @@ TEST(MatmulCutTest, TilesTogetherAreTheProduct) {
   EXPECT_GT(tally.cut, 2000);
 }
 
-/// x[b, s, d] gathered on s, times w[e, d]: rows of one batch entry lie
-/// together.
+/// x[b, s, d], gathered on s, times w[e, d]. Rows of one batch entry are
+/// neighbours.
 TEST(MatmulCutTest, ASequenceShardIsABatchOfRows) {
   MatmulForm form;
   form.m = 2 * 12, form.n = 5, form.k = 7;

@@ -4,7 +4,7 @@
 
 using namespace tpsp;
 
-/// Counts of what became of the cases.
+/// Counts of the cases' outcomes.
 struct Tally {
   int none = 0, notAProduct = 0, layout = 0;
 };
@@ -76,7 +76,7 @@ TEST(MatmulFormTest, FindsAFormWhereSingleIndicesHaveOne) {
       return;
     MatmulMatch match = matchMatmul(structure);
     if (match.obstacle == MatmulObstacle::NotAProduct)
-      return; // an index that is summed in one operand alone
+      return; // an index that is summed in only one operand
     ++possible;
     ASSERT_EQ(match.obstacle, MatmulObstacle::None) << toString(structure);
     ASSERT_GE(match.form.m * match.form.n * match.form.k, largest)
@@ -86,7 +86,8 @@ TEST(MatmulFormTest, FindsAFormWhereSingleIndicesHaveOne) {
   EXPECT_GT(possible, 300);
 }
 
-/// The einsum "ab,bc->ac" with these extents, in order of first appearance.
+/// Returns the einsum "ab,bc->ac" with these extents, in order of first
+/// appearance.
 static IndexStructure einsum(llvm::StringRef text,
                              std::vector<int64_t> extents) {
   IndexStructure structure;
@@ -118,7 +119,7 @@ static MatmulForm formOf(llvm::StringRef text, std::vector<int64_t> extents) {
   return match.form;
 }
 
-/// "ids,x,w->y" over one-letter indices, of which i is chosen along.
+/// Matches "ids,x,w->y" over one-letter indices. Integers choose along i.
 static GroupedMatmulMatch grouped(llvm::StringRef text,
                                   std::vector<int64_t> extents) {
   auto [first, rest] = text.split(',');
@@ -152,7 +153,8 @@ TEST(MatmulFormTest, RowsWithTheirMatrices) {
 }
 
 TEST(MatmulFormTest, MatricesOfTheirRows) {
-  // Rows of a group are not next to those of another: steps of the sum.
+  // The rows of different groups are not neighbours, so groups are steps of the
+  // sum.
   GroupedMatmulMatch match = grouped("gjc,gjcf,gjcd->jifd", {3, 2, 7, 9, 6, 5});
   ASSERT_EQ(match.obstacle, MatmulObstacle::None);
   const GroupedMatmulForm &form = match.form;
@@ -169,13 +171,13 @@ TEST(MatmulFormTest, GroupedProductsWithoutAForm) {
   // Integers of neighbouring rows are not neighbours.
   EXPECT_EQ(grouped("cj,jifd,jcd->jcf", {2, 5, 9, 6, 7}).obstacle,
             MatmulObstacle::Layout);
-  // Nor are rows; the matrices come first.
+  // The rows are not neighbours either; the matrices come first.
   EXPECT_EQ(grouped("gbe,ia,egab->gbe", {1, 2, 3, 2, 5}).obstacle,
             MatmulObstacle::Layout);
-  // Every row has matrices of its own.
+  // Every row has its own matrices.
   EXPECT_EQ(grouped("c,cifd,cd->cf", {7, 5, 9, 6}).obstacle,
             MatmulObstacle::NotAProduct);
-  // Two tensors have the index that is chosen along.
+  // Two tensors have the index along which integers choose.
   EXPECT_EQ(grouped("c,ifd,icd->cf", {5, 9, 6, 7}).obstacle,
             MatmulObstacle::NotAProduct);
 }
@@ -209,7 +211,7 @@ TEST(MatmulFormTest, HeadsAreABatchOfStridedMatrices) {
 }
 
 TEST(MatmulFormTest, SummedIndicesThatAreApartAreAccumulated) {
-  // A weight's gradient where the batch and the sequence are not neighbours.
+  // A weight's gradient. The batch and the sequence are not neighbours.
   MatmulForm form = formOf("bhsd,bshe->de", {2, 3, 5, 4, 6});
   ASSERT_EQ(form.accumulate.size(), 2u);
   EXPECT_EQ(form.accumulate[0].strideC, 0);
@@ -243,6 +245,6 @@ TEST(MatmulFormTest, AnIndexSummedInOneOperandAloneIsNone) {
 }
 
 TEST(MatmulFormTest, AMatrixWithoutAContiguousDimensionIsALayoutObstacle) {
-  // The batch is innermost everywhere.
+  // The batch is innermost in all tensors.
   EXPECT_EQ(obstacleOf("ikb,kjb->ijb", {2, 3, 4, 5}), MatmulObstacle::Layout);
 }

@@ -1,5 +1,5 @@
-// Overlap takes no more memory than it may, whatever is compiled. Random
-// programs are held to the same (test/property).
+// Overlap takes no more memory than allowed, for any program. Random programs
+// are tested for the same (test/property).
 #include "ExamplePlan.h"
 
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
@@ -21,13 +21,14 @@ struct Variant {
   const char *attention;
   int64_t microBatches = 1;
   const char *optimizer = "none";
-  /// Examples that have what the options ask for.
+  /// Examples to which the options apply, at least.
   int least = 15;
 };
 
 class OverlapMemory : public testing::TestWithParam<Variant> {
 protected:
-  /// Bytes of the arena; nullopt if the example is not for this machine.
+  /// Returns bytes of the arena; nullopt if the example does not suit this
+  /// machine.
   static std::optional<int64_t> arenaOf(const std::string &name, bool overlap) {
     Example example(name, Example::Stage::Plan, /*ranks=*/0,
                     [&](CompileOptions &options) {
@@ -83,7 +84,7 @@ Plan planOfExample(const char *name, Example::Configure configure) {
   return planOf(*example.module().getOps<plan::ProgramOp>().begin());
 }
 
-/// A machine of so much memory a device.
+/// Writes a description of a machine with this memory for each device.
 std::string machineWith(int64_t bytes) {
   std::string path = testing::TempDir() + "/small.json";
   std::ofstream(path) << "{\"base\": \"h100-sxm\", \"name\": \"small\", "
@@ -92,7 +93,7 @@ std::string machineWith(int64_t bytes) {
   return path;
 }
 
-/// Whatever a schedule may add, it takes no more than a device has.
+/// A schedule never takes more memory than a device has, whatever it may add.
 TEST(OverlapDevice, MemoryIsAHardBound) {
   auto arena = [](const std::string &hardware) {
     Plan plan = planOfExample("llama3-8b-block", [&](CompileOptions &options) {
@@ -108,13 +109,14 @@ TEST(OverlapDevice, MemoryIsAHardBound) {
   for (int64_t device : {serial, (serial + free) / 2}) {
     auto [bytes, before] = arena(machineWith(device));
     EXPECT_LE(bytes, device);
-    // With no more than it needs without, the step may not be overlapped.
+    // If the device has no more memory than the serial step needs, the step may
+    // stay serial.
     EXPECT_TRUE(before == serial || device == serial) << before;
   }
 }
 
-/// Bytes of what the forward pass makes or uses and the backward pass reads.
-/// Parameters do not count.
+/// Returns bytes of the buffers that the forward pass makes or uses and the
+/// backward pass reads, without parameters.
 int64_t bytesAcross(const Plan &plan) {
   std::vector<bool> isMade(plan.buffers.size()), isRead(plan.buffers.size());
   for (const PlanCommand &command : plan.commands)
@@ -132,8 +134,8 @@ int64_t bytesAcross(const Plan &plan) {
   return bytes;
 }
 
-/// What the report says is saved is what lies in the arena for the backward
-/// pass, with a schedule, too.
+/// The report's saved bytes are those in the arena for the backward pass, also
+/// with a schedule.
 TEST(OverlapSaved, IsWhatLiesInTheArena) {
   for (const char *rematerialize : {"none", "selective", "full"})
     for (const char *overlap : {"off", "on"})
@@ -151,8 +153,8 @@ TEST(OverlapSaved, IsWhatLiesInTheArena) {
       }
 }
 
-/// Micro-batches save one after another, so that half of the batch saves half
-/// as much; but for what they share, as the causal mask.
+/// Micro-batches save one after another, so half of the batch saves half as
+/// much. Shared values, such as the causal mask, are excepted.
 TEST(OverlapSaved, IsOfOneMicroBatch) {
   for (const char *rematerialize : {"none", "selective", "full"}) {
     auto saved = [&](int64_t parts) {

@@ -1,6 +1,6 @@
-// A wrong schedule is caught: every single event and collective of overlapped
-// examples, removed or moved. The proof must refuse a mutant unless brute force
-// (ScheduleOracle) finds it harmless.
+// A wrong schedule is detected. Every single event and collective of overlapped
+// examples is removed or moved. The proof must refuse the mutant unless brute
+// force (ScheduleOracle) finds it harmless.
 #include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
@@ -21,8 +21,8 @@ using namespace tpsp;
 
 namespace {
 
-/// The CPU, with slow collectives but for a fast permute: gathers are best sent
-/// around the ring.
+/// A CPU with slow collectives and a fast permute, for which gathers are best
+/// sent around the ring.
 constexpr const char *ringMachine = "ring";
 
 struct Case {
@@ -32,7 +32,7 @@ struct Case {
   int64_t chunks;
 };
 
-/// Writes the description of ringMachine; its path.
+/// Writes the description of ringMachine and returns its path.
 std::string writeRingMachine() {
   llvm::Expected<Hardware> machine = findHardware("cpu");
   if (!machine)
@@ -65,7 +65,7 @@ struct Mutant {
   Issue issue;
 };
 
-/// All that can happen to one command: `at` is its position in `intact`.
+/// Changes one command. `at` is its position in `intact`.
 class Mutator {
 public:
   Mutator(const Plan &step, const Issue &intact) : step(step), intact(intact) {}
@@ -98,7 +98,7 @@ private:
     return issue;
   }
 
-  /// The next, or previous, command of the same stream.
+  /// Returns the next or previous command of the same stream.
   std::optional<size_t> neighbour(size_t at, int direction) const {
     int64_t stream = step.commands[intact[at]].stream;
     for (size_t i = at + direction; i < intact.size(); i += direction)
@@ -182,7 +182,7 @@ TEST_P(OverlapMutationTest, OnlyHarmlessMutantsAreAccepted) {
   EXPECT_LE(tooCareful, harmless / 20);
 }
 
-/// Else the examples above say nothing of rings.
+/// Otherwise the examples above would not test rings.
 TEST_P(OverlapMutationTest, TheRingMachineHasRings) {
   int hops = llvm::count_if(step.commands, [](const PlanCommand &command) {
     return command.kind == CommandKind::Collective &&
@@ -191,12 +191,12 @@ TEST_P(OverlapMutationTest, TheRingMachineHasRings) {
   bool canCut = llvm::is_contained({"gpt-block-sp", "cp-attention"},
                                    StringRef(GetParam().example));
   if (GetParam().hardware == StringRef(ringMachine) && canCut) {
-    // Three hops a gather, each in two parts.
+    // Each gather has three hops, each in two parts.
     EXPECT_GE(hops, 18);
   }
 }
 
-/// No wait is there for nothing.
+/// No wait is superfluous.
 TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
   ScheduleOracle oracle(step);
   Mutator mutator(step, intact);
@@ -209,9 +209,9 @@ TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
   }
   std::printf("%d waits, of which %d only keep memory in bounds\n", waits,
               idle);
-  // Those that bound what is gathered ahead order nothing when the allocator
-  // gave the buffers different memory after all. Others keep communication from
-  // beginning long before it is needed.
+  // Some waits bound gathering ahead. They order nothing if the allocator gave
+  // the buffers different memory after all. Others keep communication from
+  // beginning too early.
   EXPECT_LE(idle, waits / 3);
 }
 

@@ -1,5 +1,5 @@
-// A wrong plan is caught: any one command of a compiled example that is
-// missing, or comes too late, is found by tpsp-check-schedule.
+// A wrong plan is detected: tpsp-check-schedule finds any single command of a
+// compiled example that is missing or late.
 #include "ExamplePlan.h"
 
 #include <gmock/gmock.h>
@@ -21,9 +21,9 @@ protected:
     return command->hasAttr("ledger");
   }
 
-  /// Expects that the plan without any one of the commands that `applies` to is
-  /// rejected for a buffer that nothing has written. Returns how many there
-  /// are.
+  /// Removes each command for which `applies` holds, and expects a rejection
+  /// for a buffer that nothing has written. Returns the number of such
+  /// commands.
   template <typename Applies> int expectNeeded(Applies applies) {
     std::vector<Operation *> commands = commandsOf(plan->module());
     int count = 0;
@@ -53,7 +53,7 @@ TEST_P(ScheduleMutationTest, TheIntactPlanIsAccepted) {
 TEST_P(ScheduleMutationTest, EveryCollectiveIsNeeded) {
   int count = expectNeeded(isCollective);
   std::printf("%d collectives\n", count);
-  EXPECT_GE(count, 1); // data parallelism has one
+  EXPECT_GE(count, 1); // data parallelism has an all-reduce
 }
 
 TEST_P(ScheduleMutationTest, EveryMatmulIsNeeded) {
@@ -67,7 +67,7 @@ TEST_P(ScheduleMutationTest, EveryKernelIsNeeded) {
   int count =
       expectNeeded([](Operation *op) { return isa<plan::KernelOp>(op); });
   std::printf("%d kernels\n", count);
-  // An MLP's have all become epilogues.
+  // All kernels of an MLP have become epilogues.
   int epilogues = llvm::count_if(commandsOf(plan->module()), [](auto *op) {
     auto matmul = dyn_cast<plan::MatmulOp>(op);
     return matmul && matmul.getEpilogue();
@@ -75,7 +75,7 @@ TEST_P(ScheduleMutationTest, EveryKernelIsNeeded) {
   EXPECT_GE(count + epilogues, 2);
 }
 
-/// Buffers that a command reads or writes.
+/// Returns the buffers that a command reads or writes.
 template <typename Effect>
 static std::vector<Operation *> buffersOf(Operation *command) {
   SmallVector<MemoryEffects::EffectInstance> effects;
@@ -87,7 +87,8 @@ static std::vector<Operation *> buffersOf(Operation *command) {
   return buffers;
 }
 
-/// The first command after number `i` that reads what it writes; 0 if none.
+/// Returns the first command after number `i` that reads a buffer which `i`
+/// writes; 0 if none does.
 static size_t firstReader(ArrayRef<Operation *> commands, size_t i) {
   std::vector<Operation *> written =
       buffersOf<MemoryEffects::Write>(commands[i]);
@@ -115,8 +116,8 @@ TEST_P(ScheduleMutationTest, NoCommandMayFollowItsReader) {
   EXPECT_GE(count, 4);
 }
 
-/// A buffer that command number `i` neither reads nor writes, but that is
-/// written before it and read behind it; null if there is none.
+/// Returns a buffer that command `i` neither reads nor writes, but that is
+/// written before it and read after it; null if there is none.
 static Operation *liveAcross(ArrayRef<Operation *> commands, size_t i) {
   std::vector<Operation *> own = buffersOf<MemoryEffects::Write>(commands[i]);
   llvm::append_range(own, buffersOf<MemoryEffects::Read>(commands[i]));

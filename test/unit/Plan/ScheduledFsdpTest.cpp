@@ -1,5 +1,5 @@
-// Eight layers of FSDP, overlapped, keep the four requirements of YaFSDP, and
-// the bound on memory.
+// Eight overlapped layers of FSDP keep the four requirements of YaFSDP and the
+// bound on memory.
 #include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t numLayers = 8;
 
-/// @model calls @layer as often, each time with parameters of its own; before,
-/// it did so twice.
+/// Makes @model call @layer eight times instead of twice, each time with its
+/// own parameters.
 void unroll(ModuleOp module) {
   auto model = module.lookupSymbol<func::FuncOp>("model");
   auto call = *model.getOps<func::CallOp>().begin();
@@ -48,7 +48,7 @@ void unroll(ModuleOp module) {
               entry->addArgument(parameter.getType(), parameter.getLoc()));
     }
     Operation *clone = b.clone(*call, map);
-    // A layer is a place that calls.
+    // The location of a call identifies a layer.
     clone->setLoc(FileLineColLoc::get(b.getStringAttr("deep"), layer + 1, 1));
     x = clone->getResult(0);
   }
@@ -91,7 +91,7 @@ public:
     return c.kind == CommandKind::Collective && c.collective.kind == kind;
   }
 
-  /// Who writes, or reads, a buffer.
+  /// Returns the commands that write, or read, a buffer.
   std::vector<int64_t> usersOf(int64_t buffer, bool isWrite) const {
     std::vector<int64_t> users;
     for (auto [i, command] : llvm::enumerate(step.commands))
@@ -101,7 +101,8 @@ public:
     return users;
   }
 
-  /// The temporaries that a command writes, or reads: several of a bucket.
+  /// Returns the temporaries that a command writes, or reads. A bucket has
+  /// several.
   std::vector<int64_t> temporariesOf(int64_t command, bool isWrite) const {
     std::vector<int64_t> temporaries;
     for (const PlanAccess &access : step.commands[command].accesses)
@@ -110,7 +111,7 @@ public:
     return temporaries;
   }
 
-  /// All of one kind.
+  /// Returns all collectives of one kind.
   std::vector<int64_t> collectives(CollectiveKind kind) const {
     std::vector<int64_t> found;
     for (size_t i = 0; i < step.commands.size(); ++i)
@@ -130,10 +131,10 @@ public:
   IssueClosure closure;
 };
 
-/// With a transfer for each weight, and with one for each layer.
+/// Tests a transfer for each weight, and a transfer for each layer.
 class ScheduledFsdpTest : public testing::TestWithParam<bool> {
 protected:
-  /// Compiled once for all tests.
+  /// Compiles once for all tests.
   static void SetUpTestSuite() {
     for (bool bucketLayers : {false, true})
       compiled[bucketLayers] = new Fsdp(/*overlap=*/true, bucketLayers);
@@ -170,7 +171,7 @@ TEST_P(ScheduledFsdpTest, ComputationComesAfterItsGather) {
         EXPECT_TRUE(f.closure.endsBefore(i, reader)) << i << ", " << reader;
     }
   }
-  // Six matrices a layer, forward; some again backward.
+  // Each layer has six matrices, forward; some are gathered again backward.
   EXPECT_GE(int64_t(gathers.size()), transfersOfLayer() * numLayers);
 }
 
@@ -182,7 +183,7 @@ TEST_P(ScheduledFsdpTest, NoGatherOverwritesABufferInUse) {
       for (size_t other = 0; other < f.step.buffers.size(); ++other) {
         if (!f.shareMemory(weight, other))
           continue;
-        // All use of the other lies before, or all behind.
+        // All uses of the other buffer are before, or all are after.
         std::vector<int64_t> users = f.usersOf(other, false);
         for (int64_t writer : f.usersOf(other, true))
           users.push_back(writer);
@@ -235,7 +236,8 @@ TEST_P(ScheduledFsdpTest, ReductionsComeAfterTheirGradients) {
   }
 }
 
-/// Gathering ahead takes no more than may be added, however many layers.
+/// Gathering ahead takes no more memory than may be added, for any number of
+/// layers.
 TEST_P(ScheduledFsdpTest, MemoryIsBounded) {
   Fsdp serial(/*overlap=*/false, GetParam());
   ASSERT_TRUE(bool(serial)) << serial.messages();

@@ -10,8 +10,8 @@ using namespace tpsp::planner;
 
 static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
 
-// Whatever axes are added, a bound does not fall: what is said of a node holds
-// of all that is under it.
+// A bound never falls when axes are added, so a node's bound holds for all
+// nodes under it.
 TEST(Bounds, ChildrenAreNoBetter) {
   for (auto [overlaps, name, devices] :
        {std::tuple(false, "h100-sxm", 8), std::tuple(true, "h100-sxm", 8),
@@ -67,8 +67,9 @@ TEST(Bounds, MemoryOfStorageAndState) {
   EXPECT_EQ(bytes(false, true), (matrices + gain) + 2 * (matrices + gain) / 4);
 }
 
-// Micro-batches' gradients are summed before ranks' are: of whole parameters.
-// Where each is reduced, sums are divided as parameters are.
+// With reducesOnce, micro-batches' gradients are summed before the ranks', so
+// sums are of whole parameters. If each micro-batch's are reduced, sums are
+// divided like parameters.
 TEST(Bounds, MemoryOfSums) {
   ProgramFacts facts = mlp(16, 8, 16, 32);
   BoundOptions options;
@@ -93,7 +94,8 @@ TEST(Bounds, MemoryOfSums) {
   EXPECT_EQ(sums(4), matrices + gain);
 }
 
-// Layers' completions are counted, and each takes as long.
+// Equal completions of several layers are counted, and each takes the same
+// time.
 TEST(Bounds, AlikeCompletions) {
   ProgramFacts facts = mlp(8, 8, 1024, 1024);
   BoundOptions options;
@@ -109,8 +111,9 @@ TEST(Bounds, AlikeCompletions) {
                    facts.completions.front().count * once);
 }
 
-// Between nodes a group of more ranks of a node is faster. But along an axis
-// that divides the tensor, too, more is sent: it is no quicker than alone.
+// Between nodes a larger group is faster if it has more ranks of a node. But if
+// the further axis divides the tensor, too, more is sent. Then the time is the
+// same as without that axis.
 TEST(Bounds, CollectivesAlongWhatDividesTheTensor) {
   Hardware hardware = llvm::cantFail(findHardware("h100-sxm-cluster"));
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
@@ -130,7 +133,7 @@ TEST(Bounds, CollectivesAlongWhatDividesTheTensor) {
   EXPECT_DOUBLE_EQ(onPositions, onBatch);
 }
 
-// What several axes store, is gathered along all of them.
+// A tensor that several axes store in parts is gathered along all of them.
 TEST(Bounds, SeveralAxesStore) {
   ProgramFacts facts = mlp(64, 64, 4096, 4096);
   BoundOptions options;
@@ -146,8 +149,8 @@ TEST(Bounds, SeveralAxesStore) {
   EXPECT_GT(bounds.of(two).data, 0.8 * one);
 }
 
-// A gradient that one axis scatters is completed along the other: two commands
-// that are one after the other.
+// A gradient that one axis scatters is completed along the other: two commands,
+// one after the other.
 TEST(Bounds, CommandsOfSeveralAxesAddUp) {
   ProgramFacts facts = mlp(64, 64, 4096, 4096), once = facts;
   for (TensorFacts &tensor : once.tensors)
@@ -168,8 +171,8 @@ TEST(Bounds, CommandsOfSeveralAxesAddUp) {
   EXPECT_LT(boundOf(facts).seconds, serial);
 }
 
-// What one tier of links does, adds up. Communication of two axes hides one
-// under the other if one is in a node and one leads to others.
+// Collectives of one tier of links add up. Communication of two axes overlaps
+// if one axis is within a node and one leads to other nodes.
 TEST(Bounds, AxesShareLinks) {
   ProgramFacts facts = mlp(64, 64, 4096, 4096);
   facts.products.clear();
@@ -192,7 +195,7 @@ TEST(Bounds, AxesShareLinks) {
   EXPECT_DOUBLE_EQ(apart.seconds, std::max(apart.data, apart.model));
 }
 
-// What the axes leave of a batch is cut, and no more.
+// Micro-batches cut the part of the batch that the axes leave.
 TEST(Bounds, MicroBatchesOfWhatAxesLeave) {
   ProgramFacts facts = mlp(8, 8, 16, 32);
   BoundOptions options;
@@ -209,7 +212,8 @@ TEST(Bounds, MicroBatchesOfWhatAxesLeave) {
   EXPECT_GT(bounds.of(onBatch).bytes, bounds.of(onOther).bytes);
 }
 
-// Gradients are reduced over a data axis, sums completed over a model axis.
+// Gradients are reduced over a data axis, and sums are completed over a model
+// axis.
 TEST(Bounds, Links) {
   ProgramFacts facts = mlp(8, 8, 1024, 1024);
   BoundOptions options;
@@ -228,8 +232,9 @@ TEST(Bounds, Links) {
               without.of(oneAxis(4, use)).seconds);
 }
 
-// Rematerialisation adds what it redoes, kernels what they do on one device,
-// and what is kept for backward is at least a share of the micro-batch's.
+// Rematerialisation adds the work that it redoes, and kernels add their work on
+// one device. The bytes saved for backward are at least a share of the
+// micro-batch's.
 TEST(Bounds, Yardsticks) {
   ProgramFacts facts = mlp(8, 64, 1024, 4096);
   BoundOptions options;
@@ -251,19 +256,19 @@ TEST(Bounds, Yardsticks) {
   Bound none = boundWith({1, "none"}, 0), redone = boundWith({1, "full"}, 0);
   EXPECT_GT(redone.computing, none.computing * 1.2);
   EXPECT_EQ(none.bytes - redone.bytes, 900);
-  // Of two micro-batches the gradients are kept that are summed, on each rank.
+  // With two micro-batches each rank keeps sums of gradients.
   int64_t gradients = facts.parameterBytes();
   EXPECT_EQ(none.bytes - boundWith({2, "none"}, 0).bytes, 500 - gradients);
   options.yardsticks[0].work.kernelSeconds = 1;
   EXPECT_GT(boundWith({1, "none"}, 0).computing, none.computing + 0.2);
-  // What certainly does not fit is not hoped for.
+  // Settings that certainly do not fit are left out of the bound.
   options.settings = {{1, "none"}, {1, "full"}};
   options.memoryLimit = none.bytes - 1;
   EXPECT_GE(Bounds(facts, machine(), options).of(node).computing,
             redone.computing * (1 - 1e-9));
 }
 
-/// Seconds for each byte of a collective, at the best of all sizes.
+/// Returns the seconds for each byte of a collective, at the best of all sizes.
 static double bestRate(CollectiveKind kind, GroupPlace place,
                        const Hardware &hardware) {
   CostModel cost(hardware, Mesh({{"a", place.group, AxisRole::Data}}));
@@ -273,12 +278,12 @@ static double bestRate(CollectiveKind kind, GroupPlace place,
   return best;
 }
 
-// An axis lies in so many nodes of eight devices, also where it does not fill
-// the last.
+// The number of nodes of eight devices that an axis spans, even if it does not
+// fill the last.
 TEST(Bounds, NodesOfAnAxis) {
   Hardware hardware = llvm::cantFail(findHardware("h100-sxm-cluster"));
   ProgramFacts facts = mlp(48, 48, 96, 192);
-  facts.tensors.pop_back(); // A vector is not stored divided.
+  facts.tensors.pop_back(); // A vector is not stored in parts.
   BoundOptions options;
   options.hasGradients = options.overlaps = true;
   for (GroupPlace place : {GroupPlace{4, 4, 1}, GroupPlace{12, 6, 2},

@@ -16,7 +16,7 @@ static Candidate tensorAndStorage() {
   return candidate;
 }
 
-// What is stored divides the dimension that the model axis has, behind it.
+// A storing axis divides the dimension that the model axis has, after it.
 TEST(Candidate, SubscriptsOfParameters) {
   ProgramFacts facts = mlp(8, 8, 8, 16);
   Candidate candidate = tensorAndStorage();
@@ -28,7 +28,8 @@ TEST(Candidate, SubscriptsOfParameters) {
               ElementsAre(IsEmpty()));
 }
 
-// Where that dimension is used up, another is divided; an odd one is not.
+// If that dimension cannot be divided further, another one is; an odd dimension
+// is not.
 TEST(Candidate, StorageGoesWhereItDivides) {
   ProgramFacts facts = mlp(8, 8, 6, 4);
   EXPECT_THAT(subscriptsOf(facts.tensors[1], tensorAndStorage()),
@@ -44,7 +45,8 @@ TEST(Candidate, SubscriptsOfActivations) {
               ElementsAre(ElementsAre(0), ElementsAre(1), IsEmpty()));
 }
 
-// Of numbers of tokens the model axis divides nothing, the data axis its class.
+// For integers such as tokens the model axis divides nothing, and the data axis
+// divides its class.
 TEST(Candidate, SubscriptsOfIntegers) {
   TensorFacts tokens = mlp(8, 8, 8, 16).tensors[0];
   tokens.dims.pop_back();
@@ -67,11 +69,11 @@ TEST(Candidate, Names) {
   facts.classes[3].hasOwnParameters = true;
   EXPECT_EQ(usualName(candidate, facts), "FSDP 2 x EP 4");
   EXPECT_EQ(usualName(Candidate(), facts), "one device");
-  // An axis that the program writes and uses by itself.
+  // An axis that the program itself writes and uses.
   Candidate written;
   written.axes = {{"tp", 4, {AxisRole::Model, std::nullopt, {}, false, false}}};
   EXPECT_EQ(subscriptText(written, facts), "tp=4");
-  // A second axis of one name has a number.
+  // A second axis with the same name gets a number.
   candidate.axes.push_back({"", 2, {AxisRole::Data, 1, {}, true, false}});
   candidate.axes.push_back({"", 2, {AxisRole::Data, 1, {}, false, false}});
   nameAxes(candidate, facts);
@@ -79,7 +81,7 @@ TEST(Candidate, Names) {
   EXPECT_EQ(candidate.axes[3].name, "cp2");
 }
 
-// Stages divide layers, and no tensor.
+// Stages divide layers, but no tensor.
 TEST(Candidate, Stages) {
   ProgramFacts facts = mlp(8, 8, 8, 16);
   Candidate candidate = tensorAndStorage();

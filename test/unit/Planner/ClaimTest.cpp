@@ -1,5 +1,5 @@
-// What a search says of its best plan, where evaluations are composed with an
-// error, and budgets of evaluations end it anywhere.
+// Tests a search's claim about its best plan. Evaluations are composed with an
+// error, and budgets of evaluations end the search at any point.
 #include "SearchCase.h"
 
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// Composed, a step takes up to the error more or less than whole, as hangs on
-/// the candidate alone.
+/// Composed steps differ from whole steps by up to the error. The difference
+/// depends only on the candidate.
 class Composed : public Evaluator {
 public:
   Composed(std::unique_ptr<Evaluator> inner, const ProgramFacts &facts,
@@ -56,7 +56,7 @@ private:
 constexpr CompositionError planted = {0.1, 0.02, 0.05, 0.1};
 
 struct ComposedCase : Case {
-  /// Settings are climbed with stages alone.
+  /// Only with stages does the search climb through settings.
   explicit ComposedCase(unsigned seed, int64_t stages = 1)
       : Case(seed, stages) {
     options.finalists = 3;
@@ -77,13 +77,13 @@ struct ComposedCase : Case {
   }
 };
 
-/// What no plan can take less than, as the search says.
+/// Returns the seconds that every plan takes at least, by the search's claim.
 double leastClaimed(const SearchResult &result, const Evaluation &best) {
   return best.seconds * (1 - result.state.gap);
 }
 
-/// What searches with these budgets claim and have; `gaps` counts those that
-/// left one.
+/// The claims and the best plans of searches with several budgets. `gaps`
+/// counts the searches that left a gap.
 struct Runs {
   std::vector<double> least, best;
   int64_t gaps = 0;
@@ -111,8 +111,8 @@ struct Runs {
 
 } // namespace
 
-// No answer contradicts another: whatever the budget, no plan is faster than
-// the gap says, neither of another answer, nor of all plans.
+// No answer contradicts another. Whatever the budget, no plan of any answer,
+// and no plan at all, is faster than the gap claims.
 TEST(Claim, HoldsForAllPairsOfRuns) {
   int64_t gaps = 0, all = 0;
   for (unsigned seed = 0; seed < 5; ++seed)
@@ -134,8 +134,8 @@ TEST(Claim, HoldsForAllPairsOfRuns) {
   EXPECT_GT(all - gaps, 10);
 }
 
-// With all evaluations that it takes, the best of whole programs is found, and
-// nothing is left to be said of composition.
+// With enough evaluations the search finds the best whole program and leaves no
+// gap.
 TEST(Claim, EndsWithTheBestOfWholePrograms) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     ComposedCase each(seed);
@@ -150,8 +150,8 @@ TEST(Claim, EndsWithTheBestOfWholePrograms) {
   }
 }
 
-// A composed step that differs by more than its error says makes the error of
-// all others as large.
+// If a composed step is off by more than its stated error, the error of all
+// others becomes as large.
 TEST(Claim, LearnsTheErrorOfComposition) {
   ComposedCase each(3);
   EvaluatorFactory whole = each.factory();
@@ -192,7 +192,7 @@ TEST(Claim, LearnsTheErrorOfComposition) {
   EXPECT_GT(open, 0);
 }
 
-// Threads change nothing, also where evaluations end the search.
+// The number of threads changes nothing, even if a budget ends the search.
 TEST(Claim, BudgetsOfEvaluationsDoNotDependOnThreads) {
   auto run = [](unsigned threads) {
     ComposedCase each(4);

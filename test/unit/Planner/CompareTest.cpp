@@ -19,7 +19,7 @@ static Evaluation plan(ClassId on, double computing, double exposed,
   return result;
 }
 
-/// b@dp is first; s@dp computes longer and sends less.
+/// The plan b@dp is first. s@dp computes longer and sends less.
 static SearchResult twoPlans() {
   SearchResult result;
   result.evaluations = {plan(0, 1, 0.5, 900), plan(1, 1.4, 0.3, 700)};
@@ -47,7 +47,7 @@ TEST(Compare, PlansAreFoundByRankNameAndSubscripts) {
   EXPECT_EQ(findPlan(result, facts, 1000, "3"), nullptr);
 }
 
-// A plan that is named is compiled, though its bounds say that it is slower, or
+// A named plan is compiled, even if its bounds say that it is slower, or if
 // time is up.
 TEST(Compare, NamedPlansAreCompiled) {
   Case each(3);
@@ -85,8 +85,8 @@ TEST(Compare, LargestDifferenceFirst) {
   EXPECT_THAT(text, HasSubstr("A: one\nB: other"));
 }
 
-// What differs by rounding is the same, and plans that differ by less than is
-// shown are as fast.
+// Values that differ by rounding are the same. Plans that differ by less than
+// the shown digits are equally fast.
 TEST(Compare, NothingIsNoDifference) {
   SearchResult result;
   result.evaluations = {plan(0, 0.1 + 0.2, 0.5, 900), plan(1, 0.3, 0.5, 900)};
@@ -102,8 +102,8 @@ TEST(Compare, NothingIsNoDifference) {
               HasSubstr("50.0 % faster than plan 2"));
 }
 
-// 1 + 0.5 x = 1.4 + 0.3 x where x = 2: on both sides of it the order is what
-// the flip says.
+// 1 + 0.5 x = 1.4 + 0.3 x for x = 2. On both sides of it the order of the plans
+// is as the flip says.
 TEST(Compare, WhatFlipsTheChoice) {
   SearchResult result = twoPlans();
   Matrix matrix = matrixOf(result, 1000);
@@ -116,7 +116,7 @@ TEST(Compare, WhatFlipsTheChoice) {
   EXPECT_THAT(sensitivityText(matrix),
               HasSubstr("plan 2 (CP 4) would be first if communication took 2 "
                         "times as long"));
-  // Whoever sends more and computes longer is never first.
+  // A plan that sends more and computes longer is never first.
   result.evaluations[1] = plan(1, 1.4, 0.6, 700);
   EXPECT_TRUE(flipsOf(matrixOf(result, 1000)).empty());
 }
@@ -140,7 +140,7 @@ TEST(Compare, PictureHasEveryPlanAndTheLimit) {
     ++circles;
   EXPECT_EQ(circles, 3u);
   EXPECT_THAT(svg, HasSubstr("class=\"limit\""));
-  // The third is beaten in both.
+  // The third plan is worse in time and in memory.
   EXPECT_THAT(svg, HasSubstr("class=\"plan\""));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
 }

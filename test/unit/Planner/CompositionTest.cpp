@@ -1,4 +1,5 @@
-// What is composed of few layers against the whole program.
+// Compares steps that are composed of few layers with those of the whole
+// program.
 #include "tpsp/InitAll.h"
 #include "tpsp/Planning/CandidateEvaluator.h"
 
@@ -15,8 +16,8 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// So many residual MLPs, with parameters of 8 MiB each. Two kinds may take
-/// turns.
+/// Returns a model of `layers` residual MLPs with parameters of 8 MiB each. If
+/// `takeTurns`, two kinds alternate.
 std::string deepMlp(int layers, bool takeTurns) {
   std::string text = R"(
 !x    = tensor<16x256x512xf32, #tpsp.idx<b, s, d, ?>>
@@ -68,7 +69,7 @@ protected:
   }
   ~Composition() override { std::filesystem::remove(path); }
 
-  /// How much more the composed step needs than the whole one, as shares.
+  /// The difference of the composed step from the whole step, as shares.
   struct Error {
     double time = 0, memory = 0;
   };
@@ -107,8 +108,8 @@ protected:
 
 } // namespace
 
-// Three layers share a bucket of 25 MiB. A few layers then have one
-// bucket, which nothing hides; twelve have four, and the last is small.
+// Three layers share a bucket of 25 MiB. So a few layers have one bucket, which
+// nothing hides. Twelve layers have four, and the last is small.
 TEST_F(Composition, BucketsOfSeveralLayers) {
   AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
   AxisUse stored = {AxisRole::Data, 0, {}, true, false};
@@ -118,7 +119,7 @@ TEST_F(Composition, BucketsOfSeveralLayers) {
           << layers << (use.storesParameters ? " stored" : "");
 }
 
-// Layers add what one micro-batch of them saves, and not what all do. Steps of
+// A layer adds the bytes that one micro-batch saves, not all of them. Steps of
 // many layers have no other collectives.
 TEST_F(Composition, MicroBatchesSaveOneAfterAnother) {
   AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
@@ -135,9 +136,9 @@ TEST_F(Composition, MicroBatchesSaveOneAfterAnother) {
   }
 }
 
-// Chunks of four layers and more are composed of two, and of one more of one
-// chunk: also where chunks have unequally many, and where no chunk is in the
-// middle.
+// Chunks of four layers and more are composed of chunks of two, and of one
+// chunk with one more layer. That also holds for chunks of different numbers of
+// layers, and without a chunk in the middle.
 TEST_F(Composition, LayersOfStages) {
   AxisUse stage = {AxisRole::Stage, std::nullopt, {}, false, false};
   AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
@@ -157,8 +158,8 @@ TEST_F(Composition, LayersOfStages) {
       }
 }
 
-// Two functions that take turns are one layer, also where a chunk begins with
-// the second, and a layer is left over.
+// Two functions that alternate count as one layer, even if a chunk begins with
+// the second, and one is left over.
 TEST_F(Composition, LayersThatTakeTurns) {
   takeTurns = true;
   AxisUse stage = {AxisRole::Stage, std::nullopt, {}, false, false};

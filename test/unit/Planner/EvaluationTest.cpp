@@ -1,4 +1,4 @@
-// What settings a plan takes, and what it is composed of.
+// The settings that a plan gets, and the composition of its step.
 #include "tpsp/Planner/Evaluation.h"
 
 #include <gmock/gmock.h>
@@ -6,19 +6,20 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
-// 6 of 10 seconds are memory's: so long a collective costs nothing. Under the
-// other 4 it runs 5 seconds, of which each costs a fifth. The rest is exposed.
+// 6 of 10 seconds are bound by memory, and a collective costs nothing during
+// them. During the other 4 it runs for 5 seconds, each of which costs a fifth.
+// The rest is exposed.
 TEST(Evaluation, WhatHidesSlows) {
   ComputeSeconds computing = {10, 11};
   for (auto [link, least] :
        {std::pair(0.0, 10.0), {6, 10}, {8.5, 10.5}, {11, 11}, {20, 20}})
     EXPECT_NEAR(leastSeconds(computing, link, 1.25), least, 1e-12) << link;
-  // Nothing slows a CPU's rank.
+  // Collectives do not slow a CPU's rank.
   EXPECT_DOUBLE_EQ(leastSeconds({10, 10}, 9, 1), 10);
   EXPECT_DOUBLE_EQ(leastSeconds({10, 10}, 12, 1), 12);
 }
 
-// What two more layers hide by chance, many do not.
+// Two more layers may hide communication by chance that many layers do not.
 TEST(Evaluation, WhatIsExposedStaysExposed) {
   Evaluation four, six;
   four.seconds = 44, four.exposed = 4;
@@ -29,7 +30,8 @@ TEST(Evaluation, WhatIsExposedStaysExposed) {
   EXPECT_DOUBLE_EQ(sum.seconds, 44 + 10 * 20);
 }
 
-// A schedule adds its share to the serial step, however deep.
+// A schedule adds its share to the serial step's memory, for any number of
+// layers.
 TEST(Evaluation, ScheduleAddsItsShare) {
   Evaluation four, six;
   four.memory.saved = 400, six.memory.saved = 600;
@@ -48,8 +50,9 @@ TEST(Evaluation, ScheduleAddsItsShare) {
   EXPECT_EQ(sum.memory.activations, 2478);
 }
 
-// With stages, the most micro-batches come first, and fewer as long as the step
-// gets faster. Where the most do not fit, fewer do not.
+// With stages, the largest number of micro-batches is tried first, then fewer
+// as long as the step gets faster. If the largest number does not fit, fewer do
+// not.
 TEST(Evaluation, FastestMicroBatchesOfStages) {
   std::vector<Settings> settings;
   for (const char *mode : {"none", "full"})
@@ -89,8 +92,8 @@ TEST(Evaluation, FastestMicroBatchesOfStages) {
   EXPECT_EQ(chosen(1), (Settings{16, "full", "1f1b"}));
 }
 
-// More chunks, as long as the step gets faster; then fewer micro-batches, or
-// more chunks again.
+// More chunks are tried as long as the step gets faster, then fewer
+// micro-batches, or more chunks again.
 TEST(Evaluation, FastestChunksOfStages) {
   std::vector<Settings> settings;
   for (int64_t chunks : {1, 2, 4, 8})
@@ -126,11 +129,11 @@ TEST(Evaluation, FastestChunksOfStages) {
                           Pair(8, 4), Pair(8, 8), Pair(8, 2), Pair(4, 4)));
   best = 1;
   EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 1}));
-  // What does not fit is not taken, though it be faster.
+  // Settings that do not fit are not chosen, even if they are faster.
   best = 8;
   EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
-  // The first ones are those that promise most. If they are too large, more
-  // micro-batches are tried, then one chunk.
+  // The first settings promise most. If they are too large, more micro-batches
+  // are tried, then one chunk.
   std::swap(settings.front(), settings.back());
   best = 4;
   EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
@@ -139,7 +142,8 @@ TEST(Evaluation, FastestChunksOfStages) {
                                  Pair(8, 4), Pair(8, 2), Pair(4, 4)));
 }
 
-// A quarter of what is saved is known to be too much: it is not evaluated.
+// Even a quarter of the saved bytes is surely too much, so four micro-batches
+// are not evaluated.
 TEST(Evaluation, SettingsThatCannotFitAreNotTried) {
   std::vector<Settings> settings = {
       {1, "none"}, {2, "none"}, {4, "none"}, {8, "none"}, {1, "full"}};
@@ -165,9 +169,8 @@ TEST(Evaluation, SettingsThatCannotFitAreNotTried) {
             4);
 }
 
-// Where the bounds leave out the step without micro-batches, it is asked all
-// the same how much it saves: a quarter of that is too much, and is not
-// compiled.
+// The bounds leave out the step without micro-batches. It is still evaluated
+// for its saved bytes. A quarter of them is too much, so that is not compiled.
 TEST(Evaluation, MicroBatchesAreTriedLast) {
   std::vector<Settings> settings = {{4, "none"}, {8, "none"}, {1, "full"}};
   std::vector<std::pair<int64_t, std::string>> tried;
@@ -193,8 +196,8 @@ TEST(Evaluation, MicroBatchesAreTriedLast) {
             (Settings{8, "none"}));
 }
 
-// Micro-batches gather again what is stored divided. Where redoing the forward
-// pass takes less, it is redone.
+// Every micro-batch gathers the stored parameters again. If redoing the forward
+// pass is faster, that is chosen.
 TEST(Evaluation, FasterOfMicroBatchesAndRematerialisation) {
   std::vector<Settings> settings = {
       {1, "none"}, {2, "none"}, {1, "full"}, {2, "full"}};
@@ -219,7 +222,7 @@ TEST(Evaluation, FasterOfMicroBatchesAndRematerialisation) {
   EXPECT_EQ(chosen(), (Settings{1, "full"}));
 }
 
-// Layers add what one more of them adds; what lasts adds up exactly.
+// Every layer adds as much as one more does. Parameters add up exactly.
 TEST(Evaluation, LayersAddUp) {
   Evaluation two, three;
   two.seconds = 5;
@@ -239,7 +242,7 @@ TEST(Evaluation, LayersAddUp) {
   EXPECT_EQ(sum.parts["copies"], 10);
 }
 
-// Where a link is busier than the sum of layers says, the link decides.
+// If a link is busy for longer than the composed step, the link decides.
 TEST(Evaluation, NoStepIsShorterThanItsBusiestStream) {
   Evaluation two, three;
   two.seconds = 10;
@@ -256,7 +259,8 @@ TEST(Evaluation, NoStepIsShorterThanItsBusiestStream) {
   EXPECT_EQ(sum.computing, 14);
 }
 
-// Fewer gradients at the peak of a deeper step are not ever fewer.
+// A step with one more layer may have fewer gradients at its peak. Composed
+// memory does not shrink further with every layer.
 TEST(Evaluation, ComposedMemoryIsNotNegative) {
   Evaluation two, three;
   two.memory.gradients = 40;
@@ -269,8 +273,8 @@ TEST(Evaluation, ComposedMemoryIsNotNegative) {
   EXPECT_GE(sum.memory.total, 95);
 }
 
-// A layer adds gradients that its own shallow step has not at its peak. A deep
-// step may have them there. Parts still add up.
+// A layer adds gradients that a shallow step does not have at its peak. A deep
+// step may have them there. The parts still add up.
 TEST(Evaluation, ComposedMemoryHasTheMostGradients) {
   Evaluation two, three;
   two.memory.parameters = 20, three.memory.parameters = 30;
@@ -284,7 +288,8 @@ TEST(Evaluation, ComposedMemoryHasTheMostGradients) {
   const MemoryBill &bill = sum.memory;
   EXPECT_EQ(bill.mostGradients, 120);
   EXPECT_EQ(bill.gradients, 15);
-  // Parameters, the most gradients, and what is saved: (10 + 10 + 1) each.
+  // Each layer adds parameters, the most gradients, and saved bytes: 10 + 10 +
+  // 1.
   EXPECT_EQ(bill.total, 65 + 210);
   EXPECT_EQ(bill.parameters + bill.gradients + bill.activations, bill.total);
 }

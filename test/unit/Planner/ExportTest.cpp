@@ -45,7 +45,7 @@ TEST(Export, Megatron) {
     EXPECT_THAT(text.text, HasSubstr(flag));
 }
 
-// Experts are spread over ranks that have samples of their own.
+// Experts are divided over ranks that have their own samples.
 TEST(Export, Experts) {
   ProgramFacts facts = mlp(16, 24, 8, 32);
   facts.classes[3].hasOwnParameters = true;
@@ -81,7 +81,7 @@ TEST(Export, Stages) {
   plan.settings = {2, "none", "1f1b"};
   Exported text = exported("torchtitan", plan);
   EXPECT_EQ(text.problem, "");
-  // All micro-batches of a rank together, and one of them.
+  // The batch of a rank, and one of its micro-batches.
   for (const char *line :
        {"pipeline_parallel_degree = 4\n",
         "pipeline_parallel_schedule = \"1F1B\"\n",
@@ -95,7 +95,7 @@ TEST(Export, Stages) {
                     HasSubstr("\"schedule\": \"1f1b\"")));
 }
 
-// Of 8 layers each of 4 stages has two, one after the other.
+// 8 layers on 4 stages: each stage has two, in a chunk each.
 TEST(Export, Chunks) {
   Candidate plan = of({pp, dp, tp});
   plan.settings = {4, "none", "1f1b", 2};
@@ -120,7 +120,7 @@ TEST(Export, Chunks) {
               HasSubstr("4 do not divide 6"));
 }
 
-// Of up[e, d] the rows are divided, of down[d, e] the columns.
+// The rows of up[e, d] are divided, and the columns of down[d, e].
 TEST(Export, Transformers) {
   Exported text = exported("hf", of({tp}));
   EXPECT_EQ(text.problem, "");
@@ -129,8 +129,8 @@ TEST(Export, Transformers) {
   EXPECT_THAT(text.text, Not(HasSubstr("gain")));
 }
 
-// Weights may lie either way, tables are divided along what is looked up, and a
-// head returns whole logits.
+// Weights may be transposed or not. Tables are divided along the index that is
+// looked up. A head returns whole logits.
 TEST(Export, TransformersAsParametersAreUsed) {
   ProgramFacts facts = mlp(16, 24, 8, 32);
   TensorFacts table = facts.tensors[1], head = facts.tensors[1],
@@ -158,7 +158,7 @@ TEST(Export, NeutralHasEveryTensor) {
     EXPECT_THAT(text.text, HasSubstr(part));
 }
 
-// What a target has no word for.
+// Plans that a target cannot express.
 TEST(Export, Refusals) {
   CandidateAxis samples = tp;
   samples.use.activations = 0;

@@ -1,4 +1,4 @@
-// What the search does once it is over: whole programs.
+// The last phase of a search, which evaluates whole programs.
 #include "Planner/EvaluationPool.h"
 #include "SearchCase.h"
 
@@ -9,7 +9,7 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// Whole, a step takes half as much memory again as its layers say.
+/// A whole step takes half as much memory again as the composed one.
 class LargerWhole : public Evaluator {
 public:
   explicit LargerWhole(std::unique_ptr<Evaluator> inner)
@@ -31,7 +31,7 @@ private:
   std::unique_ptr<Evaluator> inner;
 };
 
-// What does not fit whole is tried with its next settings.
+// A plan that does not fit as a whole is tried with its next settings.
 TEST(Search, FinalistsFitWhole) {
   int moved = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
@@ -63,9 +63,9 @@ TEST(Search, FinalistsFitWhole) {
   EXPECT_GT(moved, 0);
 }
 
-// What is much too large is not compiled whole, even if nothing fits: that may
-// take minutes. And where any plan is enough, the first that fits ends a
-// search.
+// A plan that is much too large is not compiled whole, even if nothing fits,
+// because that may take minutes. If any plan is enough, the first that fits
+// ends the search.
 TEST(Search, NoWholeOfWhatIsMuchTooLarge) {
   class FarAboveBounds : public LargerWhole {
   public:
@@ -109,8 +109,8 @@ TEST(Search, NoWholeOfWhatIsMuchTooLarge) {
   }
 }
 
-// With stages, what needs less memory may promise more, and come before what
-// does not fit whole.
+// With stages, settings that need less memory may promise more, and so come
+// before those that do not fit as a whole.
 TEST(Search, SettingsBeforeWhatDoesNotFitWhole) {
   class HalfAsLarge : public Evaluator {
   public:
@@ -152,7 +152,7 @@ TEST(Search, SettingsBeforeWhatDoesNotFitWhole) {
   pool.run(tasks);
   EXPECT_EQ(task.found->candidate.settings.microBatches, 8);
   EXPECT_EQ(task.asBefore->memory.total, 400);
-  // Once each.
+  // Each is tried once.
   EXPECT_THAT(evaluator->tried, testing::ElementsAre(4, 8));
   EXPECT_EQ(task.evaluations, 2);
 }

@@ -17,7 +17,7 @@ static Evaluation plan(AxisUse use, double seconds, int64_t bytes) {
   return result;
 }
 
-/// Best first, as a search has them.
+/// Returns plans, best first, as a search does.
 static SearchResult fourPlans() {
   SearchResult result;
   Evaluation best = plan({AxisRole::Data, 0, {}, false, false}, 1, 900);
@@ -64,7 +64,7 @@ TEST(Matrix, Reasons) {
   EXPECT_EQ(matrix.rows[3].reason, "illegal: axis @a does not divide");
 }
 
-// Parts of other names are no reason where both take as long.
+// Parts with other names are no reason if both plans take the same time.
 TEST(Matrix, AsFast) {
   SearchResult result = fourPlans();
   result.evaluations[1].seconds = result.evaluations[0].seconds;
@@ -72,7 +72,7 @@ TEST(Matrix, AsFast) {
             "as fast as plan 1; plan 1 needs no more memory");
 }
 
-// Where time is up before the best plan is overlapped.
+// Time is up before the best plan is overlapped.
 TEST(Matrix, WithoutOverlap) {
   SearchResult result = fourPlans();
   EXPECT_THAT(toText(matrixOf(result, 10)),
@@ -83,8 +83,8 @@ TEST(Matrix, WithoutOverlap) {
   EXPECT_THAT(toJson(matrixOf(result, 10)), HasSubstr("\"serial\": true"));
 }
 
-// What composed figures do not tell apart from the best is said to be a tie: in
-// the table, in the sentence, and as JSON.
+// Plans that composed figures cannot distinguish from the best are called ties,
+// in the table, in the sentence, and in JSON.
 TEST(Matrix, Ties) {
   SearchResult result = fourPlans();
   result.evaluations[1].isComposed = true;
@@ -103,14 +103,14 @@ TEST(Matrix, Ties) {
   matrix = matrixOf(result, 10);
   EXPECT_THAT(matrix.ties, testing::IsEmpty());
   EXPECT_THAT(toText(matrix), Not(HasSubstr("within the error")));
-  // A best plan that is composed may take more than it seems to.
+  // A composed best plan may take longer than its figure.
   result.evaluations[0].isComposed = true;
   result.evaluations[0].error.seconds = 0.1;
   EXPECT_EQ(matrixOf(result, 10).ties, (std::vector<int64_t>{1, 2}));
 }
 
-// "No plan is faster" is said where it is so, and of the plans that were
-// searched.
+// "No plan is faster" is said only if it is true, and only about the plans that
+// were searched.
 TEST(Matrix, TheClaimNamesTheSpace) {
   SearchResult result = fourPlans();
   Matrix matrix = matrixOf(result, 10);
@@ -151,7 +151,7 @@ TEST(Matrix, OneDevice) {
   EXPECT_THAT(toText(matrix), HasSubstr(" on 1 device of "));
 }
 
-// Notable plans are there beyond the rows; others are not.
+// Notable plans are shown besides the rows; others are not.
 TEST(Matrix, Rows) {
   SearchResult result = fourPlans();
   EXPECT_EQ(matrixOf(result, 1).rows.size(), 3u);
@@ -168,7 +168,8 @@ TEST(Matrix, TextAndJson) {
   EXPECT_THAT(json, HasSubstr("\"reason\": \"over by 512 B: logits 1.0 KiB\""));
 }
 
-// Memory is no reason where nothing is legal, however little was looked at.
+// If nothing is legal, memory is not given as the reason, however few plans
+// were evaluated.
 TEST(Matrix, NothingIsLegal) {
   SearchResult result = fourPlans();
   result.evaluations.erase(result.evaluations.begin(),
@@ -184,7 +185,8 @@ TEST(Matrix, NothingIsLegal) {
   }
 }
 
-// Where no plan that was compiled is the nearest, any takes so much at least.
+// If the plan nearest to fitting was not compiled, the text says how much any
+// plan takes at least.
 TEST(Matrix, TheNearestOfThoseCompiled) {
   SearchResult result = fourPlans();
   result.evaluations.erase(result.evaluations.begin(),
@@ -196,7 +198,7 @@ TEST(Matrix, TheNearestOfThoseCompiled) {
                         "at least 1.1 KiB;"));
 }
 
-// No lower bound of a time is none, and a table without rows says so.
+// A time without a lower bound is not shown, and a table without rows says so.
 TEST(Matrix, NothingToShow) {
   SearchResult result;
   result.evaluations = {plan({AxisRole::Data, 0, {}, false, false}, 0, 2000)};
@@ -225,12 +227,12 @@ TEST(Matrix, NothingFits) {
   EXPECT_THAT(nothingFits(matrix),
               HasSubstr("on 1 device; each needs at least 4.0 KiB; more "
                         "devices, "));
-  // More ranks of a CPU have no more memory.
+  // More ranks on a CPU do not bring more memory.
   matrix.options.sharesMemory = true;
   EXPECT_THAT(nothingFits(matrix),
               AllOf(HasSubstr("share the machine's memory; a larger"),
                     Not(HasSubstr("more devices"))));
-  // What was not looked at may fit.
+  // Plans that were not evaluated may fit.
   result.state.gap = 1;
   result.state.seconds = 2;
   EXPECT_THAT(nothingFits(matrix),

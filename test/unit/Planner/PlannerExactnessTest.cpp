@@ -1,6 +1,6 @@
-// The search finds what brute force finds, and no bound is above what the
-// simulator says. A few programs by default; TPSP_PLANNER_TRIALS=200 takes all
-// examples and so many random programs.
+// The search finds the same best plan as brute force, and no bound exceeds the
+// simulator's result. By default a few programs are tested.
+// TPSP_PLANNER_TRIALS=200 tests all examples and 200 random programs.
 #include "RandomModel.h"
 
 #include "tpsp/InitAll.h"
@@ -30,7 +30,7 @@ int trials() {
 
 using Known = std::map<std::string, Evaluation>;
 
-/// Whole programs, each once.
+/// Evaluates whole programs, each once.
 class Remembering : public Evaluator {
 public:
   Remembering(std::unique_ptr<Evaluator> inner, const ProgramFacts &facts,
@@ -60,7 +60,7 @@ struct Trial {
   CandidateEvaluatorOptions options;
   int64_t devices = 4;
   unsigned maxAxes = 2;
-  /// Of stages.
+  /// The schedule of stages.
   std::string schedule = "1f1b";
 
   bool overlaps() const { return options.compile.overlap == "on"; }
@@ -82,7 +82,8 @@ protected:
     return registry;
   }
 
-  /// H100s, two in a node: axes of few ranks lead to other nodes, too.
+  /// Describes H100s with two in a node, so that even axes of few ranks lead to
+  /// other nodes.
   static std::string smallNodes() {
     static const std::string path = [] {
       std::string file = testing::TempDir() + "/small-nodes.json";
@@ -99,7 +100,7 @@ protected:
     compile.hardware = inSmallNodes ? smallNodes() : isGpu ? "h100-sxm" : "cpu";
     compile.forGpu = isGpu;
     compile.attention = isGpu ? "fused" : "rows";
-    // Also where it is no faster: sequences are short here.
+    // Balanced even if that is no faster, because sequences are short here.
     compile.balanceAttention = "on";
     compile.epilogues = isGpu;
     return compile;
@@ -160,7 +161,7 @@ protected:
     return candidate.hasStages() ? search.stageSettings : search.settings;
   }
 
-  /// Those that a candidate may have.
+  /// Returns the settings that a candidate may have.
   static std::vector<Settings> settingsOf(const Candidate &candidate,
                                           const Bounds &bounds,
                                           const SearchOptions &search) {
@@ -195,7 +196,7 @@ protected:
     }
   }
 
-  /// The bound is of the best settings, the bytes are of each.
+  /// Checks the bound against the best settings, and the bytes against each.
   void expectBounds(const Trial &trial, const Space &space,
                     const Bounds &bounds, Evaluator &evaluator,
                     const Candidate &candidate) {
@@ -216,11 +217,12 @@ protected:
       expectSerialBounds(evaluator.evaluateSerially(candidate), each, text);
   }
 
-  /// The step without overlap bounds that with it, from both sides.
+  /// Checks that the step without overlap bounds the overlapped step from both
+  /// sides.
   void expectSerialBounds(const Evaluation &serial, const Evaluation &each,
                           const std::string &text) {
     if (serial.isComposed)
-      return; // `each` is of the whole program.
+      return; // `each` is the whole program's.
     EXPECT_LE(serial.busiestSeconds(), each.seconds * (1 + 1e-9)) << text;
     EXPECT_LE(each.seconds, serial.seconds * (1 + 1e-9)) << text;
     SearchOptions search;
@@ -231,8 +233,8 @@ protected:
         << text;
   }
 
-  /// Everything fits; half of it does; hardly anything does; what is best or
-  /// smallest fits, and does not by a byte.
+  /// Returns limits with which all plans fit, half of them, or hardly any. With
+  /// some the best or the smallest plan fits, or misses by a byte.
   static std::vector<int64_t> limitsOf(const Known &known) {
     std::vector<int64_t> totals;
     for (const auto &[text, each] : known)
@@ -273,7 +275,8 @@ protected:
         << subscriptText(expected->candidate, space.program());
   }
 
-  /// Of all candidates, each with the settings that it is tried with.
+  /// Returns the best of all candidates, each with the settings that the search
+  /// tries.
   std::optional<Evaluation> bestOf(const Space &space, const Bounds &bounds,
                                    const SearchOptions &options,
                                    Evaluator &evaluator) {
@@ -312,7 +315,7 @@ protected:
                   (long long)(6 * totals.candidates));
   }
 
-  /// Of memory, by overlap: the option's default.
+  /// The share of memory that overlap may add, by the option's default.
   const double mostAdded = CompileOptions().overlapMemory;
   mlir::MLIRContext context;
   Totals totals;
@@ -363,7 +366,7 @@ TEST_F(PlannerExactness, RandomPrograms) {
 }
 
 /// Attention is nearly all of a step here. Ranks that divide its queries have
-/// as much to do, or the last one has most.
+/// equal work, or the last one has most.
 TEST_F(PlannerExactness, LongCausalAttention) {
   Trial trial;
   llvm::SmallString<128> path;
@@ -397,7 +400,7 @@ func @f(%x: [b, s, d, ?], param %wq, %wk, %wv: [h, k, d, ?],
   EXPECT_GT(totals.tightness, 0.6 * double(totals.legal));
 }
 
-// Layers that stages divide, evenly and not.
+// Stages divide layers, evenly or not.
 TEST_F(PlannerExactness, Stages) {
   Trial trial;
   int count = trials() > 0 ? trials() / 4 : 3;

@@ -39,7 +39,7 @@ static bool dividesPositions(const Candidate &candidate) {
   });
 }
 
-// The first is the leaf whose bound promises most, and none comes twice.
+// The first prospect is the leaf whose bound promises most. None comes twice.
 TEST(Prospects, AreLeavesOfTheSpace) {
   Prospected of;
   Prospects prospects(of.space, of.bounds, INT64_MAX);
@@ -63,7 +63,7 @@ TEST(Prospects, AreLeavesOfTheSpace) {
   }
 }
 
-// Steps of which the first took long are expected to take long.
+// If the first steps of a kind took long, the others are expected to.
 TEST(Prospects, LearnWhatTakesLong) {
   Prospected of;
   Prospects prospects(of.space, of.bounds, INT64_MAX);
@@ -81,7 +81,8 @@ TEST(Prospects, LearnWhatTakesLong) {
         << subscriptText(each.leaf.candidate, of.facts);
 }
 
-// What is not expected to be faster than the limit, or does not fit, is none.
+// A leaf is no prospect if it is not expected to be faster than the limit, or
+// does not fit.
 TEST(Prospects, Limits) {
   Prospected of;
   Prospects prospects(of.space, of.bounds, INT64_MAX);

@@ -27,7 +27,7 @@ public:
            value + " : " + tensor("b, s, d") + "\n}\n";
   }
 
-  /// So many layers, of a block each, then a product.
+  /// Writes `layers` layers of a block each, then a product.
   std::string writeLayers(int layers, bool isLarge) {
     chooseExtents();
     const std::map<char, int> times = {{'b', 4},   {'s', 64},  {'t', 64},
@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  /// Every other one has a comma in its name.
+  /// Returns an argument; every other one has a comma in its name.
   std::string argument(const std::string &name, const std::string &type) {
     std::string comma = random() % 2 ? ", a weight" : "";
     return "%" + name + ": " + type + " {tpsp.param = \"" + name + comma +
@@ -83,7 +83,7 @@ private:
   }
 
   /// Adds indices that only stored parameters have: q and p are heads with
-  /// their features, f is e.
+  /// their features, and f is as long as e.
   void addStoredExtents() {
     const std::map<char, int> known(extents.begin(), extents.end());
     extents.push_back({'q', known.at('h') * known.at('k')});
@@ -105,8 +105,8 @@ private:
     return tensor(indices);
   }
 
-  /// The indices with which a weight is stored: half of all weights are split,
-  /// or renamed, before they are used.
+  /// Returns the indices with which a weight is stored. Half of all weights are
+  /// split or renamed before they are used.
   std::string storedIndices(std::string indices) {
     if (random() % 2)
       return indices;
@@ -118,8 +118,8 @@ private:
     return indices;
   }
 
-  /// Declares a weight. The name of the value with these indices, which a view
-  /// makes if it is stored otherwise.
+  /// Declares a weight. Returns the value with these indices; a view makes it
+  /// if the weight is stored with others.
   std::string weightFor(const std::string &weight, const std::string &indices,
                         std::string &body) {
     std::string stored = storedIndices(indices);
@@ -142,7 +142,7 @@ private:
            tensor(to) + "\n";
   }
 
-  /// The operand of a block: normalised, or as it is.
+  /// Returns the operand of a block, normalised or not.
   std::string norm(const std::string &value, const std::string &n,
                    std::string &body) {
     if (random() % 3 == 0)
@@ -197,7 +197,7 @@ private:
   }
 
   std::mt19937 random;
-  /// Of values in attention; of queries and keys it is k.
+  /// The feature of values in attention; that of queries and keys is k.
   std::string valueFeature;
   std::vector<std::pair<char, int>> extents;
   /// Names and types.

@@ -1,4 +1,4 @@
-// Random programs, whose steps take what their bounds say and more.
+// Random programs whose steps take their bounds and more.
 #ifndef TPSP_TEST_UNIT_PLANNER_SEARCHCASE_H
 #define TPSP_TEST_UNIT_PLANNER_SEARCHCASE_H
 
@@ -10,7 +10,8 @@
 
 namespace tpsp::planner {
 
-/// Takes the bound, and more by a number that hangs on the candidate alone.
+/// Evaluates to the bound and a random excess that depends only on the
+/// candidate.
 class SlowerThanBound : public Evaluator {
 public:
   SlowerThanBound(const Space &space, const Bounds &bounds, unsigned seed,
@@ -43,7 +44,7 @@ public:
   }
 
 private:
-  /// With the candidate's settings.
+  /// Returns the bound with the candidate's settings.
   double boundOf(const SpaceNode &leaf) const {
     auto sized = bounds.sized(leaf, {leaf.candidate.settings}, 0);
     return (sized.empty() ? bounds.of(leaf) : sized.front().bound).seconds;
@@ -55,8 +56,9 @@ private:
   std::atomic<int64_t> &count;
 };
 
-/// The same with overlap. Without, it takes longer, and no more memory but for
-/// what a schedule may add; its streams are busy for less.
+/// The same with overlap. Without it the step takes longer, and less memory by
+/// at most the share that a schedule may add. Its streams are busy for a
+/// shorter time.
 class Overlapped : public Evaluator {
 public:
   Overlapped(std::unique_ptr<Evaluator> inner, std::atomic<int64_t> &overlapped,
@@ -91,7 +93,7 @@ struct Case {
   unsigned seed;
   std::atomic<int64_t> count{0};
 
-  /// `stages`: as SpaceOptions has it.
+  /// `stages` is as in SpaceOptions.
   explicit Case(unsigned seed, std::optional<int64_t> stages = std::nullopt)
       : space(facts(), spaceOptions(seed, stages)),
         bounds(facts(), llvm::cantFail(findHardware("h100-sxm")),
@@ -120,7 +122,7 @@ struct Case {
     options.devices = 16;
     options.devicesPerNode = 8;
     options.hasState = true;
-    // Small steps are fastest without.
+    // Small steps are fastest without stages.
     options.stages = stages.value_or(seed % 3 == 2 ? 2 : 0);
     return options;
   }
@@ -138,7 +140,7 @@ struct Case {
   const std::vector<Settings> &all(const Candidate &candidate) const {
     return candidate.hasStages() ? options.stageSettings : options.settings;
   }
-  /// Of a candidate.
+  /// Returns the settings of a candidate.
   std::vector<Settings> settingsOf(const Candidate &candidate) const {
     std::vector<Settings> result;
     for (const Settings &each : all(candidate))
@@ -163,7 +165,7 @@ struct Case {
     };
   }
 
-  /// Every candidate of the space.
+  /// Evaluates every candidate of the space and returns the best.
   std::optional<Evaluation> bruteForce() {
     std::optional<Evaluation> best;
     std::unique_ptr<Evaluator> evaluator = factory()();
@@ -186,7 +188,7 @@ struct Case {
     return best;
   }
 
-  /// Candidates that brute force has seen.
+  /// Candidates that brute force has evaluated.
   int64_t staged = 0, others = 0;
 };
 

@@ -36,7 +36,7 @@ TEST(Search, EqualsBruteForce) {
   EXPECT_GT(foundStages, 0);
 }
 
-// Few plans are overlapped, and the best is the best of all that could be.
+// Few plans are overlapped, and the best of them is the best of all.
 TEST(Search, OverlapsWhatMayStillWin) {
   int found = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
@@ -56,7 +56,7 @@ TEST(Search, OverlapsWhatMayStillWin) {
     EXPECT_EQ(best->seconds, expected->seconds) << seed;
     EXPECT_FALSE(best->isSerial) << seed;
     EXPECT_LT(overlapped, result.state.evaluations / 2) << seed;
-    // The same behind a search without overlap.
+    // The same after a search without overlap.
     each.options.serialBounds = &each.bounds;
     int64_t phases = 0;
     double last = 1;
@@ -68,18 +68,19 @@ TEST(Search, OverlapsWhatMayStillWin) {
     EXPECT_EQ(result.state.gap, 0);
     EXPECT_EQ(result.best(each.options.memoryLimit)->seconds, expected->seconds)
         << seed;
-    // Of that search no gap is told.
+    // That search does not report a gap.
     EXPECT_EQ(phases, 0);
   }
   EXPECT_GT(found, 5);
 }
 
-// Where time is up before anything is overlapped, the best plan without overlap
-// is the result, and nothing that takes long is begun.
+// If time is up before any plan is overlapped, the result is the best plan
+// without overlap. No long evaluation is begun.
 TEST(Search, HasAPlanWhenTimeIsUp) {
   Case each(9);
   std::atomic<int64_t> overlapped{0};
-  // Twenty times as long, until more is known: too long.
+  // Overlap is expected to take twenty times as long until more is known: too
+  // long.
   EvaluatorFactory slow = each.overlapping(overlapped, /*serialSeconds=*/10);
   each.options.secondsLimit = 60;
   SearchResult result = search(each.space, each.bounds, slow, each.space.pure(),
@@ -92,7 +93,7 @@ TEST(Search, HasAPlanWhenTimeIsUp) {
   EXPECT_TRUE(best->isSerial);
 }
 
-// Where time is up before it begins, it ends.
+// The search ends if time is up before it begins.
 TEST(Search, EndsWhenTimeIsUp) {
   Case each(9);
   each.options.secondsLimit = 1e-9;
@@ -105,8 +106,8 @@ TEST(Search, EndsWhenTimeIsUp) {
 
 namespace {
 
-/// Only eight micro-batches fit, and take longer to evaluate than there is
-/// time: fewer are not tried behind them.
+/// Only eight micro-batches fit. Their evaluation takes longer than the time
+/// left, so that fewer are not tried after them.
 class Slow : public Evaluator {
 public:
   Evaluation evaluate(const Candidate &candidate) override {
@@ -123,8 +124,9 @@ public:
 
 } // namespace
 
-// The step without micro-batches is asked how much it saves. It is no plan
-// where their number is given, also if time is up before one was tried.
+// The step without micro-batches is evaluated for its saved bytes. It is no
+// plan if the number of micro-batches is given, even if time is up before
+// another was tried.
 TEST(Search, WhatIsOnlyAskedIsNoPlan) {
   class Asked : public Evaluator {
   public:
@@ -149,11 +151,11 @@ TEST(Search, WhatIsOnlyAskedIsNoPlan) {
     }
 }
 
-// Where time is up before all settings of a plan were tried, the best of those
-// that were is a plan.
+// If time is up before all settings of a plan were tried, the best of the tried
+// ones is a plan.
 TEST(Search, KeepsWhatItHasOfAPlan) {
   for (bool overlaps : {false, true}) {
-    Case each(2); // With two stages: of these several settings are tried.
+    Case each(2); // With two stages several settings are tried.
     // Long enough to begin on a busy machine.
     each.options.secondsLimit = 1;
     each.options.overlaps = overlaps;
@@ -167,8 +169,8 @@ TEST(Search, KeepsWhatItHasOfAPlan) {
   }
 }
 
-// Settings that cannot beat the best plan are not tried, but where people see
-// the plan.
+// Settings that cannot beat the best plan are not tried, except for plans that
+// the table shows.
 TEST(Search, SettingsThatCannotWin) {
   int64_t all = 0, few = 0, untried = 0;
   for (unsigned seed : {2, 5, 8, 11}) {
@@ -218,7 +220,7 @@ TEST(Search, StopsWithAGap) {
 
 namespace {
 
-/// Notes which candidates are evaluated, in order.
+/// Records which candidates are evaluated, in order.
 class Noted : public Evaluator {
 public:
   Noted(std::unique_ptr<Evaluator> inner, const Space &space,
@@ -238,7 +240,7 @@ private:
 
 } // namespace
 
-// What people take anyway is evaluated before all else, and once.
+// Usual plans are evaluated before all others, and once.
 TEST(Search, BeginsWithWhatIsUsual) {
   Case each(3);
   each.options.threads = 1;
@@ -260,7 +262,7 @@ TEST(Search, BeginsWithWhatIsUsual) {
   }
 }
 
-// Settings are tried until one fits; where the last does not, none is.
+// Settings are tried until one fits. If the last does not fit, none does.
 TEST(Search, FirstSettingsThatFit) {
   class BySettings : public Evaluator {
   public:

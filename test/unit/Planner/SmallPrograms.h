@@ -6,11 +6,11 @@
 
 namespace tpsp::planner {
 
-/// x[b, s, d] through up[e, d] and down[d, e], with a norm behind: classes b 0,
-/// s 1, d 2, e 3.
+/// Returns x[b, s, d] through up[e, d] and down[d, e], with a norm after. The
+/// classes are b 0, s 1, d 2, e 3.
 ProgramFacts mlp(int64_t b, int64_t s, int64_t d, int64_t e);
 
-/// The leaf with one axis, a.
+/// Returns the leaf with one axis, a.
 SpaceNode oneAxis(int64_t size, AxisUse use);
 
 } // namespace tpsp::planner

@@ -29,7 +29,7 @@ static SpaceOptions on(int64_t devices, unsigned maxAxes = 3) {
   return options;
 }
 
-// Every use of one axis; what a prime does not divide is not there.
+// All uses of one axis, without indices that its prime size does not divide.
 TEST(Space, UsesOfOneAxis) {
   EXPECT_THAT(textsOf(Space(mlp(6, 5, 7, 9), on(3))),
               UnorderedElementsAre("dp=3: b@dp", "fsdp=3: b@fsdp, stored @fsdp",
@@ -44,7 +44,8 @@ TEST(Space, StateOfAnOptimizer) {
               Contains("dp=3: b@dp, state @dp"));
 }
 
-// No leaf comes twice, and products of axes divide what each divides.
+// No leaf comes twice. If several axes divide an index, their product divides
+// its extent.
 TEST(Space, LeavesDifferAndDivide) {
   Space space(mlp(4, 4, 8, 8), on(8));
   std::vector<std::string> texts = textsOf(space);
@@ -61,7 +62,7 @@ TEST(Space, LeavesDifferAndDivide) {
   }
 }
 
-// In a node the order of axes is of no account; between nodes it is.
+// The order of axes matters between nodes, but not within a node.
 TEST(Space, OrderWithinNodes) {
   SpaceOptions options = on(4, 2);
   size_t inOneNode = Space(mlp(4, 4, 8, 8), options).leaves().size();
@@ -70,7 +71,7 @@ TEST(Space, OrderWithinNodes) {
   EXPECT_GT(inTwo, inOneNode);
 }
 
-// A model axis divides nothing that is needed whole at once.
+// A model axis does not divide an index that an operation needs whole.
 TEST(Space, MixedIndicesOfParameters) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
   facts.classes[3].isMixed = true;
@@ -91,7 +92,7 @@ TEST(Space, Pins) {
                             HasSubstr("s@model"), ContainsRegex(" e@.*model")));
 }
 
-// A node that leaves no axis for a pin has no leaf, and is not there.
+// A node that leaves no axis for a pin has no leaf, so it is pruned.
 TEST(Space, PinsPrune) {
   ProgramFacts facts = mlp(16, 16, 16, 16);
   SpaceOptions options = on(8, 2);
@@ -108,7 +109,7 @@ TEST(Space, PinsPrune) {
   }
 }
 
-// A written axis of one rank comes behind the last device.
+// A written axis of one rank comes after the last device.
 TEST(Space, PinsOnAWrittenAxisOfOne) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
   facts.mesh = {{"mine", 2, AxisRole::Model}, {"one", 1, AxisRole::Data}};
@@ -143,7 +144,7 @@ TEST(Space, WrongPins) {
   EXPECT_EQ(check({{0, "dp", 2}}), "");
 }
 
-// The message names whose extent it is; of an odd one no size does.
+// The message names the extent that no size divides, such as an odd one.
 TEST(Space, PinsOfWhatNothingDivides) {
   ProgramFacts facts = mlp(4, 4, 8, 7);
   facts.classes[3].names = {"q", "g"};
@@ -154,8 +155,8 @@ TEST(Space, PinsOfWhatNothingDivides) {
               HasSubstr("extent 7 of 'g'; --pad g=8 does"));
 }
 
-// Nobody pads a batch of one to eight, of which seven are nothing, nor heads of
-// which most are: there are others.
+// Padding is not suggested if most of the padded extent would be empty, such as
+// for a batch of one on eight ranks.
 TEST(Space, PinsThatPaddingDoesNotHelp) {
   ProgramFacts facts = mlp(1, 12, 8, 3);
   auto check = [&](Pin pin) {
@@ -171,7 +172,7 @@ TEST(Space, PinsThatPaddingDoesNotHelp) {
               HasSubstr("extent 3 of 'e'; --extent e=8 does"));
 }
 
-// A pin's axis is one that a program can have: the notation reads its name.
+// A pin's axis must have a name that a program can write.
 TEST(Space, PinsCallAxesAsProgramsCan) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
   Pin pin;
@@ -191,7 +192,7 @@ TEST(Space, NoFactorisation) {
               AllOf(HasSubstr("7 devices"), HasSubstr("e = 8")));
 }
 
-// Axes that are written stay, in their order, with their roles.
+// Written axes are kept, in their order, with their roles.
 TEST(Space, WrittenMesh) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
   facts.mesh = {{"mine", 2, AxisRole::Model}};
@@ -212,8 +213,7 @@ static ProgramFacts layered(int64_t layers) {
   return facts;
 }
 
-// One axis, and no more, divides layers, and not into more parts than there
-// are.
+// At most one axis divides layers, into no more parts than there are layers.
 TEST(Space, Stages) {
   std::vector<std::string> texts = textsOf(Space(layered(3), on(8)));
   EXPECT_THAT(texts, Contains("pp=2 tp=4: parameters e@tp, layers @pp"));
@@ -229,8 +229,8 @@ TEST(Space, Stages) {
   EXPECT_THAT(textsOf(Space(layered(4), on(4))), Contains("pp=4: layers @pp"));
 }
 
-// Between nodes stages may be inside of other axes; within a node the order is
-// of no account.
+// Between nodes stages may be inside of other axes. Within a node the order
+// does not matter.
 TEST(Space, StagesBetweenNodes) {
   SpaceOptions options = on(4, 2);
   const char *inside = "dp=2 pp=2: b@dp, layers @pp";
@@ -255,7 +255,7 @@ TEST(Space, StagesThatAreAskedFor) {
               HasSubstr("of which it has 3; give at most as many"));
 }
 
-// Stages that are written stay, and are no other axis.
+// Written stages are kept, and no other axis divides layers.
 TEST(Space, WrittenStages) {
   ProgramFacts facts = layered(4);
   facts.mesh = {{"mine", 2, AxisRole::Stage}};

@@ -11,7 +11,7 @@ using namespace tpsp::planner;
 
 static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
 
-/// So many layers that are alike, each with the program's products and
+/// Gives the program `layers` equal layers, each with its products and
 /// parameters.
 static void setLayers(ProgramFacts &facts, int64_t layers) {
   facts.layers = layers;
@@ -27,12 +27,13 @@ static SpaceNode stages(int64_t size) {
   return oneAxis(size, {AxisRole::Stage, std::nullopt, {}, false, false});
 }
 
-// The busiest of equal stages computes m + p - 1 of m p parts of the work.
-// Where layers may differ, the bound is below that, and above all work's share.
+// The busiest of equal stages is occupied for m + p - 1 of m p parts of the
+// work. If layers may differ, the bound is lower, but above an equal share of
+// the work.
 TEST(StageBounds, StagesWaitForTheFirstMicroBatch) {
   auto facts = [](int64_t batch, bool areAlike = false) {
     ProgramFacts facts = mlp(batch, 64, 1024, 4096);
-    // No sums of gradients.
+    // There are no sums of gradients.
     for (TensorFacts &tensor : facts.tensors)
       tensor.isTrained = false;
     facts.layers = 8;
@@ -68,7 +69,7 @@ TEST(StageBounds, StagesWaitForTheFirstMicroBatch) {
   }
 }
 
-// Also with overlap: gradients are reduced behind the last micro-batch.
+// Gradients are reduced after the last micro-batch, even with overlap.
 TEST(StageBounds, ReductionsAreAtTheEnd) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
   setLayers(facts, 8);
@@ -94,8 +95,8 @@ TEST(StageBounds, ReductionsAreAtTheEnd) {
   EXPECT_NEAR(boundOf().seconds, bound.computing, 1e-6 * bound.seconds);
 }
 
-// Each micro-batch's gradients are added to a stage's sums, in f32: two are
-// read, one is written.
+// Each micro-batch's gradients are added to a stage's sums in f32: two numbers
+// are read and one is written.
 TEST(StageBounds, StagesSumGradients) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
   setLayers(facts, 8);
@@ -119,8 +120,8 @@ TEST(StageBounds, StagesSumGradients) {
   }
 }
 
-// With v chunks a stage waits for one of the first micro-batch's v times
-// shorter ones on each stage before.
+// With v chunks a stage waits for one chunk of the first micro-batch, which is
+// v times shorter, on each stage before.
 TEST(StageBounds, ChunksShortenTheWait) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
   setLayers(facts, 16);
@@ -136,14 +137,14 @@ TEST(StageBounds, ChunksShortenTheWait) {
   for (int64_t chunks : {2, 4})
     EXPECT_NEAR(computing(chunks), whole * (1 + 3.0 / double(8 * chunks)),
                 1e-9 * whole);
-  // Of 12 layers in 8 chunks the first four chunks have two.
+  // With 12 layers in 8 chunks, the first four chunks have two layers.
   setLayers(facts, 12);
   double layer = whole / 4;
   EXPECT_NEAR(computing(2), layer * (3 + 3.0 * 2 / 8), 1e-9 * whole);
 }
 
-// Of each chunk there is a layer. Where they may be alike, they are, unless a
-// number is asked for.
+// Each chunk has at least one layer. Unless a number of chunks is given, only
+// even divisions are tried where there are some.
 TEST(StageBounds, ChunksHaveLayers) {
   ProgramFacts facts = mlp(64, 8, 16, 32);
   BoundOptions options;
@@ -170,8 +171,8 @@ TEST(StageBounds, ChunksHaveLayers) {
   EXPECT_THAT(chunks(11), ElementsAre());
 }
 
-// Of each rematerialisation what is expected to fit comes first, and of that
-// what promises most.
+// For each rematerialisation, settings that are expected to fit come first, and
+// among them those that promise most.
 TEST(StageBounds, SettingsThatPromiseMost) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
   facts.layers = 8;
@@ -219,7 +220,7 @@ TEST(StageBounds, SettingsThatPromiseMost) {
   EXPECT_EQ(first(1 << 20, "none"), Settings());
 }
 
-// What is behind the layers is on the last stage.
+// Operations after the layers are on the last stage.
 TEST(StageBounds, TheLastStageHasTheHead) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
   facts.layers = 8;
@@ -245,8 +246,9 @@ TEST(StageBounds, TheLastStageHasTheHead) {
   EXPECT_GT(behind - without, 2 * (shared - without));
 }
 
-// A stage has a share of what lasts. The first one saves as many units as there
-// are stages, of each chunk. What its last layer makes is sent on.
+// A stage has a share of parameters and state. The first stage saves as many
+// units as there are stages, for each chunk. The result of its last layer is
+// sent on.
 TEST(StageBounds, MemoryOfStages) {
   ProgramFacts facts = mlp(64, 8, 16, 32);
   setLayers(facts, 8);
@@ -262,26 +264,27 @@ TEST(StageBounds, MemoryOfStages) {
   options.stateBytes = 2 * facts.parameterBytes();
   options.microBatchIndex = 0;
   options.stageSettings = {{16, "none", "1f1b"}, {16, "none", "1f1b", 2}};
-  // Parameters, state, and sums of gradients.
+  // These last: parameters, state, and sums of gradients.
   int64_t lasting = 4 * facts.parameterBytes() / 4;
   EXPECT_EQ(Bounds(facts, machine(), options).of(stages(4)).bytes, lasting);
   int64_t saved = 1 << 20, handedOn = 64 * 16;
   options.yardsticks = {{"none", saved, saved, {}}};
   Bounds bounds(facts, machine(), options);
-  // Of a sixteenth of the batch two of eight layers, or twice one.
+  // A stage saves a sixteenth of the batch for two of eight layers, or twice
+  // for one.
   auto bytes = [&](Settings settings) {
     return bounds.bytesWith(stages(4), settings) - lasting;
   };
   EXPECT_EQ(bytes({16, "none", "1f1b"}), 4 * (saved / 4 - handedOn) / 16);
   EXPECT_EQ(bytes({16, "none", "1f1b", 2}), 8 * (saved / 8 - handedOn) / 16);
   EXPECT_EQ(bytes({16, "none", "gpipe"}), 16 * (saved / 4 - handedOn) / 16);
-  // Where weights' gradients wait, several chunks may save less.
+  // If weights' gradients wait, several chunks may save less.
   EXPECT_EQ(bytes({16, "none", "zero-bubble"}),
             4 * (saved / 4 - handedOn) / 16);
   EXPECT_EQ(bytes({16, "none", "zero-bubble", 2}), saved / 4 / 16);
 }
 
-// Stages take as many micro-batches.
+// Stages need at least as many micro-batches.
 TEST(StageBounds, StagesNeedMicroBatches) {
   ProgramFacts facts = mlp(8, 8, 16, 32);
   facts.layers = 8;

@@ -10,8 +10,8 @@ namespace {
 const Extents kExtents{{"b", 2}, {"s", 5}, {"t", 7}, {"g", 3},
                        {"h", 2}, {"d", 4}, {"f", 3}};
 
-/// Softmax-weighted sums of v in two passes over every (query, key) pair, with
-/// v's features called f.
+/// Returns softmax-weighted sums of v in two passes over every (query, key)
+/// pair. v's features are called f.
 Tensor naiveAttention(const Tensor &q, const Tensor &k, const Tensor &v,
                       double scale, bool causal) {
   Extents queries = kExtents;
@@ -71,7 +71,7 @@ TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
   for (const bool causal : {false, true}) {
     AttentionForm form{"s", "t", "d", 0.7, causal};
     Tensor got = attentionStatistic(q, k, form, {"g", "b", "h", "s"});
-    // With values of 1 for one key and 0 for the others, attention says that
+    // With values of 1 for one key and 0 for the others, attention gives that
     // key's weight, exp(score - statistic).
     Tensor v = full({"t"}, {kExtents.at("t")}, 0);
     v.data[0] = 1;
@@ -85,8 +85,8 @@ TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
   }
 }
 
-/// As if the keys behind the length were not there. Below 0 is 0, and beyond
-/// all keys is all.
+/// Keys after the length have no effect. A negative length counts as 0, and a
+/// length above the number of keys as all.
 TEST(AttentionTest, KeysBehindTheLengthDoNotCount) {
   const Extents one = {{"s", 4}, {"t", 6}, {"d", 3}};
   const Tensor q = randomTensor({"s", "d"}, one, 1);
@@ -130,13 +130,13 @@ struct FewKeys {
   }
 };
 
-/// A bias of minus infinity leaves a key out. Where all are out there is
-/// nothing: no value, no gradient, and the log of 0.
+/// A bias of minus infinity leaves a key out. If all keys are out, values and
+/// gradients are 0, and the statistic is the log of 0.
 TEST(AttentionTest, ABiasOfMinusInfinityHides) {
   FewKeys few;
   few.bias.data = {0,          -kInfinity, -kInfinity,
                    -kInfinity, -kInfinity, -kInfinity};
-  // Not even then does its score matter.
+  // A hidden key's score does not matter even if it is infinite.
   few.k.data[1] = kInfinity;
   EXPECT_EQ(few.values(), (std::vector<double>{1, 0}));
   EXPECT_EQ(few.statistic(), (std::vector<double>{1, -kInfinity}));
@@ -150,7 +150,7 @@ TEST(AttentionTest, ABiasOfMinusInfinityHides) {
   EXPECT_EQ(gradients[3].data, std::vector<double>(6, 0));
 }
 
-/// Any other bias is a number, whatever hides other keys.
+/// Any other bias counts as a number, even if the other keys are hidden.
 TEST(AttentionTest, ALowBiasIsANumber) {
   for (double low : {-1e30, -std::numeric_limits<double>::max()}) {
     FewKeys few;
@@ -161,7 +161,8 @@ TEST(AttentionTest, ALowBiasIsANumber) {
     const Tensor g{{"s", "d"}, {2, 1}, {0, 1}};
     std::array<Tensor, 4> gradients = attentionGradients(
         few.q, few.k, few.v, g, few.form, {true, true, true, true});
-    // Two weights are 1/2: values differ by 2, keys by 1, and the query is 2.
+    // Two weights are 1/2. Their values differ by 2, their keys by 1, and the
+    // query is 2.
     EXPECT_EQ(gradients[0].data, (std::vector<double>{0, 0.5}));
     EXPECT_EQ(gradients[1].data, (std::vector<double>{-1, 1, 0}));
     EXPECT_EQ(gradients[2].data, (std::vector<double>{0.5, 0.5, 0}));
@@ -184,7 +185,7 @@ TEST(AttentionTest, RowsWithoutKeys) {
   EXPECT_EQ(few.statistic(), (std::vector<double>{-kInfinity, -kInfinity}));
 }
 
-/// A NaN is not hidden.
+/// Nothing hides a NaN.
 TEST(AttentionTest, NoNumberStaysNone) {
   FewKeys few;
   few.q.data[0] = std::nan("");
@@ -193,7 +194,7 @@ TEST(AttentionTest, NoNumberStaysNone) {
   EXPECT_FALSE(std::isnan(few.values()[1]));
 }
 
-/// The log of a sum whose terms are below all numbers of f64 but the largest.
+/// The log of a sum in which all terms but the largest underflow in f64.
 TEST(AttentionTest, TheStatisticOfScoresThatAreFarApart) {
   FewKeys few;
   few.bias.data = {0, -746, -1500, 0, -1e5, -1e30};
@@ -201,7 +202,8 @@ TEST(AttentionTest, TheStatisticOfScoresThatAreFarApart) {
   EXPECT_NEAR(few.statistic()[1], 2, 1e-15);
 }
 
-/// Of every operand, against finite differences of sum(g * attention).
+/// Compares the gradients of all operands with finite differences of sum(g *
+/// attention).
 TEST(AttentionTest, GradientsAgainstDifferences) {
   const Tensor g = randomTensor({"b", "s", "h", "g", "f"}, kExtents, 4);
   for (const Dropout dropout : {Dropout{}, Dropout{0.3, 7}}) {

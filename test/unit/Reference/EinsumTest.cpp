@@ -8,11 +8,11 @@ namespace {
 
 const IndexNames kNames = {"a", "b", "c", "d"};
 
-/// Where an index of a two-operand spec occurs, one bit each.
+/// The tensors in which an index of a two-operand spec occurs, a bit each.
 enum Role { kInFirst = 1, kInSecond = 2, kInResult = 4 };
 
-/// The names with the given bit in their role (3 bits of `spec` per name), in
-/// a random order.
+/// Returns the names with the given bit in their role (3 bits of `spec` for
+/// each name), in a random order.
 IndexNames namesIn(unsigned spec, Role role, std::mt19937 &engine) {
   IndexNames names;
   for (size_t i = 0; i < kNames.size(); ++i)
@@ -142,7 +142,7 @@ TEST(EinsumTest, FailedPreconditions) {
   expectError(einsum({}, {}, {}, &error), error, "no operands");
   error.clear();
   expectError(einsum({&x, nullptr}, {}, {}, &error), error, "invalid operand");
-  EXPECT_FALSE(einsum({&x, &y}, {"i"}).isValid()); // Nowhere to report.
+  EXPECT_FALSE(einsum({&x, &y}, {"i"}).isValid()); // No place for errors.
 }
 
 TEST(EinsumTest, TheFirstErrorIsKept) {

@@ -8,7 +8,7 @@ namespace {
 
 using Words = std::array<uint32_t, 4>;
 
-/// The known answers of Random123, the generator's authors' library.
+/// The known answers of Random123, the library of the generator's authors.
 TEST(PhiloxTest, KnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
             (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -40,7 +40,7 @@ TEST(DropoutMaskTest, DependsOnTheSeedAndNotOnTheShape) {
   const Tensor flat = dropoutMask({"d"}, {60}, {0.5, 1});
   EXPECT_EQ(dropoutMask({"s", "d"}, {5, 12}, {0.5, 1}).data, flat.data);
   EXPECT_NE(dropoutMask({"d"}, {60}, {0.5, 2}).data, flat.data);
-  // Another step draws others, by the counter's third word.
+  // Another step has other random numbers, by the counter's third word.
   const Tensor later = dropoutMask({"d"}, {60}, {0.5, 1, 3});
   EXPECT_NE(later.data, flat.data);
   EXPECT_EQ(later.data[0], philox({0, 0, 3, 0}, {1, 0})[0] >= (1u << 31));
@@ -78,10 +78,10 @@ TEST(ShortfallTest, IsOfTheDifferenceToTheBest) {
     return shortfall(x, "e", "k", {{"s", "k"}, {2, 2}, std::move(chosen)});
   };
   EXPECT_EQ(of({1, 2, 0, 3}), 0);
-  EXPECT_EQ(of({2, 1, 3, 0}), 0); // of equals, any
+  EXPECT_EQ(of({2, 1, 3, 0}), 0); // any of equal values
   // 1 instead of 3; of eight values with the sum of squares 185.
   EXPECT_DOUBLE_EQ(of({1, 3, 0, 3}), std::sqrt((1 / 4.) / (185 / 8.)));
-  // In the wrong order.
+  // The right choices in the wrong order.
   EXPECT_EQ(of({3, 1, 0, 3}), of({1, 3, 0, 3}));
   for (const std::vector<double> &wrong : {std::vector<double>{1, 1, 0, 3},
                                            {1, 4, 0, 3},
@@ -90,7 +90,7 @@ TEST(ShortfallTest, IsOfTheDifferenceToTheBest) {
     EXPECT_EQ(of(wrong), INFINITY);
 }
 
-/// Masked candidates neither count nor hide what was chosen wrongly.
+/// Masked candidates do not count, and do not hide a wrong choice.
 TEST(ShortfallTest, OfValuesThatAreNotFinite) {
   Tensor x{{"s", "e"}, {1, 4}, {3, -INFINITY, 4, -INFINITY}};
   auto of = [&](std::vector<double> chosen) {

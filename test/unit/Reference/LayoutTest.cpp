@@ -57,7 +57,8 @@ TEST(LayoutTest, TakeAndStackAreInverse) {
 }
 
 TEST(LayoutTest, PermuteInEveryOrder) {
-  // Wider than a tile of the transpose in one dimension, and not a multiple.
+  // One dimension is longer than a tile of the transpose and not a multiple of
+  // it.
   const Extents extents{{"a", 1}, {"b", 67}, {"c", 3}, {"d", 131}};
   const Tensor x = randomTensor({"a", "b", "c", "d"}, extents, 2);
   IndexNames order = {"a", "b", "c", "d"};

@@ -9,7 +9,7 @@ namespace {
 
 const Extents kExtents{{"b", 3}, {"q", 7}, {"t", 5}, {"h", 2}};
 
-/// Softmax by its definition, without the shift by the maximum.
+/// Computes softmax by its definition, without the shift by the maximum.
 Tensor naiveSoftmax(const Tensor &x, const std::string &index, double scale,
                     const std::string &query) {
   Tensor y = zeros(x.indices, kExtents), sums = y;
@@ -36,7 +36,7 @@ TEST(SoftmaxTest, AgainstTheDefinition) {
         IndexNames{"q", "b", "t", "h"}}) {
     const Tensor x = randomTensor(layout, kExtents, 1);
     expectNear(softmax(x, "t", -0.7), naiveSoftmax(x, "t", -0.7, ""));
-    // Fewer keys than queries, and the other way round.
+    // There are fewer keys than queries, or fewer queries than keys.
     expectNear(softmax(x, "t", 1.3, "q"), naiveSoftmax(x, "t", 1.3, "q"));
     expectNear(softmax(x, "q", 1.3, "t"), naiveSoftmax(x, "q", 1.3, "t"));
   }
@@ -63,8 +63,8 @@ TEST(SoftmaxTest, ExtentOneEmptyAndErrors) {
   expectError(softmax(x, "j", 1, "j", &error), error, "query index 'j'");
 }
 
-/// (x - mean) / sqrt(mean square of the same + eps) over q and h, with the
-/// mean taken as 0 for rmsNorm.
+/// Returns (x - mean) / sqrt(mean((x - mean)^2) + eps) over q and h. For
+/// rmsNorm the mean of x counts as 0.
 Tensor naiveNorm(const Tensor &x, bool centered, double eps) {
   const Extents kept{{"b", kExtents.at("b")}, {"t", kExtents.at("t")}};
   const double count = kExtents.at("q") * kExtents.at("h");
@@ -82,7 +82,7 @@ Tensor naiveNorm(const Tensor &x, bool centered, double eps) {
   return y;
 }
 
-/// The operation layer_norm of x, gain and bias, or rms_norm of x and gain.
+/// Evaluates layer_norm of x, gain and bias, or rms_norm of x and gain.
 Tensor norm(const Operands &operands, double eps,
             std::string *error = nullptr) {
   const bool centered = operands.size() == 3;

@@ -23,7 +23,7 @@ TEST(PointwiseTest, BroadcastsByNameInAnyOrder) {
 }
 
 TEST(PointwiseTest, PositionsAreThoseOfTheResult) {
-  // Many rows, so that threads start in the middle.
+  // There are many rows, so that some threads start in the middle.
   const Shape shape{301, 3, 1, 211};
   const Tensor y = pointwiseAt(
       [](const double *, const int64_t *at) {

@@ -1,4 +1,4 @@
-// A program as data: what comes from a file may be anything.
+// A program as data. If it comes from a file, it may be wrong in any way.
 #include "tpsp/Runtime/ReferenceProgram.h"
 
 #include <gmock/gmock.h>
@@ -202,7 +202,7 @@ TEST(ReferenceGradients, SayWhatHasNone) {
       "slope", "m.mlir:2:8", {0}, {{"of", std::string("tanh")}}};
   EXPECT_EQ(errorOf(program, {&x, &w, &g}),
             "m.mlir:2:8: 'tpsp.slope' has no gradient in the reference");
-  // Where none is wanted, none need be.
+  // An operation may lack a gradient if none is needed.
   program.gradients = {1};
   EXPECT_EQ(errorOf(program, {&x, &w, &g}), "");
 }
@@ -227,28 +227,28 @@ int64_t numbers(int64_t count) { return count * int64_t(sizeof(double)); }
 
 } // namespace
 
-// x, its sums, and what scales these in their place.
+// The memory of x, its sums, and the result that replaces the sums.
 TEST(ReferenceMemory, OfAForwardPass) {
   EXPECT_EQ(leastBytes(sumOfRows()), numbers(6 + 2));
-  // The sums are a result, too: both stay.
+  // The sums are a result, too, so both are kept.
   Program program = sumOfRows();
   program.results = {1, 2};
   EXPECT_EQ(leastBytes(program), numbers(6 + 2 + 2));
 }
 
-// Worst where the einsum has been differentiated: x, w and g, its first operand
-// and its result, and the gradients of all three.
+// The peak is after the einsum has been differentiated: x, w and g, its first
+// operand and its result, and the gradients of all three.
 TEST(ReferenceMemory, OfABackwardPass) {
   EXPECT_EQ(leastBytes(weighted()),
             numbers((6 + 3 + 2) + (6 + 2) + (2 + 6 + 3)));
-  // Of w alone a gradient is wanted.
+  // Only w needs a gradient.
   Program program = weighted();
   program.gradients = {1};
   EXPECT_EQ(leastBytes(program), numbers((6 + 3 + 2) + (6 + 2) + (2 + 3)));
 }
 
 TEST(ReferenceMemory, OfAnUpdate) {
-  // w - g[w], behind a backward pass that needed as much.
+  // w - g[w], after a backward pass that needed as much.
   Program program = weighted();
   program.gradients = {1};
   program.values.push_back({{"d"}, {3}});
@@ -256,7 +256,7 @@ TEST(ReferenceMemory, OfAnUpdate) {
   program.updates = 1;
   program.results = {3, 4};
   EXPECT_EQ(leastBytes(program), numbers((6 + 3 + 2) + (6 + 2) + (2 + 3)));
-  // Here a value of the update is largest.
+  // Here a value of the update makes the peak.
   program.values.push_back({{"d", "e"}, {3, 100}});
   program.operations.push_back({"einsum", "m.mlir:5:8", {4}, {}});
   program.updates = 2;
@@ -301,7 +301,7 @@ TEST(ReferenceRounding, IsThatOfTheValuesType) {
   EXPECT_EQ(shifted(Element::BF16, 1, 0x1.8p-8), Values{1 + 0x1p-7});
   EXPECT_EQ(shifted(Element::F16, 1, 0x1p-11), Values{1});
   EXPECT_EQ(shifted(Element::F16, 1, 0x1.8p-11), Values{1 + 0x1p-10});
-  // Subnormal numbers, and the largest one.
+  // Subnormal numbers, and the largest number.
   EXPECT_EQ(shifted(Element::F16, 0, 0x1.8p-24), Values{0x1p-23});
   EXPECT_EQ(shifted(Element::F16, 65504, 15), Values{65504});
   EXPECT_EQ(shifted(Element::F16, 65504, 16),

@@ -10,7 +10,7 @@ namespace {
 
 const Extents kExtents{{"b", 3}, {"s", 7}, {"h", 1}, {"d", 10}};
 
-/// Pairs as complex numbers, turned by exp(i angle).
+/// Rotates pairs as complex numbers, by exp(i angle).
 Tensor naiveRope(const Tensor &x, double theta, double sign) {
   const int64_t half = kExtents.at("d") / 2;
   Tensor y = x;
@@ -40,7 +40,7 @@ TEST(RopeTest, AgainstComplexNumbersInSeveralLayouts) {
   }
 }
 
-/// Pair m of a vector of ones at position 1 shows its frequency.
+/// Returns the frequencies, which pairs of a vector of ones at position 1 show.
 std::vector<double> frequencies(const RopeScaling &scaling) {
   const Tensor x = full({"s", "d"}, {2, 6}, 1);
   const Tensor y = rope(x, "s", "d", 1e6, false, nullptr, scaling);
@@ -51,8 +51,8 @@ std::vector<double> frequencies(const RopeScaling &scaling) {
 }
 
 TEST(RopeTest, SlowsWhatTurnsSeldom) {
-  // Unscaled, 1, 0.01 and 0.0001 a position. Over 200 pi positions they turn
-  // 100 times, once and a hundredth of a time.
+  // Unscaled, the frequencies are 1, 0.01 and 0.0001 for each position. Over
+  // 200 pi positions the pairs turn 100 times, once, and a hundredth of a turn.
   const double context = 200 * std::acos(-1);
   auto expect = [](const RopeScaling &scaling, std::vector<double> wanted) {
     std::vector<double> found = frequencies(scaling);
@@ -61,14 +61,14 @@ TEST(RopeTest, SlowsWhatTurnsSeldom) {
   };
   expect({4}, {0.25, 0.0025, 0.000025});
   expect({4, context, 0.5, 2.5}, {1, 0.25 * 0.01 + 0.75 * 0.0025, 0.000025});
-  // One turn lies half way between 0.1 and 10 in the logarithm.
+  // One turn is half way between 0.1 and 10 in the logarithm.
   expect({4, context, 0.1, 10, true}, {1, 0.5 * 0.01 + 0.5 * 0.0025, 0.000025});
 }
 
 TEST(RopeTest, InverseUndoes) {
   const Tensor x = randomTensor({"b", "s", "h", "d"}, kExtents, 2);
   expectNear(rope(rope(x, "s", "d", 10000), "s", "d", 10000, true), x);
-  // Position 0 does not turn.
+  // Position 0 is not rotated.
   const Tensor y = rope(x, "s", "d", 10000);
   for (int64_t i = 0; i < kExtents.at("d"); ++i)
     EXPECT_EQ(y.data[i], x.data[i]);

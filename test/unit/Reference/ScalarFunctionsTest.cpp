@@ -13,18 +13,18 @@ double apply(const std::string &name, std::vector<double> arguments) {
   return function->evaluate(arguments.data(), int(arguments.size()));
 }
 
-/// Arguments around 0 and far enough out to saturate; logarithms and roots
-/// are given their squares instead.
+/// Arguments around 0, and some large enough to saturate. Logarithms and roots
+/// get their squares instead.
 const std::vector<double> kArguments = {-6,   -2.5, -1.25, -0.7, -0.01,
                                         0.02, 0.5,  1.75,  3,    7};
 
-/// A function of the language as textbooks have it.
+/// A function of the language, by its textbook formula.
 struct Formula {
   const char *name;
   double (*of)(double x);
   bool takesPositive = false;
 
-  /// An argument that it takes.
+  /// Returns an argument in the function's domain.
   double at(double x) const { return takesPositive ? x * x : x; }
 };
 
@@ -69,7 +69,7 @@ TEST(ScalarFunctionsTest, SlopesMatchFiniteDifferences) {
       const std::string name = formula.name;
       const double x =
           formula.takesPositive ? argument * argument + 0.1 : argument;
-      // Five points: an error of order h^4 leaves room below 1e-7.
+      // With five points the error is of order h^4, well below 1e-7.
       const double h = 1e-3;
       const auto f = [&](double steps) { return apply(name, {x + steps * h}); };
       const double want = (8 * (f(1) - f(-1)) - (f(2) - f(-2))) / (12 * h);

@@ -1,7 +1,7 @@
 //===- TestTensors.h - random data and naive loops --------------*- C++ -*-===//
 //
-// What the reference is checked with: nothing here calls the code under test,
-// so that a mistake cannot appear on both sides.
+// Checks for the reference. Nothing here calls the code under test, so that a
+// mistake cannot appear on both sides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace tpsp::reference {
 using Extents = std::map<std::string, int64_t>;
 using Position = std::map<std::string, int64_t>;
 
-/// A tensor of zeros whose extents are looked up by name.
+/// Returns a tensor of zeros whose extents are looked up by name.
 inline Tensor zeros(const IndexNames &names, const Extents &extents) {
   Tensor x;
   x.indices = names;
@@ -36,13 +36,14 @@ inline Tensor zeros(const IndexNames &names, const Extents &extents) {
 
 inline Tensor scalar(double value) { return {{}, {}, {value}}; }
 
-/// The same data with other index names, given in dimension order.
+/// Returns the same data with other index names, given in the order of
+/// dimensions.
 inline Tensor rename(Tensor x, const IndexNames &names) {
   x.indices = names;
   return x;
 }
 
-/// Values between -2 and 2.
+/// Returns random values between -2 and 2.
 inline Tensor randomTensor(const IndexNames &names, const Extents &extents,
                            unsigned seed) {
   std::mt19937 engine(seed);
@@ -53,7 +54,7 @@ inline Tensor randomTensor(const IndexNames &names, const Extents &extents,
   return x;
 }
 
-/// The element of x at a position, of which x may lack some indices.
+/// Returns the element of x at a position, which may have indices that x lacks.
 template <class T> auto &element(T &x, const Position &position) {
   int64_t offset = 0;
   for (size_t i = 0; i < x.indices.size(); ++i)
@@ -82,7 +83,7 @@ template <class F> void forEachPosition(const Extents &extents, F body) {
   }
 }
 
-/// The sum of products over all indices that occur, by n nested loops.
+/// Returns the sum of products over all indices that occur, by n nested loops.
 inline Tensor naiveEinsum(const Operands &operands, const IndexNames &names,
                           const Extents &extents) {
   Extents used;
@@ -113,7 +114,7 @@ inline void expectNear(const Tensor &got, const Tensor &want,
         << "at element " << i;
 }
 
-/// Fails unless `got` is invalid and `error` speaks of `fragment`.
+/// Fails unless `got` is invalid and `error` contains `fragment`.
 inline void expectError(const Tensor &got, const std::string &error,
                         const std::string &fragment) {
   EXPECT_FALSE(got.isValid());

@@ -1,4 +1,4 @@
-/// A step after the first allocates nothing, whatever the ranks do.
+/// A step after the first allocates nothing, whatever its commands are.
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/World.h"
@@ -24,7 +24,7 @@ void *countedAllocation(std::size_t bytes) {
 
 } // namespace
 
-// The whole program's, for this test's sake.
+// Replaces the whole program's operators, to count allocations.
 void *operator new(std::size_t bytes) { return countedAllocation(bytes); }
 void *operator new[](std::size_t bytes) { return countedAllocation(bytes); }
 void operator delete(void *memory) noexcept { std::free(memory); }
@@ -45,8 +45,8 @@ struct Item {
   std::vector<int64_t> buffers;
 };
 
-/// On each of two streams, one of every command but matmul, in which oneDNN
-/// allocates.
+/// Returns, on each of two streams, one of every command but matmul, in which
+/// oneDNN allocates.
 std::vector<Item> everyCommand() {
   ShardCommand shard;
   shard.axes = {0};
@@ -104,7 +104,7 @@ TEST(Allocation, NoneAfterTheFirstStep) {
   ASSERT_TRUE(status.ok()) << status.message();
   std::vector<Item> items = everyCommand();
   std::vector<tpsp_rt_command> commands = commandsOf(items);
-  // As a function: making one allocates.
+  // The function is made once, because making one allocates.
   std::function<Status(Rank &)> step = [&](Rank &rank) -> Status {
     for (size_t i = 0; i < items.size(); ++i)
       if (Status s = rank.result(items[i].call(rank.handle(), &commands[i]));

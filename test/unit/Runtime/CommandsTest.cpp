@@ -1,5 +1,5 @@
-/// Every command survives encoding and decoding, and no array that is not an
-/// encoding is taken for one.
+/// Every command survives encoding and decoding, and an array that is no
+/// encoding is rejected.
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Abi/tpsp_rt.h"
 
@@ -50,19 +50,19 @@ AttentionCommand sampleAttention() {
   c.causal = true;
   c.keepsStatistic = true;
   c.queryStart = {5, {0, 2}, 3, 16};
-  // b s h g d, and b t h d; values b h t e.
+  // Queries are b s h g d, keys b t h d, and values b h t e.
   c.q = {480, 32, 8, 96};
   c.k = {168, 8, 0, 24};
   c.v = {336, 112, 0, 16};
   c.o = {960, 64, 16, 192};
   c.window = 3;
   c.softcap = 2.5;
-  // h t s, and rows of every batch.
+  // The bias is h t s. Segments have rows of every batch.
   c.hasBias = true, c.hasSegments = true, c.hasLengths = true;
   c.bias.head = 35, c.bias.row = 1, c.bias.key = 5;
   c.querySegments = {5, 0, 0, 1};
   c.keySegments = {7, 0, 0, 1};
-  // h b.
+  // Lengths are h b.
   c.lengths = {1, 2};
   return c;
 }
@@ -115,7 +115,7 @@ template <typename Command> bool decodes(const Params &params) {
   return decode(params.data(), int64_t(params.size()), out);
 }
 
-/// Decoding gives the same again, in fields that encode to the same integers;
+/// Checks that decoding gives fields that encode to the same integers, and that
 /// one integer less or more is refused.
 template <typename Command> void checkRoundTrip(const Command &command) {
   Params params = command.encode();
@@ -172,7 +172,7 @@ TEST(Commands, DecodeKeepsEveryFieldOfGroupedMatmuls) {
   EXPECT_EQ(c.firstGroup.offset, 6);
   std::vector<BufferUse> uses = c.buffers(/*ranks=*/2);
   ASSERT_EQ(uses.size(), 4u);
-  // Rows of B, the steps' and points' strides, and the last matrix.
+  // The rows of B, the strides of steps and points, and the last matrix.
   EXPECT_EQ(uses[1].elements, 10 * 17 + 7 + 2 * 300 + 3 * 60 + 2 * 5000);
   EXPECT_EQ(uses[2].elements, 5 + 5 + 2 * 10);
   EXPECT_EQ(uses[2].dtype, TPSP_RT_I32);
@@ -251,7 +251,8 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
   EXPECT_FALSE(decodes<AttentionGradientCommand>(gradient.encode()));
 }
 
-/// The last rank's last query sees all keys; without a mask all do.
+/// With a mask, the last rank's last query sees all keys. Without a mask all
+/// queries do.
 TEST(Commands, AttentionSeesKeysUpToItsLastQuery) {
   AttentionCommand c = sampleAttention();
   c.queries = 3, c.keys = 10;
@@ -290,7 +291,7 @@ TEST(Commands, MatmulRefusesOverlappingRows) {
   c = sampleMatmul();
   c.ldc = 6;
   EXPECT_FALSE(decodes<MatmulCommand>(c.encode()));
-  c.m = 1; // One row: its leading dimension says nothing.
+  c.m = 1; // With one row the leading dimension has no effect.
   EXPECT_TRUE(decodes<MatmulCommand>(c.encode()));
 }
 
@@ -357,7 +358,7 @@ TEST(Commands, RefusesOverflow) {
   EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
   AllToAllCommand exchange = sampleAllToAll();
   exchange.a = exchange.c = int64_t(1) << 40;
-  exchange.b = 0; // Must not hide the product of the others.
+  exchange.b = 0; // A 0 must not hide the overflow of the others' product.
   EXPECT_FALSE(decodes<AllToAllCommand>(exchange.encode()));
 }
 
@@ -422,7 +423,7 @@ TEST(Commands, PitchesKeepRunsApart) {
       permute.*pitch = bad;
       EXPECT_FALSE(decodes<PermuteCommand>(permute.encode())) << bad;
     }
-  permute.runs = 1; // One run: its pitches say nothing.
+  permute.runs = 1; // With one run pitches have no effect.
   permute.sourcePitch = permute.targetPitch = 0;
   EXPECT_TRUE(decodes<PermuteCommand>(permute.encode()));
   EXPECT_EQ(permute.targetSpan(), 9);
@@ -434,7 +435,8 @@ TEST(Commands, AllReduceRefusesNoTensors) {
   EXPECT_FALSE(decodes<AllReduceCommand>(c.encode()));
 }
 
-/// What decodes must encode to what it came from, so nothing was overlooked.
+/// Checks that integers which decode encode to the same again, so that none was
+/// ignored.
 template <typename Command> void checkGarbage(const Params &params) {
   Command out;
   if (decode(params.data(), int64_t(params.size()), out)) {

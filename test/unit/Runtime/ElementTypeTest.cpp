@@ -43,8 +43,8 @@ TEST(ElementType, EveryHalfSurvivesTheRoundTrip) {
     }
 }
 
-/// Between neighbours the nearest, in the middle the even one; and of a whole
-/// step the error is half of it, as `epsilon` says.
+/// A number rounds to the nearest neighbour, and in the middle to the even one.
+/// So the error is at most half of a step, as `epsilon` says.
 TEST(ElementType, EveryMiddleRoundsToTheEvenNeighbour) {
   for (const HalfFloat &half : halfFloats) {
     uint16_t infinity = half.round(std::numeric_limits<float>::infinity());

@@ -11,11 +11,11 @@ using Duration = ExchangePacing::Duration;
 
 struct Outcome {
   int looks = 0;
-  /// From the moment at which everything had come to the look that saw it.
+  /// The time from the last arrival to the poll that noticed it.
   Duration delay{};
 };
 
-/// An exchange of which everything has come after `duration`.
+/// Runs an exchange whose last message arrives after `duration`.
 Outcome run(ExchangePacing &pacing, int64_t bytes, Duration duration) {
   Outcome outcome;
   pacing.begin(bytes);
@@ -54,7 +54,7 @@ TEST(ExchangePacing, NoMoreThanBuffersTakeIsExpectedBetweenTwoLooks) {
     EXPECT_LT(pacing.pauseAfter(waited), 1050us);
 }
 
-/// What a pause of its own made slow must not be taken for a slow link.
+/// An exchange that its own pause made slow must not count as a slow link.
 TEST(ExchangePacing, AFastLinkIsNotHeldUp) {
   ExchangePacing pacing;
   for (int i = 0; i < 20; ++i)
@@ -77,7 +77,7 @@ TEST(ExchangePacing, ASlowerLinkIsBelievedInTime) {
   EXPECT_LT(last.delay, 45ms / 30);
 }
 
-/// A rank that comes late is no slow link.
+/// A rank that is late does not count as a slow link.
 TEST(ExchangePacing, LatenessOfAnotherRankIsNotFelt) {
   ExchangePacing pacing;
   for (int i = 0; i < 5; ++i)

@@ -1,4 +1,4 @@
-/// Rows convert as single numbers do, whatever the processor has for it.
+/// Rows convert like single numbers, whatever instructions the processor has.
 #include "HalfRows.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(HalfRowsTest, EveryNumberIsWidened) {
   for (size_t i = 0; i < all.size(); ++i)
     all[i] = uint16_t(i);
   for (const HalfFloat &half : halfFloats) {
-    // From an odd place, with an odd rest.
+    // Begins at an odd place and leaves an odd rest.
     std::vector<float> wide(all.size());
     halfRows(half.dtype).widen(all.data() + 1, wide.data() + 1, 0xfffd);
     EXPECT_EQ(wide.front(), 0);
@@ -36,7 +36,7 @@ TEST(HalfRowsTest, AllKindsOfNumbersAreRounded) {
   std::vector<float> wide(100003);
   for (float &value : wide)
     value = floatOfBits(random());
-  // More of those that f16 can hold, subnormal ones among them.
+  // More numbers in the range of f16, including subnormal ones.
   for (size_t i = 0; i < wide.size(); i += 2)
     wide[i] =
         std::ldexp(1 + float(random() % 8191) / 8191, int(random() % 48) - 28);

@@ -1,4 +1,4 @@
-/// The trace backend prints each call in a form that tests can hold.
+/// The trace backend prints each call in a form that tests can compare.
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/World.h"
@@ -35,14 +35,14 @@ std::string contents(std::FILE *file) {
   return text;
 }
 
-/// Runs `body` on a 2x2 mesh and gives what was printed.
+/// Runs `body` on a 2x2 mesh and returns the printed text.
 std::string trace(bool allRanks, const std::function<Status(Rank &)> &body) {
   registerBuiltinBackends();
   std::FILE *file = std::tmpfile();
   WorldConfig config;
   config.backend = "trace";
   config.mesh = {{"dp", 2}, {"tp", 2}};
-  config.arenaBytes = int64_t(1) << 50; // More than any machine has.
+  config.arenaBytes = int64_t(1) << 50; // More memory than any machine has.
   config.numStreams = 2;
   config.numEvents = 4;
   config.traceOutput = file;
@@ -60,7 +60,7 @@ std::string trace(bool allRanks, const std::function<Status(Rank &)> &body) {
 
 void doNothing(void *const *, const int64_t *, int64_t, int64_t) {}
 
-/// Pitches are printed where there are some; buffers are the rank's own tiles.
+/// Pitches are printed if there are any. Buffers are the rank's own tiles.
 TEST(Trace, PrintsTiles) {
   ShardCommand shard;
   shard.axes = {1};
@@ -86,8 +86,8 @@ TEST(Trace, PrintsTiles) {
   EXPECT_THAT(text, HasSubstr("rank 0 stream 1 all_gather axes=tp outer=2 "
                               "chunk=512 pitch=2048 f32 src@0 dst@65536 "
                               "\"%g\"\n"));
-  // Tile 1 counted from the own: of tp rank 0 the second, of tp rank 1 the
-  // first.
+  // Tile 1, counted from the rank's own, is the second for tp rank 0 and the
+  // first for tp rank 1.
   const char *moved = " stream 1 permute axes=tp source=1,0 count=32 runs=3 "
                       "pitch=32->64 f32 src@0 dst@";
   for (int rank : {0, 1, 2, 3})
@@ -187,8 +187,8 @@ Status attendFrom(Rank &rank, const PartStart &start) {
   return rank.result(tpsp_rt_attention(rank.handle(), &command));
 }
 
-/// Where each rank's queries start, of attention with a mask: in the order of
-/// ranks, and in the opposite one.
+/// Attention with a mask prints where each rank's queries start, in the order
+/// of ranks or in the opposite order.
 TEST(Trace, RanksSayWhereTheirQueriesStart) {
   for (PartStart start : {PartStart{6, {0, 1}}, PartStart{-6, {0, 1}, 0, 18}}) {
     std::string text = trace(
@@ -206,7 +206,7 @@ TEST(Trace, RanksSayWhereTheirQueriesStart) {
   }
 }
 
-/// The last rank's would be before the first query.
+/// The last rank's queries would start before the first query.
 TEST(Trace, NoQueriesStartBeforeTheFirst) {
   Status last;
   trace(/*allRanks=*/true, [&](Rank &rank) -> Status {

@@ -164,7 +164,7 @@ TEST_F(WorldTest, RefusesWhatCannotBe) {
 }
 
 TEST_F(WorldTest, RefusesMoreMemoryThanThereIs) {
-  // 4 x 1 PiB, and a product that is no int64_t.
+  // 4 x 1 PiB, and a product that overflows int64_t.
   EXPECT_THAT(refusal(makeConfig({{"tp", 4}}, int64_t(1) << 50)),
               AllOf(HasSubstr("need 4194304.00 GiB"), HasSubstr("available")));
   EXPECT_THAT(refusal(makeConfig({{"tp", 4}}, int64_t(1) << 62)),

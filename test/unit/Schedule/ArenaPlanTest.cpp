@@ -1,5 +1,5 @@
-// Offsets in one arena: what is in use together shares no bytes, and large
-// buffers find room.
+// Offsets in one arena. Buffers that are in use at the same time share no
+// bytes, and large buffers find room.
 #include "tpsp/Schedule/ArenaPlan.h"
 
 #include "RandomStep.h"
@@ -40,8 +40,9 @@ public:
 
 constexpr int64_t unit = 4096;
 
-/// In the order of issue a small buffer behind the first large one keeps the
-/// next large one from its place: that takes 9 units, and 8 are in use at once.
+/// Placed in the order of issue, a small buffer after the first large one
+/// blocks the next large one. That takes 9 units, though only 8 are in use at
+/// once.
 TEST(ArenaPlan, LargeBuffersFindRoom) {
   Step step;
   int64_t first = step.buffer(4 * unit), lasting = step.buffer(unit),
@@ -53,8 +54,8 @@ TEST(ArenaPlan, LargeBuffersFindRoom) {
   EXPECT_EQ(step.arena().bytes, 8 * unit);
 }
 
-/// What is placed by size lies behind what lasts; what nobody uses has no
-/// place.
+/// Buffers that are placed by size come after those that last. A buffer without
+/// users gets no place.
 TEST(ArenaPlan, WhatLastsComesFirst) {
   Step step;
   int64_t first = step.buffer(4 * unit),
@@ -72,8 +73,8 @@ TEST(ArenaPlan, WhatLastsComesFirst) {
   EXPECT_FALSE(arena.offsets[unused]);
 }
 
-/// Buffers that streams may use at the same time, in whatever order they are
-/// issued, lie apart.
+/// Buffers that streams may use at the same time lie apart, whatever their
+/// order of issue.
 TEST(ArenaPlan, StreamsShareNoBytes) {
   Step step;
   int64_t a = step.buffer(4 * unit), b = step.buffer(4 * unit);
@@ -91,7 +92,7 @@ bool endBefore(const std::vector<int64_t> &earlier,
   return true;
 }
 
-/// For random steps, pair by pair.
+/// Checks random steps, pair by pair.
 TEST(ArenaPlan, WhatIsInUseTogetherLiesApart) {
   int shared = 0, apart = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
@@ -99,7 +100,7 @@ TEST(ArenaPlan, WhatIsInUseTogetherLiesApart) {
     Plan step = randomStep(random, {/*commands=*/40, /*streams=*/3,
                                     /*arenaBytes=*/4096, /*forgotten=*/0,
                                     /*careless=*/0});
-    // Of sizes that leave gaps.
+    // The sizes leave gaps.
     for (PlanBuffer &buffer : step.buffers)
       buffer.bytes = 64 * (1 + int64_t(random() % 97));
     HappensBefore before;

@@ -1,5 +1,5 @@
-// The published tables of collectives, every row from 1 MiB up: the built-in
-// descriptions give them within 6 %.
+// The built-in descriptions reproduce published tables of collectives within 6
+// %, in every row from 1 MiB up.
 #include "tpsp/Schedule/CostModel.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,7 +23,7 @@ struct Row {
   double sizeMib, microseconds;
 };
 
-/// Group and kind of a table, which holds microseconds by MiB.
+/// A table of microseconds by MiB, with its group and kind.
 struct Table {
   const char *hardware;
   CollectiveKind kind;
@@ -31,7 +31,7 @@ struct Table {
   std::vector<Row> rows;
 };
 
-/// Of groups of two, bus bandwidth in GB/s is published.
+/// Converts rows of published bus bandwidth in GB/s to microseconds.
 std::vector<Row> fromBus(CollectiveKind kind, int64_t group,
                          std::vector<Row> rows) {
   for (Row &row : rows)
@@ -79,7 +79,7 @@ const std::vector<Table> tables = {
       {4096, 15887},
       {8192, 31484},
       {16384, 62339}}},
-    // nccl-tests there.
+    // nccl-tests on the same machine.
     {"h200-sxm", allGather, 8, fromBus(allGather, 8, {{16384, 361.4}})},
     {"h200-sxm", reduceScatter, 8, fromBus(reduceScatter, 8, {{16384, 362.9}})},
     // XLA's table for H100, 8 GPUs in one group.
@@ -186,14 +186,16 @@ CostModel modelOf(const char *name, int64_t group) {
   return {*hardware, Mesh({{"tp", group, AxisRole::None}})};
 }
 
-/// Without the launch: the tables are of the collective alone.
+/// Returns the time without the launch, since the tables have only the
+/// collective's.
 double microseconds(const CostModel &cost, const Table &table, double sizeMib) {
   GroupPlace place{table.group, table.group, 1};
   double seconds = cost.collectiveSeconds(table.kind, sizeMib * mib, place);
   return (seconds - cost.machine().launchSeconds) * 1e6;
 }
 
-/// Bus bandwidth, GB/s, of an all-reduce over whole nodes of eight.
+/// Returns the bus bandwidth in GB/s of an all-reduce over whole nodes of
+/// eight.
 double busBetween(int64_t nodes, double sizeMib) {
   auto hardware = findHardware("h200-sxm-2node");
   EXPECT_TRUE(bool(hardware)) << llvm::toString(hardware.takeError());
@@ -210,8 +212,8 @@ TEST(CollectiveTable, BetweenNodesAdaptersDecideLargeOnes) {
   EXPECT_NEAR(busBetween(4, 4096), 364.9, 0.06 * 364.9);
 }
 
-// Small ones take the protocol with little latency, and a larger group longer:
-// no rate is flat.
+// Small messages use the protocol with little latency, and a larger group takes
+// longer. No rate is flat.
 TEST(CollectiveTable, BetweenNodesRatesRampUp) {
   double last = 0;
   for (double size : {0.25, 1.0, 4.0, 16.0, 64.0, 256.0}) {
@@ -249,9 +251,9 @@ TEST(CollectiveTable, EveryPublishedRowWithinSixPercent) {
   std::printf("worst of all: %.1f %%\n", worst * 100);
 }
 
-// The descriptions hold these rows. So each row is also predicted from a
-// description that lacks it: from 4 MiB up, where tables have neighbours on
-// both sides. What is left is how rough the tables are.
+// The descriptions contain these rows. So each row is also predicted by a
+// description without it, from 4 MiB up, where tables have neighbours on both
+// sides. The remaining error is the tables' roughness.
 TEST(CollectiveTable, RowsArePredictedFromTheirNeighbours) {
   double sum = 0, worst = 0;
   int count = 0;
@@ -282,9 +284,9 @@ TEST(CollectiveTable, RowsArePredictedFromTheirNeighbours) {
   EXPECT_LT(sum / count, 0.06);
 }
 
-// What the switch adds up is an all_reduce only. So on 8 of today's devices,
-// from 4 MiB up, a reduce_scatter and an all_gather take longer than the
-// all_reduce that they make; a ring's all_reduce would take as long as the two.
+// The switch can add up only an all_reduce. So on 8 of today's devices, from 4
+// MiB up, a reduce_scatter and an all_gather take longer than the all_reduce
+// that they replace. A ring's all_reduce would take as long as both.
 TEST(CollectiveTable, TwoHalvesCostMoreThanOneAllReduceOnEight) {
   CostModel cost = modelOf("h100-sxm", 8), ring = modelOf("h100-sxm:ring", 8);
   GroupPlace place{8, 8, 1};
@@ -299,8 +301,8 @@ TEST(CollectiveTable, TwoHalvesCostMoreThanOneAllReduceOnEight) {
   }
 }
 
-// More bytes never take less time (but for the noise of the tables), and no
-// piece is free.
+// More bytes never take less time, but for the noise of the tables, and no
+// number of bytes is free.
 TEST(CollectiveTable, TimeGrowsWithSize) {
   for (const Table &table : tables) {
     CostModel cost = modelOf(table.hardware, table.group);

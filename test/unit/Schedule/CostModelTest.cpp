@@ -30,8 +30,9 @@ double tflops(const CostModel &cost, const MatmulWork &work) {
 
 } // namespace
 
-/// A type without rates takes those of its width; else of the next wider, by
-/// the ratio of the widths; else of the widest.
+/// A type without rates gets those of a type of its width. Without one it gets
+/// those of the next wider type, scaled by the ratio of the widths, or of the
+/// widest.
 TEST(CostModel, RatesOfOtherTypes) {
   Hardware machine = *findHardware("h100-sxm");
   machine.launchSeconds = 0;
@@ -49,7 +50,7 @@ TEST(CostModel, RatesOfOtherTypes) {
   EXPECT_NEAR(rate(TPSP_RT_F64) / f32, 0.5, 1e-12);
 }
 
-// Points of XLA's table where power does not limit, and one between.
+// Points of XLA's table at which power does not limit, and one between.
 TEST(MatmulCost, PublishedPoints) {
   CostModel cost = modelOf("h100-sxm", {8});
   EXPECT_NEAR(tflops(cost, {256, 1024, 4096}), 177.1, 1);
@@ -67,7 +68,8 @@ TEST(MatmulCost, LargeOnesReachWhatIsSustained) {
   EXPECT_NEAR(tflops(cost, {32768, 4096, 4096}), 700, 1);
 }
 
-// A batch, or more along m than the grid has, is tiles like any other.
+// The tiles of a batch, or of an m beyond the measured grid, cost the same as
+// others.
 TEST(MatmulCost, TilesCountWhereverTheyAre) {
   CostModel cost = modelOf("h100-sxm", {8});
   double square = tflops(cost, {2048, 2048, 128});
@@ -76,7 +78,7 @@ TEST(MatmulCost, TilesCountWhereverTheyAre) {
               tflops(cost, {4096, 1024, 1024}), 1);
 }
 
-// One row of a batch of one: every weight is read once.
+// With a single row every weight is read once.
 TEST(MatmulCost, SkinnyOnesAreBoundByMemory) {
   CostModel cost = modelOf("h100-sxm", {8});
   MatmulWork work{1, 8192, 8192};
@@ -87,10 +89,10 @@ TEST(MatmulCost, SkinnyOnesAreBoundByMemory) {
   EXPECT_LT(seconds, 1.4 * floor);
 }
 
-// Doubling a side never makes a product much cheaper (the published grid has
-// larger products that take 8 % less, and a measured one of microseconds more
-// of that), nor more than somewhat over twice as dear (on a CPU it may fall out
-// of a cache).
+// Doubling a side never makes a product much cheaper. (The published grid has
+// larger products that take 8 % less, and a measured grid of microseconds even
+// more.) It never costs much more than twice as much. (On a CPU the operands
+// may no longer fit into a cache.)
 TEST(MatmulCost, SaneEverywhere) {
   for (const char *name : {"h100-sxm", "a100-sxm", "cpu"}) {
     CostModel cost = modelOf(name, {4});
@@ -114,7 +116,8 @@ TEST(MatmulCost, SaneEverywhere) {
   }
 }
 
-/// A layout that was measured apart has its own rate; the others the mean's.
+/// A layout that was measured separately has its own rate; the others have the
+/// mean's.
 TEST(MatmulCost, LayoutsHaveTheirRates) {
   Hardware machine = *findHardware("cpu");
   machine.launchSeconds = 0;
@@ -135,8 +138,8 @@ TEST(MatmulCost, LayoutsHaveTheirRates) {
   EXPECT_EQ(seconds(true, true), seconds(false, false));
 }
 
-/// What begins at no multiple of 16 bytes has the rate of the next size that
-/// was measured.
+/// An operand whose rows begin at no multiple of 16 bytes has the rate of the
+/// next measured size.
 TEST(MatmulCost, RowsThatAreNotAlignedHaveTheirRates) {
   Hardware machine = *findHardware("cpu");
   machine.launchSeconds = 0;
@@ -153,7 +156,7 @@ TEST(MatmulCost, RowsThatAreNotAlignedHaveTheirRates) {
   EXPECT_NEAR(seconds(8) / seconds(16), 2, 1e-9);
 }
 
-/// Against counting: who sees whom.
+/// Compares the number of visible pairs with counting them.
 TEST(AttentionCost, PairsUnderAMask) {
   for (int64_t queries : {1, 2, 5, 8})
     for (int64_t keys : {1, 3, 5, 11}) {
@@ -196,7 +199,7 @@ static double attentionTflops(const CostModel &cost,
   return work.flops() / cost.cost(attentionCall(work)).seconds * 1e-12;
 }
 
-/// The figures that the description was made of: 2 x 64 heads of 128 features,
+/// The published figures of the description: 2 x 64 heads of 128 features,
 /// cuDNN on an H200 (hardware/published.py).
 TEST(AttentionCost, OfThePublishedShapes) {
   CostModel cost = modelOf("h100-sxm", {1});
@@ -220,15 +223,15 @@ TEST(AttentionCost, BetweenAndBesideTheGrid) {
   EXPECT_LT(rate(3000, 128), rate(4096, 128));
   EXPECT_GT(rate(4096, 96), rate(4096, 64));
   EXPECT_LT(rate(4096, 96), rate(4096, 128));
-  // Longer rows and narrower heads than were measured are as the nearest.
+  // Rows longer and heads narrower than measured have the rate of the nearest.
   EXPECT_NEAR(rate(65536, 128), rate(16384, 128), 1);
   EXPECT_NEAR(rate(4096, 32), rate(4096, 64), 5);
   // Shorter rows are slower.
   EXPECT_LT(rate(256, 128), rate(512, 128));
 }
 
-/// Ranks that divide the queries do together what one does alone. The last has
-/// most to do, and not half of a rectangle.
+/// Ranks that divide the queries together see as many pairs as one rank. The
+/// last rank sees most, which is more than half of a rectangle.
 TEST(AttentionCost, PairsOfQueriesThatAreDivided) {
   for (int64_t window : {0, 7, 40})
     for (int64_t ranks : {2, 3, 4}) {
@@ -274,7 +277,8 @@ TEST(AttentionCost, OfFewHeads) {
   EXPECT_NEAR(seconds(128) / seconds(64), 2, 0.1);
 }
 
-/// Without rates: products at their rate, exponentials behind them.
+/// Without measured rates, the cost is that of the products, then of the
+/// exponentials.
 TEST(AttentionCost, Unmeasured) {
   Hardware machine = llvm::cantFail(findHardware("h100-sxm"));
   machine.attention.clear();
@@ -288,7 +292,7 @@ TEST(AttentionCost, Unmeasured) {
     }
 }
 
-/// Few queries of long keys: the keys and values must be read.
+/// With few queries and many keys, reading keys and values decides.
 TEST(AttentionCost, AFewQueriesAreBoundByMemory) {
   CostModel cost = modelOf("h100-sxm", {1});
   PlanCommand command = attentionCall({8, 1, 65536, 128, 128, false, false});
@@ -306,7 +310,7 @@ TEST(CostModel, LargeCopiesRunAtMemorySpeed) {
   EXPECT_GT(cost.copySeconds(1024), 2e-6);
 }
 
-// Ranks are numbered with the last axis fastest; 8 devices a node.
+// Ranks are numbered with the last axis fastest. A node has 8 devices.
 TEST(CostModel, AxesLieOnTiers) {
   CostModel cost = modelOf("h100-sxm-2node", {2, 8});
   GroupPlace outer = cost.placeOf({0}), inner = cost.placeOf({1}),
@@ -322,8 +326,8 @@ TEST(CostModel, AxesLieOnTiers) {
   EXPECT_EQ(other.placeOf({1}).nodes, 1);
 }
 
-// Between nodes each rank has one adapter: a pair across them gets that, eight
-// pairs of ranks get eight, and no more than the links inside give.
+// Each rank has one adapter between nodes. A pair of ranks across nodes uses
+// one adapter; eight pairs use eight, up to the rate of the links inside.
 TEST(CostModel, AdaptersCarryWhatCrosses) {
   CostModel cost = modelOf("h100-sxm-2node", {2, 8});
   double size = 512 * mib;
@@ -360,8 +364,8 @@ TEST(CostModel, RanksShareACpu) {
               2, 1e-6);
 }
 
-// Of a large table few rows are read. What is scattered takes a line of 64
-// bytes.
+// A lookup reads few rows of a large table. A scattered element costs a line of
+// 64 bytes.
 TEST(CostModel, LookupsReadWhatTheyFind) {
   KernelWork work = {/*grid=*/64};
   EXPECT_EQ(work.memoryBytes(1e9), 1e9); // not counted

@@ -10,10 +10,10 @@ using namespace tpsp;
 
 namespace {
 
-/// Depth-first over commands in the order of their starts. It visits the
-/// schedules in which every command starts as early as its stream and its
-/// predecessors allow. One of them is optimal. Each is met once, because starts
-/// never fall.
+/// Searches depth-first over commands in the order of their starts. It visits
+/// the schedules in which every command starts as early as its stream and its
+/// predecessors allow. One of them is optimal. Each is visited once, because
+/// starts never decrease.
 class BranchAndBound {
 public:
   explicit BranchAndBound(const OverlapProblem &problem)
@@ -30,7 +30,7 @@ public:
 private:
   static constexpr double notEnded = -1;
 
-  /// The earliest start; nullopt if a predecessor has not been placed.
+  /// Returns the earliest start; nullopt if a predecessor has not been placed.
   std::optional<double> earliest(int64_t command) const {
     const OverlapProblem::Command &c = problem.commands[command];
     double time = streamFree[c.stream];
@@ -42,7 +42,7 @@ private:
     return time;
   }
 
-  /// Whether the last two placed the other way round are the same schedule.
+  /// Whether placing the last two in the other order gives the same schedule.
   bool isSwap(int64_t first, int64_t second, double firstStart,
               double secondStart) const {
     return firstStart == secondStart && second < first &&

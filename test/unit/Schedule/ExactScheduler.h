@@ -1,4 +1,4 @@
-/// What schedules of the OverlapProblem are compared with.
+/// Schedules with which those of the OverlapProblem are compared.
 #ifndef TPSP_TEST_UNIT_SCHEDULE_EXACTSCHEDULER_H
 #define TPSP_TEST_UNIT_SCHEDULE_EXACTSCHEDULER_H
 
@@ -6,12 +6,12 @@
 
 namespace tpsp {
 
-/// One command after another in the problem's order, as if there were one
-/// stream.
+/// Runs one command after another in the problem's order, as on one stream.
 OverlapSchedule scheduleSerial(const OverlapProblem &problem);
 
-/// The optimum, by branch and bound over the orders in which commands can
-/// start. Exponential: for at most `maxExactCommands`, without buffers.
+/// Finds the optimum by branch and bound over the orders in which commands can
+/// start. The time is exponential, so it takes at most `maxExactCommands`
+/// commands, without buffers.
 inline constexpr size_t maxExactCommands = 12;
 OverlapSchedule scheduleExact(const OverlapProblem &problem);
 

@@ -1,5 +1,5 @@
-// Vector clocks against the closure over all pairs of commands, and dependences
-// against a look at every byte.
+// Compares vector clocks with the closure over all pairs of commands, and
+// dependences with a check of every byte.
 #include "tpsp/Schedule/HappensBefore.h"
 
 #include "RandomStep.h"
@@ -42,7 +42,7 @@ TEST(HappensBefore, IsTheClosureOfStreamsAndEvents) {
   EXPECT_GT(free, 10000);
 }
 
-/// Bytes of the buffer that an access touches.
+/// Returns the bytes of the buffer that an access touches.
 std::set<int64_t> bytesOf(const PlanAccess &access) {
   std::set<int64_t> bytes;
   for (int64_t run = 0; run < access.part.count; ++run)
@@ -88,7 +88,7 @@ TEST(HappensBefore, DependencesMissNoByte) {
   EXPECT_LT(more, needed / 10) << "parts that lie apart are told apart";
 }
 
-/// A record on stream 0 and a wait on stream 1.
+/// Returns a step of a record on stream 0 and a wait on stream 1.
 Plan recordAndWait() {
   Plan step;
   step.numStreams = 2;

@@ -16,7 +16,7 @@ std::string errorOf(llvm::Expected<Hardware> hardware) {
   return hardware ? "" : llvm::toString(hardware.takeError());
 }
 
-/// A built-in description with one piece of its text replaced.
+/// Returns a built-in description with one piece of its text replaced.
 std::string withReplaced(const std::string &from, const std::string &to) {
   std::string text = toJson(*findHardware("h100-sxm"));
   size_t at = text.find(from);
@@ -54,7 +54,7 @@ TEST(Hardware, BaseGivesWhatIsNotReplaced) {
 TEST(Hardware, MatmulsOfF16) {
   auto h100 = findHardware("h100-sxm");
   ASSERT_TRUE(bool(h100));
-  // Not in the file: as fast as bf16.
+  // The file has no f16, which counts as fast as bf16.
   EXPECT_EQ(h100->matmul.count(TPSP_RT_F16), 0u);
   EXPECT_EQ(matmulRatesOf(*h100, TPSP_RT_F16), &h100->matmul.at(TPSP_RT_BF16));
   auto own = parseHardware(
@@ -150,7 +150,8 @@ TEST(Hardware, AnAlgorithmCanBePinned) {
               HasSubstr("'h100' is no built-in hardware"));
 }
 
-/// Between nodes there are rates of trees, in a node only of small messages.
+/// Between nodes there are rates of trees; within a node only of small
+/// messages.
 TEST(Hardware, AnAlgorithmIsPinnedWhereItHasRates) {
   auto any = findHardware("h100-sxm-2node"),
        tree = findHardware("h100-sxm-2node:tree");
@@ -170,7 +171,7 @@ TEST(Hardware, AnAlgorithmIsPinnedWhereItHasRates) {
               HasSubstr("all_reduce in a node by any algorithm (no tree was "
                         "measured there)"));
   EXPECT_EQ(any->basis.assumed.find("tree"), std::string::npos);
-  // A gather has no tree, and keeps its ring.
+  // A gather has no tree and keeps its ring.
   EXPECT_EQ(seconds(pinned, CollectiveKind::AllGather, across),
             seconds(fastest, CollectiveKind::AllGather, across));
 }
@@ -184,7 +185,7 @@ TEST(Hardware, AnAlgorithmWithoutRatesIsRefused) {
   EXPECT_TRUE(bool(findHardware("a100-sxm:ring")));
 }
 
-/// A user who measured trees has them.
+/// A user's description with measured trees can pin them.
 TEST(Hardware, AMeasuredAlgorithmIsPinned) {
   std::string path = testing::TempDir() + "/trees.json";
   std::ofstream(path) << R"({"base": "h100-sxm", "collectives": [
@@ -254,7 +255,7 @@ TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
       HasSubstr("kernel.operations_gops: expected a number above 0, not 0"));
   EXPECT_THAT(refusalOf("\"issue_us\": 2.5", "\"issue_us\": -1"),
               HasSubstr("issue_us: expected a number from 0 on, not -1"));
-  // The second all_reduce, in the network, or else one that would have no
+  // Changes the all_reduce in the network. Changing another one would have no
   // effect.
   EXPECT_THAT(refusalOf("\"algorithm\": \"in-network\",\n   \"tier\": "
                         "\"nvlink\"",

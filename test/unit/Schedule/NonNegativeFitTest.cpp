@@ -18,7 +18,7 @@ TEST(NonNegativeFit, FindsWhatMadeTheTargets) {
                           DoubleNear(0.001, 1e-9)));
 }
 
-// Unbound, the second would be -1.
+// Without the bound the second coefficient would be -1.
 TEST(NonNegativeFit, NothingIsNegative) {
   EXPECT_THAT(nonNegativeFit({{1, 1}, {2, 1}}, {1, 3}),
               ElementsAre(testing::Gt(0), 0));

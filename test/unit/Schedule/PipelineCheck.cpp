@@ -14,7 +14,7 @@ namespace {
 
 using Work = PipelineWork;
 
-/// Against the words of the problem, not the scheduler's.
+/// Checks a schedule against the problem itself and not the scheduler's data.
 class Check {
 public:
   Check(const PipelineProblem &problem, const PipelineSchedule &schedule)
@@ -140,7 +140,8 @@ private:
   std::optional<std::string> checkBounds() const {
     if (!problem.hasBackward)
       return std::nullopt;
-    // What ends makes room for what begins.
+    // At one time, ends come before begins: a unit that ends makes room for the
+    // next.
     std::vector<std::vector<std::tuple<double, int, int64_t>>> changes(
         problem.stages);
     Work last = problem.splitsWeights ? Work::Weights : Work::Backward;

@@ -1,4 +1,4 @@
-/// What schedules of the PipelineProblem are held against.
+/// A check of schedules of the PipelineProblem.
 #ifndef TPSP_TEST_UNIT_SCHEDULE_PIPELINECHECK_H
 #define TPSP_TEST_UNIT_SCHEDULE_PIPELINECHECK_H
 
@@ -6,9 +6,9 @@
 
 namespace tpsp {
 
-/// Whether every command is there once, dependences and bounds are kept, and no
-/// stage and no link does two things at once. The first thing that is wrong, as
-/// a sentence; nullopt if nothing is.
+/// Checks that every command runs once, that dependences and bounds are kept,
+/// and that no stage or link does two things at once. Returns the first error
+/// as a sentence; nullopt if there is none.
 std::optional<std::string> verify(const PipelineProblem &problem,
                                   const PipelineSchedule &schedule);
 

@@ -1,5 +1,5 @@
-// Schedules of micro-batches on stages: against the known formulas, by their
-// own check, and the check against schedules that are wrong.
+// Schedules of micro-batches on stages, against the known formulas and by the
+// check. The check itself is tested with wrong schedules.
 #include "PipelineCheck.h"
 
 #include "gtest/gtest.h"
@@ -12,7 +12,8 @@ using Work = PipelineWork;
 
 namespace {
 
-/// `v` chunks a stage that take 1/v forward and 2/v backward each.
+/// Returns stages with `v` chunks each, which take 1/v forward and 2/v
+/// backward.
 PipelineProblem equalStages(int64_t p, int64_t m, int64_t v) {
   PipelineProblem problem;
   problem.stages = p;
@@ -32,7 +33,7 @@ PipelineSchedule scheduled(PipelineProblem &problem, const char *policy,
   return schedule;
 }
 
-/// Of every stage: they compute equally long.
+/// Returns the bubble of every stage; all compute for the same time.
 double bubble(const PipelineProblem &problem, const PipelineSchedule &of) {
   return 1 - 3 * double(problem.parts) / of.seconds;
 }
@@ -79,7 +80,8 @@ TEST(PipelineProblemTest, WeightGradientsFillTheBubble) {
       PipelineProblem problem = equalStages(p, m, 1);
       double without = scheduled(problem, "1f1b").seconds;
       double same = scheduled(problem, "zero-bubble").seconds;
-      // With room for twice as many, as is known: (p - 1)(F + B - W).
+      // With room for twice as many units the known bubble is (p - 1)(F + B -
+      // W).
       double more = scheduled(problem, "zero-bubble", 2 * p).seconds;
       EXPECT_LT(same, without - 0.5);
       if (m > p) {
@@ -97,7 +99,7 @@ TEST(PipelineProblemTest, WithoutBackwardOnlyFillingIdles) {
     }
 }
 
-/// Stages, chunks, times and bounds at random, also 0 and 1.
+/// Returns random stages, chunks, times and bounds, including 0 and 1.
 PipelineProblem randomProblem(std::mt19937 &random) {
   auto upTo = [&](int64_t most) { return int64_t(random() % (most + 1)); };
   auto time = [&] { return random() % 5 == 0 ? 0 : double(upTo(996)) / 997; };
@@ -133,8 +135,8 @@ TEST(PipelineProblemTest, RandomStagesKeepDependencesAndBounds) {
   }
 }
 
-// The planner's bound of memory relies on it. The first chunk has more to do,
-// and so has the last.
+// The planner's bound of memory relies on this. The first and the last chunk
+// have more work.
 TEST(PipelineProblemTest, TheFirstStageSavesAllThatItMay) {
   std::mt19937 random(5);
   auto below = [&](double limit) {
@@ -177,7 +179,7 @@ TEST(PipelineProblemTest, WithRoomNeverSlowerThanForwardFirst) {
 }
 
 //===----------------------------------------------------------------------===//
-// The check against what is wrong
+// The check against wrong schedules
 //===----------------------------------------------------------------------===//
 
 struct PipelineVerifyTest : testing::Test {

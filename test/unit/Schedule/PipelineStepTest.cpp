@@ -1,5 +1,5 @@
-// A whole step from what chunks take: bubbles, memory, tied parameters, what is
-// done once a step.
+// A whole step from its chunks' work: bubbles, memory, tied parameters, and
+// work that is done once a step.
 #include "tpsp/Schedule/PipelineStep.h"
 
 #include "gtest/gtest.h"
@@ -12,7 +12,7 @@ CostModel costOf(int64_t stages) {
   return {*findHardware("h100-sxm"), Mesh({{"pp", stages}})};
 }
 
-/// Equal chunks of one parameter each; `own` is its number in the program.
+/// Returns a chunk with one parameter, whose number in the program is `own`.
 PipelineChunk chunkWith(int64_t own) {
   PipelineChunk chunk;
   ChunkWork &work = chunk.work;
@@ -59,7 +59,7 @@ TEST(PipelineStepTest, BubbleAndMemoryOfEqualStages) {
     EXPECT_NEAR(use.computing, 48, 1e-9);
     EXPECT_EQ(use.units, 4 - stage);
     EXPECT_EQ(use.saved, 10 * (4 - stage));
-    // The last that is saved is in the backward command's own bytes.
+    // The last unit is part of the backward command's own bytes.
     EXPECT_EQ(use.peak, 1100 + 10 * (3 - stage) + 20);
     EXPECT_EQ(all.stages[stage].saved, 160);
     EXPECT_EQ(all.stages[stage].peak, 1100 + 150 + 20);
@@ -73,7 +73,8 @@ TEST(PipelineStepTest, WeightGradientsHoldLess) {
     EXPECT_LE(use.units, 4);
     EXPECT_LE(use.saved, 40);
   }
-  // Its weights' gradients wait, so that not all units hold all that is saved.
+  // Weights' gradients wait, so that not all units hold all of their saved
+  // bytes.
   EXPECT_LT(step.stages[3].saved, 10 * step.stages[3].units);
 }
 
@@ -95,7 +96,7 @@ TEST(PipelineStepTest, ATiedParameterIsReducedOverItsStages) {
   EXPECT_EQ(step.tied[0].argument, 0);
   EXPECT_EQ(step.tied[0].stages, (std::vector<int64_t>{0, 3}));
   EXPECT_EQ(step.tied[0].bytes, 1 << 30);
-  // Of two ranks each sends half, twice.
+  // Each of two ranks sends half, twice.
   EXPECT_EQ(step.tied[0].bytesSent, 1 << 30);
   EXPECT_GT(step.tied[0].seconds, (1 << 30) / 450e9);
   EXPECT_NEAR(step.seconds, without + step.tied[0].seconds, 1e-6);
@@ -130,7 +131,7 @@ TEST(PipelineStepTest, TheUpdateComesBehindAndANormBeforeAnyUpdate) {
   double apart = simulated(request, 4, "1f1b").seconds;
   request.clips = true;
   PipelineStep step = simulated(request, 4, "1f1b");
-  // Stage 3 is through first, and then waits for all others.
+  // Stage 3 ends first and then waits for all others.
   EXPECT_GT(step.seconds, apart + 1);
   EXPECT_GE(step.stages[3].ended, step.schedule.seconds + 5);
 }

@@ -1,4 +1,4 @@
-/// Who reads whose results, and the trace of a simulated plan.
+/// The readers of commands' results, and the trace of a simulated plan.
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/PlanMemory.h"
 
@@ -105,8 +105,9 @@ TEST(Plan, TensorsAreTheBuffersThatLast) {
   EXPECT_EQ(plan.activationBytes(), 80);
 }
 
-/// Two parameters of 10 bytes that are updated; their gradients of 10, by names
-/// that say nothing, and a temporary that is called as a gradient and is none.
+/// Returns a plan of two updated parameters of 10 bytes and their gradients of
+/// 10. The gradients' names say nothing, and a temporary is named like a
+/// gradient but is none.
 Plan updatingPlan() {
   Plan plan;
   for (const char *name : {"w", "u", "merge", "", "g[w]"}) {
@@ -123,7 +124,7 @@ Plan updatingPlan() {
   return plan;
 }
 
-/// Commands that each touch these buffers.
+/// Adds commands that each touch these buffers.
 void touch(Plan &plan, const std::vector<std::vector<int64_t>> &commands) {
   for (const std::vector<int64_t> &buffers : commands) {
     PlanCommand &command = plan.commands.emplace_back();
@@ -141,7 +142,8 @@ TEST(Plan, GradientsOfAnUpdateCountWhileTheyLive) {
   touch(inTurn, {{2, 4}, {2, 0}, {3}, {3, 1, 4}});
   EXPECT_EQ(memoryOf(inTurn).gradients, 10);
   EXPECT_EQ(memoryOf(inTurn).activations, 30);
-  // At the peak there is one, with what is larger than both; both at the end.
+  // At the peak there is one gradient, with a larger buffer; at the end there
+  // are both.
   Plan apart = updatingPlan();
   apart.buffers[4].bytes = 15;
   touch(apart, {{4}, {2, 4}, {3}, {2, 0}, {3, 1}});
@@ -178,7 +180,8 @@ TEST(Plan, ACotangentComesAfterItsResult) {
   EXPECT_EQ(resultsOfCotangents(plan), (Ids{-1, -1, 1, -1}));
 }
 
-/// Kernels on stream 0 and gathers on two others, without order between them.
+/// Returns kernels on stream 0 and gathers on two others, without order between
+/// streams.
 Plan randomStreams(std::mt19937 &random) {
   PlanMaker maker(1);
   Plan &plan = maker.plan;
@@ -204,8 +207,8 @@ Plan randomStreams(std::mt19937 &random) {
   return plan;
 }
 
-/// What the simulator says of every command is what it says of the rank, and
-/// rows of one command are exposed as their command is.
+/// The simulated times of the commands equal the rank's spans. A row of one
+/// command is exposed as long as that command.
 TEST(Plan, ASimulatedRankHasTheSpansOfItsCommands) {
   llvm::Expected<Hardware> hardware = findHardware("h100-sxm");
   ASSERT_TRUE(bool(hardware));

@@ -22,7 +22,7 @@ OverlapProblem tpsp::randomProblem(std::mt19937 &random, size_t commands,
   }
   if (!withMemory)
     return problem;
-  // Phases, and buffers of which the first user makes what the others read.
+  // Adds phases, and buffers that the first user writes and the others read.
   for (OverlapProblem::Command &command : problem.commands)
     command.phase = draw(0, 2);
   int64_t phase = 0;

@@ -8,8 +8,8 @@
 
 namespace tpsp {
 
-/// Steps as they are: a chain of computations, some of whose links go through a
-/// collective, with side work that nobody waits for.
+/// Returns a problem like a real step: a chain of computations, some of them
+/// joined by a collective, with side work for which nothing waits.
 OverlapProblem randomProblem(std::mt19937 &random, size_t commands,
                              bool withMemory);
 

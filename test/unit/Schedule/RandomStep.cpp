@@ -29,11 +29,11 @@ private:
   }
   bool chance(int64_t outOfThousand) { return draw(1, 1000) <= outOfThousand; }
 
-  /// A buffer and what can be done with it.
+  /// A buffer and how much of it has been written.
   struct Held {
     int64_t buffer;
     bool isWhole;                      // all of it has been written
-    std::vector<BufferPart> unwritten; // else what has not
+    std::vector<BufferPart> unwritten; // else the rest
   };
 
   PlanBuffer &addBuffer() {
@@ -53,8 +53,8 @@ private:
     return true;
   }
 
-  /// Where nothing is that is still needed, mostly. Not even the command that
-  /// needs the buffer lets go of another for it.
+  /// Returns an offset, mostly without buffers that are still needed. Buffers
+  /// that the current command reads are needed, too.
   int64_t place(int64_t bytes) {
     int64_t last = shape.arenaBytes - bytes;
     for (int attempt = 0; attempt < 50; ++attempt) {
@@ -65,7 +65,7 @@ private:
     return draw(0, last / 4) * 4;
   }
 
-  /// Something is not needed any more.
+  /// Drops a buffer that is not needed any more.
   void forgetOne() {
     if (held.size() < 2 || draw(0, 2) == 0)
       return;
@@ -73,7 +73,7 @@ private:
     held.erase(held.begin() + which);
   }
 
-  /// The parts of a buffer that commands write one by one.
+  /// Returns the parts of a buffer that commands write one by one.
   std::vector<BufferPart> partsOf(int64_t bytes) {
     if (bytes % 8 == 0 && draw(0, 1)) // two tiles of several runs
       return {{0, 4, bytes / 8, 8}, {4, 4, bytes / 8, 8}};
@@ -138,7 +138,8 @@ private:
                          const PlanCommand &b) {
     for (const PlanAccess &x : a.accesses)
       for (const PlanAccess &y : b.accesses) {
-        // A new buffer comes after all use of what its memory was before.
+        // A new buffer comes after all uses of the buffers that had its memory
+        // before.
         const PlanBuffer &mine = step.buffers[x.buffer];
         const PlanBuffer &theirs = step.buffers[y.buffer];
         bool sameMemory = *mine.offset < *theirs.offset + theirs.bytes &&
@@ -154,7 +155,7 @@ private:
            a.collective.axes == b.collective.axes;
   }
 
-  /// Events for what the command must come after, most of them.
+  /// Adds events, mostly, for the commands after which this command must come.
   void waitForOthers(const PlanCommand &command) {
     std::vector<bool> done(shape.streams, false);
     done[command.stream] = true;
@@ -177,7 +178,7 @@ private:
     }
   }
 
-  /// What is whole at the end may be a result.
+  /// A buffer that is whole at the end may become a result.
   void finish() {
     for (const Held &buffer : held)
       if (buffer.isWhole && buffer.buffer > 0 && draw(0, 2) == 0)

@@ -11,9 +11,9 @@ using namespace tpsp;
 
 namespace {
 
-/// Runs the ranks' commands as far as they can go, without time. A command is
-/// done when its stream has come to it and its event has been recorded. A
-/// collective is done when all of its group have come to it.
+/// Runs the ranks' commands as far as possible, without time. A command is done
+/// when its stream has reached it and, for a wait, when its event has been
+/// recorded. A collective is done when all of its group have reached it.
 class RankRun {
 public:
   explicit RankRun(const std::vector<Plan> &plans) : plans(plans) {
@@ -29,7 +29,7 @@ public:
   }
 
   std::optional<StepFault> run() {
-    // Each round goes over the ranks whose streams something has let go on.
+    // Each round visits the ranks with streams that may go on.
     for (size_t rank = 0; rank < plans.size(); ++rank)
       awake.push_back(rank);
     while (!awake.empty()) {
@@ -47,7 +47,7 @@ private:
     std::vector<size_t> next;
     std::vector<bool> recorded;
   };
-  /// Those who have come to a collective.
+  /// The ranks that have reached a collective.
   struct Meeting {
     /// Rank and command.
     std::vector<std::pair<int64_t, int64_t>> members;
@@ -94,7 +94,7 @@ private:
               command.collective.group > 1) {
             if (auto fault = arrive(rank, number))
               return fault;
-            break; // the last to come lets all go on
+            break; // the last to arrive lets all go on
           }
           if (command.kind == CommandKind::EventRecord)
             state.recorded[command.event] = true;
@@ -138,8 +138,8 @@ private:
     return std::nullopt;
   }
 
-  /// A command that is stuck; a collective if one is, since waits are stuck
-  /// behind collectives.
+  /// Returns a command that is stuck. It is a collective if one is stuck, since
+  /// waits are stuck because of collectives.
   std::optional<StepFault> findStuck() const {
     std::optional<StepFault> stuck;
     for (size_t rank = 0; rank < ranks.size(); ++rank)

@@ -7,10 +7,10 @@
 
 namespace tpsp {
 
-/// Proves that the ranks of every communicator
-/// issue the same collectives with the same sizes in the same order, and that
-/// no ranks wait for each other in a circle. `plans` has one plan per rank of
-/// their mesh, each proved by itself. The fault's message names the rank.
+/// Proves that the ranks of every communicator issue the same collectives with
+/// the same sizes in the same order. Also proves that ranks do not wait for
+/// each other in a circle. `plans` has one plan per rank of their mesh, each
+/// proved by itself before. The fault's message names the rank.
 std::optional<StepFault> proveRanks(const std::vector<Plan> &plans);
 
 } // namespace tpsp

@@ -1,5 +1,5 @@
-// Ranks that run different programs: what fits is accepted, and what does not
-// is refused with the rank's name, never by hanging.
+// Ranks that run different programs. Programs that fit each other are accepted.
+// Others are refused with the rank's number, and the proof never hangs.
 #include "RankProof.h"
 
 #include "RandomStep.h"
@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Random steps that are right by themselves, the same on all ranks. Every
-/// collective has a size of its own.
+/// Returns a random, right step, the same for all ranks. Every collective has
+/// its own size.
 std::vector<Plan> sameOnAllRanks(std::mt19937 &random) {
   RandomStepShape shape;
   shape.commands = 16;
@@ -46,7 +46,7 @@ TEST(RankProof, TheSameProgramOnAllRanksIsFine) {
     EXPECT_EQ(messageOf(sameOnAllRanks(random)), "") << "trial " << trial;
 }
 
-/// What is done to one rank's step. False: the step has nothing to do it to.
+/// Changes one rank's step. Returns false if the step has nothing to change.
 using Change = bool (*)(Plan &, std::mt19937 &);
 
 bool swapTwo(Plan &step, std::mt19937 &) {
@@ -89,7 +89,8 @@ bool dropOne(Plan &step, std::mt19937 &random) {
   return collective;
 }
 
-/// The rank must be named that differs, or one that waits for it for ever.
+/// The message must name the rank that differs, or a rank that waits for it for
+/// ever.
 TEST(RankProof, OneRankThatDiffersIsRefused) {
   std::mt19937 random(32);
   for (Change change : {swapTwo, resizeOne, changeKind, dropOne}) {
@@ -128,10 +129,11 @@ TEST(RankProof, NamesRanksAndSizes) {
               HasSubstr("rank 0 never gets past all_reduce x"));
 }
 
-/// Two communicators, each on its stream; the second call waits for the first.
+/// Returns a step with two communicators, each on its stream. The second call
+/// waits for the first.
 Plan oneAfterTheOther(bool firstStreamFirst) {
   Plan step;
-  // Both of the two ranks are in both groups.
+  // Both ranks are in both groups.
   step.mesh = {{"a", 2, AxisRole::None}, {"b", 1, AxisRole::None}};
   step.numStreams = 3;
   step.numEvents = 1;
@@ -172,9 +174,9 @@ TEST(RankProof, RanksThatWaitForEachOtherInACircleAreRefused) {
               HasSubstr("rank 0 never gets past collective of stream 2"));
 }
 
-/// A circle over four ranks, none of which disagrees with another on any
-/// communicator: rank r calls its row's collective first if r is on the
-/// diagonal, else its column's.
+/// Four ranks wait in a circle although no two disagree on any communicator. A
+/// rank on the diagonal calls its row's collective first, the others their
+/// column's.
 TEST(RankProof, ACircleOverFourRanksIsFound) {
   std::vector<Plan> steps;
   for (int64_t rank = 0; rank < 4; ++rank) {

@@ -53,7 +53,7 @@ ScheduleOracle::ScheduleOracle(const Plan &step) : step(step) {
 
 namespace {
 
-/// The bytes of an access: [begin, end) of each of its runs.
+/// Calls `body` with the bytes [begin, end) of each run of an access.
 template <typename Body>
 void forEachRun(const Plan &step, const PlanAccess &access, Body body) {
   int64_t offset = *step.buffers[access.buffer].offset + access.part.begin;
@@ -67,8 +67,8 @@ void forEachRun(const Plan &step, const PlanAccess &access, Body body) {
 } // namespace
 
 void ScheduleOracle::findClasses() {
-  // Everything that touches memory; what lasts is written before all commands
-  // and read after them.
+  // All accesses to memory. Lasting buffers are written before all commands and
+  // read after them.
   std::vector<std::pair<Touch, PlanAccess>> all;
   int64_t end = step.commands.size();
   for (auto [i, buffer] : llvm::enumerate(step.buffers)) {
@@ -126,8 +126,9 @@ void ScheduleOracle::findConflicts() {
 std::string
 ScheduleOracle::judgeBytes(const ByteClass &bytes,
                            llvm::ArrayRef<int64_t> positionOf) const {
-  // Conflicts are ordered, and order agrees with that of issue: so what happens
-  // to a byte is what happens in the order of issue, reads first in a command.
+  // Conflicts are ordered, and that order agrees with the order of issue. So a
+  // byte's accesses can be judged in the order of issue, with reads first in a
+  // command.
   std::vector<std::tuple<int64_t, bool, int64_t>> events;
   int64_t owner = -1;
   for (const Touch &touch : bytes) {
@@ -153,7 +154,7 @@ ScheduleOracle::judgeBytes(const ByteClass &bytes,
     if (isWrite)
       owner = buffer;
   }
-  // One command that does both to a byte would be its own race.
+  // A command that reads and writes a byte would race with itself.
   for (size_t i = 1; i < events.size(); ++i)
     if (std::get<0>(events[i - 1]) == std::get<0>(events[i]) &&
         std::get<1>(events[i]))

@@ -1,7 +1,7 @@
-/// Whether a step is right, found out by brute force: what ScheduleProof says
-/// is held against it. Shares nothing with HappensBefore and ScheduleProof:
-/// the order is an explicit closure over all pairs of commands, and memory is
-/// looked at byte by byte.
+/// Judges by brute force whether a step is right; ScheduleProof is compared
+/// with it. It shares no code with HappensBefore and ScheduleProof. The order
+/// is an explicit closure over all pairs of commands, and memory is checked
+/// byte by byte.
 #ifndef TPSP_TEST_UNIT_PLANNER_SCHEDULEORACLE_H
 #define TPSP_TEST_UNIT_PLANNER_SCHEDULEORACLE_H
 
@@ -12,13 +12,13 @@
 
 namespace tpsp {
 
-/// Which positions of an order of issue have certainly ended before another
-/// begins: streams run in order, and a wait follows its record.
+/// Says which positions of an order of issue have certainly ended before
+/// another begins. Streams run in order, and a wait follows its record.
 class IssueClosure {
 public:
   IssueClosure() = default;
-  /// Of `step`'s commands these, in this order. `wrong` becomes what is wrong
-  /// with its events, if something is.
+  /// Takes these commands of `step`, in this order. Sets `wrong` to an error in
+  /// its events, if there is one.
   IssueClosure(const Plan &step, llvm::ArrayRef<int64_t> issue,
                std::string &wrong);
 
@@ -33,21 +33,21 @@ private:
   std::vector<llvm::BitVector> before;
 };
 
-/// Judges what a rank may issue of one allocated step's commands.
+/// Judges orders in which a rank issues commands of one allocated step.
 class ScheduleOracle {
 public:
   explicit ScheduleOracle(const Plan &step);
 
-  /// Of the step's commands these, in this order: what goes wrong then, in
-  /// words; "" if nothing does. Right is: every wait follows its record; of two
-  /// commands that touch the same byte, one writing, or that are collectives of
-  /// the same ranks, one ends before the other begins; every byte of a buffer
-  /// is written at most once and before it is read; what is read is the
-  /// buffer's own; arguments are never overwritten; all of every result is
-  /// there at the end.
+  /// Judges these commands of the step, in this order. Returns an error as a
+  /// sentence, or "" if the order is right, which means: every wait follows its
+  /// record. Two commands are ordered if both touch a byte and one writes it,
+  /// or if they are collectives of the same ranks. Every byte of a buffer is
+  /// written at most once and before it is read. A command reads only the
+  /// buffer's own values. Arguments are never overwritten. Every result is
+  /// complete at the end.
   std::string judge(llvm::ArrayRef<int64_t> issue) const;
 
-  /// All commands in the step's own order.
+  /// Judges all commands in the step's own order.
   std::string judge() const;
 
 private:

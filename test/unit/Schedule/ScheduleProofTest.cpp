@@ -1,5 +1,5 @@
-// The proof against brute force, on random steps: what it accepts is right, and
-// what is right it accepts, but for the few that it is too careful for.
+// Compares the proof with brute force on random steps. A step that it accepts
+// is right. It accepts all right steps but a few, for which it is too careful.
 #include "tpsp/Schedule/ScheduleProof.h"
 
 #include "RandomStep.h"
@@ -69,13 +69,13 @@ TEST(ScheduleProof, AcceptsWhatIsRightAndNothingElse) {
               count.right, count.tooCareful, count.wrong);
   EXPECT_GT(count.right, 3000);
   EXPECT_GT(count.wrong, 2000);
-  // A buffer counts as gone when any byte of it is overwritten, and parts of
-  // different shapes as overlapping.
+  // The proof counts a buffer as lost when any byte of it is overwritten, and
+  // parts of different shapes as overlapping.
   EXPECT_LT(count.tooCareful, count.right / 8);
 }
 
-/// Without mistakes in the making nearly everything is right: the proof must
-/// not be a lucky refusal.
+/// Without planted mistakes nearly all steps are right, and the proof must
+/// accept them.
 TEST(ScheduleProof, AcceptsCarefulSteps) {
   RandomStepShape careful;
   careful.forgotten = careful.careless = 0;
@@ -86,7 +86,7 @@ TEST(ScheduleProof, AcceptsCarefulSteps) {
   EXPECT_LT(count.tooCareful, count.right / 20);
 }
 
-/// On one stream memory is all that can be wrong.
+/// On one stream only memory can be wrong.
 TEST(ScheduleProof, MemoryAloneOnOneStream) {
   RandomStepShape shape;
   shape.streams = 1;
@@ -100,7 +100,8 @@ TEST(ScheduleProof, MemoryAloneOnOneStream) {
 // One fault each
 //===----------------------------------------------------------------------===//
 
-/// Three buffers of 8, 4 and 4 bytes, the latter two where the first is.
+/// Returns a step with buffers of 8, 4 and 4 bytes. The latter two have the
+/// memory of the first.
 Plan threeTenants() {
   Plan step;
   step.arenaBytes = 8;
@@ -122,7 +123,7 @@ Plan threeTenants() {
   return step;
 }
 
-/// The first half's new owner must not hide who used the second half.
+/// The first half's new owner must not hide the users of the second half.
 TEST(ScheduleProof, RemembersTheRestOfAHalfOverwrittenBuffer) {
   Plan step = threeTenants();
   step.commands.pop_back();
@@ -141,7 +142,7 @@ TEST(ScheduleProof, RemembersTheRestOfAHalfOverwrittenBuffer) {
   EXPECT_EQ(fault->otherBuffer, 0);
 }
 
-/// In whatever order a command lists what it touches.
+/// The order of a command's accesses does not matter.
 TEST(ScheduleProof, CommandsMayNotOverwriteWhatTheyRead) {
   for (bool writesFirst : {false, true}) {
     Plan step = threeTenants();
@@ -154,7 +155,7 @@ TEST(ScheduleProof, CommandsMayNotOverwriteWhatTheyRead) {
   }
 }
 
-/// Bytes that were written beside the part do not count as part of it.
+/// Bytes that were written outside the part do not count.
 TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
   Plan step;
   step.arenaBytes = 12;
@@ -167,12 +168,12 @@ TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
   std::optional<StepFault> fault = proveSchedule(step);
   ASSERT_TRUE(fault);
   EXPECT_THAT(fault->message, HasSubstr("before all of it has been written"));
-  // A part of what was written is there.
+  // A part of the written bytes may be read.
   step.commands.back().accesses = {{0, {2, 4, 1, 0}, false}};
   EXPECT_FALSE(proveSchedule(step));
 }
 
-/// An argument is there for the next step too.
+/// An argument must be intact for the next step, too.
 TEST(ScheduleProof, ArgumentsOutlastTheStep) {
   Plan step;
   step.arenaBytes = 8;
@@ -189,7 +190,7 @@ TEST(ScheduleProof, ArgumentsOutlastTheStep) {
               HasSubstr("is needed by the next step after another"));
 }
 
-/// An argument is written by its update alone, whole, and behind its readers.
+/// Only its update writes an argument, as a whole and after its readers.
 TEST(ScheduleProof, ArgumentsAreUpdatedBehindTheirReaders) {
   PlanCommand read, half, rest, whole;
   read.accesses = {{0, {0, 8, 1, 0}, false}};

@@ -1,5 +1,5 @@
-// Steps whose times can be worked out by hand, on machines where an operation
-// of a kernel takes a second and a gathered byte a second.
+// Steps whose times can be computed by hand. On their machines an operation of
+// a kernel takes a second, and so does a gathered byte.
 #include "tpsp/Schedule/Simulator.h"
 
 #include "gmock/gmock.h"
@@ -15,7 +15,8 @@ namespace {
 
 constexpr double fast = 1e30;
 
-/// A collective holds 20 of 100 cores. Memory: `memoryRate` bytes a second.
+/// Describes a GPU on which a collective holds 20 of 100 cores. Memory moves
+/// `memoryRate` bytes a second.
 Hardware gpu(double memoryRate = fast) {
   Hardware machine;
   machine.kind = Hardware::Kind::Gpu;
@@ -27,13 +28,14 @@ Hardware gpu(double memoryRate = fast) {
   CollectiveRates gather;
   gather.kind = CollectiveKind::AllGather;
   gather.tier = "wire";
-  gather.busBandwidth = 0.5; // half of what is gathered is sent
+  gather.busBandwidth = 0.5; // half of the gathered bytes are sent
   machine.collectives = {gather};
   machine.collectiveCores = 20;
   return machine;
 }
 
-/// All ranks share two cores, on each of which an operation takes a second.
+/// Describes a CPU: all ranks share two cores, on each of which an operation
+/// takes a second.
 Hardware cpu() {
   Hardware machine = gpu();
   machine.kind = Hardware::Kind::Cpu;
@@ -116,7 +118,8 @@ TEST(Simulator, OneStreamRunsOneAfterAnother) {
   EXPECT_DOUBLE_EQ(result.linkUtilisation, 1.0 / 0.5 / 9);
 }
 
-// While the collective holds 20 of 100 cores, 3 s do 2.4 s of the kernel.
+// While the collective holds 20 of 100 cores, the kernel does 2.4 s of work in
+// 3 s.
 TEST(Simulator, CollectivesTakeCoresFromKernels) {
   Program program;
   program.gather(3, 1);
@@ -129,8 +132,8 @@ TEST(Simulator, CollectivesTakeCoresFromKernels) {
   EXPECT_DOUBLE_EQ(result.exposure.hiddenShare(), 1);
 }
 
-// The second kernel needs what is gathered: the gather begins when the first
-// part of the program says, and is exposed once the first kernel has ended.
+// The second kernel needs the gathered tensor. The gather begins with the step,
+// and is exposed once the first kernel has ended.
 TEST(Simulator, WaitsHoldTheirStream) {
   Program program;
   program.kernel(1);
@@ -164,7 +167,7 @@ TEST(Simulator, ExposedTimeIsSharedByTheCollectivesThatRun) {
   EXPECT_DOUBLE_EQ(result.exposure.commands[1].exposed, 3);
 }
 
-// A wait is for the last record before it, in the order of issue.
+// A wait refers to the last record before it, in the order of issue.
 TEST(Simulator, EventsAreRecordedAgain) {
   Program program;
   program.kernel(1);
@@ -180,9 +183,9 @@ TEST(Simulator, EventsAreRecordedAgain) {
   EXPECT_DOUBLE_EQ(result.commands[7].begin, result.commands[4].end);
 }
 
-// The kernel's 4 bytes take memory 4 s. The gather's 2 would take it 2 s of
-// its 4. Together they ask for 1.5 memories: the kernel takes 1.5 times as
-// long until the gather, which its links bound, has ended.
+// The kernel's 4 bytes take memory 4 s. The gather's 2 bytes take it 2 s of the
+// gather's 4. Together they need 1.5 times the memory's rate. So the kernel
+// takes 1.5 times as long until the gather, which links bound, has ended.
 TEST(Simulator, MemoryIsShared) {
   Program program;
   program.buffer(4);
@@ -208,15 +211,15 @@ TEST(Simulator, TheHostIssuesOneAfterAnother) {
   EXPECT_DOUBLE_EQ(program.on(machine).seconds, 0.1 + 7.5);
 }
 
-// Four ranks on two cores: each has half a core.
+// Four ranks share two cores, half a core each.
 TEST(Simulator, RanksShareACpu) {
   Program program(4);
   program.kernel(1);
   EXPECT_DOUBLE_EQ(program.on(cpu()).seconds, 2);
 }
 
-// Two ranks with a core each: the communication thread and the compute thread
-// divide it, 2 s for what takes either alone 1 s.
+// Two ranks have a core each. The communication thread and the compute thread
+// share it, so that both take 2 s instead of 1 s each.
 TEST(Simulator, StreamsShareARanksCores) {
   Program program(2);
   program.gather(1, 1);
@@ -236,8 +239,8 @@ TEST(Simulator, LinksBesideTheCores) {
   EXPECT_DOUBLE_EQ(program.on(machine).seconds, 1);
 }
 
-// Stream 0 is the thread that issues: what stands behind its kernel comes
-// after.
+// Stream 0 is the thread that issues commands. So a command after its kernel is
+// issued when the kernel has ended.
 TEST(Simulator, ACpuIssuesFromStream0) {
   Program program(2);
   program.kernel(1);
@@ -247,8 +250,9 @@ TEST(Simulator, ACpuIssuesFromStream0) {
   EXPECT_DOUBLE_EQ(program.on(gpu()).commands[1].begin, 0);
 }
 
-// The gather's thread sleeps until the kernel before it is done; the rank's own
-// until the gather is. The kernel in between has it awake.
+// The gather's thread sleeps until the kernel before it is done, and the rank's
+// own thread until the gather is done. The kernel in between keeps that thread
+// awake.
 TEST(Simulator, SleepingThreadsAreWoken) {
   Program program(2);
   program.kernel(1);
@@ -271,7 +275,7 @@ TEST(Simulator, MemoryFollowsTheUsers) {
   program.buffer(100, /*lasts=*/true);
   program.buffer(10);
   program.buffer(30);
-  program.buffer(7); // that nothing uses
+  program.buffer(7); // unused
   program.kernel(1);
   program.touch(1, true);
   program.kernel(2);
@@ -325,7 +329,7 @@ TEST(Simulator, NothingTakesNoTime) {
   EXPECT_EQ(result.exposure.hiddenShare(), 1);
 }
 
-// A step of some hundred layers, each with communication beside it.
+// A step of many layers, each with concurrent communication.
 TEST(Simulator, TimeGrowsWithTheCommands) {
   Program program;
   for (int layer = 0; layer < 40000; ++layer) {

@@ -1,4 +1,4 @@
-// The overlap problem of a step: streams, and what it takes of memory.
+// The overlap problem of a step: its streams and its memory.
 #include "tpsp/Schedule/StepOverlap.h"
 
 #include "tpsp/Schedule/ArenaPlan.h"
@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t weightBytes = 1 << 22;
 
-/// The forward pass of `layers` layers under FSDP: layer i gathers its weight
-/// (command 2 i) and multiplies by it (command 2 i + 1).
+/// Returns the forward pass of `layers` layers under FSDP. Layer i gathers its
+/// weight (command 2 i) and multiplies by it (command 2 i + 1).
 Plan shardedLayers(int64_t layers) {
   Plan step;
   step.mesh = {{"fsdp", 4, AxisRole::None}};
@@ -54,7 +54,7 @@ Plan shardedLayers(int64_t layers) {
   return step;
 }
 
-/// What a machine of 8 GPUs makes of it.
+/// Returns the step's problem on a machine of 8 GPUs.
 OverlapProblem problemOf(const Plan &step, int64_t bytes,
                          const char *hardware = "h100-sxm") {
   llvm::Expected<Hardware> machine = findHardware(hardware);
@@ -63,8 +63,7 @@ OverlapProblem problemOf(const Plan &step, int64_t bytes,
   return overlapProblemOf(step, CostModel(*machine, step.mesh), bytes);
 }
 
-/// What the step has in use whatever commands really take: the arena in which
-/// it is issued.
+/// The arena bounds the memory in use, whatever time commands really take.
 TEST(StepOverlap, GathersKeepToTheMemory) {
   constexpr int64_t layers = 12;
   Plan step = shardedLayers(layers);
@@ -116,7 +115,7 @@ TEST(StepOverlap, TemporariesHaveTheirUsers) {
   }
 }
 
-/// A step of one collective after another over these axes.
+/// Returns a step of one collective after another over these axes.
 Plan collectives(std::vector<MeshAxis> mesh,
                  const std::vector<std::vector<AxisId>> &over) {
   Plan step;
@@ -138,8 +137,8 @@ std::vector<int64_t> streamsOf(const OverlapProblem &problem) {
   return streams;
 }
 
-/// On CPUs, where ranks share no links. A communicator is its axes in any
-/// order; a group of one sends nothing.
+/// On CPUs ranks share no links, so each communicator has a stream. A
+/// communicator is its axes in any order. A group of one sends nothing.
 TEST(StepOverlap, AStreamForEveryCommunicator) {
   Plan step = collectives({{"a", 2, AxisRole::None},
                            {"b", 2, AxisRole::None},
@@ -150,8 +149,8 @@ TEST(StepOverlap, AStreamForEveryCommunicator) {
   EXPECT_THAT(streamsOf(problem), testing::ElementsAre(1, 2, 3, 0, 3, 1));
 }
 
-/// On GPUs. An axis of two nodes is on other links than one of neighbours, and
-/// so is a collective along both.
+/// On GPUs each tier of links has a stream. An axis across nodes uses other
+/// links than an axis of neighbours, and so does a collective along both.
 TEST(StepOverlap, AStreamForEveryTierOfLinks) {
   std::vector<std::vector<AxisId>> over = {{1}, {0}, {0, 1}, {2}, {1, 0}, {1}};
   auto mesh = [](int64_t inner) {
@@ -168,8 +167,8 @@ TEST(StepOverlap, AStreamForEveryTierOfLinks) {
   EXPECT_THAT(streamsOf(twoNodes), testing::ElementsAre(1, 2, 2, 1, 2, 1));
 }
 
-/// One layer's two products of a gradient, g of what it read and of its weight,
-/// with the all-reduce of the first, in the forward or backward pass.
+/// The two products of a layer's gradient, for its input and its weight, with
+/// the all-reduce of the first, in the forward or backward pass.
 class TwoProducts {
 public:
   explicit TwoProducts(Phase phase) {
@@ -199,7 +198,7 @@ public:
     return found;
   }
 
-  /// Of the all-reduce.
+  /// The end of the all-reduce.
   double end = 0;
 
 private:

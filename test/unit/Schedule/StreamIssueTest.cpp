@@ -1,5 +1,5 @@
-// What is issued keeps every dependence whatever commands really take, with no
-// event too many, and never holds communication back behind computation.
+// The order of issue keeps every dependence whatever time commands really take,
+// without superfluous events. It never delays communication behind computation.
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include "RandomProblem.h"
@@ -16,13 +16,13 @@ using namespace tpsp;
 
 namespace {
 
-/// A problem, a schedule of it and what is issued then.
+/// A problem, its schedule, and the items to issue.
 struct Issued {
   OverlapProblem problem;
   OverlapSchedule schedule;
   std::vector<IssueItem> items;
   Plan step;
-  /// Where the items have each of the problem's commands.
+  /// The position in `items` of each of the problem's commands.
   std::vector<int64_t> positionOf;
 
   Issued(OverlapProblem given, double reserve)
@@ -50,7 +50,8 @@ struct Issued {
     return all;
   }
 
-  /// A dependence that the items without number `dropped` do not keep.
+  /// Returns a dependence that the items without number `dropped` do not keep;
+  /// "" if there is none.
   std::string broken(std::optional<size_t> dropped = std::nullopt) const {
     std::vector<int64_t> issue;
     std::vector<int64_t> place(items.size(), -1);
@@ -72,8 +73,8 @@ struct Issued {
   }
 };
 
-/// Problems of all sorts: with and without bounds of memory, more or less put
-/// off.
+/// Calls `body` for problems of all sorts: with and without memory bounds, and
+/// with more or less delay.
 template <typename Body> void forEachIssued(int trials, Body body) {
   std::mt19937 random(21);
   for (int trial = 0; trial < trials; ++trial) {
@@ -141,8 +142,8 @@ TEST(StreamIssue, KeepsEveryDependenceAndNeedsEveryWait) {
   EXPECT_GT(added, 100) << "memory that runs full";
 }
 
-/// Between the last of what a collective comes after and the collective itself,
-/// no computation is issued.
+/// No computation is issued between a collective and the last command on which
+/// it depends.
 TEST(StreamIssue, CommunicationIsIssuedAsSoonAsItCanBe) {
   int overtaken = 0;
   forEachIssued(600, [&](const Issued &issued) {

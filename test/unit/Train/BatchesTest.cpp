@@ -31,7 +31,7 @@ protected:
     plan.buffers.push_back(tensor);
   }
 
-  /// Tokens 0, 1, 2, ...
+  /// Makes batches of tokens 0, 1, 2, ...
   Status make(int64_t count, Order order = Order::AsStored, uint64_t seed = 0) {
     std::string bytes;
     for (int64_t i = 0; i < count; ++i)
@@ -42,7 +42,7 @@ protected:
     return Batches::create(std::move(files), plan, order, seed, batches);
   }
 
-  /// A whole argument, put together of all ranks' parts.
+  /// Returns a whole argument, joined from all ranks' parts.
   std::vector<int32_t> whole(size_t number, int64_t first) {
     const PlanBuffer &tensor = plan.buffers[number];
     int64_t elements = std::accumulate(tensor.shape.begin(), tensor.shape.end(),

@@ -55,7 +55,7 @@ TEST_F(InitialValuesTest, ParametersAreNormal) {
   w.deviation = 0.5;
   std::vector<float> values = filled(w);
   EXPECT_NEAR(deviation(values), 0.5, 0.02);
-  // Uniform numbers of this deviation are all below 0.87.
+  // Uniform numbers of this deviation would all be below 0.87.
   EXPECT_GT(*std::max_element(values.begin(), values.end()), 1.2);
   w.initialDeviation = 0.125;
   EXPECT_NEAR(deviation(filled(w)), 0.125, 0.006);

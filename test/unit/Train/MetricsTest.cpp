@@ -38,8 +38,8 @@ TEST_F(MetricsTest, ARecordIsReadAsItWasWritten) {
   EXPECT_FALSE(found.utilisation);
 }
 
-// A run that goes on from step 2 has not done the steps behind it, and a line
-// that was being written when it was killed is none.
+// A run that resumes from step 2 drops the lines of later steps. A line that
+// was cut off when the run was killed does not count.
 TEST_F(MetricsTest, WhatIsGoneOnFromIsKept) {
   ASSERT_TRUE(
       writeMetrics(path("m"), {record(1, 5), record(2, 4), record(3, 3)}).ok());
@@ -49,7 +49,7 @@ TEST_F(MetricsTest, WhatIsGoneOnFromIsKept) {
   EXPECT_TRUE(readMetrics(path("none"), 9).empty());
 }
 
-// Lines of steps that were done again.
+// A step that was done again replaces its line.
 TEST_F(MetricsTest, AStepHasOneLine) {
   for (int64_t step : {1, 2, 3, 2, 3, 4})
     ASSERT_TRUE(appendMetrics(path("m"), record(step, 10 - step)).ok());

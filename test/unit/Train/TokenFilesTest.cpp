@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Numbers as little-endian bytes.
+/// Returns numbers as little-endian bytes.
 template <typename T> std::string bytesOf(const std::vector<int64_t> &numbers) {
   std::string bytes;
   for (int64_t number : numbers) {
@@ -30,7 +30,8 @@ std::string llmc(int32_t magic, int32_t tokens, const std::string &data) {
   return bytesOf<int32_t>(header) + data;
 }
 
-/// An index of sequences of these lengths, whose tokens have `width` bytes.
+/// Returns an index of sequences of these lengths, whose tokens have `width`
+/// bytes.
 std::string megatron(char code, int width,
                      const std::vector<int64_t> &lengths) {
   std::string index("MMIDIDX\0\0", 9);
@@ -92,7 +93,7 @@ TEST_F(TokenFilesTest, WhatIsNoTextIsNotTakenForOne) {
   EXPECT_THAT(problem(write("b.dat", std::string("ab\0c", 4))),
               HasSubstr("its byte 2 is 0x00"));
   EXPECT_THAT(problem(write("c.dat", "\xc3")), HasSubstr("its byte 0"));
-  // A character that 64 KiB cut in two.
+  // A boundary of 64 KiB cuts a character in two.
   std::string whole((1 << 16) - 1, 'a');
   EXPECT_EQ(tokens({write("d.txt", whole + "\xc3\xa4")}).size(),
             whole.size() + 2);
@@ -166,7 +167,7 @@ TEST_F(TokenFilesTest, LlmcFilesSayHowManyTheyAre) {
               HasSubstr("does not begin as llm.c's files do"));
 }
 
-/// Its first bytes are those of the format, and no tokens.
+/// The file begins with the format's first bytes but has no tokens.
 TEST_F(TokenFilesTest, AnLlmcFileThatIsCutInItsHeaderIsRefused) {
   std::string whole = llmc(20240520, 2, bytesOf<uint16_t>({7, 50256}));
   for (size_t bytes : {4, 6, 512, 1023})
