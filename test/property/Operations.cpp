@@ -1,6 +1,6 @@
-// The operations of the language, one entry each. To add one, write a row and,
-// if its form is new, the function that applies it. A registered scalar
-// function needs no entry.
+// The operations of the language, one entry each. A new operation needs a row,
+// and a function that applies it if its form is new. Scalar functions need
+// none.
 #include "SequenceOperations.h"
 #include "ViewOperations.h"
 
@@ -13,7 +13,6 @@
 using namespace tpsp::property;
 
 namespace reference = tpsp::reference;
-
 using Builder = ProgramBuilder;
 
 //===----------------------------------------------------------------------===//
@@ -34,8 +33,7 @@ static std::vector<Dim> someOf(Builder &b, std::vector<Dim> dims) {
   return some;
 }
 
-/// Returns the growth of a sum: the square root of the number of terms, since
-/// random signs mostly cancel.
+/// The growth of a sum of random signs: the root of the number of terms.
 static double growth(const std::vector<Dim> &from, const std::vector<Dim> &to) {
   double terms = 1;
   for (const Dim &dim : from)
@@ -55,8 +53,7 @@ static bool applyEinsumOfOne(Builder &b) {
   return true;
 }
 
-/// Makes a weight for an activation, with some of its indices and some new
-/// ones.
+/// Makes a weight with some of an activation's indices and some new ones.
 static ValueId weightFor(Builder &b, ValueId x) {
   std::vector<Dim> dims = b.someIndices(2);
   for (const Dim &dim : b.tensor(x).dims)

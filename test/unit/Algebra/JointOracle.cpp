@@ -13,8 +13,7 @@ namespace {
 
 constexpr int isWhole = -1, isPending = -2;
 
-/// Returns the state of a tensor over an axis: the dimension that it divides,
-/// or one of the constants above.
+/// The dimension of a tensor that an axis divides, or one of the constants.
 int stateOf(const Layout &layout, unsigned axis) {
   for (size_t dim = 0; dim < layout.dims.size(); ++dim)
     for (unsigned other : layout.dims[dim])
@@ -106,9 +105,8 @@ JointOracle::Slot JointOracle::slotOf(unsigned number, unsigned part) const {
   return {number, isMade[number] ? 0 : part};
 }
 
-/// Finds the indices that each axis may drive. On such an index some tensor has
-/// the axis, is wanted with it, or could get it from another operation,
-/// forwards or backwards.
+/// Finds the indices that each axis may drive: some tensor has the axis on it,
+/// is wanted with it, or could get it from another operation.
 void JointOracle::spreadAxes() {
   std::vector<std::vector<std::set<int>>> marks(
       problem.values.size(), std::vector<std::set<int>>(sizes.size()));
@@ -330,8 +328,7 @@ bool JointOracle::bring(size_t at, unsigned operand, const Form &form,
   return true;
 }
 
-/// Returns groups of operands that are summands over the same axes and have to
-/// be reduced.
+/// Groups operands that are summands over the same axes and must be reduced.
 std::vector<std::vector<unsigned>>
 JointOracle::addedFirst(size_t at, const Form &form, State &state) {
   const Operation &operation = problem.operations[at];
@@ -395,9 +392,8 @@ bool JointOracle::mayDepart(unsigned number, unsigned axis) const {
           stateOf(wanted(number).layout, axis) == isWhole);
 }
 
-/// Returns a result's placement if the axes of `kept`, a bit each, leave it as
-/// it comes out. The other axes move it to where it is wanted. Returns nullopt
-/// if that is not allowed.
+/// A result's placement if the axes of `kept`, a bit each, leave it as it comes
+/// out, and the others move it to where it is wanted; nullopt if not allowed.
 std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
                                                         const Version &comesOut,
                                                         unsigned kept) const {

@@ -70,7 +70,7 @@ TEST(PlanSymbolsTest, AnythingElseIsNamed) {
   EXPECT_THAT(problem, Not(HasSubstr("matmul")));
 }
 
-/// This process has the symbol, but a process that loads the plan has not.
+/// This process has the symbol, but a process that loads the plan lacks it.
 TEST(PlanSymbolsTest, WhatOnlyTheCompilerHasIsNamed) {
   EXPECT_THAT(problemOf(objectCalling({"LLVMContextCreate"})),
               HasSubstr("'LLVMContextCreate'"));

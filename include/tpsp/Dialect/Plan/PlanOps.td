@@ -18,8 +18,7 @@ def Plan_Dialect : Dialect {
     read this dialect. So the predictions are about the program that runs.
 
     Version log:
-      1: first version.
-      2: matmuls have epilogues.
+      1: first version. 2: matmuls have epilogues.
       3: there is attention in one call.
       4: the ledger is #plan.ledger, no dictionary.
       5: attention has a window, a soft-cap, a bias and segments.
@@ -33,12 +32,12 @@ def Plan_LedgerAttr : AttrDef<Plan_Dialect, "Ledger"> {
   let mnemonic = "ledger";
   let summary = "a description of a collective";
   let description = [{
-    A row of the ledger (Abi/LedgerRow.h). Empty fields are not printed.
+    A row of the ledger (Abi/LedgerRow.h). Kind and phase are always printed,
+    other fields unless they are empty.
 
     ```
-    #plan.ledger<kind = "all_gather", axes = ["tp"], index = "s",
-                 phase = "forward", bytes = 144, group = 4, tensor = "x",
-                 reason = "why">
+    #plan.ledger<kind = "all_gather", axes = ["tp"], index = "s", bytes = 144,
+                 phase = "forward", group = 4, tensor = "x", reason = "why">
     ```
   }];
   let parameters = (ins AttrParameter<"::tpsp::LedgerRow", "the row",
