@@ -11,7 +11,6 @@
 #include <cmath>
 
 using namespace tpsp::property;
-
 namespace reference = tpsp::reference;
 using Builder = ProgramBuilder;
 

@@ -18,8 +18,7 @@ def Plan_Dialect : Dialect {
     read this dialect. So the predictions are about the program that runs.
 
     Version log:
-      1: first version. 2: matmuls have epilogues.
-      3: there is attention in one call.
+      1: first version; 2: matmuls have epilogues; 3: attention in one call.
       4: the ledger is #plan.ledger, no dictionary.
       5: attention has a window, a soft-cap, a bias and segments.
       6: attention has lengths of keys, and matmuls may be grouped.
