@@ -131,21 +131,75 @@ ArenaPlan lastingOf(const Plan &plan) {
   return arena;
 }
 
+/// The two ways to lay out an arena, and what no arena is smaller than.
+class ArenaPacker {
+public:
+  ArenaPacker(const Plan &plan, const HappensBefore &before)
+      : plan(plan), lifetimes(plan, before), lasting(lastingOf(plan)),
+        peak(lifetimes.peakBytes()) {}
+
+  int64_t leastBytes() const { return lasting.bytes + peak; }
+
+  ArenaPlan byIssue() const {
+    ArenaPlan arena = lasting;
+    arena.bytes = IssueOrder(plan, lifetimes).run(arena.bytes, arena.offsets);
+    return arena;
+  }
+
+  /// The small buffers lie behind the large ones, which are placed by size. An
+  /// arena of at most `enough` bytes is not improved.
+  ArenaPlan bySize(int64_t enough) const {
+    // Smaller buffers than this part of the peak leave small gaps.
+    constexpr int64_t smallBuffer = 1024;
+    ArenaPlan arena = lasting;
+    int64_t large = peak / smallBuffer, base = arena.bytes;
+    std::vector<std::optional<int64_t>> small = smallOffsets(large);
+    int64_t smallBytes = IssueOrder(plan, lifetimes).run(0, small);
+    ArenaGoal goal{leastBytes(), std::max(enough - smallBytes, leastBytes())};
+    int64_t end =
+        placeBySize(plan, lifetimes, large, base, goal, arena.offsets);
+    for (auto [i, offset] : llvm::enumerate(arena.offsets))
+      if (!offset && plan.buffers[i].bytes < large && small[i])
+        offset = end + *small[i];
+    arena.bytes = end + smallBytes;
+    return arena;
+  }
+
+private:
+  /// Offsets for all but small temporaries: an order of issue passes them over.
+  std::vector<std::optional<int64_t>> smallOffsets(int64_t large) const {
+    std::vector<std::optional<int64_t>> offsets = lasting.offsets;
+    for (auto [i, buffer] : llvm::enumerate(plan.buffers))
+      if (!buffer.lasts() && buffer.bytes >= large)
+        offsets[i] = 0;
+    return offsets;
+  }
+
+  const Plan &plan;
+  const BufferLifetimes lifetimes;
+  const ArenaPlan lasting;
+  const int64_t peak;
+};
+
 } // namespace
 
 ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
-  // A gap of so little is not worth a second look; smaller buffers than this
-  // part of the peak leave small gaps.
-  constexpr int64_t smallGap = 128, smallBuffer = 1024;
-  BufferLifetimes lifetimes(plan, before);
-  ArenaPlan issued = lastingOf(plan), bySize = issued;
-  int64_t peak = lifetimes.peakBytes(), least = issued.bytes + peak;
-  issued.bytes = IssueOrder(plan, lifetimes).run(issued.bytes, issued.offsets);
+  // A gap of so little is not worth a second look.
+  constexpr int64_t smallGap = 128;
+  ArenaPacker packer(plan, before);
+  int64_t least = packer.leastBytes();
+  ArenaPlan issued = packer.byIssue();
   if (issued.bytes <= least + least / smallGap)
     return issued;
-  int64_t lasting = bySize.bytes;
-  int64_t end = placeBySize(plan, lifetimes, peak / smallBuffer, lasting, least,
-                            bySize.offsets);
-  bySize.bytes = IssueOrder(plan, lifetimes).run(end, bySize.offsets);
+  ArenaPlan bySize = packer.bySize(/*enough=*/least);
   return bySize.bytes < issued.bytes ? bySize : issued;
+}
+
+int64_t tpsp::arenaBytesWithin(int64_t most, const Plan &plan,
+                               const HappensBefore &before) {
+  ArenaPacker packer(plan, before);
+  if (packer.leastBytes() > most)
+    return packer.leastBytes();
+  int64_t issued = packer.byIssue().bytes;
+  return issued <= most ? issued : std::min(issued, packer.bySize(most).bytes);
 }

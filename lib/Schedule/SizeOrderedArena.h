@@ -16,13 +16,21 @@
 
 namespace tpsp {
 
+/// What an arena of buffers by size should reach.
+struct ArenaGoal {
+  /// No smaller end exists: buffers that end beyond it choose first in the next
+  /// try.
+  int64_t least = 0;
+  /// The tries stop at an end of at most this.
+  int64_t enough = 0;
+};
+
 /// Gives `offsets`, one per buffer, to the temporaries of at least
-/// `leastBytes`, from `base` on. Returns the end of the last; no end below
-/// `target` is looked for. It takes time in the number of pairs that are in use
-/// together. Of buffers of at least 1 / p of the step's peak these are at most
-/// p for each.
+/// `leastBytes`, from `base` on. Returns the end of the last. It takes time in
+/// the number of pairs that are in use together. Of buffers of at least 1 / p
+/// of the step's peak these are at most p for each.
 int64_t placeBySize(const Plan &plan, const BufferLifetimes &lifetimes,
-                    int64_t leastBytes, int64_t base, int64_t target,
+                    int64_t leastBytes, int64_t base, const ArenaGoal &goal,
                     std::vector<std::optional<int64_t>> &offsets);
 
 } // namespace tpsp

@@ -102,6 +102,8 @@ struct Candidate {
   std::vector<IssueItem> items;
   Plan scheduled;
   SimulatedStep simulated;
+  /// At most what a schedule may take if an arena of that was found, else more
+  /// (arenaBytesWithin).
   int64_t arenaBytes = 0;
 };
 
@@ -139,14 +141,16 @@ public:
       return failure();
     if ((best->simulated.seconds >= serial->seconds && chunks < 2) ||
         !fits(*best)) {
-      explainNone(*best, *serial);
+      if (failed(explainNone(*best, *serial)))
+        return failure();
       if (best->program != program)
         best->program.erase();
       return success();
     }
+    if (failed(explain(*best, *serial)))
+      return failure();
     if (best->program != program)
       program.erase();
-    explain(*best, *serial);
     rewrite(best->program, best->plan, best->items, best->scheduled);
     best->program.setSerialBytes(serialBytes);
     return success();
@@ -245,10 +249,10 @@ private:
     result.plan = plan;
     result.items = issueOf(problem, schedule);
     result.scheduled = reordered(plan, result.items, problem.numStreams);
-    FailureOr<int64_t> needed = arenaBytes(result.scheduled);
-    if (failed(needed))
+    HappensBefore before;
+    if (failed(analyse(result.scheduled, before)))
       return failure();
-    result.arenaBytes = *needed;
+    result.arenaBytes = arenaBytesWithin(mostBytes, result.scheduled, before);
     llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
     if (!simulated)
       return emitErrorAt(program) << llvm::toString(simulated.takeError());
@@ -256,11 +260,17 @@ private:
     return result;
   }
 
-  FailureOr<int64_t> arenaBytes(const Plan &plan) {
-    HappensBefore before;
+  LogicalResult analyse(const Plan &plan, HappensBefore &before) {
     if (auto fault = HappensBefore::analyse(plan, before))
       return emitErrorAt(original)
              << "command " << fault->command << ' ' << fault->message;
+    return success();
+  }
+
+  FailureOr<int64_t> arenaBytes(const Plan &plan) {
+    HappensBefore before;
+    if (failed(analyse(plan, before)))
+      return failure();
     return planArena(plan, before).bytes;
   }
 
@@ -346,7 +356,10 @@ private:
     return count;
   }
 
-  void explainNone(Candidate &found, const SimulatedStep &serial) {
+  LogicalResult explainNone(Candidate &found, const SimulatedStep &serial) {
+    FailureOr<int64_t> needed = arenaBytes(found.scheduled);
+    if (failed(needed))
+      return failure();
     auto missed = remark::missed(
         found.program.getLoc(),
         remark::RemarkOpts::name("overlap").category("tpsp-overlap"));
@@ -359,10 +372,14 @@ private:
       missed << remark::reason(
           "no schedule with communication under computation fits: it needs {0} "
           "of {1} (more: --overlap-memory)",
-          formatBytes(found.arenaBytes), formatBytes(mostBytes));
+          formatBytes(*needed), formatBytes(mostBytes));
+    return success();
   }
 
-  void explain(Candidate &found, const SimulatedStep &serial) {
+  LogicalResult explain(Candidate &found, const SimulatedStep &serial) {
+    FailureOr<int64_t> needed = arenaBytes(found.scheduled);
+    if (failed(needed))
+      return failure();
     const Exposure &exposure = found.simulated.exposure;
     remark::passed(found.program.getLoc(),
                    remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
@@ -372,8 +389,9 @@ private:
                milliseconds(found.simulated.seconds),
                milliseconds(serial.seconds), milliseconds(exposure.exposed),
                milliseconds(exposure.communication))
-        << remark::metric("bytes", found.arenaBytes)
+        << remark::metric("bytes", *needed)
         << remark::metric("bytes_before", serialBytes);
+    return success();
   }
 
   const CostModel &cost;
