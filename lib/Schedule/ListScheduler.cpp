@@ -257,34 +257,53 @@ OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
   return ListScheduler(problem, reserve, infinite, chainTails(problem)).run();
 }
 
-std::vector<OverlapSchedule>
-tpsp::scheduleVariants(const OverlapProblem &problem) {
+std::vector<ListSetting> tpsp::listSettings() {
+  std::vector<ListSetting> settings;
+  auto add = [&](bool knowsLinks, std::initializer_list<double> reserves) {
+    for (double reserve : reserves)
+      for (double window : {8.0, 2.0, 0.0})
+        settings.push_back({reserve, window, knowsLinks});
+  };
+  add(false, {0.0, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0});
+  add(true, {16.0, 64.0});
+  return settings;
+}
+
+static bool isSame(const OverlapSchedule &a, const OverlapSchedule &b) {
+  return a.seconds == b.seconds && a.start == b.start && a.added == b.added;
+}
+
+std::vector<ListVariant>
+tpsp::scheduleVariants(const OverlapProblem &problem,
+                       const std::vector<ListSetting> &settings) {
   double longest = 0;
   for (const OverlapProblem::Command &command : problem.commands)
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
-  std::vector<OverlapSchedule> found;
-  auto add = [&](const std::vector<double> &tails,
-                 std::initializer_list<double> factors) {
-    for (double factor : factors)
-      for (double window : {8.0, 2.0, 0.0})
-        found.push_back(
-            ListScheduler(problem, factor * longest, window * longest, tails)
-                .run());
-  };
-  add(chainTails(problem), {0.0, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0});
-  add(streamTails(problem), {16.0, 64.0});
+  const std::vector<double> chains = chainTails(problem),
+                            links = streamTails(problem);
+  std::vector<ListVariant> found;
+  for (const ListSetting &setting : settings) {
+    OverlapSchedule next =
+        ListScheduler(problem, setting.reserve * longest,
+                      setting.window * longest,
+                      setting.knowsLinks ? links : chains)
+            .run();
+    if (llvm::none_of(found, [&](const ListVariant &other) {
+          return isSame(other.schedule, next);
+        }))
+      found.push_back({setting, std::move(next)});
+  }
   // In half per cents: of equals the one that puts off least comes first.
-  auto steps = [](const OverlapSchedule &schedule) {
-    return std::ceil(std::log(schedule.seconds + 1e-30) / 0.005);
+  auto steps = [](const ListVariant &variant) {
+    return std::ceil(std::log(variant.schedule.seconds + 1e-30) / 0.005);
   };
-  llvm::stable_sort(found,
-                    [&](const OverlapSchedule &a, const OverlapSchedule &b) {
-                      return steps(a) < steps(b);
-                    });
+  llvm::stable_sort(found, [&](const ListVariant &a, const ListVariant &b) {
+    return steps(a) < steps(b);
+  });
   return found;
 }
 
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem) {
-  return scheduleVariants(problem).front();
+  return std::move(scheduleVariants(problem).front().schedule);
 }

@@ -1,15 +1,11 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
-#include "CollectiveCuts.h"
+#include "CutSearch.h"
 #include "Passes/Program/MachineOptions.h"
+#include "ShortProgram.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Schedule/ArenaPlan.h"
-#include "tpsp/Schedule/OverlapSchedulers.h"
-#include "tpsp/Schedule/OwnProducts.h"
-#include "tpsp/Schedule/Simulator.h"
-#include "tpsp/Schedule/StepOverlap.h"
-#include "tpsp/Schedule/StreamIssue.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
@@ -27,34 +23,6 @@ namespace tpsp {
 
 using namespace mlir;
 using namespace tpsp;
-
-/// The plan as it will be issued.
-static Plan reordered(const Plan &plan, ArrayRef<IssueItem> items,
-                      int64_t numStreams) {
-  Plan result;
-  result.mesh = plan.mesh;
-  result.buffers = plan.buffers;
-  result.ledger = plan.ledger;
-  for (LedgerRow &row : result.ledger)
-    row.commands.clear();
-  result.numStreams = numStreams;
-  for (const IssueItem &item : items) {
-    PlanCommand &command = result.commands.emplace_back();
-    if (item.kind == IssueItem::Run) {
-      command = plan.commands[item.number];
-      if (int64_t row = command.collective.row; row >= 0)
-        result.ledger[row].commands.push_back(int64_t(result.commands.size()) -
-                                              1);
-    } else {
-      command.kind = item.kind == IssueItem::Record ? CommandKind::EventRecord
-                                                    : CommandKind::EventWait;
-      command.event = item.number;
-      result.numEvents = std::max(result.numEvents, item.number + 1);
-    }
-    command.stream = item.stream;
-  }
-  return result;
-}
 
 /// Puts the program's commands, which have this plan, into the order of
 /// `items`, with their events.
@@ -95,64 +63,43 @@ static std::string milliseconds(double seconds) {
 
 namespace {
 
-/// A program with a schedule.
-struct Candidate {
-  plan::ProgramOp program;
-  Plan plan;
-  std::vector<IssueItem> items;
-  Plan scheduled;
-  SimulatedStep simulated;
-  /// At most what a schedule may take if an arena of that was found, else more
-  /// (arenaBytesWithin).
-  int64_t arenaBytes = 0;
-};
-
-/// Finds the best schedule of one program, cutting what stays exposed.
+/// Replaces a program by the best that is found for it, scheduled.
 class OverlapSearch {
 public:
   /// The rest are the pass's options.
   OverlapSearch(const CostModel &cost, double memory, int64_t chunks,
                 bool ownProducts)
-      : cost(cost), memory(memory), chunks(ownProducts ? 1 : chunks),
-        ownProducts(ownProducts) {}
+      : cost(cost), memory(memory), chunks(chunks), ownProducts(ownProducts) {}
 
-  /// Replaces `program`, which has this plan, by the best that was found,
-  /// scheduled.
   LogicalResult run(plan::ProgramOp program, const Plan &plan) {
     if (plan.numEvents > 0 || plan.numStreams > 1)
       return emitErrorAt(program)
              << "is scheduled already: it has " << plan.numStreams
              << " streams and " << plan.numEvents << " events";
-    llvm::Expected<SimulatedStep> serial = simulate(plan, cost);
-    if (!serial)
-      return emitErrorAt(program) << llvm::toString(serial.takeError());
+    original = program;
+    FailureOr<SimulatedStep> serial = simulated(plan);
+    if (failed(serial))
+      return failure();
     if (serial->exposure.communication == 0)
       return success();
-    original = program;
     FailureOr<int64_t> needed = arenaBytes(plan);
     if (failed(needed))
       return failure();
-    serialBytes = *needed;
-    mostBytes = boundFor(serialBytes);
-    for (const LedgerRow &row : plan.ledger)
-      wholes = std::max(wholes, row.whole + 1);
-    FailureOr<Candidate> best = schedule(original, plan);
-    if (failed(best) || failed(improveByCuts(*best)))
+    limits = {*needed, boundFor(*needed)};
+    FailureOr<OverlapCandidate> best = search(plan, *serial);
+    if (failed(best))
       return failure();
-    if ((best->simulated.seconds >= serial->seconds && chunks < 2) ||
-        !fits(*best)) {
-      if (failed(explainNone(*best, *serial)))
-        return failure();
-      if (best->program != program)
-        best->program.erase();
-      return success();
-    }
-    if (failed(explain(*best, *serial)))
+    const ScheduledPlan &schedule = best->found.best;
+    bool isTaken = best->found.fits &&
+                   (schedule.simulated.seconds < serial->seconds || chunks > 1);
+    if (failed(isTaken ? explain(*best, *serial) : explainNone(*best, *serial)))
       return failure();
     if (best->program != program)
-      program.erase();
-    rewrite(best->program, best->plan, best->items, best->scheduled);
-    best->program.setSerialBytes(serialBytes);
+      (isTaken ? program : best->program).erase();
+    if (!isTaken)
+      return success();
+    rewrite(best->program, *best->plan, schedule.items, schedule.issued);
+    best->program.setSerialBytes(limits.serialBytes);
     return success();
   }
 
@@ -170,200 +117,95 @@ private:
     return serial <= device ? std::min(most, device) : most;
   }
 
-  void drop(Candidate &candidate) {
-    if (candidate.program != original)
-      candidate.program.erase();
-  }
-
-  /// The fastest of the schedules that are found with all the memory that may
-  /// be added, with half of it and with none. More room is not always used
-  /// well. If none fits, the one that needs least.
-  FailureOr<Candidate> schedule(plan::ProgramOp program, const Plan &plan) {
-    std::optional<Candidate> best;
-    int64_t extra = mostBytes - serialBytes;
-    for (int64_t more : {extra, extra / 2, int64_t(0)}) {
-      if (failed(scheduleIn(serialBytes + more, program, plan, best)))
-        return failure();
-      if (extra == 0 || ownProducts)
-        break;
+  FailureOr<OverlapCandidate> search(const Plan &plan,
+                                     const SimulatedStep &serial) {
+    if (ownProducts)
+      return withOwnProducts(plan);
+    if (std::optional<ShortProgram> few = shortProgram(original, plan)) {
+      FailureOr<OverlapCandidate> found = searchByLayers(plan, serial, *few);
+      few->program.erase();
+      if (failed(found) || found->program)
+        return found;
     }
-    return std::move(*best);
+    return CutSearch(cost, limits, chunks).run(original, plan);
   }
 
-  bool fits(const Candidate &candidate) const {
-    return candidate.arenaBytes <= mostBytes;
+  FailureOr<OverlapCandidate> withOwnProducts(const Plan &plan) {
+    llvm::Expected<SearchedSchedule> only = scheduleOwnProducts(plan, cost);
+    if (!only)
+      return emitErrorAt(original) << llvm::toString(only.takeError());
+    OverlapCandidate candidate;
+    candidate.program = original;
+    candidate.plan = std::make_shared<Plan>(plan);
+    candidate.found = std::move(*only);
+    return candidate;
   }
 
-  bool isBetter(const Candidate &a, const Candidate &b) const {
-    if (fits(a) != fits(b))
-      return fits(a);
-    return fits(a) ? a.simulated.seconds < b.simulated.seconds
-                   : a.arenaBytes < b.arenaBytes;
-  }
-
-  /// Schedules in so many bytes, the fastest first, until a few have been found
-  /// that fit. Puts the best in the place of `best`, if it is better. In an
-  /// arena, buffers leave gaps: so one that the memory has room for may not
-  /// fit. Then the next is tried, and then commands wait for more of each
-  /// other.
-  LogicalResult scheduleIn(int64_t bytes, plan::ProgramOp program,
-                           const Plan &plan, std::optional<Candidate> &best) {
-    constexpr int enough = 2;
-    int found = 0;
-    for (bool waitsForRoom : {false, true}) {
-      if (found == enough)
-        break;
-      OverlapProblem problem = overlapProblemOf(plan, cost, bytes);
-      problem.waitsForRoom = waitsForRoom;
-      if (std::optional<std::string> wrong = problem.check())
-        return emitErrorAt(program) << "cannot be scheduled: " << *wrong;
-      for (const OverlapSchedule &schedule : variants(plan, problem)) {
-        if (found == enough)
-          break;
-        FailureOr<Candidate> next = candidate(program, plan, problem, schedule);
-        if (failed(next))
-          return failure();
-        found += fits(*next);
-        if (!best || isBetter(*next, *best))
-          best = std::move(*next);
-      }
-    }
-    return success();
-  }
-
-  std::vector<OverlapSchedule> variants(const Plan &plan,
-                                        OverlapProblem &problem) const {
-    if (!ownProducts)
-      return scheduleVariants(problem);
-    problem.capacity = std::numeric_limits<int64_t>::max();
-    return {scheduleOwnProducts(plan, problem)};
-  }
-
-  FailureOr<Candidate> candidate(plan::ProgramOp program, const Plan &plan,
-                                 const OverlapProblem &problem,
-                                 const OverlapSchedule &schedule) {
-    if (std::optional<std::string> wrong = verify(problem, schedule))
-      return emitErrorAt(program) << "was scheduled wrongly: " << *wrong;
-    Candidate result;
-    result.program = program;
-    result.plan = plan;
-    result.items = issueOf(problem, schedule);
-    result.scheduled = reordered(plan, result.items, problem.numStreams);
-    HappensBefore before;
-    if (failed(analyse(result.scheduled, before)))
+  /// Searches a program of few layers, which may add as many bytes, and does
+  /// the same with all layers. Without a program if that hides less of them, or
+  /// does not fit.
+  FailureOr<OverlapCandidate> searchByLayers(const Plan &plan,
+                                             const SimulatedStep &serial,
+                                             const ShortProgram &few) {
+    FailureOr<SimulatedStep> fewSerial = simulated(few.plan);
+    FailureOr<int64_t> needed = arenaBytes(few.plan);
+    if (failed(fewSerial) || failed(needed))
       return failure();
-    result.arenaBytes = arenaBytesWithin(mostBytes, result.scheduled, before);
-    llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
-    if (!simulated)
-      return emitErrorAt(program) << llvm::toString(simulated.takeError());
-    result.simulated = std::move(*simulated);
-    return result;
+    ArenaLimits fewLimits{*needed,
+                          *needed + limits.mostBytes - limits.serialBytes};
+    FailureOr<OverlapCandidate> model =
+        CutSearch(cost, fewLimits, chunks).run(few.program, few.plan);
+    if (failed(model))
+      return failure();
+    FailureOr<OverlapCandidate> found =
+        CutSearch(cost, limits, chunks)
+            .withKnown(original, plan,
+                       {model->cuts, few.twins, model->found.promising});
+    if (model->program != few.program)
+      model->program.erase();
+    if (failed(found) || isAsGood(*found, serial, *model, *fewSerial))
+      return found;
+    if (found->program != original)
+      found->program.erase();
+    return OverlapCandidate();
   }
 
-  LogicalResult analyse(const Plan &plan, HappensBefore &before) {
-    if (auto fault = HappensBefore::analyse(plan, before))
-      return emitErrorAt(original)
-             << "command " << fault->command << ' ' << fault->message;
-    return success();
+  /// Whether a schedule gains as much as that of a program of fewer layers.
+  bool isAsGood(const OverlapCandidate &found, const SimulatedStep &serial,
+                const OverlapCandidate &model,
+                const SimulatedStep &modelSerial) const {
+    constexpr double most = 1.02;
+    double step = found.found.best.simulated.seconds / serial.seconds;
+    double modelStep =
+        model.found.best.simulated.seconds / modelSerial.seconds;
+    fprintf(stderr, "byLayers: few %zu of %zu commands, %f against %f, fits %d %d, settings %zu cuts %zu\n", model.plan->commands.size(), found.plan->commands.size(), step, modelStep, found.found.fits, model.found.fits, model.found.promising.size(), model.cuts.size());
+    return found.found.fits && step <= most * modelStep;
+  }
+
+  FailureOr<SimulatedStep> simulated(const Plan &plan) {
+    llvm::Expected<SimulatedStep> step = simulate(plan, cost);
+    if (!step)
+      return emitErrorAt(original) << llvm::toString(step.takeError());
+    return std::move(*step);
   }
 
   FailureOr<int64_t> arenaBytes(const Plan &plan) {
     HappensBefore before;
-    if (failed(analyse(plan, before)))
-      return failure();
+    if (auto fault = HappensBefore::analyse(plan, before))
+      return emitErrorAt(original)
+             << "command " << fault->command << ' ' << fault->message;
     return planArena(plan, before).bytes;
   }
 
-  /// Which collectives are cut.
-  enum class Cuts {
-    Exposed, ///< what the best schedule so far leaves exposed, if it pays alone
-    Paying,  ///< all that pay alone
-    All      ///< all that can be
-  };
-
-  /// Tries schedules with collectives cut, as long as they get better. A cut
-  /// can expose what was hidden, so there are a few rounds.
-  LogicalResult improveByCuts(Candidate &best) {
-    if (chunks == 1)
-      return success();
-    if (chunks > 1)
-      return improved(tryCuts(best, Cuts::All, /*keepAnyway=*/true));
-    Candidate whole = best;
-    constexpr int mostRounds = 3;
-    for (int round = 0; round < mostRounds; ++round) {
-      FailureOr<bool> wasBetter = tryCuts(best, Cuts::Exposed, false);
-      if (failed(wasBetter))
-        return failure();
-      if (!*wasBetter)
-        break;
-    }
-    return improved(tryCuts(whole, Cuts::Paying, false, &best));
-  }
-
-  static LogicalResult improved(FailureOr<bool> result) {
-    return failed(result) ? failure() : success();
-  }
-
-  /// Cuts a copy of `base` and puts it in the place of `best` (by default
-  /// `base` itself) if it is faster, or anyway. Whether it did.
-  FailureOr<bool> tryCuts(Candidate &base, Cuts cuts, bool keepAnyway,
-                          Candidate *best = nullptr) {
-    best = best ? best : &base;
-    auto copy = cast<plan::ProgramOp>(base.program->clone());
-    base.program->getBlock()->getOperations().insert(
-        std::next(base.program->getIterator()), copy);
-    if (cutIn(copy, base, cuts) == 0) {
-      copy.erase();
-      return false;
-    }
-    FailureOr<Candidate> next = schedule(copy, planOf(copy));
-    if (failed(next))
-      return failure();
-    if (!keepAnyway && !isBetter(*next, *best)) {
-      copy.erase();
-      return false;
-    }
-    drop(*best);
-    *best = std::move(*next);
-    return true;
-  }
-
-  bool shouldCut(Cuts cuts, const CollectiveCut &cut, double exposed) const {
-    bool pays = cut.secondsAfter < cut.secondsBefore;
-    return cuts == Cuts::All || (pays && (cuts == Cuts::Paying || exposed > 0));
-  }
-
-  /// How many collectives of `copy`, a copy of `base`'s program, were cut.
-  int64_t cutIn(plan::ProgramOp copy, const Candidate &base, Cuts cuts) {
-    std::vector<double> exposed(base.plan.commands.size(), 0);
-    for (auto [item, times] :
-         llvm::zip_equal(base.items, base.simulated.exposure.commands))
-      if (item.kind == IssueItem::Run)
-        exposed[item.number] = times.exposed;
-    int64_t count = 0;
-    for (auto [i, op] : llvm::enumerate(commandsOf(copy))) {
-      const PlanCommand &command = base.plan.commands[i];
-      int64_t row = command.collective.row;
-      bool isPiece = row >= 0 && base.plan.ledger[row].whole >= 0;
-      if (command.kind != CommandKind::Collective || isPiece)
-        continue;
-      std::optional<CollectiveCut> cut = chooseCut(op, cost, chunks);
-      if (!cut || !shouldCut(cuts, *cut, exposed[i]))
-        continue;
-      applyCut(op, *cut, wholes++);
-      ++count;
-    }
-    return count;
-  }
-
-  LogicalResult explainNone(Candidate &found, const SimulatedStep &serial) {
-    FailureOr<int64_t> needed = arenaBytes(found.scheduled);
+  LogicalResult explainNone(const OverlapCandidate &candidate, const SimulatedStep &serial) {
+    const ScheduledPlan &found = candidate.found.best;
+    FailureOr<int64_t> needed = arenaBytes(found.issued);
     if (failed(needed))
       return failure();
     auto missed = remark::missed(
-        found.program.getLoc(),
+        original.getLoc(),
         remark::RemarkOpts::name("overlap").category("tpsp-overlap"));
-    if (fits(found))
+    if (candidate.found.fits)
       missed << remark::reason(
           "no schedule with communication under computation is faster: {0} "
           "against {1} one after another",
@@ -372,16 +214,17 @@ private:
       missed << remark::reason(
           "no schedule with communication under computation fits: it needs {0} "
           "of {1} (more: --overlap-memory)",
-          formatBytes(*needed), formatBytes(mostBytes));
+          formatBytes(*needed), formatBytes(limits.mostBytes));
     return success();
   }
 
-  LogicalResult explain(Candidate &found, const SimulatedStep &serial) {
-    FailureOr<int64_t> needed = arenaBytes(found.scheduled);
+  LogicalResult explain(const OverlapCandidate &candidate, const SimulatedStep &serial) {
+    const ScheduledPlan &found = candidate.found.best;
+    FailureOr<int64_t> needed = arenaBytes(found.issued);
     if (failed(needed))
       return failure();
     const Exposure &exposure = found.simulated.exposure;
-    remark::passed(found.program.getLoc(),
+    remark::passed(original.getLoc(),
                    remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
         << remark::reason(
                "a step takes {0} instead of {1}; {2} of {3} of communication "
@@ -390,7 +233,7 @@ private:
                milliseconds(serial.seconds), milliseconds(exposure.exposed),
                milliseconds(exposure.communication))
         << remark::metric("bytes", *needed)
-        << remark::metric("bytes_before", serialBytes);
+        << remark::metric("bytes_before", limits.serialBytes);
     return success();
   }
 
@@ -398,10 +241,7 @@ private:
   const double memory;
   const int64_t chunks;
   const bool ownProducts;
-  /// Of the arena, one command after another, and at most.
-  int64_t serialBytes = 0, mostBytes = 0;
-  /// The number of the next collective that is cut.
-  int64_t wholes = 0;
+  ArenaLimits limits;
   plan::ProgramOp original;
 };
 
