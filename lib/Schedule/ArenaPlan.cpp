@@ -138,6 +138,7 @@ public:
       : plan(plan), lifetimes(plan, before), lasting(lastingOf(plan)),
         peak(lifetimes.peakBytes()) {}
 
+  int64_t lastingBytes() const { return lasting.bytes; }
   int64_t leastBytes() const { return lasting.bytes + peak; }
 
   ArenaPlan byIssue() const {
@@ -147,8 +148,9 @@ public:
   }
 
   /// The small buffers lie behind the large ones, which are placed by size. An
-  /// arena of at most `enough` bytes is not improved.
-  ArenaPlan bySize(int64_t enough) const {
+  /// arena of at most `enough` bytes is not improved, nor is one that exceeds
+  /// that by `most` bytes.
+  ArenaPlan bySize(int64_t enough, int64_t most) const {
     // Smaller buffers than this part of the peak leave small gaps.
     constexpr int64_t smallBuffer = 1024;
     ArenaPlan arena = lasting;
@@ -156,6 +158,7 @@ public:
     std::vector<std::optional<int64_t>> small = smallOffsets(large);
     int64_t smallBytes = IssueOrder(plan, lifetimes).run(0, small);
     ArenaGoal goal{leastBytes(), std::max(enough - smallBytes, leastBytes())};
+    goal.hopeless = goal.enough + most;
     int64_t end =
         placeBySize(plan, lifetimes, large, base, goal, arena.offsets);
     for (auto [i, offset] : llvm::enumerate(arena.offsets))
@@ -191,7 +194,7 @@ ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
   ArenaPlan issued = packer.byIssue();
   if (issued.bytes <= least + least / smallGap)
     return issued;
-  ArenaPlan bySize = packer.bySize(/*enough=*/least);
+  ArenaPlan bySize = packer.bySize(least, /*most=*/issued.bytes);
   return bySize.bytes < issued.bytes ? bySize : issued;
 }
 
@@ -201,5 +204,10 @@ int64_t tpsp::arenaBytesWithin(int64_t most, const Plan &plan,
   if (packer.leastBytes() > most)
     return packer.leastBytes();
   int64_t issued = packer.byIssue().bytes;
-  return issued <= most ? issued : std::min(issued, packer.bySize(most).bytes);
+  if (issued <= most)
+    return issued;
+  // Further tries by size rarely gain a larger part of what is shared.
+  constexpr int64_t partGained = 32;
+  int64_t gain = (most - packer.lastingBytes()) / partGained;
+  return std::min(issued, packer.bySize(most, gain).bytes);
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace tpsp;
 
@@ -68,127 +69,135 @@ static llvm::Error simulateInto(ScheduledPlan &scheduled,
   return llvm::Error::success();
 }
 
-namespace {
+//===----------------------------------------------------------------------===//
+// ScheduleSearch
+//===----------------------------------------------------------------------===//
 
-class ScheduleSearch {
-public:
-  ScheduleSearch(const Plan &plan, const CostModel &cost,
-                 const ArenaLimits &limits,
-                 const std::vector<ListSetting> &settings)
-      : plan(plan), cost(cost), limits(limits), settings(settings),
-        problem(overlapProblemOf(plan, cost, /*bytes=*/0)),
-        lastingBytes(-problem.capacity) {}
+/// After so many schedules that fit, and so many that do not, less memory is
+/// tried.
+static constexpr int enoughFits = 2, fewMisses = 3;
+static constexpr int everyMiss = std::numeric_limits<int>::max();
 
-  llvm::Expected<SearchedSchedule> run() {
-    if (std::optional<std::string> wrong = problem.check())
-      return llvm::createStringError("cannot be scheduled: " + *wrong);
-    if (llvm::Error error = tryAmounts())
+ScheduleSearch::ScheduleSearch(const Plan &plan, const CostModel &cost,
+                               const ArenaLimits &limits,
+                               std::vector<ListSetting> settings)
+    : plan(plan), cost(cost), limits(limits), settings(std::move(settings)),
+      problem(overlapProblemOf(plan, cost, /*bytes=*/0)),
+      lastingBytes(-problem.capacity) {}
+
+llvm::Expected<double> ScheduleSearch::estimate() {
+  if (std::optional<std::string> wrong = problem.check())
+    return llvm::createStringError("cannot be scheduled: " + *wrong);
+  estimated = variantsIn(extraBytes(), settings.size());
+  // Those that gave the same schedule as another one come last.
+  std::vector<ListSetting> ordered;
+  for (const ListVariant &variant : estimated)
+    ordered.push_back(variant.setting);
+  for (const ListSetting &setting : settings)
+    if (!llvm::is_contained(ordered, setting))
+      ordered.push_back(setting);
+  settings = std::move(ordered);
+  return estimated.front().schedule.seconds;
+}
+
+llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
+  if (estimated.empty())
+    if (llvm::Expected<double> seconds = estimate(); !seconds)
+      return seconds.takeError();
+  if (llvm::Error error = tryAmounts())
+    return error;
+  if (!found.fits) {
+    problem.waitsForRoom = true;
+    if (llvm::Error error = tryAmount(0, everyMiss))
       return error;
-    if (!found.fits) {
-      problem.waitsForRoom = true;
-      if (llvm::Error error = tryAmount(0, everyMiss))
-        return error;
-    }
-    if (!found.fits)
-      if (llvm::Error error = simulateInto(found.best, cost))
-        return error;
-    note(found.best.setting);
-    return std::move(found);
   }
+  if (!found.fits)
+    if (llvm::Error error = simulateInto(found.best, cost))
+      return error;
+  found.promising = promisingSettings();
+  return std::move(found);
+}
 
-private:
-  static constexpr int enough = 2, fewMisses = 4, everyMiss = 1000;
-
-  /// With all that may be added, with half of it and with none.
-  llvm::Error tryAmounts() {
-    const int64_t extra = limits.mostBytes - limits.serialBytes;
-    for (int64_t more = extra;;) {
-      bool isLast = more == 0;
-      if (llvm::Error error =
-              tryAmount(more, isLast && !found.fits ? everyMiss : fewMisses))
-        return error;
-      if (isLast)
-        return llvm::Error::success();
-      int64_t less = more > extra / 2 ? extra / 2 : 0;
-      // Else by as much as was missing, in a few steps.
-      if (missing > 0)
-        less = more - std::max({missing, extra / 4, int64_t(1)});
-      more = std::max<int64_t>(less, 0);
-    }
-  }
-
-  /// Schedules with so many bytes more than one command after another takes,
-  /// the fastest first, until a few have been found that fit or `mostMisses`
-  /// do not.
-  llvm::Error tryAmount(int64_t more, int mostMisses) {
-    problem.capacity = limits.serialBytes + more - lastingBytes;
-    std::vector<ListVariant> variants = scheduleVariants(problem, settings);
-    int fitting = 0, misses = 0;
-    missing = 0;
-    for (auto [i, variant] : llvm::enumerate(variants)) {
-      if (i < enough)
-        note(variant.setting);
-      llvm::Expected<ScheduledPlan> next =
-          scheduledPlan(plan, problem, variant, limits.mostBytes);
-      if (!next)
-        return next.takeError();
-      if (int64_t over = next->arenaBytes - limits.mostBytes; over > 0) {
-        missing = misses++ ? std::min(missing, over) : over;
-      } else {
-        ++fitting;
-      }
-      if (llvm::Error error = consider(std::move(*next)))
-        return error;
-      if (fitting == enough || misses >= mostMisses)
-        break;
-    }
-    if (fitting > 0)
-      missing = 0;
-    return llvm::Error::success();
-  }
-
-  /// Keeps the better one of it and the best so far.
-  llvm::Error consider(ScheduledPlan next) {
-    bool isFirst = found.best.items.empty();
-    if (next.arenaBytes > limits.mostBytes) {
-      if (isFirst ||
-          (!found.fits && next.arenaBytes < found.best.arenaBytes))
-        found.best = std::move(next);
+/// With all that may be added, with half of it and with none.
+llvm::Error ScheduleSearch::tryAmounts() {
+  const int64_t extra = extraBytes();
+  for (int64_t more = extra;;) {
+    bool isLast = more == 0;
+    if (llvm::Error error =
+            tryAmount(more, isLast && !found.fits ? everyMiss : fewMisses))
+      return error;
+    if (isLast)
       return llvm::Error::success();
-    }
-    if (llvm::Error error = simulateInto(next, cost))
+    int64_t less = more > extra / 2 ? extra / 2 : 0;
+    // Else by as much as was missing, in a few steps.
+    if (missing > 0)
+      less = more - std::max({missing, extra / 4, int64_t(1)});
+    more = std::max<int64_t>(less, 0);
+  }
+}
+
+/// Schedules with so many bytes more than one command after another takes, the
+/// fastest first, until enough have been found that fit or `mostMisses` do not.
+llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
+  int fits = 0, misses = 0;
+  missing = 0;
+  // What is slow with much memory is slow with less.
+  size_t most = mostMisses == everyMiss ? settings.size()
+                                        : settings.size() / 3 + 1;
+  for (const ListVariant &variant : variantsIn(more, most)) {
+    llvm::Expected<ScheduledPlan> next =
+        scheduledPlan(plan, problem, variant, limits.mostBytes);
+    if (!next)
+      return next.takeError();
+    if (int64_t over = next->arenaBytes - limits.mostBytes; over > 0)
+      missing = misses++ ? std::min(missing, over) : over;
+    else
+      ++fits;
+    if (getenv("OVD")) fprintf(stderr, "cand more %.3f of %.3f set %g %g %d list %.4f arena %+.3f n %zu", more/1e9, (limits.mostBytes-limits.serialBytes)/1e9, variant.setting.reserve, variant.setting.window, variant.setting.knowsLinks, variant.schedule.seconds, (next->arenaBytes-limits.mostBytes)/1e9, plan.commands.size());
+    if (llvm::Error error = consider(std::move(*next)))
       return error;
-    if (!found.fits ||
-        next.simulated.seconds < found.best.simulated.seconds)
+    if (getenv("OVD")) fprintf(stderr, " best %.4f\n", found.best.simulated.seconds);
+    if (fits == enoughFits || misses >= mostMisses)
+      break;
+  }
+  if (fits > 0)
+    missing = 0;
+  return llvm::Error::success();
+}
+
+/// The fastest first, for the first `most` settings.
+std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more, size_t most) {
+  problem.capacity = limits.serialBytes + more - lastingBytes;
+  if (more == extraBytes() && !problem.waitsForRoom && !estimated.empty())
+    return std::exchange(estimated, {});
+  return scheduleVariants(
+      problem, {settings.begin(), settings.begin() + int64_t(most)});
+}
+
+/// Keeps the better one of it and the best so far.
+llvm::Error ScheduleSearch::consider(ScheduledPlan next) {
+  bool isFirst = found.best.items.empty();
+  if (next.arenaBytes > limits.mostBytes) {
+    if (isFirst || (!found.fits && next.arenaBytes < found.best.arenaBytes))
       found.best = std::move(next);
-    found.fits = true;
     return llvm::Error::success();
   }
+  if (llvm::Error error = simulateInto(next, cost))
+    return error;
+  if (!found.fits || next.simulated.seconds < found.best.simulated.seconds)
+    found.best = std::move(next);
+  found.fits = true;
+  return llvm::Error::success();
+}
 
-  void note(const ListSetting &setting) {
-    if (!llvm::is_contained(found.promising, setting))
-      found.promising.push_back(setting);
-  }
-
-  const Plan &plan;
-  const CostModel &cost;
-  const ArenaLimits limits;
-  const std::vector<ListSetting> &settings;
-  OverlapProblem problem;
-  const int64_t lastingBytes;
-  /// By how much the latest schedules, none of which fits, do not fit: the
-  /// least of them. 0 if one fits.
-  int64_t missing = 0;
-  SearchedSchedule found;
-};
-
-} // namespace
-
-llvm::Expected<SearchedSchedule>
-tpsp::searchSchedules(const Plan &plan, const CostModel &cost,
-                      const ArenaLimits &limits,
-                      const std::vector<ListSetting> &settings) {
-  return ScheduleSearch(plan, cost, limits, settings).run();
+std::vector<ListSetting> ScheduleSearch::promisingSettings() const {
+  std::vector<ListSetting> promising = {found.best.setting};
+  for (const ListSetting &setting : settings)
+    if (llvm::none_of(promising, [&](const ListSetting &other) {
+          return other.isLike(setting);
+        }))
+      promising.push_back(setting);
+  return promising;
 }
 
 llvm::Expected<SearchedSchedule>

@@ -66,7 +66,9 @@ public:
                       [&](int64_t a, int64_t b) { return key(a) > key(b); });
     int64_t least = end();
     std::vector<std::optional<int64_t>> best = offsets;
-    for (int tries = 0; tries < mostTries && least > goal.enough; ++tries) {
+    for (int tries = 0; tries < mostTries && least > goal.enough &&
+                        least <= goal.hopeless;
+         ++tries) {
       promote(goal.least);
       if (int64_t found = end(); found < least) {
         least = found;

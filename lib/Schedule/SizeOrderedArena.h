@@ -21,8 +21,9 @@ struct ArenaGoal {
   /// No smaller end exists: buffers that end beyond it choose first in the next
   /// try.
   int64_t least = 0;
-  /// The tries stop at an end of at most this.
-  int64_t enough = 0;
+  /// The tries stop at an end of at most this, and at one of more than
+  /// `hopeless`.
+  int64_t enough = 0, hopeless = 0;
 };
 
 /// Gives `offsets`, one per buffer, to the temporaries of at least

@@ -29,9 +29,12 @@ struct ListSetting {
   /// as early as it can.
   bool knowsLinks = false;
 
+  /// Whether the two differ in their windows alone, or not at all.
+  bool isLike(const ListSetting &other) const {
+    return reserve == other.reserve && knowsLinks == other.knowsLinks;
+  }
   bool operator==(const ListSetting &other) const {
-    return reserve == other.reserve && window == other.window &&
-           knowsLinks == other.knowsLinks;
+    return isLike(other) && window == other.window;
   }
 };
 

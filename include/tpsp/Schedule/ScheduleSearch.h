@@ -30,21 +30,54 @@ struct SearchedSchedule {
   /// The fastest that fits; if none was found, the one that needs least.
   ScheduledPlan best;
   bool fits = false;
-  /// The settings that found it, and those that were fastest in each amount of
-  /// memory: enough for a plan of more such layers.
+  /// The setting that found it, and for each other reserve the best window: for
+  /// a plan of more such layers. Which reserve is best for those this plan does
+  /// not tell, because what is put off once is a larger part of a short step.
   std::vector<ListSetting> promising;
 };
 
-/// Tries list schedules of `plan`, which has no events and one stream, in all
-/// the memory that may be added, in half of it and in none; more room is not
-/// always used well. Buffers leave gaps in an arena. If schedules do not fit for
-/// that reason, they are tried again in less memory, by as much as was missing.
-/// If none fits in the end, commands wait for more of each other. Fails if the
-/// plan has no schedule.
-llvm::Expected<SearchedSchedule>
-searchSchedules(const Plan &plan, const CostModel &cost,
-                const ArenaLimits &limits,
-                const std::vector<ListSetting> &settings = listSettings());
+/// The search for one plan.
+class ScheduleSearch {
+public:
+  /// `plan` has no events and one stream; it and `cost` outlive this.
+  ScheduleSearch(const Plan &plan, const CostModel &cost,
+                 const ArenaLimits &limits,
+                 std::vector<ListSetting> settings = listSettings());
+
+  /// The seconds of the fastest list schedule in all the memory that may be
+  /// added, whether or not its buffers find room. Much cheaper than run(), and
+  /// run() does not do it again.
+  llvm::Expected<double> estimate();
+
+  /// Tries list schedules in all the memory that may be added, in half of it
+  /// and in none; more room is not always used well. Buffers leave gaps in an
+  /// arena. If schedules do not fit for that reason, they are tried again in
+  /// less memory, by as much as was missing. If none fits in the end, commands
+  /// wait for more of each other. Fails if the plan has no schedule.
+  llvm::Expected<SearchedSchedule> run();
+
+private:
+  llvm::Error tryAmounts();
+  llvm::Error tryAmount(int64_t more, int mostMisses);
+  std::vector<ListVariant> variantsIn(int64_t more, size_t most);
+  llvm::Error consider(ScheduledPlan next);
+  std::vector<ListSetting> promisingSettings() const;
+  int64_t extraBytes() const { return limits.mostBytes - limits.serialBytes; }
+
+  const Plan &plan;
+  const CostModel &cost;
+  const ArenaLimits limits;
+  /// The fastest first, once estimate() has tried them.
+  std::vector<ListSetting> settings;
+  OverlapProblem problem;
+  int64_t lastingBytes = 0;
+  /// Of estimate(), until run() uses them.
+  std::vector<ListVariant> estimated;
+  /// By how much the latest schedules, none of which fits, do not fit: the
+  /// least of them. 0 if one fits.
+  int64_t missing = 0;
+  SearchedSchedule found;
+};
 
 /// The plan with the overlap of OwnProducts.h, whatever memory it takes.
 llvm::Expected<SearchedSchedule> scheduleOwnProducts(const Plan &plan,

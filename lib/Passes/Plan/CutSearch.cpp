@@ -58,42 +58,85 @@ FailureOr<OverlapCandidate> CutSearch::run(plan::ProgramOp program,
                                            const Plan &plan) {
   original = program;
   wholes = nextWhole(plan);
+  tried.clear();
   OverlapCandidate best = candidateOf(program, plan);
-  if (failed(schedule(best, listSettings())) || failed(improveByCuts(best)))
+  if (failed(schedule(best)) || failed(improveByCuts(best)))
     return failure();
   return best;
 }
 
-FailureOr<OverlapCandidate> CutSearch::withKnown(plan::ProgramOp program,
-                                                 const Plan &plan,
-                                                 const KnownCuts &known) {
+FailureOr<OverlapCandidate>
+CutSearch::runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
+                   const Plan &plan, const std::vector<int64_t> &twins) {
+  // Estimates and what comes of them differ by so much.
+  constexpr double margin = 1.03;
   original = program;
   wholes = nextWhole(plan);
-  OverlapCandidate candidate = candidateOf(program, plan);
-  if (!known.cuts.empty()) {
-    candidate = copyOf(candidate);
-    SmallVector<Operation *> commands = commandsOf(candidate.program);
-    for (const std::vector<int64_t> &round : known.cuts) {
-      llvm::BitVector isCut(plan.commands.size());
-      for (int64_t number : round)
-        isCut.set(number);
-      candidate.cuts.emplace_back();
-      for (auto [op, twin] : llvm::zip_equal(commands, known.twins))
-        if (isCut.test(twin) && candidate.numbers.contains(op))
-          if (auto chosen = chooseCut(op, cost, chunks))
-            cut(candidate, op, *chosen);
-    }
-    candidate.plan = std::make_shared<Plan>(planOf(candidate.program));
+  const OverlapCandidate whole = candidateOf(program, plan);
+  std::vector<OverlapCandidate> candidates;
+  std::vector<std::unique_ptr<ScheduleSearch>> searches;
+  std::vector<double> estimates;
+  for (const TriedCuts &each : known) {
+    candidates.push_back(cutLike(whole, each, twins));
+    searches.push_back(std::make_unique<ScheduleSearch>(
+        *candidates.back().plan, cost, limits, each.settings));
+    llvm::Expected<double> seconds = searches.back()->estimate();
+    if (!seconds)
+      return emitErrorAt(original) << llvm::toString(seconds.takeError());
+    estimates.push_back(*seconds);
+    if (getenv("OVD")) fprintf(stderr, "byLayers: estimate %f cuts %zu settings %zu n %zu\n", *seconds, each.cuts.size(), each.settings.size(), candidates.back().plan->commands.size());
   }
-  if (failed(schedule(candidate, known.settings)))
-    return failure();
-  return candidate;
+  std::optional<OverlapCandidate> best;
+  double least = *llvm::min_element(estimates);
+  for (auto [candidate, search, seconds] :
+       llvm::zip_equal(candidates, searches, estimates)) {
+    if (seconds > margin * least) {
+      drop(candidate);
+      continue;
+    }
+    if (failed(finish(candidate, search->run())))
+      return failure();
+    bool isBetter = !best || candidate.isBetterThan(*best);
+    if (best)
+      drop(isBetter ? *best : candidate);
+    if (isBetter)
+      best = std::move(candidate);
+  }
+  return std::move(*best);
 }
 
-LogicalResult CutSearch::schedule(OverlapCandidate &candidate,
-                                  const std::vector<ListSetting> &settings) {
-  llvm::Expected<SearchedSchedule> found =
-      searchSchedules(*candidate.plan, cost, limits, settings);
+/// A copy of `whole` with the same cuts, or `whole` if there are none.
+OverlapCandidate CutSearch::cutLike(const OverlapCandidate &whole,
+                                    const TriedCuts &known,
+                                    const std::vector<int64_t> &twins) {
+  if (known.cuts.empty())
+    return whole;
+  OverlapCandidate copy = copyOf(whole);
+  SmallVector<Operation *> commands = commandsOf(copy.program);
+  for (const std::vector<int64_t> &round : known.cuts) {
+    llvm::BitVector isCut(commands.size());
+    for (int64_t number : round)
+      isCut.set(number);
+    copy.cuts.emplace_back();
+    for (auto [op, twin] : llvm::zip_equal(commands, twins))
+      if (twin >= 0 && isCut.test(twin) && copy.numbers.contains(op))
+        if (std::optional<CollectiveCut> chosen = chooseCut(op, cost, chunks))
+          cut(copy, op, *chosen);
+  }
+  copy.plan = std::make_shared<Plan>(planOf(copy.program));
+  return copy;
+}
+
+LogicalResult CutSearch::schedule(OverlapCandidate &candidate) {
+  if (failed(finish(candidate,
+                    ScheduleSearch(*candidate.plan, cost, limits).run())))
+    return failure();
+  tried.push_back({candidate.cuts, candidate.found.promising});
+  return success();
+}
+
+LogicalResult CutSearch::finish(OverlapCandidate &candidate,
+                                llvm::Expected<SearchedSchedule> found) {
   if (!found)
     return emitErrorAt(original) << llvm::toString(found.takeError());
   candidate.found = std::move(*found);
@@ -130,7 +173,7 @@ FailureOr<bool> CutSearch::tryCuts(OverlapCandidate &base, Cuts cuts,
     return false;
   }
   next.plan = std::make_shared<Plan>(planOf(next.program));
-  if (failed(schedule(next, listSettings())))
+  if (failed(schedule(next)))
     return failure();
   if (!keepAnyway && !next.isBetterThan(best)) {
     next.program.erase();

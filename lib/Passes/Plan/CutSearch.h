@@ -27,15 +27,10 @@ struct OverlapCandidate {
   bool isBetterThan(const OverlapCandidate &other) const;
 };
 
-/// Cuts that were found for one program, for another one that has the same
-/// commands several times.
-struct KnownCuts {
-  /// OverlapCandidate::cuts of the one program.
-  const std::vector<std::vector<int64_t>> &cuts;
-  /// For each command of the other program its number in the first.
-  const std::vector<int64_t> &twins;
-  /// SearchedSchedule::promising of the one program.
-  const std::vector<ListSetting> &settings;
+/// OverlapCandidate::cuts, and SearchedSchedule::promising with them.
+struct TriedCuts {
+  std::vector<std::vector<int64_t>> cuts;
+  std::vector<ListSetting> settings;
 };
 
 class CutSearch {
@@ -48,10 +43,15 @@ public:
   /// stand behind it. The program stays as it is. Errors are emitted at it.
   mlir::FailureOr<OverlapCandidate> run(plan::ProgramOp program,
                                         const Plan &plan);
-  /// Only with these cuts and settings.
-  mlir::FailureOr<OverlapCandidate> withKnown(plan::ProgramOp program,
-                                              const Plan &plan,
-                                              const KnownCuts &known);
+  /// All that run() has tried, the program without cuts first.
+  std::vector<TriedCuts> takeTried() { return std::move(tried); }
+  /// Likewise, but only with cuts and settings that were tried for a program
+  /// that has the same commands less often. `twins`: for each command of
+  /// `program` its number in that one, or -1. Of several cuts those are
+  /// scheduled that promise the most.
+  mlir::FailureOr<OverlapCandidate>
+  runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
+          const Plan &plan, const std::vector<int64_t> &twins);
 
 private:
   /// Which collectives are cut.
@@ -61,8 +61,12 @@ private:
     All      ///< all that can be
   };
 
-  mlir::LogicalResult schedule(OverlapCandidate &candidate,
-                               const std::vector<ListSetting> &settings);
+  mlir::LogicalResult schedule(OverlapCandidate &candidate);
+  mlir::LogicalResult finish(OverlapCandidate &candidate,
+                             llvm::Expected<SearchedSchedule> found);
+  OverlapCandidate cutLike(const OverlapCandidate &whole,
+                           const TriedCuts &known,
+                           const std::vector<int64_t> &twins);
   mlir::LogicalResult improveByCuts(OverlapCandidate &best);
   mlir::FailureOr<bool> tryCuts(OverlapCandidate &base, Cuts cuts,
                                 bool keepAnyway, OverlapCandidate &best);
@@ -78,6 +82,7 @@ private:
   plan::ProgramOp original;
   /// The number of the next collective that is cut.
   int64_t wholes = 0;
+  std::vector<TriedCuts> tried;
 };
 
 } // namespace tpsp

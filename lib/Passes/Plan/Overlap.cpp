@@ -141,45 +141,33 @@ private:
     return candidate;
   }
 
-  /// Searches a program of few layers, which may add as many bytes, and does
-  /// the same with all layers. Without a program if that hides less of them, or
-  /// does not fit.
+  /// Searches a program of few layers, which may add as many bytes, and then
+  /// tries the same cuts and settings with all layers. Without a program if
+  /// nothing of that fits and gains time.
   FailureOr<OverlapCandidate> searchByLayers(const Plan &plan,
                                              const SimulatedStep &serial,
                                              const ShortProgram &few) {
-    FailureOr<SimulatedStep> fewSerial = simulated(few.plan);
     FailureOr<int64_t> needed = arenaBytes(few.plan);
-    if (failed(fewSerial) || failed(needed))
+    if (failed(needed))
       return failure();
     ArenaLimits fewLimits{*needed,
                           *needed + limits.mostBytes - limits.serialBytes};
-    FailureOr<OverlapCandidate> model =
-        CutSearch(cost, fewLimits, chunks).run(few.program, few.plan);
-    if (failed(model))
+    CutSearch model(cost, fewLimits, chunks);
+    FailureOr<OverlapCandidate> ofFew = model.run(few.program, few.plan);
+    if (failed(ofFew))
       return failure();
+    if (ofFew->program != few.program)
+      ofFew->program.erase();
     FailureOr<OverlapCandidate> found =
         CutSearch(cost, limits, chunks)
-            .withKnown(original, plan,
-                       {model->cuts, few.twins, model->found.promising});
-    if (model->program != few.program)
-      model->program.erase();
-    if (failed(found) || isAsGood(*found, serial, *model, *fewSerial))
+            .runWith(model.takeTried(), original, plan, few.twins);
+    if (failed(found) ||
+        (found->found.fits &&
+         found->found.best.simulated.seconds < serial.seconds))
       return found;
     if (found->program != original)
       found->program.erase();
     return OverlapCandidate();
-  }
-
-  /// Whether a schedule gains as much as that of a program of fewer layers.
-  bool isAsGood(const OverlapCandidate &found, const SimulatedStep &serial,
-                const OverlapCandidate &model,
-                const SimulatedStep &modelSerial) const {
-    constexpr double most = 1.02;
-    double step = found.found.best.simulated.seconds / serial.seconds;
-    double modelStep =
-        model.found.best.simulated.seconds / modelSerial.seconds;
-    fprintf(stderr, "byLayers: few %zu of %zu commands, %f against %f, fits %d %d, settings %zu cuts %zu\n", model.plan->commands.size(), found.plan->commands.size(), step, modelStep, found.found.fits, model.found.fits, model.found.promising.size(), model.cuts.size());
-    return found.found.fits && step <= most * modelStep;
   }
 
   FailureOr<SimulatedStep> simulated(const Plan &plan) {

@@ -49,27 +49,28 @@ public:
   bool choose() {
     if (runs.empty())
       return false;
-    const RepeatedRun &longest = *llvm::max_element(
-        runs, [](const RepeatedRun &a, const RepeatedRun &b) {
+    const RepeatedRun &longest =
+        *llvm::max_element(runs, [](const auto &a, const auto &b) {
           return a.length() < b.length();
         });
-    count = longest.repeats() - keptPeriods;
-    omit(longest, longest.begin + keptPeriods / 2 * longest.period);
+    // An even number: some kernels update the parameters of two layers.
+    int64_t count = (longest.repeats() - keptPeriods) / 2 * 2;
+    omit(longest, longest.begin + keptPeriods / 2 * longest.period, count);
     findOmittedBuffers(longest);
     for (const RepeatedRun &run : runs)
-      if (run.begin != longest.begin && !omitSameLayers(run))
-        return false;
-    return onlyOmittedUseOmitted();
+      if (run.begin != longest.begin)
+        omitUsers(run);
+    return omitOtherUsers();
   }
 
   bool isOmitted(int64_t command) const { return sources[command] != command; }
   /// The command that does the same in a layer that is kept: itself, or in the
-  /// last period before the omitted ones.
+  /// last period before the omitted ones; -1 if there is none.
   int64_t sourceOf(int64_t command) const { return sources[command]; }
 
 private:
-  void omit(const RepeatedRun &run, int64_t begin) {
-    for (int64_t i = begin; i < begin + count * run.period; ++i)
+  void omit(const RepeatedRun &run, int64_t begin, int64_t periods) {
+    for (int64_t i = begin; i < begin + periods * run.period; ++i)
       sources[i] = sources[i - run.period];
   }
 
@@ -95,32 +96,36 @@ private:
                         });
   }
 
-  /// Omits as many periods of another run, from the first that uses an omitted
-  /// buffer on; whether it has them.
-  bool omitSameLayers(const RepeatedRun &run) {
-    int64_t begin = run.begin;
-    while (begin < run.end && !usesOmitted(begin))
-      ++begin;
-    if (begin == run.end)
-      return true;
-    if (begin - run.period < run.begin ||
-        begin + (count + 1) * run.period > run.end)
-      return false;
-    omit(run, begin);
-    return true;
+  /// Omits the periods of another run that use omitted buffers, if there are
+  /// periods before and behind them.
+  void omitUsers(const RepeatedRun &run) {
+    int64_t first = run.begin, end = run.end;
+    while (first < end && !usesOmitted(first))
+      ++first;
+    while (first < end && !usesOmitted(end - 1))
+      --end;
+    int64_t periods = (end - first + run.period - 1) / run.period;
+    if (first - run.period >= run.begin &&
+        first + periods * run.period <= run.end)
+      omit(run, first, periods);
   }
 
-  bool onlyOmittedUseOmitted() const {
-    for (int64_t i = 0; i < int64_t(sources.size()); ++i)
-      if (!isOmitted(i) && usesOmitted(i))
-        return false;
+  /// Commands that use omitted buffers and stand in no run, such as updates of
+  /// parameters: nobody reads their results.
+  bool omitOtherUsers() {
+    for (int64_t i = 0; i < int64_t(sources.size()); ++i) {
+      if (isOmitted(i) || !usesOmitted(i))
+        continue;
+      sources[i] = -1;
+      for (const PlanAccess &access : plan.commands[i].accesses)
+        if (access.isWrite && !plan.buffers[access.buffer].lasts())
+          return false;
+    }
     return true;
   }
 
   const Plan &plan;
   const std::vector<RepeatedRun> runs;
-  /// Periods of each run.
-  int64_t count = 0;
   std::vector<int64_t> sources;
   std::vector<bool> isOmittedBuffer =
       std::vector<bool>(plan.buffers.size(), false);
@@ -170,15 +175,16 @@ private:
         if (!omitted.isOmitted(i))
           (access.isWrite ? isWritten : isRead)[access.buffer] = true;
     for (auto [i, command] : llvm::enumerate(plan.commands)) {
-      if (!omitted.isOmitted(i))
+      if (!omitted.isOmitted(i) || omitted.sourceOf(i) < 0)
         continue;
       const PlanCommand &source = plan.commands[omitted.sourceOf(i)];
       if (source.accesses.size() != command.accesses.size())
         return false;
       for (auto [access, other] :
            llvm::zip_equal(command.accesses, source.accesses))
-        if (access.isWrite && isRead[access.buffer] &&
-            !isWritten[access.buffer] && !replace(access.buffer, other.buffer))
+        if (access.isWrite && !plan.buffers[access.buffer].lasts() &&
+            isRead[access.buffer] && !isWritten[access.buffer] &&
+            !replace(access.buffer, other.buffer))
           return false;
     }
     return true;
@@ -217,9 +223,10 @@ static std::optional<ShortProgram> shortenedOnce(plan::ProgramOp program,
     return std::nullopt;
   std::vector<int64_t> twins(plan.commands.size());
   int64_t kept = 0;
-  for (size_t i = 0; i < twins.size(); ++i)
-    twins[i] =
-        omitted.isOmitted(i) ? twins[omitted.sourceOf(i)] : kept++;
+  for (size_t i = 0; i < twins.size(); ++i) {
+    int64_t source = omitted.sourceOf(i);
+    twins[i] = source == int64_t(i) ? kept++ : source < 0 ? -1 : twins[source];
+  }
   return ShortProgram{copy, planOf(copy), std::move(twins)};
 }
 
@@ -234,7 +241,7 @@ std::optional<ShortProgram> tpsp::shortProgram(plan::ProgramOp program,
     if (!next)
       break;
     for (int64_t &twin : result->twins)
-      twin = next->twins[twin];
+      twin = twin < 0 ? -1 : next->twins[twin];
     result->program.erase();
     result->program = next->program;
     result->plan = std::move(next->plan);

@@ -20,7 +20,8 @@ struct ShortProgram {
   plan::ProgramOp program;
   Plan plan;
   /// For each command of the program that it was made of the number of the one
-  /// here that does the same: itself, or that of another layer.
+  /// here that does the same: itself, or that of another layer; -1 if there is
+  /// none.
   std::vector<int64_t> twins;
 };
 
