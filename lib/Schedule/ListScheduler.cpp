@@ -275,15 +275,20 @@ static bool isSame(const OverlapSchedule &a, const OverlapSchedule &b) {
 
 std::vector<ListVariant>
 tpsp::scheduleVariants(const OverlapProblem &problem,
-                       const std::vector<ListSetting> &settings) {
+                       const std::vector<ListSetting> &settings,
+                       std::vector<ListVariant> known) {
   double longest = 0;
   for (const OverlapProblem::Command &command : problem.commands)
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
   const std::vector<double> chains = chainTails(problem),
                             links = streamTails(problem);
-  std::vector<ListVariant> found;
+  std::vector<ListVariant> found = std::move(known);
   for (const ListSetting &setting : settings) {
+    if (llvm::any_of(found, [&](const ListVariant &other) {
+          return other.setting == setting;
+        }))
+      continue;
     OverlapSchedule next =
         ListScheduler(problem, setting.reserve * longest,
                       setting.window * longest,

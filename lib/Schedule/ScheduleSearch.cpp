@@ -2,7 +2,6 @@
 
 #include "tpsp/Schedule/ArenaPlan.h"
 #include "tpsp/Schedule/OwnProducts.h"
-#include "tpsp/Schedule/StepOverlap.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -73,44 +72,40 @@ static llvm::Error simulateInto(ScheduledPlan &scheduled,
 // ScheduleSearch
 //===----------------------------------------------------------------------===//
 
-/// After so many schedules that fit, and so many that do not, less memory is
-/// tried.
-static constexpr int enoughFits = 2, fewMisses = 3;
+/// After so many schedules that fit, less memory is tried.
+static constexpr int enoughFits = 2;
 static constexpr int everyMiss = std::numeric_limits<int>::max();
 
-ScheduleSearch::ScheduleSearch(const Plan &plan, const CostModel &cost,
-                               const ArenaLimits &limits,
-                               std::vector<ListSetting> settings)
-    : plan(plan), cost(cost), limits(limits), settings(std::move(settings)),
-      problem(overlapProblemOf(plan, cost, /*bytes=*/0)),
-      lastingBytes(-problem.capacity) {}
+/// After so many schedules that do not fit, less memory is tried: what they
+/// take together does not depend on how long the plan is, unless it is long.
+static int mostMisses(const Plan &plan) {
+  constexpr size_t commands = 8000, least = 3;
+  return int(std::max(commands / plan.commands.size(), least));
+}
 
-llvm::Expected<double> ScheduleSearch::estimate() {
+llvm::Expected<double>
+ScheduleSearch::estimate(const std::vector<ListSetting> &settings) {
   if (std::optional<std::string> wrong = problem.check())
     return llvm::createStringError("cannot be scheduled: " + *wrong);
-  estimated = variantsIn(extraBytes(), settings.size());
-  // Those that gave the same schedule as another one come last.
-  std::vector<ListSetting> ordered;
-  for (const ListVariant &variant : estimated)
-    ordered.push_back(variant.setting);
-  for (const ListSetting &setting : settings)
-    if (!llvm::is_contained(ordered, setting))
-      ordered.push_back(setting);
-  settings = std::move(ordered);
+  problem.capacity = limits.mostBytes - lastingBytes;
+  estimated = scheduleVariants(problem, settings, std::move(estimated));
   return estimated.front().schedule.seconds;
 }
 
 llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
-  if (estimated.empty())
-    if (llvm::Expected<double> seconds = estimate(); !seconds)
-      return seconds.takeError();
+  if (llvm::Expected<double> seconds = estimate(listSettings()); !seconds)
+    return seconds.takeError();
+  for (const ListVariant &variant : estimated)
+    settings.push_back(variant.setting);
+  // Those that gave the same schedule as another one.
+  for (const ListSetting &setting : listSettings())
+    if (!llvm::is_contained(settings, setting))
+      settings.push_back(setting);
   if (llvm::Error error = tryAmounts())
     return error;
-  if (!found.fits) {
-    problem.waitsForRoom = true;
-    if (llvm::Error error = tryAmount(0, everyMiss))
+  if (!found.fits)
+    if (llvm::Error error = tryWaiting(0, everyMiss))
       return error;
-  }
   if (!found.fits)
     if (llvm::Error error = simulateInto(found.best, cost))
       return error;
@@ -120,31 +115,43 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
 
 /// With all that may be added, with half of it and with none.
 llvm::Error ScheduleSearch::tryAmounts() {
-  const int64_t extra = extraBytes();
+  const int64_t extra = extraBytes(), least = extra / 4;
+  const int most = mostMisses(plan);
   for (int64_t more = extra;;) {
     bool isLast = more == 0;
     if (llvm::Error error =
-            tryAmount(more, isLast && !found.fits ? everyMiss : fewMisses))
+            tryAmount(more, isLast && !found.fits ? everyMiss : most))
       return error;
+    if (fits < enoughFits && size_t(most) >= settings.size())
+      if (llvm::Error error = tryWaiting(more, most))
+        return error;
     if (isLast)
       return llvm::Error::success();
     int64_t less = more > extra / 2 ? extra / 2 : 0;
-    // Else by as much as was missing, in a few steps.
+    // Else by as much as was missing, in a few steps. In less memory there are
+    // smaller gaps, too.
     if (missing > 0)
-      less = more - std::max({missing, extra / 4, int64_t(1)});
-    more = std::max<int64_t>(less, 0);
+      less = more > least ? std::max(more - std::max(missing, least), more / 2)
+                          : 0;
+    more = less;
   }
+}
+
+/// Commands wait for those that left room, though memory does not ask for it.
+llvm::Error ScheduleSearch::tryWaiting(int64_t more, int mostMisses) {
+  problem.waitsForRoom = true;
+  llvm::Error error = tryAmount(more, mostMisses);
+  problem.waitsForRoom = false;
+  return error;
 }
 
 /// Schedules with so many bytes more than one command after another takes, the
 /// fastest first, until enough have been found that fit or `mostMisses` do not.
 llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
-  int fits = 0, misses = 0;
+  int misses = 0;
+  fits = 0;
   missing = 0;
-  // What is slow with much memory is slow with less.
-  size_t most = mostMisses == everyMiss ? settings.size()
-                                        : settings.size() / 3 + 1;
-  for (const ListVariant &variant : variantsIn(more, most)) {
+  for (const ListVariant &variant : variantsIn(more, mostMisses)) {
     llvm::Expected<ScheduledPlan> next =
         scheduledPlan(plan, problem, variant, limits.mostBytes);
     if (!next)
@@ -165,11 +172,15 @@ llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
   return llvm::Error::success();
 }
 
-/// The fastest first, for the first `most` settings.
-std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more, size_t most) {
+std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more,
+                                                    int mostMisses) {
   problem.capacity = limits.serialBytes + more - lastingBytes;
-  if (more == extraBytes() && !problem.waitsForRoom && !estimated.empty())
+  if (!estimated.empty() && !problem.waitsForRoom)
     return std::exchange(estimated, {});
+  // What is slow with much memory is slow with less.
+  size_t most = settings.size();
+  if (size_t(mostMisses) < most)
+    most = most / 4 + size_t(mostMisses);
   return scheduleVariants(
       problem, {settings.begin(), settings.begin() + int64_t(most)});
 }

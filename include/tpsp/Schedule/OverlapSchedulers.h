@@ -47,12 +47,14 @@ struct ListVariant {
   OverlapSchedule schedule;
 };
 
-/// List schedules for some settings. The fastest first; of equals (half a per
-/// cent) the one that comes first among the settings. Of schedules that are the
-/// same only the first is there.
+/// List schedules for some settings, and those that are `known` already. The
+/// fastest first; of equals (half a per cent) the one that comes first among
+/// the settings, behind the known ones. Of schedules that are the same only the
+/// first is there.
 std::vector<ListVariant>
 scheduleVariants(const OverlapProblem &problem,
-                 const std::vector<ListSetting> &settings = listSettings());
+                 const std::vector<ListSetting> &settings = listSettings(),
+                 std::vector<ListVariant> known = {});
 
 /// The first of them.
 OverlapSchedule scheduleList(const OverlapProblem &problem);

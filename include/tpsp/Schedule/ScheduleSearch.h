@@ -5,6 +5,7 @@
 #include "tpsp/Schedule/CostModel.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/Simulator.h"
+#include "tpsp/Schedule/StepOverlap.h"
 #include "tpsp/Schedule/StreamIssue.h"
 
 namespace tpsp {
@@ -41,13 +42,15 @@ class ScheduleSearch {
 public:
   /// `plan` has no events and one stream; it and `cost` outlive this.
   ScheduleSearch(const Plan &plan, const CostModel &cost,
-                 const ArenaLimits &limits,
-                 std::vector<ListSetting> settings = listSettings());
+                 const ArenaLimits &limits)
+      : plan(plan), cost(cost), limits(limits),
+        problem(overlapProblemOf(plan, cost, /*bytes=*/0)),
+        lastingBytes(-problem.capacity) {}
 
-  /// The seconds of the fastest list schedule in all the memory that may be
-  /// added, whether or not its buffers find room. Much cheaper than run(), and
-  /// run() does not do it again.
-  llvm::Expected<double> estimate();
+  /// The seconds of the fastest list schedule of some settings in all the
+  /// memory that may be added, whether or not its buffers find room. Much
+  /// cheaper than run(), which does not do it again.
+  llvm::Expected<double> estimate(const std::vector<ListSetting> &settings);
 
   /// Tries list schedules in all the memory that may be added, in half of it
   /// and in none; more room is not always used well. Buffers leave gaps in an
@@ -58,8 +61,9 @@ public:
 
 private:
   llvm::Error tryAmounts();
+  llvm::Error tryWaiting(int64_t more, int mostMisses);
   llvm::Error tryAmount(int64_t more, int mostMisses);
-  std::vector<ListVariant> variantsIn(int64_t more, size_t most);
+  std::vector<ListVariant> variantsIn(int64_t more, int mostMisses);
   llvm::Error consider(ScheduledPlan next);
   std::vector<ListSetting> promisingSettings() const;
   int64_t extraBytes() const { return limits.mostBytes - limits.serialBytes; }
@@ -67,14 +71,15 @@ private:
   const Plan &plan;
   const CostModel &cost;
   const ArenaLimits limits;
-  /// The fastest first, once estimate() has tried them.
-  std::vector<ListSetting> settings;
   OverlapProblem problem;
-  int64_t lastingBytes = 0;
+  const int64_t lastingBytes;
   /// Of estimate(), until run() uses them.
   std::vector<ListVariant> estimated;
-  /// By how much the latest schedules, none of which fits, do not fit: the
-  /// least of them. 0 if one fits.
+  /// All, the fastest with all the memory first.
+  std::vector<ListSetting> settings;
+  /// How many of the latest schedules fit. If none does, by how much they do
+  /// not: the least of them.
+  int fits = 0;
   int64_t missing = 0;
   SearchedSchedule found;
 };

@@ -79,8 +79,9 @@ CutSearch::runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
   for (const TriedCuts &each : known) {
     candidates.push_back(cutLike(whole, each, twins));
     searches.push_back(std::make_unique<ScheduleSearch>(
-        *candidates.back().plan, cost, limits, each.settings));
-    llvm::Expected<double> seconds = searches.back()->estimate();
+        *candidates.back().plan, cost, limits));
+    llvm::Expected<double> seconds =
+        searches.back()->estimate(each.settings);
     if (!seconds)
       return emitErrorAt(original) << llvm::toString(seconds.takeError());
     estimates.push_back(*seconds);

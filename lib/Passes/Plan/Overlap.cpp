@@ -121,6 +121,7 @@ private:
                                      const SimulatedStep &serial) {
     if (ownProducts)
       return withOwnProducts(plan);
+    if (!getenv("OVFULL"))
     if (std::optional<ShortProgram> few = shortProgram(original, plan)) {
       FailureOr<OverlapCandidate> found = searchByLayers(plan, serial, *few);
       few->program.erase();
