@@ -88,17 +88,29 @@ private:
   double seconds = 0;
 };
 
+/// What all runs for a problem begin with.
+struct ListInput {
+  explicit ListInput(const OverlapProblem &problem)
+      : problem(problem), needs(needsOf(problem)),
+        successors(successorsOf(problem)), memory(problem) {}
+
+  const OverlapProblem &problem;
+  const std::vector<double> needs;
+  const std::vector<std::vector<int64_t>> successors;
+  const MemoryAccount memory;
+};
+
 /// One run of list scheduling.
 class ListScheduler {
 public:
   /// Of the ready commands of a stream, that with the longest tail goes first.
-  ListScheduler(const OverlapProblem &problem, double reserve, double window,
+  ListScheduler(const ListInput &input, double reserve, double window,
                 const std::vector<double> &tail)
-      : problem(problem), reserve(reserve), window(window),
-        needs(needsOf(problem)), successors(successorsOf(problem)),
+      : problem(input.problem), reserve(reserve), window(window),
+        needs(input.needs), successors(input.successors),
         ready(problem.numStreams, ReadySet(problem, tail)),
         busy(problem.numStreams, false), missing(problem.commands.size()),
-        memory(problem) {
+        memory(input.memory) {
     schedule.start.assign(problem.commands.size(), 0);
     for (const OverlapProblem::Command &command : problem.commands)
       if (command.stream == 0)
@@ -228,8 +240,8 @@ private:
 
   const OverlapProblem &problem;
   const double reserve, window;
-  const std::vector<double> needs;
-  const std::vector<std::vector<int64_t>> successors;
+  const std::vector<double> &needs;
+  const std::vector<std::vector<int64_t>> &successors;
   std::vector<ReadySet> ready;
   std::map<int64_t, Phase> phases;
   /// What is ready and not due, by when it is needed.
@@ -254,7 +266,8 @@ private:
 
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
                                    double reserve) {
-  return ListScheduler(problem, reserve, infinite, chainTails(problem)).run();
+  ListInput input(problem);
+  return ListScheduler(input, reserve, infinite, chainTails(problem)).run();
 }
 
 std::vector<ListSetting> tpsp::listSettings() {
@@ -281,6 +294,7 @@ tpsp::scheduleVariants(const OverlapProblem &problem,
   for (const OverlapProblem::Command &command : problem.commands)
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
+  const ListInput input(problem);
   const std::vector<double> chains = chainTails(problem),
                             links = streamTails(problem);
   std::vector<ListVariant> found = std::move(known);
@@ -290,7 +304,7 @@ tpsp::scheduleVariants(const OverlapProblem &problem,
         }))
       continue;
     OverlapSchedule next =
-        ListScheduler(problem, setting.reserve * longest,
+        ListScheduler(input, setting.reserve * longest,
                       setting.window * longest,
                       setting.knowsLinks ? links : chains)
             .run();

@@ -5,6 +5,8 @@
 
 #include "tpsp/Schedule/OverlapProblem.h"
 
+#include <memory>
+
 namespace tpsp {
 
 /// Numbers at positions: adds to a range, and finds the largest of a range, in
@@ -27,7 +29,8 @@ private:
 /// can run one after another, in the order of the problem. For each position
 /// the account knows what that would take there. A command starts early only if
 /// it stays below the capacity everywhere (as the banker lends, Dijkstra 1965).
-/// So nothing ever has to be let in beyond the capacity.
+/// So nothing ever has to be let in beyond the capacity. A copy of the account
+/// before its first command is cheaper than another one.
 class MemoryAccount {
 public:
   explicit MemoryAccount(const OverlapProblem &problem);
@@ -60,6 +63,11 @@ private:
     std::vector<int64_t> users;
   };
 
+  /// Per command: the buffers that it uses, and those that no later one uses.
+  struct Uses {
+    std::vector<std::vector<int64_t>> buffersOf, lastAt;
+  };
+
   int64_t bytesStarted(int64_t command) const;
   void release(int64_t buffer);
   /// Whether all these commands are on a stream.
@@ -68,7 +76,7 @@ private:
   const OverlapProblem &problem;
   const int64_t capacity;
   std::vector<Buffer> buffers;
-  std::vector<std::vector<int64_t>> buffersOf, lastAt; ///< per command
+  std::shared_ptr<const Uses> uses;
   std::vector<bool> hasStarted;
   RangeMaximum rest;
   int64_t first = 0;

@@ -79,7 +79,7 @@ static constexpr int everyMiss = std::numeric_limits<int>::max();
 /// After so many schedules that do not fit, less memory is tried: what they
 /// take together does not depend on how long the plan is, unless it is long.
 static int mostMisses(const Plan &plan) {
-  constexpr size_t commands = 8000, least = 3;
+  constexpr size_t commands = 8000, least = 2;
   return int(std::max(commands / plan.commands.size(), least));
 }
 

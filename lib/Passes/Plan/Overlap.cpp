@@ -92,7 +92,9 @@ public:
     const ScheduledPlan &schedule = best->found.best;
     bool isTaken = best->found.fits &&
                    (schedule.simulated.seconds < serial->seconds || chunks > 1);
-    if (failed(isTaken ? explain(*best, *serial) : explainNone(*best, *serial)))
+    if (isTaken)
+      explain(*best, *serial);
+    else if (failed(explainNone(*best, *serial)))
       return failure();
     if (best->program != program)
       (isTaken ? program : best->program).erase();
@@ -207,11 +209,8 @@ private:
     return success();
   }
 
-  LogicalResult explain(const OverlapCandidate &candidate, const SimulatedStep &serial) {
+  void explain(const OverlapCandidate &candidate, const SimulatedStep &serial) {
     const ScheduledPlan &found = candidate.found.best;
-    FailureOr<int64_t> needed = arenaBytes(found.issued);
-    if (failed(needed))
-      return failure();
     const Exposure &exposure = found.simulated.exposure;
     remark::passed(original.getLoc(),
                    remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
@@ -221,9 +220,8 @@ private:
                milliseconds(found.simulated.seconds),
                milliseconds(serial.seconds), milliseconds(exposure.exposed),
                milliseconds(exposure.communication))
-        << remark::metric("bytes", *needed)
+        << remark::metric("bytes", found.arenaBytes)
         << remark::metric("bytes_before", limits.serialBytes);
-    return success();
   }
 
   const CostModel &cost;
