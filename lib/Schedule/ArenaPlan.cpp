@@ -138,6 +138,12 @@ public:
       : plan(plan), lifetimes(plan, before), lasting(lastingOf(plan)),
         peak(lifetimes.peakBytes()) {}
 
+  /// Whether the gaps that an arena has are not worth a second look.
+  bool isTight(const ArenaPlan &arena) const {
+    constexpr int64_t smallGap = 128;
+    return arena.bytes <= leastBytes() + leastBytes() / smallGap;
+  }
+
   int64_t lastingBytes() const { return lasting.bytes; }
   int64_t leastBytes() const { return lasting.bytes + peak; }
 
@@ -187,14 +193,11 @@ private:
 } // namespace
 
 ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
-  // A gap of so little is not worth a second look.
-  constexpr int64_t smallGap = 128;
   ArenaPacker packer(plan, before);
-  int64_t least = packer.leastBytes();
   ArenaPlan issued = packer.byIssue();
-  if (issued.bytes <= least + least / smallGap)
+  if (packer.isTight(issued))
     return issued;
-  ArenaPlan bySize = packer.bySize(least, /*most=*/issued.bytes);
+  ArenaPlan bySize = packer.bySize(packer.leastBytes(), /*most=*/issued.bytes);
   return bySize.bytes < issued.bytes ? bySize : issued;
 }
 
@@ -203,11 +206,11 @@ int64_t tpsp::arenaBytesWithin(int64_t most, const Plan &plan,
   ArenaPacker packer(plan, before);
   if (packer.leastBytes() > most)
     return packer.leastBytes();
-  int64_t issued = packer.byIssue().bytes;
-  if (issued <= most)
-    return issued;
+  ArenaPlan issued = packer.byIssue();
+  if (issued.bytes <= most || packer.isTight(issued))
+    return issued.bytes;
   // Further tries by size rarely gain a larger part of what is shared.
   constexpr int64_t partGained = 32;
   int64_t gain = (most - packer.lastingBytes()) / partGained;
-  return std::min(issued, packer.bySize(most, gain).bytes);
+  return std::min(issued.bytes, packer.bySize(most, gain).bytes);
 }

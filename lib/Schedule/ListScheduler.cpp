@@ -303,11 +303,10 @@ tpsp::scheduleVariants(const OverlapProblem &problem,
           return other.setting == setting;
         }))
       continue;
-    OverlapSchedule next =
-        ListScheduler(input, setting.reserve * longest,
-                      setting.window * longest,
-                      setting.knowsLinks ? links : chains)
-            .run();
+    OverlapSchedule next = ListScheduler(input, setting.reserve * longest,
+                                         setting.window * longest,
+                                         setting.knowsLinks ? links : chains)
+                               .run();
     if (llvm::none_of(found, [&](const ListVariant &other) {
           return isSame(other.schedule, next);
         }))

@@ -41,8 +41,8 @@ static RepeatedRun longestAt(int64_t begin, const std::vector<int64_t> &items,
   return longest;
 }
 
-std::vector<RepeatedRun>
-tpsp::repeatedRuns(const std::vector<int64_t> &items, int64_t leastRepeats) {
+std::vector<RepeatedRun> tpsp::repeatedRuns(const std::vector<int64_t> &items,
+                                            int64_t leastRepeats) {
   std::vector<int64_t> next = nextEqual(items);
   std::vector<RepeatedRun> runs;
   for (int64_t at = 0; at < int64_t(items.size());) {

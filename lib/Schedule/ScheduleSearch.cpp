@@ -160,10 +160,8 @@ llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
       missing = misses++ ? std::min(missing, over) : over;
     else
       ++fits;
-    if (getenv("OVD")) fprintf(stderr, "cand more %.3f of %.3f set %g %g %d list %.4f arena %+.3f n %zu", more/1e9, (limits.mostBytes-limits.serialBytes)/1e9, variant.setting.reserve, variant.setting.window, variant.setting.knowsLinks, variant.schedule.seconds, (next->arenaBytes-limits.mostBytes)/1e9, plan.commands.size());
     if (llvm::Error error = consider(std::move(*next)))
       return error;
-    if (getenv("OVD")) fprintf(stderr, " best %.4f\n", found.best.simulated.seconds);
     if (fits == enoughFits || misses >= mostMisses)
       break;
   }
@@ -181,8 +179,8 @@ std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more,
   size_t most = settings.size();
   if (size_t(mostMisses) < most)
     most = most / 4 + size_t(mostMisses);
-  return scheduleVariants(
-      problem, {settings.begin(), settings.begin() + int64_t(most)});
+  return scheduleVariants(problem,
+                          {settings.begin(), settings.begin() + int64_t(most)});
 }
 
 /// Keeps the better one of it and the best so far.

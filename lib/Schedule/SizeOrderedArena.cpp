@@ -14,9 +14,10 @@ namespace {
 class TakenRanges {
 public:
   void add(int64_t begin, int64_t end) {
-    auto first = llvm::lower_bound(
-        ranges, begin,
-        [](const Range &range, int64_t at) { return range.end < at; });
+    auto first =
+        llvm::lower_bound(ranges, begin, [](const Range &range, int64_t at) {
+          return range.end < at;
+        });
     auto last = first;
     for (; last != ranges.end() && last->begin <= end; ++last) {
       begin = std::min(begin, last->begin);
@@ -66,8 +67,8 @@ public:
                       [&](int64_t a, int64_t b) { return key(a) > key(b); });
     int64_t least = end();
     std::vector<std::optional<int64_t>> best = offsets;
-    for (int tries = 0; tries < mostTries && least > goal.enough &&
-                        least <= goal.hopeless;
+    for (int tries = 0;
+         tries < mostTries && least > goal.enough && least <= goal.hopeless;
          ++tries) {
       promote(goal.least);
       if (int64_t found = end(); found < least) {

@@ -18,9 +18,9 @@ struct RepeatedRun {
 
 /// Disjoint runs of at least `leastRepeats` periods, in their order. Greedy:
 /// from the left, at each position the longest run that begins there, and of
-/// equals the one with the shortest period. A period begins with one of the next
-/// few occurrences of its first item, so time is linear in the items, times the
-/// longest period.
+/// equals the one with the shortest period. A period begins with one of the
+/// next few occurrences of its first item, so time is linear in the items,
+/// times the longest period.
 std::vector<RepeatedRun> repeatedRuns(const std::vector<int64_t> &items,
                                       int64_t leastRepeats);
 

@@ -38,8 +38,8 @@ static OverlapCandidate copyOf(const OverlapCandidate &candidate) {
   IRMapping mapping;
   plan::ProgramOp program = candidate.program;
   copy.program = cast<plan::ProgramOp>(program->clone(mapping));
-  program->getBlock()->getOperations().insert(
-      std::next(program->getIterator()), copy.program);
+  program->getBlock()->getOperations().insert(std::next(program->getIterator()),
+                                              copy.program);
   copy.cuts = candidate.cuts;
   for (auto [op, number] : candidate.numbers)
     copy.numbers[mapping.lookup(op)] = number;
@@ -78,14 +78,12 @@ CutSearch::runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
   std::vector<double> estimates;
   for (const TriedCuts &each : known) {
     candidates.push_back(cutLike(whole, each, twins));
-    searches.push_back(std::make_unique<ScheduleSearch>(
-        *candidates.back().plan, cost, limits));
-    llvm::Expected<double> seconds =
-        searches.back()->estimate(each.settings);
+    searches.push_back(std::make_unique<ScheduleSearch>(*candidates.back().plan,
+                                                        cost, limits));
+    llvm::Expected<double> seconds = searches.back()->estimate(each.settings);
     if (!seconds)
       return emitErrorAt(original) << llvm::toString(seconds.takeError());
     estimates.push_back(*seconds);
-    if (getenv("OVD")) fprintf(stderr, "byLayers: estimate %f cuts %zu settings %zu n %zu\n", *seconds, each.cuts.size(), each.settings.size(), candidates.back().plan->commands.size());
   }
   std::optional<OverlapCandidate> best;
   double least = *llvm::min_element(estimates);

@@ -49,9 +49,10 @@ public:
   /// that has the same commands less often. `twins`: for each command of
   /// `program` its number in that one, or -1. Of several cuts those are
   /// scheduled that promise the most.
-  mlir::FailureOr<OverlapCandidate>
-  runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
-          const Plan &plan, const std::vector<int64_t> &twins);
+  mlir::FailureOr<OverlapCandidate> runWith(const std::vector<TriedCuts> &known,
+                                            plan::ProgramOp program,
+                                            const Plan &plan,
+                                            const std::vector<int64_t> &twins);
 
 private:
   /// Which collectives are cut.

@@ -123,7 +123,6 @@ private:
                                      const SimulatedStep &serial) {
     if (ownProducts)
       return withOwnProducts(plan);
-    if (!getenv("OVFULL"))
     if (std::optional<ShortProgram> few = shortProgram(original, plan)) {
       FailureOr<OverlapCandidate> found = searchByLayers(plan, serial, *few);
       few->program.erase();
@@ -164,13 +163,25 @@ private:
     FailureOr<OverlapCandidate> found =
         CutSearch(cost, limits, chunks)
             .runWith(model.takeTried(), original, plan, few.twins);
-    if (failed(found) ||
-        (found->found.fits &&
-         found->found.best.simulated.seconds < serial.seconds))
+    if (failed(found))
+      return failure();
+    if (found->found.fits &&
+        found->found.best.simulated.seconds < serial.seconds) {
+      explainLayers(plan, few);
       return found;
+    }
     if (found->program != original)
       found->program.erase();
     return OverlapCandidate();
+  }
+
+  void explainLayers(const Plan &plan, const ShortProgram &few) {
+    remark::analysis(
+        original.getLoc(),
+        remark::RemarkOpts::name("layers").category("tpsp-overlap"))
+        << remark::reason("layers are alike: cuts were searched for {0} of {1} "
+                          "commands",
+                          few.plan.commands.size(), plan.commands.size());
   }
 
   FailureOr<SimulatedStep> simulated(const Plan &plan) {
@@ -188,7 +199,8 @@ private:
     return planArena(plan, before).bytes;
   }
 
-  LogicalResult explainNone(const OverlapCandidate &candidate, const SimulatedStep &serial) {
+  LogicalResult explainNone(const OverlapCandidate &candidate,
+                            const SimulatedStep &serial) {
     const ScheduledPlan &found = candidate.found.best;
     FailureOr<int64_t> needed = arenaBytes(found.issued);
     if (failed(needed))

@@ -136,15 +136,13 @@ class Shortening {
 public:
   Shortening(plan::ProgramOp program, const Plan &plan,
              const OmittedPeriods &omitted)
-      : plan(plan), omitted(omitted),
-        replacements(plan.buffers.size()),
+      : plan(plan), omitted(omitted), replacements(plan.buffers.size()),
         copy(cast<plan::ProgramOp>(program->clone())) {
     for (size_t i = 0; i < replacements.size(); ++i)
       replacements[i] = int64_t(i);
     program->getBlock()->getOperations().insert(
         std::next(program->getIterator()), copy);
-    buffers = llvm::to_vector(
-        copy.getBody().front().getOps<plan::BufferOp>());
+    buffers = llvm::to_vector(copy.getBody().front().getOps<plan::BufferOp>());
   }
 
   /// Null if a buffer has no replacement.
