@@ -133,22 +133,86 @@ ArenaPlan lastingOf(const Plan &plan) {
   return arena;
 }
 
+/// The two ways to lay out an arena, and what no arena is smaller than.
+class ArenaPacker {
+public:
+  ArenaPacker(const Plan &plan, const HappensBefore &before)
+      : plan(plan), lifetimes(plan, before), lasting(lastingOf(plan)),
+        peak(lifetimes.peakBytes()) {}
+
+  /// Whether the gaps that an arena has are not worth a second look.
+  bool isTight(const ArenaPlan &arena) const {
+    constexpr int64_t smallGap = 128;
+    return arena.bytes <= leastBytes() + leastBytes() / smallGap;
+  }
+
+  int64_t lastingBytes() const { return lasting.bytes; }
+  int64_t leastBytes() const { return lasting.bytes + peak; }
+
+  ArenaPlan byIssue() const {
+    ArenaPlan arena = lasting;
+    arena.bytes = IssueOrder(plan, lifetimes).run(arena.bytes, arena.offsets);
+    return arena;
+  }
+
+  /// The small buffers lie behind the large ones, which are placed by size. An
+  /// arena of at most `enough` bytes is not improved, nor is one that exceeds
+  /// that by `most` bytes.
+  ArenaPlan bySize(int64_t enough, int64_t most) const {
+    // Smaller buffers than this part of the peak leave small gaps.
+    constexpr int64_t smallBuffer = 1024;
+    ArenaPlan arena = lasting;
+    int64_t large = peak / smallBuffer, base = arena.bytes;
+    std::vector<std::optional<int64_t>> small = smallOffsets(large);
+    int64_t smallBytes = IssueOrder(plan, lifetimes).run(0, small);
+    ArenaGoal goal{leastBytes(), std::max(enough - smallBytes, leastBytes())};
+    goal.hopeless = goal.enough + most;
+    int64_t end =
+        placeBySize(plan, lifetimes, large, base, goal, arena.offsets);
+    for (auto [i, offset] : llvm::enumerate(arena.offsets))
+      if (!offset && plan.buffers[i].bytes < large && small[i])
+        offset = end + *small[i];
+    arena.bytes = end + smallBytes;
+    return arena;
+  }
+
+private:
+  /// Offsets for all but small temporaries: an order of issue passes them over.
+  std::vector<std::optional<int64_t>> smallOffsets(int64_t large) const {
+    std::vector<std::optional<int64_t>> offsets = lasting.offsets;
+    for (auto [i, buffer] : llvm::enumerate(plan.buffers))
+      if (!buffer.lasts() && buffer.bytes >= large)
+        offsets[i] = 0;
+    return offsets;
+  }
+
+  const Plan &plan;
+  const BufferLifetimes lifetimes;
+  const ArenaPlan lasting;
+  const int64_t peak;
+};
+
 } // namespace
 
 ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
-  // Gaps of at most 1/128 are not worth the second method. Buffers smaller than
-  // 1/1024 of the peak leave small gaps, so only larger ones are placed by
-  // size.
-  constexpr int64_t smallGap = 128, smallBuffer = 1024;
-  BufferLifetimes lifetimes(plan, before);
-  ArenaPlan issued = lastingOf(plan), bySize = issued;
-  int64_t peak = lifetimes.peakBytes(), least = issued.bytes + peak;
-  issued.bytes = IssueOrder(plan, lifetimes).run(issued.bytes, issued.offsets);
-  if (issued.bytes <= least + least / smallGap)
+  ArenaPacker packer(plan, before);
+  ArenaPlan issued = packer.byIssue();
+  if (packer.isTight(issued))
     return issued;
-  int64_t lasting = bySize.bytes;
-  int64_t end = placeBySize(plan, lifetimes, peak / smallBuffer, lasting, least,
-                            bySize.offsets);
-  bySize.bytes = IssueOrder(plan, lifetimes).run(end, bySize.offsets);
+  ArenaPlan bySize = packer.bySize(packer.leastBytes(), /*most=*/issued.bytes);
   return bySize.bytes < issued.bytes ? bySize : issued;
+}
+
+int64_t tpsp::arenaBytesWithin(int64_t most, const Plan &plan,
+                               const HappensBefore &before) {
+  ArenaPacker packer(plan, before);
+  if (packer.leastBytes() > most)
+    return packer.leastBytes();
+  ArenaPlan issued = packer.byIssue();
+  if (issued.bytes <= most || packer.isTight(issued))
+    return issued.bytes;
+  // Further tries by size rarely gain a larger part of what is shared.
+  constexpr int64_t partGained = 32;
+  int64_t gain = (most - packer.lastingBytes()) / partGained;
+  return std::min(issued.bytes, packer.bySize(most, gain).bytes);
 }

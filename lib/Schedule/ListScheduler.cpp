@@ -88,17 +88,29 @@ private:
   double seconds = 0;
 };
 
+/// What all runs for a problem begin with.
+struct ListInput {
+  explicit ListInput(const OverlapProblem &problem)
+      : problem(problem), needs(needsOf(problem)),
+        successors(successorsOf(problem)), memory(problem) {}
+
+  const OverlapProblem &problem;
+  const std::vector<double> needs;
+  const std::vector<std::vector<int64_t>> successors;
+  const MemoryAccount memory;
+};
+
 /// One run of list scheduling.
 class ListScheduler {
 public:
   /// Of the ready commands of a stream, that with the longest tail goes first.
-  ListScheduler(const OverlapProblem &problem, double reserve, double window,
+  ListScheduler(const ListInput &input, double reserve, double window,
                 const std::vector<double> &tail)
-      : problem(problem), reserve(reserve), window(window),
-        needs(needsOf(problem)), successors(successorsOf(problem)),
+      : problem(input.problem), reserve(reserve), window(window),
+        needs(input.needs), successors(input.successors),
         ready(problem.numStreams, ReadySet(problem, tail)),
         busy(problem.numStreams, false), missing(problem.commands.size()),
-        memory(problem) {
+        memory(input.memory) {
     schedule.start.assign(problem.commands.size(), 0);
     for (const OverlapProblem::Command &command : problem.commands)
       if (command.stream == 0)
@@ -228,8 +240,8 @@ private:
 
   const OverlapProblem &problem;
   const double reserve, window;
-  const std::vector<double> needs;
-  const std::vector<std::vector<int64_t>> successors;
+  const std::vector<double> &needs;
+  const std::vector<std::vector<int64_t>> &successors;
   std::vector<ReadySet> ready;
   std::map<int64_t, Phase> phases;
   /// What is ready and not due, by when it is needed.
@@ -254,37 +266,62 @@ private:
 
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
                                    double reserve) {
-  return ListScheduler(problem, reserve, infinite, chainTails(problem)).run();
+  ListInput input(problem);
+  return ListScheduler(input, reserve, infinite, chainTails(problem)).run();
 }
 
-std::vector<OverlapSchedule>
-tpsp::scheduleVariants(const OverlapProblem &problem) {
+std::vector<ListSetting> tpsp::listSettings() {
+  std::vector<ListSetting> settings;
+  auto add = [&](bool knowsLinks, std::initializer_list<double> reserves) {
+    for (double reserve : reserves)
+      for (double window : {8.0, 2.0, 0.0})
+        settings.push_back({reserve, window, knowsLinks});
+  };
+  add(false, {0.0, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0});
+  add(true, {16.0, 64.0});
+  return settings;
+}
+
+static bool isSame(const OverlapSchedule &a, const OverlapSchedule &b) {
+  return a.seconds == b.seconds && a.start == b.start && a.added == b.added;
+}
+
+std::vector<ListVariant>
+tpsp::scheduleVariants(const OverlapProblem &problem,
+                       const std::vector<ListSetting> &settings,
+                       std::vector<ListVariant> known) {
   double longest = 0;
   for (const OverlapProblem::Command &command : problem.commands)
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
-  std::vector<OverlapSchedule> found;
-  auto add = [&](const std::vector<double> &tails,
-                 std::initializer_list<double> factors) {
-    for (double factor : factors)
-      for (double window : {8.0, 2.0, 0.0})
-        found.push_back(
-            ListScheduler(problem, factor * longest, window * longest, tails)
-                .run());
-  };
-  add(chainTails(problem), {0.0, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0});
-  add(streamTails(problem), {16.0, 64.0});
+  const ListInput input(problem);
+  const std::vector<double> chains = chainTails(problem),
+                            links = streamTails(problem);
+  std::vector<ListVariant> found = std::move(known);
+  for (const ListSetting &setting : settings) {
+    if (llvm::any_of(found, [&](const ListVariant &other) {
+          return other.setting == setting;
+        }))
+      continue;
+    OverlapSchedule next = ListScheduler(input, setting.reserve * longest,
+                                         setting.window * longest,
+                                         setting.knowsLinks ? links : chains)
+                               .run();
+    if (llvm::none_of(found, [&](const ListVariant &other) {
+          return isSame(other.schedule, next);
+        }))
+      found.push_back({setting, std::move(next)});
+  }
   // In half per cents: of equals the one that puts off least comes first.
-  auto steps = [](const OverlapSchedule &schedule) {
-    return std::ceil(std::log(schedule.seconds + 1e-30) / 0.005);
+  auto steps = [](const ListVariant &variant) {
+    return std::ceil(std::log(variant.schedule.seconds + 1e-30) / 0.005);
   };
-  llvm::stable_sort(found,
-                    [&](const OverlapSchedule &a, const OverlapSchedule &b) {
-                      return steps(a) < steps(b);
-                    });
+  llvm::stable_sort(found, [&](const ListVariant &a, const ListVariant &b) {
+    return steps(a) < steps(b);
+  });
   return found;
 }
 
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem) {
-  return scheduleVariants(problem).front();
+  return std::move(scheduleVariants(problem).front().schedule);
 }

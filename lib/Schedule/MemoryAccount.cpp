@@ -71,22 +71,25 @@ int64_t RangeMaximum::max(int64_t begin, int64_t end) const {
 MemoryAccount::MemoryAccount(const OverlapProblem &problem)
     : problem(problem),
       capacity(std::max(problem.capacity, problem.serialPeak())),
-      buffers(problem.buffers.size()), buffersOf(problem.commands.size()),
-      lastAt(problem.commands.size()), hasStarted(problem.commands.size()),
+      buffers(problem.buffers.size()), hasStarted(problem.commands.size()),
       rest(problem.commands.size()), streams(problem.numStreams) {
+  auto found = std::make_shared<Uses>();
+  found->buffersOf.resize(problem.commands.size());
+  found->lastAt.resize(problem.commands.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     const OverlapBuffer &buffer = problem.buffers[i];
     buffers[i].usersLeft = buffer.users.size();
     for (int64_t user : buffer.users)
-      buffersOf[user].push_back(i);
-    lastAt[buffer.users.back()].push_back(i);
+      found->buffersOf[user].push_back(i);
+    found->lastAt[buffer.users.back()].push_back(i);
     rest.add(buffer.users.front(), buffer.users.back() + 1, buffer.bytes);
   }
+  uses = std::move(found);
 }
 
 int64_t MemoryAccount::bytesStarted(int64_t command) const {
   int64_t bytes = 0;
-  for (int64_t buffer : buffersOf[command])
+  for (int64_t buffer : uses->buffersOf[command])
     bytes += buffers[buffer].isStarted ? 0 : problem.buffers[buffer].bytes;
   return bytes;
 }
@@ -115,7 +118,7 @@ std::vector<int64_t> MemoryAccount::start(int64_t command) {
                    return !areOn({user}, problem.commands[command].stream);
                  });
   }
-  for (int64_t buffer : buffersOf[command])
+  for (int64_t buffer : uses->buffersOf[command])
     if (!buffers[buffer].isStarted) {
       buffers[buffer].isStarted = true;
       rest.add(0, problem.buffers[buffer].users.front(),
@@ -124,7 +127,7 @@ std::vector<int64_t> MemoryAccount::start(int64_t command) {
   live += bytes;
   hasStarted[command] = true;
   for (; first < int64_t(hasStarted.size()) && hasStarted[first]; ++first)
-    for (int64_t buffer : lastAt[first])
+    for (int64_t buffer : uses->lastAt[first])
       if (buffers[buffer].usersLeft > 0) {
         buffers[buffer].isBehind = true;
         behind += problem.buffers[buffer].bytes;
@@ -133,7 +136,7 @@ std::vector<int64_t> MemoryAccount::start(int64_t command) {
 }
 
 void MemoryAccount::finish(int64_t command) {
-  for (int64_t buffer : buffersOf[command]) {
+  for (int64_t buffer : uses->buffersOf[command]) {
     std::vector<int64_t> &ended = buffers[buffer].ended;
     auto sameStream = std::find_if(ended.begin(), ended.end(), [&](int64_t e) {
       return areOn({e}, problem.commands[command].stream);

@@ -5,6 +5,8 @@
 
 #include "tpsp/Schedule/OverlapProblem.h"
 
+#include <memory>
+
 namespace tpsp {
 
 /// Numbers at positions. Adds to a range, and finds the largest number of a
@@ -29,7 +31,8 @@ private:
 /// position the account knows the memory that this would need. A command starts
 /// early only if that stays below the capacity everywhere (the banker's
 /// algorithm, Dijkstra 1965). So no command ever has to start beyond the
-/// capacity.
+/// capacity. A copy of the account before its first command is cheaper than a
+/// new one.
 class MemoryAccount {
 public:
   explicit MemoryAccount(const OverlapProblem &problem);
@@ -62,6 +65,11 @@ private:
     std::vector<int64_t> users;
   };
 
+  /// Per command: the buffers that it uses, and those that no later one uses.
+  struct Uses {
+    std::vector<std::vector<int64_t>> buffersOf, lastAt;
+  };
+
   int64_t bytesStarted(int64_t command) const;
   void release(int64_t buffer);
   /// Whether all these commands are on `stream`.
@@ -70,7 +78,7 @@ private:
   const OverlapProblem &problem;
   const int64_t capacity;
   std::vector<Buffer> buffers;
-  std::vector<std::vector<int64_t>> buffersOf, lastAt; ///< per command
+  std::shared_ptr<const Uses> uses;
   std::vector<bool> hasStarted;
   RangeMaximum rest;
   int64_t first = 0;

@@ -10,6 +10,45 @@ using namespace tpsp;
 
 namespace {
 
+/// Bytes that are taken, as ranges that do not touch each other, ascending.
+class TakenRanges {
+public:
+  void add(int64_t begin, int64_t end) {
+    auto first =
+        llvm::lower_bound(ranges, begin, [](const Range &range, int64_t at) {
+          return range.end < at;
+        });
+    auto last = first;
+    for (; last != ranges.end() && last->begin <= end; ++last) {
+      begin = std::min(begin, last->begin);
+      end = std::max(end, last->end);
+    }
+    if (first == last) {
+      ranges.insert(first, {begin, end});
+      return;
+    }
+    *first = {begin, end};
+    ranges.erase(std::next(first), last);
+  }
+
+  /// Where the first gap from `base` on begins that has so many bytes.
+  int64_t firstGap(int64_t base, int64_t bytes) const {
+    int64_t at = base;
+    for (const Range &range : ranges) {
+      if (range.begin - at >= bytes)
+        break;
+      at = std::max(at, range.end);
+    }
+    return at;
+  }
+
+private:
+  struct Range {
+    int64_t begin, end;
+  };
+  std::vector<Range> ranges;
+};
+
 class SizeOrder {
 public:
   SizeOrder(const Plan &plan, const BufferLifetimes &lifetimes,
@@ -23,13 +62,15 @@ public:
     findBeside();
   }
 
-  int64_t run(int64_t target) {
+  int64_t run(const ArenaGoal &goal) {
     llvm::stable_sort(chosen,
                       [&](int64_t a, int64_t b) { return key(a) > key(b); });
     int64_t least = end();
     std::vector<std::optional<int64_t>> best = offsets;
-    for (int tries = 0; tries < mostTries && least > target; ++tries) {
-      promote(target);
+    for (int tries = 0;
+         tries < mostTries && least > goal.enough && least <= goal.hopeless;
+         ++tries) {
+      promote(goal.least);
       if (int64_t found = end(); found < least) {
         least = found;
         best = offsets;
@@ -47,9 +88,15 @@ private:
     for (int64_t buffer : chosen)
       offsets[buffer].reset();
     int64_t end = base;
+    // For each buffer what is taken of those beside it.
+    std::vector<TakenRanges> taken(plan.buffers.size());
     for (int64_t buffer : chosen) {
-      offsets[buffer] = placeFor(buffer);
+      int64_t bytes = ArenaLayout::rounded(plan.buffers[buffer].bytes);
+      offsets[buffer] = taken[buffer].firstGap(base, bytes);
       end = std::max(end, endOf(buffer));
+      for (int64_t other : beside[buffer])
+        if (!offsets[other])
+          taken[other].add(*offsets[buffer], endOf(buffer));
     }
     return end;
   }
@@ -93,23 +140,6 @@ private:
     }
   }
 
-  /// The first gap with enough room between the buffers in use together with
-  /// it, else their end.
-  int64_t placeFor(int64_t buffer) const {
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (int64_t other : beside[buffer])
-      if (offsets[other])
-        taken.push_back({*offsets[other], endOf(other)});
-    llvm::sort(taken);
-    int64_t bytes = ArenaLayout::rounded(plan.buffers[buffer].bytes), at = base;
-    for (auto [begin, end] : taken) {
-      if (begin - at >= bytes)
-        break;
-      at = std::max(at, end);
-    }
-    return at;
-  }
-
   const Plan &plan;
   const BufferLifetimes &lifetimes;
   const int64_t base;
@@ -121,7 +151,8 @@ private:
 } // namespace
 
 int64_t tpsp::placeBySize(const Plan &plan, const BufferLifetimes &lifetimes,
-                          int64_t leastBytes, int64_t base, int64_t target,
+                          int64_t leastBytes, int64_t base,
+                          const ArenaGoal &goal,
                           std::vector<std::optional<int64_t>> &offsets) {
-  return SizeOrder(plan, lifetimes, leastBytes, base, offsets).run(target);
+  return SizeOrder(plan, lifetimes, leastBytes, base, offsets).run(goal);
 }

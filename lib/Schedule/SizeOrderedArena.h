@@ -16,13 +16,22 @@
 
 namespace tpsp {
 
+/// What an arena of buffers by size should reach.
+struct ArenaGoal {
+  /// No smaller end exists. In the next try buffers that end beyond it are
+  /// placed first.
+  int64_t least = 0;
+  /// The tries stop at an end of at most `enough`, and at an end of more than
+  /// `hopeless`.
+  int64_t enough = 0, hopeless = 0;
+};
+
 /// Sets `offsets`, one per buffer, for the temporaries of at least
-/// `leastBytes`, from `base` on. Returns the end of the arena, and stops
-/// improving it at `target`. Takes time linear in the pairs of buffers in use
-/// together. If buffers have at least 1 / p of the step's peak, each is in at
-/// most p pairs.
+/// `leastBytes`, from `base` on. Returns the end of the last of them. Takes
+/// time linear in the pairs of buffers in use together. If buffers have at
+/// least 1 / p of the step's peak, each is in at most p pairs.
 int64_t placeBySize(const Plan &plan, const BufferLifetimes &lifetimes,
-                    int64_t leastBytes, int64_t base, int64_t target,
+                    int64_t leastBytes, int64_t base, const ArenaGoal &goal,
                     std::vector<std::optional<int64_t>> &offsets);
 
 } // namespace tpsp

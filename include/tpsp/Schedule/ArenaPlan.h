@@ -23,6 +23,14 @@ struct ArenaPlan {
 /// the smaller of the two arenas is taken.
 ArenaPlan planArena(const Plan &plan, const HappensBefore &before);
 
+/// Whether an arena of `most` bytes is enough: at most `most` if one was found,
+/// else more. It stops at the first answer. The live bytes alone reject a plan,
+/// and an arena in the order of issue accepts it; buffers are placed by size
+/// only between the two. planArena() finds an arena that is no larger than the
+/// one that was found.
+int64_t arenaBytesWithin(int64_t most, const Plan &plan,
+                         const HappensBefore &before);
+
 } // namespace tpsp
 
 #endif // TPSP_SCHEDULE_ARENAPLAN_H

@@ -29,6 +29,16 @@ def fan(size):
             "  %s0 = mul %x, %v\n" + "".join(lines) + f"  return %s{size}\n}}\n}}\n")
 
 
+def sharded(size):
+    """Layers with a weight each, which is gathered."""
+    return ("tpsp.program bf16 <b = 8192, d = 4096, e = 4096> {\nmesh @mesh <fsdp = 8>\n"
+            "func private @layer(%x: [b@fsdp, d], param %w: [d@fsdp, e], param %v: [e@fsdp, d]) -> [b@fsdp, d] {\n"
+            "  %h = einsum %x, %w -> [b@fsdp, e]\n  %y = gelu %h\n"
+            "  %z = einsum %y, %v -> [b@fsdp, d]\n  return %z\n}\n"
+            "func @f(%x: [b@fsdp, d]) -> [b@fsdp, d] {\n"
+            f'  %y = repeat {size} @layer(%x) as "l#.*"\n  return %y\n}}\n}}\n')
+
+
 def layers(size):
     """Returns calls of one function."""
     return (HEAD + "func private @layer(%x: [b@dp, d], param %w: [d]) -> [b@dp, d] {\n"

@@ -25,8 +25,8 @@ TEST(OverlapProblem, SchedulesAreValidAndNoSlowerThanSerial) {
       ASSERT_EQ(verify(problem, list), std::nullopt) << "trial " << trial;
       EXPECT_LE(list.seconds, serial.seconds + 1e-12);
     }
-    for (const OverlapSchedule &variant : scheduleVariants(problem))
-      ASSERT_EQ(verify(problem, variant), std::nullopt) << "trial " << trial;
+    for (const ListVariant &variant : scheduleVariants(problem))
+      ASSERT_EQ(verify(problem, variant.schedule), std::nullopt) << "trial " << trial;
   }
 }
 
