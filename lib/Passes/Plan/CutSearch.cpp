@@ -2,7 +2,7 @@
 
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 #include "llvm/ADT/BitVector.h"
 

@@ -26,7 +26,8 @@ TEST(OverlapProblem, SchedulesAreValidAndNoSlowerThanSerial) {
       EXPECT_LE(list.seconds, serial.seconds + 1e-12);
     }
     for (const ListVariant &variant : scheduleVariants(problem))
-      ASSERT_EQ(verify(problem, variant.schedule), std::nullopt) << "trial " << trial;
+      ASSERT_EQ(verify(problem, variant.schedule), std::nullopt)
+          << "trial " << trial;
   }
 }
 
