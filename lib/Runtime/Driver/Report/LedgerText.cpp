@@ -30,7 +30,7 @@ static std::string nameInCall(const std::string &tensor) {
 /// Equal for collectives at one place in the source, over the same axes and for
 /// the same reason, whose tensors differ only in their call.
 static std::string layerKey(const LedgerRow &c) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", c.phase, c.kind,
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", nameOf(c.phase), nameOf(c.kind),
                      fmt::join(c.axes, ","), c.index, c.bytes, c.location,
                      c.reason, nameInCall(c.tensor));
 }

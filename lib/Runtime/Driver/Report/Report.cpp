@@ -126,7 +126,7 @@ static Json prediction(const RunReport &report) {
 static Json totals(const Plan &plan) {
   Json result = {{"forward", Json::object()}, {"backward", Json::object()}};
   for (const LedgerRow &c : plan.ledger) {
-    Json &row = result[c.phase][c.kind];
+    Json &row = result[nameOf(c.phase)][nameOf(c.kind)];
     if (row.is_null())
       row = {{"count", 0}, {"bytes", 0}};
     row["count"] = row["count"].get<int64_t>() + 1;
