@@ -133,14 +133,14 @@ ArenaPlan lastingOf(const Plan &plan) {
   return arena;
 }
 
-/// The two ways to lay out an arena, and what no arena is smaller than.
+/// The two ways to lay out an arena, and a lower bound of its bytes.
 class ArenaPacker {
 public:
   ArenaPacker(const Plan &plan, const HappensBefore &before)
       : plan(plan), lifetimes(plan, before), lasting(lastingOf(plan)),
         peak(lifetimes.peakBytes()) {}
 
-  /// Whether the gaps that an arena has are not worth a second look.
+  /// Whether an arena's gaps are too small for a second layout to pay.
   bool isTight(const ArenaPlan &arena) const {
     constexpr int64_t smallGap = 128;
     return arena.bytes <= leastBytes() + leastBytes() / smallGap;
@@ -155,11 +155,11 @@ public:
     return arena;
   }
 
-  /// The small buffers lie behind the large ones, which are placed by size. An
-  /// arena of at most `enough` bytes is not improved, nor is one that exceeds
-  /// that by `most` bytes.
+  /// Large buffers are placed by size, and small buffers after them. An arena
+  /// of at most `enough` bytes is not improved. An arena that exceeds that by
+  /// more than `most` bytes is not improved either.
   ArenaPlan bySize(int64_t enough, int64_t most) const {
-    // Smaller buffers than this part of the peak leave small gaps.
+    // Buffers smaller than the peak divided by this leave small gaps.
     constexpr int64_t smallBuffer = 1024;
     ArenaPlan arena = lasting;
     int64_t large = peak / smallBuffer, base = arena.bytes;
@@ -177,7 +177,8 @@ public:
   }
 
 private:
-  /// Offsets for all but small temporaries: an order of issue passes them over.
+  /// Offsets for all but small temporaries, so that IssueOrder places only
+  /// these.
   std::vector<std::optional<int64_t>> smallOffsets(int64_t large) const {
     std::vector<std::optional<int64_t>> offsets = lasting.offsets;
     for (auto [i, buffer] : llvm::enumerate(plan.buffers))
@@ -211,7 +212,8 @@ int64_t tpsp::arenaBytesWithin(int64_t most, const Plan &plan,
   ArenaPlan issued = packer.byIssue();
   if (issued.bytes <= most || packer.isTight(issued))
     return issued.bytes;
-  // Further tries by size rarely gain a larger part of what is shared.
+  // Further tries by size rarely gain more than this part of the temporaries'
+  // bytes.
   constexpr int64_t partGained = 32;
   int64_t gain = (most - packer.lastingBytes()) / partGained;
   return std::min(issued.bytes, packer.bySize(most, gain).bytes);

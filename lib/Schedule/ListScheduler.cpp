@@ -18,8 +18,8 @@ namespace {
 
 constexpr double infinite = 1e300;
 
-/// For each command, how much computing comes before the first that waits for
-/// it, in the problem's order.
+/// For each command, the seconds of computing before the first command that
+/// waits for it, in the problem's order.
 std::vector<double> needsOf(const OverlapProblem &problem) {
   std::vector<double> needs;
   double computed = 0;
@@ -30,7 +30,7 @@ std::vector<double> needsOf(const OverlapProblem &problem) {
   std::vector<double> first(needs.size(), infinite);
   for (size_t i = needs.size(); i-- > 0;) {
     bool computes = problem.commands[i].stream == 0;
-    // What nobody waits for is needed at once.
+    // A command that no other waits for is needed at its own place.
     double need = computes || first[i] == infinite ? needs[i] : first[i];
     for (int64_t earlier : problem.commands[i].after)
       first[earlier] = std::min(first[earlier], need);
@@ -60,9 +60,10 @@ public:
   bool empty() const { return byOrder.empty(); }
   int64_t oldest() const { return *byOrder.begin(); }
 
-  /// The first that may start, of what should if at most `reserve` seconds of
-  /// the rest may wait. Only so many are asked: else a step with little memory
-  /// would take quadratic time.
+  /// Returns the ready command with the longest tail that may start, if the
+  /// others take at most `reserve` seconds. Else returns the oldest one, if it
+  /// may start. Only a few commands are asked, because a step with little
+  /// memory would otherwise take quadratic time.
   template <typename MayStart>
   std::optional<int64_t> choose(double reserve, MayStart mayStart) const {
     constexpr int mostAsked = 8;
@@ -82,13 +83,14 @@ private:
   const OverlapProblem &problem;
   const std::vector<double> &tail;
   std::set<int64_t> byOrder;
-  /// Ready commands by their tail. Of equals the longest goes first, such as
-  /// work that nobody waits for: what it keeps is most often the largest.
+  /// Ready commands by their tail. Among equal tails the longest command goes
+  /// first, such as work that no command waits for. It most often keeps the
+  /// largest buffers.
   std::set<std::tuple<double, double, int64_t>> byTail;
   double seconds = 0;
 };
 
-/// What all runs for a problem begin with.
+/// The input that all runs for one problem share.
 struct ListInput {
   explicit ListInput(const OverlapProblem &problem)
       : problem(problem), needs(needsOf(problem)),
@@ -103,7 +105,7 @@ struct ListInput {
 /// One run of list scheduling.
 class ListScheduler {
 public:
-  /// Of the ready commands of a stream, that with the longest tail goes first.
+  /// The ready command of a stream that has the longest `tail` goes first.
   ListScheduler(const ListInput &input, double reserve, double window,
                 const std::vector<double> &tail)
       : problem(input.problem), reserve(reserve), window(window),
@@ -125,7 +127,7 @@ public:
     }
     for (size_t left = problem.commands.size(); left > 0;) {
       left -= startAll();
-      // Whatever waits for memory: the oldest can always go on.
+      // If all commands wait for memory, the oldest one may start.
       if (running.empty() && left > 0) {
         start(memory.oldest());
         --left;
@@ -140,8 +142,8 @@ public:
 
 private:
   using Completion = std::pair<double, int64_t>;
-  /// Commands of stream 0 that have not started, and those that wait for
-  /// earlier phases.
+  /// One phase of stream 0: how many commands have not started, and the ready
+  /// ones that wait for earlier phases.
   struct Phase {
     int64_t left = 0;
     std::vector<int64_t> waiting;
@@ -157,7 +159,7 @@ private:
       ready[c.stream].insert(command);
   }
 
-  /// Whether a command is needed soon. What comes earlier only takes memory.
+  /// Whether a command is needed soon. An earlier start only takes memory.
   bool isDue(int64_t command) const {
     return needs[command] <= computed + reserve + window;
   }
@@ -208,7 +210,7 @@ private:
 
   size_t startAll() {
     size_t count = 0;
-    bool isBlocked = false; // communication, for want of memory
+    bool isBlocked = false; // whether communication waits for memory
     for (int64_t stream = problem.numStreams; stream-- > 0;) {
       if (busy[stream])
         continue;
@@ -244,13 +246,15 @@ private:
   const std::vector<std::vector<int64_t>> &successors;
   std::vector<ReadySet> ready;
   std::map<int64_t, Phase> phases;
-  /// What is ready and not due, by when it is needed.
+  /// Ready commands that are not due, by when they are needed.
   std::set<std::pair<double, int64_t>> early;
-  /// Seconds of the commands of stream 0 that have started, and the latest.
+  /// Seconds of the commands of stream 0 that have started, and the latest of
+  /// these commands.
   double computed = 0;
   int64_t latest = -1;
-  /// What communication that was not due waits for: else it would begin as soon
-  /// as its stream is idle, however early that is.
+  /// For communication that was ready before it was due, the computation that
+  /// it waits for. Without it, the communication would begin as soon as its
+  /// stream is idle.
   std::map<int64_t, int64_t> gates;
   std::vector<bool> busy;
   std::vector<int64_t> missing;
@@ -312,7 +316,8 @@ tpsp::scheduleVariants(const OverlapProblem &problem,
         }))
       found.push_back({setting, std::move(next)});
   }
-  // In half per cents: of equals the one that puts off least comes first.
+  // Compares in steps of half a per cent. Among equals, the setting that puts
+  // off least stays first.
   auto steps = [](const ListVariant &variant) {
     return std::ceil(std::log(variant.schedule.seconds + 1e-30) / 0.005);
   };

@@ -5,7 +5,8 @@
 
 using namespace tpsp;
 
-/// For each position the next one with an equal item; the end if there is none.
+/// For each position, the next position of an equal item; the end if there is
+/// none.
 static std::vector<int64_t> nextEqual(const std::vector<int64_t> &items) {
   int64_t count = items.size();
   std::vector<int64_t> next(count, count);
@@ -19,7 +20,7 @@ static std::vector<int64_t> nextEqual(const std::vector<int64_t> &items) {
   return next;
 }
 
-/// The longest run that begins at a position.
+/// The longest run that begins at a position; an empty run if there is none.
 static RepeatedRun longestAt(int64_t begin, const std::vector<int64_t> &items,
                              const std::vector<int64_t> &next,
                              int64_t leastRepeats) {

@@ -41,7 +41,9 @@ static Plan issuedPlan(const Plan &plan, const std::vector<IssueItem> &items,
   return result;
 }
 
-/// All but what is simulated. `most`: bytes of the arena.
+/// A schedule of the plan, not simulated yet. `most`: the bytes that its arena
+/// may have. Fails if the schedule breaks a rule of the problem or of streams
+/// and events.
 static llvm::Expected<ScheduledPlan>
 scheduledPlan(const Plan &plan, const OverlapProblem &problem,
               const ListVariant &variant, int64_t most) {
@@ -72,12 +74,13 @@ static llvm::Error simulateInto(ScheduledPlan &scheduled,
 // ScheduleSearch
 //===----------------------------------------------------------------------===//
 
-/// After so many schedules that fit, less memory is tried.
+/// Less memory is tried after this number of schedules that fit.
 static constexpr int enoughFits = 2;
 static constexpr int everyMiss = std::numeric_limits<int>::max();
 
-/// After so many schedules that do not fit, less memory is tried: what they
-/// take together does not depend on how long the plan is, unless it is long.
+/// Less memory is tried after this number of schedules that do not fit. The
+/// time for them is independent of the plan's length, unless the plan is very
+/// long.
 static int mostMisses(const Plan &plan) {
   constexpr size_t commands = 8000, least = 2;
   return int(std::max(commands / plan.commands.size(), least));
@@ -97,7 +100,7 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
     return seconds.takeError();
   for (const ListVariant &variant : estimated)
     settings.push_back(variant.setting);
-  // Those that gave the same schedule as another one.
+  // The settings that are left gave the same schedule as another setting.
   for (const ListSetting &setting : listSettings())
     if (!llvm::is_contained(settings, setting))
       settings.push_back(setting);
@@ -113,7 +116,7 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
   return std::move(found);
 }
 
-/// With all that may be added, with half of it and with none.
+/// Tries all the memory that may be added, then half of it, then none.
 llvm::Error ScheduleSearch::tryAmounts() {
   const int64_t extra = extraBytes(), least = extra / 4;
   const int most = mostMisses(plan);
@@ -128,8 +131,8 @@ llvm::Error ScheduleSearch::tryAmounts() {
     if (isLast)
       return llvm::Error::success();
     int64_t less = more > extra / 2 ? extra / 2 : 0;
-    // Else by as much as was missing, in a few steps. In less memory there are
-    // smaller gaps, too.
+    // If no schedule fits, the memory shrinks by the missing bytes, in a few
+    // steps. Gaps are smaller in less memory, too.
     if (missing > 0)
       less = more > least ? std::max(more - std::max(missing, least), more / 2)
                           : 0;
@@ -137,7 +140,8 @@ llvm::Error ScheduleSearch::tryAmounts() {
   }
 }
 
-/// Commands wait for those that left room, though memory does not ask for it.
+/// Tries schedules whose commands wait for those that left room, even if the
+/// capacity does not require it.
 llvm::Error ScheduleSearch::tryWaiting(int64_t more, int mostMisses) {
   problem.waitsForRoom = true;
   llvm::Error error = tryAmount(more, mostMisses);
@@ -145,8 +149,9 @@ llvm::Error ScheduleSearch::tryWaiting(int64_t more, int mostMisses) {
   return error;
 }
 
-/// Schedules with so many bytes more than one command after another takes, the
-/// fastest first, until enough have been found that fit or `mostMisses` do not.
+/// Tries schedules that may take `more` bytes than the serial step, the fastest
+/// first. Stops after `enoughFits` schedules that fit, or `mostMisses` that do
+/// not.
 llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
   int misses = 0;
   fits = 0;
@@ -175,7 +180,8 @@ std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more,
   problem.capacity = limits.serialBytes + more - lastingBytes;
   if (!estimated.empty() && !problem.waitsForRoom)
     return std::exchange(estimated, {});
-  // What is slow with much memory is slow with less.
+  // Settings that are slow with much memory are also slow with less. Only the
+  // first ones are tried if misses are limited.
   size_t most = settings.size();
   if (size_t(mostMisses) < most)
     most = most / 4 + size_t(mostMisses);
@@ -183,7 +189,7 @@ std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more,
                           {settings.begin(), settings.begin() + int64_t(most)});
 }
 
-/// Keeps the better one of it and the best so far.
+/// Keeps `next` if it is better than the best schedule so far.
 llvm::Error ScheduleSearch::consider(ScheduledPlan next) {
   bool isFirst = found.best.items.empty();
   if (next.arenaBytes > limits.mostBytes) {

@@ -31,7 +31,8 @@ public:
     ranges.erase(std::next(first), last);
   }
 
-  /// Where the first gap from `base` on begins that has so many bytes.
+  /// Returns where the first gap of at least `bytes` bytes begins, from `base`
+  /// on.
   int64_t firstGap(int64_t base, int64_t bytes) const {
     int64_t at = base;
     for (const Range &range : ranges) {
@@ -88,7 +89,8 @@ private:
     for (int64_t buffer : chosen)
       offsets[buffer].reset();
     int64_t end = base;
-    // For each buffer what is taken of those beside it.
+    // For each buffer, the ranges of placed buffers that are in use together
+    // with it.
     std::vector<TakenRanges> taken(plan.buffers.size());
     for (int64_t buffer : chosen) {
       int64_t bytes = ArenaLayout::rounded(plan.buffers[buffer].bytes);

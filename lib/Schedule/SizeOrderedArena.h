@@ -16,7 +16,7 @@
 
 namespace tpsp {
 
-/// What an arena of buffers by size should reach.
+/// Ends of the arena, in bytes, that guide the tries of placeBySize().
 struct ArenaGoal {
   /// No smaller end exists. In the next try buffers that end beyond it are
   /// placed first.

@@ -23,11 +23,11 @@ struct ArenaPlan {
 /// the smaller of the two arenas is taken.
 ArenaPlan planArena(const Plan &plan, const HappensBefore &before);
 
-/// Whether an arena of `most` bytes is enough: at most `most` if one was found,
-/// else more. It stops at the first answer. The live bytes alone reject a plan,
-/// and an arena in the order of issue accepts it; buffers are placed by size
-/// only between the two. planArena() finds an arena that is no larger than the
-/// one that was found.
+/// Tells whether an arena of `most` bytes is enough. Returns at most `most` if
+/// such an arena was found, else more. It stops at the first answer. The live
+/// bytes alone reject a plan, and an arena in the order of issue accepts it.
+/// Buffers are placed by size only between the two. The arena of planArena() is
+/// no larger than the arena that is found here.
 int64_t arenaBytesWithin(int64_t most, const Plan &plan,
                          const HappensBefore &before);
 

@@ -34,16 +34,17 @@ struct OverlapProblem {
   /// The order is legal: dependences point backwards.
   std::vector<Command> commands;
   std::vector<OverlapBuffer> buffers;
-  /// Bytes that buffers may take at once. What they take when the commands run
-  /// one after another, they may take anyway.
+  /// Bytes that buffers may take at once. serialPeak() bytes are allowed even
+  /// if the capacity is smaller.
   int64_t capacity = 0;
-  /// Whether a command that starts buffers always waits for those that have
-  /// left room before it on other streams. Else it does where the capacity asks
-  /// for it. Then buffers find room in an arena with fewer gaps between them.
+  /// Whether a command that starts buffers always waits for the commands on
+  /// other streams that have left room before it. If false, it waits only if
+  /// the capacity requires it. With true, buffers find room in an arena with
+  /// fewer gaps between them.
   bool waitsForRoom = false;
   int64_t numStreams = 1;
 
-  /// What is wrong with the problem itself; nullopt if nothing is.
+  /// The first error in the problem itself; nullopt if there is none.
   std::optional<std::string> check() const;
   /// The most bytes that buffers take when the commands run one after another.
   int64_t serialPeak() const;
@@ -55,23 +56,24 @@ struct OverlapSchedule {
   std::vector<double> start;
   /// The end of the last command.
   double seconds = 0;
-  /// Dependences that the schedule adds: (earlier, later), where buffers that
-  /// the later command starts take the room of those that the earlier one ends.
-  /// With them the capacity holds whatever the commands' real durations are.
-  /// Others keep communication from beginning long before it is needed.
+  /// Dependences that the schedule adds, as (earlier, later). With some of
+  /// them, buffers that the later command starts take the room of buffers that
+  /// the earlier one ends. The capacity then holds whatever the commands' real
+  /// durations are. Others keep communication from beginning long before it is
+  /// needed.
   std::vector<std::pair<int64_t, int64_t>> added;
 };
 
-/// All commands by start. If several start together, those that take no time go
-/// first, each behind what it comes after; then the order of the problem
-/// decides.
+/// All commands by start. If several start together, commands that take no time
+/// go first. Each follows the commands that it depends on. Otherwise the
+/// problem's order decides.
 std::vector<int64_t> startOrder(const OverlapProblem &problem,
                                 const OverlapSchedule &schedule);
 
-/// Whether every dependence, given or added, is kept, no stream runs two
-/// commands at once, no phase begins early, and memory is enough. The first
-/// thing that is wrong, as a sentence with the commands' positions; nullopt if
-/// nothing is.
+/// Checks that every dependence, given or added, is kept, no stream runs two
+/// commands at once, no phase begins early, and memory is enough. Returns the
+/// first error, as a sentence with the commands' positions; nullopt if there is
+/// none.
 std::optional<std::string> verify(const OverlapProblem &problem,
                                   const OverlapSchedule &schedule);
 

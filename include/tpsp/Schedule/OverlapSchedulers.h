@@ -8,25 +8,25 @@
 namespace tpsp {
 
 /// List scheduling (Graham 1966) in O(n log n). An idle stream starts the ready
-/// command with the longest chain behind it that memory has room for. On stream
-/// 0 that alone would put off all work that nobody waits for (weight gradients)
-/// to the end of the step. All that it reads would be kept until then. So no
-/// more than `reserve` seconds of ready work are put off; beyond, the oldest in
-/// the problem's order goes first. 0 is the problem's own order wherever that
-/// does not idle.
+/// command that memory has room for and that has the longest chain of commands
+/// after it. On stream 0, this rule alone would put off weight gradients to the
+/// end of the step, because no command waits for them. Everything that they
+/// read would be kept until then. So at most `reserve` seconds of ready work
+/// are put off. Beyond that, the oldest command in the problem's order goes
+/// first. With a reserve of 0, commands start in the problem's own order
+/// wherever that does not idle.
 OverlapSchedule scheduleList(const OverlapProblem &problem, double reserve);
 
-/// What list scheduling can be told. Times are in units of the problem's
-/// longest communication, so that a setting means the same for a step of other
-/// layers.
+/// A setting of list scheduling. Times are in units of the problem's longest
+/// communication, so that a setting means the same for steps with other layers.
 struct ListSetting {
   /// How much ready work may be put off.
   double reserve = 0;
-  /// How much earlier than what needs it, and than `reserve`, a command may
-  /// start.
+  /// A command may start when at most `reserve + window` of computation is left
+  /// before the first command that needs it.
   double window = 0;
-  /// Whether tails know of busy links (CommandTails.h), which sends gradients
-  /// as early as it can.
+  /// Whether tails account for busy links (streamTails() in CommandTails.h).
+  /// Gradients are then sent as early as possible.
   bool knowsLinks = false;
 
   /// Whether the two differ in their windows alone, or not at all.
@@ -47,16 +47,16 @@ struct ListVariant {
   OverlapSchedule schedule;
 };
 
-/// List schedules for some settings, and those that are `known` already. The
-/// fastest first; of equals (half a per cent) the one that comes first among
-/// the settings, behind the known ones. Of schedules that are the same only the
-/// first is there.
+/// List schedules for `settings`, together with those that are `known` already.
+/// The fastest comes first. Among equals (within half a per cent) the known
+/// ones come first, then the others in the order of the settings. Identical
+/// schedules are returned once, with the first setting.
 std::vector<ListVariant>
 scheduleVariants(const OverlapProblem &problem,
                  const std::vector<ListSetting> &settings = listSettings(),
                  std::vector<ListVariant> known = {});
 
-/// The first of them.
+/// The first schedule of scheduleVariants(problem).
 OverlapSchedule scheduleList(const OverlapProblem &problem);
 
 } // namespace tpsp

@@ -7,8 +7,8 @@
 
 namespace tpsp {
 
-/// Positions from `begin` to before `end`. From `begin + period` on each item
-/// equals that `period` before it.
+/// Positions from `begin` to before `end`. Each item from `begin + period` on
+/// equals the item `period` positions before it.
 struct RepeatedRun {
   int64_t begin = 0, end = 0, period = 1;
 
@@ -16,11 +16,12 @@ struct RepeatedRun {
   int64_t repeats() const { return length() / period; }
 };
 
-/// Disjoint runs of at least `leastRepeats` periods, in their order. Greedy:
-/// from the left, at each position the longest run that begins there, and of
-/// equals the one with the shortest period. A period begins with one of the
-/// next few occurrences of its first item, so time is linear in the items,
-/// times the longest period.
+/// Disjoint runs of at least `leastRepeats` periods, in their order. The search
+/// is greedy: at each position, from the left, it takes the longest run that
+/// begins there. If several are equally long, it takes the one with the
+/// shortest period. Only the next few occurrences of an item are tried as the
+/// beginning of the second period. So it takes time linear in the items times
+/// the longest period.
 std::vector<RepeatedRun> repeatedRuns(const std::vector<int64_t> &items,
                                       int64_t leastRepeats);
 

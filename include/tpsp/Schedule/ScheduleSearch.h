@@ -10,7 +10,8 @@
 
 namespace tpsp {
 
-/// Bytes of a plan's arena: one command after another, and at most.
+/// Bytes of a plan's arena: with one command after another, and the most that a
+/// schedule may take.
 struct ArenaLimits {
   int64_t serialBytes = 0, mostBytes = 0;
 };
@@ -18,45 +19,49 @@ struct ArenaLimits {
 /// A plan with a schedule.
 struct ScheduledPlan {
   std::vector<IssueItem> items;
-  /// As it is issued: its commands are those of `items`.
+  /// The plan as it is issued: its commands are those of `items`.
   Plan issued;
   ListSetting setting;
-  /// At most ArenaLimits::mostBytes if an arena of that was found, else more
-  /// (arenaBytesWithin).
+  /// At most ArenaLimits::mostBytes if an arena of that size was found, else
+  /// more (arenaBytesWithin).
   int64_t arenaBytes = 0;
   SimulatedStep simulated;
 };
 
 struct SearchedSchedule {
-  /// The fastest that fits; if none was found, the one that needs least.
+  /// The fastest schedule that fits. If none fits, the schedule that needs
+  /// least.
   ScheduledPlan best;
   bool fits = false;
-  /// The setting that found it, and for each other reserve the best window: for
-  /// a plan of more such layers. Which reserve is best for those this plan does
-  /// not tell, because what is put off once is a larger part of a short step.
+  /// Settings to try for a plan of more such layers: that of `best`, and the
+  /// best window for every other reserve. The best reserve may be another one
+  /// there, because work that is put off once is a smaller part of a longer
+  /// step.
   std::vector<ListSetting> promising;
 };
 
 /// The search for one plan.
 class ScheduleSearch {
 public:
-  /// `plan` has no events and one stream; it and `cost` outlive this.
+  /// `plan` has no events and one stream. `plan` and `cost` outlive this
+  /// object.
   ScheduleSearch(const Plan &plan, const CostModel &cost,
                  const ArenaLimits &limits)
       : plan(plan), cost(cost), limits(limits),
         problem(overlapProblemOf(plan, cost, /*bytes=*/0)),
         lastingBytes(-problem.capacity) {}
 
-  /// The seconds of the fastest list schedule of some settings in all the
-  /// memory that may be added, whether or not its buffers find room. Much
-  /// cheaper than run(), which does not do it again.
+  /// Returns the seconds of the fastest list schedule for `settings`, with all
+  /// the memory that may be added. Its buffers may not find room in an arena.
+  /// Costs much less than run(), which reuses the schedules.
   llvm::Expected<double> estimate(const std::vector<ListSetting> &settings);
 
-  /// Tries list schedules in all the memory that may be added, in half of it
-  /// and in none; more room is not always used well. Buffers leave gaps in an
-  /// arena. If schedules do not fit for that reason, they are tried again in
-  /// less memory, by as much as was missing. If none fits in the end, commands
-  /// wait for more of each other. Fails if the plan has no schedule.
+  /// Returns the best of list schedules in all the memory that may be added, in
+  /// half of it and in none. More memory is not always used well. Schedules may
+  /// not fit because buffers leave gaps in an arena. They are then tried again
+  /// with less memory, by as many bytes as were missing. If none fits in the
+  /// end, commands also wait for others that left room
+  /// (OverlapProblem::waitsForRoom). Fails if the plan has no schedule.
   llvm::Expected<SearchedSchedule> run();
 
 private:
@@ -73,18 +78,19 @@ private:
   const ArenaLimits limits;
   OverlapProblem problem;
   const int64_t lastingBytes;
-  /// Of estimate(), until run() uses them.
+  /// The schedules of estimate(), until run() uses them.
   std::vector<ListVariant> estimated;
-  /// All, the fastest with all the memory first.
+  /// All settings. The one that is fastest with all the memory comes first.
   std::vector<ListSetting> settings;
-  /// How many of the latest schedules fit. If none does, by how much they do
-  /// not: the least of them.
+  /// How many of the latest schedules fit. If none does, the least number of
+  /// bytes by which one exceeds the limit.
   int fits = 0;
   int64_t missing = 0;
   SearchedSchedule found;
 };
 
-/// The plan with the overlap of OwnProducts.h, whatever memory it takes.
+/// Schedules the plan with the overlap of OwnProducts.h, whatever memory it
+/// takes.
 llvm::Expected<SearchedSchedule> scheduleOwnProducts(const Plan &plan,
                                                      const CostModel &cost);
 

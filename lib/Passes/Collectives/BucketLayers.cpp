@@ -1,9 +1,10 @@
 // tpsp-bucket-layers: one transfer for the weights of a layer.
 //
 // FSDP and ZeRO gather every matrix where it is used, and reduce-scatter its
-// gradient where that is made. Here those of one layer, a call of a function,
-// become one gather in front of the layer's first and one reduce-scatter behind
-// its last. The bytes stay; a layer's weights are whole together.
+// gradient where that is made. This pass merges the transfers of one layer,
+// which is a call of a function. They become one gather before the layer's
+// first and one reduce-scatter after its last. The bytes stay the same; all
+// weights of a layer are whole together.
 #include "CollectiveBuilder.h"
 #include "Ledger.h"
 #include "MovementModel.h"
@@ -34,9 +35,9 @@ using namespace tpsp;
 
 namespace {
 
-/// What one transfer leaves exposed, as a share of what those of each tensor
-/// do, at most, where time decides. A layer that is whole together takes
-/// memory: less is not worth it.
+/// If time decides, one transfer may expose at most this share of the seconds
+/// that separate transfers expose. The whole weights of a layer take memory, so
+/// that a smaller gain is not worth it.
 constexpr double worthwhile = 0.95;
 
 using Transfers = SmallVector<CollectiveOpInterface, 0>;
@@ -179,8 +180,9 @@ private:
            movesWeight(op);
   }
 
-  /// What must agree for transfers to be one: the layer, the phase, the kind,
-  /// axes and the element type, and whether they are of parameters' gradients.
+  /// The key of a bucket. Transfers are merged if they agree in layer, phase,
+  /// kind, axes and element type, and in whether they move parameters'
+  /// gradients.
   Attribute layerOf(CollectiveOpInterface op) const {
     Builder b(op.getContext());
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -258,7 +260,7 @@ private:
         op->moveBefore(transfers.front());
   }
 
-  /// Brings what uses earlier transfers behind the last.
+  /// Moves the users of earlier transfers after the last transfer.
   static void sink(const Transfers &transfers) {
     Operation *last = transfers.back();
     llvm::SetVector<Operation *> users;

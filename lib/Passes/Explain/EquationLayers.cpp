@@ -78,7 +78,7 @@ struct Layers {
   /// Numbers of the equations that were looked at.
   std::vector<size_t> considered;
   std::vector<FoldedItem> items;
-  /// Of the text of each.
+  /// The number of lines of each item's text.
   std::vector<size_t> lines;
   std::vector<LayerFold> folds;
 
@@ -136,7 +136,7 @@ private:
       size_t end = layers.considered[fold.end() - 1] + 1;
       blocks.push_back(between(next, begin));
       blocks.push_back(folded(layers, fold));
-      // What stands alone between the layers, and is of none of them.
+      // Equations between the layers that belong to none of them.
       EquationBlock alone;
       for (size_t i = begin; i < end; ++i)
         if (!std::binary_search(layers.considered.begin(),

@@ -6,22 +6,25 @@
 
 namespace tpsp {
 
-/// What to write of equations, in order.
+/// Equations that are written as one block.
 struct EquationBlock {
   /// Numbers of equations.
   std::vector<size_t> equations;
-  /// How often the block comes; the equations are those of the first time.
+  /// How often the block is repeated. The equations are those of its first
+  /// time.
   size_t times = 1;
   /// "layer0" and "layer31"; "" where the calls have no names.
   std::string firstCall, lastCall;
-  /// What the first is handed, and what the second has in its place.
+  /// Pairs of a value that the first block is handed, and the value that takes
+  /// its place in the second block.
   std::vector<std::pair<mlir::Value, mlir::Value>> handedOn;
 };
 
-/// Layers are equal in equations, placements, extents and collectives; not in
-/// their calls' seeds, which are of each call. Collectives that only the
-/// function's result waits for may be of several layers (buckets); if need be
-/// they follow the layers that they stand between.
+/// Returns the blocks of `equations`, in order. Layers are equal if their
+/// equations, placements, extents and collectives are; the seeds of their calls
+/// may differ. Collectives that only the function's result waits for may belong
+/// to several layers (buckets). If need be, they follow the layers that they
+/// stand between.
 std::vector<EquationBlock> blocksOf(llvm::ArrayRef<Equation> equations,
                                     const Mesh &mesh, bool everyLayer);
 

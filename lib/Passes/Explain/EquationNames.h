@@ -1,4 +1,4 @@
-/// What tensors are called in equations: every name means one tensor.
+/// Names of tensors in equations: every name means one tensor.
 #ifndef TPSP_PASSES_EXPLAIN_EQUATIONNAMES_H
 #define TPSP_PASSES_EXPLAIN_EQUATIONNAMES_H
 

@@ -17,15 +17,16 @@ class EquationNotation {
 public:
   virtual ~EquationNotation() = default;
 
-  /// What is written until the next call stands in one equation, or is one
-  /// tensor before and after a collective.
+  /// Begins a group of `types`. The tensors that are written until the next
+  /// call stand in one equation, or are one tensor before and after a
+  /// collective.
   virtual void begin(llvm::ArrayRef<mlir::RankedTensorType> types) {
     (void)types;
   }
   /// A tensor; without a name, where it lies.
   virtual std::string write(llvm::StringRef name,
                             mlir::RankedTensorType type) = 0;
-  /// What the letters mean of all that has been written.
+  /// Prints the meaning of the letters in everything that has been written.
   virtual void printLegend(llvm::raw_ostream &out) const { (void)out; }
 };
 

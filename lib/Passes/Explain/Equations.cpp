@@ -34,10 +34,10 @@ EquationTensor tensorOf(Value value) {
   return {namedValue(value), typeOf(value)};
 }
 
-/// Which equation each collective stands under. It is the one whose result the
-/// collective moves, if it was inserted for that (it then has its location).
-/// Else it is the first that uses the collective's result. What is only
-/// returned has none.
+/// Which equation each collective stands under. A collective that was inserted
+/// to move an equation's result has the location of that equation and stands
+/// under it. Any other collective stands under the first equation that uses its
+/// result. A collective whose result is only returned stands under none.
 class Owners {
 public:
   explicit Owners(Block &block) {
@@ -221,7 +221,8 @@ private:
         equation.attributes.push_back(attribute);
   }
 
-  /// All that its parts read from outside.
+  /// Sets the operands to the values that the adjoint's parts read from
+  /// outside.
   void describeAdjoint(Operation *op, ArrayRef<Operation *> behind,
                        Equation &equation) {
     equation.function = (adjointMark(op->getLoc())->operation + "'").str();
@@ -233,7 +234,7 @@ private:
     };
     llvm::for_each(behind, readBy);
     readBy(op);
-    // What is differentiated first, then what it was made of.
+    // Gradients come first, then values of the forward pass.
     for (Value value : read)
       equation.operands.push_back(tensorOf(value));
     llvm::stable_sort(equation.operands,

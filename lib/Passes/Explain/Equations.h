@@ -14,7 +14,7 @@ namespace tpsp {
 
 /// A tensor in one of its placements.
 struct EquationTensor {
-  /// What has the name: not what a collective made of it.
+  /// The value that has the name, before collectives moved it.
   mlir::Value named;
   mlir::RankedTensorType type;
 };
@@ -32,7 +32,8 @@ struct Equation {
   std::string function;
   /// The function's attributes: "rate=0.1", "causal".
   llvm::SmallVector<mlir::NamedAttribute> attributes;
-  /// What moves for it, in the order in which it runs.
+  /// The collectives that move tensors for the equation, in the order in which
+  /// they run.
   llvm::SmallVector<CollectiveOpInterface> collectives;
   /// Operands as they are used, where something before has moved them.
   llvm::SmallVector<EquationTensor> present;
@@ -40,9 +41,10 @@ struct Equation {
   bool isCollectiveAlone() const { return !op; }
 };
 
-/// The operand, or what collectives on it alone made `value` of.
+/// The value that collectives on one tensor made `value` of; `value` itself if
+/// there is no such collective.
 mlir::Value sourceOfMoved(mlir::Value value);
-/// Likewise through collectives on several tensors.
+/// Like sourceOfMoved(), but also follows collectives on several tensors.
 mlir::Value namedValue(mlir::Value value);
 
 /// The equations of a function's block, in order. The parts of an adjoint that

@@ -31,9 +31,11 @@ public:
              std::tie(other.written, other.isThroughTensor);
     }
   };
-  /// Of an operation; of the update, that of what it updates.
+  /// The place of an operation. An operation of the update has the place of its
+  /// operands.
   Place placeOf(mlir::Operation *op);
-  /// Of an argument, if one layer alone uses it; of a state, its parameter's.
+  /// The place of an argument, if only one layer uses it. A state has the place
+  /// of its parameter.
   Place placeOf(mlir::BlockArgument argument);
 
   /// `count` of something at `place`, in L.
@@ -58,8 +60,8 @@ private:
   size_t level = 0;
   std::map<const void *, unsigned> numbers;
   std::vector<std::string> callNames;
-  /// The calls that something comes in, by where it is written, if it comes as
-  /// often in each. Of a tower of layers it may not.
+  /// For each place in the source, the calls that it comes in, if it comes
+  /// equally often in each of these. In a tower of layers it may not.
   std::map<const void *, std::set<unsigned>> calls;
   std::vector<Layers> found;
   llvm::DenseMap<mlir::Operation *, Place> known;

@@ -88,10 +88,10 @@ public:
   BlockChecker(ArrayRef<FoldedItem> items, const Origins &origins)
       : items(items), origins(origins) {}
 
-  /// The blocks from `begin` that go along, of at most `most`. If the first
-  /// hands nothing on to the second, they are no layers, and only two: a list
-  /// without layers is then read once for each period, and not from each of its
-  /// items to the end.
+  /// Returns the blocks from `begin` that go along, at most `most`. If the
+  /// first block hands nothing on to the second, they are no layers, and the
+  /// fold ends with the second block. So a list without layers is read once for
+  /// each period, and not from each of its items to the end.
   LayerFold check(size_t begin, size_t period, size_t most) const {
     LayerFold fold{begin, period, 1, {}, 0};
     std::vector<Course> courses(mentions(begin, period).size());
@@ -133,7 +133,8 @@ private:
     return readElsewhereAlike(courses, fold.period);
   }
 
-  /// What blocks read of another pass, they read of the same block there.
+  /// Whether all values that a block reads from another pass belong to the same
+  /// block there.
   static bool readElsewhereAlike(ArrayRef<Course> courses, int64_t period) {
     std::optional<SmallVector<int64_t>> common;
     for (const Course &course : courses) {

@@ -43,7 +43,8 @@ struct FoldedItem {
 
 struct LayerFold {
   size_t begin, period, times;
-  /// What the first block is handed, and what the second has in its place.
+  /// Pairs of a name that the first block is handed, and the name that takes
+  /// its place in the second block.
   llvm::SmallVector<std::pair<unsigned, unsigned>> handedOn;
   /// The number of calls' names that the blocks share.
   size_t sharedCalls = 0;

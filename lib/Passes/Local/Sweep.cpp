@@ -41,7 +41,7 @@ bool carries(Value value, StringRef index) {
 /// Operations that sweep the same blocks, done together.
 struct SharedSweep {
   SmallVector<SweptOpInterface> ops;
-  /// What they read of the swept index, whole.
+  /// The operands with the swept index, whole.
   llvm::SetVector<Value> swept;
 
   SweptOpInterface first() { return ops.front(); }
@@ -108,9 +108,9 @@ std::optional<Ring> ringOf(Operation *op, CollectiveKind kind, StringRef index,
   return Ring{collective.getAxes(), mesh.groupSize(step.axes)};
 }
 
-/// The ring that brings a sweep its blocks. All that it sweeps is gathered for
-/// it alone and among the same ranks. Its results along the index are scattered
-/// among them.
+/// The ring that brings a sweep its blocks. There is a ring only if all swept
+/// values are gathered for the sweep alone and among the same ranks. The
+/// sweep's results along the index are scattered among these ranks.
 std::optional<Ring> ringOf(SharedSweep &shared, const Mesh &mesh) {
   std::optional<Ring> ring;
   auto agrees = [&](std::optional<Ring> other) {
@@ -251,17 +251,18 @@ private:
   // Sweeps
   //===--------------------------------------------------------------------===//
 
-  /// What a result that carries the index has come to.
+  /// The state of a result that carries the index.
   struct Output {
     /// Its parts, of the tile at hand if there is a ring.
     SmallVector<Value> parts;
-    /// And what all ranks made of the rank's own tile so far, if there is one.
+    /// The sum of all ranks' results for the rank's own tile so far, if there
+    /// is a ring.
     Value sum;
-    /// The row of what brings them.
+    /// The ledger row of the transfers that bring them.
     plan::LedgerAttr row;
   };
 
-  /// What one operation has come to.
+  /// The state of one operation.
   struct Progress {
     SweptOpInterface op;
     SmallVector<Value> state;
@@ -351,8 +352,9 @@ private:
         sendHome(result, index, output, ring, hop);
   }
 
-  /// What this rank made of the tile of `hop` goes to its owner. What came for
-  /// its own tile is added up in the order of the hops, own first.
+  /// Sends the result that this rank computed for the tile of `hop` to the
+  /// owner of the tile. The results for its own tile are added in the order of
+  /// the hops, its own first.
   void sendHome(Value result, StringRef index, Output &output, const Ring &ring,
                 int64_t hop) {
     Operation *scatter = *result.user_begin();
@@ -411,8 +413,9 @@ bool shrinks(Operation *op) {
   return bytes(op->getResult(0)) <= bytes(op->getOperand(0));
 }
 
-/// What is only rounded, or dropped from, stands where it is made. It is then
-/// in the same kernel, and the wide tensor need not be stored for it.
+/// Moves an operation that only rounds a tensor, or drops values from it, to
+/// the producer of the tensor. It is then in the same kernel, and the wide
+/// tensor need not be stored for it.
 void moveToProducers(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
     Operation *producer =
@@ -439,7 +442,7 @@ struct Sweep
           Sweeper(function, given.attentionBlock, isLeft).run(found);
       if (failed(done) || !found)
         return done;
-      // What operations of one sweep made alike is made once.
+      // Operations of one sweep create equal operations, of which one is kept.
       IRRewriter rewriter(function.getContext());
       DominanceInfo dominance(function);
       eliminateCommonSubExpressions(rewriter, dominance, function);

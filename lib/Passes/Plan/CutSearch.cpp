@@ -17,7 +17,7 @@ bool OverlapCandidate::isBetterThan(const OverlapCandidate &other) const {
                     : mine.arenaBytes < theirs.arenaBytes;
 }
 
-/// Without cuts, not scheduled yet.
+/// The program without cuts, not scheduled yet.
 static OverlapCandidate candidateOf(plan::ProgramOp program, const Plan &plan) {
   OverlapCandidate candidate;
   candidate.program = program;
@@ -32,7 +32,7 @@ static OverlapCandidate candidateOf(plan::ProgramOp program, const Plan &plan) {
   return candidate;
 }
 
-/// A copy, behind it; without a plan.
+/// Copies the program and inserts the copy after it. The copy has no plan yet.
 static OverlapCandidate copyOf(const OverlapCandidate &candidate) {
   OverlapCandidate copy;
   IRMapping mapping;
@@ -46,7 +46,7 @@ static OverlapCandidate copyOf(const OverlapCandidate &candidate) {
   return copy;
 }
 
-/// One more than the collectives that have been cut.
+/// The first number that no collective which has been cut has.
 static int64_t nextWhole(const Plan &plan) {
   int64_t next = 0;
   for (const LedgerRow &row : plan.ledger)
@@ -68,7 +68,7 @@ FailureOr<OverlapCandidate> CutSearch::run(plan::ProgramOp program,
 FailureOr<OverlapCandidate>
 CutSearch::runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
                    const Plan &plan, const std::vector<int64_t> &twins) {
-  // Estimates and what comes of them differ by so much.
+  // A schedule may take longer than its estimate by this factor.
   constexpr double margin = 1.03;
   original = program;
   wholes = nextWhole(plan);
@@ -143,7 +143,7 @@ LogicalResult CutSearch::finish(OverlapCandidate &candidate,
 }
 
 /// Tries schedules with collectives cut, as long as they get better. A cut can
-/// expose what was hidden, so there are a few rounds.
+/// expose communication that was hidden, so there are a few rounds.
 LogicalResult CutSearch::improveByCuts(OverlapCandidate &best) {
   if (chunks == 1)
     return success();
@@ -161,8 +161,8 @@ LogicalResult CutSearch::improveByCuts(OverlapCandidate &best) {
   return tryCuts(whole, Cuts::Paying, false, best);
 }
 
-/// Cuts a copy of `base` and puts it in the place of `best` if it is faster, or
-/// anyway. Whether it did.
+/// Cuts a copy of `base` and replaces `best` by it if it is faster, or if
+/// `keepAnyway`. Returns whether it did.
 FailureOr<bool> CutSearch::tryCuts(OverlapCandidate &base, Cuts cuts,
                                    bool keepAnyway, OverlapCandidate &best) {
   OverlapCandidate next = copyOf(base);
@@ -189,7 +189,7 @@ bool CutSearch::shouldCut(Cuts cuts, const CollectiveCut &cut,
   return cuts == Cuts::All || (pays && (cuts == Cuts::Paying || exposed > 0));
 }
 
-/// A further round of cuts.
+/// Cuts collectives of `copy`, which is a copy of `base`, in a further round.
 void CutSearch::cutIn(OverlapCandidate &copy, const OverlapCandidate &base,
                       Cuts cuts) {
   const ScheduledPlan &best = base.found.best;

@@ -1,4 +1,4 @@
-/// The fastest schedule of a program, of those with its collectives whole and
+/// Searches the fastest schedule of a program, with its collectives whole or
 /// with some of them cut.
 #ifndef TPSP_PASSES_PLAN_CUTSEARCH_H
 #define TPSP_PASSES_PLAN_CUTSEARCH_H
@@ -18,16 +18,17 @@ struct OverlapCandidate {
   plan::ProgramOp program;
   std::shared_ptr<const Plan> plan;
   SearchedSchedule found;
-  /// The collectives that have been cut, round by round: the numbers that their
-  /// commands had in the program without cuts.
+  /// The collectives that have been cut, round by round. Each is the number of
+  /// its command in the program without cuts.
   std::vector<std::vector<int64_t>> cuts;
-  /// The same numbers of the collectives that are there.
+  /// The same numbers for the collectives that have not been cut.
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;
 
   bool isBetterThan(const OverlapCandidate &other) const;
 };
 
-/// OverlapCandidate::cuts, and SearchedSchedule::promising with them.
+/// OverlapCandidate::cuts, and SearchedSchedule::promising of the program with
+/// these cuts.
 struct TriedCuts {
   std::vector<std::vector<int64_t>> cuts;
   std::vector<ListSetting> settings;
@@ -35,20 +36,23 @@ struct TriedCuts {
 
 class CutSearch {
 public:
-  /// `chunks`: of CollectiveCuts.h; 1 cuts nothing.
+  /// `chunks`: as chooseCut() in CollectiveCuts.h takes it; 1 cuts nothing.
   CutSearch(const CostModel &cost, const ArenaLimits &limits, int64_t chunks)
       : cost(cost), limits(limits), chunks(chunks) {}
 
-  /// The best of `program`, which has this plan, and of copies with cuts, which
-  /// stand behind it. The program stays as it is. Errors are emitted at it.
+  /// Returns the best of `program`, whose plan is `plan`, and of copies with
+  /// cuts. A copy is inserted after the program, which stays unchanged. Errors
+  /// are emitted at the program.
   mlir::FailureOr<OverlapCandidate> run(plan::ProgramOp program,
                                         const Plan &plan);
-  /// All that run() has tried, the program without cuts first.
+  /// Takes the cuts and settings that run() has tried; those of the program
+  /// without cuts come first.
   std::vector<TriedCuts> takeTried() { return std::move(tried); }
-  /// Likewise, but only with cuts and settings that were tried for a program
-  /// that has the same commands less often. `twins`: for each command of
-  /// `program` its number in that one, or -1. Of several cuts those are
-  /// scheduled that promise the most.
+  /// Returns the best as run() does, but tries only cuts and settings that are
+  /// `known`. They were tried for a shorter program, which repeats the same
+  /// commands less often. `twins`: for each command of `program`, its number in
+  /// the shorter program, or -1. Only the cuts with the least estimated seconds
+  /// are scheduled.
   mlir::FailureOr<OverlapCandidate> runWith(const std::vector<TriedCuts> &known,
                                             plan::ProgramOp program,
                                             const Plan &plan,
@@ -57,9 +61,9 @@ public:
 private:
   /// Which collectives are cut.
   enum class Cuts {
-    Exposed, ///< what the best schedule so far leaves exposed, if it pays alone
-    Paying,  ///< all that pay alone
-    All      ///< all that can be
+    Exposed, ///< those that the best schedule exposes, if their cut pays alone
+    Paying,  ///< all whose cut pays alone
+    All      ///< all that can be cut
   };
 
   mlir::LogicalResult schedule(OverlapCandidate &candidate);

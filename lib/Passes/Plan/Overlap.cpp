@@ -33,7 +33,7 @@ static void rewrite(plan::ProgramOp program, const Plan &original,
   SmallVector<Operation *> commands = commandsOf(program);
   OpBuilder b(program.getContext());
   int64_t latestPhase = 0;
-  // What is left in front: buffers, views, tiles.
+  // Commands move to the end, so that buffers, views and tiles are in front.
   for (const IssueItem &item : items) {
     b.setInsertionPointToEnd(&body);
     if (item.kind == IssueItem::Run) {
@@ -41,7 +41,7 @@ static void rewrite(plan::ProgramOp program, const Plan &original,
       int64_t phase = original.commands[item.number].phase;
       command->moveBefore(&body, body.end());
       command.setStream(item.stream);
-      // Without one, a command is of the phase of the one before it.
+      // A command without a phase has the phase of the command before it.
       if (phase != latestPhase)
         command.setPhase(phase);
       latestPhase = phase;
@@ -64,10 +64,11 @@ static std::string milliseconds(double seconds) {
 
 namespace {
 
-/// Replaces a program by the best that is found for it, scheduled.
+/// Replaces a program by the best scheduled program that is found for it.
 class OverlapSearch {
 public:
-  /// The rest are the pass's options.
+  /// The other parameters are the pass's options. `ownProducts`: whether
+  /// --overlap is `backward`.
   OverlapSearch(const CostModel &cost, double memory, int64_t chunks,
                 bool ownProducts)
       : cost(cost), memory(memory), chunks(chunks), ownProducts(ownProducts) {}
@@ -107,9 +108,10 @@ public:
   }
 
 private:
-  /// What a schedule may take: what the option adds, and no more than a device
-  /// has, unless the step is too large for it anyway. What others do, they do
-  /// whatever it takes.
+  /// The bytes that a schedule's arena may have: those of the serial step, and
+  /// the share that the option adds. They are at most the memory of the device,
+  /// unless the serial step exceeds it anyway. The option does not limit
+  /// `ownProducts`, which predicts steps that others measured.
   int64_t boundFor(int64_t serial) const {
     const Hardware &machine = cost.machine();
     int64_t device = machine.memoryBytes;
@@ -144,9 +146,9 @@ private:
     return candidate;
   }
 
-  /// Searches a program of few layers, which may add as many bytes, and then
-  /// tries the same cuts and settings with all layers. Without a program if
-  /// nothing of that fits and gains time.
+  /// Searches a program of few layers, which may add as many bytes. Then tries
+  /// the same cuts and settings with all layers. The result has no program if
+  /// none of these schedules fits and saves time.
   FailureOr<OverlapCandidate> searchByLayers(const Plan &plan,
                                              const SimulatedStep &serial,
                                              const ShortProgram &few) {

@@ -10,11 +10,12 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// So many periods of a run are kept; a run must have a few more.
+/// The number of periods of a run that are kept, and the least number that a
+/// run must have.
 static constexpr int64_t keptPeriods = 6, leastPeriods = keptPeriods + 2;
 
-/// Equal numbers are commands that do the same on buffers of the same types,
-/// whatever the ledger and the phases say of them.
+/// One number per command. Two numbers are equal if the commands do the same on
+/// buffers of the same types, whatever their ledger rows and phases are.
 static std::vector<int64_t> signaturesOf(ArrayRef<Operation *> commands) {
   llvm::DenseMap<std::pair<Attribute, Type>, int64_t> known;
   std::vector<int64_t> signatures;
@@ -36,7 +37,7 @@ static std::vector<int64_t> signaturesOf(ArrayRef<Operation *> commands) {
 
 namespace {
 
-/// What is left out: whole periods of runs.
+/// The commands that are omitted: whole periods of runs.
 class OmittedPeriods {
 public:
   OmittedPeriods(const Plan &plan, std::vector<RepeatedRun> runs)
@@ -45,7 +46,7 @@ public:
       sources[i] = int64_t(i);
   }
 
-  /// Chooses what to omit; whether that is consistent.
+  /// Chooses the periods to omit. Returns whether the choice is consistent.
   bool choose() {
     if (runs.empty())
       return false;
@@ -64,8 +65,9 @@ public:
   }
 
   bool isOmitted(int64_t command) const { return sources[command] != command; }
-  /// The command that does the same in a layer that is kept: itself, or in the
-  /// last period before the omitted ones; -1 if there is none.
+  /// The command that does the same in a layer that is kept. It is the command
+  /// itself, or a command of the last period before the omitted ones. -1 if
+  /// there is none.
   int64_t sourceOf(int64_t command) const { return sources[command]; }
 
 private:
@@ -74,8 +76,8 @@ private:
       sources[i] = sources[i - run.period];
   }
 
-  /// Those that last and that only omitted commands of the run use, such as
-  /// parameters.
+  /// Finds the buffers that last and that only omitted commands of the run use,
+  /// such as parameters.
   void findOmittedBuffers(const RepeatedRun &run) {
     std::vector<bool> isKept(plan.buffers.size(), false);
     for (int64_t i = run.begin; i < run.end; ++i)
@@ -96,8 +98,8 @@ private:
                         });
   }
 
-  /// Omits the periods of another run that use omitted buffers, if there are
-  /// periods before and behind them.
+  /// Omits the periods of another run that use omitted buffers, if the run has
+  /// periods before and after them.
   void omitUsers(const RepeatedRun &run) {
     int64_t first = run.begin, end = run.end;
     while (first < end && !usesOmitted(first))
@@ -110,8 +112,9 @@ private:
       omit(run, first, periods);
   }
 
-  /// Commands that use omitted buffers and stand in no run, such as updates of
-  /// parameters: nobody reads their results.
+  /// Omits commands that use omitted buffers and are in no run, such as updates
+  /// of parameters. Returns false if one of them writes a temporary, which
+  /// other commands may read.
   bool omitOtherUsers() {
     for (int64_t i = 0; i < int64_t(sources.size()); ++i) {
       if (isOmitted(i) || !usesOmitted(i))
@@ -131,7 +134,7 @@ private:
       std::vector<bool>(plan.buffers.size(), false);
 };
 
-/// Makes the copy.
+/// Makes the copy without the omitted commands.
 class Shortening {
 public:
   Shortening(plan::ProgramOp program, const Plan &plan,
@@ -145,7 +148,7 @@ public:
     buffers = llvm::to_vector(copy.getBody().front().getOps<plan::BufferOp>());
   }
 
-  /// Null if a buffer has no replacement.
+  /// Returns null if a buffer has no replacement.
   plan::ProgramOp run() {
     if (!findReplacements()) {
       copy.erase();
@@ -163,8 +166,9 @@ public:
   }
 
 private:
-  /// What omitted commands alone write and others read is read of the period
-  /// before the omitted ones.
+  /// Replaces buffers that only omitted commands write and kept commands read.
+  /// They become the buffers of the period before the omitted ones. Returns
+  /// false if there is no such buffer of the same type.
   bool findReplacements() {
     std::vector<bool> isWritten(plan.buffers.size(), false),
         isRead(plan.buffers.size(), false);
@@ -209,7 +213,7 @@ private:
 
 } // namespace
 
-/// Without one kind of repetition.
+/// The program without some periods of one repetition.
 static std::optional<ShortProgram> shortenedOnce(plan::ProgramOp program,
                                                  const Plan &plan) {
   OmittedPeriods omitted(
@@ -231,7 +235,7 @@ static std::optional<ShortProgram> shortenedOnce(plan::ProgramOp program,
 std::optional<ShortProgram> tpsp::shortProgram(plan::ProgramOp program,
                                                const Plan &plan) {
   std::optional<ShortProgram> result = shortenedOnce(program, plan);
-  // Layers of micro-batches, which repeat themselves, too.
+  // If micro-batches repeat themselves, their layers are shortened next.
   constexpr int mostTimes = 3;
   for (int i = 1; result && i < mostTimes; ++i) {
     std::optional<ShortProgram> next =

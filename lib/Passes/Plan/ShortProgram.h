@@ -1,10 +1,11 @@
-/// A program of fewer layers, to find out cheaply what is good for all.
+/// A program of fewer layers, in which good settings for all layers are found
+/// cheaply.
 ///
-/// The layers of a step are alike, and so is what a schedule does with those
-/// that are neither near the step's beginning nor near its end: as in modulo
-/// scheduling (Rau 1994) there is a steady period with a prologue and an
-/// epilogue. The short program has both and a few periods. What was found for
-/// its commands is then applied to the same commands of all layers.
+/// The layers of a step are alike. A schedule treats all of them alike, except
+/// near the step's beginning and end. So there is a steady period with a
+/// prologue and an epilogue, as in modulo scheduling (Rau 1994). The short
+/// program has a prologue, an epilogue and a few periods. Cuts that are found
+/// for its commands are then applied to the same commands of all layers.
 #ifndef TPSP_PASSES_PLAN_SHORTPROGRAM_H
 #define TPSP_PASSES_PLAN_SHORTPROGRAM_H
 
@@ -16,23 +17,23 @@
 namespace tpsp {
 
 struct ShortProgram {
-  /// Stands behind the program that it was made of.
+  /// The copy. It is inserted after the original program.
   plan::ProgramOp program;
   Plan plan;
-  /// For each command of the program that it was made of the number of the one
-  /// here that does the same: itself, or that of another layer; -1 if there is
+  /// For each command of the original program, the number of the command in the
+  /// copy that does the same. It may belong to another layer. -1 if there is
   /// none.
   std::vector<int64_t> twins;
 };
 
-/// A copy of `program`, which has this plan, without some of its layers, or of
-/// its micro-batches. Those are runs of commands that repeat themselves; the
-/// same layers are left out of each (those with the same parameters). What the
-/// others read of them they read of their own neighbours. So the copy is a
-/// program as if it had been written with fewer layers; nothing is proved of
-/// that, and a schedule of the whole program has to be found and proved for
-/// itself. nullopt if there are not so many layers, or if they are not
-/// independent enough. In linear time.
+/// Returns a copy of `program`, whose plan is `plan`, without some of its
+/// layers or micro-batches. These are runs of commands that repeat themselves.
+/// The same layers, those with the same parameters, are omitted from each run.
+/// If kept commands read a result of omitted ones, they read that of a kept
+/// layer instead. So the copy looks like a program that was written with fewer
+/// layers. This is not proved: a schedule of the whole program must be found
+/// and proved for itself. Returns nullopt if there are too few layers, or if
+/// they depend on each other too much. Takes linear time.
 std::optional<ShortProgram> shortProgram(plan::ProgramOp program,
                                          const Plan &plan);
 

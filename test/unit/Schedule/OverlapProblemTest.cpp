@@ -176,8 +176,8 @@ TEST(OverlapProblem, MemoryBoundsWhatIsGatheredAhead) {
   }
 }
 
-/// A command that starts early must leave room for those before it: here the
-/// gather for the end does not, though there is room when it could begin.
+/// A command that starts early must leave room for the commands before it. Here
+/// the gather for the end waits, though there is room when it could begin.
 TEST(OverlapProblem, RoomIsKeptForWhatComesBefore) {
   OverlapProblem problem;
   problem.numStreams = 2;
@@ -220,8 +220,9 @@ TEST(OverlapProblem, PhasesDoNotBeginEarly) {
   EXPECT_LT(scheduleList(problem).seconds, schedule.seconds);
 }
 
-/// The backward pass and update of ZeRO-1. Of each layer: the gradient of what
-/// came in, the weight's, its reduce-scatter, the update, the all-gather.
+/// The backward pass and update of ZeRO-1. Each layer has five commands: the
+/// gradient of its input, the gradient of its weight, its reduce-scatter, the
+/// update and the all-gather.
 OverlapProblem zeroStep(int layers, double scatter, double gather) {
   OverlapProblem problem;
   problem.numStreams = 2;
@@ -243,7 +244,7 @@ OverlapProblem zeroStep(int layers, double scatter, double gather) {
 }
 
 /// A link that is busy for the whole backward pass gets weight gradients as
-/// soon as it can, though the chain behind each of them is short.
+/// soon as possible, though only a short chain depends on each.
 TEST(OverlapProblem, BusyLinksAreFedEarly) {
   for (int layers : {7, 13, 32})
     for (auto [scatter, gather] :

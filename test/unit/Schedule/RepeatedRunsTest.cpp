@@ -35,7 +35,7 @@ TEST(RepeatedRuns, FindsTheLayersOfBothPasses) {
   EXPECT_EQ(runs[1].repeats(), 12);
 }
 
-/// What repeats itself within a layer is a part of the longer run.
+/// Items that repeat themselves within a layer are a part of the longer run.
 TEST(RepeatedRuns, TheLongestRunWins) {
   std::vector<int64_t> layer = repeated({1}, 9);
   append(layer, {2, 3});

@@ -1,5 +1,6 @@
 // The order of issue keeps every dependence whatever time commands really take,
-// without superfluous events. It never delays communication behind computation.
+// without superfluous events. Communication is never issued after computation
+// that it need not wait for.
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include "RandomProblem.h"
