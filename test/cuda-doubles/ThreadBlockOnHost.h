@@ -6,8 +6,8 @@
 /// turns. So code that relies on either is wrong half of the time. Every other
 /// phase runs from the last thread to the first. A missing `meet` is not
 /// noticed.
-#ifndef TPSP_RUNTIME_CUDA_THREADBLOCK_H
-#define TPSP_RUNTIME_CUDA_THREADBLOCK_H
+#ifndef TPSP_RUNTIME_CUDA_KERNELS_THREADBLOCK_H
+#define TPSP_RUNTIME_CUDA_KERNELS_THREADBLOCK_H
 
 #include "Runtime/Cuda/Kernels/DeviceNumbers.h"
 
@@ -138,4 +138,4 @@ void multiplyMatrices(float (&sums)[4], const unsigned (&a)[4],
 
 } // namespace tpsp::rt::device
 
-#endif // TPSP_RUNTIME_CUDA_THREADBLOCK_H
+#endif // TPSP_RUNTIME_CUDA_KERNELS_THREADBLOCK_H

@@ -1,7 +1,7 @@
 /// Gives the graphs of attention to the real cuDNN, without a GPU. Tests
 /// whether it has an engine for them on an H100 and an A100, and generates
 /// code. Only a GPU can test the results.
-#include "CudnnGraph.h"
+#include "Runtime/Cuda/Attention/CudnnGraph.h"
 #include "CudnnLibrary.h"
 
 #include "tpsp/Abi/tpsp_rt.h"
