@@ -2,7 +2,7 @@
 /// whether it has an engine for them on an H100 and an A100, and generates
 /// code. Only a GPU can test the results.
 #include "Runtime/Cuda/Attention/CudnnGraph.h"
-#include "CudnnLibrary.h"
+#include "Runtime/Cuda/Attention/CudnnLibrary.h"
 
 #include "tpsp/Abi/tpsp_rt.h"
 
