@@ -1,3 +1,5 @@
+// Which collectives turn one placement into another: all-gather, reduce-scatter
+// and so on are derived here, and nowhere else (planTransition).
 #include "tpsp/Algebra/Collective.h"
 
 #include "llvm/ADT/STLExtras.h"

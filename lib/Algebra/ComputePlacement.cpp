@@ -1,3 +1,5 @@
+// Where one operation is computed, given where its operands are and its result
+// is wanted.
 #include "tpsp/Algebra/ComputePlacement.h"
 
 #include "llvm/ADT/STLExtras.h"

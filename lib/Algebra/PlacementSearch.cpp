@@ -1,3 +1,5 @@
+// Decides for all operations together where each is computed, by the bytes that
+// their collectives send.
 #include "AxisProblem.h"
 
 #include "llvm/ADT/Hashing.h"

@@ -1,5 +1,6 @@
-// tpsp-insert-collectives: makes every operation agree with the compute
-// placement that was decided for it (FunctionPlacement.h).
+// tpsp-insert-collectives: makes every operation agree with its compute
+// placement. FunctionPlacement.h decides that, by the search of
+// Algebra/PlacementSearch.h. Algebra/Collective.h derives the collectives.
 #include "CollectiveBuilder.h"
 #include "FunctionPlacement.h"
 #include "Ledger.h"

@@ -1,3 +1,5 @@
+// The backends by name. A backend of a vendor's libraries is a plugin, which
+// Driver/Plugins/BackendPlugin.cpp loads.
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Backend.h"
 

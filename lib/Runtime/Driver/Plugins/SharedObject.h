@@ -1,7 +1,7 @@
 /// Loads shared objects of this program when they are needed, so that nothing
 /// else needs their libraries.
-#ifndef TPSP_RUNTIME_DRIVER_PLANS_SHAREDOBJECT_H
-#define TPSP_RUNTIME_DRIVER_PLANS_SHAREDOBJECT_H
+#ifndef TPSP_RUNTIME_DRIVER_PLUGINS_SHAREDOBJECT_H
+#define TPSP_RUNTIME_DRIVER_PLUGINS_SHAREDOBJECT_H
 
 #include <string>
 
@@ -29,4 +29,4 @@ SharedObjectEntry loadSharedObject(const char *object, const char *entry,
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_DRIVER_PLANS_SHAREDOBJECT_H
+#endif // TPSP_RUNTIME_DRIVER_PLUGINS_SHAREDOBJECT_H
