@@ -23,7 +23,7 @@ tpsp.mesh @mesh <dp = 2, tp = 4>
 // ALL: all_reduce {{.*}} ["dp"] {tensor = "a, b, c, s"}
 // REMARK: tpsp-bucket-collectives{{.*}}2 collectives are one{{.*}}bytes=128
 // REMARK: tpsp-bucket-collectives{{.*}}2 collectives are one{{.*}}bytes=80
-// NEGATIVE: error: option 'bytes' of tpsp-bucket-collectives: bytes=-1 is no size of a bucket; 0 is one for each tensor
+// NEGATIVE: error: option 'bucket-bytes' of tpsp-bucket-collectives: bucket-bytes=-1 is no size of a bucket; 0 is one for each tensor
 func.func @f(%a: !p, %b: !p, %c: !p, %s: !ps) -> (!g, !g, !g, !gs) {
   %0 = tpsp.all_reduce %a ["dp"] {tensor = "a"} : (!p) -> !g
   %1 = tpsp.all_reduce %b ["dp"] {tensor = "b"} : (!p) -> !g

@@ -13,9 +13,9 @@
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw loss-scale=dynamic:65536 grad=true" -o /dev/null
 // RUN: sed s/f16/bf16/g %s | tpsp-opt --tpsp-build-update="optimizer=adamw loss-scale=65536 grad=true" -o /dev/null
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw reduce-dtype=i8 grad=true" 2>&1 | FileCheck %s --check-prefix=TYPE
-// TYPE: error: option 'reduce-type' of tpsp-build-update: unknown element type 'i8'; known are f32, bf16 and f16
+// TYPE: for the --reduce-dtype option: no reduce-dtype is called 'i8': f32, bf16 or f16
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw gather-parameters=later grad=true" 2>&1 | FileCheck %s --check-prefix=GATHER
-// GATHER: error: option 'gather' of tpsp-build-update: parameters are gathered by the update or in the forward pass, not by 'later'
+// GATHER: for the --gather-parameters option: no gather-parameters is called 'later': update or forward
 
 tpsp.mesh @mesh <dp = 2 : data>
 

@@ -10,9 +10,9 @@
 // MODEL: tpsp.gradient_at = #tpsp.idx<e@dp, d@tp>
 // DATA: tpsp.gradient_at = #tpsp.idx<e, d@tp@dp>
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam grad=true" 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, muon, sgd
+// NAME: for the --optimizer option: no optimizer is called 'adam': none, adamw, lion, muon or sgd
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-axes=fsdp grad=true" 2>&1 | FileCheck %s --check-prefix=AXIS
-// AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'; its axes are 
+// AXIS: error: option 'optimizer-axes' of tpsp-build-update: the mesh has no axis 'fsdp'; its axes are 
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adamw optimizer-settings=beta3=1 grad=true" 2>&1 | FileCheck %s --check-prefix=SETTING
 // SETTING: build-update.mlir:[[#@LINE+41]]:1: error: --optimizer-settings beta3=1: no optimizer of @f has 'beta3'; adamw has beta1, beta2, epsilon, decay; sgd has momentum, nesterov, decay
 // Numbers go to a parameter's own optimizer, too.

@@ -3,7 +3,7 @@
 // RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-micro-batch | FileCheck %s --check-prefix=ONE
 // RUN: not tpsp-opt %s --tpsp-micro-batch=micro-batches=0 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: option 'parts' of tpsp-micro-batch: parts=0 is no number of micro-batches; 1 is none
+// NONE: for the --micro-batches option: expected a number above 0, not '0'
 // RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
 
 tpsp.mesh @mesh <dp = 2>

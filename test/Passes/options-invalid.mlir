@@ -1,12 +1,13 @@
-// An option of a pass has no location in the program. Its errors name it and
-// the pass, which the pipeline may have chosen.
+// An option of a pass has no location in the program. Words and numbers are
+// refused by their row of the table of options, also in a pipeline. Other errors
+// name the option and the pass, which the pipeline may have chosen.
 
 // RUN: not tpsp-opt %s --tpsp-set-element-type=dtype=f99 2>&1 | FileCheck %s --check-prefix=TYPE
-// TYPE: error: option 'type' of tpsp-set-element-type: unknown element type 'f99'; known are f64, f32, bf16 and f16
+// TYPE: for the --dtype option: no dtype is called 'f99': f64, f32, bf16 or f16
 // RUN: not tpsp-opt %s --tpsp-differentiate=function=g 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // FUNCTION: error: option 'function' of tpsp-differentiate: no function named 'g' to differentiate
 // RUN: not tpsp-opt %s --tpsp-rematerialize=rematerialize=some 2>&1 | FileCheck %s --check-prefix=MODE
-// MODE: error: option 'mode' of tpsp-rematerialize: unknown mode 'some'
+// MODE: for the --rematerialize option: no rematerialize is called 'some': none, selective or full
 // RUN: not tpsp-opt %s --tpsp-pipeline=rematerialize=some 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: for the --rematerialize option: no rematerialize is called 'some': none, selective or full
 // RUN: not tpsp-opt %s --tpsp-pipeline=attention=some 2>&1 | FileCheck %s --check-prefix=FORM
@@ -18,13 +19,13 @@
 // RUN: not tpsp-opt %s --tpsp-pipeline=overlap-memory=nan 2>&1 | FileCheck %s --check-prefix=NAN
 // NAN: for the --overlap-memory option: expected a number from 0 to 1e9, not 'nan'
 // RUN: not tpsp-opt %s --tpsp-micro-batch=micro-batches=0 2>&1 | FileCheck %s --check-prefix=PARTS
-// PARTS: error: option 'parts' of tpsp-micro-batch: parts=0 is no number of micro-batches
+// PARTS: for the --micro-batches option: expected a number above 0, not '0'
 // RUN: not tpsp-opt %s --tpsp-micro-batch='micro-batches=2 micro-batch-index=z' 2>&1 | FileCheck %s --check-prefix=INDEX
-// INDEX: error: option 'index' of tpsp-micro-batch: no argument has an index 'z'
+// INDEX: error: option 'micro-batch-index' of tpsp-micro-batch: no argument has an index 'z'
 // RUN: not tpsp-opt %s --tpsp-bucket-collectives=bucket-bytes=-1 2>&1 | FileCheck %s --check-prefix=BYTES
-// BYTES: error: option 'bytes' of tpsp-bucket-collectives: bytes=-1 is no size of a bucket
+// BYTES: error: option 'bucket-bytes' of tpsp-bucket-collectives: bucket-bytes=-1 is no size of a bucket
 // RUN: not tpsp-opt %s --tpsp-shard-replicated=shard-replicated=fame 2>&1 | FileCheck %s --check-prefix=GOAL
-// GOAL: error: option 'goal' of tpsp-shard-replicated: goal=fame is not known
+// GOAL: for the --shard-replicated option: no shard-replicated is called 'fame': off, memory or time
 // RUN: not tpsp-opt %s --tpsp-shard-replicated='shard-replicated=time hardware=abacus' 2>&1 | FileCheck %s --check-prefix=SHARD
 // SHARD: error: option 'hardware' of tpsp-shard-replicated: 'abacus' is no built-in hardware
 // RUN: not tpsp-opt %s --tpsp-overlap=hardware=abacus 2>&1 | FileCheck %s --check-prefix=OVERLAP
@@ -32,7 +33,7 @@
 // RUN: not tpsp-opt %s --convert-tpsp-to-plan='epilogues hardware=abacus' 2>&1 | FileCheck %s --check-prefix=FUSE
 // FUSE: error: option 'hardware' of convert-tpsp-to-plan: 'abacus' is no built-in hardware
 // RUN: not tpsp-opt %s --tpsp-require-overlap=require-overlap=2 2>&1 | FileCheck %s --check-prefix=SHARE
-// SHARE: error: option 'share' of tpsp-require-overlap: share=2
+// SHARE: for the --require-overlap option: expected a number from 0 to 1, not '2'
 
 tpsp.mesh @mesh <tp = 2>
 !x = tensor<4x8xf32, #tpsp.idx<b, d@tp>>

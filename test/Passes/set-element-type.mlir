@@ -1,9 +1,9 @@
 // RUN: tpsp-opt %s --tpsp-set-element-type=dtype=bf16 | FileCheck %s --check-prefixes=CHECK,BF16
 // RUN: tpsp-opt %s --tpsp-set-element-type=dtype=f16 | FileCheck %s --check-prefixes=CHECK,F16
-// RUN: tpsp-opt %s --tpsp-set-element-type | FileCheck %s --check-prefixes=CHECK,F32
+// RUN: tpsp-opt %s --tpsp-set-element-type=dtype=f32 | FileCheck %s --check-prefixes=CHECK,F32
 // RUN: not tpsp-opt %s --tpsp-set-element-type=dtype=fp8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f64, f32, bf16 and f16
+// UNKNOWN: for the --dtype option: no dtype is called 'fp8': f64, f32, bf16 or f16
 
 // Arguments, results and everything between change, but not integers, and not
 // tensors without index names.

@@ -4,7 +4,7 @@
 // RUN: tpsp-opt %s --tpsp-propagate | sed 's/, tpsp.proposed//; s/ {tpsp.proposed}//' | tpsp-opt --tpsp-shard-replicated=shard-replicated=memory | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
 // RUN: tpsp-opt %s %{shard} --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not tpsp-opt %s --tpsp-shard-replicated=shard-replicated=speed 2>&1 | FileCheck %s --check-prefix=SPEED
-// SPEED: error: option 'goal' of tpsp-shard-replicated: goal=speed is not known; goals are memory and time
+// SPEED: for the --shard-replicated option: no shard-replicated is called 'speed': off, memory or time
 
 // A placement without the mark of a proposal is the user's.
 // UNMARKED: func.func @block
