@@ -64,8 +64,7 @@ struct SetElementType
     Type wanted = floatTypeNamed(&getContext(), options().dtype);
     if (!wanted) {
       emitOptionError(getOperation(), getArgument(), "dtype")
-          << "unknown element type '" << options().dtype
-          << "'; known are f64, f32, bf16 and f16";
+          << "give the element type: f64, f32, bf16 or f16";
       return signalPassFailure();
     }
     replaceTensorTypes(getOperation(), [&](RankedTensorType tensor) {
