@@ -15,7 +15,7 @@
 // RUN: %python -c "import json, sys; few, many = (json.load(open(f))['time']['step'] for f in sys.argv[1:]); print(few, many); assert few < 1.03 and many < 3.76" %t/16.json %t/64.json
 
 // Only a few layers are searched, forward, backward and update alike. Without so many layers all are.
-// RUN: tpsp-opt %t/16.mlir --tpsp-pipeline="grad optimizer=adamw rematerialize=full overlap=on hardware=h100-sxm-cluster" --remarks-filter-analysis=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: tpsp-opt %t/16.mlir --tpsp-pipeline="grad optimizer=adamw rematerialize=full overlap=on hardware=h100-sxm-cluster" --remarks-filter=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=FEW
 // FEW: layers are alike: cuts were searched for {{[0-9]?[0-9][0-9]}} of {{1[0-9][0-9][0-9]}} commands
-// RUN: tpsp-opt %examples/llama-tiny.mlir --tpsp-pipeline="grad overlap=on hardware=h100-sxm" --remarks-filter-analysis=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALL --allow-empty
+// RUN: tpsp-opt %examples/llama-tiny.mlir --tpsp-pipeline="grad overlap=on hardware=h100-sxm" --remarks-filter=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALL --allow-empty
 // ALL-NOT: layers are alike
