@@ -424,6 +424,21 @@ TEST_F(ComparisonTest, SmallIsNotZero) {
   EXPECT_FALSE(error.passed());
 }
 
+// The square of a gradient that is zero in mathematics: noise that is four
+// times another's has a square that is 16 times the other's.
+TEST_F(ComparisonTest, SquaresOfNoiseAreLostAndNotWrong) {
+  PlanBuffer x = tensor({elementsToJudgeAlone}, {{}});
+  std::vector<double> exact(elementsToJudgeAlone, 1);
+  std::vector<double> rounded(elementsToJudgeAlone, 1.1);
+  for (auto [value, isRight] :
+       {std::pair(2.5f, true), std::pair(8.0f, false)}) {
+    hold(x, std::vector<float>(elementsToJudgeAlone, value));
+    TensorError error = compare(x, exact, rounded);
+    EXPECT_TRUE(error.isLost());
+    EXPECT_EQ(error.passed(), isRight) << value;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Roundings of the whole program
 //===----------------------------------------------------------------------===//

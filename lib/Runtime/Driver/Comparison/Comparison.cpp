@@ -134,6 +134,15 @@ bool isZero(double rmsReference, double rmsRounding,
          rmsReference < (isOfF64 ? 64 : 1e-4) * rmsRounding;
 }
 
+/// Noise as large as the values does not propagate like a small error. If it is
+/// `factor` times as large, its square is `factor` times as large again.
+void allowSquaresOfNoise(TensorError &error) {
+  if (!error.isLost())
+    return;
+  error.allowed *= error.factor;
+  error.allowedExcess *= error.factor;
+}
+
 /// `rmsOfRounding` is over all elements of the tensor.
 TensorError errorOf(const Squares &squares, double tolerance,
                     double rmsOfRounding, const Expectation &expected) {
@@ -163,6 +172,7 @@ TensorError errorOf(const Squares &squares, double tolerance,
       error.excessOfRounding = std::max(error.excessOfRounding, error.rounding);
   }
   error.allow();
+  allowSquaresOfNoise(error);
   return error;
 }
 
@@ -339,15 +349,8 @@ void ExpectedValues::add(std::vector<double> values,
 
 void TensorError::allow() {
   double explained = factor * rounding;
-  double explainedExcess = excessFactor * excessOfRounding;
-  // Noise as large as the values does not propagate like a small error. If it
-  // is `factor` times as large, its square is `factor` times as large again.
-  if (!zeroReference && explained > mostWithDigits) {
-    explained *= factor;
-    explainedExcess *= factor;
-  }
   allowed = zeroReference ? explained : std::max(tolerance, explained);
-  allowedExcess = std::max(tolerance, explainedExcess);
+  allowedExcess = std::max(tolerance, excessFactor * excessOfRounding);
 }
 
 double tpsp::rt::roundingFactorOf(int64_t samples) {
@@ -398,7 +401,10 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
     if (ofAll > error->rounding)
       error->excessOfRounding = std::max(error->excessOfRounding, ofAll);
     error->rounding = std::max(error->rounding, ofAll);
+    double own = error->allowed, ownExcess = error->allowedExcess;
     error->allow();
+    error->allowed = std::max(error->allowed, own);
+    error->allowedExcess = std::max(error->allowedExcess, ownExcess);
   }
 }
 
