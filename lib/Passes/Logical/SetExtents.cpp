@@ -214,8 +214,9 @@ private:
 struct SetExtents : public WithOptions<tpsp::impl::SetExtentsBase<SetExtents>,
                                        &CompileOptions::extents> {
   void runOnOperation() override {
+    const CompileOptions given = options();
     Extents wanted(getOperation());
-    for (StringRef entry : options().extents)
+    for (StringRef entry : given.extents)
       if (failed(wanted.want(entry)))
         return signalPassFailure();
     if (failed(wanted.apply()))

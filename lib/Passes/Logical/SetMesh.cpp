@@ -30,7 +30,8 @@ struct SetMesh : public WithOptions<tpsp::impl::SetMeshBase<SetMesh>,
                                      "one: tpsp.mesh @mesh <tp = 4>";
       return signalPassFailure();
     }
-    for (StringRef entry : options().mesh)
+    const CompileOptions given = options();
+    for (StringRef entry : given.mesh)
       if (failed(set(mesh, entry)))
         return signalPassFailure();
   }
