@@ -1,4 +1,4 @@
-// A hundred steps on every mesh are those of one rank: loss within 1e-5 at every
+// Forty steps on every mesh are those of one rank: loss within 1e-5 at every
 // step, and the first gradient's norm within 1e-6 of f64. In f64 the norm is
 // that of one rank within 1e-6 at every step, of ten.
 // RUN: python3 %S/Inputs/curves.py tpsp-train %t 40 | FileCheck %s

@@ -292,7 +292,7 @@ struct BucketLayers
                          &CompileOptions::overlap, &CompileOptions::hardware,
                          &CompileOptions::threads> {
   void runOnOperation() override {
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     if (given.bucketLayers == "off")
       return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,

@@ -318,7 +318,7 @@ struct ShardReplicated
                          &CompileOptions::grad, &CompileOptions::overlap,
                          &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     if (given.shardReplicated == "off")
       return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,

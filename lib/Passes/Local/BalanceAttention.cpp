@@ -343,7 +343,7 @@ struct BalanceAttention
   void runOnOperation() override {
     // A machine may be too small for a mesh, which matters only if costs are
     // needed.
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     if (given.balanceAttention == "off" || !hasDividedRows())
       return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,

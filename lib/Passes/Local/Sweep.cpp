@@ -431,7 +431,7 @@ struct Sweep
                          &CompileOptions::attentionBlock,
                          &CompileOptions::device, &CompileOptions::forGpu> {
   void runOnOperation() override {
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     auto visit = [&](FunctionOpInterface function) {
       bool found = false;
       auto isLeft = [&](Operation *op) {

@@ -28,7 +28,6 @@ struct BuildUpdate
           &CompileOptions::gatherParameters, &CompileOptions::grad,
           &CompileOptions::lossScale, &CompileOptions::lossScaleWindow> {
   void runOnOperation() override {
-    given = options();
     UpdateSettings settings;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
@@ -59,13 +58,13 @@ private:
 
   LogicalResult read(const Mesh &mesh, UpdateSettings &out) {
     out = {};
-    out.optimizer = given.optimizer;
-    out.clip = given.clip;
+    out.optimizer = options().optimizer;
+    out.clip = options().clip;
     if (failed(readPrecision(out)))
       return failure();
-    if (!findOptimizer(given.optimizer))
-      return refuse("optimizer") << noOptimizer(given.optimizer);
-    for (const std::string &name : given.optimizerAxes) {
+    if (!findOptimizer(options().optimizer))
+      return refuse("optimizer") << noOptimizer(options().optimizer);
+    for (const std::string &name : options().optimizerAxes) {
       std::optional<AxisId> axis = mesh.find(name);
       if (!axis)
         return refuse("optimizer-axes") << "the mesh has no axis '" << name
@@ -76,18 +75,18 @@ private:
   }
 
   LogicalResult readPrecision(UpdateSettings &out) {
-    out.reduceType = floatTypeNamed(&getContext(), given.reduceDtype);
+    out.reduceType = floatTypeNamed(&getContext(), options().reduceDtype);
     // Without a backward pass parameters are only placed as a step has them.
-    out.isForwardOnly = !given.grad;
-    out.gathersForward = given.gatherParameters == "forward";
-    std::optional<LossScale> scale = LossScale::read(given.lossScale);
+    out.isForwardOnly = !options().grad;
+    out.gathersForward = options().gatherParameters == "forward";
+    std::optional<LossScale> scale = LossScale::read(options().lossScale);
     if (!scale)
       return refuse("loss-scale")
-             << "'" << given.lossScale
+             << "'" << options().lossScale
              << "' is not none, a number from 1 to 2^30, dynamic or "
                 "dynamic:1024";
     out.lossScale = *scale;
-    out.lossScale.window = given.lossScaleWindow;
+    out.lossScale.window = options().lossScaleWindow;
     return success();
   }
 
@@ -102,10 +101,10 @@ private:
   LogicalResult readNumbers(func::FuncOp function, ArrayRef<Trained> trained,
                             llvm::StringMap<double> &numbers) {
     Optimizers used;
-    used.insert(findOptimizer(given.optimizer));
+    used.insert(findOptimizer(options().optimizer));
     for (const Trained &entry : trained)
       used.insert(entry.optimizer);
-    for (StringRef text : given.optimizerSettings) {
+    for (StringRef text : options().optimizerSettings) {
       auto [name, number] = text.split('=');
       double value = 0;
       if (number.trim().empty() || number.trim().getAsDouble(value))
@@ -184,7 +183,7 @@ private:
       double most = largestOf(element);
       // A dynamic scale comes down by itself.
       if (scale.first > most && !scale.isDynamic)
-        return refuseFlag(function, "loss-scale", given.lossScale)
+        return refuseFlag(function, "loss-scale", options().lossScale)
                << "gradients begin in " << element << ", which holds at most "
                << int64_t(most) << ", so every step would be skipped; give "
                << "less, or dynamic";
@@ -197,8 +196,6 @@ private:
     auto largest = llvm::APFloat::getLargest(type.getFloatSemantics());
     return largest.convertToDouble();
   }
-
-  CompileOptions given;
 };
 
 } // namespace

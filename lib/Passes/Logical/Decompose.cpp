@@ -102,7 +102,7 @@ struct DecomposeEarly
                          &CompileOptions::attention, &CompileOptions::device,
                          &CompileOptions::forGpu> {
   void runOnOperation() override {
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     bool keepsSwept = given.attention == "blocks";
     if (keepsSwept && failed(refuseBiases(getOperation())))
       return signalPassFailure();

@@ -381,7 +381,7 @@ struct MicroBatch
 
 private:
   LogicalResult cut(FunctionOpInterface function, bool &found) {
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     Division division{given.microBatchIndex, 1, given.microBatches, {}};
     if (failed(divide(function, division)))
       return failure();

@@ -214,9 +214,8 @@ private:
 struct SetExtents : public WithOptions<tpsp::impl::SetExtentsBase<SetExtents>,
                                        &CompileOptions::extents> {
   void runOnOperation() override {
-    const CompileOptions given = options();
     Extents wanted(getOperation());
-    for (StringRef entry : given.extents)
+    for (StringRef entry : options().extents)
       if (failed(wanted.want(entry)))
         return signalPassFailure();
     if (failed(wanted.apply()))

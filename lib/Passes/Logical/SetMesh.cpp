@@ -30,8 +30,7 @@ struct SetMesh : public WithOptions<tpsp::impl::SetMeshBase<SetMesh>,
                                      "one: tpsp.mesh @mesh <tp = 4>";
       return signalPassFailure();
     }
-    const CompileOptions given = options();
-    for (StringRef entry : given.mesh)
+    for (StringRef entry : options().mesh)
       if (failed(set(mesh, entry)))
         return signalPassFailure();
   }

@@ -16,10 +16,8 @@ namespace {
 struct SetPadding : public WithOptions<tpsp::impl::SetPaddingBase<SetPadding>,
                                        &CompileOptions::pad> {
   void runOnOperation() override {
-    // The choice keeps parts of these texts.
-    const CompileOptions given = options();
     PaddingChoice choice(getOperation());
-    for (StringRef entry : given.pad)
+    for (StringRef entry : options().pad)
       if (failed(choice.want(entry)))
         return signalPassFailure();
     if (failed(choice.write()))

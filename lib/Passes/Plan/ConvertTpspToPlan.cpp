@@ -187,7 +187,7 @@ struct ConvertTpspToPlan
 
   void runOnOperation() override {
     const Hardware *machine = nullptr;
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     if (given.epilogues) {
       machine = MachineOptions{getOperation(), getArgument(), given.hardware,
                                given.threads}

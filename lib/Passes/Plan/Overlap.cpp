@@ -253,7 +253,7 @@ struct Overlap
           &CompileOptions::overlapMemory, &CompileOptions::overlapChunks,
           &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     const Hardware *machine = MachineOptions{getOperation(), getArgument(),
                                              given.hardware, given.threads}
                                   .read();
@@ -267,7 +267,7 @@ struct Overlap
 
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = meshOf(program);
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     FailureOr<CostModel> cost = costsOn(machine, mesh, given.threads, program);
     if (failed(cost))
       return failure();

@@ -132,7 +132,7 @@ struct RequireOverlap
                          &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    const CompileOptions given = options();
+    const CompileOptions &given = options();
     const Hardware *machine = MachineOptions{getOperation(), getArgument(),
                                              given.hardware, given.threads}
                                   .read();

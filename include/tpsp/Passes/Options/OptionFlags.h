@@ -19,6 +19,7 @@
 #include "mlir/Pass/PassOptions.h"
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -183,11 +184,17 @@ public:
 
   void setOptions(const CompileOptions &options) override {
     flags.set(options);
+    known.reset();
   }
 
 protected:
   /// The fields named above are set; the others have the table's values.
-  CompileOptions options() const { return flags.values(); }
+  /// They last as long as the pass.
+  const CompileOptions &options() {
+    if (!known)
+      known = flags.values();
+    return *known;
+  }
 
 private:
   template <typename T, typename Parser>
@@ -208,6 +215,8 @@ private:
   }
 
   OptionFlags<mlir::Pass, Flag, FlagList> flags{*this};
+  /// Read when they are first asked for: a pass runs only once they are given.
+  std::optional<CompileOptions> known;
 };
 
 /// Adds a pass that has its options of `options`, if it takes any.
