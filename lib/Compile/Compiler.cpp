@@ -68,9 +68,9 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
   pm.addPass(createNameValues());
 }
 
-/// What the caller wants. With PlanAlone there is no reference, and the IR is
-/// verified only after configuring and placing. From a legal placement, later
-/// passes make legal programs.
+/// The results that the caller wants. With PlanAlone there is no reference, and
+/// the IR is verified only after configuring and placing. From a legal
+/// placement, later passes make legal programs.
 enum class Wanted { Everything, PlanAlone };
 
 namespace {

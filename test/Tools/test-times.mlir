@@ -4,7 +4,7 @@
 // RUN: %{times} > %t/printed
 // RUN: diff %t/printed %t/logged.expected
 
-// Of a part that several logs have, the last counts. A failed test's seconds are
+// If several logs have a part, the last one counts. A failed test's seconds are
 // negative in lit's file.
 // RUN: %{times} %t/ctest.txt %t/lit.txt > %t/printed
 // RUN: diff %t/printed %t/printed.expected
@@ -25,10 +25,11 @@ Test Passed.
 Command: "compare.py"
 Output:
 ----------------------------------------------------------
+skipped: JAX is not installed (pip install jax)
 <end of output>
 Test time =   0.31 sec
 ----------------------------------------------------------
-Test Skipped.
+Test Passed.
 //--- build/test/.lit_test_times.txt
 1.5e+00 Passes/a.mlir
 -2.0e+00 Tools/b.mlir

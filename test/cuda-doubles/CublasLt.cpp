@@ -43,7 +43,7 @@ struct Preference {
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
-/// What the heuristic returns. The matmul checks that the caller keeps to it.
+/// An answer of the heuristic. The matmul checks that the caller keeps to it.
 struct Algorithm {
   uint64_t magic, workspace;
   uint32_t alignment[4];

@@ -27,8 +27,8 @@ inline constexpr int64_t cudnnCertainFeatures = 128;
 /// The element type and extents of an attention, as in AttentionCommand.
 struct AttentionExtents {
   int64_t dtype, queries, keys, features, valueFeatures;
-  /// What changes scores besides a scale and a causal mask: "a window"; "" if
-  /// nothing does.
+  /// The change to scores besides a scale and a causal mask: "a window"; "" if
+  /// there is none.
   const char *ofScores = "";
   /// The position of the last rank's first query in a causal mask, counted in
   /// keys. 0: every rank's queries start at key 0.

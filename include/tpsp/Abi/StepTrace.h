@@ -56,9 +56,9 @@ struct StepTrace {
 /// The trace of a step that has not run: ranks with names and without spans.
 StepTrace emptyTrace(std::shared_ptr<const Plan> plan);
 
-/// What a rank sends over time, in bytes per second. Each collective's bytes
-/// are spread evenly over its time, waiting included: a measurement shows no
-/// more.
+/// The rate at which a rank sends, over time, in bytes per second. Each
+/// collective's bytes are spread evenly over its time, waiting included: a
+/// measurement shows no more.
 std::vector<TraceSample> averageSending(const Plan &plan,
                                         const TraceRank &rank);
 

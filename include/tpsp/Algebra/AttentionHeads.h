@@ -49,7 +49,7 @@ struct NamedShape {
 struct AttentionTensors {
   NamedShape q, k, v, o;
   llvm::StringRef query, key, feature;
-  /// What is added to scores; the segment numbers of queries and of keys; the
+  /// The bias of scores, the segment numbers of queries and of keys, and the
   /// number of keys that count. A tensor without a shape or names is absent, or
   /// the same for all.
   NamedShape bias = {}, querySegments = {}, keySegments = {}, lengths = {};

@@ -72,7 +72,7 @@ std::string describe(const Call &call, const RankMesh &mesh);
 /// `failure` with the call's name before its message.
 Status inCall(const Call &call, const Status &failure);
 
-/// What pending and later commands return after another command has failed.
+/// The status of pending and later commands after another command has failed.
 inline Status abortedByAnother() {
   return {TPSP_RT_ABORTED, "another rank or stream failed"};
 }
@@ -132,7 +132,8 @@ private:
   }
 };
 
-/// What the Core tells a backend about its world. It outlives the backend.
+/// The facts about its world that the Core gives a backend. It outlives the
+/// backend.
 struct BackendContext {
   /// threadsPerRank is resolved: at least 1.
   WorldConfig config;

@@ -46,7 +46,7 @@ inline std::string problemOf(OptionDomain domain, double number,
   return std::string("expected a number ") + expected + ", not '" + text + "'";
 }
 
-/// What the processes of a run must agree on for an option.
+/// The part of an option that all processes of a run must give alike.
 enum class Agreement {
   Value,
   Presence, ///< the name of a file: whether there is one
