@@ -222,7 +222,9 @@ static Routing randomRouting(Builder &b, ValueId x) {
     (b.random.chance(0.5) ? routing.groups : routing.features)
         .push_back(dims[i]);
   routing.expert = b.freshIndex(4);
-  routing.choice = b.freshIndex(1 + b.random.below(2));
+  // A token has at most as many choices as there are experts.
+  int64_t most = std::min<int64_t>(2, routing.expert.extent);
+  routing.choice = b.freshIndex(1 + b.random.below(most));
   routing.slot = b.freshIndex(1 + b.random.below(3));
   return routing;
 }

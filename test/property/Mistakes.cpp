@@ -215,9 +215,15 @@ static bool leaveAmbiguous(Random &random, Program &program) {
   return true;
 }
 
+/// Whether the operation takes operands of several precisions (rule I7).
+static bool mixesPrecision(const Operation &op) {
+  return op.mnemonic == "add" || op.mnemonic == "convert" ||
+         (op.mnemonic == "attention" && op.operands.size() > 3);
+}
+
 static bool mixElementTypes(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
-    if (op.operands.empty())
+    if (op.operands.empty() || mixesPrecision(op))
       continue;
     ValueId value = op.operands.back();
     if (op.operands.front() == value || !program.argument(value) ||
@@ -330,7 +336,9 @@ static const std::vector<Mistake> &mistakes() {
       {"dynamic extent", leaveExtentOpen, {"has a dynamic extent"}},
       {"odd rotation", rotateOddFeature, {"has the odd extent"}},
       {"sum of integers", addUpIntegers, {"is partial over"}},
-      {"numbers for positions", lookUpByNumbers, {"i32"}},
+      {"numbers for positions",
+       lookUpByNumbers,
+       {"i32", "is the step's number"}},
       {"product of three", multiplyThree, {"takes 1 or 2 operands"}},
   };
   return table;

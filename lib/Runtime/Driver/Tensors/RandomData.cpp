@@ -57,30 +57,41 @@ float RandomTensor::at(int64_t position) const {
   return half ? half->widen(half->round(value)) : value;
 }
 
+/// Calls body(begin, end) on parts of [0, count), on the machine's cores if they
+/// are worth their threads.
+template <typename Body>
+static void inParts(int64_t count, Body body) {
+  constexpr int64_t least = 1 << 16; // elements, some 0.3 ms
+  int64_t threads = std::clamp<int64_t>(
+      count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
+  if (threads == 1)
+    return body(0, count);
+  int64_t part = (count + threads - 1) / threads;
+  std::vector<std::thread> pool;
+  for (int64_t begin = 0; begin < count; begin += part)
+    pool.emplace_back(body, begin, std::min(begin + part, count));
+  for (std::thread &thread : pool)
+    thread.join();
+}
+
 void RandomTensor::fill(const Shard &shard, void *memory) const {
-  if (isInteger(dtype))
-    return shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
-      for (int64_t i = 0; i < n; ++i)
-        storeInteger(integerAt(global + i), dtype, memory, local + i);
-    });
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
-    for (int64_t i = 0; i < n; ++i)
-      storeFloat(at(global + i), dtype, memory, local + i);
+    inParts(n, [&](int64_t begin, int64_t end) {
+      if (isInteger(dtype))
+        for (int64_t i = begin; i < end; ++i)
+          storeInteger(integerAt(global + i), dtype, memory, local + i);
+      else
+        for (int64_t i = begin; i < end; ++i)
+          storeFloat(at(global + i), dtype, memory, local + i);
+    });
   });
 }
 
 std::vector<double> RandomTensor::whole() const {
   std::vector<double> data(elements);
-  int64_t threads = std::max(1u, std::thread::hardware_concurrency());
-  int64_t block = (elements + threads - 1) / threads;
-  std::vector<std::thread> pool;
-  for (int64_t begin = 0; begin < elements; begin += block)
-    pool.emplace_back([&, begin] {
-      int64_t end = std::min(begin + block, elements);
-      for (int64_t i = begin; i < end; ++i)
-        data[i] = isInteger(dtype) ? static_cast<double>(integerAt(i)) : at(i);
-    });
-  for (std::thread &thread : pool)
-    thread.join();
+  inParts(elements, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      data[i] = isInteger(dtype) ? static_cast<double>(integerAt(i)) : at(i);
+  });
   return data;
 }
