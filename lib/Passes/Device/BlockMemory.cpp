@@ -71,12 +71,12 @@ int64_t BlockMemory::bytesOfPartials() const {
     if (step.operation || step.loop.sums.empty() || isSingle(shape, step.loop))
       continue;
     SumLayout layout = chooseSumLayout(shape, step.loop);
-    if (layout.partials() == 1)
+    if (layout.partials() == 1 && layout.across == 1)
       continue;
     for (unsigned number : step.loop.sums) {
       auto type = cast<MemRefType>(step.loop.output(number).getType());
       bytes += aligned(shape.items * layout.partials() * layout.points *
-                       type.getElementTypeBitWidth() / 8);
+                       layout.across * type.getElementTypeBitWidth() / 8);
     }
   }
   return bytes;

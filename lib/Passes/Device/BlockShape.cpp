@@ -81,6 +81,9 @@ static BlockShape shapeOfRange(KernelSource source, const ItemLoops &loops) {
     return shape;
   }
   shape.range = source.grid / warp < enoughBlocks / 2 ? warp / 2 : warp;
+  shape.width = std::min(accessWidth(source), shape.range);
+  while (source.grid % shape.width)
+    shape.width /= 2;
   int64_t wanted = shape.range * powerOfTwo(llvm::divideCeil(summed, 8));
   shape.threadsPerItem = std::clamp(wanted, usualThreads / 2, mostThreads);
   return shape;
@@ -137,7 +140,10 @@ SumLayout tpsp::chooseSumLayout(const BlockShape &shape, const ItemLoop &loop) {
   bool shuffles = canShuffle(loop);
   SumLayout layout;
   layout.threadsInnermost = sumsInnermost(loop, extents);
-  layout.points = std::min(powerOfTwo(kept), threads);
+  if (shape.range && !layout.threadsInnermost && shuffles)
+    layout.across = shape.width;
+  layout.points =
+      std::min(powerOfTwo(llvm::divideCeil(kept, layout.across)), threads);
   // Many points, and neighbours in memory belong to one point: a warp for each.
   if (layout.points == threads && layout.threadsInnermost && shuffles)
     layout.points = threads / std::min({warp, threads, powerOfTwo(summed)});

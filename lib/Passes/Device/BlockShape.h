@@ -16,7 +16,8 @@ struct BlockShape {
   int64_t items = 1;
   /// Elements of the range that a block covers; 0 if the kernel has items.
   int64_t range = 0;
-  /// Neighbouring points that a thread processes at once, for wide accesses.
+  /// Neighbouring points that a thread processes at once, for wide accesses. In
+  /// a kernel with a range: neighbours of which a thread has a sum each.
   int64_t width = 1;
 
   int64_t threads() const { return threadsPerItem * items; }
@@ -25,12 +26,14 @@ struct BlockShape {
 BlockShape chooseBlockShape(KernelSource source, const ItemLoops &loops);
 
 /// How the threads of an item share a loop with sums: `points` of the kept
-/// points at a time, each summed by `threads` threads.
+/// points at a time, each summed by `threads` threads. If `across` is more than
+/// 1, a point here is that many neighbouring points of a range.
 ///
 /// Thread t has point t / threads if `threadsInnermost`, else t % points. The
 /// choice follows the innermost dimension, so that neighbouring threads access
 /// neighbouring memory.
 struct SumLayout {
+  int64_t across = 1;
   int64_t points = 1;
   int64_t threads = 1;
   bool threadsInnermost = true;

@@ -13,6 +13,7 @@ static StringRef intrinsicOf(Operation *op) {
       .Case([](math::AbsFOp) { return "llvm.fabs"; })
       .Case([](math::CeilOp) { return "llvm.ceil"; })
       .Case([](math::CopySignOp) { return "llvm.copysign"; })
+      .Case([](math::Exp2Op) { return "llvm.exp2"; })
       .Case([](math::FloorOp) { return "llvm.floor"; })
       .Case([](math::FmaOp) { return "llvm.fma"; })
       .Case([](math::RoundEvenOp) { return "llvm.roundeven"; })
@@ -26,9 +27,15 @@ static Value instructionFor(OpBuilder &b, Operation *op) {
     return {};
   Location loc = op->getLoc();
   Type type = op->getResult(0).getType();
-  Value value = LLVM::CallIntrinsicOp::create(
-                    b, loc, type, b.getStringAttr(name), op->getOperands())
-                    .getResult(0);
+  // Only an approximate power of 2 is an instruction.
+  auto flags = LLVM::FastmathFlagsAttr::get(
+      b.getContext(), isa<math::Exp2Op>(op) ? LLVM::FastmathFlags::afn
+                                            : LLVM::FastmathFlags::none);
+  Value value =
+      LLVM::CallIntrinsicOp::create(b, loc, TypeRange(type),
+                                    b.getStringAttr(name), op->getOperands(),
+                                    flags)
+          .getResult(0);
   if (!isa<math::RsqrtOp>(op))
     return value;
   Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 1));

@@ -10,6 +10,8 @@ using namespace mlir;
 using namespace tpsp;
 
 static constexpr int64_t warp = 32;
+/// Terms of a sum over rows that a thread loads before it adds the first.
+static constexpr int64_t termsInFlight = 4;
 
 namespace {
 
@@ -242,6 +244,8 @@ private:
                        : quotient(thread.lane, layout.points);
     if (plan.form == LoopPlan::OneSum)
       return emitOneSum(member);
+    if (layout.across > 1)
+      return emitSumsAcross(slot, member);
     int64_t kept = plan.pointsOf(loop.kept);
     if (kept <= layout.points)
       return emitSumsAt(slot, slot, member);
@@ -281,16 +285,18 @@ private:
     });
   }
 
+  SmallVector<Value> neutralSums() {
+    return llvm::map_to_vector(loop.sums, [&](unsigned number) -> Value {
+      return arith::ConstantOp::create(
+          b, loc, *arith::getNeutralElement(loop.combiner(number)));
+    });
+  }
+
   /// A thread's part of the sums at a point.
   SmallVector<Value> sumOver(Value valid, Value member, const Point &kept) {
-    SmallVector<Value> sums =
-        llvm::map_to_vector(loop.sums, [&](unsigned number) -> Value {
-          return arith::ConstantOp::create(
-              b, loc, *arith::getNeutralElement(loop.combiner(number)));
-        });
     Value end = constant(plan.pointsOf(loop.summed) / plan.width);
     return forPoints(valueIf(valid, member, end), end, plan.layout.threads,
-                     sums, [&](Value number, ValueRange carried) {
+                     neutralSums(), [&](Value number, ValueRange carried) {
                        return elements.visit(loop, neighboursAt(number, kept),
                                              carried);
                      });
@@ -305,11 +311,9 @@ private:
     return b.clone(*combiner, operands)->getResult(0);
   }
 
-  /// Combines the parts of a point's threads, and returns the sums in each of
-  /// them. All threads of the block take part.
-  SmallVector<Value> combine(Value slot, Value member, ArrayRef<Value> parts) {
+  /// Combines the parts of the threads of a point that share a warp.
+  void shuffle(MutableArrayRef<Value> sums) {
     const SumLayout &layout = plan.layout;
-    SmallVector<Value> sums(parts);
     int64_t first = layout.threadsInnermost ? 1 : layout.points;
     for (int64_t distance = first; distance < first * layout.shuffled;
          distance *= 2)
@@ -319,7 +323,14 @@ private:
                                    int32_t(warp), gpu::ShuffleMode::XOR);
         sum = combined(number, sum, other.getShuffleResult());
       }
-    if (layout.partials() > 1)
+  }
+
+  /// Combines the parts of a point's threads, and returns the sums in each of
+  /// them. All threads of the block take part.
+  SmallVector<Value> combine(Value slot, Value member, ArrayRef<Value> parts) {
+    SmallVector<Value> sums(parts);
+    shuffle(sums);
+    if (plan.layout.partials() > 1)
       combineInMemory(slot, member, sums);
     for (auto [number, sum, initial] : llvm::zip(loop.sums, sums, initials))
       sum = combined(number, initial, sum);
@@ -352,6 +363,123 @@ private:
       for (int64_t i = 1; i < partials; ++i)
         sum = combined(number, sum, partial(i));
     }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sums of neighbouring points
+  //===--------------------------------------------------------------------===//
+
+  /// Emits the sums of a range's part. Every thread has those of some
+  /// neighbours, so that its accesses are wide.
+  void emitSumsAcross(Value slot, Value member) {
+    const SumLayout &layout = plan.layout;
+    Value first = multiply(slot, layout.across);
+    Neighbours at;
+    at.along = loop.kept.back();
+    for (int64_t i = 0; i < layout.across; ++i) {
+      at.points.push_back(origin());
+      locate(loop.kept, add(first, constant(i)), at.points.back());
+    }
+    // The part consists of whole groups of neighbours.
+    Value valid = isBelow(first, keptPoints());
+    std::vector<SmallVector<Value>> sums = sumAcross(valid, member, at);
+    for (SmallVector<Value> &each : sums)
+      shuffle(each);
+    storeAcross(slot, member, sums);
+  }
+
+  /// A thread's part of the sums at each of its points.
+  std::vector<SmallVector<Value>> sumAcross(Value valid, Value member,
+                                            const Neighbours &kept) {
+    int64_t terms = plan.pointsOf(loop.summed), step = plan.layout.threads;
+    int64_t atOnce = step * termsInFlight;
+    int64_t whole = terms / atOnce * atOnce;
+    SmallVector<Value> sums;
+    for (size_t i = 0; i < kept.points.size(); ++i)
+      sums.append(neutralSums());
+    auto addTerms = [&](Value begin, int64_t end, int64_t count) {
+      sums = forPoints(valueIf(valid, begin, constant(end)), constant(end),
+                       step * count, sums, [&](Value number, ValueRange now) {
+                         return visitTerms(number, count, kept, now);
+                       });
+    };
+    if (whole > 0)
+      addTerms(member, whole, termsInFlight);
+    if (whole < terms)
+      addTerms(add(constant(whole), member), terms, 1);
+    std::vector<SmallVector<Value>> each;
+    for (ArrayRef<Value> rest = sums; !rest.empty();
+         rest = rest.drop_front(loop.sums.size()))
+      each.emplace_back(rest.take_front(loop.sums.size()));
+    return each;
+  }
+
+  /// Adds `count` terms, from number `number` on, to the sums of the points.
+  SmallVector<Value> visitTerms(Value number, int64_t count,
+                                const Neighbours &kept, ValueRange sums) {
+    std::vector<Neighbours> terms(count, kept);
+    std::vector<SmallVector<SmallVector<Value>>> loaded;
+    for (auto [i, term] : llvm::enumerate(terms)) {
+      Value at = add(number, constant(int64_t(i) * plan.layout.threads));
+      for (Point &point : term.points)
+        locate(loop.summed, at, point);
+      loaded.push_back(elements.load(loop, term));
+    }
+    SmallVector<Value> now(sums);
+    size_t width = loop.sums.size();
+    for (auto [term, values] : llvm::zip(terms, loaded))
+      for (size_t i = 0; i < term.points.size(); ++i) {
+        auto own = MutableArrayRef<Value>(now).slice(i * width, width);
+        SmallVector<Value> results =
+            elements.compute(loop, term.points[i], values[i], own);
+        for (auto [output, sum] : llvm::zip(loop.sums, own))
+          sum = results[output];
+      }
+    return now;
+  }
+
+  /// Combines the parts of all warps and stores the sums. In the end each point
+  /// has a thread.
+  void storeAcross(Value slot, Value member,
+                   ArrayRef<SmallVector<Value>> sums) {
+    const SumLayout &layout = plan.layout;
+    int64_t points = layout.points * layout.across;
+    SmallVector<Value> memory;
+    for (Value sum : sums.front())
+      memory.push_back(sharedBuffer(
+          b, kernel, {shape.items, layout.partials(), points}, sum.getType()));
+    Value part = quotient(member, layout.shuffled);
+    guarded(isBelow(remainder(member, layout.shuffled), constant(1)), [&] {
+      for (auto [i, each] : llvm::enumerate(sums)) {
+        Value point =
+            add(multiply(slot, layout.across), constant(int64_t(i)));
+        for (auto [sum, buffer] : llvm::zip(each, memory))
+          memref::StoreOp::create(b, loc, sum, buffer,
+                                  ValueRange{thread.itemOfBlock, part, point});
+      }
+    });
+    gpu::BarrierOp::create(b, loc);
+    Value number = thread.lane;
+    guarded(both(isBelow(number, constant(points)),
+                 isBelow(number, keptPoints())),
+            [&] {
+              Point point = origin();
+              locate(loop.kept, number, point);
+              for (auto [output, buffer, sum] :
+                   llvm::zip(loop.sums, memory, initials))
+                elements.store(loop, output,
+                               partsOf(output, buffer, number, sum), {point});
+            });
+  }
+
+  /// `sum` with all warps' parts of a point.
+  Value partsOf(unsigned output, Value buffer, Value point, Value sum) {
+    for (int64_t part = 0; part < plan.layout.partials(); ++part)
+      sum = combined(output, sum,
+                     memref::LoadOp::create(b, loc, buffer,
+                                            ValueRange{thread.itemOfBlock,
+                                                       constant(part), point}));
+    return sum;
   }
 
   gpu::GPUFuncOp kernel;

@@ -26,9 +26,21 @@ SmallVector<Value> SpreadElements::indices(const Place &place, AffineMap access,
   return {add(multiply(round, place.width), remainder(number, place.width))};
 }
 
-/// The alignment of an access to neighbours, if it can be one access: the
-/// buffer's rows there consist of whole accesses and begin aligned. LLVM cannot
-/// always see this if addresses are sums of many indices.
+/// Whether rows consist of whole accesses and begin aligned. A part of a range
+/// has no extent here; it begins aligned, and the strides are those of whole
+/// rows.
+static bool hasWholeAccesses(MemRefType type, ArrayRef<int64_t> strides,
+                             int64_t width) {
+  int64_t extent = type.getShape().back();
+  if (!ShapedType::isDynamic(extent))
+    return extent % width == 0;
+  return llvm::all_of(strides.drop_back(), [&](int64_t stride) {
+    return !ShapedType::isDynamic(stride) && stride % width == 0;
+  });
+}
+
+/// The alignment of an access to neighbours, if it can be one access. LLVM
+/// cannot always see this if addresses are sums of many indices.
 static llvm::MaybeAlign alignmentOf(const Place &place, AffineMap access,
                                     ElementAccess at) {
   auto type = cast<MemRefType>(place.buffer.getType());
@@ -38,7 +50,7 @@ static llvm::MaybeAlign alignmentOf(const Place &place, AffineMap access,
   if (at.width == 1 || !place.whole.empty() || results.empty() ||
       cast<AffineDimExpr>(results.back()).getPosition() != at.along ||
       failed(type.getStridesAndOffset(strides, offset)) ||
-      strides.back() != 1 || type.getShape().back() % at.width != 0)
+      strides.back() != 1 || !hasWholeAccesses(type, strides, at.width))
     return {};
   return llvm::Align(uint64_t(at.width * type.getElementTypeBitWidth() / 8));
 }

@@ -196,10 +196,14 @@ bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
     return false;
   int64_t items = itemsOf(grid);
   int64_t before = itemsOf(getGrid());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
   // With a grid of one item, rows would be whole tensors.
   if (items < before && items < smallestGrid)
     return false;
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  // On GPUs, whose blocks are items, it would be one block.
+  int64_t own = itemsOf(gridOf(loopIndices(result), result));
+  if (keptBytes && items < own && items < smallestGrid && !sharesWith(op))
+    return false;
   int64_t row = std::max(largest, result.getNumElements()) / items;
   return row <= longestRow;
 }

@@ -1,5 +1,9 @@
 #include "KernelLoops.h"
 
+#include "DeviceLimits.h"
+
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -88,6 +92,97 @@ static unsigned stageOf(LoopOpInterface op, ArrayRef<LoopIndex> row,
   return stage;
 }
 
+namespace {
+
+/// Computes values in the later loops that read them, where this saves keeping
+/// a row:
+///
+/// - an operation that one later loop alone reads moves there. (The exponential
+///   in a softmax's gradient waits for the row's scale.)
+/// - a conversion of memory is done by every loop that reads it, if the row is
+///   longer than a block of a GPU holds.
+///
+/// Outputs stay, because later loops would read them rounded.
+class LoopChoice {
+public:
+  LoopChoice(const KernelGroup &group, KernelLoops &kernel)
+      : group(group), kernel(kernel) {}
+
+  void run() {
+    for (Operation *each : llvm::reverse(group.getOps())) {
+      auto op = cast<LoopOpInterface>(each);
+      if (kernel.isOutput(op->getResult(0)) || kernel.reduces(op))
+        continue;
+      KernelLoop *home = loopOf(op);
+      SmallVector<KernelLoop *> readers = readersOf(op);
+      if (llvm::any_of(readers, [&](KernelLoop *loop) {
+            return !loop->isOver(home->indices);
+          }))
+        continue;
+      if (readers.size() == 1 && readers.front() != home &&
+          keptOperands(op, *home) <= 1)
+        llvm::erase(home->ops, op), insert(op, *readers.front());
+      else if (isCopied(op))
+        for (KernelLoop *loop : readers)
+          if (loop != home)
+            insert(op, *loop);
+    }
+    llvm::erase_if(kernel.loops,
+                   [](const KernelLoop &loop) { return loop.ops.empty(); });
+  }
+
+private:
+  KernelLoop *loopOf(LoopOpInterface op) {
+    return &*llvm::find_if(kernel.loops, [&](const KernelLoop &loop) {
+      return llvm::is_contained(loop.ops, op);
+    });
+  }
+  SmallVector<KernelLoop *> readersOf(LoopOpInterface op) {
+    SmallVector<KernelLoop *> readers;
+    for (KernelLoop &loop : kernel.loops)
+      if (llvm::any_of(op->getResult(0).getUsers(), [&](Operation *user) {
+            return llvm::is_contained(loop.ops, user);
+          }))
+        readers.push_back(&loop);
+    return readers;
+  }
+
+  /// The operands that its loop would have to keep if the operation left it. An
+  /// output counts as many, because it must not be read back.
+  unsigned keptOperands(LoopOpInterface op, const KernelLoop &home) {
+    unsigned kept = 0;
+    for (Value operand : op->getOperands())
+      if (llvm::is_contained(home.ops, operand.getDefiningOp()))
+        kept += kernel.isOutput(operand) ? 2 : 1;
+    return kept;
+  }
+
+  bool isCopied(LoopOpInterface op) {
+    if (!isa<ConvertOp>(op) || group.produces(op->getOperand(0)))
+      return false;
+    int64_t elements = 1;
+    for (const LoopIndex &index : kernel.rowOf(op->getResult(0).getType()))
+      elements *= index.extent;
+    return !kernel.range && elements > blockMemoryBytes / 4;
+  }
+
+  /// Adds the operation in the group's order.
+  void insert(LoopOpInterface op, KernelLoop &loop) {
+    auto numberOf = [&](Operation *each) {
+      return llvm::find(group.getOps(), each) - group.getOps().begin();
+    };
+    auto *at = llvm::find_if(loop.ops, [&](LoopOpInterface other) {
+      return numberOf(op) < numberOf(other);
+    });
+    loop.ops.insert(at, op);
+  }
+
+  const KernelGroup &group;
+  KernelLoops &kernel;
+};
+
+} // namespace
+
 static void formLoops(const KernelGroup &group, KernelLoops &kernel) {
   std::vector<KernelLoop> &loops = kernel.loops;
   llvm::DenseMap<Operation *, unsigned> loopOf;
@@ -110,11 +205,30 @@ static void formLoops(const KernelGroup &group, KernelLoops &kernel) {
   llvm::stable_sort(loops, [](const KernelLoop &x, const KernelLoop &y) {
     return x.stage < y.stage;
   });
+  LoopChoice(group, kernel).run();
+}
+
+/// Whether a loop reads the value of another. The first loop with the operation
+/// keeps it for those that do not compute it themselves.
+static bool isKept(const KernelLoops &kernel, const KernelLoop &loop,
+                   LoopOpInterface op) {
+  auto has = [&](const KernelLoop &other) {
+    return llvm::is_contained(other.ops, op);
+  };
+  if (&*llvm::find_if(kernel.loops, has) != &loop)
+    return false;
+  return kernel.isOutput(op->getResult(0)) ||
+         llvm::any_of(kernel.loops, [&](const KernelLoop &other) {
+           return !has(other) &&
+                  llvm::any_of(op->getResult(0).getUsers(),
+                               [&](Operation *user) {
+                                 return llvm::is_contained(other.ops, user);
+                               });
+         });
 }
 
 /// Finds the values that a loop reads and stores.
-static void findReadAndStored(const KernelGroup &group,
-                              const KernelLoops &kernel, KernelLoop &loop) {
+static void findReadAndStored(const KernelLoops &kernel, KernelLoop &loop) {
   auto isOfLoop = [&](Operation *op) {
     return llvm::is_contained(loop.ops, op);
   };
@@ -123,11 +237,7 @@ static void findReadAndStored(const KernelGroup &group,
     for (Value operand : op->getOperands())
       if (!isOfLoop(operand.getDefiningOp()))
         read.insert(operand);
-    Value result = op->getResult(0);
-    if (kernel.isOutput(result) ||
-        llvm::any_of(result.getUsers(), [&](Operation *user) {
-          return llvm::is_contained(group.getOps(), user) && !isOfLoop(user);
-        }))
+    if (isKept(kernel, loop, op))
       loop.stored.push_back(op);
   }
   loop.read = read.takeVector();
@@ -172,7 +282,7 @@ KernelLoops tpsp::findLoops(const KernelGroup &group) {
   chooseItems(group, kernel);
   formLoops(group, kernel);
   for (KernelLoop &loop : kernel.loops) {
-    findReadAndStored(group, kernel, loop);
+    findReadAndStored(kernel, loop);
     findHidden(kernel, loop);
   }
   findPositions(group, kernel);

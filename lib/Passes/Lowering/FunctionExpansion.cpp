@@ -14,9 +14,9 @@ namespace {
 /// Builds the arithmetic for one function of one number.
 class Expansion {
 public:
-  Expansion(OpBuilder &b, Operation *op)
+  Expansion(OpBuilder &b, Operation *op, Exponential exponential)
       : b(b), loc(op->getLoc()), type(op->getResult(0).getType()),
-        x(b, loc, op->getOperand(0)) {}
+        x(b, loc, op->getOperand(0)), exponential(exponential) {}
 
   Value exp() { return type.isF64() ? wideExp() : expOf(x).get(); }
   Value log();
@@ -126,6 +126,7 @@ private:
   Location loc;
   Type type;
   Scalar x;
+  Exponential exponential;
 };
 
 } // namespace
@@ -152,6 +153,12 @@ Expansion::Power Expansion::powerOf(const Scalar &x) {
 }
 
 Scalar Expansion::expOf(const Scalar &x) {
+  if (exponential == Exponential::Instruction) {
+    Scalar bits = x * x.constant(1.4426950408889634); // log2(e)
+    return {b, loc,
+            math::Exp2Op::create(b, loc, bits.get(),
+                                 arith::FastMathFlags::afn)};
+  }
   // Beyond these bounds the result is 0 or infinite.
   auto [fraction, exponent] = powerOf(atMost(atLeast(x, -104), 89));
   // In two steps, because a single factor may be beyond the range of f32.
@@ -359,27 +366,33 @@ namespace {
 /// Replaces `Op` on numbers of one width by the result of `expand`.
 template <typename Op, Value (Expansion::*expand)(), unsigned width>
 struct Expand : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  explicit Expand(MLIRContext *context,
+                  Exponential exponential = Exponential::Polynomial)
+      : OpRewritePattern<Op>(context), exponential(exponential) {}
+
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (!op.getType().isFloat() ||
         op.getType().getIntOrFloatBitWidth() != width)
       return failure();
-    rewriter.replaceOp(op, (Expansion(rewriter, op).*expand)());
+    rewriter.replaceOp(op, (Expansion(rewriter, op, exponential).*expand)());
     return success();
   }
+
+  Exponential exponential;
 };
 
 } // namespace
 
-void tpsp::populateExpandF32Functions(RewritePatternSet &patterns) {
+void tpsp::populateExpandF32Functions(RewritePatternSet &patterns,
+                                      Exponential exponential) {
   patterns.add<Expand<math::ExpOp, &Expansion::exp, 32>,
                Expand<math::LogOp, &Expansion::log, 32>,
                Expand<math::TanhOp, &Expansion::tanh, 32>,
                Expand<math::SinOp, &Expansion::sin, 32>,
                Expand<math::CosOp, &Expansion::cos, 32>,
                Expand<math::ErfcOp, &Expansion::erfc, 32>>(
-      patterns.getContext());
+      patterns.getContext(), exponential);
 }
 
 void tpsp::populateExpandF64Functions(RewritePatternSet &patterns) {

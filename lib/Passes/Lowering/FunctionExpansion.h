@@ -16,9 +16,17 @@
 
 namespace tpsp {
 
+/// How powers of e in f32 are computed: by a polynomial, or by an approximate
+/// math.exp2. GPUs have an instruction for the latter, with an error of
+/// 2^-22 + 2^-24 |x|.
+enum class Exponential { Polynomial, Instruction };
+
 /// Adds patterns for math.exp, log, tanh, sin, cos and erfc of f32. Their
-/// results use math.fma and math.absf.
-void populateExpandF32Functions(mlir::RewritePatternSet &patterns);
+/// results use math.fma, math.absf and, with Exponential::Instruction,
+/// math.exp2.
+void populateExpandF32Functions(
+    mlir::RewritePatternSet &patterns,
+    Exponential exponential = Exponential::Polynomial);
 
 /// Adds patterns for math.exp, sin and cos of f64, for targets without a
 /// library. Their results use math.fma and math.roundeven.

@@ -71,21 +71,44 @@ void storeBF16AsIntegers(func::FuncOp kernel) {
   });
 }
 
+/// Whether all numbers that a kernel reads and writes have 16 bits, which are
+/// far coarser than a GPU's approximate instructions.
+bool hasShortNumbers(gpu::GPUFuncOp kernel) {
+  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    return !buffer || buffer.getElementType().isInteger() ||
+           buffer.getElementTypeBitWidth() == 16;
+  });
+}
+
+/// Lets quotients of f32 be off by two units in the last place.
+void approximateQuotients(gpu::GPUFuncOp kernel) {
+  kernel.walk([](arith::DivFOp op) {
+    if (op.getType().isF32())
+      op.setFastmath(arith::FastMathFlags::afn);
+  });
+}
+
 struct LowerKernelMath
     : public tpsp::impl::LowerKernelMathBase<LowerKernelMath> {
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    auto functions = [&] {
+    auto functions = [&](tpsp::Exponential exponential) {
       RewritePatternSet set(context);
-      tpsp::populateExpandF32Functions(set);
+      tpsp::populateExpandF32Functions(set, exponential);
       tpsp::populateExpandRandomBits(set);
       return set;
     };
-    hostFunctions = FrozenRewritePatternSet(functions());
-    RewritePatternSet device = functions();
-    tpsp::populateExpandF64Functions(device);
-    deviceFunctions = FrozenRewritePatternSet(std::move(device));
+    auto forDevice = [&](tpsp::Exponential exponential) {
+      RewritePatternSet set = functions(exponential);
+      tpsp::populateExpandF64Functions(set);
+      return FrozenRewritePatternSet(std::move(set));
+    };
+    hostFunctions =
+        FrozenRewritePatternSet(functions(tpsp::Exponential::Polynomial));
+    deviceFunctions = forDevice(tpsp::Exponential::Polynomial);
+    shortFunctions = forDevice(tpsp::Exponential::Instruction);
     RewritePatternSet conversions(context);
     arith::populateExpandBFloat16Patterns(conversions);
     bf16Conversions = FrozenRewritePatternSet(std::move(conversions));
@@ -104,14 +127,19 @@ struct LowerKernelMath
     // GPUs have instructions for bf16, so the conversions stay.
     for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
       for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
-        if (failed(applyPatternsGreedily(kernel, deviceFunctions)))
+        bool isShort = hasShortNumbers(kernel);
+        if (failed(applyPatternsGreedily(kernel, isShort ? shortFunctions
+                                                         : deviceFunctions)))
           return signalPassFailure();
         tpsp::replaceByInstructions(kernel);
+        if (isShort)
+          approximateQuotients(kernel);
       }
   }
 
 private:
-  FrozenRewritePatternSet hostFunctions, deviceFunctions, bf16Conversions;
+  FrozenRewritePatternSet hostFunctions, deviceFunctions, shortFunctions,
+      bf16Conversions;
 };
 
 } // namespace
