@@ -207,6 +207,34 @@ TEST_P(GroupedMatmulTest, ManyTiles) {
         }
 }
 
+/// Matrices whose lines begin and end at multiples of 16 bytes, as products by
+/// warpgroups need them.
+TEST_P(GroupedMatmulTest, WholeChunks) {
+  const int64_t extents[][3] = {
+      {264, 520, 136}, {136, 8, 328}, {8, 264, 64}, {72, 16, 8}};
+  for (TypeCase type : productTypes)
+    for (const auto &e : extents)
+      for (int layout = 0; layout < 4; ++layout)
+        for (bool sumsRows : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << elementName(type.dtype) << " " << e[0] << "x" << e[1]
+                       << "x" << e[2] << " layout " << layout
+                       << (sumsRows ? " sums rows" : "") << " seed "
+                       << testSeed());
+          GroupedMatmulCommand c =
+              makeGrouped(type.dtype, sumsRows, e[0], e[1], e[2], layout,
+                          /*padding=*/8);
+          check(c, 2 * type.tolerance, layout % 3 ? Rows::Sorted : Rows::Mixed);
+          if (e[0] != 72)
+            continue;
+          // Every point and step has matrices of its own.
+          c.batch = {{2, 72 * 80, 2 * 72 * 80, 4 * 80 * 80}};
+          c.accumulate = {{3, 2 * 72 * 80, 4 * 4 * 80 * 80, 0}};
+          c.idStrides = {c.rows(), sumsRows ? 2 * c.rows() : 0};
+          check(c, 3 * type.tolerance, Rows::Mixed);
+        }
+}
+
 TEST_P(GroupedMatmulTest, RowsOfOneGroupAndOfNone) {
   for (TypeCase type : productTypes)
     for (bool sumsRows : {false, true})

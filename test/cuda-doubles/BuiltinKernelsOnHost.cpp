@@ -1,6 +1,7 @@
 // Compiles the source of the backend's own kernels for the host.
 #include "GpuSyntax.h"
 #include "ThreadBlockOnHost.h"
+#include "WarpgroupOnHost.h"
 
 #include "Runtime/Cuda/Kernels/DeviceKernels.cu"
 
@@ -20,6 +21,8 @@ const bool isRegistered = [] {
 #define TPSP_ROUND(NAME, TYPE)                                                 \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #define TPSP_GROUPED(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                      \
+  OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
+#define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                         \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #include "Runtime/Cuda/Kernels/DeviceKernels.def"
   OnHost<tpsp_order_rows>::registerAs("tpsp_order_rows",

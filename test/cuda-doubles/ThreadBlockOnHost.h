@@ -88,6 +88,10 @@ inline void beginCopy(void *to, const void *from, int bytes) {
     RunningBlock::Copy{to, from, bytes}.run();
 }
 
+inline void beginWholeCopy(void *to, const void *from, bool isInside) {
+  beginCopy(to, isInside ? from : to, isInside ? 16 : 0);
+}
+
 inline void closeCopies() { runningBlock.copies[threadIdx.x].emplace_back(); }
 
 template <int Left> void waitForCopies() {

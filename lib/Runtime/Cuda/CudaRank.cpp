@@ -38,7 +38,7 @@ Status CudaRank::initialize() {
   TPSP_TRY(createStreams());
   TPSP_TRY(createEvents());
   TPSP_TRY(cublas.create());
-  TPSP_TRY(world.builtinKernels.bringToDevice());
+  TPSP_TRY(world.builtinKernels.bringToDevice(device, wideBlocks));
   return world.devices.usesNccl ? communicators.create(world.devices.id)
                                 : Status();
 }
@@ -120,7 +120,8 @@ struct CudaRank::Enqueuer {
   Status enqueue(const GroupedMatmulCommand &command) const {
     if (!call.state) {
       auto fresh = std::make_unique<CudaGroupedMatmul>();
-      TPSP_TRY(fresh->prepare(command, call.positions[0], buffers()));
+      TPSP_TRY(fresh->prepare(command, call.positions[0], buffers(),
+                              rank.wideBlocks));
       call.state = std::move(fresh);
     }
     return static_cast<CudaGroupedMatmul &>(*call.state)

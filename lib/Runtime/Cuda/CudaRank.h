@@ -78,6 +78,8 @@ private:
   CudaWorld &world;
   const int64_t rank;
   const int device;
+  /// The number of blocks of a product by warpgroups, or 0 without any.
+  int64_t wideBlocks = 0;
   DeviceMemory arena;
   CublasHandle cublas;
   std::shared_ptr<CudaAttentionContext> attentionContext;

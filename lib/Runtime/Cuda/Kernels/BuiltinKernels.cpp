@@ -22,6 +22,11 @@ constexpr int64_t groupedTypes[] = {
 #include "DeviceKernels.def"
 };
 
+constexpr int64_t wideTypes[] = {
+#define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B) DTYPE,
+#include "DeviceKernels.def"
+};
+
 /// The position of the first list entry that is for a type.
 template <size_t Count>
 size_t placeOf(int64_t dtype, const int64_t (&types)[Count]) {
@@ -61,6 +66,8 @@ Status BuiltinKernels::load() {
 #define TPSP_ROUND(NAME, TYPE) {"tpsp_" #NAME, &roundKernels},
 #define TPSP_GROUPED(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                      \
   {"tpsp_" #NAME, &groupedKernels},
+#define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                         \
+  {"tpsp_" #NAME, &wideKernels},
 #include "DeviceKernels.def"
       {"tpsp_order_rows", &orderKernels},
   };
@@ -69,12 +76,23 @@ Status BuiltinKernels::load() {
   return {};
 }
 
-Status BuiltinKernels::bringToDevice() const {
-  for (const auto *kernels :
-       {&combineKernels, &copyKernels, &epilogueKernels, &partsKernels,
-        &sumKernels, &roundKernels, &groupedKernels, &orderKernels})
+Status BuiltinKernels::bringToDevice(int device, int64_t &wideBlocks) const {
+  for (const auto *kernels : {&combineKernels, &copyKernels, &epilogueKernels,
+                              &partsKernels, &sumKernels, &roundKernels,
+                              &groupedKernels, &wideKernels, &orderKernels})
     for (cudaKernel_t kernel : *kernels)
       TPSP_TRY(image.bringToDevice(kernel));
+  cudaDeviceProp properties;
+  TPSP_CUDA(cudaGetDeviceProperties, &properties, device);
+  wideBlocks = 0;
+  // Machine code for 9.0 with these products runs on no other GPU.
+  if (properties.major != 9 || properties.minor != 0)
+    return {};
+  for (cudaKernel_t kernel : wideKernels)
+    TPSP_CUDA(cudaKernelSetAttributeForDevice, kernel,
+              cudaFuncAttributeMaxDynamicSharedMemorySize,
+              wideBytes(wideEdgeM, wideEdgeN, wideStages), device);
+  wideBlocks = properties.multiProcessorCount;
   return {};
 }
 
@@ -91,7 +109,8 @@ Status BuiltinKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
 template <typename Arguments>
 Status BuiltinKernels::launchBlocks(cudaKernel_t kernel,
                                     const Arguments &arguments, int64_t units,
-                                    int threads, cudaStream_t stream) const {
+                                    int threads, cudaStream_t stream,
+                                    int sharedBytes) const {
   if (units == 0)
     return {};
   int64_t blocks = std::min<int64_t>(INT32_MAX, units);
@@ -99,7 +118,7 @@ Status BuiltinKernels::launchBlocks(cudaKernel_t kernel,
   return image.explained(checkCuda(
       cudaLaunchKernel(reinterpret_cast<const void *>(kernel),
                        dim3(unsigned(blocks)), dim3(unsigned(threads)),
-                       parameters, /*sharedMem=*/0, stream),
+                       parameters, size_t(sharedBytes), stream),
       "cudaLaunchKernel"));
 }
 
@@ -160,10 +179,16 @@ Status BuiltinKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
 
 Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
                                        const GroupedArguments &arguments,
+                                       int64_t wideBlocks,
                                        cudaStream_t stream) const {
   TPSP_TRY(launchBlocks(orderKernels[0], arguments,
                         arguments.lists * (arguments.groups + 1), orderThreads,
                         stream));
+  if (wideBlocks > 0)
+    return launchBlocks(
+        wideKernels[placeOf(dtype, wideTypes) + alongA + alongB], arguments,
+        std::min(wideBlocks, int64_t(arguments.tiles)), wideThreads, stream,
+        wideBytes(wideEdgeM, wideEdgeN, wideStages));
   size_t kernel = placeOf(dtype, groupedTypes) + 2 * alongA + alongB;
   return launchBlocks(groupedKernels[kernel], arguments, arguments.tiles,
                       groupedThreads, stream);

@@ -20,8 +20,10 @@ public:
 
   /// Loads all kernels onto the thread's GPU. Otherwise a kernel's first launch
   /// would do so and wait until the GPU is idle. After an NCCL collective whose
-  /// other ranks do the same, that wait would never end.
-  Status bringToDevice() const;
+  /// other ranks do the same, that wait would never end. Sets `wideBlocks` to
+  /// the number of blocks that fill the GPU with warpgroup products, or to 0 if
+  /// it has no such products.
+  Status bringToDevice(int device, int64_t &wideBlocks) const;
 
   /// Uses one cudaMemcpyAsync if both sides are dense.
   Status copy(const StridedCopy &copy, cudaStream_t stream) const;
@@ -44,9 +46,10 @@ public:
   static int64_t partsOfSum(int64_t kept, int64_t summed);
 
   /// Runs both passes. For floating-point types. `alongA` and `alongB` say
-  /// whether k is contiguous.
+  /// whether k is contiguous. If `wideBlocks` is not 0, that many blocks
+  /// compute warpgroup products.
   Status multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
-                         const GroupedArguments &arguments,
+                         const GroupedArguments &arguments, int64_t wideBlocks,
                          cudaStream_t stream) const;
 
 private:
@@ -58,11 +61,13 @@ private:
   /// have.
   template <typename Arguments>
   Status launchBlocks(cudaKernel_t kernel, const Arguments &arguments,
-                      int64_t units, int threads, cudaStream_t stream) const;
+                      int64_t units, int threads, cudaStream_t stream,
+                      int sharedBytes = 0) const;
 
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
-      partsKernels, sumKernels, roundKernels, groupedKernels, orderKernels;
+      partsKernels, sumKernels, roundKernels, groupedKernels, wideKernels,
+      orderKernels;
 };
 
 } // namespace tpsp::rt

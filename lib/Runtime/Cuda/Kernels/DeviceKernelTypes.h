@@ -103,6 +103,15 @@ constexpr int groupedEdge(int elementBytes) {
   return elementBytes == 2 ? 128 : 64;
 }
 
+/// The second pass on a GPU with warpgroup products, for 16-bit types: threads
+/// of a block, rows and columns of C that it computes, positions along k of a
+/// slice, slices in shared memory, and bytes of shared memory.
+constexpr int wideThreads = 256, wideEdgeM = 128, wideEdgeN = 256,
+              wideDepth = 64, wideStages = 4;
+constexpr int wideBytes(int edgeM, int edgeN, int stages) {
+  return stages * ((edgeM + edgeN) * wideDepth * 2 + 128);
+}
+
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_CUDA_KERNELS_DEVICEKERNELTYPES_H

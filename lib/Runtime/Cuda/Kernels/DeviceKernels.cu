@@ -1,13 +1,13 @@
 // The built-in kernels. They copy runs of bytes, combine the parts of ranks
 // that share a GPU, and round sums to 16 bits. They also compute epilogues that
-// cuBLASLt does not have, and grouped products (GroupedProduct.h). They are
-// compiled to machine code for compute capability 8.0 and 9.0 and to PTX, and
-// loaded by name (BuiltinKernels). All loops stride over the grid, so a grid
-// may have any size.
+// cuBLASLt does not have, and grouped products (GroupedProduct.h,
+// WarpgroupProduct.h). They are compiled to machine code for compute capability
+// 8.0 and 9.0 and to PTX, and loaded by name (BuiltinKernels). All loops stride
+// over the grid, so a grid may have any size.
 //
 // The tests run this file on a CPU, one thread after another. So the only
 // barriers are those of ThreadBlock.h.
-#include "GroupedProduct.h"
+#include "WarpgroupProduct.h"
 
 #include <math.h>
 
@@ -214,6 +214,13 @@ struct alignas(16) Unit16 {
   extern "C" __global__ void __launch_bounds__(groupedThreads, 2)              \
       tpsp_##NAME(const __grid_constant__ GroupedArguments c) {                \
     multiplyGrouped<TYPE, ALONG_A, ALONG_B>(c);                                \
+  }
+// Only machine code for 9.0 has warpgroup products. Other code is never called.
+#define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                         \
+  extern "C" __global__ void __launch_bounds__(wideThreads, 1)                 \
+      tpsp_##NAME(const __grid_constant__ GroupedArguments c) {                \
+    if constexpr (hasWarpgroups)                                               \
+      multiplyWide<WideShape<TYPE>, ALONG_A, ALONG_B>(c);                      \
   }
 #include "DeviceKernels.def"
 

@@ -17,25 +17,44 @@
 
 namespace tpsp::rt::device {
 
+/// The place of a tile among tilesM x tilesN. Bands of tiles along n follow one
+/// another, so that the blocks of a GPU read few rows and columns at a time.
+struct TilePlace {
+  long long m, n;
+
+  __device__ TilePlace(const GroupedArguments &g, long long tile) {
+    constexpr long long band = 8;
+    long long first = tile / (band * g.tilesN) * band,
+              inside = tile % (band * g.tilesN),
+              height = lesser(band, g.tilesM - first);
+    m = first + inside % height;
+    n = inside / height;
+  }
+};
+
 /// A tile of C.
-template <typename T> struct GroupedJob {
+template <typename Shape> struct GroupedJob {
+  using T = typename Shape::Number;
+
   long long point, group;
   /// Rows and columns of C. With rows along m, `m` are rows of A too.
   Positions m, n;
   T *c;
 
+  GroupedJob() = default;
   __device__ GroupedJob(const GroupedArguments &g, long long tile) {
-    long long inPoint = g.tilesM * g.tilesN * (g.sumsRows ? g.groups : 1);
+    long long ofMatrix = g.tilesM * g.tilesN,
+              inPoint = ofMatrix * (g.sumsRows ? g.groups : 1);
     point = tile / inPoint;
     tile %= inPoint;
-    long long tileM = tile % g.tilesM, tileN = tile / g.tilesM % g.tilesN;
-    constexpr int edge = Tile<T>::edge;
-    n = Positions{nullptr, tileN * edge, g.n - tileN * edge}.upTo(edge);
+    TilePlace at(g, g.sumsRows ? tile % ofMatrix : tile);
+    constexpr int edge = Shape::edgeM, edgeN = Shape::edgeN;
+    n = Positions{nullptr, at.n * edgeN, g.n - at.n * edgeN}.upTo(edgeN);
     c = (T *)g.c + offsetsOfPoint(g, point).c;
     if (g.sumsRows) {
-      group = tile / (g.tilesM * g.tilesN);
+      group = tile / ofMatrix;
       c += group * g.groupStride;
-      m = Positions{nullptr, tileM * edge, g.m - tileM * edge}.upTo(edge);
+      m = Positions{nullptr, at.m * edge, g.m - at.m * edge}.upTo(edge);
       return;
     }
     OrderedRows ordered(g, point);
@@ -46,49 +65,54 @@ template <typename T> struct GroupedJob {
 #pragma unroll 1
     for (long long behind = g.groups + 1; behind - group > 1;) {
       long long middle = (group + behind) / 2;
-      (firstTile(middle) <= tileM ? group : behind) = middle;
+      (firstTile(middle) <= at.m ? group : behind) = middle;
     }
-    m = ordered.of(group).behind((tileM - firstTile(group)) * edge).upTo(edge);
+    m = ordered.of(group).behind((at.m - firstTile(group)) * edge).upTo(edge);
   }
 };
 
 /// The slices that are summed for a tile of C: the steps of the accumulation,
 /// and the pieces of k in each.
-template <typename T> class Slices {
+template <typename Shape> class Slices {
 public:
-  __device__ Slices(const GroupedArguments &g, const GroupedJob<T> &job)
-      : g(g), job(job) {
+  using T = typename Shape::Number;
+  using Job = GroupedJob<Shape>;
+
+  Slices() = default;
+  __device__ Slices(const GroupedArguments &g, const Job &job) {
 #pragma unroll 1
     for (long long i = g.steps; i-- > 0;)
-      total += (kOf(i).count + Tile<T>::depth - 1) / Tile<T>::depth;
+      total += (kOf(g, job, i).count + Shape::depth - 1) / Shape::depth;
     if (total > 0)
-      toStep();
+      toStep(g, job);
   }
 
-  __device__ void next() {
-    k = k.behind(Tile<T>::depth);
+  /// Advances to the next slice, with the constructor's arguments.
+  __device__ void next(const GroupedArguments &g, const Job &job) {
+    k = k.behind(Shape::depth);
     if (k.count <= 0) {
       ++step;
-      toStep();
+      toStep(g, job);
     }
   }
 
   /// The beginnings of the step's matrices.
-  const T *a, *b;
-  Positions k;
+  const T *a = nullptr, *b = nullptr;
+  Positions k = {nullptr, 0, 0};
   long long total = 0;
 
 private:
-  __device__ Positions kOf(long long step) const {
+  __device__ static Positions kOf(const GroupedArguments &g, const Job &job,
+                                  long long step) {
     if (g.sumsRows)
       return OrderedRows(g, job.point * g.steps + step).of(job.group);
     return {nullptr, 0, job.group < g.groups ? g.k : 0};
   }
 
   /// Advances to the current step, or to the next step that has a slice.
-  __device__ void toStep() {
+  __device__ void toStep(const GroupedArguments &g, const Job &job) {
 #pragma unroll 1
-    while ((k = kOf(step)).count == 0)
+    while ((k = kOf(g, job, step)).count == 0)
       ++step;
     Offsets at = offsetsOfPoint(g, job.point), more = offsetsOfStep(g, step);
     a = (const T *)g.a + at.a + more.a;
@@ -96,8 +120,6 @@ private:
         (g.sumsRows ? 0 : job.group * g.groupStride);
   }
 
-  const GroupedArguments &g;
-  const GroupedJob<T> &job;
   long long step = 0;
 };
 
@@ -110,17 +132,17 @@ __device__ inline void multiplyGrouped(const GroupedArguments &g) {
   if (!block.leads())
     return;
   for (long long tile = blockIdx.x; tile < g.tiles; tile += gridDim.x) {
-    GroupedJob<T> job(g, tile);
+    GroupedJob<Tile<T>> job(g, tile);
     if (job.m.count <= 0)
       continue;
-    Slices<T> slices(g, job);
+    Slices<Tile<T>> slices(g, job);
     int target = 0, source = 0;
     block.each([&](Sums &own) { own.clear(); });
     // The copy of a slice begins two slices before its product.
     for (long long slice = 1 - stages; slice < slices.total; ++slice) {
       bool isMore = slice + stages - 1 < slices.total;
       if (isMore && slice > 1 - stages)
-        slices.next();
+        slices.next(g, job);
       // Copies to the tiles that all threads finished reading before the last
       // meeting.
       block.each([&](Sums &) {

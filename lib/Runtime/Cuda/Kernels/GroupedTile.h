@@ -18,7 +18,9 @@ template <typename T> struct alignas(16) Chunk {
 };
 
 template <typename T> struct Tile {
+  using Number = T;
   static constexpr int edge = groupedEdge(sizeof(T)), depth = 64 / sizeof(T);
+  static constexpr int edgeM = edge, edgeN = edge;
   static constexpr int chunks = edge * 4;
 
   /// With `AlongK`, lines run along k, and each position of m or n has one
@@ -137,6 +139,17 @@ template <typename T> struct TileTarget {
   __device__ void put(T *row, int column, Wide value) const {
     if (row && column < columns)
       row[column] = Element<T>::store(value);
+  }
+  /// Stores the values from `column` on. The address is a multiple of 16.
+  __device__ void putChunk(T *row, int column, const Chunk<T> &chunk) const {
+    if (row && column + Chunk<T>::size <= columns) {
+      *(Chunk<T> *)(row + column) = chunk;
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < Chunk<T>::size; ++i)
+      if (row && column + i < columns)
+        row[column + i] = chunk.values[i];
   }
   /// Stores two values, at `column` and at the next one.
   __device__ void putPair(T *row, int column, Wide first, Wide second) const {

@@ -45,6 +45,17 @@ __device__ inline void beginCopy(void *to, const void *from, int bytes) {
                : "memory");
 }
 
+/// Begins to copy 16 bytes to shared memory. If not `isInside`, nothing is read
+/// and the bytes become 0.
+__device__ inline void beginWholeCopy(void *to, const void *from,
+                                      bool isInside) {
+  asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, %2, 0;\n"
+               "cp.async.cg.shared.global [%0], [%1], 16, p;\n}" ::"r"(
+                   (unsigned)__cvta_generic_to_shared(to)),
+               "l"(__cvta_generic_to_global(from)), "r"(int(isInside))
+               : "memory");
+}
+
 /// Makes a group of all copies that this thread has begun since the last call.
 __device__ inline void closeCopies() {
   asm volatile("cp.async.commit_group;" ::: "memory");

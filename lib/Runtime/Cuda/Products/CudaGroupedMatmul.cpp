@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tpsp::rt {
 /// Adds the loops that have more than one place.
 void CudaGroupedMatmul::addLoops(const std::vector<MatmulLoop> &loops,
@@ -22,16 +24,37 @@ void CudaGroupedMatmul::addLoops(const std::vector<MatmulLoop> &loops,
   }
 }
 
+/// Whether the operands are as WarpgroupProduct.h requires.
+bool CudaGroupedMatmul::canBeWide() const {
+  const GroupedArguments &g = arguments;
+  constexpr long long whole = 8, most = 1 << 30;
+  if (elementBytes(dtype) != 2 || (g.sumsRows ? alongA || alongB : !alongA))
+    return false;
+  long long strideA = alongA ? g.mStrideA : g.kStrideA,
+            strideB = alongB ? g.nStrideB : g.kStrideB,
+            lineA = alongA ? g.k : g.m, lineB = alongB ? g.k : g.n;
+  long long all = strideA | strideB | g.ldc | g.groupStride | lineA | lineB;
+  for (int64_t i = 0; i < g.loops; ++i)
+    all |= g.loop[i].a | g.loop[i].b | g.loop[i].c;
+  auto addresses = reinterpret_cast<uintptr_t>(g.a) |
+                   reinterpret_cast<uintptr_t>(g.b) |
+                   reinterpret_cast<uintptr_t>(g.c);
+  return all % whole == 0 && addresses % 16 == 0 &&
+         std::max({strideA, strideB, g.m, g.n, g.k}) < most;
+}
+
 /// Computes the number of tiles and the bytes of the sorted order.
 Status CudaGroupedMatmul::count() {
   GroupedArguments &g = arguments;
   int64_t edge = groupedEdge(int(elementBytes(dtype)));
-  auto partsOf = [&](int64_t extent) {
+  int64_t edgeM = wideBlocks ? wideEdgeM : edge,
+          edgeN = wideBlocks ? wideEdgeN : edge;
+  auto partsOf = [](int64_t extent, int64_t edge) {
     return extent / edge + (extent % edge != 0);
   };
   g.lists = g.points * (g.sumsRows ? g.steps : 1);
-  g.tilesM = g.sumsRows ? partsOf(g.m) : g.rows / edge + g.groups + 1;
-  g.tilesN = partsOf(g.n);
+  g.tilesM = g.sumsRows ? partsOf(g.m, edgeM) : g.rows / edgeM + g.groups + 1;
+  g.tilesN = partsOf(g.n, edgeN);
   int64_t tiles = 0;
   bool fits =
       checkedProduct({g.points, g.tilesM, g.tilesN, g.sumsRows ? g.groups : 1},
@@ -49,7 +72,8 @@ Status CudaGroupedMatmul::count() {
 
 Status CudaGroupedMatmul::prepare(const GroupedMatmulCommand &command,
                                   int64_t firstGroup,
-                                  const std::vector<std::byte *> &buffers) {
+                                  const std::vector<std::byte *> &buffers,
+                                  int64_t blocksIfWide) {
   dtype = command.dtype;
   alongA = !command.transposeA, alongB = command.transposeB;
   GroupedArguments &g = arguments;
@@ -66,6 +90,7 @@ Status CudaGroupedMatmul::prepare(const GroupedMatmulCommand &command,
   addLoops(command.batch, command.idStrides.data());
   g.batchLoops = g.loops;
   addLoops(command.accumulate, command.idStrides.data() + command.batch.size());
+  wideBlocks = canBeWide() ? blocksIfWide : 0;
   return count();
 }
 
@@ -76,7 +101,7 @@ Status CudaGroupedMatmul::run(const BuiltinKernels &kernels,
   std::byte *order = nullptr;
   TPSP_TRY(stream.reserveScratch(orderBytes, order));
   arguments.order = reinterpret_cast<long long *>(order);
-  return kernels.multiplyGrouped(dtype, alongA, alongB, arguments,
+  return kernels.multiplyGrouped(dtype, alongA, alongB, arguments, wideBlocks,
                                  stream.get());
 }
 
