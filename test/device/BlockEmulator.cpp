@@ -28,12 +28,19 @@ public:
   void *memory;
 };
 
+/// How the threads of a warp exchange values.
+enum class Exchange { Xor, Lane, Match };
+
 struct Fiber {
   enum State { Ready, AtBarrier, AtShuffle, Done };
 
   ucontext_t context;
   State state = Ready;
-  int32_t shuffled = 0, distance = 0;
+  Exchange exchange = Exchange::Xor;
+  /// The value that the thread gives, then the one that it gets.
+  int32_t value = 0;
+  /// The distance of the other lane for Xor; its number for Lane.
+  int32_t number = 0;
 };
 
 class Block {
@@ -65,12 +72,13 @@ public:
     fiber.state = state;
     swapcontext(&fiber.context, &scheduler);
   }
-  int32_t shuffle(int32_t value, int32_t distance) {
+  int32_t exchange(Exchange how, int32_t value, int32_t number) {
     Fiber &fiber = fibers[running];
-    fiber.shuffled = value;
-    fiber.distance = distance;
+    fiber.exchange = how;
+    fiber.value = value;
+    fiber.number = number;
     wait(Fiber::AtShuffle);
-    return fiber.shuffled;
+    return fiber.value;
   }
 
   BlockNumber number;
@@ -109,6 +117,19 @@ private:
     });
   }
 
+  /// Returns the value that lane `lane` gets.
+  static int32_t exchanged(const int32_t *values, int64_t lane,
+                           const Fiber &fiber) {
+    if (fiber.exchange == Exchange::Xor)
+      return values[lane ^ fiber.number];
+    if (fiber.exchange == Exchange::Lane)
+      return values[fiber.number % warp];
+    uint32_t same = 0;
+    for (int64_t i = 0; i < warp; ++i)
+      same |= uint32_t(values[i] == values[lane]) << i;
+    return int32_t(same);
+  }
+
   /// Finishes the shuffles of warps all of whose threads wait. Returns whether
   /// there were any.
   bool finishShuffles() {
@@ -117,15 +138,16 @@ private:
          first += warp) {
       auto *lanes = &fibers[first];
       bool isComplete = std::all_of(lanes, lanes + warp, [&](const Fiber &f) {
-        return f.state == Fiber::AtShuffle && f.distance == lanes->distance;
+        return f.state == Fiber::AtShuffle && f.exchange == lanes->exchange &&
+               (f.exchange != Exchange::Xor || f.number == lanes->number);
       });
       if (!isComplete)
         continue;
       int32_t values[warp];
       for (int64_t i = 0; i < warp; ++i)
-        values[i] = lanes[i].shuffled;
+        values[i] = lanes[i].value;
       for (int64_t i = 0; i < warp; ++i) {
-        lanes[i].shuffled = values[i ^ lanes->distance];
+        lanes[i].value = exchanged(values, i, lanes[i]);
         lanes[i].state = Fiber::Ready;
       }
       moved = true;
@@ -182,5 +204,11 @@ int32_t tpsp::device::tpsp_device_part() { return current->number.y; }
 int32_t tpsp::device::tpsp_device_threads() { return current->fibers.size(); }
 void tpsp::device::tpsp_device_barrier() { current->wait(Fiber::AtBarrier); }
 int32_t tpsp::device::tpsp_device_shuffle(int32_t value, int32_t distance) {
-  return current->shuffle(value, distance);
+  return current->exchange(Exchange::Xor, value, distance);
+}
+int32_t tpsp::device::tpsp_device_value_of(int32_t value, int32_t lane) {
+  return current->exchange(Exchange::Lane, value, lane);
+}
+int32_t tpsp::device::tpsp_device_match(int32_t value) {
+  return current->exchange(Exchange::Match, value, 0);
 }

@@ -35,8 +35,11 @@ int32_t tpsp_device_part();
 int32_t tpsp_device_threads();
 void tpsp_device_barrier();
 /// Returns the value of the thread whose number differs in the bits of
-/// `distance`.
+/// `distance`; below, of the thread that is number `lane` of its warp.
 int32_t tpsp_device_shuffle(int32_t value, int32_t distance);
+int32_t tpsp_device_value_of(int32_t value, int32_t lane);
+/// Returns the threads of the warp with the same value, a bit for each.
+int32_t tpsp_device_match(int32_t value);
 }
 
 } // namespace tpsp::device

@@ -57,6 +57,23 @@ TEST(BlockEmulatorTest, ShufflesSwapWithinWarps) {
   }
 }
 
+TEST(BlockEmulatorTest, LanesFindEqualValues) {
+  for (ThreadOrder order : orders) {
+    std::vector<int> same(64), got(64);
+    EXPECT_EQ(runBlock({0}, 64, order,
+                       [&] {
+                         int me = tpsp_device_thread();
+                         same[me] = tpsp_device_match(me % 4);
+                         got[me] = tpsp_device_value_of(me, me / 2 % 32);
+                       }),
+              "");
+    for (int i = 0; i < 64; ++i) {
+      EXPECT_EQ(uint32_t(same[i]), 0x11111111u << i % 4);
+      EXPECT_EQ(got[i], i / 32 * 32 + i % 64 / 2 % 32);
+    }
+  }
+}
+
 TEST(BlockEmulatorTest, NothingHangs) {
   auto late = [] {
     if (tpsp_device_thread() != 5)

@@ -174,6 +174,42 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dispatch", "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",
              R"({expert = "e", slot = "c", choice = "k"})"}));
 
+/// The numbers of integers are 1, primes, and more than a warp or a block
+/// visits at once. Some ranges of buckets lie in two groups.
+INSTANTIATE_TEST_SUITE_P(
+    Buckets, DeviceKernelTest,
+    testing::Values(
+        Case{"count_values", "#s=1 -> #i=1", R"({over = ["s"], of = ["i"]})",
+             false},
+        Case{"count_values", "#s=131 -> #i=8", R"({over = ["s"], of = ["i"]})",
+             false},
+        Case{"count_values", "#s=2053,k=2 -> #i=7",
+             R"({over = ["k", "s"], of = ["i"]})", false},
+        Case{"count_values", "#g=97,s=5 -> #g=97,i=7",
+             R"({over = ["s"], of = ["i"]})", false},
+        Case{"count_earlier", "#s=1 -> #s=1", R"({over = ["s"], values = 1})",
+             false},
+        Case{"count_earlier", "#s=4099 -> #s=4099",
+             R"({over = ["s"], values = 7})", false},
+        Case{"count_earlier", "#g=5,s=257,k=2 -> #g=5,s=257,k=2",
+             R"({over = ["k", "s"], values = 67})", false},
+        Case{"count_earlier", "#s=1025,k=2; #j=2,i=4 -> #s=1025,k=2",
+             R"({over = ["s", "k"], values = 8, of = ["j", "i"]})", false},
+        // Runs that a warp divides, and runs that a block divides.
+        Case{"runs", "#i=1 -> #c=1", R"({of = "i", along = "c"})", false},
+        Case{"runs", "#g=5,i=37 -> #g=5,c=131", R"({of = "i", along = "c"})",
+             false},
+        Case{"runs", "#i=700 -> #c=2053", R"({of = "i", along = "c"})", false},
+        Case{"one_hot_einsum", "#s=1; s=1,d=2 -> v=3,d=2",
+             R"({indices = ["v"]})"},
+        Case{"one_hot_einsum", "#s=1031; s=1031,d=2 -> v=7,d=2",
+             R"({indices = ["v"]})"},
+        Case{"one_hot_einsum", "#g=3,s=37,k=3; g=3,s=37,k=3 -> g=3,v=257",
+             R"({indices = ["v"]})"},
+        Case{"one_hot_einsum",
+             "#g=2,s=65,k=2; #g=2,s=65,k=2; g=2,s=65,d=3 -> e=6,g=2,c=31,d=3",
+             R"({indices = ["e", "c"]})"}));
+
 /// Threads of a warp divide the innermost index, unless it is the sequence.
 INSTANTIATE_TEST_SUITE_P(
     Sequences, DeviceKernelTest,

@@ -67,7 +67,13 @@ private:
     else if (name.starts_with("llvm.nvvm.barrier"))
       call(b, "tpsp_device_barrier", b.getVoidTy(), {}), b.CreateRetVoid();
     else if (name.starts_with("llvm.nvvm.shfl.sync.bfly"))
-      b.CreateRet(shuffled(b, *body));
+      b.CreateRet(shuffled(b, *body, "tpsp_device_shuffle"));
+    else if (name.starts_with("llvm.nvvm.shfl.sync.idx"))
+      b.CreateRet(shuffled(b, *body, "tpsp_device_value_of"));
+    else if (name == "llvm.nvvm.match.any.sync.i32")
+      b.CreateRet(call(b, "tpsp_device_match", i32(), {body->getArg(1)}));
+    else if (name == "llvm.nvvm.bar.warp.sync")
+      call(b, "tpsp_device_match", i32(), {b.getInt32(0)}), b.CreateRetVoid();
     else
       return llvm::createStringError("the emulator lacks " + name);
     intrinsic.replaceAllUsesWith(body);
@@ -85,10 +91,11 @@ private:
   }
 
   /// (mask, value, distance, clamp) -> value, or {value, true}.
-  llvm::Value *shuffled(llvm::IRBuilder<> &b, llvm::Function &body) {
+  llvm::Value *shuffled(llvm::IRBuilder<> &b, llvm::Function &body,
+                        StringRef how) {
     llvm::Value *value = body.getArg(1);
-    llvm::Value *other = call(b, "tpsp_device_shuffle", i32(),
-                              {b.CreateBitCast(value, i32()), body.getArg(2)});
+    llvm::Value *other =
+        call(b, how, i32(), {b.CreateBitCast(value, i32()), body.getArg(2)});
     other = b.CreateBitCast(other, value->getType());
     if (!body.getReturnType()->isStructTy())
       return other;
@@ -218,6 +225,8 @@ static llvm::orc::SymbolMap emulatorSymbols(llvm::orc::LLJIT &jit) {
   add("tpsp_device_threads", &tpsp_device_threads);
   add("tpsp_device_barrier", &tpsp_device_barrier);
   add("tpsp_device_shuffle", &tpsp_device_shuffle);
+  add("tpsp_device_value_of", &tpsp_device_value_of);
+  add("tpsp_device_match", &tpsp_device_match);
   return symbols;
 }
 

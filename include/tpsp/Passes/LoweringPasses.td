@@ -13,9 +13,11 @@ def EmitDeviceKernels : Pass<"tpsp-emit-device-kernels", "::mlir::ModuleOp"> {
     of the same parameters. The functions stay, so the plan still runs on CPUs.
 
     A block of threads does a few work items, and an item's loop nests are
-    spread over its threads ([Plan](../Design/Plan.md#kernels-on-a-gpu)). A
-    function that is no sequence of loop nests is done in order, by one thread
-    or by a warp's. A missed remark names it, and says why.
+    spread over its threads ([Plan](../Design/Plan.md#kernels-on-a-gpu)). If a
+    function sorts integers into buckets, the warps of a block divide the
+    integers ([Plan](../Design/Plan.md#scattered-sums)). Any other function is
+    done in order, by one thread or by several. A missed remark names it, and
+    says why.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_80\"",

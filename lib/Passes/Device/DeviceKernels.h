@@ -3,10 +3,12 @@
 ///
 /// A device kernel has the function's parameters. A block of threads processes
 /// a few work items, as described for tpsp_rt_device_kernel in tpsp_rt.h. There
-/// are two forms:
+/// are three forms:
 ///
 /// - *spread*: the threads of an item share its loops. A barrier stands between
 ///   two loops if one reads what another thread wrote in the other.
+/// - *buckets*: for functions that sort integers into buckets. The warps of a
+///   block visit runs of the integers (BucketDeviceKernel.cpp).
 /// - *serial*: a thread processes an item as a CPU does. Any function has this
 ///   form, but for most it would be slow. If the elements along the innermost
 ///   index of an item's results are independent, several threads share an item,
@@ -72,6 +74,10 @@ mlir::gpu::GPUFuncOp createDeviceKernel(mlir::OpBuilder &b,
 
 /// Emits the serial form at `b`.
 mlir::gpu::GPUFuncOp emitSerialKernel(mlir::OpBuilder &b, KernelSource source);
+
+/// Emits the form for buckets at `b`. Returns null for other functions.
+mlir::gpu::GPUFuncOp emitBucketDeviceKernel(mlir::OpBuilder &b,
+                                            KernelSource source);
 
 /// Emits the spread form at `b`. Returns null and sets `obstacle` if the items
 /// are not loop nests, or their rows do not fit in a block's memory.

@@ -73,7 +73,8 @@ private:
 
   void emit(OpBuilder &b, KernelSource source) {
     std::string obstacle = "the serial form was asked for";
-    if (!serial && emitSpreadKernel(b, source, obstacle))
+    if (!serial && (emitBucketDeviceKernel(b, source) ||
+                    emitSpreadKernel(b, source, obstacle)))
       return;
     gpu::GPUFuncOp kernel = emitSerialKernel(b, source);
     if (!serial)

@@ -4,31 +4,26 @@
 
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
 using namespace mlir;
 using namespace tpsp;
 
 using Start = llvm::function_ref<Value(StringRef)>;
 
-/// Adds to every value the counts of smaller values in its block.
-static void addSmaller(RowLoops &row, CountEarlierOp op, Value load,
-                       Value first, Value last, Value counts) {
-  OpBuilder::InsertionGuard guard(row.b);
+/// How many values of the block are smaller than `value`, by their counts.
+static Value countSmaller(RowLoops &row, CountEarlierOp op, Value load,
+                          Value value) {
   Type type = op.getOperand(1).getType();
   StringRef minor = op.valueIndices().back();
   Value values = row.extent(type, load, minor);
-  Value value = row.loop(first, last);
   if (op.valueIndices().size() > 1)
     row.at[op.valueIndices().front()] =
         arith::DivUIOp::create(row.b, row.loc, value, values);
   Value end = arith::RemUIOp::create(row.b, row.loc, value, values);
-  row.at[minor] = row.loop(row.constant(0), end);
-  Value bucket = row.subtract(value, first);
-  Value count =
-      memref::LoadOp::create(row.b, row.loc, counts, ValueRange{bucket});
-  count = row.add(count, row.load(type, load));
-  memref::StoreOp::create(row.b, row.loc, count, counts, ValueRange{bucket});
+  auto addCount = [&](Value smaller, ValueRange sum) -> RowLoops::Values {
+    row.at[minor] = smaller;
+    return {row.add(sum[0], row.load(type, load))};
+  };
+  return row.carry(row.constant(0), end, row.i32(0), addCount).front();
 }
 
 namespace {
@@ -145,23 +140,35 @@ struct EarlierBuckets
     OpBuilder::InsertionGuard guard(b);
     RowLoops row(b, cast<BucketKernelOpInterface>(op.getOperation()));
     Type ids = op.getOperand(0).getType();
-    linalg::FillOp::create(b, op.getLoc(), row.i32(0), counts);
-    if (op.getNumOperands() > 1)
-      addSmaller(row, op, integers[1], first, last, counts);
+    {
+      OpBuilder::InsertionGuard inLoop(b);
+      Value value = row.loop(first, last);
+      Value count = op.getNumOperands() > 1
+                        ? countSmaller(row, op, integers[1], value)
+                        : row.i32(0);
+      memref::StoreOp::create(b, op.getLoc(), count, counts,
+                              row.subtract(value, first));
+    }
+    // An integer that is not a value belongs to the first bucket's range.
+    Value isFirst = arith::CmpIOp::create(
+        b, op.getLoc(), arith::CmpIPredicate::eq, first, row.constant(0));
     for (StringRef name : op.countedIndices())
       row.loop(name, row.extent(ids, integers[0], name));
-    // An integer that is not a value uses the first bucket, and is not counted.
     Value id = row.asIndex(row.load(ids, integers[0]));
-    Value isValue = row.isBelow(id, row.constant(op.getValues()));
-    auto ifValue = [&](Value x, Value y) -> Value {
-      return arith::SelectOp::create(b, op.getLoc(), isValue, x, y);
-    };
-    Value bucket = row.subtract(ifValue(id, row.constant(0)), first);
+    {
+      OpBuilder::InsertionGuard inside(b);
+      Value isOther =
+          arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::uge, id,
+                                row.constant(op.getValues()));
+      row.onlyIf(row.both(isOther, isFirst));
+      row.store(row.i32(-1), op.getResult().getType(), made[0]);
+    }
+    Value bucket = row.subtract(id, first);
     row.onlyIf(row.isBelow(bucket, row.subtract(last, first)));
     Value count = memref::LoadOp::create(b, op.getLoc(), counts, bucket);
-    row.store(ifValue(count, row.i32(-1)), op.getResult().getType(), made[0]);
-    Value next = row.add(count, ifValue(row.i32(1), row.i32(0)));
-    memref::StoreOp::create(b, op.getLoc(), next, counts, bucket);
+    row.store(count, op.getResult().getType(), made[0]);
+    memref::StoreOp::create(b, op.getLoc(), row.add(count, row.i32(1)), counts,
+                            bucket);
   }
 };
 

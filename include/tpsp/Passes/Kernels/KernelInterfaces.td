@@ -55,7 +55,15 @@ def Tpsp_BucketKernelOpInterface : OpInterface<"BucketKernelOpInterface"> {
     bucket, or to none. Its outcome depends only on earlier integers in the same
     bucket. Buckets are independent, so every bucket is a work item. A range of
     buckets reads the integers once, whatever its length. A thread of a CPU
-    takes many buckets, a thread of a GPU one.
+    takes many buckets, and so does a block of a GPU.
+
+    The function first stores the initial state of every bucket, in a loop over
+    the buckets. A nest of loops over the integers follows. If an integer's
+    bucket is in the range, it loads the state and stores the next. The next
+    state is the state plus one, or a number that depends on the integer alone.
+    Such a number is not negative.
+    A GPU relies on this form (lib/Passes/Device/BucketDeviceKernel.cpp); a
+    function in another form has a thread for each bucket.
 
     The tensors that it makes are the operation's result or, if it also has a
     row form, the inputs of the row form.
