@@ -272,7 +272,57 @@ private:
   LaneSum sum;
 };
 
+/// Finds an item that stores nothing but runs of neighbours.
+class FillFinder {
+public:
+  explicit FillFinder(scf::ForOp item) : item(item) {}
+
+  /// The loops that store them; empty for other items.
+  ArrayRef<scf::ForOp> find() {
+    bool isPlain = true;
+    item.getBody()->walk([&](Operation *op) { isPlain &= note(op); });
+    for (Value memory : loaded)
+      isPlain &= !stored.contains(memory);
+    return isPlain ? loops.getArrayRef() : ArrayRef<scf::ForOp>();
+  }
+
+private:
+  /// Records `op`; false if such an item cannot contain it.
+  bool note(Operation *op) {
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      loaded.push_back(bufferBehind(load.getMemRef()));
+    auto store = dyn_cast<memref::StoreOp>(op);
+    if (!store)
+      return isKnown(op) && !isa<linalg::FillOp>(op);
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    Value buffer = bufferBehind(store.getMemRef());
+    stored.insert(buffer);
+    loops.insert(loop);
+    return loop && loop != item && loop.getInitArgs().empty() &&
+           isConstantIntValue(loop.getStep(), 1) &&
+           !store.getIndices().empty() &&
+           store.getIndices().back() == loop.getInductionVar() &&
+           !buffer.getDefiningOp<memref::AllocaOp>();
+  }
+
+  scf::ForOp item;
+  SmallVector<Value> loaded;
+  llvm::DenseSet<Value> stored;
+  llvm::SmallSetVector<scf::ForOp, 4> loops;
+};
+
 } // namespace
+
+/// A block's threads, if each has enough neighbours of a long run.
+static int64_t threadsFor(ArrayRef<scf::ForOp> fills) {
+  constexpr int64_t neighbours = 16, mostThreads = 1024;
+  int64_t extent = 1;
+  for (scf::ForOp loop : fills)
+    for (auto store : loop.getOps<memref::StoreOp>())
+      extent = std::max(extent, store.getMemRefType().getShape().back());
+  return std::clamp(int64_t(llvm::PowerOf2Ceil(extent / neighbours)), mostLanes,
+                    mostThreads);
+}
 
 static void chooseLanes(RowLanes &lanes, const Finder &finder, bool isAligned) {
   int64_t extent = finder.extent();
@@ -304,6 +354,12 @@ RowLanes tpsp::findRowLanes(KernelSource source) {
   if (!finder.find()) {
     lanes.sum = SumFinder(item).find();
     lanes.count = lanes.sum ? mostLanes : 1;
+    if (lanes.sum)
+      return lanes;
+    FillFinder fills(item);
+    llvm::append_range(lanes.fills, fills.find());
+    if (!lanes.fills.empty())
+      lanes.count = threadsFor(lanes.fills);
     return lanes;
   }
   chooseLanes(lanes, finder, source.isAligned);

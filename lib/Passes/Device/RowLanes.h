@@ -18,6 +18,12 @@
 /// it:
 ///
 ///   for token: for d: p[token] += table[id[token], d] * y[token, d]
+///
+/// If an item stores nothing but runs of neighbours, the threads of a block
+/// divide every run. The bounds of runs may be known only on the GPU:
+///
+///   for expert: for c < load[expert]: of[end + c] = expert; end +=
+///   load[expert]
 #ifndef TPSP_PASSES_DEVICE_ROWLANES_H
 #define TPSP_PASSES_DEVICE_ROWLANES_H
 
@@ -40,7 +46,8 @@ struct LaneSum {
 };
 
 struct RowLanes {
-  /// Threads of an item; 1 if its elements depend on each other.
+  /// Threads of an item, at most a warp if they exchange values; 1 if its
+  /// elements depend on each other.
   int64_t count = 1;
   /// Neighbours along the innermost index that a thread processes at once.
   /// Thread (e / width) mod count has element e.
@@ -52,8 +59,10 @@ struct RowLanes {
   int64_t parts = 1;
   llvm::SmallVector<mlir::scf::ForOp> dealt;
 
-  /// Either this sum is set, or there are loops.
+  /// Either this sum is set, or there are loops, or runs.
   LaneSum sum;
+  /// The loops that store runs: thread t has every element number t mod count.
+  llvm::SmallVector<mlir::scf::ForOp> fills;
 
   /// Whether a thread has elements of its own, which it keeps in registers.
   bool areOwn() const { return !loops.empty() && atOnce() > 1; }

@@ -100,6 +100,7 @@ public:
       shareLoops();
     if (lanes.sum)
       shareSum();
+    shareFills();
     return kernel;
   }
 
@@ -265,15 +266,26 @@ private:
       last.set(own);
   }
 
-  /// Restricts every thread of a warp to its terms. They are added up where the
-  /// complete sum is loaded, and one thread stores it.
-  void shareSum() {
+  /// Restricts every thread of the item to every count-th point of a loop.
+  void stride(scf::ForOp source) {
     OpBuilder::InsertionGuard guard(b);
-    auto loop = cast<scf::ForOp>(map.lookup(lanes.sum.loop.getOperation()));
+    auto loop = cast<scf::ForOp>(map.lookup(source.getOperation()));
     b.setInsertionPoint(loop);
     loop.setLowerBound(
         arith::AddIOp::create(b, loc, loop.getLowerBound(), lane));
     loop.setStep(constant(lanes.count));
+  }
+
+  void shareFills() {
+    for (scf::ForOp loop : lanes.fills)
+      stride(loop);
+  }
+
+  /// Restricts every thread of a warp to its terms. They are added up where the
+  /// complete sum is loaded, and one thread stores it.
+  void shareSum() {
+    OpBuilder::InsertionGuard guard(b);
+    stride(lanes.sum.loop);
     Value sum = map.lookup(lanes.sum.taken.getResult());
     b.setInsertionPointAfterValue(sum);
     Value all = sum;
