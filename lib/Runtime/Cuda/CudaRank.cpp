@@ -38,7 +38,7 @@ Status CudaRank::initialize() {
   TPSP_TRY(createStreams());
   TPSP_TRY(createEvents());
   TPSP_TRY(cublas.create());
-  TPSP_TRY(world.builtinKernels.bringToDevice(device, wideBlocks));
+  TPSP_TRY(world.builtinKernels.bringToDevice(device, hasWarpgroups));
   return world.devices.usesNccl ? communicators.create(world.devices.id)
                                 : Status();
 }
@@ -121,7 +121,7 @@ struct CudaRank::Enqueuer {
     if (!call.state) {
       auto fresh = std::make_unique<CudaGroupedMatmul>();
       TPSP_TRY(fresh->prepare(command, call.positions[0], buffers(),
-                              rank.wideBlocks));
+                              rank.hasWarpgroups));
       call.state = std::move(fresh);
     }
     return static_cast<CudaGroupedMatmul &>(*call.state)

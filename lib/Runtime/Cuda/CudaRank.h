@@ -78,8 +78,8 @@ private:
   CudaWorld &world;
   const int64_t rank;
   const int device;
-  /// The number of blocks of a product by warpgroups, or 0 without any.
-  int64_t wideBlocks = 0;
+  /// Whether the GPU has products by warpgroups.
+  bool hasWarpgroups = false;
   DeviceMemory arena;
   CublasHandle cublas;
   std::shared_ptr<CudaAttentionContext> attentionContext;

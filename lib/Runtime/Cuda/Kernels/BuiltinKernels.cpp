@@ -76,7 +76,7 @@ Status BuiltinKernels::load() {
   return {};
 }
 
-Status BuiltinKernels::bringToDevice(int device, int64_t &wideBlocks) const {
+Status BuiltinKernels::bringToDevice(int device, bool &hasWarpgroups) const {
   for (const auto *kernels : {&combineKernels, &copyKernels, &epilogueKernels,
                               &partsKernels, &sumKernels, &roundKernels,
                               &groupedKernels, &wideKernels, &orderKernels})
@@ -84,15 +84,14 @@ Status BuiltinKernels::bringToDevice(int device, int64_t &wideBlocks) const {
       TPSP_TRY(image.bringToDevice(kernel));
   cudaDeviceProp properties;
   TPSP_CUDA(cudaGetDeviceProperties, &properties, device);
-  wideBlocks = 0;
   // Machine code for 9.0 with these products runs on no other GPU.
-  if (properties.major != 9 || properties.minor != 0)
+  hasWarpgroups = properties.major == 9 && properties.minor == 0;
+  if (!hasWarpgroups)
     return {};
   for (cudaKernel_t kernel : wideKernels)
     TPSP_CUDA(cudaKernelSetAttributeForDevice, kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize,
               wideBytes(wideEdgeM, wideEdgeN, wideStages), device);
-  wideBlocks = properties.multiProcessorCount;
   return {};
 }
 
@@ -179,15 +178,15 @@ Status BuiltinKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
 
 Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
                                        const GroupedArguments &arguments,
-                                       int64_t wideBlocks,
+                                       bool isWide,
                                        cudaStream_t stream) const {
   TPSP_TRY(launchBlocks(orderKernels[0], arguments,
                         arguments.lists * (arguments.groups + 1), orderThreads,
                         stream));
-  if (wideBlocks > 0)
+  if (isWide)
     return launchBlocks(
         wideKernels[placeOf(dtype, wideTypes) + alongA + alongB], arguments,
-        std::min(wideBlocks, int64_t(arguments.tiles)), wideThreads, stream,
+        arguments.tiles, wideThreads, stream,
         wideBytes(wideEdgeM, wideEdgeN, wideStages));
   size_t kernel = placeOf(dtype, groupedTypes) + 2 * alongA + alongB;
   return launchBlocks(groupedKernels[kernel], arguments, arguments.tiles,

@@ -20,10 +20,9 @@ public:
 
   /// Loads all kernels onto the thread's GPU. Otherwise a kernel's first launch
   /// would do so and wait until the GPU is idle. After an NCCL collective whose
-  /// other ranks do the same, that wait would never end. Sets `wideBlocks` to
-  /// the number of blocks that fill the GPU with warpgroup products, or to 0 if
-  /// it has no such products.
-  Status bringToDevice(int device, int64_t &wideBlocks) const;
+  /// other ranks do the same, that wait would never end. Says whether it
+  /// has products by warpgroups.
+  Status bringToDevice(int device, bool &hasWarpgroups) const;
 
   /// Uses one cudaMemcpyAsync if both sides are dense.
   Status copy(const StridedCopy &copy, cudaStream_t stream) const;
@@ -46,10 +45,9 @@ public:
   static int64_t partsOfSum(int64_t kept, int64_t summed);
 
   /// Runs both passes. For floating-point types. `alongA` and `alongB` say
-  /// whether k is contiguous. If `wideBlocks` is not 0, that many blocks
-  /// compute warpgroup products.
+  /// whether k is contiguous. `isWide`: with products by warpgroups.
   Status multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
-                         const GroupedArguments &arguments, int64_t wideBlocks,
+                         const GroupedArguments &arguments, bool isWide,
                          cudaStream_t stream) const;
 
 private:

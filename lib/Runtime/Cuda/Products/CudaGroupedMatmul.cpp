@@ -47,8 +47,8 @@ bool CudaGroupedMatmul::canBeWide() const {
 Status CudaGroupedMatmul::count() {
   GroupedArguments &g = arguments;
   int64_t edge = groupedEdge(int(elementBytes(dtype)));
-  int64_t edgeM = wideBlocks ? wideEdgeM : edge,
-          edgeN = wideBlocks ? wideEdgeN : edge;
+  int64_t edgeM = isWide ? wideEdgeM : edge,
+          edgeN = isWide ? wideEdgeN : edge;
   auto partsOf = [](int64_t extent, int64_t edge) {
     return extent / edge + (extent % edge != 0);
   };
@@ -73,7 +73,7 @@ Status CudaGroupedMatmul::count() {
 Status CudaGroupedMatmul::prepare(const GroupedMatmulCommand &command,
                                   int64_t firstGroup,
                                   const std::vector<std::byte *> &buffers,
-                                  int64_t blocksIfWide) {
+                                  bool hasWarpgroups) {
   dtype = command.dtype;
   alongA = !command.transposeA, alongB = command.transposeB;
   GroupedArguments &g = arguments;
@@ -90,7 +90,7 @@ Status CudaGroupedMatmul::prepare(const GroupedMatmulCommand &command,
   addLoops(command.batch, command.idStrides.data());
   g.batchLoops = g.loops;
   addLoops(command.accumulate, command.idStrides.data() + command.batch.size());
-  wideBlocks = canBeWide() ? blocksIfWide : 0;
+  isWide = hasWarpgroups && canBeWide();
   return count();
 }
 
@@ -101,7 +101,7 @@ Status CudaGroupedMatmul::run(const BuiltinKernels &kernels,
   std::byte *order = nullptr;
   TPSP_TRY(stream.reserveScratch(orderBytes, order));
   arguments.order = reinterpret_cast<long long *>(order);
-  return kernels.multiplyGrouped(dtype, alongA, alongB, arguments, wideBlocks,
+  return kernels.multiplyGrouped(dtype, alongA, alongB, arguments, isWide,
                                  stream.get());
 }
 

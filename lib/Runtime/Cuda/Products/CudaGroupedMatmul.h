@@ -11,11 +11,10 @@ namespace tpsp::rt {
 
 class CudaGroupedMatmul final : public CommandState {
 public:
-  /// `firstGroup` is the number of this rank's first matrix. `wideBlocks` is
-  /// the number of blocks that warpgroup products keep busy on the rank's GPU,
-  /// or 0 if it has no such products.
+  /// `firstGroup` is the number of this rank's first matrix. `hasWarpgroups`
+  /// says whether the rank's GPU has products by warpgroups.
   Status prepare(const GroupedMatmulCommand &command, int64_t firstGroup,
-                 const std::vector<std::byte *> &buffers, int64_t wideBlocks);
+                 const std::vector<std::byte *> &buffers, bool hasWarpgroups);
 
   /// Enqueues the command.
   Status run(const BuiltinKernels &kernels, CudaStream &stream);
@@ -28,8 +27,8 @@ private:
   int64_t dtype = 0, orderBytes = 0;
   /// Whether k is contiguous.
   bool alongA = false, alongB = false;
-  /// The blocks of the second pass if it uses warpgroup products, otherwise 0.
-  int64_t wideBlocks = 0;
+  /// Whether the second pass has products by warpgroups.
+  bool isWide = false;
   GroupedArguments arguments = {};
 };
 
