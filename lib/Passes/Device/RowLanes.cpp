@@ -272,7 +272,8 @@ private:
   LaneSum sum;
 };
 
-/// Finds an item that stores nothing but runs of neighbours.
+/// Finds an item that stores nothing but runs of neighbours. An element always
+/// belongs to the same thread, so runs may overlap.
 class FillFinder {
 public:
   explicit FillFinder(scf::ForOp item) : item(item) {}
@@ -282,7 +283,9 @@ public:
     bool isPlain = true;
     item.getBody()->walk([&](Operation *op) { isPlain &= note(op); });
     for (Value memory : loaded)
-      isPlain &= !stored.contains(memory);
+      isPlain &= !viewOf.contains(memory);
+    for (scf::ForOp loop : loops)
+      loop.walk([&](scf::ForOp inner) { isPlain &= inner == loop; });
     return isPlain ? loops.getArrayRef() : ArrayRef<scf::ForOp>();
   }
 
@@ -292,22 +295,27 @@ private:
     if (auto load = dyn_cast<memref::LoadOp>(op))
       loaded.push_back(bufferBehind(load.getMemRef()));
     auto store = dyn_cast<memref::StoreOp>(op);
-    if (!store)
-      return isKnown(op) && !isa<linalg::FillOp>(op);
-    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-    Value buffer = bufferBehind(store.getMemRef());
-    stored.insert(buffer);
+    return store ? noteStore(store)
+                 : isKnown(op) && !isa<linalg::FillOp, scf::WhileOp>(op);
+  }
+
+  bool noteStore(memref::StoreOp store) {
+    auto loop = dyn_cast<scf::ForOp>(store->getParentOp());
+    if (!loop || loop == item || !loop.getInitArgs().empty() ||
+        !isConstantIntValue(loop.getStep(), 1) || store.getIndices().empty() ||
+        store.getIndices().back() != loop.getInductionVar())
+      return false;
     loops.insert(loop);
-    return loop && loop != item && loop.getInitArgs().empty() &&
-           isConstantIntValue(loop.getStep(), 1) &&
-           !store.getIndices().empty() &&
-           store.getIndices().back() == loop.getInductionVar() &&
+    Value view = store.getMemRef(), buffer = bufferBehind(view);
+    bool isOnlyView = viewOf.try_emplace(buffer, view).first->second == view;
+    return isOnlyView && view.getParentBlock() == item.getBody() &&
            !buffer.getDefiningOp<memref::AllocaOp>();
   }
 
   scf::ForOp item;
   SmallVector<Value> loaded;
-  llvm::DenseSet<Value> stored;
+  /// The single view by which each written buffer is accessed.
+  llvm::DenseMap<Value, Value> viewOf;
   llvm::SmallSetVector<scf::ForOp, 4> loops;
 };
 

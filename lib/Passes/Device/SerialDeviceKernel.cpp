@@ -266,26 +266,32 @@ private:
       last.set(own);
   }
 
-  /// Restricts every thread of the item to every count-th point of a loop.
-  void stride(scf::ForOp source) {
-    OpBuilder::InsertionGuard guard(b);
-    auto loop = cast<scf::ForOp>(map.lookup(source.getOperation()));
-    b.setInsertionPoint(loop);
-    loop.setLowerBound(
-        arith::AddIOp::create(b, loc, loop.getLowerBound(), lane));
-    loop.setStep(constant(lanes.count));
-  }
-
+  /// Restricts every thread of the item to its elements of the runs.
   void shareFills() {
-    for (scf::ForOp loop : lanes.fills)
-      stride(loop);
+    OpBuilder::InsertionGuard guard(b);
+    for (scf::ForOp loop : lanes.fills) {
+      auto clone = cast<scf::ForOp>(map.lookup(loop.getOperation()));
+      b.setInsertionPoint(clone);
+      Value first = clone.getLowerBound();
+      // The next element that belongs to the thread; the count is a power of
+      // two.
+      Value ahead = arith::AndIOp::create(
+          b, loc, arith::SubIOp::create(b, loc, lane, first),
+          constant(lanes.count - 1));
+      clone.setLowerBound(arith::AddIOp::create(b, loc, first, ahead));
+      clone.setStep(constant(lanes.count));
+    }
   }
 
   /// Restricts every thread of a warp to its terms. They are added up where the
   /// complete sum is loaded, and one thread stores it.
   void shareSum() {
     OpBuilder::InsertionGuard guard(b);
-    stride(lanes.sum.loop);
+    auto loop = cast<scf::ForOp>(map.lookup(lanes.sum.loop.getOperation()));
+    b.setInsertionPoint(loop);
+    loop.setLowerBound(
+        arith::AddIOp::create(b, loc, loop.getLowerBound(), lane));
+    loop.setStep(constant(lanes.count));
     Value sum = map.lookup(lanes.sum.taken.getResult());
     b.setInsertionPointAfterValue(sum);
     Value all = sum;
