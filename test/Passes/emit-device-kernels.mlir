@@ -165,12 +165,14 @@ func.func private @overlapping(%y: memref<2x65xf32>, %begin: index, %end: index)
 }
 
 // A sum over all rows, of a range of the innermost index: a block has a slice of
-// 16 columns, and neighbouring threads have neighbouring columns.
+// 16 columns. A thread has four neighbouring columns, of two rows at a time; the
+// eight threads of a warp with the same columns combine by shuffles.
 // REMARK-NOT: sum_of_rows
 // CHECK-LABEL: gpu.func @sum_of_rows
 // CHECK-SAME: tpsp.launch = array<i64: 256, 16, 1, 0>
-// CHECK: gpu.shuffle xor
-// CHECK-NOT: gpu.shuffle
+// CHECK: scf.for
+// CHECK-COUNT-8: memref.load
+// CHECK: gpu.shuffle xor {{.*}}%c4_i32
 // CHECK: gpu.barrier
 // CHECK: gpu.return
 func.func private @sum_of_rows(%x: memref<100x40xf32>, %y: memref<40xf32>, %begin: index, %end: index) {

@@ -10,8 +10,6 @@ using namespace mlir;
 using namespace tpsp;
 
 static constexpr int64_t warp = 32;
-/// Terms of a sum over rows that a thread loads before it adds the first.
-static constexpr int64_t termsInFlight = 4;
 
 namespace {
 
@@ -392,8 +390,10 @@ private:
   std::vector<SmallVector<Value>> sumAcross(Value valid, Value member,
                                             const Neighbours &kept) {
     int64_t terms = plan.pointsOf(loop.summed), step = plan.layout.threads;
-    int64_t atOnce = step * termsInFlight;
-    int64_t whole = terms / atOnce * atOnce;
+    // Terms that are loaded before the first is added; wider types have fewer,
+    // for want of registers.
+    int64_t inFlight = std::max<int64_t>(1, plan.layout.across / 2);
+    int64_t whole = terms / (step * inFlight) * (step * inFlight);
     SmallVector<Value> sums;
     for (size_t i = 0; i < kept.points.size(); ++i)
       sums.append(neutralSums());
@@ -404,7 +404,7 @@ private:
                        });
     };
     if (whole > 0)
-      addTerms(member, whole, termsInFlight);
+      addTerms(member, whole, inFlight);
     if (whole < terms)
       addTerms(add(constant(whole), member), terms, 1);
     std::vector<SmallVector<Value>> each;

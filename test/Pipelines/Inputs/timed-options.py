@@ -67,7 +67,7 @@ compare("gpt, overlap", gpt(eight, 2048), "h100-sxm", shard, *on)
 compare("llama, overlap", llama(eight, 4096), "h100-sxm", shard, *on)
 compare("gpt with data", gpt(mixed, 2048, 2, "@dp"), "h100-sxm", shard)
 compare("llama on A100", llama(eight, 2048), "a100-sxm", shard)
-assert compare("gpt, long", gpt(eight, 8192), "h100-sxm", shard, *on), "nothing is gained"
+assert compare("gpt, long", gpt(eight, 16384), "h100-sxm", shard, *on), "nothing is gained"
 compare("layers, overlap", fsdp(2048), "h100-sxm", layers, *on)
 assert compare("layers", fsdp(512), "h100-sxm", layers), "nothing is gained"
 stages = gpt("pp = 2 : stage, tp = 8 : model", 2048, 4)
