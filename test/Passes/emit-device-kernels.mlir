@@ -172,7 +172,7 @@ func.func private @overlapping(%y: memref<2x65xf32>, %begin: index, %end: index)
 // CHECK-SAME: tpsp.launch = array<i64: 256, 16, 1, 0>
 // CHECK: scf.for
 // CHECK-COUNT-8: memref.load
-// CHECK: gpu.shuffle xor {{.*}}%c4_i32
+// CHECK: gpu.shuffle xor
 // CHECK: gpu.barrier
 // CHECK: gpu.return
 func.func private @sum_of_rows(%x: memref<100x40xf32>, %y: memref<40xf32>, %begin: index, %end: index) {

@@ -21,8 +21,8 @@ struct SharedOperand {
   const unsigned char *first;
   int pitch;
 
-  /// The element at a position of the edge and of k, as the tensor cores find
-  /// it: bits 4 to 6 of an address are combined with bits 7 to 9.
+  /// The element at a position of the edge and of k. As in the tensor
+  /// cores, bits 4 to 6 of an address are combined with bits 7 to 9.
   template <typename T, bool Turned> float at(int edge, int k) const {
     auto address = reinterpret_cast<uintptr_t>(first);
     address += size_t(Turned ? edge / 64 * pitch + edge % 64 * 2 +

@@ -31,11 +31,10 @@ static Value instructionFor(OpBuilder &b, Operation *op) {
   auto flags = LLVM::FastmathFlagsAttr::get(
       b.getContext(), isa<math::Exp2Op>(op) ? LLVM::FastmathFlags::afn
                                             : LLVM::FastmathFlags::none);
-  Value value =
-      LLVM::CallIntrinsicOp::create(b, loc, TypeRange(type),
-                                    b.getStringAttr(name), op->getOperands(),
-                                    flags)
-          .getResult(0);
+  Value value = LLVM::CallIntrinsicOp::create(b, loc, TypeRange(type),
+                                              b.getStringAttr(name),
+                                              op->getOperands(), flags)
+                    .getResult(0);
   if (!isa<math::RsqrtOp>(op))
     return value;
   Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 1));

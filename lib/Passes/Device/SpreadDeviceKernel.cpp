@@ -1,7 +1,7 @@
 // The spread form of a device kernel.
 #include "DeviceKernels.h"
-#include "LoopPlan.h"
-#include "SpreadElements.h"
+#include "LoopParts.h"
+#include "RangeSums.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -16,19 +16,6 @@ namespace {
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-Value sharedBuffer(OpBuilder &b, gpu::GPUFuncOp kernel,
-                   ArrayRef<int64_t> extents, Type element) {
-  auto space =
-      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get(extents, element, AffineMap(), space);
-  Value buffer = kernel.addWorkgroupAttribution(type, kernel.getLoc());
-  kernel.setWorkgroupAttributionAttr(
-      kernel.getNumWorkgroupAttributions() - 1,
-      b.getStringAttr(LLVM::LLVMDialect::getAlignAttrName()),
-      b.getI64IntegerAttr(BlockMemory::alignment));
-  return buffer;
-}
 
 /// A part, from `offset` on, of the memory that the launch asks for.
 Value dynamicBuffer(OpBuilder &b, Location loc, ArrayRef<int64_t> extents,
@@ -128,15 +115,9 @@ ThreadItem takeItem(OpBuilder &b, KernelSource source, const BlockShape &shape,
 //===----------------------------------------------------------------------===//
 
 /// Emits a loop as planned.
-class LoopEmitter : IndexMath {
+class LoopEmitter : LoopParts {
 public:
-  /// `initials`: the initial values of the loop's sums.
-  LoopEmitter(OpBuilder &b, gpu::GPUFuncOp kernel, const BlockShape &shape,
-              const ThreadItem &thread, const LoopPlan &plan,
-              ArrayRef<Value> initials, SpreadElements &elements)
-      : IndexMath(b, kernel.getLoc()), kernel(kernel), shape(shape),
-        thread(thread), plan(plan), loop(*plan.loop), initials(initials),
-        elements(elements) {}
+  using LoopParts::LoopParts;
 
   void emit() {
     switch (plan.form) {
@@ -151,31 +132,6 @@ public:
   }
 
 private:
-  Point origin() { return Point(plan.extents.size(), constant(0)); }
-  /// Points of the kept dimensions in this block. A block's part of the range
-  /// may be shorter than the block's capacity.
-  Value keptPoints() {
-    int64_t points = plan.pointsOf(loop.kept);
-    return shape.range && points > 1 ? thread.rangeCount : constant(points);
-  }
-
-  /// Sets `point` to point number `number` of `dims`, the innermost fastest.
-  void locate(ArrayRef<unsigned> dims, Value number, Point &point) {
-    point.resize(plan.extents.size());
-    const unsigned *outermost = llvm::find_if(
-        dims, [&](unsigned dim) { return plan.extents[dim] > 1; });
-    for (const unsigned *dim = dims.end(); dim != dims.begin();) {
-      --dim;
-      int64_t extent = plan.extents[*dim];
-      bool isLast = dim <= outermost;
-      point[*dim] = extent == 1 ? constant(0)
-                    : isLast    ? number
-                                : remainder(number, extent);
-      if (extent > 1 && !isLast)
-        number = quotient(number, extent);
-    }
-  }
-
   /// Neighbours from distributed point number `number` on; other dimensions as
   /// in `kept`.
   Neighbours neighboursAt(Value number, const Point &kept) {
@@ -243,7 +199,7 @@ private:
     if (plan.form == LoopPlan::OneSum)
       return emitOneSum(member);
     if (layout.across > 1)
-      return emitSumsAcross(slot, member);
+      return RangeSums(*this).emit(slot, member);
     int64_t kept = plan.pointsOf(loop.kept);
     if (kept <= layout.points)
       return emitSumsAt(slot, slot, member);
@@ -283,13 +239,6 @@ private:
     });
   }
 
-  SmallVector<Value> neutralSums() {
-    return llvm::map_to_vector(loop.sums, [&](unsigned number) -> Value {
-      return arith::ConstantOp::create(
-          b, loc, *arith::getNeutralElement(loop.combiner(number)));
-    });
-  }
-
   /// A thread's part of the sums at a point.
   SmallVector<Value> sumOver(Value valid, Value member, const Point &kept) {
     Value end = constant(plan.pointsOf(loop.summed) / plan.width);
@@ -298,29 +247,6 @@ private:
                        return elements.visit(loop, neighboursAt(number, kept),
                                              carried);
                      });
-  }
-
-  /// `x` and `y` combined by the nest's combiner.
-  Value combined(unsigned number, Value x, Value y) {
-    Operation *combiner = loop.combiner(number);
-    IRMapping operands;
-    operands.map(combiner->getOperand(0), x);
-    operands.map(combiner->getOperand(1), y);
-    return b.clone(*combiner, operands)->getResult(0);
-  }
-
-  /// Combines the parts of the threads of a point that share a warp.
-  void shuffle(MutableArrayRef<Value> sums) {
-    const SumLayout &layout = plan.layout;
-    int64_t first = layout.threadsInnermost ? 1 : layout.points;
-    for (int64_t distance = first; distance < first * layout.shuffled;
-         distance *= 2)
-      for (auto [number, sum] : llvm::zip(loop.sums, sums)) {
-        auto other =
-            gpu::ShuffleOp::create(b, loc, sum, int32_t(distance),
-                                   int32_t(warp), gpu::ShuffleMode::XOR);
-        sum = combined(number, sum, other.getShuffleResult());
-      }
   }
 
   /// Combines the parts of a point's threads, and returns the sums in each of
@@ -362,133 +288,6 @@ private:
         sum = combined(number, sum, partial(i));
     }
   }
-
-  //===--------------------------------------------------------------------===//
-  // Sums of neighbouring points
-  //===--------------------------------------------------------------------===//
-
-  /// Emits the sums of a range's part. Every thread has those of some
-  /// neighbours, so that its accesses are wide.
-  void emitSumsAcross(Value slot, Value member) {
-    const SumLayout &layout = plan.layout;
-    Value first = multiply(slot, layout.across);
-    Neighbours at;
-    at.along = loop.kept.back();
-    for (int64_t i = 0; i < layout.across; ++i) {
-      at.points.push_back(origin());
-      locate(loop.kept, add(first, constant(i)), at.points.back());
-    }
-    // The part consists of whole groups of neighbours.
-    Value valid = isBelow(first, keptPoints());
-    std::vector<SmallVector<Value>> sums = sumAcross(valid, member, at);
-    for (SmallVector<Value> &each : sums)
-      shuffle(each);
-    storeAcross(slot, member, sums);
-  }
-
-  /// A thread's part of the sums at each of its points.
-  std::vector<SmallVector<Value>> sumAcross(Value valid, Value member,
-                                            const Neighbours &kept) {
-    int64_t terms = plan.pointsOf(loop.summed), step = plan.layout.threads;
-    // Terms that are loaded before the first is added; wider types have fewer,
-    // for want of registers.
-    int64_t inFlight = std::max<int64_t>(1, plan.layout.across / 2);
-    int64_t whole = terms / (step * inFlight) * (step * inFlight);
-    SmallVector<Value> sums;
-    for (size_t i = 0; i < kept.points.size(); ++i)
-      sums.append(neutralSums());
-    auto addTerms = [&](Value begin, int64_t end, int64_t count) {
-      sums = forPoints(valueIf(valid, begin, constant(end)), constant(end),
-                       step * count, sums, [&](Value number, ValueRange now) {
-                         return visitTerms(number, count, kept, now);
-                       });
-    };
-    if (whole > 0)
-      addTerms(member, whole, inFlight);
-    if (whole < terms)
-      addTerms(add(constant(whole), member), terms, 1);
-    std::vector<SmallVector<Value>> each;
-    for (ArrayRef<Value> rest = sums; !rest.empty();
-         rest = rest.drop_front(loop.sums.size()))
-      each.emplace_back(rest.take_front(loop.sums.size()));
-    return each;
-  }
-
-  /// Adds `count` terms, from number `number` on, to the sums of the points.
-  SmallVector<Value> visitTerms(Value number, int64_t count,
-                                const Neighbours &kept, ValueRange sums) {
-    std::vector<Neighbours> terms(count, kept);
-    std::vector<SmallVector<SmallVector<Value>>> loaded;
-    for (auto [i, term] : llvm::enumerate(terms)) {
-      Value at = add(number, constant(int64_t(i) * plan.layout.threads));
-      for (Point &point : term.points)
-        locate(loop.summed, at, point);
-      loaded.push_back(elements.load(loop, term));
-    }
-    SmallVector<Value> now(sums);
-    size_t width = loop.sums.size();
-    for (auto [term, values] : llvm::zip(terms, loaded))
-      for (size_t i = 0; i < term.points.size(); ++i) {
-        auto own = MutableArrayRef<Value>(now).slice(i * width, width);
-        SmallVector<Value> results =
-            elements.compute(loop, term.points[i], values[i], own);
-        for (auto [output, sum] : llvm::zip(loop.sums, own))
-          sum = results[output];
-      }
-    return now;
-  }
-
-  /// Combines the parts of all warps and stores the sums. In the end each point
-  /// has a thread.
-  void storeAcross(Value slot, Value member,
-                   ArrayRef<SmallVector<Value>> sums) {
-    const SumLayout &layout = plan.layout;
-    int64_t points = layout.points * layout.across;
-    SmallVector<Value> memory;
-    for (Value sum : sums.front())
-      memory.push_back(sharedBuffer(
-          b, kernel, {shape.items, layout.partials(), points}, sum.getType()));
-    Value part = quotient(member, layout.shuffled);
-    guarded(isBelow(remainder(member, layout.shuffled), constant(1)), [&] {
-      for (auto [i, each] : llvm::enumerate(sums)) {
-        Value point =
-            add(multiply(slot, layout.across), constant(int64_t(i)));
-        for (auto [sum, buffer] : llvm::zip(each, memory))
-          memref::StoreOp::create(b, loc, sum, buffer,
-                                  ValueRange{thread.itemOfBlock, part, point});
-      }
-    });
-    gpu::BarrierOp::create(b, loc);
-    Value number = thread.lane;
-    guarded(both(isBelow(number, constant(points)),
-                 isBelow(number, keptPoints())),
-            [&] {
-              Point point = origin();
-              locate(loop.kept, number, point);
-              for (auto [output, buffer, sum] :
-                   llvm::zip(loop.sums, memory, initials))
-                elements.store(loop, output,
-                               partsOf(output, buffer, number, sum), {point});
-            });
-  }
-
-  /// `sum` with all warps' parts of a point.
-  Value partsOf(unsigned output, Value buffer, Value point, Value sum) {
-    for (int64_t part = 0; part < plan.layout.partials(); ++part)
-      sum = combined(output, sum,
-                     memref::LoadOp::create(b, loc, buffer,
-                                            ValueRange{thread.itemOfBlock,
-                                                       constant(part), point}));
-    return sum;
-  }
-
-  gpu::GPUFuncOp kernel;
-  const BlockShape &shape;
-  const ThreadItem &thread;
-  const LoopPlan &plan;
-  const ItemLoop &loop;
-  ArrayRef<Value> initials;
-  SpreadElements &elements;
 };
 
 //===----------------------------------------------------------------------===//

@@ -155,9 +155,9 @@ Expansion::Power Expansion::powerOf(const Scalar &x) {
 Scalar Expansion::expOf(const Scalar &x) {
   if (exponential == Exponential::Instruction) {
     Scalar bits = x * x.constant(1.4426950408889634); // log2(e)
-    return {b, loc,
-            math::Exp2Op::create(b, loc, bits.get(),
-                                 arith::FastMathFlags::afn)};
+    return {
+        b, loc,
+        math::Exp2Op::create(b, loc, bits.get(), arith::FastMathFlags::afn)};
   }
   // Beyond these bounds the result is 0 or infinite.
   auto [fraction, exponent] = powerOf(atMost(atLeast(x, -104), 89));

@@ -178,8 +178,7 @@ Status BuiltinKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
 
 Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
                                        const GroupedArguments &arguments,
-                                       bool isWide,
-                                       cudaStream_t stream) const {
+                                       bool isWide, cudaStream_t stream) const {
   TPSP_TRY(launchBlocks(orderKernels[0], arguments,
                         arguments.lists * (arguments.groups + 1), orderThreads,
                         stream));

@@ -103,9 +103,10 @@ constexpr int groupedEdge(int elementBytes) {
   return elementBytes == 2 ? 128 : 64;
 }
 
-/// The second pass on a GPU with warpgroup products, for 16-bit types: threads
-/// of a block, rows and columns of C that it computes, positions along k of a
-/// slice, slices in shared memory, and bytes of shared memory.
+/// The second pass on a GPU with warpgroup products, for 16-bit types. A block
+/// has `wideThreads` threads and computes `wideEdgeM` rows of `wideEdgeN`
+/// columns of C. A slice is `wideDepth` positions of k; `wideStages` of them
+/// are in shared memory.
 constexpr int wideThreads = 256, wideEdgeM = 128, wideEdgeN = 256,
               wideDepth = 64, wideStages = 4;
 constexpr int wideBytes(int edgeM, int edgeN, int stages) {

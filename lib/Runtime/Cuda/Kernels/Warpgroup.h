@@ -111,10 +111,10 @@ template <> struct IsBf16<Bf16> { static constexpr bool value = true; };
                  "n"(int(TurnedA)), "n"(int(TurnedB)))
 
 /// Begins sums[64, 2 Count] = a[64, 16] b[16, 2 Count], added to `sums` if
-/// `adds`, for 16-bit types. The sums are spread over the warpgroup: thread
-/// 32 w + 4 g + t has columns 8 j + 2 t and 8 j + 2 t + 1 of row 16 w + g from
-/// number 4 j on, then those of row 16 w + g + 8. In a turned operand, k is not
-/// contiguous.
+/// `adds`, for 16-bit types. The sums are spread over the warpgroup. Thread
+/// 32 w + 4 g + t has columns 8 j + 2 t and 8 j + 2 t + 1 of two rows. Row
+/// 16 w + g is from number 4 j on, and row 16 w + g + 8 from number 4 j + 2 on.
+/// In a turned operand, k is not contiguous.
 template <typename T, bool TurnedA, bool TurnedB, int Count>
 __device__ inline void multiplyShared(float (&sums)[Count],
                                       const SharedOperand &a,

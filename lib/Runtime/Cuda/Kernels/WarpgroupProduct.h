@@ -71,9 +71,9 @@ __device__ inline void beginSlice(unsigned char *slice, const T *matrix,
                    line + i * inPass < count);
 }
 
-/// What a block's threads know of a slice in the ring: the number of slices of
-/// its tile, at least 1 or, if there are no more tiles, 0; and the tile.
+/// The tile of a slice in the ring.
 template <typename T> struct SliceNote {
+  /// The number of the tile's slices; 0 if there are no more tiles.
   long long slices;
   TileTarget<T> target;
 };

@@ -47,8 +47,7 @@ bool CudaGroupedMatmul::canBeWide() const {
 Status CudaGroupedMatmul::count() {
   GroupedArguments &g = arguments;
   int64_t edge = groupedEdge(int(elementBytes(dtype)));
-  int64_t edgeM = isWide ? wideEdgeM : edge,
-          edgeN = isWide ? wideEdgeN : edge;
+  int64_t edgeM = isWide ? wideEdgeM : edge, edgeN = isWide ? wideEdgeN : edge;
   auto partsOf = [](int64_t extent, int64_t edge) {
     return extent / edge + (extent % edge != 0);
   };

@@ -57,10 +57,9 @@ float RandomTensor::at(int64_t position) const {
   return half ? half->widen(half->round(value)) : value;
 }
 
-/// Calls body(begin, end) on parts of [0, count), on the machine's cores if they
-/// are worth their threads.
-template <typename Body>
-static void inParts(int64_t count, Body body) {
+/// Calls body(begin, end) on parts of [0, count), on the machine's cores if
+/// they are worth their threads.
+template <typename Body> static void inParts(int64_t count, Body body) {
   constexpr int64_t least = 1 << 16; // elements, some 0.3 ms
   int64_t threads = std::clamp<int64_t>(
       count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
