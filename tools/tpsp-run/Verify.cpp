@@ -110,9 +110,11 @@ static double toleranceOfChoices(const reference::Program &program) {
 }
 
 /// Compares choices. The error of a choice is by how much it falls short of the
-/// best. If replicas on different ranks differ, the error is 1.
+/// best. If replicas on different ranks differ, the error is 1. `rounding`: the
+/// errors of the choices that the rounded program makes.
 static rt::Status compareChoices(const Program &program, rt::World &world,
                                  const std::vector<reference::Choice> &choices,
+                                 const std::vector<double> &rounding,
                                  std::vector<rt::TensorError> &errors) {
   auto results = resultsOf(program, true);
   double tolerance = toleranceOfChoices(program.description.reference);
@@ -122,6 +124,7 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
                                {choices[i].taken.data, {}}, tolerance, error));
     // All positions may be 0, which is no sign that only rounding is left.
     error.zeroReference = false;
+    error.rounding = rounding[i];
     error.allow();
     error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
     errors.push_back(error);
@@ -170,8 +173,10 @@ public:
   /// Computes the results of the last of `steps` steps. Each step begins with
   /// the arguments that the step before has updated. Without an update only the
   /// last step is evaluated.
+  ///
+  /// The last step makes `choices`; null: its own, as the others do.
   rt::Status evaluate(reference::EvaluationOptions options, int steps,
-                      std::vector<reference::Choice> &choices,
+                      std::vector<reference::Choice> *choices,
                       std::vector<reference::Tensor> &results) {
     options.progress = [&](size_t done, size_t total) {
       progress.detail(fmt::format("{}/{}", done, total));
@@ -186,7 +191,7 @@ public:
       if (step > first)
         update(results);
       // The run's choices are known for the last step only.
-      options.choices = step == last ? &choices : nullptr;
+      options.choices = step == last ? choices : nullptr;
       TPSP_TRY(evaluate(options, results));
     }
     if (begin.empty())
@@ -240,7 +245,7 @@ static rt::Status evaluate(const reference::Program &program,
                            Values &values) {
   progress.phase("reference in f64");
   std::vector<reference::Tensor> results;
-  TPSP_TRY(reference.evaluate({}, steps, choices, results));
+  TPSP_TRY(reference.evaluate({}, steps, &choices, results));
   for (reference::Tensor &result : results)
     values.push_back({std::move(result.data), {}});
   for (const reference::EvaluationOptions &options :
@@ -252,10 +257,42 @@ static rt::Status evaluate(const reference::Program &program,
     // A copy, so that this evaluation does not change the shortfalls of
     // `choices`.
     std::vector<reference::Choice> same = choices;
-    TPSP_TRY(reference.evaluate(options, steps, same, results));
+    TPSP_TRY(reference.evaluate(options, steps, &same, results));
     for (size_t i = 0; i < results.size(); ++i)
       values[i].add(std::move(results[i].data), options);
   }
+  return {};
+}
+
+/// Sets `rounding` to the errors of the choices that the rounded program makes,
+/// in the program in f64. They are wanted only if a choice of the run is off:
+/// after an update a router has other scores, by the rounding of parameters.
+static rt::Status
+roundingOfChoices(const reference::Program &program, Reference &reference,
+                  int steps, Progress &progress,
+                  const std::vector<reference::Choice> &choices,
+                  std::vector<double> &rounding) {
+  double tolerance = toleranceOfChoices(program);
+  if (std::all_of(choices.begin(), choices.end(),
+                  [&](const reference::Choice &choice) {
+                    return choice.shortfall <= tolerance;
+                  }))
+    return {};
+  progress.phase("choices of the reference, rounded");
+  reference::EvaluationOptions rounded;
+  rounded.arithmetic = reference::Arithmetic::Rounded;
+  std::vector<reference::Tensor> results;
+  TPSP_TRY(reference.evaluate(rounded, steps, nullptr, results));
+  std::vector<reference::Choice> own = choices;
+  for (reference::Choice &choice : own) {
+    auto number = std::find(program.results.begin(), program.results.end(),
+                            choice.value) -
+                  program.results.begin();
+    choice.taken = results[size_t(number)];
+  }
+  TPSP_TRY(reference.evaluate({}, steps, &own, results));
+  for (size_t i = 0; i < own.size(); ++i)
+    rounding[i] = own[i].shortfall;
   return {};
 }
 
@@ -312,7 +349,7 @@ static rt::Status findNotFiniteOperations(Reference &reference, int steps,
     options.arithmetic = arithmetic;
     options.notFinite = &found;
     std::vector<reference::Tensor> results;
-    TPSP_TRY(reference.evaluate(options, steps, same, results));
+    TPSP_TRY(reference.evaluate(options, steps, &same, results));
     addSource(found.nan, "NaN", types, sources);
     addSource(found.infinity, "infinity", types, sources);
     if (found.nan.isFound() || found.infinity.isFound())
@@ -370,14 +407,17 @@ rt::Status tpsp::run::verify(const Options &options, const Program &program,
   TPSP_TRY(takenChoices(program, world, choices));
   Values values;
   Reference reference(program, progress);
+  std::vector<double> rounding(choices.size(), 0);
   if (world.hasFirstRank()) {
     TPSP_TRY(reference.readArguments(program, source));
     TPSP_TRY(evaluate(program.description.reference, reference, options.steps,
                       progress, choices, values));
+    TPSP_TRY(roundingOfChoices(program.description.reference, reference,
+                               options.steps, progress, choices, rounding));
   }
   progress.phase("comparing");
   TPSP_TRY(compareResults(program, world, values, report.errors));
-  TPSP_TRY(compareChoices(program, world, choices, report.errors));
+  TPSP_TRY(compareChoices(program, world, choices, rounding, report.errors));
   if (options.verify == "selftest")
     TPSP_TRY(plantMistakes(program, world, values, report.planted));
   if (!world.hasFirstRank() ||
