@@ -120,9 +120,12 @@ public:
           }))
         continue;
       if (readers.size() == 1 && readers.front() != home &&
-          keptOperands(op, *home) <= 1)
-        llvm::erase(home->ops, op), insert(op, *readers.front());
-      else if (isCopied(op))
+          keptOperands(op, *home) <= 1) {
+        llvm::erase(home->ops, op);
+        insert(op, *readers.front());
+        continue;
+      }
+      if (isCopied(op))
         for (KernelLoop *loop : readers)
           if (loop != home)
             insert(op, *loop);
