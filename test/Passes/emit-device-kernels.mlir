@@ -165,13 +165,13 @@ func.func private @overlapping(%y: memref<2x65xf32>, %begin: index, %end: index)
 }
 
 // A sum over all rows, of a range of the innermost index: a block has a slice of
-// 16 columns. A thread has four neighbouring columns, of two rows at a time; the
-// eight threads of a warp with the same columns combine by shuffles.
+// 16 columns. A thread has four neighbouring columns; the eight threads of a warp
+// with the same columns combine by shuffles.
 // REMARK-NOT: sum_of_rows
 // CHECK-LABEL: gpu.func @sum_of_rows
 // CHECK-SAME: tpsp.launch = array<i64: 256, 16, 1, 0>
 // CHECK: scf.for
-// CHECK-COUNT-8: memref.load
+// CHECK-COUNT-4: memref.load
 // CHECK: gpu.shuffle xor
 // CHECK: gpu.barrier
 // CHECK: gpu.return

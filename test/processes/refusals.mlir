@@ -65,8 +65,9 @@
 // RUN: not timeout 1200 %mpirun -n 1 %{run} --weights %t.a.st : -n 1 %{run} --weights %t.absent.st 2>&1 | FileCheck %s --check-prefix=ONE --implicit-check-not="run: "
 // ONE: tpsp-run: rank 1: cannot read '{{.*}}absent.st'
 
+// mpirun may end rank 0 before it has spoken.
 // RUN: not timeout 1200 %mpirun -n 2 tpsp-run %t.absent 2>&1 | FileCheck %s --check-prefix=ABSENT --implicit-check-not="run: "
-// ABSENT: tpsp-run: cannot read
+// ABSENT: tpsp-run: {{(rank 1: )?}}cannot read
 
 // Without the transport's object, mpirun's processes are refused.
 // RUN: rm -rf %t.alone && mkdir %t.alone && cp %tools_dir/tpsp-run %t.alone

@@ -222,9 +222,7 @@ static Routing randomRouting(Builder &b, ValueId x) {
     (b.random.chance(0.5) ? routing.groups : routing.features)
         .push_back(dims[i]);
   routing.expert = b.freshIndex(4);
-  // A token has at most as many choices as there are experts.
-  int64_t most = std::min<int64_t>(2, routing.expert.extent);
-  routing.choice = b.freshIndex(1 + b.random.below(most));
+  routing.choice = b.freshIndex(1 + b.random.below(2));
   routing.slot = b.freshIndex(1 + b.random.below(3));
   return routing;
 }
@@ -289,6 +287,9 @@ static bool applyBlocks(Builder &b) {
   Dim each = b.freshIndex(1 + b.random.below(3));
   bool hasBlocks = b.random.chance(0.7);
   routing.expert.extent = each.extent * (hasBlocks ? block.extent : 1);
+  // A token has at most as many choices as there are experts.
+  routing.choice.extent =
+      std::min(routing.choice.extent, routing.expert.extent);
   std::vector<Dim> load = routing.groups, rows = routing.groups;
   std::vector<Dim> ids = routing.integers();
   std::string of = quoted(each.name), over = quoted(routing.choice.name);
