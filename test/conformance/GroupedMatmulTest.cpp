@@ -211,10 +211,13 @@ TEST_P(GroupedMatmulTest, ManyTiles) {
 /// warpgroups need them.
 TEST_P(GroupedMatmulTest, WholeChunks) {
   const int64_t extents[][3] = {
-      {264, 520, 136}, {136, 8, 328}, {8, 264, 64}, {72, 16, 8}};
-  for (TypeCase type : productTypes)
+      {136, 264, 200}, {136, 8, 328}, {8, 264, 64}, {72, 16, 8}};
+  for (TypeCase type : productTypes) {
+    if (!halfFloat(type.dtype))
+      continue; // other types have no products by warpgroups
+    int layouts = type.dtype == TPSP_RT_BF16 ? 4 : 1;
     for (const auto &e : extents)
-      for (int layout = 0; layout < 4; ++layout)
+      for (int layout = 0; layout < layouts; ++layout)
         for (bool sumsRows : {false, true}) {
           SCOPED_TRACE(testing::Message()
                        << elementName(type.dtype) << " " << e[0] << "x" << e[1]
@@ -233,6 +236,7 @@ TEST_P(GroupedMatmulTest, WholeChunks) {
           c.idStrides = {c.rows(), sumsRows ? 2 * c.rows() : 0};
           check(c, 3 * type.tolerance, Rows::Mixed);
         }
+  }
 }
 
 TEST_P(GroupedMatmulTest, RowsOfOneGroupAndOfNone) {
