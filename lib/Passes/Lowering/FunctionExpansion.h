@@ -18,7 +18,7 @@ namespace tpsp {
 
 /// How powers of e in f32 are computed: by a polynomial, or by an approximate
 /// math.exp2. GPUs have an instruction for the latter, with an error of
-/// 2^-22 + 2^-24 |x|.
+/// 2^-22 + 2^-23 |x|.
 enum class Exponential { Polynomial, Instruction };
 
 /// Adds patterns for math.exp, log, tanh, sin, cos and erfc of f32. Their

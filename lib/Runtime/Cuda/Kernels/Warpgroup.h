@@ -31,7 +31,7 @@ __device__ inline void showToProducts() {
 }
 
 /// A part of a tile in shared memory that a product reads, which is described
-/// at SharedTile. `pitch` is the distance in bytes between blocks of 64
+/// in WarpgroupProduct.h. `pitch` is the distance in bytes between blocks of 64
 /// positions along the edge. It is only used if k is not contiguous.
 struct SharedOperand {
   const unsigned char *first;

@@ -11,7 +11,8 @@
 ///
 /// All operands must begin, and have strides and lines, at multiples of 16
 /// bytes. Rows that are listed must be lines. A line's number and its stride in
-/// bytes must be below 2^32. `isWide` on the host checks this.
+/// bytes must be below 2^32. `CudaGroupedMatmul::canBeWide` checks
+/// this on the host.
 #ifndef TPSP_RUNTIME_CUDA_KERNELS_WARPGROUPPRODUCT_H
 #define TPSP_RUNTIME_CUDA_KERNELS_WARPGROUPPRODUCT_H
 
@@ -26,7 +27,6 @@ struct WideShape {
   using Number = T;
   static constexpr int edgeM = EdgeM, edgeN = EdgeN, depth = wideDepth,
                        stages = Stages;
-  static constexpr bool fences = true;
   /// Blocks of 64 rows of a warpgroup.
   static constexpr int squares = edgeM / (wideThreads / 128 * 64);
   static constexpr int bytesA = edgeM * depth * 2, bytesB = edgeN * depth * 2,
@@ -220,8 +220,7 @@ __device__ inline void multiplyWide(const GroupedArguments &g) {
   auto receive = [&] {
     block.each([&](Sums &) {
       waitForCopies<ahead - 1>();
-      if (Shape::fences)
-        showToProducts();
+      showToProducts();
     });
     block.meet();
   };
