@@ -51,8 +51,8 @@ struct Running {
   std::unique_ptr<rt::World> world;
 
   void step() {
-    rt::Status status =
-        world->run([&](rt::Rank &rank) { return rank.step(program->step); });
+    rt::Status status = world->run(
+        [&](rt::Rank &rank) { return rank.step(program->step, plan); });
     if (!status.ok())
       fmt::print(stderr, "{}\n", status.message());
   }

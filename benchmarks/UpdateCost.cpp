@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
     double alone = floor.run();
     running.durations.seconds.clear();
     rt::Status status = running.world->run([&](rt::Rank &rank) {
-      TPSP_TRY(rank.step(running.program->step));
+      TPSP_TRY(rank.step(running.program->step, running.plan));
       return rank.synchronize();
     });
     if (!status.ok()) {

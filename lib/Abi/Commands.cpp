@@ -131,13 +131,13 @@ bool isPermutation(const std::vector<int64_t> &list) {
 
 void PartStart::code(ParamCoder &coder) {
   coder.stride(stride);
-  coder.extents(shift, offset);
+  coder.extents(shift, offset, batchStride);
   coder.axes(axes);
 }
 
 void KernelCommand::code(ParamCoder &coder) {
   coder.extents(grid);
-  coder.list(positions, /*width=*/4,
+  coder.list(positions, /*width=*/5,
              [&](PartStart &position) { position.code(coder); });
 }
 

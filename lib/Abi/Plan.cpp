@@ -140,10 +140,11 @@ int64_t Plan::activationBytes() const {
 double Plan::matmulFlops() const {
   double flops = 0;
   for (const PlanCommand &command : commands) {
+    auto times = double(timesOf(command));
     if (command.kind == CommandKind::Matmul)
-      flops += command.matmul.flops();
+      flops += times * command.matmul.flops();
     if (command.kind == CommandKind::Attention)
-      flops += command.attention.flops();
+      flops += times * command.attention.flops();
   }
   return flops;
 }
@@ -161,7 +162,7 @@ static std::vector<PlaceRow> rowsBy(const Plan &plan, const KeyOf &keyOf) {
     if (isNew)
       rows.push_back({command.call, command.value, command.location,
                       command.epilogue, /*commands=*/0});
-    ++rows[known->second].commands;
+    rows[known->second].commands += plan.timesOf(command);
   }
   return rows;
 }

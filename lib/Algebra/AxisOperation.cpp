@@ -107,8 +107,9 @@ private:
     bool mustMove =
         isReduced && kind == CollectiveKind::AllReduce && !isWantedDivided;
     // Gradients of vectors share the buckets of matrices' gradients, and those
-    // share buckets with each other.
-    if (!(tensor.isWeight && tensor.isVector && isReduced))
+    // share buckets with each other. Micro-batches share none.
+    bool isInBucket = tensor.isWeight && tensor.isVector && isReduced;
+    if (!isInBucket || operation.times > 1)
       ++(tensor.isSmall || (tensor.isWeight && isReduced) ? cost.small
                                                           : cost.collectives);
     if (tensor.isWeight

@@ -59,10 +59,10 @@ static llvm::Expected<CompiledModel> compile(mlir::MLIRContext &context,
 }
 
 static rt::Status runSteps(rt::World &world, const JitProgram &program,
-                           int steps) {
+                           const Plan &plan, int steps) {
   for (int step = 0; step < steps; ++step)
-    TPSP_TRY(
-        world.run([&](rt::Rank &rank) { return rank.step(program.step); }));
+    TPSP_TRY(world.run(
+        [&](rt::Rank &rank) { return rank.step(program.step, plan); }));
   return {};
 }
 
@@ -95,10 +95,11 @@ static llvm::Expected<std::vector<TimedCommand>> timed(llvm::StringRef text,
     status = world->run(
         [&](rt::Rank &rank) { return rt::fillArguments(rank, random, plan); });
   if (status.ok())
-    status = runSteps(*world, *program, 2); // fills the caches of later steps
+    status =
+        runSteps(*world, *program, plan, 2); // fills the caches of later steps
   clock.forget();
   if (status.ok())
-    status = runSteps(*world, *program, steps);
+    status = runSteps(*world, *program, plan, steps);
   if (!status.ok())
     return llvm::createStringError(status.message());
 

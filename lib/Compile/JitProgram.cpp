@@ -76,6 +76,7 @@ llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan, StringRef program,
   if (!step)
     return step.takeError();
   JitProgram result(std::move(*engine));
-  result.step = reinterpret_cast<tpsp_rt_status (*)(tpsp_rt_rank *)>(*step);
+  result.step =
+      reinterpret_cast<tpsp_rt_status (*)(tpsp_rt_rank *, int64_t)>(*step);
   return result;
 }

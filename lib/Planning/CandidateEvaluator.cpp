@@ -106,15 +106,17 @@ static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine,
   std::vector<bool> isBehind =
       buffersBehindLayers(plan, extentsBehindLayers(facts));
   for (const PlanCommand &command : plan.commands) {
+    int64_t times = plan.timesOf(command);
     if (command.kind == CommandKind::Matmul) {
       const MatmulWork &product = command.matmul;
       auto [low, high] = std::minmax(product.m, product.n);
-      ++work.products[{low, high, product.k * product.steps, product.batch}];
+      work.products[{low, high, product.k * product.steps, product.batch}] +=
+          times;
     } else if (command.kind == CommandKind::Attention) {
-      work.attentions += !command.attention.isGradient;
+      work.attentions += command.attention.isGradient ? 0 : times;
     } else if (command.kind == CommandKind::Kernel &&
                !isOfUpdate(plan, command)) {
-      double seconds = leastKernelSeconds(command, machine);
+      double seconds = double(times) * leastKernelSeconds(command, machine);
       work.kernelSeconds += seconds;
       if (llvm::any_of(command.accesses, [&](const PlanAccess &access) {
             return isBehind[access.buffer];

@@ -13,15 +13,15 @@ static std::string partOf(const LedgerRow &row) {
 /// Adds the parts of the step's time.
 static void addParts(const tpsp::Plan &plan, const SimulatedStep &step,
                      double times, Evaluation &out) {
-  for (size_t i = 0; i < plan.commands.size(); ++i) {
-    const PlanCommand &command = plan.commands[i];
+  for (const TraceSpan &span : step.commands) {
+    const PlanCommand &command = plan.commands[span.command];
     if (command.isEvent() || command.kind == CommandKind::Collective)
       continue;
     const char *kind = command.kind == CommandKind::Matmul      ? "products"
                        : command.kind == CommandKind::Attention ? "attention"
                        : command.kind == CommandKind::Kernel    ? "kernels"
                                                                 : "copies";
-    out.parts[kind] += times * step.commands[i].seconds();
+    out.parts[kind] += times * span.seconds();
   }
   std::map<std::string, double> longest;
   for (size_t i = 0; i < plan.ledger.size(); ++i) {
@@ -66,10 +66,11 @@ static void addBusy(const tpsp::Plan &plan, const CostModel &cost, double times,
     if (command.isEvent())
       continue;
     CommandCost alone = leastCost(command, cost);
-    double seconds = times * alone.seconds;
+    double runs = times * double(plan.timesOf(command));
+    double seconds = runs * alone.seconds;
     if (command.computes()) {
       out.computing += seconds;
-      out.slowedComputing += times * alone.slowedSeconds(cost.slowdown());
+      out.slowedComputing += runs * alone.slowedSeconds(cost.slowdown());
     } else {
       out.links["collectives over " + cost.linksOf(command.collective.axes)] +=
           seconds;

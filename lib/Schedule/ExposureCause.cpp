@@ -15,7 +15,9 @@ public:
   ExposureFinder(const Plan &plan, const SimulatedStep &simulated)
       : plan(plan), simulated(simulated), after(dependencesOf(plan)),
         previous(plan.commands.size(), -1), waits(plan.commands.size()),
-        waiter(plan.commands.size(), -1) {
+        waiter(plan.commands.size(), -1), ends(plan.commands.size(), 0) {
+    for (const TraceSpan &span : simulated.commands)
+      ends[span.command] = span.end;
     followStreams();
     for (size_t i = 0; i < plan.commands.size(); ++i)
       if (plan.commands[i].stream == 0)
@@ -80,7 +82,7 @@ private:
     result.waiter = waiter[number];
     double latest = 0;
     auto consider = [&](int64_t blocker, ExposureCause cause) {
-      double end = simulated.commands[blocker].end;
+      double end = ends[blocker];
       if (result.blocker >= 0 && end <= latest)
         return;
       latest = end;
@@ -116,6 +118,8 @@ private:
   std::vector<int64_t> previous;
   std::vector<std::vector<int64_t>> waits;
   std::vector<int64_t> waiter;
+  /// When each command ends for the last time.
+  std::vector<double> ends;
 };
 
 } // namespace

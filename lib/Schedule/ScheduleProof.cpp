@@ -42,6 +42,44 @@ struct Tenant {
   int64_t previousCommand = -1, previousBuffer = -1;
 };
 
+bool writes(const PlanCommand &command, int64_t buffer) {
+  return llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+    return access.isWrite && access.buffer == buffer;
+  });
+}
+
+/// Whether the command reads the part that `written` writes.
+bool readsInPlace(const PlanCommand &command, const PlanAccess &written) {
+  return llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+    return !access.isWrite && access.buffer == written.buffer &&
+           access.part == written.part;
+  });
+}
+
+/// Checks that every byte is written once, in parts that do not overlap. So a
+/// read after its writes reads the right values.
+std::optional<StepFault> noteWritten(Tenant &tenant, int64_t command,
+                                     const BufferPart &part) {
+  for (const BufferPart &written : tenant.written)
+    if (written.overlaps(part))
+      return StepFault{"writes what has been written to the buffer before",
+                       command, -1, tenant.buffer};
+  tenant.written.push_back(part);
+  return std::nullopt;
+}
+
+/// Whether all bytes of `part` have been written; `whole` is all of the buffer.
+bool isWritten(const Tenant &tenant, const BufferPart &whole,
+               const BufferPart &part) {
+  int64_t bytes = 0;
+  for (const BufferPart &written : tenant.written) {
+    if (written == part || written == whole)
+      return true;
+    bytes += written.commonBytes(part);
+  }
+  return bytes == part.bytes();
+}
+
 class Prover {
 public:
   explicit Prover(const Plan &plan)
@@ -135,6 +173,9 @@ private:
   /// update.
   std::optional<StepFault> checkRead(int64_t command,
                                      const PlanAccess &access) {
+    if (plan.buffers[access.buffer].isSum &&
+        !writes(plan.commands[command], access.buffer))
+      readSums.insert(access.buffer);
     if (updated.count(access.buffer))
       return StepFault{message("reads '{0}' after its update",
                                plan.buffers[access.buffer].name),
@@ -155,7 +196,25 @@ private:
     else if (plan.buffers[access.buffer].isArgument() &&
              updated.insert(access.buffer).second)
       tenant->written.clear();
+    else if (auto fault = checkSum(command, access, *tenant))
+      return fault;
     return touch(command, access);
+  }
+
+  /// A micro-batch adds to a sum in place. So it reads what it writes, and the
+  /// sum's readers come after the last micro-batch.
+  std::optional<StepFault> checkSum(int64_t command, const PlanAccess &access,
+                                    Tenant &tenant) {
+    const PlanBuffer &buffer = plan.buffers[access.buffer];
+    if (!buffer.isSum)
+      return std::nullopt;
+    if (readSums.count(access.buffer))
+      return StepFault{message("adds to '{0}' after a command has read the sum",
+                               buffer.name),
+                       command, -1, access.buffer};
+    if (readsInPlace(plan.commands[command], access))
+      llvm::erase(tenant.written, access.part);
+    return std::nullopt;
   }
 
   //===--------------------------------------------------------------------===//
@@ -236,7 +295,7 @@ private:
   std::optional<StepFault> checkHeld(int64_t command, int64_t buffer,
                                      const BufferPart &part, const char *what) {
     Tenant *tenant = plan.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
-    if (tenant && isWritten(*tenant, part))
+    if (tenant && isWritten(*tenant, whole(buffer), part))
       return std::nullopt;
     int64_t other = tenant ? -1 : overwrittenBy[buffer];
     const char *when = other >= 0 ? "after another has overwritten it"
@@ -245,28 +304,6 @@ private:
                            : "before anything has written it";
     return StepFault{message("a buffer {0} {1}", what, when), command, -1,
                      buffer, other};
-  }
-
-  bool isWritten(const Tenant &tenant, const BufferPart &part) const {
-    int64_t bytes = 0;
-    for (const BufferPart &written : tenant.written) {
-      if (written == part || written == whole(tenant.buffer))
-        return true;
-      bytes += written.commonBytes(part);
-    }
-    return bytes == part.bytes();
-  }
-
-  /// Checks that every byte is written once, in parts that do not overlap. So a
-  /// read after its writes reads the right values.
-  std::optional<StepFault> noteWritten(Tenant &tenant, int64_t command,
-                                       const BufferPart &part) {
-    for (const BufferPart &written : tenant.written)
-      if (written.overlaps(part))
-        return StepFault{"writes what has been written to the buffer before",
-                         command, -1, tenant.buffer};
-    tenant.written.push_back(part);
-    return std::nullopt;
   }
 
   //===--------------------------------------------------------------------===//
@@ -335,6 +372,8 @@ private:
   HappensBefore before;
   /// Arguments that have been written.
   std::set<int64_t> updated;
+  /// The sums over micro-batches that have been read.
+  std::set<int64_t> readSums;
   std::map<int64_t, Tenant> tenants; // by first byte; disjoint
   std::vector<int64_t> overwrittenBy;
   std::map<std::vector<AxisId>, int64_t> latestOf;

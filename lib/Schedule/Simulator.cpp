@@ -1,5 +1,7 @@
 #include "tpsp/Schedule/Simulator.h"
 
+#include "tpsp/Schedule/IssueOrder.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 /// The state of one stream.
 struct Stream {
-  /// Positions in Plan::commands, in order.
+  /// Its commands, as positions in the order of issue.
   std::vector<int64_t> commands;
   size_t next = 0;
   /// The running command; -1 if there is none.
@@ -43,17 +45,17 @@ class Simulation {
 public:
   Simulation(const Plan &plan, const CostModel &cost)
       : plan(plan), cost(cost), streams(std::max<int64_t>(1, plan.numStreams)),
-        recordOf(plan.commands.size(), -1), ended(plan.commands.size(), false) {
-    result.commands.resize(plan.commands.size());
-    for (size_t i = 0; i < result.commands.size(); ++i)
-      result.commands[i].command = int64_t(i);
+        issued(issueOrder(plan)), recordOf(issued.size(), -1),
+        ended(issued.size(), false) {
+    for (int64_t command : issued)
+      result.commands.push_back({command});
   }
 
   llvm::Error prepare() {
     std::vector<int64_t> lastRecord(std::max<int64_t>(plan.numEvents, 0), -1);
     int64_t onStream0 = 0;
-    for (size_t i = 0; i < plan.commands.size(); ++i) {
-      const PlanCommand &command = plan.commands[i];
+    for (size_t i = 0; i < issued.size(); ++i) {
+      const PlanCommand &command = at(int64_t(i));
       if (command.stream < 0 || command.stream >= int64_t(streams.size()))
         return problem(i, llvm::formatv("is on stream {0}, but there are {1}",
                                         command.stream, streams.size()));
@@ -93,8 +95,14 @@ public:
 private:
   llvm::Error problem(int64_t command, const std::string &what) const {
     return llvm::createStringError(llvm::formatv(
-        "command {0} ({1}) {2}", command, plan.commands[command].name(), what));
+        "command {0} ({1}) {2}", issued[command], at(command).name(), what));
   }
+
+  /// The command of an issue.
+  const PlanCommand &at(int64_t issue) const {
+    return plan.commands[issued[issue]];
+  }
+
   /// The moment at which the host has issued a command; `never` if that is not
   /// known yet.
   double availableAt(int64_t command) {
@@ -121,7 +129,7 @@ private:
   /// itself.
   bool startNext(Stream &stream) {
     if (stream.running >= 0) {
-      const PlanCommand &command = plan.commands[stream.running];
+      const PlanCommand &command = at(stream.running);
       if (command.kind != CommandKind::EventWait)
         return false;
       if (!ended[recordOf[stream.running]]) {
@@ -137,16 +145,16 @@ private:
       return false;
     }
     begin(stream, stream.commands[stream.next++]);
-    if (plan.commands[stream.running].kind == CommandKind::EventRecord)
+    if (at(stream.running).kind == CommandKind::EventRecord)
       end(stream);
     return true;
   }
 
   void begin(Stream &stream, int64_t command) {
     stream.running = command;
-    stream.cost = cost.cost(plan.commands[command]);
+    stream.cost = cost.cost(at(command));
     stream.startLeft = stream.cost.startSeconds;
-    if (stream.isAsleep && !plan.commands[command].isEvent()) {
+    if (stream.isAsleep && !at(command).isEvent()) {
       stream.startLeft += cost.handoffSeconds();
       stream.isAsleep = false;
     }
@@ -164,10 +172,9 @@ private:
     busyCollectives = busyComputations = 0;
     double memoryShares = 0;
     for (const Stream &stream : streams) {
-      if (stream.running < 0 || plan.commands[stream.running].isEvent())
+      if (stream.running < 0 || at(stream.running).isEvent())
         continue;
-      bool isCollective =
-          plan.commands[stream.running].kind == CommandKind::Collective;
+      bool isCollective = at(stream.running).kind == CommandKind::Collective;
       (isCollective ? busyCollectives : busyComputations) += 1;
       double alone =
           std::max(stream.cost.unitSeconds, stream.cost.memorySeconds);
@@ -175,14 +182,14 @@ private:
         memoryShares += stream.cost.memorySeconds / alone;
     }
     for (Stream &stream : streams)
-      if (stream.running >= 0 && !plan.commands[stream.running].isEvent())
+      if (stream.running >= 0 && !at(stream.running).isEvent())
         stream.pace = paceOf(stream, memoryShares);
   }
 
   double paceOf(const Stream &stream, double memoryShares) const {
     double units = stream.cost.unitSeconds;
     double memory = stream.cost.memorySeconds * std::max(1.0, memoryShares);
-    double factor = coresFactor(plan.commands[stream.running]);
+    double factor = coresFactor(at(stream.running));
     // On a CPU, memory bandwidth grows with the cores that use it. On a GPU,
     // fewer than all cores keep memory busy.
     if (cost.machine().isCpu())
@@ -216,7 +223,7 @@ private:
       if (stream.running < 0) {
         if (stream.next < stream.commands.size())
           moment = std::min(moment, availableAt(stream.commands[stream.next]));
-      } else if (!plan.commands[stream.running].isEvent()) {
+      } else if (!at(stream.running).isEvent()) {
         moment = std::min(moment, now + stream.secondsLeft());
       }
     }
@@ -227,7 +234,7 @@ private:
     double seconds = to - now;
     now = to;
     for (Stream &stream : streams) {
-      if (stream.running < 0 || plan.commands[stream.running].isEvent())
+      if (stream.running < 0 || at(stream.running).isEvent())
         continue;
       // Rounding must not leave a remainder too short to move the clock.
       bool isDone = stream.secondsLeft() <= seconds + 1e-12 * now;
@@ -244,8 +251,8 @@ private:
     const Hardware &machine = cost.machine();
     double peakSeconds = 0, sent = 0;
     result.rank.streams.resize(streams.size());
-    for (size_t i = 0; i < plan.commands.size(); ++i) {
-      const PlanCommand &command = plan.commands[i];
+    for (size_t i = 0; i < issued.size(); ++i) {
+      const PlanCommand &command = at(int64_t(i));
       result.seconds = std::max(result.seconds, result.commands[i].end);
       if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype)) {
         if (command.kind == CommandKind::Matmul)
@@ -273,6 +280,9 @@ private:
   const Plan &plan;
   const CostModel &cost;
   std::vector<Stream> streams;
+  /// The numbers of commands in the order of issue. Below, a command is named
+  /// by its position here.
+  const std::vector<int64_t> issued;
   /// For each wait, the record for which it waits.
   std::vector<int64_t> recordOf;
   std::vector<bool> ended;

@@ -30,13 +30,13 @@
 // CHECK: rank 0 {{.*}}attention_gradient b=2 h=2 g=3 s=7 t=21 {{.*}} causal start=0
 // Axes are major to minor.
 // RUN: tpsp-opt %t/axes.mlir --tpsp-pipeline="attention=fused" | FileCheck %s --check-prefix=AXES
-// AXES: plan.attention {{.*}}query_start = array<i64: 3, 0, 0, 1, 2>
+// AXES: plan.attention {{.*}}query_start = array<i64: 3, 0, 0, 0, 1, 2>
 
 // On GPUs the mask ends at the last query and key, so queries after all keys
 // are not allowed.
 // RUN: sed 's/f32/bf16/' %t/groups.mlir | tpsp-opt --tpsp-pipeline="grad attention=fused device=cuda" | FileCheck %s --check-prefix=GPU
-// GPU: plan.attention {{.*}}query_start = array<i64: 7, 0, 0, 0>
-// GPU: plan.attention_gradient {{.*}}query_start = array<i64: 7, 0, 0, 0>
+// GPU: plan.attention {{.*}}query_start = array<i64: 7, 0, 0, 0, 0>
+// GPU: plan.attention_gradient {{.*}}query_start = array<i64: 7, 0, 0, 0, 0>
 // RUN: sed 's/f32/bf16/' %t/axes.mlir | tpsp-opt --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=FEWER --implicit-check-not="plan.attention"
 // FEWER: cuDNN has no such attention: its queries are divided, and more than its 5 keys
 

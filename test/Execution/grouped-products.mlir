@@ -17,7 +17,7 @@
 // RUN: tpsp-run %t.mlir --mesh tp=5 --grad --verify --quiet
 // RUN: tpsp-run %t.mlir --mesh ep=2,tp=5 --grad --verify --quiet
 // RUN: tpsp-opt %t.mlir --tpsp-set-mesh=mesh=tp=5 --tpsp-pipeline | FileCheck %s --check-prefix=PART
-// PART: plan.grouped_matmul {{.*}}first_group = array<i64: 1, 0, 0, 2>, group_stride = 54 : i64, groups = 1
+// PART: plan.grouped_matmul {{.*}}first_group = array<i64: 1, 0, 0, 0, 2>, group_stride = 54 : i64, groups = 1
 // One row, and one matrix.
 // RUN: %{run} --extent c=1
 // RUN: %{run} --extent i=1

@@ -18,11 +18,15 @@
 // CHECK: llvm.getelementptr %arg1[0] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK: llvm.call @k(
 
-// CHECK-LABEL: llvm.func @step(%{{.+}}: !llvm.ptr) -> i32
+// CHECK-LABEL: llvm.func @step(%{{.+}}: !llvm.ptr, %{{.+}}: i64) -> i32
+// CHECK: %[[NONE:.+]] = llvm.mlir.constant(0 : i32)
+// CHECK: llvm.switch %{{.+}} : i64, ^[[OUT:.+]](%[[NONE]] : i32)
+// CHECK: 0: ^[[FIRST:.+]]
+// CHECK: ^[[FIRST]]:
 // CHECK: %[[RECORD:.+]] = llvm.mlir.addressof @__tpsp_step_command_0
 // CHECK: %[[STATUS:.+]] = llvm.call @tpsp_rt_all_reduce(%arg0, %[[RECORD]])
 // CHECK: %[[OK:.+]] = llvm.icmp "eq" %[[STATUS]]
-// CHECK: llvm.cond_br %[[OK]], ^[[NEXT:.+]], ^[[OUT:.+]](%[[STATUS]] : i32)
+// CHECK: llvm.cond_br %[[OK]], ^[[NEXT:.+]], ^[[OUT]](%[[STATUS]] : i32)
 // CHECK: ^[[NEXT]]:
 // CHECK: llvm.call @tpsp_rt_kernel
 // CHECK: llvm.cond_br %{{.+}}, ^[[END:.+]], ^[[OUT]](
@@ -41,7 +45,7 @@ plan.program @step attributes {axes = ["tp"], sizes = array<i64: 2>, arena_bytes
   %c = plan.buffer "temporary" {offset = 128} : memref<4xf32>
   %d = plan.buffer "temporary" {offset = 192} : memref<4xf32>
   plan.all_reduce (%a, %b) to (%c, %d) {axes = array<i64: 0>, ledger = #plan.ledger<tensor = "g">} : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>)
-  plan.kernel @k(%c) to(%d) {grid = 4 : i64, positions = [array<i64: 4, 0, 0, 0>]} : (memref<4xf32>) -> memref<4xf32>
+  plan.kernel @k(%c) to(%d) {grid = 4 : i64, positions = [array<i64: 4, 0, 0, 0, 0>]} : (memref<4xf32>) -> memref<4xf32>
 }
 
 // -----

@@ -104,7 +104,7 @@ func.func @columns(%x: !c) -> !d {
 // CHECK-LABEL: func.func private @kernel0_causal_mask(
 // CHECK-SAME: %{{.+}}: index, %{{.+}}: index, %{{.+}}: index)
 // CHECK-LABEL: plan.program @positions
-// CHECK: plan.kernel {{.*}}positions = [array<i64: 4, 0, 0, 1, 0>]
+// CHECK: plan.kernel {{.*}}positions = [array<i64: 4, 0, 0, 0, 1, 0>]
 tpsp.mesh @mesh <cp = 2, tp = 3>
 !q = tensor<4x24xf32, #tpsp.idx<s@tp@cp, t, local>>
 func.func @positions(%x: !q) -> !q {

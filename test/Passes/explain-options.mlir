@@ -44,7 +44,12 @@
 // UNKNOWN: error: option 'notation' of tpsp-print-explanation: no notation is called 'implicit'; there are subscripts, explicit and latex
 
 // An argument keeps its name; its part for a micro-batch gets a number.
-// RUN: tpsp-opt %examples/ddp.mlir --tpsp-explain="micro-batches=2" -o /dev/null | FileCheck %s --check-prefix=PARTS
+// RUN: tpsp-opt %examples/ddp.mlir --tpsp-explain="micro-batches=2 overlap=on" -o /dev/null | FileCheck %s --check-prefix=PARTS
 //      PARTS: {{^}}forward, micro-batch 0
 // PARTS-NEXT: {{^}}  x#2[b.block@dp, b.part, s, d] = split(x[b@dp, s, d])
 // PARTS-NEXT: {{^}}  x#3[b.block@dp, s, d] = take(x#2[b.block@dp, b.part, s, d], at=0, index=b.part)
+
+// Without overlap one micro-batch stands for all.
+// RUN: tpsp-opt %examples/ddp.mlir --tpsp-explain="micro-batches=2" -o /dev/null | FileCheck %s --check-prefix=EACH
+// EACH: {{^}}forward, each micro-batch
+// EACH: {{^}}backward, each micro-batch

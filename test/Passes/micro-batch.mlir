@@ -1,10 +1,10 @@
 // What a step in parts is: arguments cut within every rank's shard, results
 // stacked or summed, what does not depend on the batch computed once.
-// RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-micro-batch="micro-batches=2 overlap=on" | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-micro-batch | FileCheck %s --check-prefix=ONE
 // RUN: not tpsp-opt %s --tpsp-micro-batch=micro-batches=0 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: for the --micro-batches option: expected a number above 0, not '0'
-// RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
+// RUN: tpsp-opt %s --tpsp-micro-batch="micro-batches=2 overlap=on" --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
 
 tpsp.mesh @mesh <dp = 2>
 

@@ -30,8 +30,8 @@
 // Queries are divided: the call has a rank's first query and gathered keys.
 // RUN: tpsp-opt %examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused" | FileCheck %s --check-prefix=DIVIDED --implicit-check-not=plan.permute
 // DIVIDED: plan.all_gather
-// DIVIDED: plan.attention {{.*}}query_start = array<i64: 16, 0, 0, 0>
-// DIVIDED: plan.attention_gradient {{.*}}query_start = array<i64: 16, 0, 0, 0>
+// DIVIDED: plan.attention {{.*}}query_start = array<i64: 16, 0, 0, 0, 0>
+// DIVIDED: plan.attention_gradient {{.*}}query_start = array<i64: 16, 0, 0, 0, 0>
 
 // Converted without tpsp-sweep, attention that no call does is refused.
 // RUN: not tpsp-opt %s --convert-tpsp-to-plan 2>&1 | FileCheck %s --check-prefix=LEFT

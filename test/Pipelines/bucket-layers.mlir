@@ -4,7 +4,7 @@
 // DEFINE: %{options} = bucket-layers=on
 // DEFINE: %{pipeline} = tpsp-opt %s --tpsp-collective-pipeline="grad=true %{options}"
 // RUN: %{pipeline} | FileCheck %s --implicit-check-not=all_gather --implicit-check-not=reduce_scatter
-// REDEFINE: %{options} = bucket-layers=on micro-batches=2
+// REDEFINE: %{options} = bucket-layers=on micro-batches=2 overlap=on
 // RUN: %{pipeline} | FileCheck %s --check-prefix=PARTS --implicit-check-not=reduce_scatter
 
 // With an update, too: layers are not joined by their sizes.

@@ -2,7 +2,7 @@
 // every part is done like the whole. openxla/xla#49143 and
 // AI-Hypercomputer/maxtext#5099 report the opposite.
 // DEFINE: %{parts} =
-// DEFINE: %{grad} = --tpsp-collective-pipeline="grad=true micro-batches=%{parts}"
+// DEFINE: %{grad} = --tpsp-collective-pipeline="grad=true micro-batches=%{parts} overlap=on"
 
 // One bucket with all gradients, whatever the number of parts.
 // REDEFINE: %{parts} = 1

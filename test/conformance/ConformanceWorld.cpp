@@ -130,6 +130,8 @@ Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                   int64_t(item.buffers.size()),
                   nullptr,
                   0,
+                  nullptr,
+                  0,
                   kernel,
                   deviceTwin(kernel),
                   item.name.c_str()};

@@ -95,8 +95,8 @@ rt::Status run(const CompiledModel &model, const JitProgram &program,
   if (rt::Status s = world->run(fill); !s.ok())
     return s;
   for (int step = 0; step < 3; ++step)
-    if (rt::Status s =
-            world->run([&](rt::Rank &rank) { return rank.step(program.step); });
+    if (rt::Status s = world->run(
+            [&](rt::Rank &rank) { return rank.step(program.step, plan); });
         !s.ok())
       return s;
   return world->run(read);

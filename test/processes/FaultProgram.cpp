@@ -38,9 +38,10 @@ public:
     auto command = [](int64_t id, int64_t stream, const Params &params,
                       const int64_t *buffers, int64_t count, const char *name) {
       return tpsp_rt_command{
-          id,      stream,  params.data(), int64_t(params.size()),
-          buffers, count,   nullptr,       0,
-          nullptr, nullptr, name};
+          id,      stream, params.data(), int64_t(params.size()),
+          buffers, count,  nullptr,       0,
+          nullptr, 0,      nullptr,       nullptr,
+          name};
     };
     gatherCommand = command(0, 1, gatherParams, buffers, 2, "%gathered");
     record = command(1, 1, eventParams, nullptr, 0, "%record");

@@ -172,8 +172,8 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
   // A second step runs over the memory that the first left. With an update it
   // would have other results.
   for (int step = 0; step < (model.reference.updates > 0 ? 1 : 2); ++step)
-    if (Status s =
-            world->run([&](Rank &rank) { return rank.step(program->step); });
+    if (Status s = world->run(
+            [&](Rank &rank) { return rank.step(program->step, plan); });
         !s.ok())
       return errorOf(s);
   if (Status s = readResults(*world, plan, bytes); !s.ok())

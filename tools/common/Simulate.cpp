@@ -16,17 +16,18 @@ static std::string kindName(const PlanCommand &command) {
 static std::vector<rt::Prediction::Kind>
 kindsOf(const Plan &plan, const SimulatedStep &simulated) {
   std::vector<rt::Prediction::Kind> kinds;
-  for (size_t i = 0; i < plan.commands.size(); ++i) {
-    if (plan.commands[i].isEvent())
+  for (const TraceSpan &span : simulated.commands) {
+    const PlanCommand &command = plan.commands[span.command];
+    if (command.isEvent())
       continue;
-    std::string kind = kindName(plan.commands[i]);
+    std::string kind = kindName(command);
     auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto &row) {
       return row.name == kind;
     });
     if (found == kinds.end())
       found = kinds.insert(kinds.end(), {kind});
     ++found->commands;
-    found->seconds += simulated.commands[i].seconds();
+    found->seconds += span.seconds();
   }
   return kinds;
 }

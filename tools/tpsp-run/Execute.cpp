@@ -92,7 +92,7 @@ rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
     if (number > 0)
       TPSP_TRY(setStepNumber(rank, program.plan(), source, number));
     clock.begin(rank.number());
-    rt::Status status = rank.step(program.step);
+    rt::Status status = rank.step(program.step, program.plan());
     if (status.ok())
       status = rank.synchronize();
     clock.end(rank.number());
@@ -126,7 +126,7 @@ rt::Status tpsp::run::findNotFinite(const Options &options,
     timeline.begin();
     TPSP_TRY(world.run([&](rt::Rank &rank) {
       TPSP_TRY(setStepNumber(rank, plan, source, number));
-      TPSP_TRY(rank.step(program.step));
+      TPSP_TRY(rank.step(program.step, plan));
       return rank.synchronize();
     }));
   }

@@ -58,7 +58,7 @@ rt::Status SizedStates::begin(rt::World &world, const Program &program) {
   if (states.empty())
     return {};
   TPSP_TRY(world.run([&](rt::Rank &rank) {
-    TPSP_TRY(rank.step(program.step));
+    TPSP_TRY(rank.step(program.step, program.plan()));
     return rank.synchronize();
   }));
   for (const PlanBuffer *state : states)

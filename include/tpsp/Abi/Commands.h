@@ -133,23 +133,28 @@ struct MatmulCommand : MatmulForm {
 };
 
 /// The global position at which this rank's part of an index starts: ((rank +
-/// shift) mod group) * stride + offset. `rank` is its number in the group of
-/// `axes`. The rank's own shard has shift 0 and offset 0. A shard that came
-/// around the ring has a shift, and a part of a shard has an offset. A negative
-/// stride reverses the order of the ranks' parts. No rank's part starts before
+/// shift) mod group) * stride + offset + batch * batchStride. `rank` is its
+/// number in the group of `axes`, and `batch` the number of the micro-batch.
+/// The rank's own shard has shift 0 and offset 0. A shard that came around the
+/// ring has a shift, and a part of a shard has an offset. A negative stride
+/// reverses the order of the ranks' parts. No rank's part starts before
 /// position 0.
 struct PartStart {
   int64_t stride = 0;
   std::vector<int64_t> axes;
   int64_t shift = 0;
   int64_t offset = 0;
+  int64_t batchStride = 0;
 
   void code(ParamCoder &coder);
   /// Whether the part starts at position 0 on every rank.
-  bool isZero() const { return axes.empty() && offset == 0; }
-  /// The starting position on rank `self` of a group of `ranks`.
-  int64_t of(int64_t self, int64_t ranks) const {
-    return (self + shift) % ranks * stride + offset;
+  bool isZero() const {
+    return axes.empty() && offset == 0 && batchStride == 0;
+  }
+  /// The starting position on rank `self` of a group of `ranks`, of micro-batch
+  /// `batch`.
+  int64_t of(int64_t self, int64_t ranks, int64_t batch = 0) const {
+    return (self + shift) % ranks * stride + offset + batch * batchStride;
   }
 };
 

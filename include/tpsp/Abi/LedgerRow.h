@@ -31,7 +31,8 @@ struct LedgerRow {
   /// all_reduce.
   std::string index;
   Phase phase = Phase::Forward;
-  int64_t bytes = 0; ///< sent per rank by the ring algorithm
+  int64_t bytes = 0; ///< sent per rank by the ring algorithm, each time
+  int64_t times = 1; ///< how often a step performs it
   int64_t group = 1; ///< ranks that take part
   std::string tensor;
   std::string reason; ///< the rule that asked for it
@@ -58,6 +59,7 @@ struct LedgerRow {
     visit("index", row.index);
     visit("phase", row.phase);
     visit("bytes", row.bytes);
+    visit("times", row.times);
     visit("group", row.group);
     visit("tensor", row.tensor);
     visit("reason", row.reason);

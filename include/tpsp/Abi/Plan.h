@@ -60,6 +60,10 @@ struct PlanBuffer {
   /// Global extents without padding, as the program declares them. Files are
   /// read and written, and results are compared, with these extents.
   std::vector<int64_t> shape;
+  /// The dimension that micro-batches cut; -1: none. A rank's block of the
+  /// tensor is then stored as `parts` parts, one after another, each with its
+  /// positions of this dimension.
+  int64_t cutDim = -1, parts = 1;
   /// Per dimension, how many positions of padding follow the last one; empty if
   /// there are none. In arguments the padding is zero.
   std::vector<int64_t> padding;
@@ -86,6 +90,8 @@ struct PlanBuffer {
   /// isMaster, for a state: it begins as a copy of its parameter. isScalar, for
   /// an input: a number that the driver sets for each step.
   bool isMaster = false, isScalar = false;
+  /// Whether micro-batches add to it in place. It begins as zeros.
+  bool isSum = false;
   /// Whether this temporary holds only what becomes gradients of parameters.
   bool isForGradient = false;
   /// For an argument: the number of the result that replaces it at the end of
@@ -123,6 +129,10 @@ struct PlanBuffer {
   bool isResult() const { return lasts() && !isArgument(); }
   /// Whether it keeps its bytes all through the step.
   bool lasts() const { return kind != BufferKind::Temporary; }
+  /// Whether every micro-batch has its own part.
+  bool isCut() const { return cutDim >= 0; }
+  /// Bytes of one micro-batch's part; all of them if it is not cut.
+  int64_t partBytes() const { return bytes / parts; }
   /// Whether it is the gradient of a result. It is an argument, but its value
   /// is computed from the result.
   bool isCotangent() const { return kind == BufferKind::Input && of >= 0; }
@@ -257,6 +267,8 @@ struct PlanCommand {
   /// micro-batch in turn. It never decreases in program order; a schedule may
   /// change the order.
   int64_t phase = 0;
+  /// The number of its segment; it never decreases.
+  int64_t segment = 0;
   /// The event of an EventRecord or EventWait.
   int64_t event = -1;
   /// The element type of the values that are computed or moved.
@@ -297,16 +309,32 @@ struct PaddedIndex {
   int64_t extent = 0, heldExtent = 0;
 };
 
-/// The commands are in the order in which a rank issues them; a command's
-/// position is its tpsp_rt_command.id. Every rank issues the same ones. A
-/// stream runs its commands in their order; streams wait for each other by
-/// events only.
+/// Commands that a rank issues together, one or more times a step.
+struct PlanSegment {
+  /// "prologue", "micro-batch", ...
+  std::string name;
+  /// Whether it runs once for every micro-batch.
+  bool isRepeated = false;
+};
+
+/// The commands of each segment are in the order in which a rank issues them; a
+/// command's position is its tpsp_rt_command.id. Every rank issues the same
+/// ones. A stream runs its commands in their order; streams wait for each other
+/// by events only.
+///
+/// A step runs the segments in their order, and repeated ones once for every
+/// micro-batch. An access to a cut buffer is to the first micro-batch's part;
+/// for a later micro-batch the same bytes of its own part are meant.
 struct Plan {
   std::string program;
   std::vector<MeshAxis> mesh;
   std::vector<PaddedIndex> padded;
   std::vector<PlanBuffer> buffers;
   std::vector<PlanCommand> commands;
+  /// /// There is at least one.
+  std::vector<PlanSegment> segments = {{"step", false}};
+  /// The parts of the batch for which repeated segments run.
+  int64_t microBatches = 1;
   std::vector<LedgerRow> ledger;
   int64_t arenaBytes = 0;
   /// Bytes that a rank saves in the forward pass of one micro-batch for its
@@ -320,6 +348,10 @@ struct Plan {
   int64_t transposeCopies = 0;
 
   int64_t numRanks() const;
+  /// How often a step runs the command.
+  int64_t timesOf(const PlanCommand &command) const {
+    return segments[command.segment].isRepeated ? microBatches : 1;
+  }
   /// The buffers that last: arguments and results, each in the order of the
   /// program.
   std::vector<std::reference_wrapper<const PlanBuffer>> tensors() const;

@@ -2,9 +2,11 @@
  *
  * A compiled plan is one function per program,
  *
- *     tpsp_rt_status step(tpsp_rt_rank *rank);
+ *     tpsp_rt_status step(tpsp_rt_rank *rank, int64_t segment);
  *
- * that issues the plan's commands in order. Every command has the same shape:
+ * that issues the commands of one of the plan's segments in order (Plan.h). A
+ * step is a list of segments: tpsp_rt_step of Segments.h. Every command has the
+ * same shape:
  * a call `tpsp_rt_<name>(rank, command)` with a constant `tpsp_rt_command`. So
  * one list of names (calls.def) serves the declarations below, the compiler's
  * lowering, the JIT's symbol binding and the trace. Commands.h defines the
@@ -27,6 +29,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 11: a step is issued in segments, and micro-batches have slots of buffers.
  * 10: blocks of a kernel for GPUs may share work items.
  * 9: attention has lengths of keys; matmuls may be grouped.
  * 7: attention says where its rank's queries start.
@@ -35,7 +38,7 @@ extern "C" {
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
  *    rank's own; there is an element type TPSP_RT_F16. */
-#define TPSP_RT_ABI_VERSION 10
+#define TPSP_RT_ABI_VERSION 11
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
@@ -110,6 +113,11 @@ typedef struct tpsp_rt_command {
                            the buffer's offset; own is the rank's number in the
                            group of the axes. */
   int64_t num_tiles;    /* integers in `tiles` */
+  const int64_t *slots; /* for each buffer of which every micro-batch has its
+                           own part: position in `buffers`, bytes from part to
+                           part. The runtime adds the number of the micro-batch
+                           times these bytes to the buffer's offset. */
+  int64_t num_slots;    /* integers in `slots` */
   tpsp_rt_kernel_function kernel;      /* kernel commands only, else null */
   const tpsp_rt_device_kernel *device; /* kernel commands of plans that were
                                           also made for GPUs, else null */

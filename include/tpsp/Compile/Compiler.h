@@ -79,7 +79,7 @@ public:
   ~JitProgram();
 
   /// Issues one step's commands. Valid as long as this object lives.
-  tpsp_rt_status (*step)(tpsp_rt_rank *) = nullptr;
+  tpsp_rt_status (*step)(tpsp_rt_rank *, int64_t segment) = nullptr;
 
 private:
   explicit JitProgram(std::unique_ptr<mlir::ExecutionEngine> engine);

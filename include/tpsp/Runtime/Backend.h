@@ -50,7 +50,9 @@ struct Call {
   /// the tile meant on this rank.
   std::vector<int64_t> buffers;
   /// The buffers and tiles as the command gives them.
-  std::vector<int64_t> offsets, tiles;
+  std::vector<int64_t> offsets, tiles, slots;
+  /// Whether a buffer or a position depends on the micro-batch that runs.
+  bool dependsOnMicroBatch = false;
   /// For kernels: the function for a CPU, which is never null, and the kernel
   /// for a GPU. The latter is null in plans that were not made for a GPU.
   tpsp_rt_kernel_function kernel = nullptr;

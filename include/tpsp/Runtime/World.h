@@ -18,6 +18,7 @@
 #ifndef TPSP_RUNTIME_WORLD_H
 #define TPSP_RUNTIME_WORLD_H
 
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
@@ -41,16 +42,16 @@ public:
   const std::vector<int64_t> &coordinates() const;
   int64_t coordinate(int64_t axis) const { return coordinates()[axis]; }
 
-  /// Runs one step of a plan, whose function is `issue`. This is the normal way
-  /// to run plans. A backend that can record (CUDA graphs) records the second
-  /// step and replays it from then on, with equal results. If the step cannot
-  /// be recorded, later steps are issued like the first, and WorldConfig::warn
-  /// is called once. `issue` identifies the step: a plan issues the same
-  /// commands each time, and outlives the world.
-  using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *);
-  Status step(StepFunction issue);
-  /// The same for a step that is not a plain function; `identity` identifies
-  /// it.
+  /// Runs one step of a plan, whose function is `issue`: its segments in their
+  /// order, repeated ones for each micro-batch. This is the normal way to run
+  /// plans. A backend that can record (CUDA graphs) records the second step and
+  /// replays it from then on, with equal results. If the step cannot be
+  /// recorded, later steps are issued like the first, and WorldConfig::warn is
+  /// called once. `issue` identifies the step: a plan issues the same commands
+  /// each time, and outlives the world.
+  using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *, int64_t segment);
+  Status step(StepFunction issue, const Plan &plan);
+  /// The same for a step that is not a plan's; `identity` identifies it.
   Status step(const void *identity,
               const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue);
 

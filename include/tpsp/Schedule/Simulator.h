@@ -31,8 +31,8 @@ namespace tpsp {
 struct SimulatedStep {
   /// When the last command ends.
   double seconds = 0;
-  /// One span for each command of the plan. A wait begins when its stream
-  /// reaches it.
+  /// One span for each command, in the order of issue (issueOrder()). A wait
+  /// begins when its stream reaches it.
   std::vector<TraceSpan> commands;
   /// The same spans by stream, without a name and counters.
   TraceRank rank;

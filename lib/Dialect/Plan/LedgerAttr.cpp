@@ -33,7 +33,8 @@ public:
     out << ']';
   }
   void operator()(StringRef name, int64_t value) {
-    if (value != (name == "group" ? 1 : name == "whole" ? -1 : 0))
+    bool isOne = name == "group" || name == "times";
+    if (value != (isOne ? 1 : name == "whole" ? -1 : 0))
       begin(name) << value;
   }
   template <typename Enum, std::enable_if_t<hasNames<Enum>, int> = 0>

@@ -79,7 +79,8 @@ ArrayAttr tpsp::plan::epilogueAttr(Builder &builder,
 
 /// Decodes [stride, shift, offset, axes...].
 static rt::PartStart startOf(ArrayRef<int64_t> numbers) {
-  return {numbers[0], list(numbers.drop_front(3)), numbers[1], numbers[2]};
+  return {numbers[0], list(numbers.drop_front(4)), numbers[1], numbers[2],
+          numbers[3]};
 }
 
 rt::GroupedMatmulCommand tpsp::plan::commandOf(GroupedMatmulOp op) {

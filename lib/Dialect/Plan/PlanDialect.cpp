@@ -131,10 +131,11 @@ LogicalResult tpsp::plan::verifyCommand(Operation *op) {
 /// Verifies the start of a part of an index.
 static LogicalResult verifyStart(Operation *op, Attribute start) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(start);
-  if (numbers && numbers.size() >= 3)
+  if (numbers && numbers.size() >= 4)
     return success();
-  return op->emitOpError("needs positions of [stride, shift, offset, axes...], "
-                         "not ")
+  return op->emitOpError(
+             "needs positions of [stride, shift, offset, batch stride, "
+             "axes...], not ")
          << start;
 }
 

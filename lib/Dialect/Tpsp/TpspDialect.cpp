@@ -142,7 +142,7 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
   // Only the compiler sets these attributes.
   if (llvm::is_contained({cotangentAttrName, gradientAttrName,
                           gradientAtAttrName, stateAttrName, masterAttrName,
-                          scalarAttrName, receivedAttrName},
+                          scalarAttrName, receivedAttrName, cutAttrName},
                          name))
     return "";
   if (name == paramAttrName)

@@ -11,6 +11,7 @@
 #include "CollectiveBuilder.h"
 #include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/SegmentsOfStep.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
@@ -79,7 +80,7 @@ bool mayWait(CollectiveOpInterface op) {
 /// whether an operation waits for it. A gradient that is only returned must not
 /// lengthen a reduction that the next operation needs. A parameter's gradient,
 /// reduced once a step, is not mixed with results of every micro-batch.
-Attribute kindOf(CollectiveOpInterface op) {
+Attribute kindOf(CollectiveOpInterface op, StepSegment segment) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
   Builder builder(op.getContext());
@@ -88,15 +89,17 @@ Attribute kindOf(CollectiveOpInterface op) {
        TypeAttr::get(type.getElementType()),
        builder.getBoolAttr(idx.getPendingMax()),
        builder.getI64IntegerAttr(int64_t(phaseOf(op))),
+       builder.getI64IntegerAttr(int64_t(segment)),
        builder.getBoolAttr(isForLater(op)),
        builder.getBoolAttr(bool(op.getGradientsAttr()))});
 }
 
 class Buckets {
 public:
-  Buckets(const Mesh &mesh, int64_t limit) : mesh(mesh), limit(limit) {}
+  Buckets(Block &block, const Mesh &mesh, int64_t limit)
+      : block(block), mesh(mesh), limit(limit), segments(block) {}
 
-  void fill(Block &block) {
+  void fill() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       serve(&op);
       auto collective = dyn_cast<CollectiveOpInterface>(op);
@@ -115,7 +118,7 @@ private:
   }
 
   void add(CollectiveOpInterface op) {
-    Attribute kind = kindOf(op);
+    Attribute kind = kindOf(op, segments.of(op));
     int64_t bytes = bytesOf(op);
     // It fills a bucket by itself, or belongs to a layer (tpsp-bucket-layers).
     // Smaller collectives may still be merged.
@@ -171,8 +174,10 @@ private:
         << remark::metric("bytes", bucket.bytes);
   }
 
+  Block &block;
   const Mesh &mesh;
   int64_t limit;
+  const SegmentsOfStep segments;
   llvm::DenseMap<Attribute, Bucket> open;
   /// The bucket in which a result, or a view of it, waits.
   llvm::DenseMap<Value, Attribute> waiting;
@@ -191,7 +196,7 @@ struct BucketCollectives
     }
     auto visit = [&](FunctionOpInterface function) {
       Mesh mesh = meshOf(function);
-      Buckets(mesh, bytes).fill(function.getFunctionBody().front());
+      Buckets(function.getFunctionBody().front(), mesh, bytes).fill();
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))

@@ -107,7 +107,8 @@ private:
     ops.push_back(op);
     PlacementProblem::Operation operation;
     operation.structure = op.getIndexStructure();
-    operation.times = twins.isOfEach(op) ? twins.count() : 1;
+    operation.times =
+        std::max(twins.isOfEach(op) ? twins.count() : 1, timesOf(op));
     operation.isSum = op.isSumOfOperands();
     operation.isConvertingSum =
         operation.isSum && op->getNumOperands() == 1 &&

@@ -2,6 +2,7 @@
 
 #include "tpsp/Abi/CheckedMath.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -43,6 +44,14 @@ static std::string movedIndices(CollectiveOpInterface op, const Mesh &mesh) {
       ",");
 }
 
+int64_t tpsp::timesOf(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto parts = function
+                   ? function->getAttrOfType<IntegerAttr>(microBatchesAttrName)
+                   : IntegerAttr();
+  return parts && op->hasAttr(partAttrName) ? parts.getInt() : 1;
+}
+
 LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   CollectiveStep step = stepOf(op, mesh);
   auto text = [](StringAttr attr) {
@@ -62,6 +71,7 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
                              std::max(localBytes(operand.getType(), mesh),
                                       localBytes(result.getType(), mesh)),
                              row.group));
+  row.times = timesOf(op);
   row.tensor = text(op.getTensorAttr());
   row.reason = text(op.getReasonAttr());
   if (DenseI64ArrayAttr gradients = op.getGradientsAttr())

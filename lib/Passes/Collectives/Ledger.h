@@ -21,6 +21,10 @@ LedgerRow ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 /// The phase of a step that an operation belongs to.
 Phase phaseOf(mlir::Operation *op);
 
+/// How often a step runs an operation: more than once if it stands for those of
+/// all micro-batches.
+int64_t timesOf(mlir::Operation *op);
+
 /// The axes of a row: "dp,tp".
 std::string axesOf(const LedgerRow &row);
 

@@ -152,7 +152,10 @@ private:
 
 std::string phaseTextOf(Operation *op) {
   std::string phase = nameOf(tpsp::phaseOf(op));
-  if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
+  auto part = op->getAttrOfType<IntegerAttr>(partAttrName);
+  if (part && op->getParentOp()->hasAttr(microBatchesAttrName))
+    phase += ", each micro-batch";
+  else if (part)
     phase += ", micro-batch " + std::to_string(part.getInt());
   return phase;
 }

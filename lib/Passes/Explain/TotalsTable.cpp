@@ -18,12 +18,11 @@ using namespace tpsp;
 namespace {
 
 struct Total {
-  int count = 0;
-  int64_t bytes = 0;
+  int64_t count = 0, bytes = 0;
 
-  void add(int64_t more) {
-    ++count;
-    bytes = rt::saturatedSum(bytes, more);
+  void add(int64_t more, int64_t times = 1) {
+    count += times;
+    bytes = rt::saturatedSum(bytes, rt::saturatedProduct(more, times));
   }
 };
 
@@ -38,8 +37,9 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
       LedgerRow row = ledgerOf(op, written.mesh);
       Phase phase = phaseOf(op);
       std::string axes = axesOf(row);
-      totals[{phase, op->getName().stripDialect().str(), axes}].add(row.bytes);
-      totalsOfAxes[{phase, axes}].add(row.bytes);
+      totals[{phase, op->getName().stripDialect().str(), axes}].add(row.bytes,
+                                                                    row.times);
+      totalsOfAxes[{phase, axes}].add(row.bytes, row.times);
     }
   out << "\ntotals (bytes sent per rank)\n";
   if (totals.empty())

@@ -298,6 +298,8 @@ private:
 
   Value positionOf(OpBuilder &inner, const KernelLoop &loop, StringRef name) {
     auto key = StringAttr::get(inner.getContext(), name);
+    if (name == microBatchPosition)
+      return function.start.lookup(key);
     Value here = item.coordinate.lookup(key);
     if (!here) {
       const auto *index = llvm::find_if(

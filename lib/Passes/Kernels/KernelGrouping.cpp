@@ -19,7 +19,8 @@ static int64_t bytesOf(Value value) {
 
 static bool areOfOnePhase(Operation *a, Operation *b) {
   return a->hasAttr(backwardAttrName) == b->hasAttr(backwardAttrName) &&
-         a->hasAttr(updateAttrName) == b->hasAttr(updateAttrName);
+         a->hasAttr(updateAttrName) == b->hasAttr(updateAttrName) &&
+         a->getAttr(segmentAttrName) == b->getAttr(segmentAttrName);
 }
 
 int64_t KernelGrouping::groupOf(Operation *op) const {

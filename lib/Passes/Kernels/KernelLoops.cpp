@@ -257,6 +257,14 @@ static void findHidden(const KernelLoops &kernel, KernelLoop &loop) {
       loop.hidden.push_back(at);
 }
 
+/// The number of the micro-batch is a position along an index of no extent.
+static void askForMicroBatch(MLIRContext *context, KernelLoops &kernel) {
+  LoopIndex number{StringAttr::get(context, microBatchPosition), /*extent=*/0,
+                   ArrayAttr::get(context, {}), TileAttr()};
+  if (!llvm::is_contained(kernel.positions, number))
+    kernel.positions.push_back(number);
+}
+
 static void findPositions(const KernelGroup &group, KernelLoops &kernel) {
   for (Operation *each : group.getOps()) {
     auto op = cast<LoopOpInterface>(each);
@@ -264,6 +272,8 @@ static void findPositions(const KernelGroup &group, KernelLoops &kernel) {
     for (Type type : op->getOperandTypes())
       llvm::append_range(indices, loopIndices(type));
     for (StringRef name : op.getPositionIndices()) {
+      if (name == microBatchPosition)
+        askForMicroBatch(op.getContext(), kernel);
       const auto *index = llvm::find_if(indices, [&](const LoopIndex &i) {
         return i.name.getValue() == name;
       });

@@ -76,9 +76,14 @@ private:
     for (CollectiveOpInterface op : trivial) {
       OpBuilder builder(op);
       for (auto [operand, result] :
-           llvm::zip_equal(op->getOperands(), op->getResults()))
-        result.replaceAllUsesWith(
-            RenameOp::create(builder, op->getLoc(), result.getType(), operand));
+           llvm::zip_equal(op->getOperands(), op->getResults())) {
+        auto rename =
+            RenameOp::create(builder, op->getLoc(), result.getType(), operand);
+        for (StringRef name : {backwardAttrName, updateAttrName, partAttrName})
+          if (Attribute phase = op->getAttr(name))
+            rename->setAttr(name, phase);
+        result.replaceAllUsesWith(rename.getResult());
+      }
       op->erase();
     }
   }

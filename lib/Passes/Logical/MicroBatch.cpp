@@ -12,6 +12,7 @@
 // Sums stay as they come out (tpsp.proposed) and are reduced once, by the last
 // addition. Bytes sent for parameters' gradients stay. Or every part's are
 // reduced, so that no rank keeps a gradient whole.
+#include "MicroBatchLoop.h"
 #include "MicroBatchViews.h"
 
 #include "Passes/Program/FunctionWalk.h"
@@ -360,7 +361,8 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
 struct MicroBatch
     : public WithOptions<
           tpsp::impl::MicroBatchBase<MicroBatch>, &CompileOptions::microBatches,
-          &CompileOptions::microBatchIndex, &CompileOptions::reduceGradients> {
+          &CompileOptions::microBatchIndex, &CompileOptions::reduceGradients,
+          &CompileOptions::overlap> {
   void runOnOperation() override {
     if (options().microBatches == 1)
       return;
@@ -391,8 +393,13 @@ private:
     Shares shares(function, division);
     if (failed(shares.find()))
       return failure();
-    return Repeater(function, division, shares, given.reduceGradients == "part")
-        .run();
+    bool reducesParts = given.reduceGradients == "part";
+    // Overlap schedules across micro-batches, so it needs the operations of
+    // each.
+    auto program = dyn_cast<func::FuncOp>(*function);
+    if (given.overlap == "off" && program && canLoop(program, division, shares))
+      return loop(program, division, shares, reducesParts);
+    return Repeater(function, division, shares, reducesParts).run();
   }
 };
 

@@ -47,24 +47,32 @@ public:
     i32 = b.getI32Type();
     record = LLVM::LLVMStructType::getLiteral(
         context, {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer,
-                  pointer, pointer});
+                  i64, pointer, pointer, pointer});
   }
 
   LogicalResult run() {
-    auto type = LLVM::LLVMFunctionType::get(i32, {pointer});
+    auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64});
     auto step = LLVM::LLVMFuncOp::create(b, loc, program.getSymName(), type);
     Block *entry = step.addEntryBlock(b);
     rank = entry->getArgument(0);
     Block *out = b.createBlock(&step.getBody(), step.getBody().end(), i32, loc);
     LLVM::ReturnOp::create(b, loc, out->getArgument(0));
-    current = entry;
     exit = out;
-    for (Operation &op : program.getBody().front())
-      if (auto command = dyn_cast<plan::CommandOpInterface>(op))
-        if (failed(lower(command)))
-          return failure();
-    b.setInsertionPointToEnd(current);
-    LLVM::BrOp::create(b, loc, ValueRange{constant(0)}, exit);
+    SmallVector<Block *> begins = {beginSegment()};
+    for (Operation &op : program.getBody().front()) {
+      auto command = dyn_cast<plan::CommandOpInterface>(op);
+      if (!command)
+        continue;
+      while (command.getSegment().value_or(0) >= int64_t(begins.size())) {
+        endSegment();
+        begins.push_back(beginSegment());
+      }
+      if (failed(lower(command)))
+        return failure();
+    }
+    endSegment();
+    b.setInsertionPointToEnd(entry);
+    selectSegment(entry->getArgument(1), begins);
     program.erase();
     return success();
   }
@@ -72,6 +80,26 @@ public:
 private:
   Value constant(int64_t value) {
     return LLVM::ConstantOp::create(b, loc, i32, b.getI32IntegerAttr(value));
+  }
+
+  Block *beginSegment() { return current = b.createBlock(exit); }
+
+  void endSegment() {
+    b.setInsertionPointToEnd(current);
+    LLVM::BrOp::create(b, loc, ValueRange{constant(0)}, exit);
+  }
+
+  /// Goes on with the segment of this number; nothing is issued for a number
+  /// that no segment has.
+  void selectSegment(Value number, ArrayRef<Block *> begins) {
+    SmallVector<APInt> numbers;
+    for (size_t i = 0; i < begins.size(); ++i)
+      numbers.push_back(APInt(64, i));
+    auto type = VectorType::get(int64_t(numbers.size()), i64);
+    SmallVector<ValueRange> none(begins.size());
+    LLVM::SwitchOp::create(b, loc, number, exit, ValueRange{constant(0)},
+                           DenseIntElementsAttr::get(type, numbers), begins,
+                           none);
   }
 
   std::string globalName(StringRef part) {
@@ -162,12 +190,16 @@ private:
 
   LogicalResult lower(plan::CommandOpInterface command) {
     std::vector<int64_t> params = command.encode();
-    SmallVector<int64_t> offsets, tiles;
+    SmallVector<int64_t> offsets, tiles, slots;
     for (Value value : command.getCallBuffers()) {
-      std::optional<uint64_t> offset = plan::bufferOf(value).getOffset();
+      plan::BufferOp buffer = plan::bufferOf(value);
+      std::optional<uint64_t> offset = buffer.getOffset();
       if (!offset)
         return emitErrorAt(command) << "uses a buffer without an offset; run "
                                        "tpsp-allocate first";
+      if (buffer.getCut())
+        slots.append(
+            {int64_t(offsets.size()), plan::bytesOf(buffer.getType())});
       offsets.push_back(*offset);
       if (plan::TileOp tile = plan::tileOf(value))
         addTile(tile, offsets, tiles);
@@ -179,10 +211,10 @@ private:
         return failure();
       kernel = *entry;
     }
-    LLVM::GlobalOp data =
-        createRecord(command, numbers("params", params), params.size(),
-                     numbers("buffers", offsets), offsets.size(),
-                     numbers("tiles", tiles), tiles.size(), kernel);
+    LLVM::GlobalOp data = createRecord(
+        command, numbers("params", params), params.size(),
+        numbers("buffers", offsets), offsets.size(), numbers("tiles", tiles),
+        tiles.size(), numbers("slots", slots), slots.size(), kernel);
     emitCall(command, data);
     ++commandNumber;
     return success();
@@ -209,6 +241,7 @@ private:
                               LLVM::GlobalOp params, int64_t numParams,
                               LLVM::GlobalOp offsets, int64_t numOffsets,
                               LLVM::GlobalOp tiles, int64_t numTiles,
+                              LLVM::GlobalOp slots, int64_t numSlots,
                               LLVM::LLVMFuncOp kernel) {
     LLVM::GlobalOp name = text(describe(command));
     OpBuilder::InsertionGuard guard(b);
@@ -236,6 +269,8 @@ private:
                       integer(numOffsets),
                       address(tiles),
                       integer(numTiles),
+                      address(slots),
+                      integer(numSlots),
                       entry,
                       address(deviceRecord(command)),
                       address(name)};

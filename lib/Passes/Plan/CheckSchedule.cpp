@@ -3,6 +3,7 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
+#include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -82,10 +83,22 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
              << "has no arena yet; run tpsp-allocate first";
     if (failed(checkTiles(program)))
       return failure();
-    if (std::optional<StepFault> fault =
-            proveSchedule(getChildAnalysis<PlanAnalysis>(program).plan))
-      return emitFault(program, *fault);
-    return success();
+    const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
+    if (plan.microBatches == 1) {
+      std::optional<StepFault> fault = proveSchedule(plan);
+      return fault ? emitFault(program, *fault) : success();
+    }
+    // Three stand for all: a first, a last, and one between.
+    WrittenOutStep step =
+        writtenOut(plan, std::min<int64_t>(plan.microBatches, 3));
+    std::optional<StepFault> fault = proveSchedule(step.plan);
+    if (!fault)
+      return success();
+    for (int64_t *command : {&fault->command, &fault->otherCommand})
+      *command = *command < 0 ? -1 : step.commandOf[*command];
+    for (int64_t *buffer : {&fault->buffer, &fault->otherBuffer})
+      *buffer = *buffer < 0 ? -1 : step.bufferOf[*buffer];
+    return emitFault(program, *fault);
   }
 };
 

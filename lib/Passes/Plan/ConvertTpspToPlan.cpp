@@ -81,13 +81,14 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
   }
   // Only a function with a backward pass saves anything.
   int64_t saved = savedBytes(function, mesh);
+  auto parts = function->getAttrOfType<IntegerAttr>(microBatchesAttrName);
   auto program = plan::ProgramOp::create(
       b, function.getLoc(), function.getSymNameAttr(), b.getStrArrayAttr(names),
       b.getDenseI64ArrayAttr(sizes), /*arena_bytes=*/IntegerAttr(),
       saved ? b.getI64IntegerAttr(saved) : IntegerAttr(),
       /*serial_bytes=*/IntegerAttr(),
       /*streams=*/IntegerAttr(), /*events=*/IntegerAttr(),
-      /*layout_misses=*/IntegerAttr());
+      /*layout_misses=*/IntegerAttr(), parts);
   program.getBody().emplaceBlock();
   return program;
 }
@@ -148,11 +149,19 @@ namespace {
 /// gradient is ready, while the backward pass continues.
 class Phases {
 public:
+  explicit Phases(func::FuncOp function)
+      : isLoop(function->hasAttr(microBatchesAttrName)) {
+    if (isLoop)
+      numbers[{IntegerAttr::get(IntegerType::get(function.getContext(), 64), 0),
+               Attribute()}] = 0;
+  }
+
   /// All commands emitted since the last call belong to `source`.
   void mark(plan::ProgramOp program, Operation *source) {
     if (!source->hasAttr(updateAttrName))
       current = std::max(current, numberOf(source));
     Block &body = program.getBody().front();
+    markSegment(body, segmentOf(source));
     if (current == 0) {
       lastOfFirst = body.empty() ? nullptr : &body.back();
       return;
@@ -169,7 +178,21 @@ public:
 private:
   using Key = std::pair<Attribute, Attribute>;
 
+  /// Without micro-batches, or in the prologue, no command is marked.
+  void markSegment(Block &body, int64_t segment) {
+    for (Operation &op : llvm::reverse(body)) {
+      if (&op == lastInSegment || segment == 0)
+        break;
+      if (auto command = dyn_cast<plan::CommandOpInterface>(op))
+        command.setSegment(segment);
+    }
+    lastInSegment = body.empty() ? nullptr : &body.back();
+  }
+
   int64_t numberOf(Operation *source) {
+    // The prologue's operations of the backward pass precede all of them.
+    if (!source->hasAttr(partAttrName) && isLoop && segmentOf(source) == 0)
+      return 0;
     Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName)};
     return numbers.try_emplace(key, numbers.size()).first->second;
   }
@@ -177,6 +200,9 @@ private:
   llvm::DenseMap<Key, int64_t> numbers;
   int64_t current = 0;
   Operation *lastOfFirst = nullptr; ///< the end of phase 0
+  Operation *lastInSegment = nullptr;
+  /// Whether the operations of a micro-batch stand for those of all.
+  const bool isLoop;
 };
 
 struct ConvertTpspToPlan
@@ -221,15 +247,20 @@ struct ConvertTpspToPlan
     if (failed(to.buffers.addArguments()))
       return failure();
     splitWideSums(function);
+    // Last, because values are remembered.
+    FailureOr<SumMemory> sums = formSegments(function);
+    if (failed(sums))
+      return failure();
     FailureOr<PlannedCommands> planned = planCommands(function, keptBytes);
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);
     if (machine)
       fuse(planned->commands, *machine, mesh);
-    to.buffers.setInPlace(findInPlaceUpdates(function, planned->commands));
+    to.buffers.setInPlace(
+        findInPlaceUpdates(function, planned->commands, *sums));
     to.buffers.setGradients(GradientWays(function));
-    Phases phases;
+    Phases phases(function);
     for (const PlannedCommand &command : planned->commands) {
       if (failed(emitCommand(to, command)))
         return failure();

@@ -49,9 +49,11 @@ static bool overwrites(const KernelGroup &group, Value made, Value argument) {
   return isWritten;
 }
 
-llvm::DenseMap<Value, BlockArgument>
+llvm::DenseMap<Value, Value>
 tpsp::findInPlaceUpdates(func::FuncOp function,
-                         ArrayRef<PlannedCommand> commands) {
+                         ArrayRef<PlannedCommand> commands,
+                         const SumMemory &sums) {
+  llvm::DenseMap<Value, Value> found(sums);
   llvm::DenseMap<Value, BlockArgument> updates;
   Operation *end = function.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
@@ -63,7 +65,7 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
       updates[value] = argument;
   }
   if (updates.empty())
-    return updates;
+    return found;
   llvm::DenseMap<Value, size_t> lastRead, made;
   for (auto [number, command] : llvm::enumerate(commands)) {
     for (Value read : readsOf(command))
@@ -83,7 +85,6 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
   for (auto [i, value] : llvm::enumerate(end->getOperands()))
     if (!function.getResultAttr(i, updatesAttrName))
       lastRead[withoutViews(value)] = commands.size();
-  llvm::DenseMap<Value, BlockArgument> found;
   for (auto [value, argument] : updates) {
     auto maker = made.find(value);
     // Readers of the argument want the value that the step began with.

@@ -3,19 +3,21 @@
 #ifndef TPSP_PASSES_PLAN_INPLACEUPDATES_H
 #define TPSP_PASSES_PLAN_INPLACEUPDATES_H
 
-#include "PlannedCommands.h"
+#include "StepSegments.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tpsp {
 
-/// For each value that is computed in an argument's memory, that argument. The
-/// command that computes it is the last that reads the argument. If it reads
-/// the argument, it reads only the element that it writes. Linear in the
-/// operands of the commands.
-llvm::DenseMap<mlir::Value, mlir::BlockArgument>
+/// For each value that is computed in another's memory, that value: an argument
+/// that it replaces, or the memory of a sum over micro-batches. The command
+/// that computes it is the last that reads the argument. If it reads the
+/// argument, it reads only the element that it writes. Linear in the operands
+/// of the commands.
+llvm::DenseMap<mlir::Value, mlir::Value>
 findInPlaceUpdates(mlir::func::FuncOp function,
-                   llvm::ArrayRef<PlannedCommand> commands);
+                   llvm::ArrayRef<PlannedCommand> commands,
+                   const SumMemory &sums);
 
 } // namespace tpsp
 

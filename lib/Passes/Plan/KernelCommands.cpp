@@ -91,9 +91,9 @@ static SmallVector<int64_t> idsOf(const Mesh &mesh, ArrayAttr axes) {
 
 DenseI64ArrayAttr tpsp::startOfPart(ProgramBuilder &to, int64_t extent,
                                     ArrayAttr axes, TileAttr tile) {
-  SmallVector<int64_t> numbers = {extent, 0, 0};
+  SmallVector<int64_t> numbers = {extent, 0, 0, 0};
   if (tile) {
-    numbers = {tile.getExtent(), tile.getShift(), tile.getOffset()};
+    numbers = {tile.getExtent(), tile.getShift(), tile.getOffset(), 0};
     axes = tile.getAxes();
   }
   llvm::append_range(numbers, idsOf(to.mesh, axes));
@@ -106,6 +106,8 @@ static void callKernel(ProgramBuilder &to, Location loc, StringAttr callee,
                        ValueRange outputs, ValueRange updated = {}) {
   auto positions =
       llvm::map_to_vector(kernel.positions, [&](const LoopIndex &index) {
+        if (index.name.getValue() == microBatchPosition)
+          return Attribute(to.b.getDenseI64ArrayAttr({0, 0, 0, 1}));
         return Attribute(startOfPart(to, index.extent, index.axes, index.tile));
       });
   if (!outputs.empty() || !updated.empty())

@@ -22,8 +22,8 @@ plan::BufferOp PlanBuffers::temporary(Type tensor, Location loc) {
 }
 
 Value PlanBuffers::define(Value value) {
-  if (BlockArgument argument = overwritten(value))
-    return buffers[value] = of(argument);
+  if (Value memory = overwritten(value))
+    return buffers[value] = of(memory);
   plan::BufferOp buffer = temporary(value.getType(), value.getLoc());
   buffer.setForGradient(gradients && gradients->has(value));
   return buffers[value] = buffer;
@@ -78,6 +78,7 @@ void PlanBuffers::describeArgument(plan::BufferOp buffer, unsigned number) {
   buffer.setInitialDeviationAttr(real(initialDeviationAttrName));
   buffer.setMaster(bool(said(masterAttrName)));
   buffer.setScalar(bool(said(scalarAttrName)));
+  buffer.setCutAttr(integer(cutAttrName));
 }
 
 LogicalResult PlanBuffers::addArguments() {
@@ -128,6 +129,8 @@ void PlanBuffers::markResults(Operation *terminator) {
     buffer.setOfAttr(
         function.getResultAttrOfType<IntegerAttr>(i, gradientAttrName));
     buffer.setTensorAttr(globalTensor(function.getResultTypes()[i]));
+    buffer.setCutAttr(
+        function.getResultAttrOfType<IntegerAttr>(i, cutAttrName));
   }
 }
 

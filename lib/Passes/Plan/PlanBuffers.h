@@ -30,18 +30,18 @@ public:
   mlir::Value of(mlir::Value value);
   llvm::SmallVector<mlir::Value> of(mlir::ValueRange values);
   /// The buffer for a value that the next command computes: a new one, or that
-  /// of the argument that it replaces.
+  /// of the value that it replaces.
   mlir::Value define(mlir::Value value);
-  /// Sets the values that are computed in the memory of arguments
+  /// Sets the values that are computed in the memory of others
   /// (InPlaceUpdates.h).
-  void setInPlace(llvm::DenseMap<mlir::Value, mlir::BlockArgument> updates) {
+  void setInPlace(llvm::DenseMap<mlir::Value, mlir::Value> updates) {
     inPlace = std::move(updates);
   }
   /// Sets which values become gradients in the function whose commands are
   /// emitted. Buffers created later are marked if they hold such values.
   void setGradients(GradientWays ways) { gradients = std::move(ways); }
-  /// The argument in whose memory the value is computed; null if there is none.
-  mlir::BlockArgument overwritten(mlir::Value value) const {
+  /// The value in whose memory the value is computed; null if there is none.
+  mlir::Value overwritten(mlir::Value value) const {
     return inPlace.lookup(value);
   }
   /// A buffer that holds no value of the function.
@@ -60,7 +60,7 @@ private:
   const Mesh &mesh;
   std::optional<GradientWays> gradients;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
-  llvm::DenseMap<mlir::Value, mlir::BlockArgument> inPlace;
+  llvm::DenseMap<mlir::Value, mlir::Value> inPlace;
 };
 
 } // namespace tpsp

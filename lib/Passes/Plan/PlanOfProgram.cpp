@@ -145,6 +145,11 @@ public:
     result.numStreams = program.getStreams().value_or(1);
     result.numEvents = program.getEvents().value_or(0);
     result.transposeCopies = program.getLayoutMisses().value_or(0);
+    if (std::optional<uint64_t> parts = program.getMicroBatches()) {
+      result.microBatches = int64_t(*parts);
+      result.segments = {
+          {"prologue", false}, {"micro-batch", true}, {"update", false}};
+    }
     for (Operation &op : program.getBody().front()) {
       if (auto buffer = dyn_cast<plan::BufferOp>(op))
         addBuffer(buffer);
@@ -152,10 +157,26 @@ public:
         addCommand(command);
     }
     divided.chargeMost(result);
+    markSums();
     return std::move(result);
   }
 
 private:
+  /// Marks what the prologue makes and micro-batches write.
+  void markSums() {
+    std::vector<bool> isMade(result.buffers.size());
+    for (const PlanCommand &command : result.commands)
+      for (const PlanAccess &access : command.accesses) {
+        PlanBuffer &buffer = result.buffers[access.buffer];
+        if (!access.isWrite || buffer.isArgument())
+          continue;
+        if (!result.segments[command.segment].isRepeated)
+          isMade[access.buffer] = command.segment == 0;
+        else if (isMade[access.buffer])
+          buffer.isSum = true;
+      }
+  }
+
   void addBuffer(plan::BufferOp buffer) {
     numberOf[buffer] = result.buffers.size();
     PlanBuffer &added = result.buffers.emplace_back();
@@ -169,6 +190,11 @@ private:
     added.location = formatLocation(buffer.getLoc());
     if (buffer.getOffset())
       added.offset = *buffer.getOffset();
+    if (buffer.getCut()) {
+      added.cutDim = int64_t(*buffer.getCut());
+      added.parts = result.microBatches;
+      added.bytes *= added.parts;
+    }
     if (buffer.getTensor())
       describeTensor(cast<RankedTensorType>(*buffer.getTensor()), added);
     describeValues(buffer, added);
@@ -181,6 +207,8 @@ private:
     if (!idx)
       return;
     tensor.subscripts = subscripts(type);
+    if (tensor.isCut())
+      tensor.shape[tensor.cutDim] *= tensor.parts;
     takeOffPadding(indexNames(type), tensor);
     for (ArrayAttr axes : idx.getAxes()) {
       tensor.axes.emplace_back();
@@ -234,6 +262,7 @@ private:
     command.stream = int64_t(op.getStream());
     // A piece of another command belongs to the phase of that command.
     command.phase = latestPhase = op.getPhase().value_or(latestPhase);
+    command.segment = latestSegment = op.getSegment().value_or(latestSegment);
     addAccesses(op, command);
     // The type of its factors; further outputs may be wider.
     if (op->getNumOperands() > 0)
@@ -350,7 +379,7 @@ private:
   SymbolTable symbols;
   const Mesh mesh;
   Plan result;
-  int64_t latestPhase = 0;
+  int64_t latestPhase = 0, latestSegment = 0;
   DividedCalls divided;
   llvm::DenseMap<Operation *, int64_t> numberOf;
   llvm::DenseMap<int64_t, int64_t> rowOfWhole;

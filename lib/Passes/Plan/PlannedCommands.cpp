@@ -142,6 +142,7 @@ private:
     if (grouping.isTaken(op))
       return success();
     finishForward(op);
+    finishSegment(op);
     CommandForm form = formOf(op);
     // A view needs nothing computed, so it waits with its operand.
     if (form == CommandForm::View && isWaiting(op->getOperand(0))) {
@@ -199,6 +200,15 @@ private:
     isForwardDone = true;
   }
 
+  /// No kernel has work of two segments.
+  void finishSegment(Operation *op) {
+    Attribute segment = op->getAttr(segmentAttrName);
+    if (segment == currentSegment)
+      return;
+    flush();
+    currentSegment = segment;
+  }
+
   bool readsCotangent(Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
       auto argument = dyn_cast<BlockArgument>(operand);
@@ -247,6 +257,7 @@ private:
   llvm::SetVector<Operation *> waitingViews;
   PlannedCommands planned;
   bool isForwardDone = false;
+  Attribute currentSegment;
 };
 
 } // namespace

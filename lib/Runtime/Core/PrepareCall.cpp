@@ -26,8 +26,9 @@ std::vector<int64_t> axesOf(const Command &command) {
 /// Checks a command and fills in the fields that depend on the rank.
 class CallChecker {
 public:
-  CallChecker(const BackendContext &world, int64_t rank, Call &call)
-      : world(world), rank(rank), call(call) {}
+  CallChecker(const BackendContext &world, int64_t rank, int64_t microBatch,
+              Call &call)
+      : world(world), rank(rank), microBatch(microBatch), call(call) {}
 
   template <typename Command> Status operator()(const Command &c) {
     if constexpr (std::is_base_of_v<AttentionCommand, Command>)
@@ -67,7 +68,8 @@ private:
 
   Status addStart(const PartStart &start) {
     TPSP_TRY(findGroup(start.axes));
-    int64_t position = start.of(call.group.self, call.group.size());
+    int64_t position = start.of(call.group.self, call.group.size(), microBatch);
+    call.dependsOnMicroBatch |= start.batchStride != 0;
     if (position < 0)
       return invalid("a part that starts at position {}", position);
     call.positions.push_back(position);
@@ -193,9 +195,34 @@ private:
   }
 
   const BackendContext &world;
-  int64_t rank;
+  int64_t rank, microBatch;
   Call &call;
 };
+
+/// Moves the buffers of which every micro-batch has its own part
+/// (tpsp_rt_command.slots).
+Status addSlots(const BackendContext &world, int64_t microBatch,
+                const tpsp_rt_command &command, Call &out) {
+  if (!command.slots || command.num_slots == 0)
+    return {};
+  if (command.num_slots < 0 || command.num_slots % 2 != 0)
+    return invalid("malformed slots");
+  out.dependsOnMicroBatch = true;
+  out.slots.assign(command.slots, command.slots + command.num_slots);
+  for (int64_t i = 0; i < command.num_slots; i += 2) {
+    int64_t buffer = command.slots[i], bytes = command.slots[i + 1];
+    if (buffer < 0 || buffer >= static_cast<int64_t>(out.buffers.size()) ||
+        bytes < 0 || bytes > world.config.arenaBytes ||
+        (bytes > 0 && microBatch > world.config.arenaBytes / bytes))
+      return invalid("part {} of {} bytes of buffer {}", microBatch, bytes,
+                     buffer);
+    // A buffer outside the arena is refused later; its offset must not overflow
+    // here.
+    if (out.buffers[buffer] <= world.config.arenaBytes)
+      out.buffers[buffer] += microBatch * bytes;
+  }
+  return {};
+}
 
 /// Moves the buffers of tiles that are counted from the rank's own tile
 /// (tpsp_rt_command.tiles).
@@ -234,7 +261,8 @@ bool sameIntegers(const std::vector<int64_t> &ours, const int64_t *theirs,
 
 } // namespace
 
-Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
+Status prepareCall(const BackendContext &world, int64_t rank,
+                   int64_t microBatch, CallKind kind,
                    const tpsp_rt_command &command, Call &out) {
   out.kind = kind;
   out.name = command.name && *command.name ? command.name : callName(kind);
@@ -256,7 +284,8 @@ Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
   if (command.num_tiles > 0 && command.tiles)
     out.tiles.assign(command.tiles, command.tiles + command.num_tiles);
   TPSP_TRY(addOwnTiles(world, rank, command, out));
-  return std::visit(CallChecker(world, rank, out), out.command);
+  TPSP_TRY(addSlots(world, microBatch, command, out));
+  return std::visit(CallChecker(world, rank, microBatch, out), out.command);
 }
 
 bool isPreparedFrom(const Call &call, CallKind kind,
@@ -266,7 +295,8 @@ bool isPreparedFrom(const Call &call, CallKind kind,
          call.device == command.device &&
          sameIntegers(call.params, command.params, command.num_params) &&
          sameIntegers(call.offsets, command.buffers, command.num_buffers) &&
-         sameIntegers(call.tiles, command.tiles, command.num_tiles);
+         sameIntegers(call.tiles, command.tiles, command.num_tiles) &&
+         sameIntegers(call.slots, command.slots, command.num_slots);
 }
 
 } // namespace tpsp::rt

@@ -6,10 +6,11 @@
 
 namespace tpsp::rt {
 
-/// Decodes `command` for rank `rank` of the world. Checks the parameters, the
-/// mesh axes, the number of buffers and their ranges in the arena. INVALID,
-/// with the fault; `out.kind` and `out.name` are set even then.
-Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
+/// Decodes `command` for rank `rank` of the world and for a micro-batch. Checks
+/// the parameters, the mesh axes, the number of buffers and their ranges in the
+/// arena. INVALID, with the fault; `out.kind` and `out.name` are set even then.
+Status prepareCall(const BackendContext &world, int64_t rank,
+                   int64_t microBatch, CallKind kind,
                    const tpsp_rt_command &command, Call &out);
 
 /// Whether `call` was prepared from this very command. The address alone does

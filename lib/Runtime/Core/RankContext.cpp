@@ -8,16 +8,20 @@ using namespace tpsp::rt;
 
 Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
                               Call *&out) {
-  std::unique_ptr<Call> &slot = calls[&command];
-  if (slot && isPreparedFrom(*slot, kind, command)) {
-    out = slot.get();
+  PreparedCalls &prepared = calls[&command];
+  const std::unique_ptr<Call> &known = prepared.at(microBatch);
+  if (known && isPreparedFrom(*known, kind, command)) {
+    out = known.get();
     current.store(out, std::memory_order_release);
     return {};
   }
   auto fresh = std::make_unique<Call>();
-  if (Status status = prepareCall(world, number, kind, command, *fresh);
+  if (Status status =
+          prepareCall(world, number, microBatch, kind, command, *fresh);
       !status.ok())
     return inCall(*fresh, status);
+  prepared.isByMicroBatch = fresh->dependsOnMicroBatch;
+  std::unique_ptr<Call> &slot = prepared.at(microBatch);
   if (slot) {
     // A stream may still be running the old call.
     TPSP_TRY(backend->synchronize());

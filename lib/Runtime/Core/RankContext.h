@@ -22,7 +22,8 @@ struct tpsp_rt_rank {
         coordinates(world.mesh.coordinates(number)),
         recordedIn(world.config.numEvents, 0) {}
 
-  /// The Call of `command`, prepared on its first use.
+  /// The Call of `command` in the micro-batch that runs, prepared on its first
+  /// use.
   Status findCall(tpsp::rt::CallKind kind, const tpsp_rt_command &command,
                   Call *&out);
 
@@ -60,12 +61,26 @@ struct tpsp_rt_rank {
   const tpsp::rt::BackendContext &world;
   const std::atomic<bool> &aborted;
   const int64_t number;
+  /// The number of the micro-batch whose commands are issued.
+  int64_t microBatch = 0;
   const std::vector<int64_t> coordinates;
   std::unique_ptr<tpsp::rt::BackendRank> backend;
   std::string lastError;
 
 private:
-  std::unordered_map<const tpsp_rt_command *, std::unique_ptr<Call>> calls;
+  /// The calls of a command: one, or one for each micro-batch.
+  struct PreparedCalls {
+    bool isByMicroBatch = false;
+    std::vector<std::unique_ptr<Call>> calls;
+
+    std::unique_ptr<Call> &at(int64_t microBatch) {
+      size_t number = isByMicroBatch ? microBatch : 0;
+      if (number >= calls.size())
+        calls.resize(number + 1);
+      return calls[number];
+    }
+  };
+  std::unordered_map<const tpsp_rt_command *, PreparedCalls> calls;
   /// Declared after `backend` and `calls`, so that it is destroyed before them:
   /// a recorded step uses kernels that the calls keep loaded.
   tpsp::rt::StepRecords records;

@@ -134,7 +134,7 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
                          const StepScalars &scalars, StepValues &out) {
   auto step = [&](Rank &rank) {
     TPSP_TRY(setArguments(rank, batches, first, scalars));
-    TPSP_TRY(rank.step(program.step));
+    TPSP_TRY(rank.step(program.step, *program.plan));
     return rank.synchronize();
   };
   // Passed by reference: a std::function with all these captures would

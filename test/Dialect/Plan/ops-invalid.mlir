@@ -183,7 +183,7 @@ plan.program @part_as_large_as_its_tile attributes {axes = [], sizes = array<i64
 plan.program @short_position attributes {axes = ["tp"], sizes = array<i64: 2>} {
   %x = plan.buffer "temporary" : memref<4xf32>
   %y = plan.buffer "temporary" : memref<4xf32>
-  // expected-error @+1 {{needs positions of [stride, shift, offset, axes...], not array<i64: 4>}}
+  // expected-error @+1 {{needs positions of [stride, shift, offset, batch stride, axes...], not array<i64: 4>}}
   plan.kernel @k(%x) to(%y) {grid = 4 : i64, positions = [array<i64: 4>]} : (memref<4xf32>) -> memref<4xf32>
 }
 
@@ -236,7 +236,7 @@ plan.program @attention_with_a_narrow_statistic attributes {axes = [], sizes = a
 plan.program @attention_from_nowhere attributes {axes = ["cp"], sizes = array<i64: 3>} {
   %q = plan.buffer "temporary" : memref<2x4xf32>
   %k = plan.buffer "temporary" : memref<6x4xf32>
-  // expected-error @+1 {{needs positions of [stride, shift, offset, axes...], not array<i64: 2, 0>}}
+  // expected-error @+1 {{needs positions of [stride, shift, offset, batch stride, axes...], not array<i64: 2, 0>}}
   plan.attention %q, %k, %k to %q {causal, query_start = array<i64: 2, 0>, scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
     : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
 }
@@ -247,7 +247,7 @@ plan.program @attention_from_somewhere_without_a_mask attributes {axes = ["cp"],
   %q = plan.buffer "temporary" : memref<2x4xf32>
   %k = plan.buffer "temporary" : memref<6x4xf32>
   // expected-error @+1 {{says where queries start without a causal mask}}
-  plan.attention %q, %k, %k to %q {query_start = array<i64: 2, 0, 0, 0>, scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+  plan.attention %q, %k, %k to %q {query_start = array<i64: 2, 0, 0, 0, 0>, scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
     : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
 }
 

@@ -24,8 +24,8 @@ plan.program @f attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>, arena
   // CHECK: plan.matmul %{{.+}}, %{{.+}}, %{{.+}} reads(%{{.+}} : memref<16xf32>) writes(%{{.+}} : memref<4x4xf32>) {{.*}}epilogue = ["bias", "keep", "gelu"]
   plan.matmul %x, %w, %t reads(%v : memref<16xf32>) writes(%y : memref<4x4xf32>) {epilogue = ["bias", "keep", "gelu"], sizes = array<i64: 1, 16, 4>, leading = array<i64: 4, 16, 16>, batch = array<i64>, accumulate = array<i64>}
     : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
-  // CHECK: plan.kernel @k(%{{.+}}, %{{.+}}) to(%{{.+}}) {grid = 4 : i64, positions = [array<i64: 4, 3, 2, 1>]}
-  plan.kernel @k(%t, %v) to(%y) {grid = 4 : i64, positions = [array<i64: 4, 3, 2, 1>]} : (memref<4x4xf32>, memref<16xf32>) -> memref<4x4xf32>
+  // CHECK: plan.kernel @k(%{{.+}}, %{{.+}}) to(%{{.+}}) {grid = 4 : i64, positions = [array<i64: 4, 3, 2, 0, 1>]}
+  plan.kernel @k(%t, %v) to(%y) {grid = 4 : i64, positions = [array<i64: 4, 3, 2, 0, 1>]} : (memref<4x4xf32>, memref<16xf32>) -> memref<4x4xf32>
   // CHECK: plan.kernel @k() to(%{{.+}})
   plan.kernel @k() to(%y) {grid = 4 : i64, positions = []} : () -> memref<4x4xf32>
   // CHECK: plan.slice

@@ -206,6 +206,8 @@ func.func @views(%x: !x) {
 func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: !tile, %z: !scores) {
   // CHECK: tpsp.max %{{.*}}, %{{.*}} : tensor<2x8x16xf32
   %0 = tpsp.max %x, %x : !wide
+  // CHECK: tpsp.accumulate %{{.*}} : tensor<2x8x16xf32, {{.*}}> -> tensor<2x8x16xbf16
+  %sum = tpsp.accumulate %x : !wide -> !narrow
   // CHECK: tpsp.convert %{{.*}} : tensor<2x8x16xf32, {{.*}}> -> tensor<2x8x16xbf16
   %1 = tpsp.convert %x : !wide -> !narrow
   // CHECK: %{{.*}}, %statistic = tpsp.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s"} : {{.*}} -> (tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h@tp, r, k>>, tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>)

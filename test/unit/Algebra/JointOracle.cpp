@@ -238,23 +238,23 @@ JointOracle::formOf(size_t at, const Drives &drives,
   return form;
 }
 
-bool JointOracle::pay(unsigned number, const Version &from, const Version &to,
-                      JointPrice &price) {
+bool JointOracle::pay(size_t at, unsigned number, const Version &from,
+                      const Version &to, JointPrice &price) {
   if ((!to.layout.pending.empty() && from.isMaximum != to.isMaximum))
     return false;
   auto moved = movements[number].price(from.layout, to.layout);
   if (!moved)
     return false;
   const Value &v = value(number);
-  bool isVector = v.shape.size() < 2;
   unsigned uncounted = 0;
   bool isShared = v.isWeight; // in a bucket
   for (unsigned axis = 0; axis < sizes.size(); ++axis) {
     int before = stateOf(from.layout, axis), after = stateOf(to.layout, axis);
     if (before == after || before == isWhole)
       continue;
-    bool isReduced = before == isPending;
-    uncounted += v.isWeight && isVector && isReduced;
+    bool isReduced = before == isPending, isVector = v.shape.size() < 2;
+    uncounted += v.isWeight && isVector && isReduced &&
+                 problem.operations[at].times == 1;
     AxisRole role = problem.mesh.axis(axis).role;
     bool mustMove =
         isReduced && after == isWhole &&
@@ -322,7 +322,7 @@ bool JointOracle::bring(size_t at, unsigned operand, const Form &form,
       --price.idle;
     }
   }
-  if (!pay(number, *source, needs, price))
+  if (!pay(at, number, *source, needs, price))
     return false;
   has.versions.insert(needs);
   return true;
@@ -440,7 +440,7 @@ void JointOracle::leave(size_t at, const Form &form, State state,
   for (unsigned kept = 0; kept < 1u << sizes.size(); ++kept) {
     auto home = stayed(number, form.results[result], kept);
     JointPrice paid = price;
-    if (!home || !pay(number, form.results[result], *home, paid))
+    if (!home || !pay(at, number, form.results[result], *home, paid))
       continue;
     Version whole = *home;
     whole.layout.pending.clear();
@@ -454,7 +454,7 @@ void JointOracle::leave(size_t at, const Form &form, State state,
       Version sum = isLinear ? made : *home;
       if (isLinear)
         sum.layout.pending = home->layout.pending;
-      pay(isLinear ? *reader : number, sum, isLinear ? made : whole, paid);
+      pay(at, isLinear ? *reader : number, sum, isLinear ? made : whole, paid);
       if (!isLinear)
         break;
     }

@@ -121,7 +121,7 @@ private:
   bool mayDepart(unsigned number, unsigned axis) const;
   std::optional<Version> stayed(unsigned number, const Version &comesOut,
                                 unsigned kept) const;
-  bool pay(unsigned number, const Version &from, const Version &to,
+  bool pay(size_t at, unsigned number, const Version &from, const Version &to,
            JointPrice &price);
   const Version *nearest(unsigned number, const Available &has,
                          const Version &to);

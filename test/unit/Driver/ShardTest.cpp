@@ -52,6 +52,44 @@ TEST(ShardTest, TheFirstAxisOfAnIndexIsMajor) {
   EXPECT_EQ(first({1, 0}), 2 * 2 + 1);
 }
 
+/// A tensor of which micro-batches cut dimension `dim` into `parts` parts.
+static PlanBuffer cutTensor(std::vector<int64_t> shape,
+                            std::vector<std::vector<int64_t>> axes, int64_t dim,
+                            int64_t parts) {
+  PlanBuffer tensor = testTensor(mesh, std::move(shape), std::move(axes));
+  tensor.cutDim = dim;
+  tensor.parts = parts;
+  return tensor;
+}
+
+TEST(ShardTest, PartsOfRowsFollowEachOther) {
+  Shard shard(cutTensor({8, 3}, {{0}, {}}, 0, 2), mesh, {1, 0});
+  EXPECT_EQ(shard.runs(), 1);
+  EXPECT_THAT(positionsOf(shard),
+              ElementsAre(12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23));
+}
+
+/// A rank has columns 6 to 11 of 12; a micro-batch's part has two of them, of
+/// every row.
+TEST(ShardTest, PartsOfColumnsAreWholeBlocks) {
+  Shard shard(cutTensor({2, 12}, {{}, {0}}, 1, 3), mesh, {1, 0});
+  EXPECT_THAT(positionsOf(shard),
+              ElementsAre(6, 7, 18, 19, 8, 9, 20, 21, 10, 11, 22, 23));
+}
+
+/// A rank has the elements of its shard, each once, in another order.
+TEST(ShardTest, PartsHaveTheShardsElements) {
+  for (int64_t parts : {1, 2, 3, 6})
+    for (int64_t a : {0, 1})
+      for (int64_t b : {0, 1, 2}) {
+        PlanBuffer whole = testTensor(mesh, {4, 36, 5}, {{0}, {1}, {}});
+        PlanBuffer cut = cutTensor({4, 36, 5}, {{0}, {1}, {}}, 1, parts);
+        Positions expected = positionsOf(Shard(whole, mesh, {a, b}));
+        EXPECT_THAT(positionsOf(Shard(cut, mesh, {a, b})),
+                    testing::UnorderedElementsAreArray(expected));
+      }
+}
+
 /// Returns a tensor of 5 rows, padded to 6, and 5 columns, padded to 9.
 static PlanBuffer paddedTensor() {
   PlanBuffer tensor = testTensor(mesh, {6, 9}, {{0}, {1}});

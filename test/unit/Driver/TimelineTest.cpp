@@ -62,12 +62,12 @@ struct TestPlan {
     };
     for (int64_t id = 0; id < numCommands; ++id) {
       const Params &params = id == 3 ? gatherParams : kernelParams;
-      commands.push_back({id, id == 3 ? 1 : 0, params.data(),
-                          int64_t(params.size()),
-                          id == 3 ? buffers : kernelBuffers, id == 3 ? 2 : 1,
-                          nullptr, 0, id == 3 ? nullptr : +work, nullptr,
-                          id == 3 ? "all_gather %x at m.mlir:1:2"
-                                  : "kernel \"\xff\" at m.mlir:3:4"});
+      commands.push_back(
+          {id, id == 3 ? 1 : 0, params.data(), int64_t(params.size()),
+           id == 3 ? buffers : kernelBuffers, id == 3 ? 2 : 1, nullptr, 0,
+           nullptr, 0, id == 3 ? nullptr : +work, nullptr,
+           id == 3 ? "all_gather %x at m.mlir:1:2"
+                   : "kernel \"\xff\" at m.mlir:3:4"});
     }
   }
   Status step(Rank &rank) const {
@@ -167,17 +167,11 @@ TEST(Timeline, HasWhenACommandRan) {
   Timeline timeline(plan);
   Params params = KernelCommand().encode();
   auto kernel = [&](int64_t id, int64_t stream, tpsp_rt_kernel_function body) {
-    return tpsp_rt_command{id,
-                           stream,
-                           params.data(),
-                           int64_t(params.size()),
-                           nullptr,
-                           0,
-                           nullptr,
-                           0,
-                           body,
-                           nullptr,
-                           ""};
+    return tpsp_rt_command{
+        id,      stream, params.data(), int64_t(params.size()),
+        nullptr, 0,      nullptr,       0,
+        nullptr, 0,      body,          nullptr,
+        ""};
   };
   tpsp_rt_command commands[] = {
       kernel(0, 1,

@@ -86,7 +86,7 @@ std::vector<tpsp_rt_command> commandsOf(const std::vector<Item> &items) {
     commands.push_back(
         {int64_t(commands.size()), item.stream, item.params.data(),
          int64_t(item.params.size()), item.buffers.data(),
-         int64_t(item.buffers.size()), nullptr, 0,
+         int64_t(item.buffers.size()), nullptr, 0, nullptr, 0,
          [](void *const *, const int64_t *, int64_t, int64_t) {}, nullptr,
          "%a name that is too long for a small string"});
   return commands;

@@ -23,6 +23,8 @@ tpsp_rt_command makeCommand(const Params &params,
           nullptr,
           0,
           nullptr,
+          0,
+          nullptr,
           nullptr,
           name};
 }
@@ -93,6 +95,57 @@ TEST(Trace, PrintsTiles) {
   for (int rank : {0, 1, 2, 3})
     EXPECT_THAT(text, HasSubstr("rank " + std::to_string(rank) + moved +
                                 (rank % 2 ? "65536" : "65664") + " \"%p\"\n"));
+}
+
+/// Each micro-batch has its own part of a buffer, and its own positions.
+TEST(Trace, MicroBatchesHaveTheirOwnParts) {
+  KernelCommand kernel;
+  kernel.grid = 4;
+  kernel.positions = {{8, {1}, 0, 0, 2}};
+  Params params = kernel.encode();
+  std::vector<int64_t> buffers = {0, 4096}, slots = {1, 256};
+  static tpsp_rt_command command;
+  command = makeCommand(params, buffers, "%k", 0);
+  command.slots = slots.data();
+  command.num_slots = int64_t(slots.size());
+  command.kernel = doNothing;
+  tpsp::Plan plan;
+  plan.segments = {{"prologue", false}, {"micro-batch", true}};
+  plan.microBatches = 3;
+  auto issue = [](tpsp_rt_rank *rank, int64_t segment) -> tpsp_rt_status {
+    return segment == 1 ? tpsp_rt_kernel(rank, &command) : TPSP_RT_OK;
+  };
+  // The second step finds the calls of the first.
+  std::string text = trace(/*allRanks=*/false, [&](Rank &rank) -> Status {
+    for (int step = 0; step < 2; ++step)
+      if (Status s = rank.step(issue, plan); !s.ok())
+        return s;
+    return {};
+  });
+  std::string expected;
+  for (int step = 0; step < 2; ++step)
+    for (const char *place : {"4096", "4352", "4608"})
+      expected += std::string("@") + place + " ";
+  std::string found;
+  for (size_t at = 0; (at = text.find("@4", at)) != std::string::npos; ++at)
+    found += text.substr(at, 5) + " ";
+  EXPECT_EQ(found, expected) << text;
+}
+
+/// A part outside the arena is refused.
+TEST(Trace, PartsMustLieInTheArena) {
+  Params params = KernelCommand().encode();
+  std::vector<int64_t> buffers = {0};
+  for (std::vector<int64_t> slots :
+       {std::vector<int64_t>{1, 64}, {0, -64}, {0, int64_t(1) << 60}, {0}})
+    trace(/*allRanks=*/false, [&](Rank &rank) -> Status {
+      tpsp_rt_command command = makeCommand(params, buffers, "%k", 0);
+      command.slots = slots.data();
+      command.num_slots = int64_t(slots.size());
+      command.kernel = doNothing;
+      EXPECT_EQ(tpsp_rt_kernel(rank.handle(), &command), TPSP_RT_INVALID);
+      return {};
+    });
 }
 
 TEST(Trace, PrintsEveryCall) {

@@ -1,60 +1,11 @@
 #ifndef TPSP_DIALECT_PLAN_PLANOPS_TD
 #define TPSP_DIALECT_PLAN_PLANOPS_TD
 
-include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/OpBase.td"
+include "tpsp/Dialect/Plan/PlanBase.td"
+
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def Plan_Dialect : Dialect {
-  let name = "plan";
-  let cppNamespace = "::tpsp::plan";
-  let summary = "The program of one rank, command by command";
-  let description = [{
-    A program is a list of commands on buffers of one arena. Every rank runs the
-    same list. Its coordinates on the mesh decide its slices and groups. The
-    memory report, the schedule check, the lowering to calls and the trace all
-    read this dialect. So the predictions are about the program that runs.
-
-    Version log:
-      1: first version; 2: matmuls have epilogues; 3: attention in one call.
-      4: the ledger is #plan.ledger, no dictionary.
-      5: attention has a window, a soft-cap, a bias and segments.
-      6: attention has lengths of keys, and matmuls may be grouped.
-  }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
-  let useDefaultAttributePrinterParser = 1;
-}
-
-def Plan_LedgerAttr : AttrDef<Plan_Dialect, "Ledger"> {
-  let mnemonic = "ledger";
-  let summary = "a description of a collective";
-  let description = [{
-    A row of the ledger (Abi/LedgerRow.h). Kind and phase are always printed,
-    other fields unless they are empty.
-
-    ```
-    #plan.ledger<kind = "all_gather", axes = ["tp"], index = "s", bytes = 144,
-                 phase = "forward", group = 4, tensor = "x", reason = "why">
-    ```
-  }];
-  let parameters = (ins AttrParameter<"::tpsp::LedgerRow", "the row",
-                                      "const ::tpsp::LedgerRow &">:$row);
-  let hasCustomAssemblyFormat = 1;
-}
-
-def Plan_BufferKindAttr : AttrDef<Plan_Dialect, "BufferKind"> {
-  let mnemonic = "kind";
-  let summary = "the purpose of a buffer: its name in quotes";
-  let parameters = (ins AttrParameter<"::tpsp::BufferKind", "the kind">:$value);
-  let hasCustomAssemblyFormat = 1;
-  // Accessors of operations take and return the enumeration.
-  let returnType = "::tpsp::BufferKind";
-  let convertFromStorage = "$_self.getValue()";
-  let constBuilderCall =
-      "::tpsp::plan::BufferKindAttr::get($_builder.getContext(), $0)";
-}
 
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<Plan_Dialect, mnemonic, traits>;
@@ -71,6 +22,9 @@ def Plan_ProgramOp : Plan_Op<"program",
     commands. `streams` and `events` are their numbers, set by `tpsp-overlap`;
     without them all commands are on stream 0. `layout_misses` counts products
     that need a transpose copy because no matrix layout fits.
+
+    With `micro_batches`, commands are in three segments (plan.segment): 0 runs
+    once, 1 for every micro-batch, 2 once.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
                        DenseI64ArrayAttr:$sizes,
@@ -79,7 +33,8 @@ def Plan_ProgramOp : Plan_Op<"program",
                        OptionalAttr<I64Attr>:$serial_bytes,
                        OptionalAttr<I64Attr>:$streams,
                        OptionalAttr<I64Attr>:$events,
-                       OptionalAttr<I64Attr>:$layout_misses);
+                       OptionalAttr<I64Attr>:$layout_misses,
+                       OptionalAttr<I64Attr>:$micro_batches);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
@@ -103,6 +58,10 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
     around `mean`, with the standard deviation `deviation`, or
     `initial_deviation` when training begins. A `master` begins as a copy of its
     parameter. A `scalar` is a number that the driver sets for each step.
+
+    With `cut`, every micro-batch has its own part along that dimension of the
+    tensor. The result's type is one part's. The parts lie one after another
+    from `offset` on, and a command accesses that of its micro-batch.
   }];
   let arguments = (ins Plan_BufferKindAttr:$kind, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<I64Attr>:$number,
@@ -113,6 +72,7 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
                        OptionalAttr<StrAttr>:$data, OptionalAttr<F64Attr>:$mean,
                        OptionalAttr<F64Attr>:$deviation,
                        OptionalAttr<F64Attr>:$initial_deviation,
+                       OptionalAttr<I64Attr>:$cut,
                        UnitAttr:$master, UnitAttr:$scalar,
                        UnitAttr:$for_gradient);
   let results = (outs AnyStaticShapeMemRef:$buffer);
@@ -204,6 +164,20 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
       (ins "int64_t":$phase), "", [{
         ::mlir::Builder builder($_op->getContext());
         $_op->setAttr("plan.phase", builder.getI64IntegerAttr(phase));
+      }]>,
+    InterfaceMethod<"The PlanCommand::segment. Without it, that of the command "
+                    "before; 0 if that is none.",
+      "::std::optional<int64_t>", "getSegment", (ins), "", [{
+        auto segment =
+            $_op->template getAttrOfType<::mlir::IntegerAttr>("plan.segment");
+        if (!segment)
+          return ::std::nullopt;
+        return segment.getInt();
+      }]>,
+    InterfaceMethod<"Sets the segment.", "void", "setSegment",
+      (ins "int64_t":$segment), "", [{
+        ::mlir::Builder builder($_op->getContext());
+        $_op->setAttr("plan.segment", builder.getI64IntegerAttr(segment));
       }]>
   ];
 }
@@ -291,8 +265,8 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
   let summary = "a generated kernel over a grid of independent work items";
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
-    the range of work items. A position is [stride, shift, offset, axes...], as
-    in PartStart (Abi/Commands.h). The kernel reads each element of `updated`
+    the range of work items. A position is [stride, shift, offset, batch stride,
+    axes...], as in PartStart (Abi/Commands.h). The kernel reads each element of `updated`
     before it writes that element.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,

@@ -297,7 +297,7 @@ static LogicalResult verifyIndexAttributes(Operation *op) {
   if (!loop)
     return success();
   for (StringRef name : loop.getPositionIndices())
-    if (!getIdx(op->getResult(0)).dimOf(name))
+    if (name != microBatchPosition && !getIdx(op->getResult(0)).dimOf(name))
       return op->emitOpError() << "asks for the position along '" << name
                                << "', which is no index of the result, ["
                                << subscripts(op->getResult(0).getType()) << "]";
@@ -318,7 +318,8 @@ static LogicalResult verifyPart(Operation *op) {
                            "`along` and `part` = [blocks, parts, number]");
   int64_t blocks = part[0], parts = part[1], number = part[2];
   auto type = typeOf(op->getResult(0));
-  if (blocks > 0 && number >= 0 && number < parts &&
+  bool isPart = (number >= 0 && number < parts) || number == everyMicroBatch;
+  if (blocks > 0 && isPart &&
       (getIdx(type).getLocal() || type.getDimSize(*dim) % blocks == 0))
     return success();
   return op->emitOpError() << "part " << number << " of " << parts << " in "

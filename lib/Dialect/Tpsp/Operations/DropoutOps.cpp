@@ -151,6 +151,12 @@ static Value emitKept(Op op, OpBuilder &b, ValueRange step, Position position) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, i64, value);
   };
+  auto partNumber = [&](int64_t number) -> Value {
+    if (number != everyMicroBatch)
+      return constant(number);
+    return arith::IndexCastOp::create(b, loc, i64,
+                                      position(microBatchPosition));
+  };
   // The position in the global tensor, row-major.
   auto type = op.getResult().getType();
   Mesh mesh = meshOf(op);
@@ -174,7 +180,9 @@ static Value emitKept(Op op, OpBuilder &b, ValueRange step, Position position) {
       Value skipped =
           arith::MulIOp::create(b, loc, block, constant(rest * (parts - 1)));
       at = arith::AddIOp::create(b, loc, at, skipped);
-      at = arith::AddIOp::create(b, loc, at, constant(rest * number));
+      Value before =
+          arith::MulIOp::create(b, loc, constant(rest), partNumber(number));
+      at = arith::AddIOp::create(b, loc, at, before);
       global *= parts;
     }
     row = arith::MulIOp::create(b, loc, row, constant(extentOfRow));
@@ -204,8 +212,16 @@ Value DropoutOp::emitScalar(OpBuilder &b, ValueRange operands,
                                  x.constant(0).get());
 }
 
+/// The indices by whose positions elements are drawn.
+template <typename Op> static SmallVector<StringRef> positionsOf(Op op) {
+  SmallVector<StringRef> names = indexNames(op.getResult().getType());
+  if (op.getAlong() && (*op.getPart())[2] == everyMicroBatch)
+    names.push_back(microBatchPosition);
+  return names;
+}
+
 SmallVector<StringRef> DropoutOp::getPositionIndices() {
-  return indexNames(getResult().getType());
+  return positionsOf(*this);
 }
 
 TileAttr DropoutOp::getTileOf(StringRef index) {
@@ -219,7 +235,7 @@ Value DropoutMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
 }
 
 SmallVector<StringRef> DropoutMaskOp::getPositionIndices() {
-  return indexNames(getResult().getType());
+  return positionsOf(*this);
 }
 
 Value ApplyMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {

@@ -85,6 +85,8 @@ bool CompareOp::stopsGradient() { return true; }
 Linearity SubOp::getLinearity() { return Linearity::Joint; }
 Linearity MulOp::getLinearity() { return Linearity::Multi; }
 Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
+Linearity AccumulateOp::getLinearity() { return Linearity::Joint; }
+bool AccumulateOp::mixesPrecision() { return true; }
 Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
 Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
 bool ConvertOp::mixesPrecision() { return true; }
@@ -334,6 +336,11 @@ ScalarFormula SlopeOp::getScalarFormula() {
 
 /// Arithmetic is wide whatever the storage type.
 Value ConvertOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
+  return operands.front();
+}
+
+/// The number that a micro-batch adds to the sum.
+Value AccumulateOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
   return operands.front();
 }
 

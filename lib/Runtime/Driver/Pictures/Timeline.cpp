@@ -6,10 +6,13 @@ using namespace tpsp;
 using namespace tpsp::rt;
 
 void Timeline::begin() {
+  size_t numIssued = 0;
+  for (const PlanCommand &command : plan.commands)
+    numIssued += plan.timesOf(command);
   lists.resize(plan.numRanks() * plan.numStreams);
   for (std::vector<Entry> &entries : lists) {
     entries.clear();
-    entries.reserve(plan.commands.size());
+    entries.reserve(numIssued);
   }
 }
 

@@ -88,11 +88,11 @@ namespace tpsp {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
-                                   shape, padding, axes, pending, pendingMax,
-                                   dtype, below, mean, deviation,
+                                   shape, cutDim, parts, padding, axes, pending,
+                                   pendingMax, dtype, below, mean, deviation,
                                    initialDeviation, data, of, isMaster,
-                                   isScalar, isForGradient, updatedBy, offset,
-                                   bytes, location)
+                                   isScalar, isSum, isForGradient, updatedBy,
+                                   offset, bytes, location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
@@ -124,7 +124,7 @@ static void from_json(const Json &json, PlanAccess &access) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanCommand, kind, call, value, location,
-                                   stream, phase, event, dtype, matmul,
+                                   stream, phase, segment, event, dtype, matmul,
                                    attention, kernel, collective, epilogue,
                                    accesses)
 
@@ -142,10 +142,11 @@ static void from_json(const Json &json, LedgerRow &row) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedIndex, name, extent, heldExtent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanSegment, name, isRepeated)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
-                                   commands, ledger, arenaBytes, savedBytes,
-                                   serialBytes, numStreams, numEvents,
-                                   transposeCopies)
+                                   commands, segments, microBatches, ledger,
+                                   arenaBytes, savedBytes, serialBytes,
+                                   numStreams, numEvents, transposeCopies)
 
 } // namespace tpsp
 
@@ -188,6 +189,7 @@ static bool isConsistent(const BufferPart &part, int64_t bytes) {
 /// buffers.
 static bool isConsistent(const PlanCommand &command, const Plan &plan) {
   if (!isNumberIn(command.stream, plan.numStreams) ||
+      !isNumberIn(command.segment, plan.segments.size()) ||
       (command.isEvent() && !isNumberIn(command.event, plan.numEvents)))
     return false;
   for (AxisId axis : command.collective.axes)
@@ -258,6 +260,12 @@ static bool isConsistent(const PlanBuffer &tensor, const Plan &plan) {
   for (int64_t axis : all)
     if (!isNumberIn(axis, plan.mesh.size()))
       return false;
+  if (tensor.cutDim < -1 || tensor.cutDim >= int64_t(tensor.shape.size()))
+    return false;
+  if (tensor.parts != (tensor.isCut() ? plan.microBatches : 1) ||
+      tensor.bytes % tensor.parts != 0 ||
+      (tensor.isCut() && tensor.heldExtent(tensor.cutDim) % tensor.parts != 0))
+    return false;
   return tensor.bytes == partBytes(tensor, plan);
 }
 
@@ -310,7 +318,12 @@ static bool hasShapesOf(const reference::Program &reference, const Plan &plan) {
 }
 
 static bool isConsistent(const Plan &plan) {
-  if (plan.arenaBytes < 0 || plan.numStreams < 1 ||
+  if (plan.arenaBytes < 0 || plan.numStreams < 1 || plan.segments.empty() ||
+      plan.microBatches < 1 ||
+      !std::is_sorted(plan.commands.begin(), plan.commands.end(),
+                      [](const PlanCommand &a, const PlanCommand &b) {
+                        return a.segment < b.segment;
+                      }) ||
       plan.numStreams > maxStreams || plan.numEvents < 0)
     return false;
   for (const PlanBuffer &buffer : plan.buffers)

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 using namespace tpsp;
@@ -15,7 +16,7 @@ namespace {
 /// A line of the ledger.
 struct Line {
   const LedgerRow *first;
-  int times;
+  int64_t times;
 };
 
 } // namespace
@@ -43,9 +44,9 @@ static std::vector<Line> linesOf(const Plan &plan, bool everyLayer) {
     auto [it, isNew] =
         numbers.try_emplace(mayFold ? layerKey(c) : "", lines.size());
     if (mayFold && !isNew)
-      ++lines[it->second].times;
+      lines[it->second].times += c.times;
     else
-      lines.push_back({&c, 1});
+      lines.push_back({&c, c.times});
   }
   return lines;
 }
@@ -68,11 +69,11 @@ static void printLine(const Line &line, bool hasTimes,
 
 static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
   auto to = std::back_inserter(out);
-  std::map<std::pair<Phase, std::string>, std::pair<int, int64_t>> sums;
+  std::map<std::pair<Phase, std::string>, std::pair<int64_t, int64_t>> sums;
   for (const LedgerRow &c : plan.ledger) {
     auto &sum = sums[{c.phase, nameOf(c.kind)}];
-    ++sum.first;
-    sum.second = saturatedSum(sum.second, c.bytes);
+    sum.first += c.times;
+    sum.second = saturatedSum(sum.second, saturatedProduct(c.bytes, c.times));
   }
   fmt::format_to(to, "\nTotals\n");
   for (const auto &[key, sum] : sums)
@@ -84,7 +85,8 @@ std::string tpsp::rt::ledgerText(const Plan &plan, bool everyLayer) {
   if (plan.ledger.empty())
     return "No collectives.\n";
   std::vector<Line> lines = linesOf(plan, everyLayer);
-  bool hasTimes = lines.size() < plan.ledger.size();
+  bool hasTimes = std::any_of(lines.begin(), lines.end(),
+                              [](const Line &line) { return line.times > 1; });
   fmt::memory_buffer out;
   auto to = std::back_inserter(out);
   fmt::format_to(to, "Collectives (bytes sent per rank{})\n",

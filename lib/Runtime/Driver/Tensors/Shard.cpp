@@ -16,13 +16,18 @@ Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
     int64_t extent = tensor.shape[dim], held = tensor.heldExtent(dim) / group,
             start = number * held;
     int64_t before = std::clamp<int64_t>(extent - start, 0, held);
-    dims.push_back({extent, start, before, held});
+    // Parts of the outermost dimension follow each other in any case.
+    bool isCut = tensor.cutDim == int64_t(dim) && dim > 0;
+    int64_t inPart = isCut ? held / tensor.parts : held;
+    dims.push_back({extent, start, before, held, inPart});
     count *= before;
+    partElements *= inPart;
   }
   // A run spans the innermost dimension, and each further dimension while those
-  // inside it are whole.
+  // inside it are whole. It does not span positions of several parts.
   outerDims = dims.size();
-  while (outerDims > 0) {
+  while (outerDims > 0 &&
+         dims[outerDims - 1].inPart == dims[outerDims - 1].held) {
     const Dim &dim = dims[--outerDims];
     runLength *= dim.count;
     if (dim.count != dim.extent || dim.count != dim.held)
@@ -41,9 +46,11 @@ Shard::RunStart Shard::startOf(int64_t run) const {
       run /= dim.count;
     }
     start.global += (dim.start + at) * globalStride;
-    start.local += at * localStride;
+    if (dim.inPart != dim.held)
+      start.local += at / dim.inPart * partElements;
+    start.local += at % dim.inPart * localStride;
     globalStride *= dim.extent;
-    localStride *= dim.held;
+    localStride *= dim.inPart;
   }
   return start;
 }

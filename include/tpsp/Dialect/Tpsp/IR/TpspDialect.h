@@ -184,8 +184,24 @@ inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 inline constexpr llvm::StringLiteral proposedAttrName = "tpsp.proposed";
 /// A sentence about a decision on the result, for the explanation.
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
-/// Number of the micro-batch that an operation belongs to.
+/// Number of the micro-batch that an operation belongs to; 0 for all if the
+/// function has microBatchesAttrName.
 inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
+/// Number of micro-batches, of a function whose operations of one micro-batch
+/// stand for those of all.
+inline constexpr llvm::StringLiteral microBatchesAttrName =
+    "tpsp.micro_batches";
+/// Attribute of such a function's argument or result: the dimension that
+/// micro-batches cut. Its type is one part's.
+inline constexpr llvm::StringLiteral cutAttrName = "tpsp.cut";
+/// Number of the segment of a step that a local operation belongs to
+/// (PlanSegment of Abi/Plan.h).
+inline constexpr llvm::StringLiteral segmentAttrName = "tpsp.segment";
+/// Stands for the number of the micro-batch that runs, where an operation takes
+/// the number of one.
+inline constexpr int64_t everyMicroBatch = -1;
+/// The name by which a loop operation asks for that number as a position.
+inline constexpr llvm::StringLiteral microBatchPosition = "tpsp.micro_batch";
 /// The share, from 0 to 1, of an operation's collectives that computation must
 /// hide (tpsp-require-overlap).
 inline constexpr llvm::StringLiteral overlapAttrName = "tpsp.overlap";

@@ -104,7 +104,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     InterfaceMethod<[{
         Tells the operation that it now computes a part of its former result.
         Its `index` was (blocks, parts, rows), and the operation now has the
-        rows of `part` in every block. An operation that computes with positions
+        rows of `part` in every block. `part` is `everyMicroBatch` if it is
+        known only when the operation runs. An operation that computes with positions
         along the index accounts for that, or fails with a diagnostic.}],
       "::mlir::LogicalResult", "restrictPositions",
       (ins "::llvm::StringRef":$index, "int64_t":$blocks, "int64_t":$parts,

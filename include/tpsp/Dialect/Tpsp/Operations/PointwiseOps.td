@@ -105,6 +105,20 @@ def Tpsp_ConvertOp
   let summary = "the operand in another precision";
 }
 
+def Tpsp_AccumulateOp
+    : Tpsp_PointwiseOp<"accumulate", 1, ["getLinearity", "mixesPrecision"], [],
+                       [], 0, /*hasAdjoint=*/0> {
+  let summary = "the sum of the operand over all micro-batches";
+  let description = [{
+    The function's operations of a micro-batch run once for each. The result is
+    complete after the last. It is summed in its own precision.
+    convert-tpsp-to-plan adds each micro-batch's operand to the result's buffer,
+    which begins as zeros.
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
 def Tpsp_BroadcastOp
     : Tpsp_PointwiseOp<"broadcast", 1,
                        ["getLinearity", "introducesIndices", "selects"],

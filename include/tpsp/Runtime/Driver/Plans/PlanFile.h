@@ -36,7 +36,7 @@ struct PlanDescription {
 };
 
 /// The type of a plan's entry function.
-using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *);
+using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *, int64_t segment);
 /// The name under which a plan's shared object exports that function.
 constexpr const char *stepSymbol = "tpsp_plan_step";
 

@@ -7,7 +7,8 @@
 namespace tpsp::rt {
 
 /// A rank's block of a row-major global tensor, without the padding of padded
-/// dimensions. The rank may hold further positions after those of the block.
+/// dimensions. The rank may hold further positions after those of the block. If
+/// micro-batches cut the tensor, the rank holds one part after another.
 class Shard {
 public:
   /// `coordinates` are the rank's positions on each axis of the mesh.
@@ -42,6 +43,8 @@ private:
     int64_t extent, start, count;
     /// Positions that the rank holds, padding included.
     int64_t held;
+    /// The positions, of those, that lie in one part.
+    int64_t inPart;
   };
   /// The position of a run's first element.
   struct RunStart {
@@ -54,6 +57,8 @@ private:
   int64_t runLength = 1;
   /// The number of outer dimensions, which a run does not span.
   size_t outerDims = 0;
+  /// Elements of one part.
+  int64_t partElements = 1;
 };
 
 /// Whether the rank at these coordinates is the first that holds its part of a

@@ -1,0 +1,332 @@
+// The operations of one micro-batch are moved to the end of the function, where
+// they read and make parts. Operations that
+// are the same in every micro-batch stay before them. Those that need complete
+// sums follow.
+#include "MicroBatchLoop.h"
+
+#include "MicroBatchViews.h"
+
+#include "Passes/Program/FunctionResults.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::microbatch;
+
+namespace {
+
+/// Whether a value is a sum over the micro-batches.
+bool isSummand(const Shares &shares, Value value) {
+  return shares.of(value).kind == Share::Summand;
+}
+
+/// Whether the operation adds summands and what is the same in every part.
+bool addsSummands(const Shares &shares, Operation *op) {
+  return cast<IndexedOpInterface>(op).isSumOfOperands() &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isSummand(shares, operand);
+         });
+}
+
+/// The operations that differ from part to part, in order.
+SmallVector<Operation *> repeatedOps(func::FuncOp function,
+                                     const Shares &shares) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return shares.of(result).kind != Share::Same;
+        }))
+      ops.push_back(&op);
+  return ops;
+}
+
+/// The value whose bytes a value is.
+Value withoutViews(Value value) {
+  auto op = value.getDefiningOp<IndexedOpInterface>();
+  return op && op.isView() ? withoutViews(op->getOperand(0)) : value;
+}
+
+/// Whether the result is the gradient of a parameter.
+bool isGradient(Value result) {
+  return bool(getResultAttr(result, weightAttrName));
+}
+
+class Looper {
+public:
+  Looper(func::FuncOp function, const Division &division, const Shares &shares,
+         bool reducesParts)
+      : function(function), body(function.getBody().front()),
+        division(division), shares(shares), reducesParts(reducesParts),
+        b(body.getTerminator()), cutter(b, division) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> ops = repeatedOps(function, shares);
+    findRests(ops);
+    cutArguments();
+    for (Operation *op : ops)
+      if (failed(repeat(op)))
+        return failure();
+    for (Operation *op : ops)
+      if (rest.contains(op->getResult(0)))
+        addRest(op);
+    finish();
+    function->setAttr(microBatchesAttrName,
+                      b.getI64IntegerAttr(division.parts));
+    updateType(function);
+    return success();
+  }
+
+private:
+  bool isSummand(Value value) const { return ::isSummand(shares, value); }
+  bool addsSummands(Operation *op) const { return ::addsSummands(shares, op); }
+
+  /// Sums that have a rest besides their parts: what is the same in every part
+  /// and is added to them once.
+  void findRests(ArrayRef<Operation *> ops) {
+    for (Operation *op : ops) {
+      bool adds = addsSummands(op);
+      if (llvm::any_of(op->getOperands(), [&](Value operand) {
+            return rest.contains(operand) || (adds && !isSummand(operand));
+          }))
+        rest.insert(op->getResult(0));
+    }
+  }
+
+  void cutArguments() {
+    for (BlockArgument argument : function.getArguments()) {
+      Share share = shares.of(argument);
+      if (share.kind != Share::Cut)
+        continue;
+      argument.setType(cutter.partOf(typeOf(argument), share.dim));
+      function.setArgAttr(argument.getArgNumber(), cutAttrName,
+                          b.getI64IntegerAttr(share.dim));
+    }
+  }
+
+  /// Makes the operation that of one part.
+  LogicalResult repeat(Operation *op) {
+    op->moveBefore(body.getTerminator());
+    if (rest.contains(op->getResult(0)) && addsSummands(op))
+      keepSummands(op);
+    op->setAttr(partAttrName, b.getI64IntegerAttr(0));
+    // A lookup is of positions of an index that its result lacks.
+    StringRef index = shares.cutIndex(op);
+    for (Value result : op->getResults()) {
+      Share share = shares.of(result);
+      if (share.kind == Share::Cut) {
+        result.setType(cutter.partOf(typeOf(result), share.dim));
+        index = indexNames(result.getType())[share.dim];
+      } else if (!isReducedByPart(result)) {
+        propose(result);
+      }
+    }
+    if (index.empty())
+      return success();
+    return cast<IndexedOpInterface>(op).restrictPositions(
+        index, division.blocks, division.parts, everyMicroBatch);
+  }
+
+  /// Drops the operands that are the same in every part; addRest() adds them.
+  void keepSummands(Operation *op) {
+    wholes[op] = llvm::to_vector(op->getOperands());
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      if (isSummand(operand))
+        operands.push_back(operand);
+    Value first = operands.front();
+    bool isCarried = llvm::all_of(
+        indexNames(op->getResult(0).getType()), [&](StringRef name) {
+          return llvm::any_of(operands, [&](Value operand) {
+            return getIdx(operand).dimOf(name).has_value();
+          });
+        });
+    if (!isCarried) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(op);
+      operands.front() = broadcast(op, first);
+      mark(operands.front().getDefiningOp(), op, /*isRepeated=*/true);
+    }
+    op->setOperands(operands);
+  }
+
+  Value broadcast(Operation *op, Value value) {
+    return BroadcastOp::create(b, op->getLoc(),
+                               withoutPlacement(typeOf(op->getResult(0))),
+                               ValueRange{value});
+  }
+
+  /// Gives a new operation the phase of `source`.
+  void mark(Operation *made, Operation *source, bool isRepeated) {
+    if (isRepeated)
+      made->setAttr(partAttrName, b.getI64IntegerAttr(0));
+    if (source->hasAttr(backwardAttrName))
+      made->setAttr(backwardAttrName, b.getUnitAttr());
+  }
+
+  /// The operation on the rest of its operands, which follows the parts.
+  void addRest(Operation *op) {
+    bool adds = addsSummands(op);
+    auto known = wholes.find(op);
+    SmallVector<Value> all = known != wholes.end()
+                                 ? known->second
+                                 : llvm::to_vector(op->getOperands());
+    SmallVector<Value> operands;
+    for (Value operand : all) {
+      if (Value value = rests.lookup(operand))
+        operands.push_back(value);
+      else if (!isSummand(operand))
+        operands.push_back(operand);
+      else if (!adds)
+        operands.push_back(zerosLike(op, operand));
+    }
+    Value result = op->getResult(0);
+    if (adds && operands.size() == 1 &&
+        typeOf(operands.front()).getRank() != typeOf(result).getRank())
+      operands.front() = broadcast(op, operands.front());
+    Operation *clone = op->clone();
+    for (StringRef name : {partAttrName, proposedAttrName})
+      clone->removeAttr(name);
+    clone->setOperands(operands);
+    b.insert(clone);
+    rests[result] = clone->getResult(0);
+  }
+
+  Value zerosLike(Operation *op, Value operand) {
+    Value zeros =
+        ScaleOp::create(b, op->getLoc(), withoutPlacement(typeOf(operand)),
+                        ValueRange{sumOf(operand)}, b.getF64FloatAttr(0));
+    mark(zeros.getDefiningOp(), op, /*isRepeated=*/false);
+    return zeros;
+  }
+
+  Type elementOf(Value value) { return typeOf(value).getElementType(); }
+
+  /// The type in which a result is added up: f32 at least for parameters'
+  /// gradients.
+  Type elementOfSum(Value result) {
+    Type element = elementOf(result);
+    return isGradient(result) && element.getIntOrFloatBitWidth() < 32
+               ? b.getF32Type()
+               : element;
+  }
+
+  bool isReducedByPart(Value result) const {
+    return reducesParts && isGradient(result) &&
+           llvm::is_contained(result.getUsers(), body.getTerminator());
+  }
+
+  /// A summand may stay as it comes out: its sum is wanted, not it.
+  void propose(Value result) {
+    if (!isUnplaced(result.getType()))
+      setResultAttr(result, proposedAttrName, b.getUnitAttr());
+  }
+
+  /// The sum of a summand over all parts, not yet reduced.
+  Value sumOf(Value result) {
+    Value &sum = sums[result];
+    if (sum)
+      return sum;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(result.getDefiningOp());
+    auto made = AccumulateOp::create(
+        b, result.getLoc(), withElement(typeOf(result), elementOfSum(result)),
+        ValueRange{result});
+    mark(made, result.getDefiningOp(), /*isRepeated=*/true);
+    sum = made.getResult();
+    if (!isReducedByPart(result))
+      propose(sum);
+    if (isGradient(result))
+      made->setAttr(weightAttrName, b.getUnitAttr());
+    return sum;
+  }
+
+  /// The function's result for a summand: its sum, placed, and with its rest.
+  Value totalOf(Value result) {
+    Value sum = sumOf(result), rest = rests.lookup(result);
+    RankedTensorType type = typeOf(result);
+    if (!rest && sum.getType() == type && !getResultAttr(sum, proposedAttrName))
+      return sum;
+    Operation *total;
+    if (rest)
+      total = AddOp::create(b, result.getLoc(), type, ValueRange{sum, rest});
+    // An addition's summands on other ranks are added in its own precision.
+    else if (elementOf(sum) != type.getElementType() || isUnplaced(type))
+      total = AddOp::create(b, result.getLoc(), type, ValueRange{sum});
+    else
+      total = ReshardOp::create(b, result.getLoc(), type, ValueRange{sum});
+    mark(total, result.getDefiningOp(), /*isRepeated=*/false);
+    if (isGradient(result))
+      total->setAttr(weightAttrName, b.getUnitAttr());
+    return total->getResult(0);
+  }
+
+  void finish() {
+    llvm::DenseMap<Value, Value> totals;
+    for (OpOperand &use : body.getTerminator()->getOpOperands()) {
+      Value result = use.get();
+      Share share = shares.of(result);
+      if (share.kind == Share::Cut)
+        function.setResultAttr(use.getOperandNumber(), cutAttrName,
+                               b.getI64IntegerAttr(share.dim));
+      if (share.kind != Share::Summand)
+        continue;
+      Value &total = totals[result];
+      if (!total)
+        total = totalOf(result);
+      use.set(total);
+    }
+  }
+
+  func::FuncOp function;
+  Block &body;
+  const Division &division;
+  const Shares &shares;
+  const bool reducesParts;
+  OpBuilder b;
+  Cutter cutter;
+  /// Sums with a rest, that rest, and the operands that they had.
+  llvm::DenseSet<Value> rest;
+  llvm::DenseMap<Value, Value> rests;
+  llvm::DenseMap<Operation *, SmallVector<Value>> wholes;
+  /// Summands, and their sums over all parts.
+  llvm::DenseMap<Value, Value> sums;
+};
+
+} // namespace
+
+/// Whether every cut result has memory of its own, which its operation writes.
+static bool ownCutResults(func::FuncOp function, const Shares &shares) {
+  llvm::DenseSet<Value> roots;
+  for (Value result : function.getBody().front().getTerminator()->getOperands())
+    if (shares.of(result).kind == Share::Cut) {
+      Value root = withoutViews(result);
+      if (isa<BlockArgument>(root) || !roots.insert(root).second)
+        return false;
+    }
+  return true;
+}
+
+bool tpsp::microbatch::canLoop(func::FuncOp function, const Division &division,
+                               const Shares &shares) {
+  for (BlockArgument argument : function.getArguments())
+    if (shares.of(argument).kind == Share::Cut && isParameter(argument))
+      return false;
+  if (!ownCutResults(function, shares))
+    return false;
+  return llvm::none_of(repeatedOps(function, shares), [&](Operation *op) {
+    return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+      return shares.of(operand.get()).kind == Share::Same &&
+             shares.cutDim(op, operand.getOperandNumber());
+    });
+  });
+}
+
+LogicalResult tpsp::microbatch::loop(func::FuncOp function,
+                                     const Division &division,
+                                     const Shares &shares, bool reducesParts) {
+  return Looper(function, division, shares, reducesParts).run();
+}

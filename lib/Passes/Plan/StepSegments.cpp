@@ -1,0 +1,73 @@
+#include "StepSegments.h"
+
+#include "Passes/Program/SegmentsOfStep.h"
+
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Makes `sum`, the addition of its operand to zeros of the prologue.
+void addToZeros(OpBuilder &b, AccumulateOp sum, SumMemory &memory) {
+  RankedTensorType type = typeOf(sum.getResult());
+  OpBuilder::InsertionGuard guard(b);
+  Value zeros = ConstantOp::create(b, sum.getLoc(), type, ValueRange{},
+                                   b.getF64FloatAttr(0));
+  b.setInsertionPoint(sum);
+  auto added = AddOp::create(b, sum.getLoc(), type,
+                             ValueRange{sum.getOperand(0), zeros});
+  added->setAttrs(sum->getAttrs());
+  sum.replaceAllUsesWith(added.getResult());
+  sum.erase();
+  memory[added.getResult()] = zeros;
+}
+
+} // namespace
+
+int64_t tpsp::segmentOf(Operation *op) {
+  auto segment = op->getAttrOfType<IntegerAttr>(segmentAttrName);
+  return segment ? segment.getInt() : 0;
+}
+
+/// Verifies that no operation reads what a later segment makes.
+static LogicalResult checkOrder(Block &body, const SegmentsOfStep &segments) {
+  for (Operation &op : body.without_terminator())
+    for (Value operand : op.getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (maker && segments.of(maker) > segments.of(&op))
+        return op.emitOpError("belongs to a micro-batch, and reads what is "
+                              "known only after the last of them");
+    }
+  return success();
+}
+
+FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function) {
+  SumMemory memory;
+  if (!function->hasAttr(microBatchesAttrName))
+    return memory;
+  Block &body = function.getBody().front();
+  auto b = OpBuilder::atBlockBegin(&body);
+  for (auto sum : llvm::to_vector(body.getOps<AccumulateOp>()))
+    addToZeros(b, sum, memory);
+  SegmentsOfStep segmentsOfStep(body);
+  if (failed(checkOrder(body, segmentsOfStep)))
+    return failure();
+  std::array<SmallVector<Operation *>, 3> segments;
+  for (Operation &op : body.without_terminator()) {
+    auto segment = int64_t(segmentsOfStep.of(&op));
+    if (segment != 0)
+      op.setAttr(segmentAttrName, b.getI64IntegerAttr(segment));
+    segments[segment].push_back(&op);
+  }
+  for (const SmallVector<Operation *> &ops : segments)
+    for (Operation *op : ops)
+      op->moveBefore(body.getTerminator());
+  return memory;
+}

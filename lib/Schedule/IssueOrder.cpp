@@ -1,0 +1,124 @@
+#include "tpsp/Schedule/IssueOrder.h"
+
+using namespace tpsp;
+
+namespace {
+
+/// One issue of a command.
+struct Issue {
+  int64_t command, microBatch;
+};
+
+} // namespace
+
+static std::vector<Issue> issuesOf(const Plan &plan, int64_t microBatches) {
+  std::vector<Issue> issues;
+  auto end = int64_t(plan.commands.size());
+  for (int64_t begin = 0, next = 0; begin < end; begin = next) {
+    int64_t segment = plan.commands[begin].segment;
+    while (next < end && plan.commands[next].segment == segment)
+      ++next;
+    int64_t times = plan.segments[segment].isRepeated ? microBatches : 1;
+    for (int64_t batch = 0; batch < times; ++batch)
+      for (int64_t command = begin; command < next; ++command)
+        issues.push_back({command, batch});
+  }
+  return issues;
+}
+
+std::vector<int64_t> tpsp::issueOrder(const Plan &plan) {
+  std::vector<int64_t> order;
+  for (const Issue &issue : issuesOf(plan, plan.microBatches))
+    order.push_back(issue.command);
+  return order;
+}
+
+namespace {
+
+class Writer {
+public:
+  Writer(const Plan &plan, int64_t microBatches)
+      : plan(plan), microBatches(microBatches), isOwn(ownOfMicroBatch()),
+        latest(plan.buffers.size()) {}
+
+  WrittenOutStep run() {
+    begin();
+    int64_t last = 0;
+    for (auto [number, batch] : issuesOf(plan, microBatches)) {
+      if (batch > last)
+        renewBuffers();
+      last = batch;
+      add(number, batch);
+    }
+    return std::move(result);
+  }
+
+private:
+  /// For each buffer, whether it is a temporary of single micro-batches.
+  std::vector<bool> ownOfMicroBatch() const {
+    std::vector<bool> found;
+    for (const PlanBuffer &buffer : plan.buffers)
+      found.push_back(!buffer.lasts());
+    for (const PlanCommand &command : plan.commands)
+      for (const PlanAccess &access : command.accesses)
+        if (!plan.segments[command.segment].isRepeated)
+          found[access.buffer] = false;
+    return found;
+  }
+
+  void begin() {
+    result.plan = plan;
+    result.plan.segments = Plan().segments;
+    result.plan.microBatches = 1;
+    result.plan.commands.clear();
+    for (LedgerRow &row : result.plan.ledger)
+      row.commands.clear();
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      PlanBuffer &buffer = result.plan.buffers[i];
+      buffer.bytes = buffer.partBytes() * (buffer.isCut() ? microBatches : 1);
+      buffer.cutDim = -1;
+      buffer.parts = 1;
+      latest[i] = int64_t(i);
+      result.bufferOf.push_back(int64_t(i));
+    }
+  }
+
+  /// Gives the next micro-batch its own temporaries.
+  void renewBuffers() {
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      if (!isOwn[i])
+        continue;
+      latest[i] = int64_t(result.plan.buffers.size());
+      result.plan.buffers.push_back(plan.buffers[i]);
+      result.bufferOf.push_back(int64_t(i));
+    }
+  }
+
+  void add(int64_t number, int64_t batch) {
+    PlanCommand command = plan.commands[number];
+    command.segment = 0;
+    for (PlanAccess &access : command.accesses) {
+      const PlanBuffer &buffer = plan.buffers[access.buffer];
+      access.part.begin += buffer.isCut() ? batch * buffer.partBytes() : 0;
+      access.buffer = latest[access.buffer];
+    }
+    if (command.collective.row >= 0)
+      result.plan.ledger[command.collective.row].commands.push_back(
+          int64_t(result.plan.commands.size()));
+    result.plan.commands.push_back(std::move(command));
+    result.commandOf.push_back(number);
+  }
+
+  const Plan &plan;
+  const int64_t microBatches;
+  const std::vector<bool> isOwn;
+  /// The current micro-batch's buffer, for each buffer of the plan.
+  std::vector<int64_t> latest;
+  WrittenOutStep result;
+};
+
+} // namespace
+
+WrittenOutStep tpsp::writtenOut(const Plan &plan, int64_t microBatches) {
+  return Writer(plan, microBatches).run();
+}
