@@ -90,8 +90,8 @@ struct Sent {
   void add(const tpsp::Plan &plan, const CostModel &cost) {
     for (const PlanCommand &command : plan.commands)
       if (command.communicates()) {
-        bytes += command.collective.bytesSent;
-        seconds += cost.cost(command).seconds;
+        bytes += plan.timesOf(command) * command.collective.bytesSent;
+        seconds += double(plan.timesOf(command)) * cost.cost(command).seconds;
       }
   }
 };
