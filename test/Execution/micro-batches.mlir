@@ -8,6 +8,8 @@
 // RUN: %{run} --micro-batches 2 --mesh dp=4,tp=2 --dtype bf16
 // RUN: %{run} --micro-batches 8 --mesh dp=2,tp=1
 // RUN: %{run} --micro-batches 16 --mesh dp=1,tp=1
+// With overlap they are written out.
+// RUN: %{run} --micro-batches 4 --mesh dp=2,tp=2 --overlap on
 // RUN: %{run} --micro-batches 3 --micro-batch-index s --mesh dp=2,tp=2
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --micro-batches 2

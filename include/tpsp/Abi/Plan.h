@@ -331,7 +331,7 @@ struct Plan {
   std::vector<PaddedIndex> padded;
   std::vector<PlanBuffer> buffers;
   std::vector<PlanCommand> commands;
-  /// /// There is at least one.
+  /// There is at least one.
   std::vector<PlanSegment> segments = {{"step", false}};
   /// The parts of the batch for which repeated segments run.
   int64_t microBatches = 1;

@@ -4,9 +4,9 @@
  *
  *     tpsp_rt_status step(tpsp_rt_rank *rank, int64_t segment);
  *
- * that issues the commands of one of the plan's segments in order (Plan.h). A
- * step is a list of segments: tpsp_rt_step of Segments.h. Every command has the
- * same shape:
+ * that issues the commands of one of the plan's segments in order (Plan.h). The
+ * runtime calls it for each segment (Rank::step). Every command has the same
+ * shape:
  * a call `tpsp_rt_<name>(rank, command)` with a constant `tpsp_rt_command`. So
  * one list of names (calls.def) serves the declarations below, the compiler's
  * lowering, the JIT's symbol binding and the trace. Commands.h defines the

@@ -1,7 +1,6 @@
 // The operations of one micro-batch are moved to the end of the function, where
-// they read and make parts. Operations that
-// are the same in every micro-batch stay before them. Those that need complete
-// sums follow.
+// they read and make parts. Operations that are the same in every micro-batch
+// stay before them. Those that need complete sums follow.
 #include "MicroBatchLoop.h"
 
 #include "MicroBatchViews.h"

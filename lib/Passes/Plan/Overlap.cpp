@@ -266,6 +266,11 @@ struct Overlap
   }
 
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
+    if (program.getMicroBatches())
+      return emitErrorAt(program)
+             << "has micro-batches that are not written out, and overlap "
+                "schedules across them; compile it with overlap from the "
+                "start";
     Mesh mesh = meshOf(program);
     const CompileOptions &given = options();
     FailureOr<CostModel> cost = costsOn(machine, mesh, given.threads, program);

@@ -97,11 +97,11 @@ TEST(Trace, PrintsTiles) {
                                 (rank % 2 ? "65536" : "65664") + " \"%p\"\n"));
 }
 
-/// Each micro-batch has its own part of a buffer, and its own positions.
+/// Each micro-batch has its own part of a buffer.
 TEST(Trace, MicroBatchesHaveTheirOwnParts) {
   KernelCommand kernel;
   kernel.grid = 4;
-  kernel.positions = {{8, {1}, 0, 0, 2}};
+  EXPECT_EQ((PartStart{8, {1}, 0, 3, 2}.of(1, 4, /*batch=*/5)), 8 + 3 + 10);
   Params params = kernel.encode();
   std::vector<int64_t> buffers = {0, 4096}, slots = {1, 256};
   static tpsp_rt_command command;

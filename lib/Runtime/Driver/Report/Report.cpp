@@ -129,8 +129,9 @@ static Json totals(const Plan &plan) {
     Json &row = result[nameOf(c.phase)][nameOf(c.kind)];
     if (row.is_null())
       row = {{"count", 0}, {"bytes", 0}};
-    row["count"] = row["count"].get<int64_t>() + 1;
-    row["bytes"] = saturatedSum(row["bytes"].get<int64_t>(), c.bytes);
+    row["count"] = row["count"].get<int64_t>() + c.times;
+    row["bytes"] = saturatedSum(row["bytes"].get<int64_t>(),
+                                saturatedProduct(c.bytes, c.times));
   }
   return result;
 }
