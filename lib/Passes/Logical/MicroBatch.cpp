@@ -13,6 +13,7 @@
 // addition. Bytes sent for parameters' gradients stay. Or every part's are
 // reduced, so that no rank keeps a gradient whole.
 #include "MicroBatchLoop.h"
+#include "MicroBatchSums.h"
 #include "MicroBatchViews.h"
 
 #include "Passes/Program/FunctionWalk.h"
@@ -54,22 +55,17 @@ public:
 };
 
 /// Rewrites a function part by part.
-class Repeater {
+class Repeater : Sums {
 public:
   Repeater(FunctionOpInterface function, const Division &division,
            const Shares &shares, bool reducesParts)
-      : body(function.getFunctionBody().front()), division(division),
-        shares(shares), reducesParts(reducesParts),
-        b(function.getContext(), &mark), cutter(b, division) {}
+      : Sums(function.getFunctionBody().front(), shares, reducesParts),
+        body(function.getFunctionBody().front()), division(division),
+        shares(shares), b(function.getContext(), &mark), cutter(b, division) {}
 
   LogicalResult run() {
-    SmallVector<Operation *> ops;
-    for (Operation &op : body.without_terminator())
-      if (llvm::any_of(op.getResults(), [&](Value result) {
-            return shares.of(result).kind != Share::Same;
-          }))
-        ops.push_back(&op);
-    findRest(ops);
+    SmallVector<Operation *> ops = repeatedOps(body, shares);
+    rest = withRest(ops);
     Operation *terminator = body.getTerminator();
     b.setInsertionPoint(terminator);
     for (int64_t part = 0; part < division.parts; ++part) {
@@ -106,29 +102,6 @@ private:
   static bool isBackward(Value value) {
     Operation *op = value.getDefiningOp();
     return op && op->hasAttr(backwardAttrName);
-  }
-
-  bool isSummand(Value value) const {
-    return shares.of(value).kind == Share::Summand;
-  }
-
-  /// Whether the operation adds summands and what is the same in every part.
-  bool addsSummands(Operation *op) const {
-    return cast<IndexedOpInterface>(op).isSumOfOperands() &&
-           llvm::any_of(op->getOperands(),
-                        [&](Value operand) { return isSummand(operand); });
-  }
-
-  /// Sums that have a rest besides their parts: what is the same in every part
-  /// and is added to them once.
-  void findRest(ArrayRef<Operation *> ops) {
-    for (Operation *op : ops) {
-      bool adds = addsSummands(op);
-      if (llvm::any_of(op->getOperands(), [&](Value operand) {
-            return rest.contains(operand) || (adds && !isSummand(operand));
-          }))
-        rest.insert(op->getResult(0));
-    }
   }
 
   /// A clone of `op` on other operands, all that is left of a sum's.
@@ -228,30 +201,6 @@ private:
 
   static Type elementOf(Value value) { return typeOf(value).getElementType(); }
 
-  /// Of a parameter.
-  static bool isGradient(Value result) {
-    return bool(getResultAttr(result, weightAttrName));
-  }
-
-  /// What a result is added up in: parameters' gradients at least in f32.
-  Type elementOfSum(Value result) {
-    Type element = elementOf(result);
-    return isGradient(result) && element.getIntOrFloatBitWidth() < 32
-               ? b.getF32Type()
-               : element;
-  }
-
-  bool isReducedByPart(Value result) const {
-    return reducesParts && isGradient(result) &&
-           llvm::is_contained(result.getUsers(), body.getTerminator());
-  }
-
-  /// A summand may stay as it comes out: its sum is wanted, not it.
-  void propose(Value result) {
-    if (!isUnplaced(result.getType()))
-      setResultAttr(result, proposedAttrName, b.getUnitAttr());
-  }
-
   /// Adds this part's contribution to a result.
   void collect(Value result) {
     Value value = current.lookup(result);
@@ -287,7 +236,6 @@ private:
   Block &body;
   const Division &division;
   const Shares &shares;
-  const bool reducesParts;
   MarkPhase mark;
   OpBuilder b;
   Cutter cutter;

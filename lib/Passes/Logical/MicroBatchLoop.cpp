@@ -3,6 +3,7 @@
 // stay before them. Those that need complete sums follow.
 #include "MicroBatchLoop.h"
 
+#include "MicroBatchSums.h"
 #include "MicroBatchViews.h"
 
 #include "Passes/Program/FunctionResults.h"
@@ -18,53 +19,24 @@ using namespace tpsp::microbatch;
 
 namespace {
 
-/// Whether a value is a sum over the micro-batches.
-bool isSummand(const Shares &shares, Value value) {
-  return shares.of(value).kind == Share::Summand;
-}
-
-/// Whether the operation adds summands and what is the same in every part.
-bool addsSummands(const Shares &shares, Operation *op) {
-  return cast<IndexedOpInterface>(op).isSumOfOperands() &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return isSummand(shares, operand);
-         });
-}
-
-/// The operations that differ from part to part, in order.
-SmallVector<Operation *> repeatedOps(func::FuncOp function,
-                                     const Shares &shares) {
-  SmallVector<Operation *> ops;
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (llvm::any_of(op.getResults(), [&](Value result) {
-          return shares.of(result).kind != Share::Same;
-        }))
-      ops.push_back(&op);
-  return ops;
-}
-
 /// The value whose bytes a value is.
 Value withoutViews(Value value) {
   auto op = value.getDefiningOp<IndexedOpInterface>();
   return op && op.isView() ? withoutViews(op->getOperand(0)) : value;
 }
 
-/// Whether the result is the gradient of a parameter.
-bool isGradient(Value result) {
-  return bool(getResultAttr(result, weightAttrName));
-}
-
-class Looper {
+class Looper : Sums {
 public:
   Looper(func::FuncOp function, const Division &division, const Shares &shares,
          bool reducesParts)
-      : function(function), body(function.getBody().front()),
-        division(division), shares(shares), reducesParts(reducesParts),
-        b(body.getTerminator()), cutter(b, division) {}
+      : Sums(function.getBody().front(), shares, reducesParts),
+        function(function), body(function.getBody().front()),
+        division(division), shares(shares), b(body.getTerminator()),
+        cutter(b, division) {}
 
   LogicalResult run() {
-    SmallVector<Operation *> ops = repeatedOps(function, shares);
-    findRests(ops);
+    SmallVector<Operation *> ops = repeatedOps(body, shares);
+    rest = withRest(ops);
     cutArguments();
     for (Operation *op : ops)
       if (failed(repeat(op)))
@@ -80,21 +52,6 @@ public:
   }
 
 private:
-  bool isSummand(Value value) const { return ::isSummand(shares, value); }
-  bool addsSummands(Operation *op) const { return ::addsSummands(shares, op); }
-
-  /// Sums that have a rest besides their parts: what is the same in every part
-  /// and is added to them once.
-  void findRests(ArrayRef<Operation *> ops) {
-    for (Operation *op : ops) {
-      bool adds = addsSummands(op);
-      if (llvm::any_of(op->getOperands(), [&](Value operand) {
-            return rest.contains(operand) || (adds && !isSummand(operand));
-          }))
-        rest.insert(op->getResult(0));
-    }
-  }
-
   void cutArguments() {
     for (BlockArgument argument : function.getArguments()) {
       Share share = shares.of(argument);
@@ -204,26 +161,6 @@ private:
 
   Type elementOf(Value value) { return typeOf(value).getElementType(); }
 
-  /// The type in which a result is added up: f32 at least for parameters'
-  /// gradients.
-  Type elementOfSum(Value result) {
-    Type element = elementOf(result);
-    return isGradient(result) && element.getIntOrFloatBitWidth() < 32
-               ? b.getF32Type()
-               : element;
-  }
-
-  bool isReducedByPart(Value result) const {
-    return reducesParts && isGradient(result) &&
-           llvm::is_contained(result.getUsers(), body.getTerminator());
-  }
-
-  /// A summand may stay as it comes out: its sum is wanted, not it.
-  void propose(Value result) {
-    if (!isUnplaced(result.getType()))
-      setResultAttr(result, proposedAttrName, b.getUnitAttr());
-  }
-
   /// The sum of a summand over all parts, not yet reduced.
   Value sumOf(Value result) {
     Value &sum = sums[result];
@@ -284,7 +221,6 @@ private:
   Block &body;
   const Division &division;
   const Shares &shares;
-  const bool reducesParts;
   OpBuilder b;
   Cutter cutter;
   /// Sums with a rest, that rest, and the operands that they had.
@@ -316,12 +252,13 @@ bool tpsp::microbatch::canLoop(func::FuncOp function, const Division &division,
       return false;
   if (!ownCutResults(function, shares))
     return false;
-  return llvm::none_of(repeatedOps(function, shares), [&](Operation *op) {
-    return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-      return shares.of(operand.get()).kind == Share::Same &&
-             shares.cutDim(op, operand.getOperandNumber());
-    });
-  });
+  return llvm::none_of(
+      repeatedOps(function.getBody().front(), shares), [&](Operation *op) {
+        return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+          return shares.of(operand.get()).kind == Share::Same &&
+                 shares.cutDim(op, operand.getOperandNumber());
+        });
+      });
 }
 
 LogicalResult tpsp::microbatch::loop(func::FuncOp function,
