@@ -331,4 +331,14 @@ std::vector<BufferUse> PermuteCommand::buffers(int64_t) const {
   return sourceAndTarget(sourceSpan(), targetSpan(), dtype);
 }
 
+void TransferCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.axes(axes);
+  coder.extents(from, to, count, transfer);
+}
+
+std::vector<BufferUse> TransferCommand::buffers(int64_t) const {
+  return {{"data", count, dtype}};
+}
+
 } // namespace tpsp::rt

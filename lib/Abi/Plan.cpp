@@ -90,6 +90,11 @@ double KernelWork::memoryBytes(double bytes) const {
   return most > 0 ? std::min(bytes, most) : bytes;
 }
 
+bool PlanBuffer::isHeldAt(const std::vector<int64_t> &coordinates) const {
+  return stages.empty() || std::find(stages.begin(), stages.end(),
+                                     coordinates[stageAxis]) != stages.end();
+}
+
 int64_t PlanBuffer::elements() const {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1),
                          std::multiplies<>());

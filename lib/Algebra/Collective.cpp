@@ -10,7 +10,7 @@ namespace {
 
 /// Ring traffic per rank is factor * (n - 1) / n * localBytes. Indexed by
 /// CollectiveKind.
-constexpr int64_t factors[] = {2, 1, 1, 1, 0, 1};
+constexpr int64_t factors[] = {2, 1, 1, 1, 0, 1, 1};
 
 /// Builds a transition step by step from `now` towards `goal`.
 class TransitionBuilder {
@@ -265,6 +265,8 @@ llvm::StringRef tpsp::name(CollectiveKind kind) { return nameOf(kind); }
 
 int64_t tpsp::bytesSent(CollectiveKind kind, int64_t localBytes,
                         int64_t group) {
+  if (kind == CollectiveKind::Transfer)
+    return localBytes;
   // Twice a tensor's bytes fit into 64 bits, but the product with the number of
   // ranks may not.
   __int128 all = __int128(factors[static_cast<size_t>(kind)]) * localBytes;

@@ -43,6 +43,7 @@ void tpsp::buildProgramPipeline(OpPassManager &pm,
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
+  addPass(pm, createAssignStages(), options);
   pm.addPass(createInlineCalls());
   addDeadCodeElimination(pm.nest<func::FuncOp>());
   if (options.optimizer != "none")
@@ -87,6 +88,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   addPass(pm, createRematerialize(), options);
   addPass(pm, createMicroBatch(), options);
   pm.addPass(createComposeStep());
+  pm.addPass(createPlaceStages());
   pm.addPass(createInsertCollectives());
   addPass(pm, createFuseCollectives(), options);
   pm.addPass(createNoteGradients());
@@ -113,6 +115,7 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   // Before memory is assigned, because commands that overlap must not share it.
   if (options.overlap != "off")
     addPass(pm, createOverlap(), options);
+  addPass(pm, createOrderSegments(), options);
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
   if (options.overlap != "off")

@@ -1,8 +1,4 @@
 // A program's layers as functions, one for each chunk.
-//
-// Calls are layers, and decide. All else goes backwards over the program into
-// the first chunk that uses it. So what chunks hand to each other is what
-// layers hand to each other.
 #include "StageCut.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -15,88 +11,15 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace tpsp;
 
 namespace {
 
-/// Which chunk does what.
-class Assignment {
-public:
-  Assignment(func::FuncOp program, const StageCut &cut, int64_t stages)
-      : program(program), cut(cut), numChunks(stages * cut.chunksPerStage),
-        layers(layersOf(program)) {}
-
-  LogicalResult assign() {
-    if (failed(countLayers()))
-      return failure();
-    size_t next = 0;
-    for (auto [chunk, count] : llvm::enumerate(counts))
-      for (int64_t i = 0; i < count; ++i)
-        chunks[layers[next++]] = chunk;
-    for (Operation &op : llvm::reverse(body().without_terminator()))
-      if (!chunks.contains(&op))
-        chunks[&op] = firstUser(&op);
-    return success();
-  }
-
-  Block &body() { return program.getBody().front(); }
-  int64_t size() const { return numChunks; }
-  ArrayRef<int64_t> layerCounts() const { return counts; }
-  int64_t chunkOf(Operation *op) const { return chunks.lookup(op); }
-  /// The first chunk returns an argument that is a result as it is.
-  int64_t chunkOf(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return op ? chunkOf(op) : 0;
-  }
-
-private:
-  LogicalResult countLayers() {
-    int64_t all = layers.size();
-    if (all < numChunks)
-      return emitErrorAt(program)
-             << "has " << all << " layers (calls of functions), fewer than the "
-             << numChunks << " chunks of " << numChunks / cut.chunksPerStage
-             << " stages; "
-             << (all == 0 ? "write layers as calls of a function"
-                          : "give fewer stages or chunks");
-    for (int64_t chunk = 0; chunk < numChunks && cut.layers.empty(); ++chunk)
-      counts.push_back(all / numChunks + (chunk < all % numChunks));
-    if (cut.layers.empty())
-      return success();
-    counts = cut.layers;
-    int64_t sum = std::accumulate(counts.begin(), counts.end(), int64_t(0));
-    if (int64_t(counts.size()) == numChunks && sum == all &&
-        llvm::all_of(counts, [](int64_t count) { return count > 0; }))
-      return success();
-    return emitErrorAt(program)
-           << "has " << all << " layers for " << numChunks << " chunks; "
-           << counts.size() << " counts are given that add up to " << sum
-           << ": give each chunk its number, at least 1";
-  }
-
-  int64_t firstUser(Operation *op) const {
-    int64_t first = numChunks - 1;
-    for (Operation *user : op->getUsers())
-      if (auto known = chunks.find(user); known != chunks.end())
-        first = std::min(first, known->second);
-    return first;
-  }
-
-  func::FuncOp program;
-  const StageCut &cut;
-  int64_t numChunks;
-  SmallVector<Operation *> layers;
-  SmallVector<int64_t> counts;
-  llvm::DenseMap<Operation *, int64_t> chunks;
-};
-
 /// Builds the chunks' functions.
 class Cutter {
 public:
-  Cutter(func::FuncOp program, Assignment &assignment)
+  Cutter(func::FuncOp program, StageAssignment &assignment)
       : program(program), assignment(assignment),
         b(OpBuilder::atBlockEnd(program->getBlock())) {
     b.setInsertionPoint(program);
@@ -237,32 +160,16 @@ private:
   }
 
   func::FuncOp program;
-  Assignment &assignment;
+  StageAssignment &assignment;
   OpBuilder b;
   llvm::MapVector<Value, int64_t> lastUse;
 };
 
 } // namespace
 
-SmallVector<Operation *> tpsp::layersOf(func::FuncOp program) {
-  SmallVector<Operation *> layers;
-  for (Operation &op : program.getBody().front().without_terminator())
-    if (isa<func::CallOp>(op))
-      layers.push_back(&op);
-  return layers;
-}
-
 FailureOr<SmallVector<StageChunk>> tpsp::cutStages(func::FuncOp program,
                                                    const StageCut &cut) {
-  std::optional<AxisId> axis = stageAxisOf(program);
-  if (!axis)
-    return emitErrorAt(program)
-           << "has no stages: no axis of the mesh has the role 'stage'; write "
-              "one, as in <pp = 4 : stage>";
-  if (cut.chunksPerStage < 1 || cut.chunksPerStage > 4096)
-    return emitErrorAt(program) << "cannot have " << cut.chunksPerStage
-                                << " chunks a stage; 1 is a block of layers";
-  Assignment assignment(program, cut, meshOf(program).size(*axis));
+  StageAssignment assignment(program, cut);
   if (failed(assignment.assign()))
     return failure();
   return Cutter(program, assignment).cut();

@@ -11,20 +11,9 @@
 #ifndef TPSP_PLANNING_STAGECUT_H
 #define TPSP_PLANNING_STAGECUT_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tpsp/Passes/Program/StageAssignment.h"
 
 namespace tpsp {
-
-/// The layers of a program: the calls in its function, in their order.
-llvm::SmallVector<mlir::Operation *> layersOf(mlir::func::FuncOp program);
-
-struct StageCut {
-  /// Chunks of each stage, at least 1.
-  int64_t chunksPerStage = 1;
-  /// The number of layers of each chunk, at least 1. If empty, layers are
-  /// divided evenly, and the first chunks have one more each.
-  llvm::SmallVector<int64_t> layers;
-};
 
 struct StageChunk {
   mlir::func::FuncOp function;

@@ -18,6 +18,7 @@ double tpsp::busFactor(CollectiveKind kind, int64_t group) {
   case CollectiveKind::AllToAll:
     return others;
   case CollectiveKind::Permute:
+  case CollectiveKind::Transfer:
     return 1;
   case CollectiveKind::Slice:
     return 0;
@@ -177,6 +178,9 @@ double CostModel::transferSeconds(CollectiveKind kind, double bytes,
                                   GroupPlace place) const {
   if (place.group <= 1 || bytes <= 0 || kind == CollectiveKind::Slice)
     return 0;
+  // Two ranks of the group send and receive, as all of them do in a permute.
+  if (kind == CollectiveKind::Transfer)
+    kind = CollectiveKind::Permute;
   return fastestOnTier(tierOf(place), kind, bytes, place);
 }
 

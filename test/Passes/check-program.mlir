@@ -56,27 +56,6 @@ func.func private @odd(%x: !x) -> !x {
 
 // -----
 
-// Layers on several stages are no one rank's program; on one stage they are.
-
-// expected-error @+1 {{axis @pp divides the layers over 2 stages, which only tpsp-run --simulate does so far; give it size 1, as --mesh pp=1 does}}
-tpsp.mesh @mesh <pp = 2 : stage>
-!x = tensor<4x8xf32, #tpsp.idx<b, d>>
-func.func @f(%x: !x) -> !x {
-  %y = tpsp.exp %x : !x
-  return %y : !x
-}
-
-// -----
-
-tpsp.mesh @mesh <pp = 1 : stage>
-!x = tensor<4x8xf32, #tpsp.idx<b, d>>
-func.func @f(%x: !x) -> !x {
-  %y = tpsp.exp %x : !x
-  return %y : !x
-}
-
-// -----
-
 // A program nested in a module is checked, too.
 
 module {

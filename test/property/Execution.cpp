@@ -114,7 +114,7 @@ static Status fill(Rank &rank, const Plan &plan, uint64_t seed) {
     return {};
   std::memset(rank.hostAddress(0), 0xff, plan.arenaBytes);
   for (const PlanBuffer &tensor : plan.tensors())
-    if (tensor.isArgument())
+    if (tensor.isArgument() && tensor.isHeldAt(rank.coordinates()))
       fillArgument(rank, plan, tensor, seed);
   return {};
 }
@@ -134,7 +134,7 @@ static Status readResults(rt::World &world, const Plan &plan,
           std::max(bytes.size(), size_t((tensor.resultNumber() + 1) * ranks)));
   return world.run([&](Rank &rank) -> Status {
     for (const PlanBuffer &tensor : plan.tensors()) {
-      if (tensor.resultNumber() < 0)
+      if (tensor.resultNumber() < 0 || !tensor.isHeldAt(rank.coordinates()))
         continue;
       auto &result = bytes[tensor.resultNumber() * ranks + rank.number()];
       result.resize(tensor.bytes);

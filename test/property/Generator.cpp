@@ -361,6 +361,22 @@ static bool hasBias(const Program &program) {
                      });
 }
 
+/// Divides the operations over stages. No value's placement has their axis.
+static void chooseStages(Random &random, Program &program) {
+  static const char *const schedules[] = {"gpipe", "1f1b", "zero-bubble"};
+  PipelineChoices &pipeline = program.pipeline;
+  constexpr int64_t mostRanks = 12;
+  int64_t stages = 2 + random.below(2);
+  if (pipeline.microBatches == 1 || program.numRanks() * stages > mostRanks)
+    return;
+  pipeline.stages = stages;
+  pipeline.chunks = stages * (1 + random.below(2));
+  pipeline.stageSchedule = random.of(schedules);
+  pipeline.hardware = "cpu";
+  pipeline.overlap = false;
+  program.mesh.push_back({"pp", stages, "stage"});
+}
+
 static void choosePipeline(Random &random, Program &program) {
   static const char *const redone[] = {"none", "none", "selective", "full"};
   PipelineChoices &pipeline = program.pipeline;
@@ -386,6 +402,8 @@ static void choosePipeline(Random &random, Program &program) {
     pipeline.hardware = "h100-sxm";
   pipeline.overlapChunks = random.below(4);
   pipeline.overlapMemory = 0.5 * random.below(3);
+  if (random.chance(0.5))
+    chooseStages(random, program);
   if (!program.uses("attention"))
     return;
   if (!hasBias(program) && random.chance(0.4))

@@ -80,6 +80,8 @@ std::string PipelineChoices::text() const {
   if (microBatches > 1)
     text += " --micro-batches " + std::to_string(microBatches) +
             " --micro-batch-index " + microBatchIndex;
+  if (stages > 1)
+    text += " --stage-schedule " + stageSchedule;
   if (rematerialize != "none")
     text += " --rematerialize " + rematerialize;
   if (keepGathered)
@@ -165,6 +167,21 @@ static std::string meshText(const Program &program) {
   return "tpsp.mesh @mesh <" + axes + ">\n";
 }
 
+/// The attributes of operation `number`, with its chunk.
+static std::string withChunk(const Program &program, size_t number) {
+  std::string attributes = program.operations[number].attributes;
+  const PipelineChoices &pipeline = program.pipeline;
+  if (pipeline.stages == 1)
+    return attributes;
+  int64_t chunk = int64_t(number) * pipeline.chunks /
+                  int64_t(program.operations.size());
+  std::string mark = "tpsp.chunk = " + std::to_string(chunk) + " : i64}";
+  if (attributes.empty())
+    return "{" + mark;
+  attributes.pop_back();
+  return attributes + ", " + mark;
+}
+
 std::string tpsp::property::toText(const Program &program) {
   auto type = [&](ValueId value) { return typeText(program, value); };
   auto name = [&](ValueId value) { return nameOf(program, value); };
@@ -176,11 +193,13 @@ std::string tpsp::property::toText(const Program &program) {
     return name(argument.value) + ": " + type(argument.value) + mark;
   });
   text += ") -> (" + joined(program.results, type) + ") {\n";
-  for (const Operation &op : program.operations) {
+  for (size_t i = 0; i < program.operations.size(); ++i) {
+    const Operation &op = program.operations[i];
     text += "  " + name(op.result) + " = tpsp." + op.mnemonic + " ";
     text += joined(op.operands, name);
-    if (!op.attributes.empty())
-      text += " " + op.attributes;
+    std::string attributes = withChunk(program, i);
+    if (!attributes.empty())
+      text += " " + attributes;
     text += " : (" + joined(op.operands, type) + ") -> " + type(op.result);
     text += "\n";
   }

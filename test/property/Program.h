@@ -71,6 +71,9 @@ struct PipelineChoices {
   std::vector<std::pair<std::string, int64_t>> pad;
   int64_t microBatches = 1;
   std::string microBatchIndex;
+  /// Stages of a pipeline, and chunks of operations: as many on each stage.
+  int64_t stages = 1, chunks = 1;
+  std::string stageSchedule = "1f1b";
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool keepMasks = false;

@@ -45,6 +45,7 @@ public:
           std::any_of(program.values.begin(), program.values.end(),
                       [](const Tensor &tensor) { return tensor.isInteger(); });
       inParts += program.pipeline.microBatches > 1;
+      inStages += program.pipeline.stages > 1;
       padded += !program.pipeline.pad.empty();
       withChoices += !program.pipeline.text().empty();
       overlapped += outcome.text == Outcome::overlapped;
@@ -60,7 +61,8 @@ public:
               << " with gradients)\n";
     std::cout << "  of these " << withIntegers << " with integers, "
               << withChoices << " with pipeline options, " << inParts
-              << " of them in micro-batches, " << padded << " padded, "
+              << " of them in micro-batches, " << inStages << " on stages, "
+              << padded << " padded, "
               << overlapped << " on several streams, as on one\n";
     std::cout << "  legal, by element type\n";
     for (const auto &[element, digits] : elements)
@@ -98,7 +100,8 @@ private:
     uint64_t all = 0, agreed = 0;
   };
   uint64_t withGradients = 0;
-  uint64_t withIntegers = 0, withChoices = 0, inParts = 0, padded = 0;
+  uint64_t withIntegers = 0, withChoices = 0, inParts = 0, inStages = 0,
+           padded = 0;
   std::map<std::string, Digits> elements;
   std::map<std::string, Row> kinds;
   std::map<size_t, uint64_t> meshes;

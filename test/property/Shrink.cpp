@@ -109,6 +109,8 @@ static bool dropAxis(Program &program, unsigned n) {
   if (n >= program.mesh.size())
     return false;
   std::string axis = program.mesh[n].name;
+  if (program.mesh[n].role == "stage")
+    program.pipeline.stages = 1;
   program.mesh.erase(program.mesh.begin() + n);
   for (Tensor &tensor : program.values) {
     removeAxis(tensor.pending, axis);
@@ -255,6 +257,12 @@ static bool dropChoice(Program &program, unsigned n) {
     return true;
   case 16:
     pipeline.balanceAttention = plain.balanceAttention;
+    return true;
+  case 17:
+    if (pipeline.stages == 1)
+      return true;
+    pipeline.stages = pipeline.chunks = 1;
+    program.mesh.pop_back();
     return true;
   default:
     return false;

@@ -54,8 +54,6 @@ static std::string whenRunning(const Options &o) {
         "{} goes with --simulate, --overlap on, --attention fused, "
         "--shard-replicated time or --bucket-layers time; without them nothing "
         "asks what things cost"},
-       {!o.simulate, ofStages,
-        "{} says how a pipeline is simulated, and without --simulate none is"},
        {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},
        {o.simulate, ofRuns,
         "{} needs a run, and --simulate runs nothing; run the program without "

@@ -11,13 +11,23 @@ using namespace tpsp;
 using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
 
-/// Returns the offset after the last argument; everything after it is computed.
-static int64_t endOfArguments(const Plan &plan) {
-  int64_t end = 0;
+/// The ranges of a rank's arena that hold no argument, [begin, end) in bytes:
+/// everything in them is computed.
+static std::vector<std::pair<int64_t, int64_t>>
+computedRanges(const rt::Rank &rank, const Plan &plan) {
+  std::vector<std::pair<int64_t, int64_t>> arguments, ranges;
   for (const PlanBuffer &tensor : plan.tensors())
-    if (tensor.isArgument())
-      end = std::max(end, *tensor.offset + tensor.bytes);
-  return end;
+    if (tensor.isArgument() && tensor.isHeldAt(rank.coordinates()))
+      arguments.push_back({*tensor.offset, *tensor.offset + tensor.bytes});
+  std::sort(arguments.begin(), arguments.end());
+  int64_t begin = 0;
+  for (auto [first, last] : arguments) {
+    if (first > begin)
+      ranges.push_back({begin, first});
+    begin = std::max(begin, last);
+  }
+  ranges.push_back({begin, plan.arenaBytes});
+  return ranges;
 }
 
 /// Fills everything but the arguments with a byte: 0xff makes a NaN of every
@@ -25,13 +35,14 @@ static int64_t endOfArguments(const Plan &plan) {
 static rt::Status fillResults(rt::Rank &rank, const Plan &plan, int byte) {
   constexpr int64_t most = 16 << 20;
   std::vector<char> staging;
-  for (int64_t at = endOfArguments(plan); at < plan.arenaBytes; at += most) {
-    int64_t some = std::min(plan.arenaBytes - at, most);
-    TPSP_TRY(rank.fill(at, some, staging, [&](void *memory) {
-      std::memset(memory, byte, some);
-      return rt::Status();
-    }));
-  }
+  for (auto [begin, end] : computedRanges(rank, plan))
+    for (int64_t at = begin; at < end; at += most) {
+      int64_t some = std::min(end - at, most);
+      TPSP_TRY(rank.fill(at, some, staging, [&](void *memory) {
+        std::memset(memory, byte, some);
+        return rt::Status();
+      }));
+    }
   return {};
 }
 
@@ -72,7 +83,7 @@ static rt::Status setStepNumber(rt::Rank &rank, const Plan &plan,
   std::vector<char> staging;
   std::vector<double> first;
   for (const PlanBuffer &tensor : plan.tensors()) {
-    if (!tensor.isStepNumber())
+    if (!tensor.isStepNumber() || !tensor.isHeldAt(rank.coordinates()))
       continue;
     TPSP_TRY(source.whole(tensor, first));
     TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {

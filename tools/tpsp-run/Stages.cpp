@@ -4,26 +4,13 @@
 #include "WithCompiler.h"
 #include "common/Compilation.h"
 
+#include "tpsp/Passes/Program/StageAssignment.h"
 #include "tpsp/Planning/StageSimulation.h"
 
 #include <chrono>
 
 using namespace tpsp;
 using namespace tpsp::run;
-
-/// Reads --stage-layers, a number of layers for each chunk.
-static llvm::Error readLayers(const Options &options,
-                              std::vector<int64_t> &layers) {
-  for (const std::string &text : options.stageLayers) {
-    int64_t count = 0;
-    if (llvm::StringRef(text).getAsInteger(10, count) || count < 1)
-      return llvm::createStringError(
-          "--stage-layers: '" + text +
-          "' is no number of layers; give one from 1 for each chunk, as 9,8,8");
-    layers.push_back(count);
-  }
-  return llvm::Error::success();
-}
 
 static void addUse(const Hardware &hardware, StagesReport &report) {
   int64_t ranks = 1, most = 0, all = 0;
@@ -64,8 +51,11 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   StageRequest request;
   request.compile = resolved(options, use);
   request.chunksPerStage = options.stageChunks;
-  if (llvm::Error error = readLayers(options, request.layers))
-    return compilation.failure(std::move(error));
+  auto layers = readStageLayers(options.stageLayers);
+  if (!layers)
+    return compilation.failure(llvm::createStringError(
+        "--stage-layers: " + llvm::toString(layers.takeError())));
+  request.layers.assign(layers->begin(), layers->end());
   auto stages = compileAndSimulateStages(
       compilation.mlirContext(), options.model, request,
       {options.stageSchedule, options.stageBound}, *hardware,

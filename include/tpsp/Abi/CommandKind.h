@@ -29,14 +29,15 @@ enum class CollectiveKind {
   AllGather,
   AllToAll,
   Slice,
-  Permute
+  Permute,
+  Transfer
 };
 
 /// The mnemonic of the operation and of the command.
 template <> struct EnumNames<CollectiveKind> {
-  static constexpr const char *all[] = {"all_reduce", "reduce_scatter",
-                                        "all_gather", "all_to_all",
-                                        "slice",      "permute"};
+  static constexpr const char *all[] = {
+      "all_reduce", "reduce_scatter", "all_gather", "all_to_all",
+      "slice",      "permute",        "transfer"};
 };
 
 } // namespace tpsp

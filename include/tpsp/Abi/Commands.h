@@ -410,6 +410,22 @@ private:
   }
 };
 
+/// Rank number `from` of the group of `axes` sends `count` elements to rank
+/// number `to`. Only these two make the call; from then on they are its group.
+/// `transfer` tells transfers of one step apart. Buffers: one, the sender's
+/// source or the receiver's destination.
+struct TransferCommand {
+  int64_t dtype = 0;
+  std::vector<int64_t> axes;
+  int64_t from = 0, to = 0;
+  int64_t count = 0, transfer = 0;
+
+  void code(ParamCoder &coder);
+  bool isLegal() const { return from != to; }
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
+};
+
 /// Events are numbered from 0; each is recorded once a step before it is waited
 /// for (in program order). No buffers.
 struct EventCommand {

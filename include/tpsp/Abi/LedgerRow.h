@@ -40,6 +40,8 @@ struct LedgerRow {
   /// it moves anything else. A collective of gradients may run once a step,
   /// after the micro-batches' gradients were added up.
   std::vector<int64_t> gradients;
+  /// The stages whose ranks take part, ascending; empty: all ranks do.
+  std::vector<int64_t> stages;
 
   /// The share of its time that must be hidden, if the program requires one.
   std::optional<double> overlap;
@@ -64,6 +66,7 @@ struct LedgerRow {
     visit("tensor", row.tensor);
     visit("reason", row.reason);
     visit("gradients", row.gradients);
+    visit("stages", row.stages);
   }
   /// Calls `visit(name, field)` for these, and for the facts that only the
   /// compiler needs.

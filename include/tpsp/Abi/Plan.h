@@ -98,7 +98,15 @@ struct PlanBuffer {
   /// the step; -1 if the argument stays unchanged.
   int64_t updatedBy = -1;
 
-  /// Where the buffer begins in the arena; empty before allocation.
+  /// The stages that have it, ascending, as coordinates on `stageAxis`; empty:
+  /// all ranks have it.
+  std::vector<int64_t> stages;
+  int64_t stageAxis = -1;
+  /// The pool in which it has a place for every micro-batch under way
+  /// (Plan::pools); -1: none.
+  int64_t pool = -1;
+  /// Where the buffer begins in the arena, or in its pool's first slot; empty
+  /// before allocation.
   std::optional<int64_t> offset;
   int64_t bytes = 0;
   /// "gpt.mlir:12:8", or empty.
@@ -121,6 +129,8 @@ struct PlanBuffer {
     return kind == BufferKind::Input || kind == BufferKind::Parameter ||
            kind == BufferKind::State;
   }
+  /// Whether the rank with these coordinates has it.
+  bool isHeldAt(const std::vector<int64_t> &coordinates) const;
   /// The number of the result that it holds at the end of the step; -1 if none.
   int64_t resultNumber() const { return isArgument() ? updatedBy : number; }
   /// Whether a command may write it.
@@ -309,12 +319,66 @@ struct PaddedIndex {
   int64_t extent = 0, heldExtent = 0;
 };
 
+/// What the commands of a segment do.
+enum class SegmentWork {
+  Prologue, ///< what no micro-batch changes
+  MicroBatch,
+  Forward,
+  Backward, ///< of a chunk: all of it, or what a sent gradient needs
+  Weights,  ///< of a chunk: the rest of it, for which nobody waits
+  Send,
+  Receive,
+  Update
+};
+
+template <> struct EnumNames<SegmentWork> {
+  static constexpr const char *all[] = {"prologue", "micro-batch", "forward",
+                                        "backward", "weights",     "send",
+                                        "receive",  "update"};
+};
+
 /// Commands that a rank issues together, one or more times a step.
 struct PlanSegment {
-  /// "prologue", "micro-batch", ...
+  /// "forward 0", ...
   std::string name;
   /// Whether it runs once for every micro-batch.
   bool isRepeated = false;
+  SegmentWork work = SegmentWork::Prologue;
+  /// The chunk of layers; -1 for none.
+  int64_t chunk = -1;
+  /// The stages that run it, ascending; empty: all ranks run it.
+  std::vector<int64_t> stages = {};
+  /// For Send and Receive, the segment of the other side; else -1.
+  int64_t peer = -1;
+
+  bool isTransfer() const {
+    return work == SegmentWork::Send || work == SegmentWork::Receive;
+  }
+  bool runsOn(int64_t stage) const {
+    if (stages.empty())
+      return true;
+    for (int64_t each : stages)
+      if (each == stage)
+        return true;
+    return false;
+  }
+};
+
+/// Memory of values that live from one segment of a micro-batch to another.
+/// Every micro-batch under way has a slot of its own.
+struct PlanPool {
+  /// Bytes of a slot, and where the first one begins in the arena.
+  int64_t bytes = 0, offset = 0;
+  int64_t slots = 0;
+};
+
+/// A segment for one micro-batch.
+struct StepAction {
+  int64_t segment = 0, microBatch = 0;
+
+  bool operator==(const StepAction &other) const {
+    return segment == other.segment && microBatch == other.microBatch;
+  }
 };
 
 /// The commands of each segment are in the order in which a rank issues them; a
@@ -323,8 +387,9 @@ struct PlanSegment {
 /// by events only.
 ///
 /// A step runs the segments in their order, and repeated ones once for every
-/// micro-batch. An access to a cut buffer is to the first micro-batch's part;
-/// for a later micro-batch the same bytes of its own part are meant.
+/// micro-batch. With stages every stage has an order of its own. An access to a
+/// cut buffer is to the first micro-batch's part; for a later micro-batch the
+/// same bytes of its own part are meant.
 struct Plan {
   std::string program;
   std::vector<MeshAxis> mesh;
@@ -332,10 +397,19 @@ struct Plan {
   std::vector<PlanBuffer> buffers;
   std::vector<PlanCommand> commands;
   /// There is at least one.
-  std::vector<PlanSegment> segments = {{"step", false}};
+  std::vector<PlanSegment> segments = {{"step"}};
   /// The parts of the batch for which repeated segments run.
   int64_t microBatches = 1;
+  /// The mesh axis whose ranks run different segments; -1: there are no stages.
+  int64_t stageAxis = -1;
+  /// For each stage, in which order it issues its segments. Sends and receives
+  /// run beside the others (StepOrder.h). Empty without stages.
+  std::vector<std::vector<StepAction>> order;
+  std::vector<PlanPool> pools;
+  /// Bytes of each stage's arena; empty without stages.
+  std::vector<int64_t> stageArenas;
   std::vector<LedgerRow> ledger;
+  /// Bytes of a rank's arena; with stages those of the largest.
   int64_t arenaBytes = 0;
   /// Bytes that a rank saves in the forward pass of one micro-batch for its
   /// backward pass.
@@ -348,9 +422,17 @@ struct Plan {
   int64_t transposeCopies = 0;
 
   int64_t numRanks() const;
+  /// The number of stages; 1 if no axis divides layers.
+  int64_t numStages() const { return stageAxis < 0 ? 1 : mesh[stageAxis].size; }
+  /// The stage from whose view the plan is (stageView()); -1: from all.
+  int64_t viewedStage = -1;
+
   /// How often a step runs the command.
   int64_t timesOf(const PlanCommand &command) const {
-    return segments[command.segment].isRepeated ? microBatches : 1;
+    const PlanSegment &segment = segments[command.segment];
+    if (viewedStage >= 0 && !segment.runsOn(viewedStage))
+      return 0;
+    return segment.isRepeated ? microBatches : 1;
   }
   /// The buffers that last: arguments and results, each in the order of the
   /// program.
@@ -365,6 +447,13 @@ struct Plan {
   /// in its calls of attention. The rank is the one with the most work.
   double matmulFlops() const;
 };
+
+/// A plan with stages as a rank of one stage sees it: what other stages alone
+/// have takes no bytes, and what they alone run is run 0 times.
+Plan stageView(const Plan &plan, int64_t stage);
+
+/// The views of all stages; without stages the plan itself.
+std::vector<Plan> stageViews(const Plan &plan);
 
 /// Matmuls of one place in the model with the same epilogue, or one place's
 /// calls of attention.

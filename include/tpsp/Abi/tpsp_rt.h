@@ -29,6 +29,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 12: there is the call transfer, and slots may be of pools.
  * 11: a step is issued in segments, and micro-batches have slots of buffers.
  * 10: blocks of a kernel for GPUs may share work items.
  * 9: attention has lengths of keys; matmuls may be grouped.
@@ -38,7 +39,7 @@ extern "C" {
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
  *    rank's own; there is an element type TPSP_RT_F16. */
-#define TPSP_RT_ABI_VERSION 11
+#define TPSP_RT_ABI_VERSION 12
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
@@ -115,8 +116,10 @@ typedef struct tpsp_rt_command {
   int64_t num_tiles;    /* integers in `tiles` */
   const int64_t *slots; /* for each buffer of which every micro-batch has its
                            own part: position in `buffers`, bytes from part to
-                           part. The runtime adds the number of the micro-batch
-                           times these bytes to the buffer's offset. */
+                           part, and -1 or the number of a pool. The runtime
+                           adds the number of the micro-batch, or of its slot in
+                           the pool, times these bytes to the buffer's
+                           offset. */
   int64_t num_slots;    /* integers in `slots` */
   tpsp_rt_kernel_function kernel;      /* kernel commands only, else null */
   const tpsp_rt_device_kernel *device; /* kernel commands of plans that were

@@ -73,8 +73,7 @@ def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
     Runs before calls are inlined, so that each function is reported once.
 
     Errors are operations of other dialects than tpsp, calls of functions
-    without a body, and recursion. Layers that several stages divide are an
-    error unless they have been cut. So are a module within the module, and a
+    without a body, and recursion. So are a module within the module, and a
     module without a function.
 
     A warning is given for an index that only one of several operands of an
@@ -82,6 +81,20 @@ def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
     too, and the result would silently be wrong.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
+def AssignStages : Pass<"tpsp-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "Say which chunk of layers every operation belongs to";
+  let description = [{
+    An axis of role `stage` divides a program's layers, which are its calls, into
+    chunks. Stage c mod p has chunk c. Every other operation belongs to the first
+    chunk that uses its result. The number is `tpsp.chunk`, and later passes
+    hand it on to what they make. A program without such an axis is left alone.
+
+    ```
+    tpsp-opt examples/gpt-pipeline.mlir --tpsp-assign-stages
+    ```
+  }];
 }
 
 def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {

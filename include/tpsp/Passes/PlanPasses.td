@@ -124,6 +124,17 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
 }
 
+def OrderSegments : Pass<"tpsp-order-segments", "::mlir::ModuleOp"> {
+  let summary = "Say in which order each stage issues its segments";
+  let description = [{
+    For programs whose layers are divided over stages. Segments are scheduled as
+    docs/Simulation.md describes, with their times on `hardware`. `stage-bound`
+    limits the chunks' micro-batches that a stage has saved. The order is an
+    attribute of the program. Sends and receives are on streams 1 and 2.
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect"];
+}
+
 def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
   let summary = "Give every buffer its offset in one arena";
   let description = [{
@@ -135,6 +146,8 @@ def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
     With several streams, a buffer may reuse another's memory only if streams
     and events order their users. The other's last users must end before its own
     first users begin. The time is near-linear in the number of commands.
+
+    With stages, Schedule/StageOrder.h says where buffers are.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
 }

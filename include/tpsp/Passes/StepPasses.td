@@ -129,6 +129,18 @@ def ComposeStep : Pass<"tpsp-compose-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
+def PlaceStages : Pass<"tpsp-place-stages", "::mlir::ModuleOp"> {
+  let summary = "Say on which stages everything runs";
+  let description = [{
+    For programs whose layers are divided over stages (tpsp-assign-stages).
+    Completes `tpsp.chunk` on operations of micro-batches. `tpsp.stages` says
+    which stages run an operation of the prologue or the update: those that have
+    its operands, or all stages that have one of them. A sum over values of
+    several stages becomes one sum for each stage, and their sum.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
 def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Cut a step into parts of the batch";
   let description = [{

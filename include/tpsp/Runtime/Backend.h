@@ -51,7 +51,10 @@ struct Call {
   std::vector<int64_t> buffers;
   /// The buffers and tiles as the command gives them.
   std::vector<int64_t> offsets, tiles, slots;
-  /// Whether a buffer or a position depends on the micro-batch that runs.
+  /// For each entry of `slots`, the number of the part that the buffer is.
+  std::vector<int64_t> slotNumbers;
+  /// The micro-batch that it is made for, and whether a position depends on it.
+  int64_t microBatch = 0;
   bool dependsOnMicroBatch = false;
   /// For kernels: the function for a CPU, which is never null, and the kernel
   /// for a GPU. The latter is null in plans that were not made for a GPU.

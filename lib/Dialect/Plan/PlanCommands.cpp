@@ -254,6 +254,18 @@ std::vector<int64_t> PermuteOp::encode() {
   return command.encode();
 }
 
+std::vector<int64_t> TransferOp::encode() {
+  rt::TransferCommand command;
+  Value buffer = getOperation()->getOperand(0);
+  command.dtype = elementOf(buffer);
+  command.axes = list(getAxes());
+  command.from = int64_t(getFrom());
+  command.to = int64_t(getTo());
+  command.count = cast<MemRefType>(buffer.getType()).getNumElements();
+  command.transfer = int64_t(getTransfer());
+  return command.encode();
+}
+
 std::vector<int64_t> EventRecordOp::encode() {
   return rt::EventCommand{int64_t(getEvent())}.encode();
 }

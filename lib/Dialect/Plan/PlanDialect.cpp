@@ -360,6 +360,13 @@ template <typename Op> static LogicalResult verifyShards(Op op) {
 LogicalResult AllGatherOp::verify() { return verifyShards(*this); }
 LogicalResult ReduceScatterOp::verify() { return verifyShards(*this); }
 
+LogicalResult TransferOp::verify() {
+  if (getOperation()->getNumOperands() != 1)
+    return emitOpError(
+        "is one side of a transfer: it has a source or a target");
+  return success();
+}
+
 LogicalResult AllToAllOp::verify() {
   if (getExtents().size() == 5)
     return success();

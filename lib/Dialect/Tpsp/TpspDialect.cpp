@@ -212,8 +212,13 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << attr.getName().getValue()
                              << " is of a program in short form; write this in "
                                 "tpsp.program <...> { }";
-  if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
-    return op->emitOpError() << partAttrName << " is a number";
+  if (llvm::is_contained({partAttrName, chunkAttrName},
+                         attr.getName().getValue()) &&
+      !isa<IntegerAttr>(attr.getValue()))
+    return op->emitOpError() << attr.getName().getValue() << " is a number";
+  if (attr.getName() == stagesAttrName &&
+      !isa<DenseI64ArrayAttr>(attr.getValue()))
+    return op->emitOpError() << stagesAttrName << " is an array of numbers";
   if (attr.getName() == resultsAttrName)
     return verifyResultAttrs(op, attr.getValue());
   if (attr.getName() == overlapAttrName) {

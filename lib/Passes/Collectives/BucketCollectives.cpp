@@ -84,8 +84,13 @@ Attribute kindOf(CollectiveOpInterface op, StepSegment segment) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
   Builder builder(op.getContext());
+  auto given = [&](StringRef name) {
+    Attribute value = op->getAttr(name);
+    return value ? value : builder.getUnitAttr();
+  };
   return builder.getArrayAttr(
-      {builder.getI64IntegerAttr(int64_t(op.getCollectiveKind())), op.getAxes(),
+      {given(chunkAttrName), given(stagesAttrName),
+       builder.getI64IntegerAttr(int64_t(op.getCollectiveKind())), op.getAxes(),
        TypeAttr::get(type.getElementType()),
        builder.getBoolAttr(idx.getPendingMax()),
        builder.getI64IntegerAttr(int64_t(phaseOf(op))),

@@ -192,8 +192,9 @@ private:
                                   TypeAttr::get(type.getElementType()),
                                   b.getBoolAttr(getIdx(type).getPendingMax()),
                                   b.getBoolAttr(bool(op.getGradientsAttr()))};
-    if (Attribute part = op->getAttr(partAttrName))
-      key.push_back(part);
+    for (StringRef name : {partAttrName, chunkAttrName, stagesAttrName})
+      if (Attribute mark = op->getAttr(name))
+        key.push_back(mark);
     return b.getArrayAttr(key);
   }
 

@@ -28,10 +28,11 @@ Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
 }
 
 void tpsp::copyPhase(Operation *from, Operation *to) {
-  for (StringRef name :
-       {backwardAttrName, updateAttrName, partAttrName, overlapAttrName})
+  for (StringRef name : phaseAttrNames)
     if (Attribute phase = from->getAttr(name))
       to->setAttr(name, phase);
+  if (Attribute overlap = from->getAttr(overlapAttrName))
+    to->setAttr(overlapAttrName, overlap);
 }
 
 /// The name of a value; a summand without a name gets that of its sum.

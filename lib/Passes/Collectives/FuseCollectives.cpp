@@ -55,7 +55,8 @@ bool lastsForBackward(Operation *op, bool keepGathered) {
 /// gather of the forward pass also serves the backward pass. The second
 /// gather's bytes are then saved, and the gathered tensor stays in memory.
 void share(Block &block, bool keepGathered) {
-  std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
+  std::map<std::tuple<void *, const void *, const void *, bool, const void *,
+                      const void *, const void *>,
            Operation *>
       first;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -66,7 +67,9 @@ void share(Block &block, bool keepGathered) {
                                op.getName().getAsOpaquePointer(),
                                op.hasAttr(backwardAttrName) &&
                                    !lastsForBackward(&op, keepGathered),
-                               op.getAttr(partAttrName).getAsOpaquePointer());
+                               op.getAttr(partAttrName).getAsOpaquePointer(),
+                               op.getAttr(chunkAttrName).getAsOpaquePointer(),
+                               op.getAttr(stagesAttrName).getAsOpaquePointer());
     auto [entry, isNew] = first.try_emplace(key, &op);
     if (isNew)
       continue;

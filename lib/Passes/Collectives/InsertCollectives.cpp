@@ -44,9 +44,10 @@ public:
   }
 
 private:
-  using Key = std::tuple<Value, unsigned, Attribute>;
+  using Key = std::tuple<Value, unsigned, Attribute, Attribute, Attribute>;
   static Key keyOf(Value value, Operation *user) {
-    return {value, unsigned(phaseOf(user)), user->getAttr(partAttrName)};
+    return {value, unsigned(phaseOf(user)), user->getAttr(partAttrName),
+            user->getAttr(chunkAttrName), user->getAttr(stagesAttrName)};
   }
   llvm::DenseMap<Key, SmallVector<Value>> made;
 };

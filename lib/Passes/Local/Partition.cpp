@@ -79,7 +79,7 @@ private:
            llvm::zip_equal(op->getOperands(), op->getResults())) {
         auto rename =
             RenameOp::create(builder, op->getLoc(), result.getType(), operand);
-        for (StringRef name : {backwardAttrName, updateAttrName, partAttrName})
+        for (StringRef name : phaseAttrNames)
           if (Attribute phase = op->getAttr(name))
             rename->setAttr(name, phase);
         result.replaceAllUsesWith(rename.getResult());

@@ -15,21 +15,19 @@ class PhaseMark : public mlir::OpBuilder::Listener {
 public:
   /// The operations built from now on are for `op`.
   void follow(mlir::Operation *op) {
-    for (auto &[name, value] : marks)
-      value = op->getAttr(name);
+    followed = op->getDiscardableAttrDictionary();
   }
 
   void notifyOperationInserted(mlir::Operation *op,
                                mlir::OpBuilder::InsertPoint) override {
-    for (auto &[name, value] : marks)
-      if (value)
-        op->setAttr(name, value);
+    for (llvm::StringRef name : phaseAttrNames)
+      if (mlir::Attribute mark = followed.get(name))
+        op->setAttr(name, mark);
     op->setLoc(withoutSourceName(op->getLoc()));
   }
 
 private:
-  std::pair<llvm::StringLiteral, mlir::Attribute> marks[2] = {
-      {backwardAttrName, {}}, {partAttrName, {}}};
+  mlir::DictionaryAttr followed;
 };
 
 } // namespace tpsp

@@ -7,7 +7,6 @@
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
-#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -118,28 +117,10 @@ LogicalResult checkOperations(FunctionOpInterface function) {
   return failure(result.wasInterrupted());
 }
 
-/// Refuses layers that stages divide, because they are not one rank's program.
-LogicalResult checkStages(ModuleOp module) {
-  std::optional<AxisId> id = stageAxisOf(module);
-  auto isCut = [](func::FuncOp function) {
-    return function->hasAttr(stageChunkAttrName);
-  };
-  if (!id || meshOf(module).size(*id) == 1 ||
-      llvm::any_of(module.getOps<func::FuncOp>(), isCut))
-    return success();
-  const MeshAxis axis = meshOf(module).axis(*id);
-  return emitErrorAt(findMesh(module))
-         << "axis @" << axis.name << " divides the layers over " << axis.size
-         << " stages, which only tpsp-run --simulate does so far; give it size "
-            "1, as --mesh "
-         << axis.name << "=1 does";
-}
-
 struct CheckProgram : public tpsp::impl::CheckProgramBase<CheckProgram> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(checkModule(getOperation())) ||
-        failed(checkStages(getOperation())))
+    if (failed(checkModule(getOperation())))
       return signalPassFailure();
     if (failed(forEachFunction(getOperation(), checkOperations)) ||
         failed(checkCalls(getOperation())))

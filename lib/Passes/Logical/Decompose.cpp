@@ -34,7 +34,7 @@ public:
   explicit InheritFromComposite(bool tellsApart) : tellsApart(tellsApart) {}
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    for (StringRef name : {backwardAttrName, updateAttrName, partAttrName})
+    for (StringRef name : phaseAttrNames)
       if (Attribute mark = from->getAttr(name))
         op->setAttr(name, mark);
     op->setLoc(tellsApart ? partOfSource(op->getLoc(), partName(op))

@@ -35,6 +35,8 @@ class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
+    if (chunk)
+      op->setAttr(chunkAttrName, chunk);
     op->setLoc(primal ? adjointLocation(primal)
                       : withoutSourceName(op->getLoc()));
     numbers[op] = behind ? numbers.lookup(behind) : ++made;
@@ -50,6 +52,9 @@ public:
   }
   /// The operation whose adjoint is being built; null between adjoints.
   Operation *primal = nullptr;
+  /// The chunk of layers that new operations belong to; null without chunks,
+  /// and for what belongs to several.
+  Attribute chunk;
   /// The operation after which the pass inserts; null at the function's end.
   Operation *behind = nullptr;
 
@@ -138,6 +143,7 @@ public:
     for (BlockArgument input : inputs) {
       if (!hasGradient(input))
         continue;
+      mark.chunk = commonChunk(contributions[input]);
       Value gradient = finish(input);
       if (!gradient)
         gradient = zero(input);
@@ -166,6 +172,19 @@ private:
     return builder.getDictionaryAttr(
         {builder.getNamedAttr(nameAttrName, builder.getStringAttr(name)),
          builder.getNamedAttr(relation, builder.getI64IntegerAttr(number))});
+  }
+
+  /// The chunk that makes all of `parts`; null if several do, or none.
+  static Attribute commonChunk(ArrayRef<Value> parts) {
+    Attribute common;
+    for (Value part : parts) {
+      Operation *op = part.getDefiningOp();
+      Attribute chunk = op ? op->getAttr(chunkAttrName) : Attribute();
+      if (!chunk || (common && common != chunk))
+        return {};
+      common = chunk;
+    }
+    return common;
   }
 
   bool hasGradient(BlockArgument input) {
@@ -220,6 +239,10 @@ private:
     Value result = op->getResult(0);
     if (!active.contains(result))
       return success();
+    // Contributions of one chunk are added there: it sends their sum.
+    mark.chunk = commonChunk(contributions[result]);
+    if (!mark.chunk)
+      mark.chunk = op->getAttr(chunkAttrName);
     if (!indexed)
       return op->emitOpError("is on the path from the differentiated arguments "
                              "and has no gradient");
@@ -237,6 +260,7 @@ private:
       needed.push_back(active.contains(operand));
     SmallVector<Value> gradients(op->getNumOperands());
     mark.primal = op;
+    mark.chunk = op->getAttr(chunkAttrName);
     LogicalResult isBuilt =
         indexed.buildAdjoint(builder, gradient, needed, gradients);
     mark.primal = nullptr;

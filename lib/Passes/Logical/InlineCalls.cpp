@@ -1,6 +1,7 @@
 // tpsp-inline-calls: turns a program into one list of operations.
 #include "Passes/Program/CallOrder.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -22,9 +23,13 @@ void inlineCall(func::CallOp call, func::FuncOp callee) {
   Block &body = callee.getBody().front();
   IRMapping map;
   map.map(body.getArguments(), call.getOperands());
-  for (Operation &op : body.without_terminator())
-    builder.clone(op, map)->setLoc(
-        CallSiteLoc::get(op.getLoc(), call.getLoc()));
+  Attribute chunk = call->getAttr(chunkAttrName);
+  for (Operation &op : body.without_terminator()) {
+    Operation *copy = builder.clone(op, map);
+    copy->setLoc(CallSiteLoc::get(op.getLoc(), call.getLoc()));
+    if (chunk)
+      copy->setAttr(chunkAttrName, chunk);
+  }
   for (auto [result, value] :
        llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
     result.replaceAllUsesWith(map.lookupOrDefault(value));

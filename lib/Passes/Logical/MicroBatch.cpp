@@ -18,6 +18,7 @@
 
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
+#include "Passes/Program/StageMarks.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
@@ -312,8 +313,12 @@ struct MicroBatch
           &CompileOptions::microBatchIndex, &CompileOptions::reduceGradients,
           &CompileOptions::overlap> {
   void runOnOperation() override {
-    if (options().microBatches == 1)
+    if (options().microBatches == 1) {
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        if (!function.isExternal() && tpsp::hasChunks(function))
+          markWhole(function);
       return;
+    }
     bool found = false;
     auto visit = [&](FunctionOpInterface function) {
       return cut(function, found);
@@ -330,6 +335,30 @@ struct MicroBatch
   }
 
 private:
+  /// Marks everything as the one micro-batch of a step with stages. A sum over
+  /// what several chunks make follows it.
+  static void markWhole(func::FuncOp function) {
+    Builder b(function.getContext());
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      auto indexed = dyn_cast<IndexedOpInterface>(op);
+      bool isOverChunks = !op.hasAttr(chunkAttrName) && indexed &&
+                          indexed.isSumOfOperands() && op.getNumOperands() > 1;
+      if (!isOverChunks)
+        op.setAttr(partAttrName, b.getI64IntegerAttr(0));
+    }
+    function->setAttr(microBatchesAttrName, b.getI64IntegerAttr(1));
+  }
+
+  /// Whether layers are divided over stages.
+  bool hasChunks() {
+    return getOperation()
+        .walk([](Operation *op) {
+          return op->hasAttr(chunkAttrName) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   LogicalResult cut(FunctionOpInterface function, bool &found) {
     const CompileOptions &given = options();
     Division division{given.microBatchIndex, 1, given.microBatches, {}};
@@ -345,8 +374,18 @@ private:
     // Overlap schedules across micro-batches, so it needs the operations of
     // each.
     auto program = dyn_cast<func::FuncOp>(*function);
-    if (given.overlap == "off" && program && canLoop(program, division, shares))
+    if (given.overlap != "off" && hasChunks())
+      return emitErrorAt(function)
+             << "has layers that are divided over stages, whose communication "
+                "is not overlapped with computation yet; leave out --overlap";
+    bool mayLoop = given.overlap == "off";
+    if (mayLoop && program && canLoop(program, division, shares))
       return loop(program, division, shares, reducesParts);
+    if (hasChunks())
+      return emitErrorAt(function)
+             << "returns or changes a part of the batch as a whole, and its "
+                "layers are divided over stages; run it with one stage "
+                "(--mesh)";
     return Repeater(function, division, shares, reducesParts).run();
   }
 };

@@ -119,6 +119,8 @@ private:
   void mark(Operation *made, Operation *source, bool isRepeated) {
     if (isRepeated)
       made->setAttr(partAttrName, b.getI64IntegerAttr(0));
+    if (Attribute chunk = source->getAttr(chunkAttrName); chunk && isRepeated)
+      made->setAttr(chunkAttrName, chunk);
     if (source->hasAttr(backwardAttrName))
       made->setAttr(backwardAttrName, b.getUnitAttr());
   }
@@ -144,7 +146,7 @@ private:
         typeOf(operands.front()).getRank() != typeOf(result).getRank())
       operands.front() = broadcast(op, operands.front());
     Operation *clone = op->clone();
-    for (StringRef name : {partAttrName, proposedAttrName})
+    for (StringRef name : {partAttrName, chunkAttrName, proposedAttrName})
       clone->removeAttr(name);
     clone->setOperands(operands);
     b.insert(clone);
@@ -161,18 +163,52 @@ private:
 
   Type elementOf(Value value) { return typeOf(value).getElementType(); }
 
+  /// Whether stages add up what each of them has: the gradient of a parameter
+  /// that layers of several stages use.
+  static bool isSumOverChunks(Operation *op) {
+    auto hasChunk = [](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return maker && maker->hasAttr(chunkAttrName);
+    };
+    return cast<IndexedOpInterface>(op).isSumOfOperands() &&
+           !op->hasAttr(chunkAttrName) &&
+           llvm::all_of(op->getOperands(), hasChunk);
+  }
+
   /// The sum of a summand over all parts, not yet reduced.
   Value sumOf(Value result) {
-    Value &sum = sums[result];
-    if (sum)
-      return sum;
+    if (Value known = sums.lookup(result))
+      return known;
+    bool overChunks = isSumOverChunks(result.getDefiningOp());
+    return sums[result] =
+               overChunks ? sumOverChunks(result) : sumOverParts(result);
+  }
+
+  /// Every stage adds up its own summands first. They meet once a step.
+  Value sumOverChunks(Value result) {
+    Operation *op = result.getDefiningOp();
+    SmallVector<Value> summands;
+    for (Value operand : op->getOperands())
+      summands.push_back(sumOf(operand));
+    auto made = AddOp::create(b, result.getLoc(),
+                              withElement(typeOf(result), elementOfSum(result)),
+                              summands);
+    mark(made, op, /*isRepeated=*/false);
+    if (!isReducedByPart(result))
+      propose(made.getResult());
+    if (isGradient(result))
+      made->setAttr(weightAttrName, b.getUnitAttr());
+    return made.getResult();
+  }
+
+  Value sumOverParts(Value result) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(result.getDefiningOp());
     auto made = AccumulateOp::create(
         b, result.getLoc(), withElement(typeOf(result), elementOfSum(result)),
         ValueRange{result});
     mark(made, result.getDefiningOp(), /*isRepeated=*/true);
-    sum = made.getResult();
+    Value sum = made.getResult();
     if (!isReducedByPart(result))
       propose(sum);
     if (isGradient(result))
@@ -215,6 +251,10 @@ private:
         total = totalOf(result);
       use.set(total);
     }
+    for (auto [result, total] : totals)
+      if (Operation *op = result.getDefiningOp();
+          isSumOverChunks(op) && op->use_empty())
+        op->erase();
   }
 
   func::FuncOp function;
@@ -233,11 +273,22 @@ private:
 
 } // namespace
 
+/// Whether a rank's block of a result is made of the same positions as that of
+/// an argument. On more axes, a part's shards are not parts of the shards.
+static bool isDividedAlike(Value result, unsigned dim,
+                           const Division &division) {
+  return !isUnplaced(result.getType()) &&
+         getIdx(result).getAxes()[dim] == division.axes;
+}
+
 /// Whether every cut result has memory of its own, which its operation writes.
-static bool ownCutResults(func::FuncOp function, const Shares &shares) {
+static bool ownCutResults(func::FuncOp function, const Division &division,
+                          const Shares &shares) {
   llvm::DenseSet<Value> roots;
   for (Value result : function.getBody().front().getTerminator()->getOperands())
-    if (shares.of(result).kind == Share::Cut) {
+    if (Share share = shares.of(result); share.kind == Share::Cut) {
+      if (!isDividedAlike(result, share.dim, division))
+        return false;
       Value root = withoutViews(result);
       if (isa<BlockArgument>(root) || !roots.insert(root).second)
         return false;
@@ -250,7 +301,7 @@ bool tpsp::microbatch::canLoop(func::FuncOp function, const Division &division,
   for (BlockArgument argument : function.getArguments())
     if (shares.of(argument).kind == Share::Cut && isParameter(argument))
       return false;
-  if (!ownCutResults(function, shares))
+  if (!ownCutResults(function, division, shares))
     return false;
   return llvm::none_of(
       repeatedOps(function.getBody().front(), shares), [&](Operation *op) {

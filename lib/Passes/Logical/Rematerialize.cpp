@@ -63,6 +63,7 @@ public:
     if (mode == Mode::Selective)
       chooseMarked();
     chooseFree();
+    keepWhatIsSent();
   }
 
   bool contains(Operation *op) const { return op && redone.contains(op); }
@@ -184,6 +185,16 @@ private:
     for (Operation *op : forward)
       if ((!hasCalls || callOf(op)) && !isHandedOn(op))
         redone.insert(op);
+  }
+
+  /// Drops what a stage hands to another: both have its result anyway.
+  void keepWhatIsSent() {
+    for (Operation *op : forward)
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return user->hasAttr(chunkAttrName) &&
+                   user->getAttr(chunkAttrName) != op->getAttr(chunkAttrName);
+          }))
+        redone.erase(op);
   }
 
   static bool isHandedOn(Operation *op) {

@@ -199,7 +199,10 @@ private:
                                        "tpsp-allocate first";
       if (buffer.getCut())
         slots.append(
-            {int64_t(offsets.size()), plan::bytesOf(buffer.getType())});
+            {int64_t(offsets.size()), plan::bytesOf(buffer.getType()), -1});
+      if (std::optional<uint64_t> pool = buffer.getPool())
+        slots.append({int64_t(offsets.size()), (*program.getPools())[3 * *pool],
+                      int64_t(*pool)});
       offsets.push_back(*offset);
       if (plan::TileOp tile = plan::tileOf(value))
         addTile(tile, offsets, tiles);

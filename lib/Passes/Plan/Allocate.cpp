@@ -3,6 +3,7 @@
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Schedule/ArenaPlan.h"
+#include "tpsp/Schedule/StageOrder.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
@@ -48,6 +49,11 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
   using Base::Base;
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
+      if (program.getStageAxis()) {
+        allocate(program,
+                 planStageArena(getChildAnalysis<PlanAnalysis>(program).plan));
+        continue;
+      }
       Plan plan = withLastReaders(getChildAnalysis<PlanAnalysis>(program).plan);
       HappensBefore before;
       if (auto fault = HappensBefore::analyse(plan, before)) {
@@ -67,6 +73,22 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
         buffer.setOffset(*offset);
     }
     program.setArenaBytes(arena.bytes);
+  }
+
+  static void allocate(plan::ProgramOp program, const StageArena &arena) {
+    allocate(program, ArenaPlan{arena.offsets, arena.bytes});
+    auto buffers = program.getBody().front().getOps<plan::BufferOp>();
+    for (auto [buffer, pool] : llvm::zip_equal(buffers, arena.poolOf)) {
+      buffer.removePoolAttr();
+      if (pool >= 0)
+        buffer.setPool(pool);
+    }
+    SmallVector<int64_t> numbers;
+    for (const PlanPool &pool : arena.pools)
+      numbers.append({pool.bytes, pool.offset, pool.slots});
+    program.setPools(numbers);
+    program.setArenasAttr(
+        Builder(program.getContext()).getDenseI64ArrayAttr(arena.bytesOfStage));
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
+#include "tpsp/Schedule/StageProof.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
@@ -84,13 +85,33 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
     if (failed(checkTiles(program)))
       return failure();
     const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
+    if (plan.stageAxis >= 0)
+      return checkStages(program, plan);
     if (plan.microBatches == 1) {
       std::optional<StepFault> fault = proveSchedule(plan);
       return fault ? emitFault(program, *fault) : success();
     }
     // Three stand for all: a first, a last, and one between.
-    WrittenOutStep step =
-        writtenOut(plan, std::min<int64_t>(plan.microBatches, 3));
+    return prove(program,
+                 writtenOut(plan, std::min<int64_t>(plan.microBatches, 3)));
+  }
+
+  /// Proves what ranks of each stage do, and that stages fit to each other.
+  static LogicalResult checkStages(plan::ProgramOp program, const Plan &plan) {
+    if (std::optional<std::string> fault = proveStages(plan))
+      return emitErrorAt(program) << *fault;
+    // More than can be under way at once: every slot is used twice.
+    int64_t most = 2 * plan.numStages() + 1;
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+      if (failed(prove(program,
+                       writtenOutStage(plan, stage,
+                                       std::min(plan.microBatches, most)))))
+        return failure();
+    return success();
+  }
+
+  static LogicalResult prove(plan::ProgramOp program,
+                             const WrittenOutStep &step) {
     std::optional<StepFault> fault = proveSchedule(step.plan);
     if (!fault)
       return success();

@@ -3,6 +3,8 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "tpsp/Abi/tpsp_rt.h"
+#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -146,6 +148,47 @@ void tpsp::emitExchange(ProgramBuilder &to, ExchangeOpInterface op) {
   int64_t group = to.mesh.groupSize(AxisList(axes.begin(), axes.end()));
   emitSources(to, op, to.b.getDenseI64ArrayAttr(axes), op.getSources(group),
               cast_or_null<plan::LedgerAttr>(op.getExchangeRow()));
+}
+
+/// A row for what a rank of stage `from` sends in every run of `send`.
+static LedgerRow rowOf(SendOp send, StringRef axis) {
+  LedgerRow row;
+  row.kind = CollectiveKind::Transfer;
+  row.axes = {axis.str()};
+  row.phase = phaseOf(send);
+  auto type = typeOf(send.getInput());
+  row.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  row.times = timesOf(send);
+  row.group = 2;
+  row.tensor = send.getTensor().value_or("").str();
+  row.reason = "stage " + std::to_string(send.getFrom()) +
+               " has it, and stage " + std::to_string(send.getTo()) +
+               " needs it";
+  return row;
+}
+
+/// Forward passes and once-a-step transfers have one stream, and backward
+/// passes another: so what comes from both sides does not wait for each other.
+static int64_t streamOf(Operation *op) {
+  return op->hasAttr(partAttrName) && op->hasAttr(backwardAttrName) ? 2 : 1;
+}
+
+void tpsp::emitTransfer(ProgramBuilder &to, Operation *op) {
+  AxisId axis = *stageAxisOf(op);
+  auto axes = to.b.getDenseI64ArrayAttr({int64_t(axis)});
+  if (auto send = dyn_cast<SendOp>(op)) {
+    auto ledger = plan::LedgerAttr::get(op->getContext(),
+                                        rowOf(send, to.mesh.axis(axis).name));
+    plan::TransferOp::create(to.b, op->getLoc(), to.buffers.of(send.getInput()),
+                             Value(), axes, send.getFrom(), send.getTo(),
+                             send.getTransfer(), ledger, streamOf(op));
+    return;
+  }
+  auto receive = cast<ReceiveOp>(op);
+  plan::TransferOp::create(
+      to.b, op->getLoc(), Value(), to.buffers.define(receive.getResult()), axes,
+      receive.getFrom(), receive.getTo(), receive.getTransfer(),
+      plan::LedgerAttr(), streamOf(op));
 }
 
 void tpsp::emitCollective(ProgramBuilder &to, CollectiveOpInterface op) {

@@ -72,6 +72,8 @@ void emitRowKernels(ProgramBuilder &to, mlir::Operation *op);
 void emitBlockCopyKernel(ProgramBuilder &to, BlockCopyOpInterface op);
 void emitCollective(ProgramBuilder &to, CollectiveOpInterface op);
 void emitExchange(ProgramBuilder &to, ExchangeOpInterface op);
+/// For tpsp.send and tpsp.receive.
+void emitTransfer(ProgramBuilder &to, mlir::Operation *op);
 mlir::LogicalResult emitAttention(ProgramBuilder &to, AttentionOpInterface op);
 
 } // namespace tpsp

@@ -6,6 +6,7 @@
 #include "CommandEmission.h"
 #include "FuseEpilogues.h"
 #include "InPlaceUpdates.h"
+#include "StageSegments.h"
 
 #include "Passes/Program/MachineOptions.h"
 #include "Passes/Program/Placed.h"
@@ -13,8 +14,10 @@
 #include "Passes/Program/TensorBytes.h"
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Schedule/PipelineProblem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,6 +25,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <map>
 
 namespace tpsp {
 #define GEN_PASS_DEF_CONVERTTPSPTOPLAN
@@ -88,9 +93,20 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
       saved ? b.getI64IntegerAttr(saved) : IntegerAttr(),
       /*serial_bytes=*/IntegerAttr(),
       /*streams=*/IntegerAttr(), /*events=*/IntegerAttr(),
-      /*layout_misses=*/IntegerAttr(), parts);
+      /*layout_misses=*/IntegerAttr(), parts, /*stage_axis=*/IntegerAttr(),
+      /*segments=*/ArrayAttr(), /*order=*/ArrayAttr(),
+      /*pools=*/DenseI64ArrayAttr(), /*arenas=*/DenseI64ArrayAttr());
   program.getBody().emplaceBlock();
   return program;
+}
+
+/// Notes the segments of a program whose layers are divided over stages.
+static void noteStages(plan::ProgramOp program, func::FuncOp function) {
+  auto segments = function->getAttrOfType<ArrayAttr>(segmentsAttrName);
+  if (!segments)
+    return;
+  program.setSegmentsAttr(segments);
+  program.setStageAxis(*stageAxisOf(function));
 }
 
 /// Counts the products that run as loop nests, and emits a remark for each.
@@ -134,6 +150,9 @@ LogicalResult tpsp::emitCommand(ProgramBuilder &to,
     break;
   case CommandForm::Exchange:
     emitExchange(to, cast<ExchangeOpInterface>(op));
+    break;
+  case CommandForm::Transfer:
+    emitTransfer(to, op);
     break;
   case CommandForm::View:
   case CommandForm::None:
@@ -205,10 +224,78 @@ private:
   const bool isLoop;
 };
 
+/// Copies of results, which follow all other commands of a program whose layers
+/// are divided over stages. Each stage copies its own, in a last segment.
+class ResultCopies {
+public:
+  ResultCopies(plan::ProgramOp program, int64_t stages)
+      : program(program), body(program.getBody().front()) {
+    for (int64_t stage = 0; stage < stages; ++stage)
+      all.push_back(stage);
+  }
+
+  /// Marks the commands behind `last`.
+  void place(Operation *last) {
+    std::map<std::vector<int64_t>, SmallVector<plan::CommandOpInterface>>
+        copies;
+    bool isBehind = !last;
+    for (Operation &op : body) {
+      if (auto command = dyn_cast<plan::CommandOpInterface>(op);
+          command && isBehind)
+        copies[stagesOf(command)].push_back(command);
+      else if (command)
+        noteWrites(command);
+      isBehind |= &op == last;
+    }
+    SmallVector<Attribute> segments(program.getSegmentsAttr().getValue());
+    for (auto &[stages, commands] : copies) {
+      for (plan::CommandOpInterface command : commands) {
+        command->moveBefore(&body, body.end());
+        command.setSegment(int64_t(segments.size()));
+      }
+      segments.push_back(updateSegment(stages));
+    }
+    program.setSegmentsAttr(Builder(program.getContext()).getArrayAttr(segments));
+  }
+
+private:
+  void noteWrites(plan::CommandOpInterface command) {
+    latest = command.getSegment().value_or(latest);
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    cast<MemoryEffectOpInterface>(*command).getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (effect.getValue() && isa<MemoryEffects::Write>(effect.getEffect()))
+        writer[plan::bufferOf(effect.getValue())] = latest;
+  }
+
+  /// The stages that have what is copied; all have an argument.
+  std::vector<int64_t> stagesOf(plan::CommandOpInterface copy) {
+    auto known = writer.find(plan::bufferOf(copy->getOperand(0)));
+    if (known == writer.end())
+      return all;
+    auto note = cast<DictionaryAttr>(program.getSegmentsAttr()[known->second]);
+    return note.getAs<DenseI64ArrayAttr>("stages").asArrayRef().vec();
+  }
+
+  Attribute updateSegment(const std::vector<int64_t> &stages) {
+    PlanSegment segment{"update"};
+    segment.work = SegmentWork::Update;
+    segment.stages = stages;
+    return noteOf(segment, program.getContext());
+  }
+
+  plan::ProgramOp program;
+  Block &body;
+  std::vector<int64_t> all;
+  llvm::DenseMap<Operation *, int64_t> writer;
+  int64_t latest = 0;
+};
+
 struct ConvertTpspToPlan
     : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
                          &CompileOptions::epilogues, &CompileOptions::hardware,
-                         &CompileOptions::threads> {
+                         &CompileOptions::threads,
+                         &CompileOptions::stageSchedule> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -248,9 +335,11 @@ struct ConvertTpspToPlan
       return failure();
     splitWideSums(function);
     // Last, because values are remembered.
-    FailureOr<SumMemory> sums = formSegments(function);
+    FailureOr<SumMemory> sums = formSegments(
+        function, findPolicy(options().stageSchedule)->splitsWeights);
     if (failed(sums))
       return failure();
+    noteStages(to.program, function);
     FailureOr<PlannedCommands> planned = planCommands(function, keptBytes);
     if (failed(planned))
       return failure();
@@ -266,7 +355,11 @@ struct ConvertTpspToPlan
         return failure();
       phases.mark(to.program, command.op);
     }
+    Block &commands = to.program.getBody().front();
+    Operation *last = commands.empty() ? nullptr : &commands.back();
     to.buffers.markResults(function.getBody().front().getTerminator());
+    if (to.program.getSegments())
+      ResultCopies(to.program, mesh.size(*stageAxisOf(function))).place(last);
     return success();
   }
 

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tpsp;
@@ -147,9 +148,11 @@ public:
     result.transposeCopies = program.getLayoutMisses().value_or(0);
     if (std::optional<uint64_t> parts = program.getMicroBatches()) {
       result.microBatches = int64_t(*parts);
-      result.segments = {
-          {"prologue", false}, {"micro-batch", true}, {"update", false}};
+      result.segments = {{"prologue", false},
+                         {"micro-batch", true, SegmentWork::MicroBatch},
+                         {"update", false, SegmentWork::Update}};
     }
+    readStages();
     for (Operation &op : program.getBody().front()) {
       if (auto buffer = dyn_cast<plan::BufferOp>(op))
         addBuffer(buffer);
@@ -158,10 +161,63 @@ public:
     }
     divided.chargeMost(result);
     markSums();
+    markStages();
     return std::move(result);
   }
 
 private:
+  static PlanSegment segmentOf(DictionaryAttr note) {
+    PlanSegment segment;
+    segment.name = note.getAs<StringAttr>("name").getValue().str();
+    segment.isRepeated = note.getAs<BoolAttr>("repeated").getValue();
+    segment.work =
+        findNamed<SegmentWork>(note.getAs<StringAttr>("work").getValue())
+            .value_or(SegmentWork::Prologue);
+    segment.chunk = note.getAs<IntegerAttr>("chunk").getInt();
+    segment.peer = note.getAs<IntegerAttr>("peer").getInt();
+    segment.stages = note.getAs<DenseI64ArrayAttr>("stages").asArrayRef().vec();
+    return segment;
+  }
+
+  /// Reads segments, order and memory of a program with stages.
+  void readStages() {
+    if (!program.getStageAxis())
+      return;
+    result.stageAxis = int64_t(*program.getStageAxis());
+    result.segments.clear();
+    for (auto note : program.getSegmentsAttr().getAsRange<DictionaryAttr>())
+      result.segments.push_back(segmentOf(note));
+    if (ArrayAttr order = program.getOrderAttr())
+      for (auto stage : order.getAsRange<DenseI64ArrayAttr>()) {
+        ArrayRef<int64_t> numbers = stage.asArrayRef();
+        result.order.emplace_back();
+        for (; !numbers.empty(); numbers = numbers.drop_front(2))
+          result.order.back().push_back({numbers[0], numbers[1]});
+      }
+    ArrayRef<int64_t> pools = program.getPools().value_or(ArrayRef<int64_t>());
+    for (; !pools.empty(); pools = pools.drop_front(3))
+      result.pools.push_back({pools[0], pools[1], pools[2]});
+    if (std::optional<ArrayRef<int64_t>> arenas = program.getArenas())
+      result.stageArenas = arenas->vec();
+  }
+
+  /// Finds the stages that have each buffer.
+  void markStages() {
+    if (result.stageAxis < 0)
+      return;
+    std::vector<std::set<int64_t>> stages(result.buffers.size());
+    for (const PlanCommand &command : result.commands)
+      for (const PlanAccess &access : command.accesses)
+        for (int64_t stage : result.segments[command.segment].stages)
+          stages[access.buffer].insert(stage);
+    for (size_t i = 0; i < stages.size(); ++i)
+      if (!stages[i].empty() &&
+          int64_t(stages[i].size()) < result.numStages()) {
+        result.buffers[i].stages.assign(stages[i].begin(), stages[i].end());
+        result.buffers[i].stageAxis = result.stageAxis;
+      }
+  }
+
   /// Marks what the prologue makes and micro-batches write.
   void markSums() {
     std::vector<bool> isMade(result.buffers.size());
@@ -170,8 +226,9 @@ private:
         PlanBuffer &buffer = result.buffers[access.buffer];
         if (!access.isWrite || buffer.isArgument())
           continue;
-        if (!result.segments[command.segment].isRepeated)
-          isMade[access.buffer] = command.segment == 0;
+        const PlanSegment &segment = result.segments[command.segment];
+        if (!segment.isRepeated)
+          isMade[access.buffer] = segment.work == SegmentWork::Prologue;
         else if (isMade[access.buffer])
           buffer.isSum = true;
       }
@@ -190,6 +247,7 @@ private:
     added.location = formatLocation(buffer.getLoc());
     if (buffer.getOffset())
       added.offset = *buffer.getOffset();
+    added.pool = int64_t(buffer.getPool().value_or(-1));
     if (buffer.getCut()) {
       added.cutDim = int64_t(*buffer.getCut());
       added.parts = result.microBatches;
@@ -368,6 +426,8 @@ private:
       }
     }
     row.location = command.location;
+    if (result.stageAxis >= 0)
+      row.stages = result.segments[command.segment].stages;
     // A piece of a cut collective has the kind of the whole.
     if (row.whole < 0)
       row.kind = command.collective.kind;

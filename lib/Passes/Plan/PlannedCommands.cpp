@@ -2,6 +2,7 @@
 
 #include "Passes/Kernels/KernelGrouping.h"
 #include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Passes/Kernels/KernelInterfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -56,6 +57,8 @@ CommandForm tpsp::commandFormOf(Operation *op) {
     return CommandForm::Attention;
   if (isa<ExchangeOpInterface>(op))
     return CommandForm::Exchange;
+  if (isa<SendOp, ReceiveOp>(op))
+    return CommandForm::Transfer;
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (!indexed)
     return CommandForm::None;

@@ -29,6 +29,8 @@ enum class CommandForm {
   Collective,
   /// A piece of a collective: every rank receives another rank's tensor.
   Exchange,
+  /// A stage sends a tensor to another, or receives it.
+  Transfer,
   /// None: the operation should have been decomposed or moved before.
   None
 };

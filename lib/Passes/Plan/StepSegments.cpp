@@ -1,7 +1,11 @@
 #include "StepSegments.h"
 
 #include "Passes/Program/SegmentsOfStep.h"
+#include "Passes/Program/StageMarks.h"
+#include "StageSegments.h"
 
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 
@@ -15,11 +19,15 @@ using namespace tpsp;
 namespace {
 
 /// Makes `sum`, the addition of its operand to zeros of the prologue.
-void addToZeros(OpBuilder &b, AccumulateOp sum, SumMemory &memory) {
+void addToZeros(OpBuilder &b, AccumulateOp sum, int64_t stages,
+                SumMemory &memory) {
   RankedTensorType type = typeOf(sum.getResult());
   OpBuilder::InsertionGuard guard(b);
   Value zeros = ConstantOp::create(b, sum.getLoc(), type, ValueRange{},
                                    b.getF64FloatAttr(0));
+  if (auto chunk = sum->getAttrOfType<IntegerAttr>(chunkAttrName))
+    zeros.getDefiningOp()->setAttr(
+        stagesAttrName, b.getDenseI64ArrayAttr({chunk.getInt() % stages}));
   b.setInsertionPoint(sum);
   auto added = AddOp::create(b, sum.getLoc(), type,
                              ValueRange{sum.getOperand(0), zeros});
@@ -48,14 +56,22 @@ static LogicalResult checkOrder(Block &body, const SegmentsOfStep &segments) {
   return success();
 }
 
-FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function) {
+FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
+                                        bool splitsWeights) {
   SumMemory memory;
   if (!function->hasAttr(microBatchesAttrName))
     return memory;
   Block &body = function.getBody().front();
   auto b = OpBuilder::atBlockBegin(&body);
+  std::optional<AxisId> axis = stageAxisOf(function);
+  int64_t stages = axis ? meshOf(function).size(*axis) : 1;
   for (auto sum : llvm::to_vector(body.getOps<AccumulateOp>()))
-    addToZeros(b, sum, memory);
+    addToZeros(b, sum, stages, memory);
+  if (hasChunks(function)) {
+    if (failed(formStageSegments(function, stages, splitsWeights, memory)))
+      return failure();
+    return memory;
+  }
   SegmentsOfStep segmentsOfStep(body);
   if (failed(checkOrder(body, segmentsOfStep)))
     return failure();

@@ -15,8 +15,10 @@ using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
 /// (StepSegment), and marks them (tpsp.segment). Makes additions to zeros of
 /// tpsp.accumulate, and returns the memory of their sums. Does nothing to other
 /// functions. Fails with a diagnostic at an operation of a micro-batch that
-/// reads a value which is known only after them.
-mlir::FailureOr<SumMemory> formSegments(mlir::func::FuncOp function);
+/// reads a value which is known only after them. `splitsWeights` is for layers
+/// that are divided over stages (StageSegments.h).
+mlir::FailureOr<SumMemory> formSegments(mlir::func::FuncOp function,
+                                        bool splitsWeights);
 
 /// The segment of an operation; 0 without a mark.
 int64_t segmentOf(mlir::Operation *op);

@@ -101,6 +101,11 @@ private:
     print(" {}", elementName(c.dtype));
   }
 
+  void printFields(const TransferCommand &c) {
+    print(" from={} to={} count={} {}", c.from, c.to, c.count,
+          elementName(c.dtype));
+  }
+
   void printFields(const EventCommand &c) { print(" event={}", c.event); }
 
   template <typename... Args>

@@ -57,6 +57,16 @@ struct PeerShare {
         copyOfPiece(sourceOf(c, source), 0, targetOf(c, own(1)), 0));
   }
 
+  Status run(const TransferCommand &c) {
+    if (self == 0)
+      return {};
+    StridedCopy copy;
+    copy.target = own(0);
+    copy.source = peers.buffer(0, 0);
+    copy.bytes = c.count * elementBytes(c.dtype);
+    return peers.copy(copy);
+  }
+
   /// Reduces into this rank's own destination. Other ranks do not read that
   /// part of this rank's source, so source and destination may be one buffer.
   Status reduceOwnPart(const AllReduceCommand &c) {

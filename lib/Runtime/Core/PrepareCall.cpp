@@ -55,6 +55,20 @@ public:
     return findGroup({});
   }
 
+  /// The two ranks of a transfer are its group.
+  Status operator()(const TransferCommand &c) {
+    TPSP_TRY(findGroup(c.axes));
+    RankGroup all = call.group;
+    if (c.from >= all.size() || c.to >= all.size() ||
+        (all.self != c.from && all.self != c.to))
+      return invalid("a transfer from rank {} to rank {} of a group of {}, in "
+                     "which this rank is {}",
+                     c.from, c.to, all.size(), all.self);
+    call.group.ranks = {all.ranks[c.from], all.ranks[c.to]};
+    call.group.self = all.self == c.from ? 0 : 1;
+    return checkBuffers(c.buffers(call.group.size()));
+  }
+
 private:
   /// A buffer of at least one byte, as a range of the arena.
   struct Range {
@@ -199,27 +213,32 @@ private:
   Call &call;
 };
 
+/// The integers of an entry of tpsp_rt_command.slots.
+constexpr int64_t slotEntry = 3;
+
 /// Moves the buffers of which every micro-batch has its own part
 /// (tpsp_rt_command.slots).
-Status addSlots(const BackendContext &world, int64_t microBatch,
+Status addSlots(const BackendContext &world, const MicroBatchPlace &place,
                 const tpsp_rt_command &command, Call &out) {
   if (!command.slots || command.num_slots == 0)
     return {};
-  if (command.num_slots < 0 || command.num_slots % 2 != 0)
+  if (command.num_slots < 0 || command.num_slots % slotEntry != 0)
     return invalid("malformed slots");
-  out.dependsOnMicroBatch = true;
   out.slots.assign(command.slots, command.slots + command.num_slots);
-  for (int64_t i = 0; i < command.num_slots; i += 2) {
+  for (int64_t i = 0; i < command.num_slots; i += slotEntry) {
     int64_t buffer = command.slots[i], bytes = command.slots[i + 1];
+    int64_t pool = command.slots[i + 2];
+    bool isKnown = pool < 0 || pool < place.numPools();
+    int64_t number = isKnown ? place.numberIn(pool) : -1;
     if (buffer < 0 || buffer >= static_cast<int64_t>(out.buffers.size()) ||
-        bytes < 0 || bytes > world.config.arenaBytes ||
-        (bytes > 0 && microBatch > world.config.arenaBytes / bytes))
-      return invalid("part {} of {} bytes of buffer {}", microBatch, bytes,
-                     buffer);
+        number < 0 || bytes < 0 || bytes > world.config.arenaBytes ||
+        (bytes > 0 && number > world.config.arenaBytes / bytes))
+      return invalid("part {} of {} bytes of buffer {}", number, bytes, buffer);
     // A buffer outside the arena is refused later; its offset must not overflow
     // here.
     if (out.buffers[buffer] <= world.config.arenaBytes)
-      out.buffers[buffer] += microBatch * bytes;
+      out.buffers[buffer] += number * bytes;
+    out.slotNumbers.push_back(number);
   }
   return {};
 }
@@ -261,8 +280,21 @@ bool sameIntegers(const std::vector<int64_t> &ours, const int64_t *theirs,
 
 } // namespace
 
+uint64_t placeKey(const MicroBatchPlace &place,
+                  const tpsp_rt_command &command) {
+  // FNV-1a over the numbers that decide about the command's buffers.
+  uint64_t key = 14695981039346656037u;
+  auto add = [&](int64_t number) {
+    key = (key ^ uint64_t(number)) * 1099511628211u;
+  };
+  for (int64_t i = 0; i + slotEntry <= command.num_slots; i += slotEntry)
+    if (command.slots[i + 2] < place.numPools())
+      add(place.numberIn(command.slots[i + 2]));
+  return key;
+}
+
 Status prepareCall(const BackendContext &world, int64_t rank,
-                   int64_t microBatch, CallKind kind,
+                   const MicroBatchPlace &place, CallKind kind,
                    const tpsp_rt_command &command, Call &out) {
   out.kind = kind;
   out.name = command.name && *command.name ? command.name : callName(kind);
@@ -271,6 +303,7 @@ Status prepareCall(const BackendContext &world, int64_t rank,
   out.stream = command.stream;
   out.kernel = command.kernel;
   out.device = command.device;
+  out.microBatch = place.microBatch;
   if (command.stream < 0 || command.stream >= world.config.numStreams)
     return invalid("stream {} of a world with {} of them", command.stream,
                    world.config.numStreams);
@@ -284,19 +317,30 @@ Status prepareCall(const BackendContext &world, int64_t rank,
   if (command.num_tiles > 0 && command.tiles)
     out.tiles.assign(command.tiles, command.tiles + command.num_tiles);
   TPSP_TRY(addOwnTiles(world, rank, command, out));
-  TPSP_TRY(addSlots(world, microBatch, command, out));
-  return std::visit(CallChecker(world, rank, microBatch, out), out.command);
+  TPSP_TRY(addSlots(world, place, command, out));
+  return std::visit(CallChecker(world, rank, place.microBatch, out),
+                    out.command);
 }
 
-bool isPreparedFrom(const Call &call, CallKind kind,
-                    const tpsp_rt_command &command) {
+static bool isAtPlace(const Call &call, const MicroBatchPlace &place) {
+  for (size_t i = 0; i < call.slotNumbers.size(); ++i) {
+    int64_t pool = call.slots[i * slotEntry + 2];
+    if (pool >= place.numPools() || call.slotNumbers[i] != place.numberIn(pool))
+      return false;
+  }
+  return !call.dependsOnMicroBatch || call.microBatch == place.microBatch;
+}
+
+bool isPreparedFrom(const Call &call, const MicroBatchPlace &place,
+                    CallKind kind, const tpsp_rt_command &command) {
   return call.kind == kind && call.id == command.id &&
          call.stream == command.stream && call.kernel == command.kernel &&
          call.device == command.device &&
          sameIntegers(call.params, command.params, command.num_params) &&
          sameIntegers(call.offsets, command.buffers, command.num_buffers) &&
          sameIntegers(call.tiles, command.tiles, command.num_tiles) &&
-         sameIntegers(call.slots, command.slots, command.num_slots);
+         sameIntegers(call.slots, command.slots, command.num_slots) &&
+         isAtPlace(call, place);
 }
 
 } // namespace tpsp::rt

@@ -24,25 +24,11 @@ const std::vector<int64_t> &Rank::coordinates() const {
 
 Status Rank::result(tpsp_rt_status code) const { return context.result(code); }
 
-/// Issues the segments of a step.
-static tpsp_rt_status
-issueSegments(tpsp_rt_rank &rank, Rank::StepFunction issue, const Plan &plan) {
-  for (size_t segment = 0; segment < plan.segments.size(); ++segment) {
-    int64_t times = plan.segments[segment].isRepeated ? plan.microBatches : 1;
-    for (int64_t number = 0; number < times; ++number) {
-      rank.microBatch = number;
-      if (tpsp_rt_status status = issue(&rank, int64_t(segment)))
-        return status;
-    }
-  }
-  return TPSP_RT_OK;
-}
-
 Status Rank::step(StepFunction issue, const Plan &plan) {
   // A reference to one object is small enough for std::function not to
   // allocate.
   auto all = [&](tpsp_rt_rank *rank) {
-    return issueSegments(*rank, issue, plan);
+    return rank->actions.issue(*rank, issue, plan);
   };
   return step(reinterpret_cast<const void *>(issue),
               [&all](tpsp_rt_rank *rank) { return all(rank); });

@@ -1,7 +1,5 @@
 #include "RankContext.h"
 
-#include "PrepareCall.h"
-
 #include <fmt/format.h>
 
 using namespace tpsp::rt;
@@ -9,19 +7,18 @@ using namespace tpsp::rt;
 Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
                               Call *&out) {
   PreparedCalls &prepared = calls[&command];
-  const std::unique_ptr<Call> &known = prepared.at(microBatch);
-  if (known && isPreparedFrom(*known, kind, command)) {
+  const std::unique_ptr<Call> &known = prepared.at(place, command);
+  if (known && isPreparedFrom(*known, place, kind, command)) {
     out = known.get();
     current.store(out, std::memory_order_release);
     return {};
   }
   auto fresh = std::make_unique<Call>();
-  if (Status status =
-          prepareCall(world, number, microBatch, kind, command, *fresh);
+  if (Status status = prepareCall(world, number, place, kind, command, *fresh);
       !status.ok())
     return inCall(*fresh, status);
   prepared.isByMicroBatch = fresh->dependsOnMicroBatch;
-  std::unique_ptr<Call> &slot = prepared.at(microBatch);
+  std::unique_ptr<Call> &slot = prepared.at(place, command);
   if (slot) {
     // A stream may still be running the old call.
     TPSP_TRY(backend->synchronize());

@@ -2,6 +2,8 @@
 #ifndef TPSP_RUNTIME_CORE_RANKCONTEXT_H
 #define TPSP_RUNTIME_CORE_RANKCONTEXT_H
 
+#include "ActionIssuer.h"
+#include "PrepareCall.h"
 #include "StepRecords.h"
 #include "tpsp/Runtime/Backend.h"
 
@@ -61,23 +63,25 @@ struct tpsp_rt_rank {
   const tpsp::rt::BackendContext &world;
   const std::atomic<bool> &aborted;
   const int64_t number;
-  /// The number of the micro-batch whose commands are issued.
-  int64_t microBatch = 0;
+  /// The micro-batch whose commands are issued.
+  tpsp::rt::MicroBatchPlace place;
   const std::vector<int64_t> coordinates;
   std::unique_ptr<tpsp::rt::BackendRank> backend;
+  /// Issues the segments of plans.
+  tpsp::rt::ActionIssuer actions;
   std::string lastError;
 
 private:
-  /// The calls of a command: one, or one for each micro-batch.
+  /// The calls of a command, by the place of its buffers.
   struct PreparedCalls {
     bool isByMicroBatch = false;
-    std::vector<std::unique_ptr<Call>> calls;
+    std::unordered_map<uint64_t, std::unique_ptr<Call>> calls;
 
-    std::unique_ptr<Call> &at(int64_t microBatch) {
-      size_t number = isByMicroBatch ? microBatch : 0;
-      if (number >= calls.size())
-        calls.resize(number + 1);
-      return calls[number];
+    std::unique_ptr<Call> &at(const tpsp::rt::MicroBatchPlace &place,
+                              const tpsp_rt_command &command) {
+      uint64_t key = tpsp::rt::placeKey(place, command);
+      return calls[isByMicroBatch ? key * 31 + uint64_t(place.microBatch)
+                                  : key];
     }
   };
   std::unordered_map<const tpsp_rt_command *, PreparedCalls> calls;

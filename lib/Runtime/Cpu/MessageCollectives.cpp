@@ -143,6 +143,14 @@ struct MessageCall {
     return exchange(messages.first);
   }
 
+  void prepare(const TransferCommand &c) const {
+    int64_t bytes = c.count * elementBytes(c.dtype);
+    Messages::add(self == 0 ? messages.first.sends : messages.first.receives,
+                  call.group.ranks[size_t(1 - self)],
+                  {0, own(0), 1, bytes, bytes});
+  }
+  Status run(const TransferCommand &) const { return exchange(messages.first); }
+
   void prepare(const ReduceScatterCommand &c) const {
     for (size_t i = 0; i < c.numTensors(); ++i) {
       PeerPieces source = wholeOf(c, i, ranks, own(2 * i));
@@ -212,14 +220,28 @@ struct MessageCall {
 
 } // namespace
 
+/// The ranks that share the call's channel, ascending. Those of a transfer use
+/// the channel of its whole axis.
+static Status channelRanks(const BackendContext &world, const Call &call,
+                           std::vector<int64_t> &out) {
+  RankGroup group = call.group;
+  if (const auto *transfer = std::get_if<TransferCommand>(&call.command))
+    TPSP_TRY(world.mesh.group(group.ranks[size_t(group.self)], transfer->axes,
+                              group));
+  out = ascending(group);
+  return {};
+}
+
 Status MessageCollectives::run(Call &call,
                                const StreamUse<ScratchBuffer> &use) {
   bool isFresh = !call.state;
   if (isFresh) {
     auto state = std::make_unique<Messages>();
     if (call.group.size() > 1) {
+      std::vector<int64_t> ranks;
+      TPSP_TRY(channelRanks(world, call, ranks));
       state->channel = findChannel(call.group.ranks[size_t(call.group.self)],
-                                   call.stream, ascending(call.group));
+                                   call.stream, ranks);
       if (!state->channel)
         return {TPSP_RT_INTERNAL, "there is no channel for this group"};
     }

@@ -100,7 +100,7 @@ Status tpsp::train::checkFinite(World &world, const Plan &plan) {
   return world.run([&](Rank &rank) -> Status {
     std::vector<char> copy;
     for (const PlanBuffer &tensor : plan.tensors()) {
-      if (tensor.updatedBy < 0)
+      if (tensor.updatedBy < 0 || !tensor.isHeldAt(rank.coordinates()))
         continue;
       auto check = [&](const void *memory) -> Status {
         if (isFinite(tensor, memory))

@@ -115,7 +115,9 @@ static double valueOf(const PlanBuffer &scalar, const StepScalars &scalars) {
 Status TrainingStep::setArguments(Rank &rank, const Batches &batches,
                                   int64_t first, const StepScalars &scalars) {
   std::vector<char> &buffer = staging[rank.number()];
-  auto set = [&](const PlanBuffer &tensor, auto fill) {
+  auto set = [&](const PlanBuffer &tensor, auto fill) -> Status {
+    if (!tensor.isHeldAt(rank.coordinates()))
+      return {};
     return rank.fill(*tensor.offset, tensor.bytes, buffer, fill);
   };
   for (size_t i = 0; i < data.size(); ++i)
@@ -160,7 +162,8 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
 /// Whether both tensors have the same bytes on each rank.
 static bool liesAlike(const PlanBuffer &one, const PlanBuffer &other) {
   return one.shape == other.shape && one.axes == other.axes &&
-         one.dtype == other.dtype && one.bytes == other.bytes;
+         one.stages == other.stages && one.dtype == other.dtype &&
+         one.bytes == other.bytes;
 }
 
 Status tpsp::train::copyParameters(const LoadedProgram &from,
@@ -178,12 +181,16 @@ Status tpsp::train::copyParameters(const LoadedProgram &from,
                      "evaluates; write its placement in the model",
                      tensor.name);
     std::vector<std::vector<char>> parts(from.world->numRanks());
-    TPSP_TRY(from.world->run([&](Rank &rank) {
+    TPSP_TRY(from.world->run([&](Rank &rank) -> Status {
+      if (!source->second->isHeldAt(rank.coordinates()))
+        return {};
       std::vector<char> &part = parts[rank.number()];
       part.resize(tensor.bytes);
       return rank.read(*source->second->offset, part.data(), tensor.bytes);
     }));
-    TPSP_TRY(to.world->run([&](Rank &rank) {
+    TPSP_TRY(to.world->run([&](Rank &rank) -> Status {
+      if (!tensor.isHeldAt(rank.coordinates()))
+        return {};
       return rank.write(*tensor.offset, parts[rank.number()].data(),
                         tensor.bytes);
     }));

@@ -155,6 +155,7 @@ std::vector<Dense> oracle::apply(const CollectiveStep &step,
     case CollectiveKind::Slice:
       next.push_back(nth(held[rank], *step.to, mine));
       break;
+    case CollectiveKind::Transfer: // no transition has one
     case CollectiveKind::Permute:
       // The rank's block in the new order is held by the rank at that position
       // of the group in the old order.

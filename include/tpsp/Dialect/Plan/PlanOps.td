@@ -25,6 +25,13 @@ def Plan_ProgramOp : Plan_Op<"program",
 
     With `micro_batches`, commands are in three segments (plan.segment): 0 runs
     once, 1 for every micro-batch, 2 once.
+
+    `stage_axis` is the axis whose ranks run different segments. A dictionary of
+    `segments` has the fields of PlanSegment (Abi/Plan.h). `order` has for each
+    stage the segments that it issues, each with a micro-batch. `pools` are
+    bytes, offset and slots of each PlanPool. `arenas` are the bytes of each
+    stage's arena. `tpsp-order-segments` sets `order`, and `tpsp-allocate` sets
+    `pools` and `arenas`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
                        DenseI64ArrayAttr:$sizes,
@@ -34,7 +41,12 @@ def Plan_ProgramOp : Plan_Op<"program",
                        OptionalAttr<I64Attr>:$streams,
                        OptionalAttr<I64Attr>:$events,
                        OptionalAttr<I64Attr>:$layout_misses,
-                       OptionalAttr<I64Attr>:$micro_batches);
+                       OptionalAttr<I64Attr>:$micro_batches,
+                       OptionalAttr<I64Attr>:$stage_axis,
+                       OptionalAttr<ArrayAttr>:$segments,
+                       OptionalAttr<ArrayAttr>:$order,
+                       OptionalAttr<DenseI64ArrayAttr>:$pools,
+                       OptionalAttr<DenseI64ArrayAttr>:$arenas);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
@@ -61,7 +73,8 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
 
     With `cut`, every micro-batch has its own part along that dimension of the
     tensor. The result's type is one part's. The parts lie one after another
-    from `offset` on, and a command accesses that of its micro-batch.
+    from `offset` on, and a command accesses that of its micro-batch. With
+    `pool`, the offset is that of the first slot of the pool.
   }];
   let arguments = (ins Plan_BufferKindAttr:$kind, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<I64Attr>:$number,
@@ -73,6 +86,7 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
                        OptionalAttr<F64Attr>:$deviation,
                        OptionalAttr<F64Attr>:$initial_deviation,
                        OptionalAttr<I64Attr>:$cut,
+                       OptionalAttr<I64Attr>:$pool,
                        UnitAttr:$master, UnitAttr:$scalar,
                        UnitAttr:$for_gradient);
   let results = (outs AnyStaticShapeMemRef:$buffer);
@@ -456,6 +470,28 @@ def Plan_PermuteOp : Plan_CommandOp<"permute", "Collective", [], [],
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
   }];
+}
+
+def Plan_TransferOp
+    : Plan_CommandOp<"transfer", "Collective",
+                     [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>], [],
+                     "Transfer"> {
+  let summary = "one side of a transfer between two ranks";
+  let description = [{
+    Rank `from` of the group of `axes` has a `source`, and rank `to` a `target`.
+    An operation is one of the two sides. Both have the same number `transfer`. A
+    sent tensor is written elsewhere, so the operation is never dead.
+  }];
+  let arguments = (ins Arg<Optional<AnyStaticShapeMemRef>, "", [MemRead]>:$source,
+                       Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$target,
+                       DenseI64ArrayAttr:$axes, I64Attr:$from, I64Attr:$to,
+                       I64Attr:$transfer, OptionalAttr<Plan_LedgerAttr>:$ledger,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    (`of` $source^ `:` type($source))? (`to` $target^ `:` type($target))?
+    attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 class Plan_EventOp<string mnemonic, string kind>

@@ -88,6 +88,8 @@ struct NcclCall {
            (target.isDense() ? 0 : peers * source.pieceBytes());
   }
 
+  int64_t scratchBytes(const TransferCommand &) const { return 0; }
+
   /// Copies between a side's pieces and dense pieces, in the order of peers, at
   /// `dense`.
   Status pack(const PeerPieces &side, int64_t peers, std::byte *dense) const {
@@ -296,6 +298,12 @@ struct NcclCall {
                                TPSP_TRY(send(from, q));
                            return receive(to, c.source[size_t(self)]);
                          });
+  }
+
+  Status run(const TransferCommand &c, std::byte *) const {
+    int64_t bytes = c.count * elementBytes(c.dtype);
+    PeerPieces piece{own(0), 0, 1, bytes, bytes};
+    return self == 0 ? send(piece, 1) : receive(piece, 0);
   }
 };
 

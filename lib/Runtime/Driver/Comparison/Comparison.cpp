@@ -334,8 +334,10 @@ Status compareParts(World &world, const Plan &plan, const PlanBuffer &tensor,
         });
     return {};
   };
-  return world.inspect(
-      *tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
+  auto holds = [&](int64_t rank) {
+    return tensor.isHeldAt(world.mesh().coordinates(rank));
+  };
+  return world.inspect(*tensor.offset, tensor.bytes, holds, compare);
 }
 
 } // namespace

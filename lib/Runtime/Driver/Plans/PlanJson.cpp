@@ -92,7 +92,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
                                    pendingMax, dtype, below, mean, deviation,
                                    initialDeviation, data, of, isMaster,
                                    isScalar, isSum, isForGradient, updatedBy,
-                                   offset, bytes, location)
+                                   stages, stageAxis, pool, offset, bytes,
+                                   location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
@@ -142,9 +143,23 @@ static void from_json(const Json &json, LedgerRow &row) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedIndex, name, extent, heldExtent)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanSegment, name, isRepeated)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanSegment, name, isRepeated, work, chunk,
+                                   stages, peer)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanPool, bytes, offset, slots)
+
+/// Written as an array, because a plan has many: [segment, micro-batch].
+static void to_json(Json &json, const StepAction &action) {
+  json = Json::array({action.segment, action.microBatch});
+}
+
+static void from_json(const Json &json, StepAction &action) {
+  json.at(0).get_to(action.segment);
+  json.at(1).get_to(action.microBatch);
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
-                                   commands, segments, microBatches, ledger,
+                                   commands, segments, microBatches, stageAxis,
+                                   order, pools, stageArenas, ledger,
                                    arenaBytes, savedBytes, serialBytes,
                                    numStreams, numEvents, transposeCopies)
 

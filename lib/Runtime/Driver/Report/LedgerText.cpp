@@ -31,9 +31,10 @@ static std::string nameInCall(const std::string &tensor) {
 /// Equal for collectives at one place in the source, over the same axes and for
 /// the same reason, whose tensors differ only in their call.
 static std::string layerKey(const LedgerRow &c) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", nameOf(c.phase), nameOf(c.kind),
-                     fmt::join(c.axes, ","), c.index, c.bytes, c.location,
-                     c.reason, nameInCall(c.tensor));
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", nameOf(c.phase),
+                     nameOf(c.kind), fmt::join(c.axes, ","), c.index, c.bytes,
+                     c.location, c.reason, nameInCall(c.tensor),
+                     fmt::join(c.stages, ","));
 }
 
 static std::vector<Line> linesOf(const Plan &plan, bool everyLayer) {
@@ -56,46 +57,77 @@ static std::string shortened(const std::string &text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
-static void printLine(const Line &line, bool hasTimes,
+/// The columns that only some ledgers have.
+struct Columns {
+  bool hasTimes = false, hasStages = false;
+};
+
+static void printLine(const Line &line, const Columns &columns,
                       fmt::memory_buffer &out) {
   const LedgerRow &c = *line.first;
-  std::string times = hasTimes ? fmt::format(" x{:<4}", line.times) : "";
+  std::string times =
+      columns.hasTimes ? fmt::format(" x{:<4}", line.times) : "";
+  std::string stages =
+      columns.hasStages
+          ? fmt::format(" {:<6}", fmt::format("{}", fmt::join(c.stages, ",")))
+          : "";
   fmt::format_to(std::back_inserter(out),
-                 "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n",
+                 "  {:<9} {:<15} {:<8} {:<7} {:>10}{}{}  {:<22} {}\n",
                  nameOf(c.phase), nameOf(c.kind),
                  fmt::format("{}", fmt::join(c.axes, ",")), c.index,
-                 bytesText(c.bytes), times, shortened(c.tensor, 22), c.reason);
+                 bytesText(c.bytes), times, stages, shortened(c.tensor, 22),
+                 c.reason);
+}
+
+LedgerTotals tpsp::rt::ledgerTotals(const Plan &plan) {
+  LedgerTotals most;
+  for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
+    LedgerTotals own;
+    for (const LedgerRow &c : plan.ledger) {
+      bool isOfOthers = !c.stages.empty() &&
+                        std::find(c.stages.begin(), c.stages.end(), stage) ==
+                            c.stages.end();
+      if (isOfOthers)
+        continue;
+      LedgerTotal &sum = own[{c.phase, nameOf(c.kind)}];
+      sum.count += c.times;
+      sum.bytes = saturatedSum(sum.bytes, saturatedProduct(c.bytes, c.times));
+    }
+    for (const auto &[key, sum] : own)
+      if (LedgerTotal &known = most[key]; sum.bytes >= known.bytes)
+        known = sum;
+  }
+  return most;
 }
 
 static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
   auto to = std::back_inserter(out);
-  std::map<std::pair<Phase, std::string>, std::pair<int64_t, int64_t>> sums;
-  for (const LedgerRow &c : plan.ledger) {
-    auto &sum = sums[{c.phase, nameOf(c.kind)}];
-    sum.first += c.times;
-    sum.second = saturatedSum(sum.second, saturatedProduct(c.bytes, c.times));
-  }
-  fmt::format_to(to, "\nTotals\n");
-  for (const auto &[key, sum] : sums)
+  fmt::format_to(to, "\nTotals{}\n",
+                 plan.numStages() > 1 ? " (of the stage that sends most)" : "");
+  for (const auto &[key, sum] : ledgerTotals(plan))
     fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", nameOf(key.first),
-                   key.second, sum.first, bytesText(sum.second));
+                   key.second, sum.count, bytesText(sum.bytes));
 }
 
 std::string tpsp::rt::ledgerText(const Plan &plan, bool everyLayer) {
   if (plan.ledger.empty())
     return "No collectives.\n";
   std::vector<Line> lines = linesOf(plan, everyLayer);
-  bool hasTimes = std::any_of(lines.begin(), lines.end(),
-                              [](const Line &line) { return line.times > 1; });
+  Columns columns;
+  for (const Line &line : lines) {
+    columns.hasTimes |= line.times > 1;
+    columns.hasStages |= !line.first->stages.empty();
+  }
   fmt::memory_buffer out;
   auto to = std::back_inserter(out);
   fmt::format_to(to, "Collectives (bytes sent per rank{})\n",
-                 hasTimes ? ", each time" : "");
-  fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n",
+                 columns.hasTimes ? ", each time" : "");
+  fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}{}{}  {:<22} {}\n",
                  "phase", "kind", "axes", "index", "bytes",
-                 hasTimes ? " times" : "", "tensor", "why");
+                 columns.hasTimes ? " times" : "",
+                 columns.hasStages ? " stage " : "", "tensor", "why");
   for (const Line &line : lines)
-    printLine(line, hasTimes, out);
+    printLine(line, columns, out);
   printTotals(plan, out);
   return fmt::to_string(out);
 }

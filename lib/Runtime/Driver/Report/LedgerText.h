@@ -4,9 +4,23 @@
 
 #include "tpsp/Abi/Plan.h"
 
+#include <map>
 #include <string>
+#include <utility>
 
 namespace tpsp::rt {
+
+struct LedgerTotal {
+  /// How often a step performs collectives, and the bytes that a rank sends.
+  int64_t count = 0, bytes = 0;
+};
+
+/// By phase and kind.
+using LedgerTotals = std::map<std::pair<Phase, std::string>, LedgerTotal>;
+
+/// The totals of a rank. With stages, each is that of the stage which sends
+/// most.
+LedgerTotals ledgerTotals(const Plan &plan);
 
 /// A line for each collective, then totals for each phase and kind. Unless
 /// `everyLayer`, collectives of layers that are calls of one function share a

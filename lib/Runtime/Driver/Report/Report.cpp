@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/Report/Report.h"
 
 #include "LedgerText.h"
+#include "MemoryText.h"
 #include "PaddingText.h"
 #include "Runtime/Driver/Files/EnumJson.h"
 #include "VerificationText.h"
@@ -125,14 +126,9 @@ static Json prediction(const RunReport &report) {
 /// phase -> kind -> {count, bytes}
 static Json totals(const Plan &plan) {
   Json result = {{"forward", Json::object()}, {"backward", Json::object()}};
-  for (const LedgerRow &c : plan.ledger) {
-    Json &row = result[nameOf(c.phase)][nameOf(c.kind)];
-    if (row.is_null())
-      row = {{"count", 0}, {"bytes", 0}};
-    row["count"] = row["count"].get<int64_t>() + c.times;
-    row["bytes"] = saturatedSum(row["bytes"].get<int64_t>(),
-                                saturatedProduct(c.bytes, c.times));
-  }
+  for (const auto &[key, sum] : ledgerTotals(plan))
+    result[nameOf(key.first)][key.second] = {{"count", sum.count},
+                                             {"bytes", sum.bytes}};
   return result;
 }
 
@@ -149,24 +145,39 @@ static Json tensors(const Plan &plan) {
   return list;
 }
 
+static Json memoryJson(const Plan &plan) {
+  PlanMemory m = memoryOf(plan);
+  return {{"inputs", m.inputs},
+          {"parameters", m.parameters},
+          {"master", m.master},
+          {"optimizer", m.optimizer},
+          {"outputs", m.outputs},
+          {"choices", m.choices},
+          {"gradients", m.gradients},
+          {"input_gradients", m.inputGradients},
+          {"activations", m.activations},
+          {"saved", plan.savedBytes},
+          {"peak", plan.arenaBytes}};
+}
+
+/// The memory of a rank; with stages of each stage's, and first of the largest.
 static Json memory(const RunReport &report) {
   const Plan &plan = *report.plan;
-  PlanMemory m = memoryOf(plan);
-  return {
-      {"inputs", m.inputs},
-      {"parameters", m.parameters},
-      {"master", m.master},
-      {"optimizer", m.optimizer},
-      {"outputs", m.outputs},
-      {"choices", m.choices},
-      {"gradients", m.gradients},
-      {"input_gradients", m.inputGradients},
-      {"activations", m.activations},
-      {"saved", plan.savedBytes},
-      {"peak", plan.arenaBytes},
-      {"peak_serial", plan.serialBytes ? plan.serialBytes : plan.arenaBytes},
-      {"peak_all_ranks", saturatedProduct(plan.arenaBytes, plan.numRanks())},
-      {"resident_peak", report.residentBytes}};
+  std::vector<Plan> views = stageViews(plan);
+  const Plan &largest = *std::max_element(
+      views.begin(), views.end(), [](const Plan &a, const Plan &b) {
+        return a.arenaBytes < b.arenaBytes;
+      });
+  Json json = memoryJson(largest);
+  json["peak_serial"] = plan.serialBytes ? plan.serialBytes : plan.arenaBytes;
+  json["peak_all_ranks"] = bytesOfAllRanks(plan);
+  json["resident_peak"] = report.residentBytes;
+  if (plan.stageAxis < 0)
+    return json;
+  json["stages"] = Json::array();
+  for (const Plan &view : views)
+    json["stages"].push_back(memoryJson(view));
+  return json;
 }
 
 static Json scalars(const StepResults &results) {
@@ -314,47 +325,6 @@ std::string tpsp::rt::toJson(const RunReport &report) {
 // Text
 //===----------------------------------------------------------------------===//
 
-static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
-  const Plan &plan = *report.plan;
-  PlanMemory m = memoryOf(plan);
-  auto to = std::back_inserter(out);
-  auto row = [&](const char *name, int64_t value) {
-    fmt::format_to(to, "  {:<12} {:>12}\n", name, bytesText(value));
-  };
-  fmt::format_to(to, "\nMemory per rank\n");
-  row("parameters", m.parameters);
-  if (m.master > 0)
-    row("master", m.master);
-  if (m.optimizer > 0)
-    row("optimizer", m.optimizer);
-  row("gradients", m.gradients);
-  if (int64_t bytes = m.inputGradients)
-    fmt::format_to(to,
-                   "    of inputs  {:>12}  (not made with "
-                   "--input-gradients off, or where tpsp.frozen)\n",
-                   bytesText(bytes));
-  row("inputs", m.inputs);
-  row("outputs", m.outputs);
-  if (m.choices > 0)
-    row("choices", m.choices);
-  row("activations", m.activations);
-  row("peak", plan.arenaBytes);
-  if (plan.serialBytes && plan.serialBytes != plan.arenaBytes)
-    fmt::format_to(to,
-                   "    serial     {:>12}  (without overlap; what it may add: "
-                   "--overlap-memory)\n",
-                   bytesText(plan.serialBytes));
-  if (plan.savedBytes)
-    fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
-                   "saved", bytesText(plan.savedBytes));
-  if (report.residentBytes)
-    fmt::format_to(to, "  {}{}: {} planned, {} resident\n",
-                   plan.numRanks() > 1 ? "all " : "",
-                   counted(plan.numRanks(), "rank"),
-                   bytesText(double(plan.arenaBytes) * plan.numRanks()),
-                   bytesText(report.residentBytes));
-}
-
 static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
   auto to = std::back_inserter(out);
   const Prediction &p = *report.prediction;
@@ -393,7 +363,9 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
     fmt::format_to(to, "  {:<12} {:>10.3f} ms  (median of {} replayed)\n",
                    "on the GPU", 1e3 * median(report.gpuSeconds),
                    report.gpuSeconds.size());
-  double flops = report.plan->matmulFlops() * double(report.plan->numRanks());
+  // Every command is of one stage's ranks.
+  double flops = report.plan->matmulFlops() *
+                 double(report.plan->numRanks() / report.plan->numStages());
   if (flops > 0 && step > 0)
     fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",
                    flops / step * 1e-9);
@@ -449,7 +421,7 @@ std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   printEpilogues(*report.plan, out);
   printAttention(*report.plan, out);
   out.append(paddingText(*report.plan));
-  printMemory(report, out);
+  out.append(memoryText(*report.plan, report.residentBytes));
   printTime(report, out);
   printSummary(report, out);
   printResults(report, out);

@@ -63,8 +63,11 @@ bool tpsp::rt::isFirstHolder(const PlanBuffer &tensor,
   for (const std::vector<int64_t> &axes : tensor.axes)
     for (int64_t axis : axes)
       differs[axis] = true;
-  for (size_t axis = 0; axis < coordinates.size(); ++axis)
-    if (!differs[axis] && coordinates[axis] != 0)
+  for (size_t axis = 0; axis < coordinates.size(); ++axis) {
+    bool isDivided = int64_t(axis) == tensor.stageAxis;
+    int64_t first = isDivided ? tensor.stages.front() : 0;
+    if (!differs[axis] && coordinates[axis] != first)
       return false;
+  }
   return true;
 }

@@ -66,7 +66,7 @@ Status tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
                                const Plan &plan) {
   std::vector<char> copy;
   for (const PlanBuffer &tensor : plan.tensors()) {
-    if (!tensor.isArgument())
+    if (!tensor.isArgument() || !tensor.isHeldAt(rank.coordinates()))
       continue;
     TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, copy, [&](void *memory) {
       return fillArgument(rank, source, plan, tensor, memory);

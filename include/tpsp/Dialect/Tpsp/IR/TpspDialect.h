@@ -197,6 +197,20 @@ inline constexpr llvm::StringLiteral cutAttrName = "tpsp.cut";
 /// Number of the segment of a step that a local operation belongs to
 /// (PlanSegment of Abi/Plan.h).
 inline constexpr llvm::StringLiteral segmentAttrName = "tpsp.segment";
+/// Number of the chunk of layers that an operation of a micro-batch belongs to,
+/// in a program whose layers are divided over stages.
+inline constexpr llvm::StringLiteral chunkAttrName = "tpsp.chunk";
+/// The stages that run an operation before or behind the micro-batches of such
+/// a program, ascending: a dense array of i64.
+inline constexpr llvm::StringLiteral stagesAttrName = "tpsp.stages";
+/// The attributes that say when and where an operation runs. An operation that
+/// is made in place of another has those of the other.
+inline constexpr llvm::StringLiteral phaseAttrNames[] = {
+    backwardAttrName, updateAttrName, partAttrName, chunkAttrName,
+    stagesAttrName};
+/// Attribute of a function whose layers are divided over stages: its segments,
+/// each a dictionary with the fields of a PlanSegment (Abi/Plan.h).
+inline constexpr llvm::StringLiteral segmentsAttrName = "tpsp.segments";
 /// Stands for the number of the micro-batch that runs, where an operation takes
 /// the number of one.
 inline constexpr int64_t everyMicroBatch = -1;

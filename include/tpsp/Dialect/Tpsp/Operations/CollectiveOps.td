@@ -109,4 +109,28 @@ def Tpsp_MirrorOp
   let hasVerifier = 1;
 }
 
+def Tpsp_SendOp : Tpsp_Op<"send", []> {
+  let summary = "a stage sends a tensor to another stage";
+  let description = [{
+    Used on local shapes, in programs whose layers are divided over stages. Stage
+    `from` sends its tensor to stage `to`, whose `tpsp.receive` has the same
+    number `transfer`. `tensor` is the name of what it moves.
+  }];
+  let arguments = (ins Tpsp_Tensor:$input, I64Attr:$from, I64Attr:$to,
+                       I64Attr:$transfer, OptionalAttr<StrAttr>:$tensor);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Tpsp_ReceiveOp : Tpsp_Op<"receive", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "the tensor that another stage sends";
+  let description = [{
+    The other side of `tpsp.send`. The operand says what is received: the stage
+    itself has no such tensor.
+  }];
+  let arguments = (ins Tpsp_Tensor:$input, I64Attr:$from, I64Attr:$to,
+                       I64Attr:$transfer);
+  let results = (outs Tpsp_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
 #endif // TPSP_DIALECT_TPSP_OPERATIONS_COLLECTIVEOPS_TD

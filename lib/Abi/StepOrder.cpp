@@ -1,0 +1,198 @@
+#include "tpsp/Abi/StepOrder.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace tpsp {
+namespace {
+
+/// How a segment uses memory that other segments use, too.
+struct Use {
+  bool isRead = false, isWritten = false;
+};
+
+/// What each segment accesses: pools, and buffers outside of pools.
+struct SegmentUse {
+  std::map<int64_t, Use> pools, buffers;
+  int64_t stream = 0;
+};
+
+std::vector<SegmentUse> usesOf(const Plan &plan) {
+  std::vector<SegmentUse> uses(plan.segments.size());
+  for (const PlanCommand &command : plan.commands) {
+    SegmentUse &use = uses[command.segment];
+    if (plan.segments[command.segment].isTransfer())
+      use.stream = command.stream;
+    for (const PlanAccess &access : command.accesses) {
+      const PlanBuffer &buffer = plan.buffers[access.buffer];
+      Use &own = buffer.pool >= 0 ? use.pools[buffer.pool]
+                                  : use.buffers[access.buffer];
+      (access.isWrite ? own.isWritten : own.isRead) = true;
+    }
+  }
+  return uses;
+}
+
+/// The latest accesses of some memory, by stream: positions of actions.
+struct Accesses {
+  std::map<int64_t, int64_t> any, writes;
+};
+
+/// Gives slots to micro-batches.
+class Slots {
+public:
+  /// `users`: how many actions of a micro-batch access the pool.
+  explicit Slots(int64_t users) : users(users) {}
+
+  /// The slot of a micro-batch, for one more of its actions.
+  int64_t visit(int64_t microBatch) {
+    auto [known, isNew] = taken.try_emplace(microBatch, Tenant{0, users});
+    if (isNew)
+      known->second.slot = take();
+    int64_t slot = known->second.slot;
+    if (--known->second.left == 0) {
+      free.push_back(slot);
+      taken.erase(known);
+    }
+    return slot;
+  }
+  int64_t count() const { return used; }
+
+private:
+  struct Tenant {
+    int64_t slot, left;
+  };
+
+  /// The slot that was given back first: its last users have ended most likely.
+  int64_t take() {
+    if (free.empty())
+      return used++;
+    int64_t slot = free.front();
+    free.pop_front();
+    return slot;
+  }
+
+  int64_t users, used = 0;
+  std::map<int64_t, Tenant> taken;
+  std::deque<int64_t> free;
+};
+
+class Orderer {
+public:
+  Orderer(const Plan &plan, int64_t stage)
+      : plan(plan), issued(issuedSegments(plan, stage)), uses(usesOf(plan)) {}
+
+  StepOrder run() {
+    makeSlots();
+    for (const StepAction &each : issued) {
+      IssuedAction &action = result.actions.emplace_back();
+      action.segment = each.segment;
+      action.microBatch = each.microBatch;
+      action.stream = uses[each.segment].stream;
+      takeSlots(action);
+      wait(action);
+    }
+    for (const Slots &each : slots)
+      result.slots.push_back(each.count());
+    return std::move(result);
+  }
+
+private:
+  using Clock = std::map<int64_t, int64_t>;
+
+  void makeSlots() {
+    // Every micro-batch has the same actions.
+    std::vector<int64_t> users(plan.pools.size());
+    std::set<int64_t> seen;
+    for (const StepAction &each : issued)
+      if (seen.insert(each.segment).second)
+        for (const auto &[pool, use] : uses[each.segment].pools)
+          ++users[pool];
+    for (int64_t count : users)
+      slots.emplace_back(count);
+  }
+
+  void takeSlots(IssuedAction &action) {
+    action.slots.resize(plan.pools.size());
+    for (const auto &[pool, use] : uses[action.segment].pools)
+      action.slots[pool] = slots[pool].visit(action.microBatch);
+  }
+
+  /// Finds the actions of other streams that must have ended before the last
+  /// action begins.
+  void wait(IssuedAction &action) {
+    int64_t number = int64_t(result.actions.size()) - 1;
+    std::set<int64_t> needed;
+    auto visit = [&](Accesses &of, const Use &use) {
+      for (auto [stream, last] : use.isWritten ? of.any : of.writes)
+        if (stream != action.stream)
+          needed.insert(last);
+      of.any[action.stream] = number;
+      if (use.isWritten)
+        of.writes[action.stream] = number;
+    };
+    const SegmentUse &use = uses[action.segment];
+    for (const auto &[pool, own] : use.pools)
+      visit(poolAccesses[{pool, action.slots[pool]}], own);
+    for (const auto &[buffer, own] : use.buffers)
+      visit(bufferAccesses[buffer], own);
+    Clock &clock = clocks[action.stream];
+    for (auto last = needed.rbegin(); last != needed.rend(); ++last) {
+      int64_t stream = result.actions[*last].stream;
+      auto known = clock.find(stream);
+      if (known != clock.end() && known->second >= *last)
+        continue;
+      action.waits.push_back(*last);
+      result.actions[*last].isAwaited = true;
+      for (auto [other, reached] : behind[*last]) {
+        int64_t &own = clock.try_emplace(other, -1).first->second;
+        own = std::max(own, reached);
+      }
+    }
+    std::sort(action.waits.begin(), action.waits.end());
+    clock[action.stream] = number;
+    behind.push_back(clock);
+  }
+
+  const Plan &plan;
+  const std::vector<StepAction> issued;
+  const std::vector<SegmentUse> uses;
+  std::vector<Slots> slots;
+  std::map<std::pair<int64_t, int64_t>, Accesses> poolAccesses;
+  std::map<int64_t, Accesses> bufferAccesses;
+  /// For each stream, and behind each action: the last actions of all streams
+  /// that have ended.
+  std::map<int64_t, Clock> clocks;
+  std::vector<Clock> behind;
+  StepOrder result;
+};
+
+} // namespace
+
+std::vector<StepAction> issuedSegments(const Plan &plan, int64_t stage) {
+  if (!plan.order.empty())
+    return plan.order[stage];
+  std::vector<StepAction> issued;
+  for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
+    const PlanSegment &segment = plan.segments[number];
+    int64_t times = segment.isRepeated ? plan.microBatches : 1;
+    for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
+      issued.push_back({number, part});
+  }
+  return issued;
+}
+
+StepOrder StepOrder::of(const Plan &plan, int64_t stage) {
+  return Orderer(plan, stage).run();
+}
+
+int64_t numActionEvents(const Plan &plan) {
+  size_t most = 0;
+  for (const std::vector<StepAction> &stage : plan.order)
+    most = std::max(most, stage.size());
+  return int64_t(most);
+}
+
+} // namespace tpsp

@@ -1,0 +1,74 @@
+// tpsp-order-segments: says in which order each stage issues its segments.
+#include "Passes/Program/MachineOptions.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
+
+#include "tpsp/Schedule/StageOrder.h"
+
+#include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_ORDERSEGMENTS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+struct OrderSegments
+    : public WithOptions<tpsp::impl::OrderSegmentsBase<OrderSegments>,
+                         &CompileOptions::stageSchedule,
+                         &CompileOptions::stageBound, &CompileOptions::hardware,
+                         &CompileOptions::threads> {
+  void runOnOperation() override {
+    for (auto program : getOperation().getOps<plan::ProgramOp>())
+      if (program.getStageAxis() && failed(order(program)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult order(plan::ProgramOp program) {
+    const CompileOptions &given = options();
+    const Hardware *machine = MachineOptions{getOperation(), getArgument(),
+                                             given.hardware, given.threads}
+                                  .read();
+    if (!machine)
+      return failure();
+    FailureOr<CostModel> cost =
+        costsOn(*machine, meshOf(program), given.threads, program);
+    if (failed(cost))
+      return failure();
+    auto orders =
+        orderStages(getChildAnalysis<PlanAnalysis>(program).plan, *cost,
+                    *findPolicy(given.stageSchedule), given.stageBound);
+    if (!orders)
+      return emitErrorAt(program) << llvm::toString(orders.takeError());
+    write(program, *orders);
+    return success();
+  }
+
+  static void write(plan::ProgramOp program,
+                    const std::vector<std::vector<StepAction>> &orders) {
+    Builder b(program.getContext());
+    SmallVector<Attribute> stages;
+    for (const std::vector<StepAction> &order : orders) {
+      SmallVector<int64_t> numbers;
+      for (const StepAction &action : order)
+        numbers.append({action.segment, action.microBatch});
+      stages.push_back(b.getDenseI64ArrayAttr(numbers));
+    }
+    program.setOrderAttr(b.getArrayAttr(stages));
+    program.setStreams(3);
+    size_t most = 0;
+    for (const std::vector<StepAction> &order : orders)
+      most = std::max(most, order.size());
+    program.setEvents(most);
+  }
+};
+
+} // namespace

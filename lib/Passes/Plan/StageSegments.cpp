@@ -1,0 +1,402 @@
+#include "StageSegments.h"
+
+#include "Passes/Program/StageMarks.h"
+#include "tpsp/Abi/Plan.h"
+#include "Passes/Program/Placed.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <map>
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// The place of a segment in the order of segments.
+struct Place {
+  enum Zone { Prologue, Forward, Backward, Update };
+  /// The steps within a chunk, or within a level of the update.
+  enum Step { Handed, Sent, Received, Computed, Handing, Rest };
+
+  Zone zone = Prologue;
+  /// In the order in which a micro-batch comes by; or a level.
+  int64_t number = 0;
+  Step step = Computed;
+  /// What tells segments of one place apart: stages, or the other side.
+  std::vector<int64_t> rest;
+
+  auto key() const { return std::tie(zone, number, step, rest); }
+  bool operator<(const Place &other) const { return key() < other.key(); }
+};
+
+/// A segment, and the operations that it has.
+struct Formed {
+  PlanSegment segment;
+  SmallVector<Operation *> ops;
+};
+
+class StageSegmenter {
+public:
+  StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
+                 SumMemory &memory)
+      : function(function), body(function.getBody().front()),
+        marks(body, stages), splitsWeights(splitsWeights), memory(memory),
+        b(function.getContext()) {}
+
+  LogicalResult run() {
+    findLevels();
+    raiseLevels();
+    findNeeded();
+    for (Operation &op :
+         llvm::make_early_inc_range(body.without_terminator())) {
+      connect(&op);
+      add(placeOf(&op), &op, marks.stagesOf(&op));
+    }
+    return order();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Places
+  //===--------------------------------------------------------------------===//
+
+  static bool isBackward(Operation *op) {
+    return op->hasAttr(backwardAttrName);
+  }
+
+  /// Whether an operation runs behind the micro-batches: it belongs to the
+  /// update, or reads a value that only their end makes known.
+  bool isUpdate(Operation *op) const { return levels.contains(op); }
+
+  /// The level of an operation of the prologue or the update: operations of one
+  /// level and of the same stages form a segment.
+  int64_t levelOf(Operation *op) const {
+    auto early = earlyLevels.find(op);
+    return early != earlyLevels.end() ? early->second : levels.lookup(op);
+  }
+
+  void findLevels() {
+    for (Operation &op : body.without_terminator()) {
+      if (marks.chunkOf(&op) >= 0)
+        continue;
+      bool follows =
+          op.hasAttr(updateAttrName) ||
+          llvm::any_of(op.getOperands(), [&](Value operand) {
+            Operation *maker = operand.getDefiningOp();
+            return maker && (marks.chunkOf(maker) >= 0 || isUpdate(maker));
+          });
+      (follows ? levels : earlyLevels)[&op] = levelBehind(&op, follows);
+    }
+  }
+
+  int64_t levelBehind(Operation *op, bool isOfUpdate) const {
+    int64_t level = 0;
+    for (Value operand : op->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (!maker || marks.chunkOf(maker) >= 0 || isUpdate(maker) != isOfUpdate)
+        continue;
+      bool isAlike = marks.stagesOf(maker) == marks.stagesOf(op);
+      level = std::max(level, levelOf(maker) + (isAlike ? 0 : 1));
+    }
+    return level;
+  }
+
+  /// Moves operations to the level of their readers, so that a parameter's update
+  /// stays in one segment.
+  void raiseLevels() {
+    for (Operation &op : llvm::reverse(body.without_terminator())) {
+      auto level = levels.find(&op);
+      if (level == levels.end())
+        continue;
+      std::optional<int64_t> most;
+      for (Operation *user : op.getUsers()) {
+        auto later = levels.find(user);
+        if (later == levels.end())
+          continue;
+        bool isAlike = marks.stagesOf(user) == marks.stagesOf(&op);
+        int64_t bound = later->second - (isAlike ? 0 : 1);
+        most = std::min(most.value_or(bound), bound);
+      }
+      level->second = std::max(level->second, most.value_or(level->second));
+    }
+  }
+
+  /// Finds the operations of the backward pass that a sent gradient needs.
+  void findNeeded() {
+    for (Operation &op : llvm::reverse(body.without_terminator())) {
+      int64_t chunk = marks.chunkOf(&op);
+      if (chunk < 0 || !isBackward(&op))
+        continue;
+      if (llvm::any_of(op.getUsers(), [&](Operation *user) {
+            int64_t reader = marks.chunkOf(user);
+            return reader >= 0 && (reader != chunk || needed.contains(user));
+          }))
+        needed.insert(&op);
+    }
+  }
+
+  /// The number of a chunk's place in the backward pass.
+  int64_t backwards(int64_t chunk) const {
+    return marks.numChunks() - 1 - chunk;
+  }
+
+  Place placeOf(Operation *op) const {
+    int64_t chunk = marks.chunkOf(op);
+    if (chunk < 0)
+      return {isUpdate(op) ? Place::Update : Place::Prologue, levelOf(op),
+              Place::Computed, listOf(marks.stagesOf(op))};
+    if (!isBackward(op))
+      return {Place::Forward, chunk, Place::Computed, {}};
+    bool isRest = splitsWeights && !needed.contains(op);
+    return {Place::Backward,
+            backwards(chunk),
+            isRest ? Place::Rest : Place::Computed,
+            {}};
+  }
+
+  static std::vector<int64_t> listOf(const StageSet &stages) {
+    std::vector<int64_t> list;
+    for (unsigned stage : stages.set_bits())
+      list.push_back(stage);
+    return list;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Transfers
+  //===--------------------------------------------------------------------===//
+
+  /// Lets every stage that runs `op` have its operands.
+  void connect(Operation *op) {
+    StageSet wanted = marks.stagesOf(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *maker = operand.get().getDefiningOp();
+      if (!maker)
+        continue;
+      StageSet has = marks.stagesOf(maker), missing = wanted;
+      missing.reset(has);
+      if (missing.none())
+        continue;
+      std::pair<Value, std::vector<int64_t>> key{operand.get(),
+                                                 readerKey(op, wanted)};
+      Value &there = handed[key];
+      if (!there)
+        there = hand(operand.get(), op, has, missing);
+      operand.set(there);
+    }
+  }
+
+  /// Readers with one key share what is handed to them.
+  std::vector<int64_t> readerKey(Operation *op, const StageSet &wanted) const {
+    if (int64_t chunk = marks.chunkOf(op); chunk >= 0)
+      return {0, chunk};
+    std::vector<int64_t> key = listOf(wanted);
+    key.insert(key.begin(), {1, levelOf(op)});
+    return key;
+  }
+
+  /// Sends a value from the first stage that has it to those that lack it, and
+  /// returns it as all of them, and the reader's stages that had it, see it.
+  Value hand(Value value, Operation *reader, const StageSet &has,
+             const StageSet &missing) {
+    int64_t from = has.find_first();
+    StageSet both = marks.stagesOf(reader);
+    both &= has;
+    Value kept = both.any() ? copyOf(value, reader, both) : Value();
+    Value last = value;
+    for (unsigned to : missing.set_bits()) {
+      last = transfer(value, reader, from, to);
+      if (kept)
+        memory[last] = kept;
+      else
+        kept = last;
+    }
+    return last;
+  }
+
+  /// A copy in memory that stages have in common.
+  Value copyOf(Value value, Operation *reader, const StageSet &stages) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(reader);
+    auto copy = ScaleOp::create(b, value.getLoc(), value.getType(),
+                                ValueRange{value}, b.getF64FloatAttr(1));
+    copyMarks(reader, copy);
+    Place place = placeOf(reader);
+    add({place.zone, place.number, Place::Handed, listOf(stages)}, copy,
+        stages);
+    return copy.getResult();
+  }
+
+  static void copyMarks(Operation *from, Operation *to) {
+    for (StringRef name : {backwardAttrName, updateAttrName, partAttrName})
+      if (Attribute mark = from->getAttr(name))
+        to->setAttr(name, mark);
+  }
+
+  Value transfer(Value value, Operation *reader, int64_t from, int64_t to) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(reader);
+    Operation *maker = value.getDefiningOp();
+    int64_t number = transfers++;
+    auto send = SendOp::create(b, value.getLoc(), value, from, to, number,
+                               b.getStringAttr(tensorName(value)));
+    auto receive = ReceiveOp::create(b, value.getLoc(), value.getType(), value,
+                                     from, to, number);
+    Place at = placeOf(reader), sent = placeOf(maker);
+    bool isOnce = marks.chunkOf(reader) < 0;
+    copyMarks(isOnce ? reader : maker, send);
+    copyMarks(reader, receive);
+    // What micro-batches have made is sent when all of them have ended.
+    if (isOnce && marks.chunkOf(maker) >= 0)
+      sent = {at.zone, at.number, Place::Sent, {}};
+    else
+      sent.step = Place::Handing;
+    sent.rest = {from, to, int64_t(at.zone), at.number};
+    Place received{at.zone,
+                   at.number,
+                   Place::Received,
+                   {from, to, int64_t(sent.zone), sent.number}};
+    peers[sent] = received;
+    peers[received] = sent;
+    add(sent, send, stageSet(from));
+    add(received, receive, stageSet(to));
+    return receive.getResult();
+  }
+
+  StageSet stageSet(int64_t stage) const {
+    StageSet set(marks.numStages());
+    set.set(stage);
+    return set;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Segments
+  //===--------------------------------------------------------------------===//
+
+  void add(const Place &place, Operation *op, const StageSet &stages) {
+    Formed &formed = segments[place];
+    formed.ops.push_back(op);
+    PlanSegment &segment = formed.segment;
+    segment.stages = listOf(stages);
+    segment.work = workOf(place);
+    segment.isRepeated =
+        place.zone == Place::Forward || place.zone == Place::Backward;
+    if (!segment.isRepeated)
+      return;
+    segment.chunk = place.zone == Place::Forward
+                        ? place.number
+                        : marks.numChunks() - 1 - place.number;
+  }
+
+  static SegmentWork workOf(const Place &place) {
+    switch (place.step) {
+    case Place::Sent:
+    case Place::Handing:
+      return SegmentWork::Send;
+    case Place::Received:
+      return SegmentWork::Receive;
+    case Place::Rest:
+      return SegmentWork::Weights;
+    default:
+      break;
+    }
+    switch (place.zone) {
+    case Place::Prologue:
+      return SegmentWork::Prologue;
+    case Place::Forward:
+      return SegmentWork::Forward;
+    case Place::Backward:
+      return SegmentWork::Backward;
+    case Place::Update:
+      return SegmentWork::Update;
+    }
+    return SegmentWork::Update;
+  }
+
+  /// Orders the operations by segments, and notes these.
+  LogicalResult order() {
+    std::map<Place, int64_t> numbers;
+    for (auto &[place, formed] : segments)
+      numbers.try_emplace(place, int64_t(numbers.size()));
+    SmallVector<Attribute> notes;
+    for (auto &[place, formed] : segments) {
+      auto peer = peers.find(place);
+      if (peer != peers.end())
+        formed.segment.peer = numbers.at(peer->second);
+      formed.segment.name = nameOf(formed.segment, place);
+      notes.push_back(noteOf(formed.segment, b.getContext()));
+      for (Operation *op : formed.ops) {
+        op->moveBefore(body.getTerminator());
+        op->setAttr(segmentAttrName, b.getI64IntegerAttr(numbers.at(place)));
+      }
+    }
+    function->setAttr(segmentsAttrName, b.getArrayAttr(notes));
+    return check();
+  }
+
+  LogicalResult check() const {
+    for (Operation &op : body.without_terminator())
+      for (Value operand : op.getOperands())
+        if (Operation *maker = operand.getDefiningOp();
+            maker && segmentOf(maker) > segmentOf(&op))
+          return op.emitOpError("reads a value that a later layer, or a later "
+                                "stage, makes: stages cannot divide these "
+                                "layers; run them with one stage (--mesh)");
+    return success();
+  }
+
+  static std::string nameOf(const PlanSegment &segment, const Place &place) {
+    std::string name = tpsp::nameOf(segment.work);
+    if (segment.chunk >= 0)
+      return name + " " +
+             (segment.isTransfer()
+                  ? std::string(place.zone == Place::Forward ? "forward "
+                                                             : "backward ")
+                  : "") +
+             std::to_string(segment.chunk);
+    return name;
+  }
+
+  func::FuncOp function;
+  Block &body;
+  const StageMarks marks;
+  const bool splitsWeights;
+  SumMemory &memory;
+  OpBuilder b;
+  llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
+  llvm::DenseSet<Operation *> needed;
+  struct LessValue {
+    bool operator()(const std::pair<Value, std::vector<int64_t>> &x,
+                    const std::pair<Value, std::vector<int64_t>> &y) const {
+      return std::pair(x.first.getAsOpaquePointer(), x.second) <
+             std::pair(y.first.getAsOpaquePointer(), y.second);
+    }
+  };
+  /// What a reader sees of a value that another stage makes.
+  std::map<std::pair<Value, std::vector<int64_t>>, Value, LessValue> handed;
+  std::map<Place, Formed> segments;
+  std::map<Place, Place> peers;
+  int64_t transfers = 0;
+};
+
+} // namespace
+
+Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
+  Builder b(context);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("name", b.getStringAttr(segment.name)),
+       b.getNamedAttr("work", b.getStringAttr(nameOf(segment.work))),
+       b.getNamedAttr("repeated", b.getBoolAttr(segment.isRepeated)),
+       b.getNamedAttr("chunk", b.getI64IntegerAttr(segment.chunk)),
+       b.getNamedAttr("peer", b.getI64IntegerAttr(segment.peer)),
+       b.getNamedAttr("stages", b.getDenseI64ArrayAttr(segment.stages))});
+}
+
+LogicalResult tpsp::formStageSegments(func::FuncOp function, int64_t stages,
+                                      bool splitsWeights, SumMemory &memory) {
+  return StageSegmenter(function, stages, splitsWeights, memory).run();
+}

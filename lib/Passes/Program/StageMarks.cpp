@@ -1,0 +1,147 @@
+#include "StageMarks.h"
+
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+bool tpsp::hasChunks(FunctionOpInterface function) {
+  return llvm::any_of(function.getFunctionBody().front(),
+                      [](Operation &op) { return op.hasAttr(chunkAttrName); });
+}
+
+StageMarks::StageMarks(Block &body, int64_t stages)
+    : body(body), stages(stages), segments(body) {
+  findChunks();
+  findStages();
+}
+
+//===----------------------------------------------------------------------===//
+// Chunks of a micro-batch's operations
+//===----------------------------------------------------------------------===//
+
+/// Gives an operation without a mark the chunk of its operands: the last in the
+/// forward pass, and the first in the backward pass.
+bool StageMarks::takeChunk(Operation *op) {
+  bool isBackward = op->hasAttr(backwardAttrName);
+  int64_t found = -1;
+  for (Value operand : op->getOperands()) {
+    int64_t chunk = chunkOf(operand.getDefiningOp());
+    if (chunk >= 0 && (found < 0 || (chunk < found) == isBackward))
+      found = chunk;
+  }
+  if (found >= 0)
+    chunkOfOp[op] = found;
+  return found >= 0;
+}
+
+void StageMarks::findChunks() {
+  for (Operation &op : body) {
+    if (!isRepeated(&op))
+      continue;
+    auto chunk = op.getAttrOfType<IntegerAttr>(chunkAttrName);
+    if (chunk)
+      chunkOfOp[&op] = chunk.getInt();
+    if (chunk)
+      chunks = std::max(chunks, chunk.getInt() + 1);
+    else
+      takeChunk(&op);
+  }
+  // What reads arguments alone belongs to its first reader.
+  for (Operation &op : llvm::reverse(body)) {
+    if (!isRepeated(&op) || chunkOf(&op) >= 0)
+      continue;
+    int64_t first = chunks > 0 ? chunks - 1 : 0;
+    for (Operation *user : op.getUsers())
+      if (int64_t chunk = chunkOf(user); chunk >= 0)
+        first = std::min(first, chunk);
+    chunkOfOp[&op] = first;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Stages of all others
+//===----------------------------------------------------------------------===//
+
+StageSet StageMarks::stagesOf(Operation *op) const {
+  if (int64_t chunk = chunkOf(op); chunk >= 0) {
+    StageSet own(stages);
+    own.set(chunk % stages);
+    return own;
+  }
+  auto known = stagesOfOp.find(op);
+  return known != stagesOfOp.end() ? known->second : StageSet(stages, true);
+}
+
+StageSet StageMarks::stagesOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op ? stagesOf(op) : StageSet(stages, true);
+}
+
+/// The stages that have all operands, or that have any if none has all.
+/// `isDecided`: whether an operand says anything.
+StageSet StageMarks::commonStages(Operation *op, bool &isDecided) const {
+  StageSet all(stages, true), any(stages);
+  isDecided = false;
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || (chunkOf(maker) < 0 && !stagesOfOp.contains(maker)))
+      continue;
+    isDecided = true;
+    all &= stagesOf(maker);
+    any |= stagesOf(maker);
+  }
+  return all.any() ? all : any;
+}
+
+/// The stages whose operations read a result; all if none does.
+StageSet StageMarks::wantedStages(Operation *op) const {
+  StageSet wanted(stages);
+  for (Operation *user : op->getUsers())
+    if (!user->hasTrait<OpTrait::IsTerminator>())
+      wanted |= stagesOf(user);
+  return wanted.any() ? wanted : StageSet(stages, true);
+}
+
+void StageMarks::findStages() {
+  for (Operation &op : body.without_terminator()) {
+    if (isRepeated(&op))
+      continue;
+    if (auto marked = op.getAttrOfType<DenseI64ArrayAttr>(stagesAttrName)) {
+      StageSet set(stages);
+      for (int64_t stage : marked.asArrayRef())
+        if (stage >= 0 && stage < stages)
+          set.set(stage);
+      stagesOfOp[&op] = set;
+      continue;
+    }
+    bool isDecided = false;
+    StageSet common = commonStages(&op, isDecided);
+    if (isDecided)
+      stagesOfOp[&op] = common;
+  }
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (!isRepeated(&op) && !stagesOfOp.contains(&op))
+      stagesOfOp[&op] = wantedStages(&op);
+}
+
+DenseI64ArrayAttr tpsp::stagesAttr(Builder &b, const StageSet &stages) {
+  SmallVector<int64_t> list;
+  for (unsigned stage : stages.set_bits())
+    list.push_back(stage);
+  return b.getDenseI64ArrayAttr(list);
+}
+
+void StageMarks::write() const {
+  Builder b(body.getParentOp()->getContext());
+  for (Operation &op : body.without_terminator()) {
+    if (isRepeated(&op)) {
+      op.setAttr(chunkAttrName, b.getI64IntegerAttr(chunkOf(&op)));
+      continue;
+    }
+    op.removeAttr(chunkAttrName);
+    op.setAttr(stagesAttrName, stagesAttr(b, stagesOf(&op)));
+  }
+}

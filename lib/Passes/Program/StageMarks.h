@@ -1,0 +1,73 @@
+/// Where the operations of a step run, if its layers are divided over stages.
+///
+/// An operation of a micro-batch belongs to one chunk of layers (tpsp.chunk),
+/// and so to one stage. Before and behind the micro-batches, an operation runs
+/// on a set of stages (tpsp.stages):
+///
+/// - on the stages that have all of its operands, if there are any;
+/// - else on every stage that has one of them: the stages *meet*, as for the
+///   norm of all gradients, and for the gradient of a tied parameter;
+/// - without operands that a stage has made, where its result is wanted.
+#ifndef TPSP_PASSES_PROGRAM_STAGEMARKS_H
+#define TPSP_PASSES_PROGRAM_STAGEMARKS_H
+
+#include "SegmentsOfStep.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tpsp {
+
+using StageSet = llvm::SmallBitVector;
+
+/// Whether the function's layers are divided over stages.
+bool hasChunks(mlir::FunctionOpInterface function);
+
+/// The stages of an operation as tpsp.stages.
+mlir::DenseI64ArrayAttr stagesAttr(mlir::Builder &b, const StageSet &stages);
+
+class StageMarks {
+public:
+  /// Reads the marks that there are and decides the others. Linear in the
+  /// operations.
+  StageMarks(mlir::Block &body, int64_t stages);
+
+  int64_t numStages() const { return stages; }
+  /// The largest number of a chunk, plus 1.
+  int64_t numChunks() const { return chunks; }
+
+  /// The chunk of an operation of a micro-batch; -1 for others.
+  int64_t chunkOf(mlir::Operation *op) const {
+    return chunkOfOp.lookup_or(op, -1);
+  }
+  /// The stages that run an operation.
+  StageSet stagesOf(mlir::Operation *op) const;
+  /// The stages that have a value; all for an argument, which is given to
+  /// whoever reads it.
+  StageSet stagesOf(mlir::Value value) const;
+
+  /// Writes the marks on the operations.
+  void write() const;
+
+private:
+  bool isRepeated(mlir::Operation *op) const {
+    return segments.of(op) == StepSegment::MicroBatch;
+  }
+  void findChunks();
+  bool takeChunk(mlir::Operation *op);
+  void findStages();
+  StageSet commonStages(mlir::Operation *op, bool &isDecided) const;
+  StageSet wantedStages(mlir::Operation *op) const;
+
+  mlir::Block &body;
+  const int64_t stages;
+  const SegmentsOfStep segments;
+  int64_t chunks = 0;
+  llvm::DenseMap<mlir::Operation *, int64_t> chunkOfOp;
+  llvm::DenseMap<mlir::Operation *, StageSet> stagesOfOp;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_PROGRAM_STAGEMARKS_H

@@ -1,0 +1,46 @@
+/// Issues the segments of a plan's step in the order of its stage.
+#ifndef TPSP_RUNTIME_CORE_ACTIONISSUER_H
+#define TPSP_RUNTIME_CORE_ACTIONISSUER_H
+
+#include "tpsp/Abi/StepOrder.h"
+#include "tpsp/Abi/tpsp_rt.h"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace tpsp::rt {
+
+class ActionIssuer {
+public:
+  using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *, int64_t segment);
+
+  /// Issues one step of `plan`, whose function is `issue`, on `rank`. Streams
+  /// wait for each other by the events of actions (eventOfAction()).
+  /// Allocates only on a plan's first step.
+  tpsp_rt_status issue(tpsp_rt_rank &rank, StepFunction issue,
+                       const Plan &plan);
+
+private:
+  /// A command to record an event or to wait for it.
+  struct EventIssue {
+    tpsp_rt_command command;
+    std::vector<int64_t> params;
+  };
+  /// A plan's actions, and for each what is issued before and behind it.
+  struct Step {
+    StepOrder order;
+    std::vector<std::vector<std::unique_ptr<EventIssue>>> waits;
+    std::vector<std::unique_ptr<EventIssue>> records;
+  };
+
+  static std::unique_ptr<Step> prepare(const tpsp_rt_rank &rank,
+                                       const Plan &plan);
+  static std::unique_ptr<EventIssue> eventIssue(int64_t event, int64_t stream);
+
+  std::unordered_map<StepFunction, std::unique_ptr<Step>> steps;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CORE_ACTIONISSUER_H

@@ -1,0 +1,110 @@
+#include "MemoryText.h"
+
+#include "tpsp/Abi/CheckedMath.h"
+#include "tpsp/Abi/PlanMemory.h"
+#include "tpsp/Abi/Quantity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+
+int64_t tpsp::rt::bytesOfAllRanks(const Plan &plan) {
+  if (plan.stageArenas.empty())
+    return saturatedProduct(plan.arenaBytes, plan.numRanks());
+  int64_t sum = 0;
+  for (int64_t bytes : plan.stageArenas)
+    sum = saturatedSum(
+        sum, saturatedProduct(bytes, plan.numRanks() / plan.numStages()));
+  return sum;
+}
+
+namespace {
+
+/// The parts of memory, by stage.
+class MemoryTable {
+public:
+  explicit MemoryTable(const Plan &plan) : views(stageViews(plan)) {
+    for (const Plan &view : views)
+      parts.push_back(memoryOf(view));
+  }
+
+  std::string text() {
+    begin();
+    row("parameters", &PlanMemory::parameters);
+    row("master", &PlanMemory::master, /*isOptional=*/true);
+    row("optimizer", &PlanMemory::optimizer, /*isOptional=*/true);
+    row("gradients", &PlanMemory::gradients);
+    row("  of inputs", &PlanMemory::inputGradients, /*isOptional=*/true,
+        "not made with --input-gradients off, or where tpsp.frozen");
+    row("inputs", &PlanMemory::inputs);
+    row("outputs", &PlanMemory::outputs);
+    row("choices", &PlanMemory::choices, /*isOptional=*/true);
+    row("activations", &PlanMemory::activations);
+    planRow("peak", &Plan::arenaBytes);
+    if (views.front().serialBytes != views.front().arenaBytes)
+      planRow("  serial", &Plan::serialBytes,
+              "without overlap; what it may add: --overlap-memory");
+    planRow("saved", &Plan::savedBytes, "of the above, for backward");
+    return fmt::to_string(out);
+  }
+
+private:
+  void begin() {
+    fmt::format_to(std::back_inserter(out), "\nMemory per rank\n");
+    if (views.size() == 1)
+      return;
+    fmt::format_to(std::back_inserter(out), "  {:<12}", "");
+    for (size_t stage = 0; stage < views.size(); ++stage)
+      fmt::format_to(std::back_inserter(out), " {:>12}",
+                     fmt::format("stage {}", stage));
+    fmt::format_to(std::back_inserter(out), "\n");
+  }
+
+  void print(const char *name, const std::vector<int64_t> &values,
+             bool isOptional, const char *note) {
+    if (isOptional && std::all_of(values.begin(), values.end(),
+                                  [](int64_t value) { return value == 0; }))
+      return;
+    auto to = std::back_inserter(out);
+    fmt::format_to(to, "  {:<12}", name);
+    for (int64_t value : values)
+      fmt::format_to(to, " {:>12}", bytesText(value));
+    fmt::format_to(to, *note ? "  ({})\n" : "\n", note);
+  }
+
+  void row(const char *name, int64_t PlanMemory::*part, bool isOptional = false,
+           const char *note = "") {
+    std::vector<int64_t> values;
+    for (const PlanMemory &each : parts)
+      values.push_back(each.*part);
+    print(name, values, isOptional, note);
+  }
+
+  /// A row that is left out where all values are 0.
+  void planRow(const char *name, int64_t Plan::*part, const char *note = "") {
+    std::vector<int64_t> values;
+    for (const Plan &view : views)
+      values.push_back(view.*part);
+    print(name, values, /*isOptional=*/name != std::string_view("peak"), note);
+  }
+
+  std::vector<Plan> views;
+  std::vector<PlanMemory> parts;
+  fmt::memory_buffer out;
+};
+
+} // namespace
+
+std::string tpsp::rt::memoryText(const Plan &plan, int64_t residentBytes) {
+  std::string text = MemoryTable(plan).text();
+  if (residentBytes)
+    text += fmt::format("  {}{}: {} planned, {} resident\n",
+                        plan.numRanks() > 1 ? "all " : "",
+                        counted(plan.numRanks(), "rank"),
+                        bytesText(double(bytesOfAllRanks(plan))),
+                        bytesText(residentBytes));
+  return text;
+}

@@ -1,0 +1,210 @@
+#include "tpsp/Schedule/StageOrder.h"
+
+#include "tpsp/Schedule/Simulator.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tpsp;
+
+llvm::Expected<double> tpsp::secondsOf(const Plan &plan, int64_t segment,
+                                       const CostModel &cost) {
+  Plan part = plan;
+  part.commands.clear();
+  part.segments = Plan().segments;
+  part.microBatches = 1;
+  part.order.clear();
+  part.numStreams = 1;
+  for (const PlanCommand &command : plan.commands)
+    if (command.segment == segment) {
+      part.commands.push_back(command);
+      part.commands.back().segment = 0;
+      part.commands.back().stream = 0;
+    }
+  if (part.commands.empty())
+    return 0.0;
+  llvm::Expected<SimulatedStep> step = simulate(part, cost);
+  if (!step)
+    return step.takeError();
+  return std::max(0.0, step->seconds - cost.stepSeconds());
+}
+
+namespace {
+
+class StageScheduler {
+public:
+  StageScheduler(const Plan &plan, const CostModel &cost,
+                 const PipelinePolicy &policy, int64_t units)
+      : plan(plan), cost(cost), policy(policy), units(units) {}
+
+  llvm::Expected<std::vector<std::vector<StepAction>>> run() {
+    findSegments();
+    if (llvm::Error error = describe())
+      return error;
+    if (std::optional<std::string> fault = problem.check())
+      return llvm::createStringError(*fault);
+    orders.resize(problem.stages);
+    addOnce(/*isBefore=*/true);
+    for (const PipelineCommand &command : schedulePipeline(problem).commands)
+      add(command);
+    addOnce(/*isBefore=*/false);
+    return std::move(orders);
+  }
+
+private:
+  using Key = std::pair<SegmentWork, int64_t>;
+
+  void findSegments() {
+    for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
+      const PlanSegment &segment = plan.segments[number];
+      if (!segment.isRepeated)
+        continue;
+      chunks = std::max(chunks, segment.chunk + 1);
+      if (segment.isTransfer())
+        sendsOf(number);
+      else
+        computing[{segment.work, segment.chunk}] = number;
+    }
+  }
+
+  /// Notes a send of a forward or backward pass. Backward segments stand behind
+  /// all forward ones.
+  void sendsOf(int64_t number) {
+    const PlanSegment &segment = plan.segments[number];
+    if (segment.work != SegmentWork::Send)
+      return;
+    bool isForward =
+        llvm::none_of(llvm::ArrayRef(plan.segments).take_front(number),
+                      [](const PlanSegment &before) {
+                        return before.work == SegmentWork::Backward;
+                      });
+    sends[{isForward ? SegmentWork::Forward : SegmentWork::Backward,
+           segment.chunk}]
+        .push_back(number);
+  }
+
+  llvm::Expected<double> secondsOf(SegmentWork work, int64_t chunk) const {
+    auto known = computing.find({work, chunk});
+    return known == computing.end()
+               ? 0.0
+               : tpsp::secondsOf(plan, known->second, cost);
+  }
+
+  llvm::Expected<double> sendSeconds(SegmentWork work, int64_t chunk) const {
+    double all = 0;
+    auto known = sends.find({work, chunk});
+    for (int64_t send :
+         known == sends.end() ? std::vector<int64_t>() : known->second) {
+      llvm::Expected<double> seconds = tpsp::secondsOf(plan, send, cost);
+      if (!seconds)
+        return seconds.takeError();
+      all += *seconds;
+    }
+    return all;
+  }
+
+  llvm::Error describe() {
+    problem.stages = plan.numStages();
+    // A last chunk may compute nothing.
+    chunks = (chunks + problem.stages - 1) / problem.stages * problem.stages;
+    problem.chunksPerStage = chunks / problem.stages;
+    problem.parts = plan.microBatches;
+    problem.hasBackward = llvm::any_of(computing, [](const auto &entry) {
+      return entry.first.first != SegmentWork::Forward;
+    });
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      PipelineProblem::Chunk &own = problem.chunks.emplace_back();
+      llvm::Error error = llvm::Error::success();
+      auto read = [&](double &field, llvm::Expected<double> seconds) {
+        if (seconds)
+          field = *seconds;
+        else
+          error = llvm::joinErrors(std::move(error), seconds.takeError());
+      };
+      read(own.forward, secondsOf(SegmentWork::Forward, chunk));
+      read(own.input, secondsOf(SegmentWork::Backward, chunk));
+      read(own.weights, secondsOf(SegmentWork::Weights, chunk));
+      read(own.sendForward, sendSeconds(SegmentWork::Forward, chunk));
+      read(own.sendBackward, sendSeconds(SegmentWork::Backward, chunk));
+      if (error)
+        return error;
+      own.backward = own.input + own.weights;
+    }
+    apply(policy, units, problem);
+    return llvm::Error::success();
+  }
+
+  void addTo(int64_t number, int64_t part) {
+    for (int64_t stage = 0; stage < problem.stages; ++stage)
+      if (plan.segments[number].runsOn(stage))
+        orders[stage].push_back({number, part});
+  }
+
+  void addComputing(SegmentWork work, const PipelineCommand &command) {
+    auto known = computing.find({work, command.chunk});
+    if (known != computing.end())
+      addTo(known->second, command.part);
+  }
+
+  void addSends(SegmentWork work, const PipelineCommand &command) {
+    auto known = sends.find({work, command.chunk});
+    if (known == sends.end())
+      return;
+    for (int64_t send : known->second) {
+      addTo(send, command.part);
+      addTo(plan.segments[send].peer, command.part);
+    }
+  }
+
+  void add(const PipelineCommand &command) {
+    switch (command.work) {
+    case PipelineWork::Forward:
+      return addComputing(SegmentWork::Forward, command);
+    case PipelineWork::Backward:
+      return addComputing(SegmentWork::Backward, command);
+    case PipelineWork::Weights:
+      return addComputing(SegmentWork::Weights, command);
+    case PipelineWork::SendForward:
+      return addSends(SegmentWork::Forward, command);
+    case PipelineWork::SendBackward:
+      return addSends(SegmentWork::Backward, command);
+    }
+  }
+
+  /// Adds the segments that run once a step, before or behind the
+  /// micro-batches.
+  void addOnce(bool isBefore) {
+    bool isBehind = false;
+    for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
+      const PlanSegment &segment = plan.segments[number];
+      isBehind |= segment.isRepeated;
+      if (segment.isRepeated || isBehind == isBefore ||
+          segment.work == SegmentWork::Receive)
+        continue;
+      addTo(number, 0);
+      // At once, so that stages which send to each other do not both wait.
+      if (segment.work == SegmentWork::Send)
+        addTo(segment.peer, 0);
+    }
+  }
+
+  const Plan &plan;
+  const CostModel &cost;
+  const PipelinePolicy &policy;
+  const int64_t units;
+  int64_t chunks = 0;
+  PipelineProblem problem;
+  std::map<Key, int64_t> computing;
+  std::map<Key, std::vector<int64_t>> sends;
+  std::vector<std::vector<StepAction>> orders;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<std::vector<StepAction>>>
+tpsp::orderStages(const Plan &plan, const CostModel &cost,
+                  const PipelinePolicy &policy, int64_t units) {
+  return StageScheduler(plan, cost, policy, units).run();
+}

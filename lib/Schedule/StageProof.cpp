@@ -1,0 +1,167 @@
+#include "tpsp/Schedule/StageProof.h"
+
+#include "tpsp/Abi/StepOrder.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+using namespace tpsp;
+
+namespace {
+
+class StageProof {
+public:
+  explicit StageProof(const Plan &plan) : plan(plan) {
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+      orders.push_back(StepOrder::of(plan, stage));
+  }
+
+  std::optional<std::string> run() {
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+      if (std::optional<std::string> fault = checkCounts(stage))
+        return fault;
+    return execute();
+  }
+
+private:
+  /// The position of an action: its stage, and its number there.
+  struct At {
+    int64_t stage, number;
+    bool operator<(const At &other) const {
+      return std::pair(stage, number) < std::pair(other.stage, other.number);
+    }
+  };
+  /// A side of a transfer: its segment and its micro-batch.
+  using Side = std::pair<int64_t, int64_t>;
+
+  const IssuedAction &actionAt(At at) const {
+    return orders[at.stage].actions[at.number];
+  }
+
+  std::string describe(At at) const {
+    const IssuedAction &action = actionAt(at);
+    const PlanSegment &segment = plan.segments[action.segment];
+    std::string part =
+        segment.isRepeated
+            ? fmt::format(" of micro-batch {}", action.microBatch)
+            : "";
+    return fmt::format("'{}'{} on stage {}", segment.name, part, at.stage);
+  }
+
+  std::optional<std::string> checkCounts(int64_t stage) {
+    std::map<Side, int64_t> counts;
+    for (int64_t i = 0; i < int64_t(orders[stage].actions.size()); ++i) {
+      const IssuedAction &action = orders[stage].actions[i];
+      const PlanSegment &segment = plan.segments[action.segment];
+      int64_t times = segment.isRepeated ? plan.microBatches : 1;
+      if (!segment.runsOn(stage) || action.microBatch < 0 ||
+          action.microBatch >= times)
+        return describe({stage, i}) + " is no action of this stage";
+      if (++counts[{action.segment, action.microBatch}] > 1)
+        return describe({stage, i}) + " comes twice";
+      places[{action.segment, action.microBatch}][stage] = i;
+    }
+    for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
+      const PlanSegment &segment = plan.segments[number];
+      int64_t times = segment.isRepeated ? plan.microBatches : 1;
+      for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
+        if (!counts.count({number, part}))
+          return fmt::format("'{}' of micro-batch {} is missing on stage {}",
+                             segment.name, part, stage);
+    }
+    return std::nullopt;
+  }
+
+  /// The other side of a transfer; nullopt for other actions.
+  std::optional<At> otherSide(At at) const {
+    const IssuedAction &action = actionAt(at);
+    const PlanSegment &segment = plan.segments[action.segment];
+    if (!segment.isTransfer() || segment.peer < 0)
+      return std::nullopt;
+    const auto &found = places.at({segment.peer, action.microBatch});
+    return At{found.begin()->first, found.begin()->second};
+  }
+
+  /// Ends actions as long as one can end. An action of a stream begins when the
+  /// one before it has ended; a transfer ends when both sides have begun.
+  std::optional<std::string> execute() {
+    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> streams;
+    size_t left = 0;
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
+      const std::vector<IssuedAction> &actions = orders[stage].actions;
+      ended.emplace_back(actions.size(), false);
+      left += actions.size();
+      for (int64_t i = 0; i < int64_t(actions.size()); ++i)
+        streams[{stage, actions[i].stream}].push_back(i);
+    }
+    std::map<std::pair<int64_t, int64_t>, size_t> next;
+    bool hasMoved = true;
+    while (left > 0 && hasMoved) {
+      hasMoved = false;
+      for (auto &[key, actions] : streams)
+        while (next[key] < actions.size() &&
+               tryEnd({key.first, actions[next[key]]}, streams, next)) {
+          ++next[key];
+          --left;
+          hasMoved = true;
+        }
+    }
+    if (left == 0)
+      return std::nullopt;
+    for (auto &[key, actions] : streams)
+      if (next[key] < actions.size())
+        return blame({key.first, actions[next[key]]});
+    return std::nullopt;
+  }
+
+  template <typename Streams, typename Next>
+  bool tryEnd(At at, const Streams &streams, Next &next) {
+    if (!mayBegin(at))
+      return false;
+    if (std::optional<At> other = otherSide(at)) {
+      if (ended[other->stage][other->number]) {
+        // It has ended together with this one.
+      } else {
+        int64_t stream = actionAt(*other).stream;
+        const auto &lane = streams.at({other->stage, stream});
+        size_t first = next[{other->stage, stream}];
+        bool isNext = first < lane.size() && lane[first] == other->number;
+        if (!isNext || !mayBegin(*other))
+          return false;
+      }
+    }
+    ended[at.stage][at.number] = true;
+    return true;
+  }
+
+  bool mayBegin(At at) const {
+    for (int64_t before : actionAt(at).waits)
+      if (!ended[at.stage][before])
+        return false;
+    return true;
+  }
+
+  std::string blame(At at) const {
+    std::string text = describe(at) + " never begins: ";
+    for (int64_t before : actionAt(at).waits)
+      if (!ended[at.stage][before])
+        return text + "it waits for " + describe({at.stage, before});
+    if (std::optional<At> other = otherSide(at))
+      return text + "its other side, " + describe(*other) +
+             ", is behind what waits for it, or they come in another order";
+    return text + "what it waits for does not end";
+  }
+
+  const Plan &plan;
+  std::vector<StepOrder> orders;
+  /// For each segment and micro-batch, the position on each stage.
+  std::map<Side, std::map<int64_t, int64_t>> places;
+  std::vector<std::vector<bool>> ended;
+};
+
+} // namespace
+
+std::optional<std::string> tpsp::proveStages(const Plan &plan) {
+  return StageProof(plan).run();
+}
