@@ -1,8 +1,11 @@
-// tpsp-import: makes a tpsp program from a model's config.json.
+// tpsp-import: makes a tpsp program from a model's config.json, or from an
+// archive of torch.export.save.
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Import/Import.h"
+#include "tpsp/Import/Torch.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
+#include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,6 +29,8 @@ static constexpr const char *footer = R"(Examples:
       two layers and the logits, on standard output
   tpsp-import config.json --sequence 1 --count
       how many parameters the model has
+  tpsp-import model.pt2 -o model.mlir --save-weights model.safetensors
+      a module of PyTorch, written by torch.export.save (docs/PyTorch.md)
 
 Parts of --place: pp, dp, fsdp, cp, ep, tp, and sp, which divides activations
 between layers along tp (docs/Import.md).
@@ -38,6 +43,11 @@ struct Arguments {
   std::string config, output, head = "loss";
   ImportOptions import;
   bool countsOnly = false;
+  // Of an archive.
+  TorchOptions torch;
+  std::vector<std::string> names;
+  std::string weights, constants;
+  bool keepsOperations = false, keepsLayers = false, reports = false;
 };
 
 } // namespace
@@ -69,12 +79,13 @@ static CLI::Validator positive() {
 
 static void declare(CLI::App &app, Arguments &a) {
   app.add_option("config", a.config,
-                 "config.json of a Hugging Face model, or its folder")
+                 "config.json of a Hugging Face model, or its folder; or an "
+                 "archive of torch.export.save")
       ->required();
   app.add_option("-o,--output", a.output,
                  "The program; '-' and without: standard output");
-  app.add_option("--sequence", a.import.sequence, "Positions of a sample")
-      ->required();
+  app.add_option("--sequence", a.import.sequence,
+                 "Positions of a sample; an archive has its own");
   app.add_option("--batch", a.import.batch, "Samples of a step")
       ->capture_default_str();
   app.add_option("--dtype", a.import.dtype, "f32, bf16 or f16: what is stored")
@@ -98,26 +109,117 @@ static void declare(CLI::App &app, Arguments &a) {
       ->check(positive());
   app.add_option("--ignore-key", a.import.ignoredKeys,
                  "Leave a key of config.json out of account");
+  app.add_option("--save-weights", a.weights,
+                 "Of an archive: write the parameters to this file, for "
+                 "--weights of tpsp-run");
+  app.add_option("--save-constants", a.constants,
+                 "Of an archive: write the constants that are integers to this "
+                 "file, for --inputs of tpsp-run");
+  app.add_option("--name", a.names,
+                 "Of an archive: INDEX=NAME, another name of an index");
+  app.add_flag("--keep-operations", a.keepsOperations,
+               "Of an archive: attention, norms and rotations stay the "
+               "operations that they are written as");
+  app.add_flag("--keep-layers", a.keepsLayers,
+               "Of an archive: every layer is written out");
+  app.add_flag("--recognised", a.reports,
+               "Of an archive: print what was recognised to standard error");
   app.add_flag("--count", a.countsOnly,
                "Print how many parameters the program has, and nothing else");
   app.footer(std::string(footer) + "\n\nArchitectures: " +
              fmt::format("{}", fmt::join(importedArchitectures(), ", ")));
 }
 
-static Status run(Arguments &a) {
-  std::string text;
-  TPSP_TRY(readConfig(a.config, text));
-  Imported imported;
-  if (Status s = importModel(text, a.import, imported); !s.ok())
-    return {s.code(), a.config + ": " + s.message()};
-  std::string out = a.countsOnly ? fmt::format("{}\n", imported.parameters)
-                                 : imported.program;
+/// Writes the program, or how many parameters it has.
+static Status write(const Arguments &a, const std::string &program,
+                    int64_t parameters) {
+  std::string out = a.countsOnly ? fmt::format("{}\n", parameters) : program;
   if (!a.output.empty() && a.output != "-")
     return rt::writeText(a.output, out);
   std::cout << out << std::flush;
   if (!std::cout)
     return {TPSP_RT_INTERNAL, "cannot write to standard output"};
   return {};
+}
+
+static Status runConfig(Arguments &a) {
+  if (a.import.sequence == 0)
+    return {TPSP_RT_INVALID, "--sequence is required"};
+  std::string text;
+  TPSP_TRY(readConfig(a.config, text));
+  Imported imported;
+  if (Status s = importModel(text, a.import, imported); !s.ok())
+    return {s.code(), a.config + ": " + s.message()};
+  return write(a, imported.program, imported.parameters);
+}
+
+/// Writes the parameters, or the integers, to a file of safetensors.
+static Status saveTensors(const std::string &path,
+                          const std::vector<TorchTensor> &tensors,
+                          bool areInputs) {
+  std::vector<rt::SafetensorsTensor> all;
+  for (const TorchTensor &one : tensors)
+    if (one.isInput == areInputs) {
+      all.emplace_back();
+      all.back().name = one.name;
+      all.back().dtype = one.dtype;
+      all.back().shape = one.sizes;
+    }
+  std::unique_ptr<rt::SafetensorsWriter> writer;
+  TPSP_TRY(rt::SafetensorsWriter::create(path, all, writer));
+  for (const TorchTensor &one : tensors) {
+    if (one.isInput != areInputs)
+      continue;
+    std::string bytes;
+    TPSP_TRY(one.read(bytes));
+    TPSP_TRY(writer->write(*writer->find(one.name), 0, bytes.data(),
+                           static_cast<int64_t>(bytes.size())));
+  }
+  return writer->finish();
+}
+
+static void report(const TorchImported &imported) {
+  const TorchCounts &counts = imported.counts;
+  std::cerr << fmt::format(
+      "attention: {}, with a bias: {}, rope: {}, norms: {}, losses: {}, "
+      "repeated layers: {}\n",
+      counts.attentions, counts.attentionsWithBias, counts.rotations,
+      counts.norms, counts.losses, counts.repeats);
+}
+
+static Status readNames(Arguments &a) {
+  for (const std::string &entry : a.names) {
+    size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0 ||
+        equals + 1 == entry.size())
+      return invalid("--name '{}' is not INDEX=NAME, as e=hidden is", entry);
+    a.torch.names[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return {};
+}
+
+static Status runArchive(Arguments &a) {
+  TPSP_TRY(readNames(a));
+  a.torch.strategy = a.import.strategy;
+  a.torch.mesh = a.import.mesh;
+  a.torch.recognises = !a.keepsOperations;
+  a.torch.rollsUp = !a.keepsLayers;
+  TorchImported imported;
+  auto located = [&](const Status &s) {
+    return s.ok() ? s : Status(s.code(), a.config + ": " + s.message());
+  };
+  TPSP_TRY(located(importTorch(a.config, a.torch, imported)));
+  if (a.reports)
+    report(imported);
+  if (!a.weights.empty())
+    TPSP_TRY(located(saveTensors(a.weights, imported.tensors, false)));
+  if (!a.constants.empty())
+    TPSP_TRY(located(saveTensors(a.constants, imported.tensors, true)));
+  return write(a, imported.program, imported.parameters);
+}
+
+static Status run(Arguments &a) {
+  return isTorchArchive(a.config) ? runArchive(a) : runConfig(a);
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,69 @@
+// Tensors of nothing but numbers.
+#include "Operators.h"
+#include "Refusal.h"
+
+#include <cmath>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Constants = std::vector<ConstantPtr>;
+
+static Fold filled(double value) {
+  return [=](const Call &call) -> Constants {
+    return {Constant::filled(call.result().type, call.result().sizes, value)};
+  };
+}
+
+static Constants full(const Call &call) {
+  return filled(call.number("fill_value"))(call);
+}
+
+static Constants scalar(const Call &call) {
+  return filled(call.number("s"))(call);
+}
+
+static Constants arange(const Call &call) {
+  double start = call.number("start"), step = call.number("step");
+  int64_t count = elementsOf(call.result().sizes);
+  std::vector<double> all;
+  for (int64_t i = 0; i < count; ++i)
+    all.push_back(
+        rounded(start + step * static_cast<double>(i), call.result().type));
+  return {
+      Constant::dense(call.result().type, call.result().sizes, std::move(all))};
+}
+
+/// The result depends only on the operand's sizes. So it is a constant, even
+/// if the operand is not.
+static Emit fromShape(Fold fold) {
+  return [=](Call &call) -> std::vector<Tensor> {
+    Tensor out;
+    out.constant = fold(call).front();
+    return {out};
+  };
+}
+
+static Operator likeRow(std::string name, std::string schema, Fold fold) {
+  return {std::move(name), std::move(schema), fold, fromShape(fold)};
+}
+
+const Operators &torch::creationOperators() {
+  static const Operators rows = {
+      {"arange", "end, start=0, step=1, dtype=None", arange, {}},
+      {"arange.start", "start, end, step=1, dtype=None", arange, {}},
+      {"arange.start_step", "start, end, step=1, dtype=None", arange, {}},
+      {"full", "size, fill_value, dtype=None", full, {}},
+      {"zeros", "size, dtype=None", filled(0), {}},
+      {"ones", "size, dtype=None", filled(1), {}},
+      {"scalar_tensor", "s, dtype=None", scalar, {}},
+      likeRow("full_like", "self, fill_value, dtype=None", full),
+      likeRow("zeros_like", "self, dtype=None", filled(0)),
+      likeRow("ones_like", "self, dtype=None", filled(1)),
+      likeRow("empty_like", "self, dtype=None", filled(0)),
+      likeRow("new_zeros", "self, size, dtype=None", filled(0)),
+      likeRow("new_ones", "self, size, dtype=None", filled(1)),
+      likeRow("new_full", "self, size, fill_value, dtype=None", full),
+  };
+  return rows;
+}

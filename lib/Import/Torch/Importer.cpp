@@ -1,0 +1,283 @@
+#include "Importer.h"
+#include "Refusal.h"
+#include "tpsp/Abi/ElementType.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tpsp;
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+/// Bytes of a tensor of the archive.
+static constexpr int64_t mostBytes = int64_t(1) << 40;
+/// Buffers with more elements are parameters; others may be folded.
+static constexpr int64_t mostFolded = 1 << 22;
+
+//===----------------------------------------------------------------------===//
+// Tensors of the archive
+//===----------------------------------------------------------------------===//
+
+std::string torch::readStored(const Archive &archive,
+                              const StoredTensor &stored) {
+  const TensorMeta &meta = stored.meta;
+  std::string bytes = archive.read(stored.file, mostBytes), out;
+  int64_t width = bytesOf(meta.type), count = elementsOf(meta.sizes);
+  // The last element's place, for strides that may be in any order.
+  int64_t last = meta.offset;
+  for (size_t i = 0; i < meta.sizes.size(); ++i)
+    if (meta.strides[i] < 0 ||
+        __builtin_add_overflow(last, meta.strides[i] * (meta.sizes[i] - 1),
+                               &last))
+      refuse("its file '{}' has strides that are no strides", stored.file);
+  if (count > 0 && (last >= INT64_MAX / 8 ||
+                    (last + 1) * width > static_cast<int64_t>(bytes.size())))
+    refuse("its file '{}' is too short for [{}]", stored.file,
+           fmt::join(meta.sizes, ", "));
+  out.reserve(count * width);
+  forEachPosition(meta.sizes, [&](const Sizes &position) {
+    int64_t place = meta.offset;
+    for (size_t i = 0; i < position.size(); ++i)
+      place += position[i] * meta.strides[i];
+    out.append(bytes, place * width, width);
+  });
+  return out;
+}
+
+static double elementAt(const std::string &bytes, int64_t i, ScalarType type) {
+  const void *memory = bytes.data();
+  switch (type) {
+  case ScalarType::F32:
+    return rt::loadNumber(memory, TPSP_RT_F32, i);
+  case ScalarType::F64:
+    return rt::loadNumber(memory, TPSP_RT_F64, i);
+  case ScalarType::F16:
+    return rt::loadNumber(memory, TPSP_RT_F16, i);
+  case ScalarType::BF16:
+    return rt::loadNumber(memory, TPSP_RT_BF16, i);
+  case ScalarType::I64:
+    return static_cast<double>(rt::loadInteger(memory, TPSP_RT_I64, i));
+  case ScalarType::I32:
+    return static_cast<double>(rt::loadInteger(memory, TPSP_RT_I32, i));
+  case ScalarType::I16: {
+    int16_t value = 0;
+    std::memcpy(&value, bytes.data() + 2 * i, 2);
+    return value;
+  }
+  case ScalarType::I8:
+    return static_cast<double>(rt::loadInteger(memory, TPSP_RT_I8, i));
+  default:
+    return static_cast<unsigned char>(bytes[i]);
+  }
+}
+
+ConstantPtr torch::readConstant(const Archive &archive,
+                                const StoredTensor &stored) {
+  std::string bytes = readStored(archive, stored);
+  std::vector<double> elements;
+  int64_t count = elementsOf(stored.meta.sizes);
+  for (int64_t i = 0; i < count; ++i)
+    elements.push_back(elementAt(bytes, i, stored.meta.type));
+  return Constant::dense(stored.meta.type, stored.meta.sizes,
+                         std::move(elements));
+}
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Importer {
+public:
+  Importer(const Archive &archive, const Graph &graph, bool recognises)
+      : archive(archive), graph(graph), build(program),
+        environment(graph, build) {
+    build.recognises = recognises;
+  }
+
+  Program run();
+
+private:
+  void findElement();
+  void countUses();
+  void addInput(const GraphInput &input);
+  /// The tensor of the archive with the same bytes, first in its order.
+  std::string tiedTo(const GraphInput &input);
+  void runNodes();
+  void addResult(const GraphOutput &output, size_t number);
+
+  const Archive &archive;
+  const Graph &graph;
+  Program program;
+  Builder build;
+  Environment environment;
+  std::map<std::string, std::string> ties;
+};
+
+} // namespace
+
+/// The program's own numbers have the type of most parameters.
+void Importer::findElement() {
+  std::map<std::string, int> counts;
+  for (const GraphInput &input : graph.inputs)
+    if (ScalarType type = graph.tensors.at(input.tensor).type;
+        isFloating(type) && input.kind == GraphInput::Kind::Parameter)
+      ++counts[elementOf(type)];
+  int most = 0;
+  for (const auto &[name, count] : counts)
+    if (count > most) {
+      build.element = name;
+      most = count;
+    }
+}
+
+void Importer::countUses() {
+  auto use = [&](const std::string &name) { ++environment.uses[name]; };
+  for (const Node &node : graph.nodes)
+    for (const auto &[name, argument] : node.arguments) {
+      if (const auto *one = std::get_if<TensorName>(&argument))
+        use(one->name);
+      if (const auto *all = std::get_if<std::vector<TensorName>>(&argument))
+        for (const TensorName &one : *all)
+          use(one.name);
+    }
+  for (const GraphOutput &output : graph.outputs)
+    use(output.tensor);
+}
+
+std::string Importer::tiedTo(const GraphInput &input) {
+  auto found = graph.stored.find(input.stored);
+  if (found == graph.stored.end())
+    return input.tensor;
+  const TensorMeta &meta = found->second.meta;
+  std::string place = fmt::format(
+      "{} {} {} {} {}", found->second.file, static_cast<int>(meta.type),
+      meta.offset, fmt::join(meta.sizes, ","), fmt::join(meta.strides, ","));
+  return ties.try_emplace(place, input.tensor).first->second;
+}
+
+void Importer::addInput(const GraphInput &input) {
+  // A tied parameter has the first name, even if the graph uses another.
+  bool isParameter = input.kind == GraphInput::Kind::Parameter;
+  if (environment.uses[input.tensor] == 0 && !isParameter)
+    return;
+  const TensorMeta &meta = graph.tensors.at(input.tensor);
+  bool isUser = input.kind == GraphInput::Kind::User;
+  bool isFrozen = !meta.requiresGrad;
+  auto stored = graph.stored.find(input.stored);
+  if (isParameter)
+    if (std::string first = tiedTo(input); first != input.tensor) {
+      environment.tensors[input.tensor] = environment.tensors.at(first);
+      return;
+    }
+  bool isConstant = !isUser && !isParameter;
+  if (isConstant && stored == graph.stored.end())
+    refuse("it has no bytes of buffer '{}', which its results depend on",
+           input.stored);
+  if (isConstant && elementsOf(meta.sizes) <= mostFolded) {
+    Tensor &tensor = environment.tensors[input.tensor];
+    tensor.constant = readConstant(archive, stored->second);
+    if (tensor.constant->sizes() != meta.sizes)
+      refuse("its buffer '{}' has other sizes than its graph says",
+             input.stored);
+    tensor.type = meta.type;
+    tensor.stored = input.stored;
+    return;
+  }
+  environment.tensors[input.tensor] = build.argument(
+      isUser ? ProgramArgument::Kind::Input : ProgramArgument::Kind::Parameter,
+      input.stored, meta.type, meta.sizes, isFrozen && !isUser);
+}
+
+/// "aten.cumsum.default of module 'model' (modeling.py:31) is not known".
+static std::string described(const Node &node, const std::string &why) {
+  std::string where = node.modules.empty() || node.modules.back().empty()
+                          ? ""
+                          : fmt::format(" of module '{}'", node.modules.back());
+  std::string line = node.line.empty() ? "" : fmt::format(" ({})", node.line);
+  return fmt::format("{}{}{} {}", node.target, where, line, why);
+}
+
+/// After a node that is refused, the nodes that depend on it are passed over,
+/// and all others are tried: so all refusals are listed at once.
+void Importer::runNodes() {
+  std::vector<std::string> refusals;
+  std::set<std::string> missing;
+  for (const Node &node : graph.nodes) {
+    bool depends = false;
+    for (const auto &[name, argument] : node.arguments) {
+      if (const auto *one = std::get_if<TensorName>(&argument))
+        depends |= missing.count(one->name) > 0;
+      if (const auto *all = std::get_if<std::vector<TensorName>>(&argument))
+        for (const TensorName &one : *all)
+          depends |= missing.count(one.name) > 0;
+    }
+    // What depends on a refused node may be unknown itself.
+    if (depends && findOperator(node.target)) {
+      missing.insert(node.outputs.begin(), node.outputs.end());
+      continue;
+    }
+    try {
+      environment.run(node);
+    } catch (const Refusal &why) {
+      refusals.push_back(described(node, why.what()));
+      missing.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+  if (refusals.empty())
+    return;
+  std::sort(refusals.begin(), refusals.end());
+  refusals.erase(std::unique(refusals.begin(), refusals.end()), refusals.end());
+  refuse("{} cannot be expressed: {}",
+         refusals.size() == 1 ? "an operation"
+                              : fmt::format("{} operations", refusals.size()),
+         fmt::join(refusals, "; "));
+}
+
+void Importer::addResult(const GraphOutput &output, size_t number) {
+  if (output.kind == GraphOutput::Kind::Mutation)
+    refuse("it changes its buffer '{}'; export the module in evaluation mode",
+           output.stored);
+  auto found = environment.tensors.find(output.tensor);
+  if (found == environment.tensors.end())
+    refuse("its output '{}' is not computed", output.tensor);
+  Tensor tensor = build.lifted(found->second, build.element);
+  bool isLoss = tensor.dims.empty();
+  tensor = build.ordered(build.materialized(tensor));
+  std::string name = isLoss ? "loss" : "out";
+  size_t same = std::count_if(
+      program.results.begin(), program.results.end(),
+      [&](const auto &one) { return one.name.rfind(name, 0) == 0; });
+  if (same > 0)
+    name += std::to_string(same);
+  (void)number;
+  program.results.push_back({tensor.value, tensor.dims, name});
+}
+
+Program Importer::run() {
+  findElement();
+  countUses();
+  for (const GraphInput &input : graph.inputs)
+    addInput(input);
+  for (const Node &node : graph.nodes) {
+    if (node.target != "aten.embedding.default")
+      continue;
+    const auto *table = std::get_if<TensorName>(&node.arguments.at("weight"));
+    const auto *ids = std::get_if<TensorName>(&node.arguments.at("indices"));
+    if (!table || !ids)
+      continue;
+    auto found = environment.tensors.find(ids->name);
+    if (found != environment.tensors.end() && !found->second.constant)
+      environment.tables.try_emplace(found->second.value, table->name);
+  }
+  runNodes();
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
+    addResult(graph.outputs[i], i);
+  return std::move(program);
+}
+
+Program torch::buildProgram(const Archive &archive, const Graph &graph,
+                            bool recognises) {
+  return Importer(archive, graph, recognises).run();
+}

@@ -1,0 +1,33 @@
+/// Layers that are equal, and so become one function.
+#ifndef TPSP_IMPORT_TORCH_LAYERS_H
+#define TPSP_IMPORT_TORCH_LAYERS_H
+
+#include "Program.h"
+
+namespace tpsp::import::torch {
+
+/// Operations of consecutive layers, "model.layers.0" to "model.layers.5", that
+/// differ in their parameters' names only.
+struct Repeat {
+  /// "model.layers.": what the parameters' names begin with.
+  std::string prefix;
+  int64_t first = 0, times = 0;
+  /// The operations of the first layer, [begin, begin + size), and of all.
+  size_t begin = 0, size = 0;
+  /// What a layer takes from the layer before: the first layer's operands, and
+  /// the last layer's results that take their place.
+  std::vector<ValueId> carried, results, lastResults;
+  /// What all layers take.
+  std::vector<ValueId> shared;
+  /// The first layer's parameters, as numbers of arguments.
+  std::vector<size_t> parameters;
+
+  size_t end() const { return begin + size * static_cast<size_t>(times); }
+};
+
+/// The repeats of a program, in its order. They do not overlap.
+std::vector<Repeat> findRepeats(const Program &program);
+
+} // namespace tpsp::import::torch
+
+#endif // TPSP_IMPORT_TORCH_LAYERS_H

@@ -1,0 +1,42 @@
+/// Readable names of a program's indices.
+#ifndef TPSP_IMPORT_TORCH_NAMES_H
+#define TPSP_IMPORT_TORCH_NAMES_H
+
+#include "Program.h"
+
+#include <set>
+
+namespace tpsp::import::torch {
+
+class Names {
+public:
+  /// Chooses names by what operations do with an index: b and s of the first
+  /// input, t of attention's keys, v of a vocabulary, e of a linear layer.
+  /// `wanted` replaces chosen names.
+  Names(const Program &program, std::map<std::string, std::string> wanted);
+
+  std::string of(Atom leaf);
+  /// The name of several leaves as one index: q for the heads of queries and
+  /// their features, kv for those of keys.
+  std::string ofMerged(const AtomList &leaves);
+  /// The name of a dimension of one position, the `number`th of its tensor.
+  std::string ofUnit(size_t number);
+
+private:
+  void propose(Atom atom, const std::string &name);
+  void proposeOf(const Operation &operation);
+  void proposeOfAttention(const Operation &operation);
+  void proposeOfProduct(const Operation &operation);
+  std::string unused(const std::string &name);
+
+  const Program &program;
+  std::map<std::string, std::string> wanted;
+  std::map<Atom, std::string> proposed, chosen;
+  std::map<AtomList, std::string> merged;
+  std::set<std::string> taken;
+  std::set<ValueId> parameters;
+};
+
+} // namespace tpsp::import::torch
+
+#endif // TPSP_IMPORT_TORCH_NAMES_H

@@ -1,0 +1,300 @@
+#include "Operators.h"
+#include "Refusal.h"
+
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+const Operator *torch::findOperator(const std::string &name) {
+  static const std::map<std::string, const Operator *> all = [] {
+    std::map<std::string, const Operator *> found;
+    for (const Operators *some :
+         {&viewOperators(), &pointwiseOperators(), &creationOperators(),
+          &contractionOperators(), &rowOperators(), &attentionOperators(),
+          &indexOperators(), &windowOperators()})
+      for (const Operator &one : *some)
+        found[one.name] = &one;
+    return found;
+  }();
+  static const std::string prefix = "aten.", suffix = ".default";
+  if (name.rfind(prefix, 0) != 0)
+    return nullptr;
+  std::string shortName = name.substr(prefix.size());
+  size_t end = shortName.rfind(suffix);
+  if (end != std::string::npos && end + suffix.size() == shortName.size())
+    shortName.erase(end);
+  auto found = all.find(shortName);
+  return found == all.end() ? nullptr : found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// "None", "True", "1", "1e-5", "[]", "[0, 1]" or a word.
+static Argument defaultOf(const std::string &text) {
+  if (text == "None")
+    return std::monostate{};
+  if (text == "True" || text == "False")
+    return text == "True";
+  if (text.front() == '[') {
+    std::vector<int64_t> numbers;
+    std::istringstream stream(text.substr(1));
+    for (int64_t number = 0; stream >> number;)
+      numbers.push_back(number);
+    return numbers;
+  }
+  std::istringstream stream(text);
+  double number = 0;
+  if (!(stream >> number))
+    return text;
+  if (text.find_first_of(".e") != std::string::npos)
+    return number;
+  return static_cast<int64_t>(number);
+}
+
+Call::Call(Environment &environment, const Node &node,
+           const std::string &schema)
+    : build(environment.build), environment(environment), node(node) {
+  std::istringstream entries(schema);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    entry.erase(0, entry.find_first_not_of(' '));
+    size_t equals = entry.find('=');
+    order.push_back(entry.substr(0, equals));
+    if (equals != std::string::npos)
+      arguments[order.back()] = defaultOf(entry.substr(equals + 1));
+  }
+  // Where a tensor is, and in which layout, changes no number.
+  static const std::vector<std::string> ignored = {
+      "device", "layout", "pin_memory", "memory_format", "non_blocking"};
+  for (const auto &[name, argument] : node.arguments) {
+    bool isKnown = std::find(order.begin(), order.end(), name) != order.end();
+    if (!isKnown &&
+        std::find(ignored.begin(), ignored.end(), name) == ignored.end() &&
+        !std::holds_alternative<std::monostate>(argument))
+      refuse("has an argument '{}', which is not known", name);
+    if (isKnown)
+      arguments[name] = argument;
+  }
+}
+
+const Argument &Call::argument(const std::string &name) const {
+  auto found = arguments.find(name);
+  if (found == arguments.end())
+    refuse("lacks its argument '{}'", name);
+  return found->second;
+}
+
+bool Call::isNone(const std::string &name) const {
+  const Argument &value = argument(name);
+  const auto *tensor = std::get_if<TensorName>(&value);
+  return std::holds_alternative<std::monostate>(value) ||
+         (tensor && tensor->name.empty());
+}
+
+bool Call::isTensor(const std::string &name) const {
+  return std::holds_alternative<TensorName>(argument(name)) && !isNone(name);
+}
+
+template <typename T>
+static const T &as(const Argument &value, const std::string &name) {
+  const T *found = std::get_if<T>(&value);
+  if (!found)
+    refuse("has an argument '{}' of another kind than expected", name);
+  return *found;
+}
+
+static const Tensor &find(const Environment &environment,
+                          const std::string &name) {
+  auto found = environment.tensors.find(name);
+  if (found == environment.tensors.end())
+    refuse("uses '{}', which is not computed before it", name);
+  return found->second;
+}
+
+Tensor Call::tensor(const std::string &name) const {
+  return find(environment, as<TensorName>(argument(name), name).name);
+}
+
+std::optional<Tensor> Call::maybe(const std::string &name) const {
+  if (isNone(name))
+    return {};
+  return tensor(name);
+}
+
+std::vector<std::optional<Tensor>>
+Call::tensors(const std::string &name) const {
+  std::vector<std::optional<Tensor>> all;
+  for (const TensorName &one :
+       as<std::vector<TensorName>>(argument(name), name)) {
+    all.emplace_back();
+    if (!one.name.empty())
+      all.back() = find(environment, one.name);
+  }
+  return all;
+}
+
+int64_t Call::integer(const std::string &name) const {
+  const Argument &value = argument(name);
+  if (const bool *flag = std::get_if<bool>(&value))
+    return *flag;
+  return as<int64_t>(value, name);
+}
+
+double Call::number(const std::string &name) const {
+  const Argument &value = argument(name);
+  if (const auto *real = std::get_if<double>(&value))
+    return *real;
+  return static_cast<double>(integer(name));
+}
+
+bool Call::flag(const std::string &name) const {
+  return as<bool>(argument(name), name);
+}
+
+std::string Call::word(const std::string &name) const {
+  return as<std::string>(argument(name), name);
+}
+
+Sizes Call::list(const std::string &name) const {
+  const Argument &value = argument(name);
+  if (const auto *one = std::get_if<int64_t>(&value))
+    return {*one};
+  return as<std::vector<int64_t>>(value, name);
+}
+
+static size_t positive(int64_t dim, size_t rank) {
+  auto signedRank = static_cast<int64_t>(std::max<size_t>(rank, 1));
+  if (dim < -signedRank || dim >= signedRank)
+    refuse("names dimension {} of a tensor that has {}", dim, rank);
+  return static_cast<size_t>(dim < 0 ? dim + signedRank : dim);
+}
+
+size_t Call::dim(const std::string &name, size_t rank) const {
+  return positive(integer(name), rank);
+}
+
+std::vector<size_t> Call::dims(const std::string &name, size_t rank) const {
+  std::vector<size_t> all;
+  if (!isNone(name))
+    for (int64_t one : list(name))
+      all.push_back(positive(one, rank));
+  if (all.empty())
+    for (size_t i = 0; i < rank; ++i)
+      all.push_back(i);
+  return all;
+}
+
+std::vector<Tensor> Call::operands() const {
+  std::vector<Tensor> all;
+  for (const std::string &name : order) {
+    const Argument &value = argument(name);
+    if (std::holds_alternative<TensorName>(value) && !isNone(name))
+      all.push_back(tensor(name));
+    if (std::holds_alternative<std::vector<TensorName>>(value))
+      for (const auto &one : tensors(name))
+        if (one)
+          all.push_back(*one);
+  }
+  return all;
+}
+
+const TensorMeta &Call::result(size_t number) const {
+  return environment.graph.tensors.at(node.outputs.at(number));
+}
+
+bool Call::isUsed(size_t number) const {
+  auto found = environment.uses.find(node.outputs.at(number));
+  return found != environment.uses.end() && found->second > 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+std::string Call::resultElement() const {
+  ScalarType type = result().type;
+  return isFloating(type) ? elementOf(type) : build.element;
+}
+
+std::optional<Tensor> Call::tableOf(const Tensor &ids) const {
+  auto found = environment.tables.find(ids.value);
+  if (found == environment.tables.end())
+    return {};
+  return find(environment, found->second);
+}
+
+Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
+  std::string wanted = element.empty() ? resultElement() : element;
+  Tensor out = build.lifted(tensor, wanted);
+  if (build.elementOf(out) != "i32" || wanted == "i32")
+    return build.converted(out, wanted);
+  // The number of an id is looked up: in 0, 1, 2, ...
+  AtomList vocabulary;
+  if (out.type == ScalarType::Bool) {
+    vocabulary = {build.program.atoms.create(2)};
+  } else if (std::optional<Tensor> table = tableOf(out)) {
+    vocabulary = build.program.atoms.leaves(build.single(*table, 0).dims.at(0));
+  } else {
+    refuse("computes with integers of an input that looks nothing up, so that "
+           "they have no bound");
+  }
+  ValueId count =
+      build.emitValue("iota", {}, vocabulary, build.element,
+                      {{"index", IndexAttribute{{vocabulary.front()}}}});
+  out.value = build.emitValue(
+      "embedding", {out.value, count}, build.program.values[out.value].atoms,
+      build.element, {{"vocabulary", IndexAttribute{{vocabulary.front()}}}});
+  return build.converted(out, wanted);
+}
+
+Tensor Call::value(const std::string &name, const std::string &element) const {
+  return lifted(tensor(name), element);
+}
+
+static void store(Environment &environment, const Node &node,
+                  std::vector<Tensor> results) {
+  if (results.size() != node.outputs.size())
+    refuse("has {} results, and {} are expected", node.outputs.size(),
+           results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    auto about = environment.graph.tensors.find(node.outputs[i]);
+    if (about == environment.graph.tensors.end())
+      refuse("has a result that is no tensor");
+    Sizes sizes = environment.build.sizes(results[i]);
+    if (sizes != about->second.sizes)
+      refuse("has a result of [{}], and the archive says [{}]",
+             fmt::join(sizes, ", "), fmt::join(about->second.sizes, ", "));
+    results[i].type = about->second.type;
+    environment.tensors[node.outputs[i]] = std::move(results[i]);
+  }
+}
+
+void Environment::run(const Node &node) {
+  const Operator *known = findOperator(node.target);
+  if (!known)
+    refuse("is not known");
+  Call call(*this, node, known->schema);
+  build.modules = node.modules;
+  std::vector<Tensor> operands = call.operands();
+  bool isConstant =
+      std::all_of(operands.begin(), operands.end(),
+                  [](const Tensor &one) { return one.constant != nullptr; });
+  if (!isConstant || !known->fold) {
+    if (!known->emit)
+      refuse("depends on an input, and is known for constants only");
+    store(*this, node, known->emit(call));
+    return;
+  }
+  std::vector<Tensor> results;
+  for (ConstantPtr &constant : known->fold(call)) {
+    results.emplace_back();
+    ScalarType type = call.result(results.size() - 1).type;
+    results.back().constant =
+        constant->type() == type ? constant : constant->converted(type);
+  }
+  store(*this, node, std::move(results));
+}

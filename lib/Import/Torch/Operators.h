@@ -1,0 +1,114 @@
+/// The ATen operations that are known, and what they become.
+///
+/// An operation is one row of a table: its name, its arguments with ATen's
+/// defaults, how it is evaluated, and how it is written. An archive leaves out
+/// arguments that have their defaults.
+#ifndef TPSP_IMPORT_TORCH_OPERATORS_H
+#define TPSP_IMPORT_TORCH_OPERATORS_H
+
+#include "Builder.h"
+
+namespace tpsp::import::torch {
+
+class Environment;
+
+/// A node, with its arguments.
+class Call {
+public:
+  Call(Environment &environment, const Node &node, const std::string &schema);
+
+  Tensor tensor(const std::string &name) const;
+  /// Nothing if it is None.
+  std::optional<Tensor> maybe(const std::string &name) const;
+  /// None among the tensors of a list is nothing.
+  std::vector<std::optional<Tensor>> tensors(const std::string &name) const;
+  bool isNone(const std::string &name) const;
+  /// Whether it is a tensor.
+  bool isTensor(const std::string &name) const;
+  int64_t integer(const std::string &name) const;
+  double number(const std::string &name) const;
+  bool flag(const std::string &name) const;
+  std::string word(const std::string &name) const;
+  /// A single number is a list of one.
+  Sizes list(const std::string &name) const;
+  /// A dimension of a tensor of `rank` dimensions; negative ones count from
+  /// the end.
+  size_t dim(const std::string &name, size_t rank) const;
+  std::vector<size_t> dims(const std::string &name, size_t rank) const;
+
+  /// Every tensor argument, in the order of the schema.
+  std::vector<Tensor> operands() const;
+  /// What the archive says about a result.
+  const TensorMeta &result(size_t number = 0) const;
+  size_t results() const { return node.outputs.size(); }
+  /// Whether a result is used.
+  bool isUsed(size_t number) const;
+
+  /// The tensor as a value of this element type ("f32"; "" for that of the
+  /// result, if it is a number, else the program's).
+  Tensor value(const std::string &name, const std::string &element = "") const;
+  Tensor lifted(const Tensor &tensor, const std::string &element = "") const;
+  std::string resultElement() const;
+  /// The table that an input of integers looks up, which bounds it.
+  std::optional<Tensor> tableOf(const Tensor &ids) const;
+
+  Builder &build;
+
+private:
+  const Argument &argument(const std::string &name) const;
+
+  Environment &environment;
+  const Node &node;
+  std::map<std::string, Argument> arguments;
+  std::vector<std::string> order;
+};
+
+using Emit = std::function<std::vector<Tensor>(Call &)>;
+/// Of operands that all are constants.
+using Fold = std::function<std::vector<ConstantPtr>(const Call &)>;
+
+struct Operator {
+  /// Without "aten." and ".default".
+  std::string name;
+  /// "self, other, alpha=1": the names, with defaults.
+  std::string schema;
+  /// Empty: operands are lifted, and the operation is written.
+  Fold fold;
+  Emit emit;
+};
+
+using Operators = std::vector<Operator>;
+
+const Operators &viewOperators();
+const Operators &pointwiseOperators();
+const Operators &creationOperators();
+const Operators &contractionOperators();
+const Operators &rowOperators();
+const Operators &attentionOperators();
+const Operators &indexOperators();
+const Operators &windowOperators();
+
+/// Null if the operation is not known.
+const Operator *findOperator(const std::string &name);
+
+/// The tensors by their names in the graph.
+class Environment {
+public:
+  Environment(const Graph &graph, Builder &builder)
+      : graph(graph), build(builder) {}
+
+  const Graph &graph;
+  Builder &build;
+  std::map<std::string, Tensor> tensors;
+  /// How often a tensor is used.
+  std::map<std::string, int> uses;
+  /// Tables by the inputs of integers that look them up.
+  std::map<ValueId, std::string> tables;
+
+  /// Runs a node. Throws a Refusal if it cannot be expressed.
+  void run(const Node &node);
+};
+
+} // namespace tpsp::import::torch
+
+#endif // TPSP_IMPORT_TORCH_OPERATORS_H

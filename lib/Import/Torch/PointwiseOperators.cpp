@@ -1,0 +1,436 @@
+#include "Folding.h"
+#include "Refusal.h"
+
+#include <cmath>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Values = std::vector<double>;
+using Results = std::vector<Tensor>;
+
+/// The number that an operand is everywhere, if the other operand has all
+/// dimensions of the result.
+static std::optional<double> numberOf(const Call &call, const std::string &name,
+                                      const std::string &other) {
+  if (!call.isTensor(name))
+    return call.number(name);
+  Tensor tensor = call.tensor(name);
+  if (!tensor.constant)
+    return {};
+  const Constant &constant = *tensor.constant;
+  for (size_t i = 0; i < constant.sizes().size(); ++i)
+    if (constant.varies(i))
+      return {};
+  Sizes fixed = call.build.sizes(call.tensor(other));
+  if (broadcastSizes({fixed, constant.sizes()}) != fixed)
+    return {};
+  return constant.at(Sizes(constant.sizes().size(), 0));
+}
+
+static Tensor apply(Call &call, const std::string &name, const Tensor &x,
+                    Attributes attributes = {}) {
+  return call.build.pointwise(name, {x}, call.result().type,
+                              std::move(attributes));
+}
+
+static Tensor scaled(Call &call, const Tensor &x, double factor) {
+  if (factor == 1)
+    return x;
+  if (factor == -1)
+    return apply(call, "neg", x);
+  return apply(call, "scale", x, {{"factor", factor}});
+}
+
+static Tensor shifted(Call &call, const Tensor &x, double by) {
+  return by == 0 ? x : apply(call, "shift", x, {{"by", by}});
+}
+
+static Emit unary(const std::string &name,
+                  const std::string &argument = "self") {
+  return [=](Call &call) -> Results {
+    return {apply(call, name, call.value(argument))};
+  };
+}
+
+/// a self + b other; `alpha` is a factor of `of`.
+static Results sum(Call &call, double a, double b, const std::string &of) {
+  (of == "self" ? a : b) *= call.number("alpha");
+  if (auto number = numberOf(call, "other", "self"))
+    return {shifted(call, scaled(call, call.value("self"), a), b * *number)};
+  if (auto number = numberOf(call, "self", "other"))
+    return {shifted(call, scaled(call, call.value("other"), b), a * *number)};
+  Tensor self = call.value("self"), other = call.value("other");
+  if (b < 0 && a > 0)
+    return {call.build.pointwise(
+        "sub", {scaled(call, self, a), scaled(call, other, -b)},
+        call.result().type)};
+  return {call.build.pointwise("add",
+                               {scaled(call, self, a), scaled(call, other, b)},
+                               call.result().type)};
+}
+
+static Results add(Call &call) { return sum(call, 1, 1, "other"); }
+static Results sub(Call &call) { return sum(call, 1, -1, "other"); }
+static Results rsub(Call &call) { return sum(call, -1, 1, "self"); }
+
+static Results mul(Call &call) {
+  if (auto number = numberOf(call, "other", "self"))
+    return {scaled(call, call.value("self"), *number)};
+  if (auto number = numberOf(call, "self", "other"))
+    return {scaled(call, call.value("other"), *number)};
+  return {call.build.pointwise("mul", {call.value("self"), call.value("other")},
+                               call.result().type)};
+}
+
+static Results divided(Call &call) {
+  if (auto number = numberOf(call, "other", "self"))
+    return {scaled(call, call.value("self"), 1 / *number)};
+  return {call.build.pointwise("div", {call.value("self"), call.value("other")},
+                               call.result().type)};
+}
+
+static Results reciprocal(Call &call) {
+  Tensor one = call.build.number(1, call.resultElement());
+  return {call.build.pointwise("div", {one, call.value("self")},
+                               call.result().type)};
+}
+
+/// By squares and roots where that is the same; x^y else, for positive x.
+static Results power(Call &call) {
+  std::optional<double> exponent = numberOf(call, "exponent", "self");
+  if (!exponent)
+    refuse("has an exponent that depends on an input");
+  Tensor x = call.value("self");
+  double left = std::abs(*exponent);
+  if (left == 0.5)
+    return {apply(call, *exponent < 0 ? "rsqrt" : "sqrt", x)};
+  if (left != std::floor(left) || left == 0 || left > 64)
+    refuse("has exponent {}; known are 0.5 and whole numbers up to 64",
+           *exponent);
+  std::optional<Tensor> product;
+  Tensor factor = x;
+  for (auto bits = static_cast<int64_t>(left); bits > 0; bits /= 2) {
+    if (bits % 2 == 1)
+      product = product ? call.build.pointwise("mul", {*product, factor},
+                                               call.result().type)
+                        : factor;
+    if (bits > 1)
+      factor = apply(call, "square", factor);
+  }
+  if (*exponent > 0)
+    return {*product};
+  Tensor one = call.build.number(1, call.resultElement());
+  return {call.build.pointwise("div", {one, *product}, call.result().type)};
+}
+
+/// base ^ self, as exp(self log(base)).
+static Results powerOfNumber(Call &call) {
+  double base = call.number("self");
+  if (!(base > 0))
+    refuse("is a power of {}; known are powers of positive numbers", base);
+  Tensor x = scaled(call, call.value("exponent"), std::log(base));
+  return {apply(call, "exp", x)};
+}
+
+static Results gelu(Call &call) {
+  bool isTanh = call.word("approximate") == "tanh";
+  return {apply(call, isTanh ? "gelu" : "gelu_erf", call.value("self"))};
+}
+
+static Results absolute(Call &call) {
+  Tensor x = call.value("self");
+  return {call.build.pointwise("max", {x, apply(call, "neg", x)},
+                               call.result().type)};
+}
+
+static Results maximum(Call &call) {
+  return {call.build.pointwise("max", {call.value("self"), call.value("other")},
+                               call.result().type)};
+}
+
+static Results minimum(Call &call) {
+  Tensor negative =
+      call.build.pointwise("max",
+                           {apply(call, "neg", call.value("self")),
+                            apply(call, "neg", call.value("other"))},
+                           call.result().type);
+  return {apply(call, "neg", negative)};
+}
+
+static Results clamp(Call &call) {
+  Attributes limits;
+  if (!call.isNone("min"))
+    limits["low"] = call.number("min");
+  if (!call.isNone("max"))
+    limits["high"] = call.number("max");
+  return {apply(call, "clamp", call.value("self"), limits)};
+}
+
+static Results leaky(Call &call) {
+  Tensor x = call.value("self");
+  double slope = call.number("negative_slope");
+  Tensor negative = apply(call, "relu", apply(call, "neg", x));
+  return {call.build.pointwise(
+      "sub", {apply(call, "relu", x), scaled(call, negative, slope)},
+      call.result().type)};
+}
+
+static Results softplus(Call &call) {
+  if (call.number("beta") != 1)
+    refuse("has beta = {}; known is 1", call.number("beta"));
+  return {apply(call, "softplus", call.value("self"))};
+}
+
+//===----------------------------------------------------------------------===//
+// Booleans: numbers that are 0 or 1
+//===----------------------------------------------------------------------===//
+
+/// The precision in which two operands are compared.
+static std::string comparedIn(const Call &call) {
+  for (const char *name : {"self", "other"})
+    if (call.isTensor(name) && isFloating(call.tensor(name).type))
+      return elementOf(call.tensor(name).type);
+  return call.build.element;
+}
+
+static Tensor valueOrNumber(Call &call, const std::string &name,
+                            const std::string &element) {
+  if (call.isTensor(name))
+    return call.value(name, element);
+  return call.build.number(call.number(name), element);
+}
+
+static Emit comparison(const std::string &relation) {
+  return [=](Call &call) -> Results {
+    std::string element = comparedIn(call);
+    Tensor result =
+        call.build.pointwise("compare",
+                             {valueOrNumber(call, "self", element),
+                              valueOrNumber(call, "other", element)},
+                             ScalarType::Bool, {{"is", relation}});
+    return {result};
+  };
+}
+
+static Results both(Call &call) {
+  return {call.build.pointwise("mul", {call.value("self"), call.value("other")},
+                               ScalarType::Bool)};
+}
+
+static Results either(Call &call) {
+  return {call.build.pointwise("max", {call.value("self"), call.value("other")},
+                               ScalarType::Bool)};
+}
+
+static Results negation(Call &call) {
+  if (call.result().type != ScalarType::Bool)
+    refuse("negates the bits of integers");
+  return {shifted(call, apply(call, "neg", call.value("self")), 1)};
+}
+
+static Results choice(Call &call, const char *condition, const char *yes,
+                      const char *no) {
+  std::string element = call.resultElement();
+  return {call.build.pointwise("select",
+                               {call.value(condition, element),
+                                valueOrNumber(call, yes, element),
+                                valueOrNumber(call, no, element)},
+                               call.result().type)};
+}
+
+static Results where(Call &call) {
+  return choice(call, "condition", "self", "other");
+}
+
+static Results maskedFill(Call &call) {
+  return choice(call, "mask", "value", "self");
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+static Results convert(Call &call) {
+  Tensor x = call.operands().front();
+  ScalarType from = x.type, to = call.result().type;
+  if (x.constant || !isFloating(to)) {
+    if (isFloating(from))
+      refuse("makes integers of numbers that depend on an input");
+    // Integers of another size, or booleans, stay what they are.
+    if (to == ScalarType::Bool)
+      return {call.build.pointwise(
+          "compare", {call.lifted(x), call.build.number(0, call.build.element)},
+          to, {{"is", std::string("not_equal")}})};
+    return {x};
+  }
+  return {call.lifted(x)};
+}
+
+static Results same(Call &call) { return {call.operands().front()}; }
+
+static Results detached(Call &call) {
+  return {apply(call, "stop_gradient", call.value("self"))};
+}
+
+static Results dropout(Call &call) {
+  static constexpr const char *operation = "dropout";
+  if (!call.flag("train") || call.number("p") == 0)
+    return {call.tensor("input")};
+  return {apply(
+      call, operation, call.value("input"),
+      {{"rate", call.number("p")},
+       {"seed", static_cast<int64_t>(call.build.program.values.size())}})};
+}
+
+static Formula function(double (*of)(double)) {
+  return [of](const Values &x) { return of(x[0]); };
+}
+
+static const Fold foldSelf = foldOf(
+    {"self"}, [](const Values &x) { return x[0]; }, "convert");
+
+static Fold foldPair(double (*of)(double, double)) {
+  return foldOf({"self", "other"},
+                [of](const Values &x) { return of(x[0], x[1]); });
+}
+
+static Fold foldAnd() {
+  return foldOf(
+      {"self", "other"},
+      [](const Values &x) { return x[0] != 0 && x[1] != 0 ? 1.0 : 0.0; },
+      "and");
+}
+
+static Fold foldOr() {
+  return foldOf(
+      {"self", "other"},
+      [](const Values &x) { return x[0] != 0 || x[1] != 0 ? 1.0 : 0.0; }, "or");
+}
+
+static Fold foldChoice(std::vector<std::string> arguments) {
+  return foldOf(
+      std::move(arguments),
+      [](const Values &x) { return x[0] != 0 ? x[1] : x[2]; }, "where");
+}
+
+static std::vector<ConstantPtr> foldClamp(const Call &call) {
+  double low = call.isNone("min") ? -INFINITY : call.number("min");
+  double high = call.isNone("max") ? INFINITY : call.number("max");
+  auto limited = [=](const Values &x) {
+    return std::min(std::max(x[0], low), high);
+  };
+  return foldOf({"self"}, limited)(call);
+}
+
+const Operators &torch::pointwiseOperators() {
+  auto scaledSum = foldOf({"self", "other", "alpha"},
+                          [](const Values &x) { return x[0] + x[2] * x[1]; });
+  auto scaledDifference =
+      foldOf({"self", "other", "alpha"},
+             [](const Values &x) { return x[0] - x[2] * x[1]; });
+  auto product = foldPair([](double a, double b) { return a * b; });
+  auto quotient = foldPair([](double a, double b) { return a / b; });
+  auto larger = foldPair([](double a, double b) { return a < b ? b : a; });
+  auto smaller = foldPair([](double a, double b) { return b < a ? b : a; });
+  auto fold = [](double (*of)(double)) {
+    return foldOf({"self"}, function(of));
+  };
+  auto powers = foldOf({"self", "exponent"},
+                       [](const Values &x) { return std::pow(x[0], x[1]); });
+  auto floored = foldPair([](double a, double b) { return std::floor(a / b); });
+  auto rest =
+      foldPair([](double a, double b) { return a - b * std::floor(a / b); });
+  auto opposite = fold([](double a) { return a == 0 ? 1.0 : 0.0; });
+  Fold choose = foldChoice({"condition", "self", "other"});
+  Fold fill = foldChoice({"mask", "value", "self"});
+  static const char *unaryArguments = "self", *pair = "self, other",
+                    *sumArguments = "self, other, alpha=1",
+                    *whereArguments = "condition, self, other",
+                    *fillArguments = "self, mask, value";
+  static const Operators rows = {
+      {"add.Tensor", sumArguments, scaledSum, add},
+      {"add.Scalar", sumArguments, scaledSum, add},
+      {"sub.Tensor", sumArguments, scaledDifference, sub},
+      {"sub.Scalar", sumArguments, scaledDifference, sub},
+      {"rsub.Scalar", sumArguments,
+       foldOf({"self", "other", "alpha"},
+              [](const Values &x) { return x[1] - x[2] * x[0]; }),
+       rsub},
+      {"mul.Tensor", pair, product, mul},
+      {"mul.Scalar", pair, product, mul},
+      {"div.Tensor", pair, quotient, divided},
+      {"div.Scalar", pair, quotient, divided},
+      {"floor_divide", pair, floored, {}},
+      {"remainder.Scalar", pair, rest, {}},
+      {"remainder.Tensor", pair, rest, {}},
+      {"reciprocal", unaryArguments, fold([](double a) { return 1 / a; }),
+       reciprocal},
+      {"pow.Tensor_Scalar", "self, exponent", powers, power},
+      {"pow.Tensor_Tensor", "self, exponent", powers, power},
+      {"pow.Scalar", "self, exponent", powers, powerOfNumber},
+      {"exp", unaryArguments, fold(std::exp), unary("exp")},
+      {"log", unaryArguments, fold(std::log), unary("log")},
+      {"tanh", unaryArguments, fold(std::tanh), unary("tanh")},
+      {"sin", unaryArguments, fold(std::sin), unary("sin")},
+      {"cos", unaryArguments, fold(std::cos), unary("cos")},
+      {"sqrt", unaryArguments, fold(std::sqrt), unary("sqrt")},
+      {"rsqrt", unaryArguments, fold([](double a) { return 1 / std::sqrt(a); }),
+       unary("rsqrt")},
+      {"square", unaryArguments, fold([](double a) { return a * a; }),
+       unary("square")},
+      {"neg", unaryArguments, fold([](double a) { return -a; }), unary("neg")},
+      {"abs", unaryArguments, fold(std::abs), absolute},
+      {"floor", unaryArguments, fold(std::floor), {}},
+      {"sigmoid", unaryArguments,
+       fold([](double a) { return 1 / (1 + std::exp(-a)); }), unary("sigmoid")},
+      {"relu", unaryArguments, fold([](double a) { return a > 0 ? a : 0; }),
+       unary("relu")},
+      {"silu", unaryArguments, {}, unary("silu")},
+      {"gelu", "self, approximate=none", {}, gelu},
+      {"leaky_relu", "self, negative_slope=0.01", {}, leaky},
+      {"softplus", "self, beta=1, threshold=20", {}, softplus},
+      {"maximum", pair, larger, maximum},
+      {"max.other", pair, larger, maximum},
+      {"minimum", pair, smaller, minimum},
+      {"min.other", pair, smaller, minimum},
+      {"clamp", "self, min=None, max=None", foldClamp, clamp},
+      {"clamp_min", "self, min, max=None", foldClamp, clamp},
+      {"hardtanh", "self, min=-1, max=1", foldClamp, clamp},
+      {"__and__.Tensor", pair, foldAnd(), both},
+      {"logical_and", pair, foldAnd(), both},
+      {"bitwise_and.Tensor", pair, foldAnd(), both},
+      {"__or__.Tensor", pair, foldOr(), either},
+      {"bitwise_or.Tensor", pair, foldOr(), either},
+      {"logical_or", pair, foldOr(), either},
+      {"bitwise_not", unaryArguments, opposite, negation},
+      {"logical_not", unaryArguments, opposite, negation},
+      {"where.self", whereArguments, choose, where},
+      {"where.ScalarOther", whereArguments, choose, where},
+      {"where.ScalarSelf", whereArguments, choose, where},
+      {"where.Scalar", whereArguments, choose, where},
+      {"masked_fill.Scalar", fillArguments, fill, maskedFill},
+      {"masked_fill.Tensor", fillArguments, fill, maskedFill},
+      {"_to_copy", "self, dtype=None", foldSelf, convert},
+      {"to.dtype", "self, dtype, copy=False", foldSelf, convert},
+      {"type_as", "self, other", foldSelf, convert},
+      {"clone", unaryArguments, foldSelf, same},
+      {"alias", unaryArguments, foldSelf, same},
+      {"contiguous", unaryArguments, foldSelf, same},
+      {"lift_fresh_copy", unaryArguments, foldSelf, same},
+      {"detach", unaryArguments, foldSelf, detached},
+      {"dropout", "input, p, train", {}, dropout},
+  };
+  static const Operators all = [&] {
+    Operators found = rows;
+    for (auto [name, relation] :
+         {std::pair("lt", "less"), std::pair("le", "less_equal"),
+          std::pair("eq", "equal"), std::pair("ne", "not_equal"),
+          std::pair("gt", "greater"), std::pair("ge", "greater_equal")})
+      for (const char *kind : {".Tensor", ".Scalar"})
+        found.push_back({std::string(name) + kind, pair,
+                         foldComparison(relation), comparison(relation)});
+    return found;
+  }();
+  return all;
+}

@@ -1,0 +1,294 @@
+// Operations along whole rows: softmax, norms, losses.
+#include "Operators.h"
+#include "Refusal.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Results = std::vector<Tensor>;
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+static Tensor alongRow(Call &call, Tensor x, size_t dim,
+                       const std::string &operation) {
+  Builder &build = call.build;
+  if (x.dims.at(dim).empty())
+    refuse("is along a dimension of one position");
+  x = build.single(x, dim);
+  return build.emit(operation, {x}, x.dims, call.result().type,
+                    {{"over", IndexAttribute{x.dims[dim]}}});
+}
+
+static Results softmax(Call &call) {
+  Tensor x = call.value("self");
+  return {alongRow(call, x, call.dim("dim", x.dims.size()), "softmax")};
+}
+
+/// Without the dimensions, whose place stays.
+static Tensor summary(Call &call, Tensor x, const std::vector<size_t> &dims,
+                      const std::string &operation, Attributes attributes) {
+  Dims rest = x.dims;
+  for (size_t dim : dims) {
+    x = call.build.materialized(x, dim);
+    rest.at(dim).clear();
+  }
+  return call.build.emit(operation, {x}, rest, x.type, std::move(attributes));
+}
+
+/// x - max - log(sum(exp(x - max))).
+static Tensor logSoftmax(Call &call, const Tensor &x, size_t dim) {
+  Builder &build = call.build;
+  Tensor largest =
+      summary(call, x, {dim}, "reduce", {{"kind", std::string("max")}});
+  largest = build.pointwise("stop_gradient", {largest}, x.type);
+  Tensor low = build.pointwise("sub", {x, largest}, x.type);
+  Tensor exponential = build.pointwise("exp", {low}, x.type);
+  Tensor sum = summary(call, exponential, {dim}, "reduce",
+                       {{"kind", std::string("sum")}});
+  Tensor log = build.pointwise("log", {sum}, x.type);
+  return build.pointwise("sub", {low, log}, x.type);
+}
+
+static Results logSoftmaxOf(Call &call) {
+  Tensor x = call.value("self");
+  return {logSoftmax(call, x, call.dim("dim", x.dims.size()))};
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// (x - mean) / sqrt(variance + eps), over these dimensions.
+static Tensor normalized(Call &call, const Tensor &x,
+                         const std::vector<size_t> &dims, double eps,
+                         bool isCentered) {
+  Builder &build = call.build;
+  Tensor centered = x;
+  if (isCentered)
+    centered =
+        build.pointwise("sub", {x, summary(call, x, dims, "mean", {})}, x.type);
+  Tensor square = build.pointwise("square", {centered}, x.type);
+  Tensor mean = summary(call, square, dims, "mean", {});
+  Tensor shifted = build.pointwise("shift", {mean}, x.type, {{"by", eps}});
+  Tensor factor = build.pointwise("rsqrt", {shifted}, x.type);
+  return build.pointwise("mul", {centered, factor}, x.type);
+}
+
+static Tensor scaledAndShifted(Call &call, Tensor y,
+                               const std::optional<Tensor> &gain,
+                               const std::optional<Tensor> &bias) {
+  if (gain)
+    y = call.build.pointwise("mul", {y, *gain}, y.type);
+  if (bias)
+    y = call.build.pointwise("add", {y, *bias}, y.type);
+  return y;
+}
+
+static std::optional<Tensor> valueOrNone(Call &call, const char *name) {
+  auto found = call.maybe(name);
+  if (found)
+    found = call.lifted(*found);
+  return found;
+}
+
+static std::vector<size_t> lastDims(size_t rank, size_t count) {
+  std::vector<size_t> dims;
+  for (size_t i = rank - std::min(rank, count); i < rank; ++i)
+    dims.push_back(i);
+  return dims;
+}
+
+static bool isThere(Call &call, const Tensor &x,
+                    const std::vector<size_t> &dims) {
+  return std::all_of(dims.begin(), dims.end(), [&](size_t dim) {
+    return !x.dims[dim].empty() &&
+           call.build.materialized(x, dim).value == x.value;
+  });
+}
+
+static Results layerNorm(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input");
+  auto gain = valueOrNone(call, "weight"), bias = valueOrNone(call, "bias");
+  double eps = call.number("eps");
+  std::vector<size_t> dims =
+      lastDims(x.dims.size(), call.list("normalized_shape").size());
+  if (!gain || !bias || !isThere(call, x, dims))
+    return {scaledAndShifted(call, normalized(call, x, dims, eps, true), gain,
+                             bias)};
+  return {
+      build.pointwise("layer_norm", {x, *gain, *bias}, x.type, {{"eps", eps}})};
+}
+
+static Results rmsNorm(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input");
+  auto gain = valueOrNone(call, "weight");
+  double eps = call.isNone("eps")
+                   ? (x.type == ScalarType::F64 ? 0x1p-52 : 0x1p-23)
+                   : call.number("eps");
+  std::vector<size_t> dims =
+      lastDims(x.dims.size(), call.list("normalized_shape").size());
+  if (!gain || !isThere(call, x, dims))
+    return {scaledAndShifted(call, normalized(call, x, dims, eps, false), gain,
+                             {})};
+  return {build.pointwise("rms_norm", {x, *gain}, x.type, {{"eps", eps}})};
+}
+
+/// A parameter of channels, [c], for a tensor [n, c, ...].
+static std::optional<Tensor> ofChannels(Call &call, const char *name,
+                                        size_t rank) {
+  auto found = valueOrNone(call, name);
+  if (found)
+    found->dims.resize(rank - 1);
+  return found;
+}
+
+static Results groupNorm(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input");
+  Sizes sizes = build.sizes(x), groups = sizes;
+  int64_t count = call.integer("num_groups");
+  if (sizes.size() < 2 || count < 1 || sizes[1] % count != 0)
+    refuse("has {} groups of {} channels", count, sizes.at(1));
+  groups[1] = sizes[1] / count;
+  groups.insert(groups.begin() + 1, count);
+  Tensor y = build.viewed(x, groups);
+  y = normalized(call, y, lastDims(groups.size(), groups.size() - 2),
+                 call.number("eps"), true);
+  y = build.viewed(y, sizes);
+  return {scaledAndShifted(call, y, ofChannels(call, "weight", sizes.size()),
+                           ofChannels(call, "bias", sizes.size()))};
+}
+
+static Tensor batchNormed(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input");
+  size_t rank = x.dims.size();
+  auto mean = ofChannels(call, "running_mean", rank),
+       variance = ofChannels(call, "running_var", rank);
+  if (!mean || !variance)
+    refuse("has no running statistics");
+  Tensor shifted = build.pointwise("shift", {*variance}, x.type,
+                                   {{"by", call.number("eps")}});
+  Tensor factor = build.pointwise("rsqrt", {shifted}, x.type);
+  Tensor y = build.pointwise("sub", {x, *mean}, x.type);
+  y = build.pointwise("mul", {y, factor}, x.type);
+  return scaledAndShifted(call, y, ofChannels(call, "weight", rank),
+                          ofChannels(call, "bias", rank));
+}
+
+/// The statistics that torch saves for the backward pass are empty.
+static Results batchNorm(Call &call) {
+  Results results = {batchNormed(call)};
+  while (results.size() < call.results()) {
+    if (call.isUsed(results.size()))
+      refuse("has saved statistics that are used");
+    results.emplace_back();
+    results.back().constant = Constant::filled(
+        ScalarType::F32, call.result(results.size() - 1).sizes, 0);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+enum Reduction { None = 0, Mean = 1, Sum = 2 };
+
+/// The loss of each position, and then their mean or sum.
+static Results combined(Call &call, Tensor losses, int64_t how) {
+  if (how == Reduction::None)
+    return {losses};
+  std::vector<size_t> dims;
+  for (size_t i = 0; i < losses.dims.size(); ++i)
+    dims.push_back(i);
+  if (call.build.atomsOf(losses.dims).empty()) {
+    losses.dims.clear();
+    return {losses};
+  }
+  Attributes attributes;
+  if (how == Reduction::Sum)
+    attributes["kind"] = std::string("sum");
+  Tensor out = summary(call, losses, dims,
+                       how == Reduction::Sum ? "reduce" : "mean", attributes);
+  out.dims.clear();
+  return {out};
+}
+
+/// Targets must be an input, whose range is checked when it is read: so
+/// `ignore_index`, which lies outside, occurs nowhere.
+static Results crossEntropy(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self"), targets = call.tensor("target");
+  size_t classes = x.dims.size() > 1 ? 1 : 0;
+  if (!call.isNone("weight") || call.number("label_smoothing") != 0)
+    refuse("has weights of classes or smoothed labels");
+  if (targets.constant || isFloating(targets.type))
+    refuse("has targets that are constants or probabilities");
+  int64_t ignored = call.integer("ignore_index");
+  if (ignored >= 0 && ignored < build.sizes(x).at(classes))
+    refuse("ignores class {}", ignored);
+  x = build.single(x, classes);
+  Tensor positions = x;
+  positions.dims.erase(positions.dims.begin() + static_cast<int64_t>(classes));
+  Dims dims = positions.dims;
+  build.broadcastAlign(dims, targets);
+  Atom over = build.program.atoms.leaves(x.dims[classes]).front();
+  for (Atom leaf : build.atomsOf(dims))
+    build.program.atoms.keepApart({leaf, over});
+  x = build.materialized(x);
+  targets = build.materialized(targets);
+  Tensor losses = build.emit("cross_entropy", {x, targets}, dims, x.type,
+                             {{"over", IndexAttribute{{over}}}});
+  return combined(call, losses, call.integer("reduction"));
+}
+
+static Results meanSquare(Call &call) {
+  Builder &build = call.build;
+  Tensor difference = build.pointwise(
+      "sub", {call.value("self"), call.value("target")}, call.result().type);
+  Tensor square = build.pointwise("square", {difference}, difference.type);
+  return combined(call, build.materialized(square), call.integer("reduction"));
+}
+
+const Operators &torch::rowOperators() {
+  static const Operators rows = {
+      {"softmax.int", "self, dim, dtype=None", {}, softmax},
+      {"_softmax", "self, dim, half_to_float=False", {}, softmax},
+      {"log_softmax.int", "self, dim, dtype=None", {}, logSoftmaxOf},
+      {"_log_softmax", "self, dim, half_to_float=False", {}, logSoftmaxOf},
+      {"layer_norm",
+       "input, normalized_shape, weight=None, bias=None, eps=1e-5, "
+       "cudnn_enable=True",
+       {},
+       layerNorm},
+      {"rms_norm",
+       "input, normalized_shape, weight=None, eps=None",
+       {},
+       rmsNorm},
+      {"group_norm",
+       "input, num_groups, weight=None, bias=None, eps=1e-5, "
+       "cudnn_enabled=True",
+       {},
+       groupNorm},
+      {"_native_batch_norm_legit_no_training",
+       "input, weight=None, bias=None, running_mean, running_var, momentum, "
+       "eps",
+       {},
+       batchNorm},
+      {"cross_entropy_loss",
+       "self, target, weight=None, reduction=1, ignore_index=-100, "
+       "label_smoothing=0.0",
+       {},
+       crossEntropy},
+      {"mse_loss", "self, target, reduction=1", {}, meanSquare},
+  };
+  return rows;
+}

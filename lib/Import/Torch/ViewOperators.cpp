@@ -1,0 +1,439 @@
+// Operations that move no number, or copy numbers to other positions.
+#include "Operators.h"
+#include "Refusal.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Results = std::vector<Tensor>;
+using Constants = std::vector<ConstantPtr>;
+
+/// Writes both ways of an operation of one tensor: `View` is called with a
+/// constant or with a tensor.
+template <typename View>
+static Operator row(std::string name, std::string schema, View view) {
+  std::string first = schema.substr(0, schema.find(','));
+  return {std::move(name), std::move(schema),
+          [=](const Call &call) -> Constants {
+            ConstantPtr x = call.tensor(first).constant;
+            return view(call, x);
+          },
+          [=](Call &call) -> Results {
+            Tensor x = call.tensor(first);
+            return view(call, x);
+          }};
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+static ConstantPtr viewed(const Call &, const ConstantPtr &x,
+                          const Sizes &sizes) {
+  return x->reshaped(sizes);
+}
+static Tensor viewed(const Call &call, const Tensor &x, const Sizes &sizes) {
+  return call.build.viewed(x, sizes);
+}
+
+static ConstantPtr permuted(const ConstantPtr &x,
+                            const std::vector<size_t> &dims) {
+  return x->permuted(dims);
+}
+static Tensor permuted(const Tensor &x, const std::vector<size_t> &dims) {
+  Tensor out = x;
+  for (size_t i = 0; i < dims.size(); ++i)
+    out.dims[i] = x.dims.at(dims[i]);
+  return out;
+}
+
+static ConstantPtr expanded(const Call &, const ConstantPtr &x,
+                            const Sizes &sizes) {
+  return x->expanded(sizes);
+}
+static Tensor expanded(const Call &call, const Tensor &x, const Sizes &sizes) {
+  return call.build.expanded(x, sizes);
+}
+
+static ConstantPtr unsqueezed(const ConstantPtr &x, size_t dim) {
+  return x->unsqueezed(dim);
+}
+static Tensor unsqueezed(const Tensor &x, size_t dim) {
+  Tensor out = x;
+  out.dims.insert(out.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  return out;
+}
+
+static Sizes sizesOf(const Call &, const ConstantPtr &x) { return x->sizes(); }
+static Sizes sizesOf(const Call &call, const Tensor &x) {
+  return call.build.sizes(x);
+}
+
+template <typename T>
+static std::vector<T> transpose(const Call &call, const T &x) {
+  std::vector<size_t> dims(sizesOf(call, x).size());
+  std::iota(dims.begin(), dims.end(), 0);
+  if (!dims.empty())
+    std::swap(dims[call.dim("dim0", dims.size())],
+              dims[call.dim("dim1", dims.size())]);
+  return {permuted(x, dims)};
+}
+
+template <typename T>
+static std::vector<T> permute(const Call &call, const T &x) {
+  std::vector<size_t> dims = call.dims("dims", sizesOf(call, x).size());
+  std::vector<size_t> sorted = dims;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != i || sorted.size() != sizesOf(call, x).size())
+      refuse("permutes dimensions [{}]", fmt::join(dims, ", "));
+  return {permuted(x, dims)};
+}
+
+template <typename T>
+static std::vector<T> unsqueeze(const Call &call, const T &x) {
+  return {unsqueezed(x, call.dim("dim", sizesOf(call, x).size() + 1))};
+}
+
+/// The sizes are the archive's, which has them for every result.
+template <typename T> static std::vector<T> view(const Call &call, const T &x) {
+  return {viewed(call, x, call.result().sizes)};
+}
+
+template <typename T>
+static std::vector<T> expand(const Call &call, const T &x) {
+  return {expanded(call, x, call.result().sizes)};
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+static ConstantPtr sliced(const Call &, const ConstantPtr &x, size_t dim,
+                          int64_t begin, int64_t count, int64_t step) {
+  return x->sliced(dim, begin, count, step);
+}
+
+static Tensor sliced(const Call &call, const Tensor &x, size_t dim,
+                     int64_t begin, int64_t count, int64_t step) {
+  Builder &build = call.build;
+  if (step == 1)
+    return build.cut(x, dim, begin, count);
+  // Every step-th position is one of a block of `step`.
+  int64_t size = build.sizes(x)[dim];
+  if (size % step != 0 || count != size / step || begin >= step)
+    refuse("takes every {}th of {} positions from {} on, which are no whole "
+           "blocks",
+           step, size, begin);
+  Tensor blocks = build.blocked(x, dim);
+  Sizes sizes = build.sizes(blocks);
+  sizes[dim] = count;
+  sizes.insert(sizes.begin() + static_cast<int64_t>(dim) + 1, step);
+  return build.taken(build.viewed(blocks, sizes), dim + 1, begin);
+}
+
+static ConstantPtr selected(const Call &, const ConstantPtr &x, size_t dim,
+                            int64_t at) {
+  return x->selected(dim, at);
+}
+static Tensor selected(const Call &call, const Tensor &x, size_t dim,
+                       int64_t at) {
+  return call.build.taken(x, dim, at);
+}
+
+static int64_t clamped(int64_t position, int64_t size) {
+  if (position < 0)
+    position += size;
+  return std::min(std::max<int64_t>(position, 0), size);
+}
+
+template <typename T>
+static std::vector<T> slice(const Call &call, const T &x) {
+  Sizes sizes = sizesOf(call, x);
+  size_t dim = call.dim("dim", sizes.size());
+  int64_t size = sizes.at(dim), step = call.integer("step");
+  int64_t begin =
+      call.isNone("start") ? 0 : clamped(call.integer("start"), size);
+  int64_t end = call.isNone("end") ? size : clamped(call.integer("end"), size);
+  if (step < 1 || end <= begin)
+    refuse("takes no position of {}", size);
+  return {sliced(call, x, dim, begin, (end - begin + step - 1) / step, step)};
+}
+
+static int64_t position(const Call &call, int64_t size) {
+  int64_t at = call.integer("index");
+  at += at < 0 ? size : 0;
+  if (at < 0 || at >= size)
+    refuse("takes position {} of {}", call.integer("index"), size);
+  return at;
+}
+
+template <typename T>
+static std::vector<T> select(const Call &call, const T &x) {
+  Sizes sizes = sizesOf(call, x);
+  size_t dim = call.dim("dim", sizes.size());
+  return {selected(call, x, dim, position(call, sizes.at(dim)))};
+}
+
+template <typename T>
+static std::vector<T> unbind(const Call &call, const T &x) {
+  Sizes sizes = sizesOf(call, x);
+  size_t dim = call.dim("dim", sizes.size());
+  std::vector<T> all;
+  for (int64_t i = 0; i < sizes.at(dim); ++i)
+    all.push_back(selected(call, x, dim, i));
+  return all;
+}
+
+/// A part that nothing uses is a view of nothing: it is not written.
+template <typename T>
+static std::vector<T> parts(const Call &call, const T &x) {
+  Sizes sizes = sizesOf(call, x);
+  size_t dim = call.dim("dim", sizes.size());
+  std::vector<T> all;
+  int64_t begin = 0;
+  for (size_t i = 0; i < call.results(); ++i) {
+    int64_t count = call.result(i).sizes.at(dim);
+    if (begin + count > sizes.at(dim))
+      refuse("has parts that are longer than its operand");
+    all.push_back(sliced(call, x, dim, begin, count, 1));
+    begin += count;
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Several tensors
+//===----------------------------------------------------------------------===//
+
+static std::vector<Tensor> operandsOf(Call &call, const char *name) {
+  std::vector<Tensor> all;
+  bool isInteger = !isFloating(call.result().type);
+  for (const auto &one : call.tensors(name)) {
+    if (!one)
+      refuse("lacks a tensor of its list");
+    isInteger =
+        isInteger && !one->constant && call.build.elementOf(*one) == "i32";
+    all.push_back(*one);
+  }
+  for (Tensor &one : all)
+    if (!isInteger)
+      one = call.lifted(one);
+  if (all.empty())
+    refuse("has no tensors");
+  return all;
+}
+
+/// Gives all operands the first one's atoms, but along `dim`.
+static Dims alignAll(Call &call, std::vector<Tensor> &all,
+                     std::optional<size_t> dim) {
+  Dims dims;
+  for (Tensor &one : all) {
+    Tensor rest = one;
+    AtomList own;
+    if (dim) {
+      // Distinct, so that what is renamed in the rest is not it.
+      own = one.dims.at(*dim);
+      rest.dims.erase(rest.dims.begin() + static_cast<int64_t>(*dim));
+    }
+    call.build.broadcastAlign(dims, rest);
+    if (dim)
+      rest.dims.insert(rest.dims.begin() + static_cast<int64_t>(*dim), own);
+    one = rest;
+  }
+  return dims;
+}
+
+static Results cat(Call &call) {
+  Builder &build = call.build;
+  std::vector<Tensor> all = operandsOf(call, "tensors");
+  if (all.size() == 1)
+    return all;
+  size_t dim = call.dim("dim", all.front().dims.size());
+  bool isSingle = true;
+  for (Tensor &one : all) {
+    isSingle &= build.sizes(one).at(dim) == 1;
+    if (build.sizes(one).at(dim) > 1)
+      one = build.single(one, dim);
+    else
+      one.dims[dim] = {build.program.atoms.create(1)};
+  }
+  Dims dims = alignAll(call, all, dim);
+  for (Tensor &one : all)
+    if (!isSingle)
+      build.makeDistinct(build.atomsOf(dims), one, dim);
+  Atom whole = build.program.atoms.create(call.result().sizes.at(dim));
+  Dims wholeDims = dims;
+  wholeDims.insert(wholeDims.begin() + static_cast<int64_t>(dim), {whole});
+  std::vector<ValueId> values;
+  AtomList parts;
+  for (Tensor &one : all) {
+    Dims target = dims;
+    if (!isSingle)
+      target.insert(target.begin() + static_cast<int64_t>(dim), one.dims[dim]);
+    Tensor part = one;
+    part.dims = target;
+    part = build.ordered(build.materialized(part));
+    values.push_back(part.value);
+    if (isSingle)
+      continue;
+    parts.push_back(build.program.atoms.leaves(one.dims[dim]).front());
+    build.program.atoms.keepApart({whole, parts.back()});
+  }
+  Tensor out;
+  out.type = call.result().type;
+  out.dims = wholeDims;
+  out.value =
+      build.emitValue(isSingle ? "stack" : "concat", values,
+                      build.atomsOf(wholeDims), build.elementOf(all.front()),
+                      {{"index", IndexAttribute{{whole}}}}, parts);
+  return {out};
+}
+
+static Results stack(Call &call) {
+  Builder &build = call.build;
+  std::vector<Tensor> all = operandsOf(call, "tensors");
+  size_t dim = call.dim("dim", all.front().dims.size() + 1);
+  Dims dims = alignAll(call, all, {});
+  std::vector<ValueId> values;
+  for (Tensor &one : all) {
+    one.dims = dims;
+    values.push_back(build.ordered(build.materialized(one)).value);
+  }
+  Tensor out;
+  out.dims = dims;
+  out.dims.insert(out.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  if (all.size() == 1) {
+    all.front().dims = out.dims;
+    return all;
+  }
+  Atom whole = build.program.atoms.create(static_cast<int64_t>(all.size()));
+  out.dims[dim] = {whole};
+  out.value = build.emitValue("stack", values, build.atomsOf(out.dims),
+                              build.elementOf(all.front()),
+                              {{"index", IndexAttribute{{whole}}}});
+  return {out};
+}
+
+static ConstantPtr joined(const Call &call,
+                          const std::vector<ConstantPtr> &parts, size_t dim) {
+  std::vector<double> all;
+  forEachPosition(call.result().sizes, [&](const Sizes &position) {
+    Sizes place = position;
+    size_t part = 0;
+    while (place.at(dim) >= parts.at(part)->sizes().at(dim))
+      place[dim] -= parts[part++]->sizes()[dim];
+    all.push_back(parts[part]->at(place));
+  });
+  return Constant::dense(call.result().type, call.result().sizes,
+                         std::move(all));
+}
+
+static Constants foldCat(const Call &call) {
+  std::vector<ConstantPtr> parts;
+  for (const Tensor &one : call.operands())
+    parts.push_back(one.constant);
+  return {joined(call, parts, call.dim("dim", call.result().sizes.size()))};
+}
+
+static Constants foldStack(const Call &call) {
+  std::vector<ConstantPtr> parts;
+  size_t dim = call.dim("dim", call.result().sizes.size());
+  for (const Tensor &one : call.operands())
+    parts.push_back(one.constant->unsqueezed(dim));
+  return {joined(call, parts, dim)};
+}
+
+/// [before, after] of the last dimension, then of the one before it.
+static Results pad(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  Sizes amounts = call.list("pad");
+  double value = call.isNone("value") ? 0 : call.number("value");
+  if (amounts.size() % 2 != 0 || amounts.size() / 2 > x.dims.size())
+    refuse("pads by [{}]", fmt::join(amounts, ", "));
+  for (size_t i = 0; i < amounts.size() / 2; ++i) {
+    size_t dim = x.dims.size() - 1 - i;
+    int64_t before = amounts[2 * i], after = amounts[2 * i + 1];
+    int64_t size = build.sizes(x)[dim];
+    int64_t from = std::max<int64_t>(-before, 0),
+            to = size + std::min<int64_t>(after, 0);
+    if (to <= from)
+      refuse("pads by [{}]", fmt::join(amounts, ", "));
+    x = build.cut(x, dim, from, to - from);
+    x = build.padded(x, dim, std::max<int64_t>(before, 0),
+                     std::max<int64_t>(after, 0), value);
+  }
+  return {x};
+}
+
+static Results repeat(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.tensor("self");
+  Sizes repeats = call.list("repeats"), sizes;
+  while (x.dims.size() < repeats.size())
+    x = unsqueezed(x, 0);
+  // [a, b] becomes [n, a, m, b], and then [n a, m b].
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    sizes.push_back(repeats[i]);
+    sizes.push_back(build.sizes(x)[2 * i]);
+    x = unsqueezed(x, 2 * i);
+  }
+  return {build.viewed(build.expanded(x, sizes), call.result().sizes)};
+}
+
+static Results repeatInterleave(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.tensor("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  x = unsqueezed(x, dim + 1);
+  Sizes sizes = build.sizes(x);
+  sizes[dim + 1] = call.integer("repeats");
+  return {build.viewed(build.expanded(x, sizes), call.result().sizes)};
+}
+
+const Operators &torch::viewOperators() {
+  auto generic = [](auto function) { return function; };
+  static const Operators rows = {
+#define BOTH(function)                                                         \
+  generic([](const Call &call, const auto &x) { return function(call, x); })
+      row("view", "self, size", BOTH(view)),
+      row("_unsafe_view", "self, size", BOTH(view)),
+      row("reshape", "self, shape", BOTH(view)),
+      row("flatten.using_ints", "self, start_dim=0, end_dim=-1", BOTH(view)),
+      row("unflatten.int", "self, dim, sizes", BOTH(view)),
+      row("squeeze", "self", BOTH(view)),
+      row("squeeze.dim", "self, dim", BOTH(view)),
+      row("squeeze.dims", "self, dim", BOTH(view)),
+      row("expand", "self, size, implicit=False", BOTH(expand)),
+      row("unsqueeze", "self, dim", BOTH(unsqueeze)),
+      row("transpose.int", "self, dim0, dim1", BOTH(transpose)),
+      row("t", "self, dim0=0, dim1=-1", BOTH(transpose)),
+      row("permute", "self, dims", BOTH(permute)),
+      row("slice.Tensor", "self, dim=0, start=None, end=None, step=1",
+          BOTH(slice)),
+      row("select.int", "self, dim, index", BOTH(select)),
+      row("unbind.int", "self, dim=0", BOTH(unbind)),
+      row("split.Tensor", "self, split_size, dim=0", BOTH(parts)),
+      row("split_with_sizes", "self, split_sizes, dim=0", BOTH(parts)),
+      row("chunk", "self, chunks, dim=0", BOTH(parts)),
+#undef BOTH
+      {"cat", "tensors, dim=0", foldCat, cat},
+      {"stack", "tensors, dim=0", foldStack, stack},
+      {"constant_pad_nd", "self, pad, value=0", {}, pad},
+      {"pad", "self, pad, mode=constant, value=None", {}, pad},
+      {"repeat", "self, repeats", {}, repeat},
+      {"repeat_interleave.self_int",
+       "self, repeats, dim=None, output_size=None",
+       {},
+       repeatInterleave},
+      {"_assert_tensor_metadata", "a, size=None, stride=None, dtype=None",
+       [](const Call &) { return Constants(); },
+       [](Call &) { return Results(); }},
+  };
+  return rows;
+}

@@ -1,0 +1,196 @@
+"""Compares imported PyTorch modules with PyTorch: outputs, loss, every gradient.
+
+    compare-import.py FOLDER MODEL...     tpsp's tools must be in PATH
+
+MODEL is KIND:ARCHITECTURE of transformers (causal:llama, masked:bert, seq2seq:t5,
+image:vit), in small form, or module:NAME of modules.py. Each is exported with its
+loss, imported, and run on one rank and on a mesh of two axes. The table has a line
+for each, and the reason if a step failed. Outputs and losses must agree to 1e-5,
+gradients to 1e-4, relative, in the Euclidean norm. A gradient that is 0 but for
+rounding must be below 1e-5 of the largest. Status 1 if anything failed.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import warnings
+
+warnings.filterwarnings("ignore")
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+import numpy
+import torch
+from safetensors.torch import load_file, save_file
+
+BATCH, SEQUENCE, CLASSES, WORDS = 2, 16, 10, 160
+LOSS, GRADIENT, ZERO = 1e-5, 1e-4, 1e-5
+MESH = ["--place", "ddp-tp", "--mesh", "dp=2,tp=2"]
+KINDS = {"causal": "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "masked": "MODEL_FOR_MASKED_LM_MAPPING_NAMES",
+         "seq2seq": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES"}
+SMALL = dict(
+    hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16, intermediate_size=96,
+    vocab_size=WORDS, max_position_embeddings=64, n_embd=64, n_layer=2, n_head=4, n_positions=64, d_model=64, num_layers=2,
+    num_heads=4, d_kv=16, d_ff=96, n_inner=96, ffn_dim=96, num_experts=4, num_local_experts=4, n_routed_experts=4,
+    num_experts_per_tok=2, moe_intermediate_size=48, pad_token_id=0, bos_token_id=1, eos_token_id=2, encoder_layers=2,
+    decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=96, decoder_ffn_dim=96,
+    word_embed_proj_dim=64, embedding_size=64, rotary_dim=8, image_size=32, patch_size=8, num_labels=CLASSES, q_lora_rank=32,
+    kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16)
+
+
+class WithLoss(torch.nn.Module):
+    """The model's logits, and the mean cross-entropy of `labels`."""
+
+    def __init__(self, model, more):
+        super().__init__()
+        self.model, self.more = model, more
+
+    def forward(self, labels=None, **inputs):
+        logits = self.model(**inputs, **self.more).logits
+        return logits, torch.nn.functional.cross_entropy(logits.float().flatten(0, -2), labels.flatten())
+
+
+def small_config(name):
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+    config = CONFIG_MAPPING[name]()
+    for key, value in SMALL.items():
+        old = getattr(config, key, None)
+        if isinstance(old, (int, float)) and not isinstance(old, bool):
+            try:
+                setattr(config, key, value)
+            except AttributeError:
+                pass  # It is computed from others.
+    config.use_cache = False
+    if isinstance(getattr(config, "layer_types", None), list):
+        config.layer_types = config.layer_types[:2]
+    return config
+
+
+def of_transformers(kind, name):
+    import transformers
+    from transformers.models.auto import modeling_auto
+    cls = getattr(modeling_auto, KINDS[kind])[name]
+    torch.manual_seed(0)
+    model = getattr(transformers, cls if isinstance(cls, str) else cls[0])(small_config(name)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))  # No gain is 1, and no bias 0.
+    words = lambda: torch.randint(3, 100, (BATCH, SEQUENCE))
+    if kind == "image":
+        inputs = {"pixel_values": torch.randn(BATCH, 3, 32, 32), "labels": torch.randint(0, CLASSES, (BATCH,))}
+    else:
+        inputs = {"input_ids": words(), "labels": words()}
+    if kind == "seq2seq":
+        inputs["decoder_input_ids"] = words()
+    return WithLoss(model, {"use_cache": False} if kind in ("causal", "seq2seq") else {}), inputs
+
+
+def build(spec):
+    kind, name = spec.split(":", 1)
+    if kind != "module":
+        return of_transformers(kind, name)
+    import modules
+    torch.manual_seed(0)
+    return modules.MODULES[name]()
+
+
+def export(spec, folder):
+    module, inputs = build(spec)
+    exported = torch.export.export(module, (), kwargs=inputs, strict=False).run_decompositions({})
+    torch.export.save(exported, folder / "model.pt2")
+    for parameter in module.parameters():
+        parameter.grad = None
+    outputs, loss = module(**inputs)
+    loss.backward()
+    tensors = {name: value for name, value in inputs.items()}
+    tensors["g[out]"] = torch.zeros_like(outputs)
+    save_file({k: v.contiguous().clone() for k, v in tensors.items()}, folder / "inputs.safetensors")
+    gradients = {n: p.grad.numpy() for n, p in module.named_parameters() if p.grad is not None}
+    return outputs.detach().float().numpy(), loss.item(), gradients
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        text = (done.stderr or done.stdout or f"status {done.returncode}").strip()
+        raise RuntimeError(f"{pathlib.Path(str(command[0])).name}: {text}")
+    return done.stderr
+
+
+def error(ours, theirs):
+    return float(numpy.linalg.norm(ours - theirs) / max(numpy.linalg.norm(theirs), 1e-30))
+
+
+def compute(folder, flags):
+    """Returns what was recognised, and all tensors of a run with gradients."""
+    said = run("tpsp-import", folder / "model.pt2", "-o", folder / "model.mlir", "--recognised", "--save-weights",
+               folder / "weights.safetensors", "--save-constants", folder / "constants.safetensors", *flags)
+    given = ["--inputs", folder / "inputs.safetensors"]
+    if load_file(folder / "constants.safetensors"):
+        given += ["--inputs", folder / "constants.safetensors"]
+    run("tpsp-run", folder / "model.mlir", "--quiet", "--grad", "--weights", folder / "weights.safetensors", *given,
+        "--save-all", folder / "all.safetensors")
+    return said, {name: tensor.float().numpy() for name, tensor in load_file(folder / "all.safetensors").items()}
+
+
+def compare(ours, outputs, loss, gradients):
+    """Returns the largest errors of outputs, loss and gradients, and the worst gradient's name."""
+    largest = max(numpy.linalg.norm(g) for g in gradients.values())
+    worst, name = 0.0, ""
+    for parameter, theirs in gradients.items():
+        found = ours.get(f"g[{parameter}]")
+        if found is None:
+            if numpy.linalg.norm(theirs) > ZERO * largest:
+                raise RuntimeError(f"no gradient of {parameter}")
+            continue
+        if numpy.linalg.norm(theirs) <= ZERO * largest:
+            one = GRADIENT / ZERO * float(numpy.linalg.norm(found)) / largest
+        else:
+            one = error(found.reshape(theirs.shape), theirs)
+        if not one <= worst:
+            worst, name = one, parameter
+    return error(ours["out"], outputs), abs(float(ours["loss"]) - loss) / abs(loss), worst, name
+
+
+def row(spec, root):
+    folder = root / spec.replace(":", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    cells, said = [], ""
+    try:
+        begin = time.time()
+        outputs, loss, gradients = export(spec, folder)
+        cells.append(f"{time.time() - begin:.1f} s")
+    except Exception as fault:
+        return False, ["no: " + " ".join(str(fault).split())[:300]], ""
+    for flags in ([], MESH):
+        try:
+            said, ours = compute(folder, flags)
+            out, of_loss, gradient, worst = compare(ours, outputs, loss, gradients)
+            cells.append(f"{out:.0e} {of_loss:.0e} {gradient:.0e}")
+            if not (out <= LOSS and of_loss <= LOSS and gradient <= GRADIENT):
+                return False, cells + [f"differs: {worst}"], said
+        except Exception as fault:
+            return False, cells + [" ".join(str(fault).split())[:900]], said
+    return True, cells, said
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("folder", type=pathlib.Path)
+    options.add_argument("models", nargs="+")
+    arguments = options.parse_args()
+    torch.set_num_threads(1)
+    print("| model | exported | outputs, loss, gradients: one rank | dp = 2, tp = 2 | recognised |\n| --- | --- | --- | --- | --- |")
+    good = 0
+    for spec in arguments.models:
+        is_good, cells, said = row(spec, arguments.folder)
+        good += is_good
+        counts = re.sub(r"(attention|with a bias|rope|norms|losses|repeated layers): ", r"\1 ", said.strip())
+        print("|", " | ".join([spec, *cells, counts]), "|", flush=True)
+    print(f"\n{good} of {len(arguments.models)} are right.")
+    return 0 if good == len(arguments.models) else 1
+
+
+sys.exit(main())
