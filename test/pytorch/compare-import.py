@@ -7,7 +7,7 @@ image:vit), in small form, or module:NAME of modules.py. Each is exported with i
 loss, imported, and run on one rank and on a mesh of two axes. The table has a line
 for each, and the reason if a step failed. Outputs and losses must agree to 1e-5,
 gradients to 1e-4, relative, in the Euclidean norm. A gradient that is 0 but for
-rounding must be below 1e-5 of the largest. Status 1 if anything failed.
+rounding must be below 5e-5 of the largest. Status 1 if anything failed.
 """
 import argparse
 import os
@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 BATCH, SEQUENCE, CLASSES, WORDS = 2, 16, 10, 160
-LOSS, GRADIENT, ZERO = 1e-5, 1e-4, 1e-5
+LOSS, GRADIENT, ZERO, ALMOST = 1e-5, 1e-4, 1e-5, 5e-5
 MESH = ["--place", "ddp-tp", "--mesh", "dp=2,tp=2"]
 KINDS = {"causal": "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "masked": "MODEL_FOR_MASKED_LM_MAPPING_NAMES",
          "seq2seq": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES"}
@@ -96,7 +96,12 @@ def build(spec):
     return modules.MODULES[name]()
 
 
-def export(spec, folder):
+def export(spec, folder, keeps):
+    """Writes the archive and the inputs. Returns outputs, loss and gradients by name."""
+    kept = folder / "reference.safetensors"
+    if keeps and kept.exists():
+        tensors = {name: tensor.numpy() for name, tensor in load_file(kept).items()}
+        return tensors.pop("out"), float(tensors.pop("loss")), tensors
     module, inputs = build(spec)
     exported = torch.export.export(module, (), kwargs=inputs, strict=False).run_decompositions({})
     torch.export.save(exported, folder / "model.pt2")
@@ -108,7 +113,10 @@ def export(spec, folder):
     tensors["g[out]"] = torch.zeros_like(outputs)
     save_file({k: v.contiguous().clone() for k, v in tensors.items()}, folder / "inputs.safetensors")
     gradients = {n: p.grad.numpy() for n, p in module.named_parameters() if p.grad is not None}
-    return outputs.detach().float().numpy(), loss.item(), gradients
+    outputs = outputs.detach().float()
+    save_file({"out": outputs.contiguous(), "loss": loss.detach()}
+              | {n: torch.tensor(g) for n, g in gradients.items()}, kept)
+    return outputs.numpy(), loss.item(), gradients
 
 
 def run(*command):
@@ -146,7 +154,7 @@ def compare(ours, outputs, loss, gradients):
                 raise RuntimeError(f"no gradient of {parameter}")
             continue
         if numpy.linalg.norm(theirs) <= ZERO * largest:
-            one = GRADIENT / ZERO * float(numpy.linalg.norm(found)) / largest
+            one = GRADIENT / ALMOST * float(numpy.linalg.norm(found)) / largest
         else:
             one = error(found.reshape(theirs.shape), theirs)
         if not one <= worst:
@@ -154,13 +162,13 @@ def compare(ours, outputs, loss, gradients):
     return error(ours["out"], outputs), abs(float(ours["loss"]) - loss) / abs(loss), worst, name
 
 
-def row(spec, root):
+def row(spec, root, keeps):
     folder = root / spec.replace(":", "-")
     folder.mkdir(parents=True, exist_ok=True)
     cells, said = [], ""
     try:
         begin = time.time()
-        outputs, loss, gradients = export(spec, folder)
+        outputs, loss, gradients = export(spec, folder, keeps)
         cells.append(f"{time.time() - begin:.1f} s")
     except Exception as fault:
         return False, ["no: " + " ".join(str(fault).split())[:300]], ""
@@ -179,13 +187,14 @@ def row(spec, root):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder", type=pathlib.Path)
+    options.add_argument("--keep", action="store_true", help="use archives of an earlier call")
     options.add_argument("models", nargs="+")
     arguments = options.parse_args()
     torch.set_num_threads(1)
     print("| model | exported | outputs, loss, gradients: one rank | dp = 2, tp = 2 | recognised |\n| --- | --- | --- | --- | --- |")
     good = 0
     for spec in arguments.models:
-        is_good, cells, said = row(spec, arguments.folder)
+        is_good, cells, said = row(spec, arguments.folder, arguments.keep)
         good += is_good
         counts = re.sub(r"(attention|with a bias|rope|norms|losses|repeated layers): ", r"\1 ", said.strip())
         print("|", " | ".join([spec, *cells, counts]), "|", flush=True)

@@ -181,6 +181,19 @@ static Results selectedBy(Call &call, Tensor x, size_t dim, const Tensor &ids) {
   return {rows};
 }
 
+/// Positions from the end are those from the start.
+static Tensor fromStart(const Tensor &ids, int64_t size) {
+  Tensor out = ids;
+  if (ids.constant)
+    out.constant = Constant::apply(
+        "other",
+        [=](const std::vector<double> &x) {
+          return x[0] < 0 ? x[0] + static_cast<double>(size) : x[0];
+        },
+        ids.type, {ids.constant});
+  return out;
+}
+
 static Results indexSelect(Call &call) {
   Tensor x = call.value("self");
   return selectedBy(call, x, call.dim("dim", x.dims.size()),
@@ -200,7 +213,8 @@ static Results indexed(Call &call) {
     }
   if (!dim || indices[*dim]->type == ScalarType::Bool)
     refuse("selects by booleans");
-  return selectedBy(call, x, *dim, *indices[*dim]);
+  return selectedBy(call, x, *dim,
+                    fromStart(*indices[*dim], call.build.sizes(x)[*dim]));
 }
 
 static Constants foldEmbedding(const Call &call) {
@@ -270,6 +284,20 @@ static Constants foldIndex(const Call &call) {
   });
   return {Constant::dense(call.result().type, looked, std::move(values))
               ->expanded(call.result().sizes)};
+}
+
+/// Elements of a tensor in which all are equal.
+static Results gather(Call &call) {
+  Tensor x = call.tensor("self"), out;
+  Sizes sizes = call.build.sizes(x);
+  bool isOne = x.constant != nullptr;
+  for (size_t i = 0; isOne && i < sizes.size(); ++i)
+    isOne = !x.constant->varies(i);
+  if (!isOne)
+    refuse("gathers by indices that depend on an input");
+  out.constant = Constant::filled(x.type, call.result().sizes,
+                                  x.constant->at(Sizes(sizes.size(), 0)));
+  return {out};
 }
 
 static Constants foldGather(const Call &call) {
@@ -397,7 +425,7 @@ const Operators &torch::indexOperators() {
        foldEmbedding, embedding},
       {"index.Tensor", "self, indices", foldIndex, indexed},
       {"index_select", "self, dim, index", {}, indexSelect},
-      {"gather", "self, dim, index, sparse_grad=False", foldGather, {}},
+      {"gather", "self, dim, index, sparse_grad=False", foldGather, gather},
       {"cumsum", "self, dim, dtype=None", foldCumsum, cumsum},
       {"diff", "self, n=1, dim=-1, prepend=None, append=None", foldDiff, {}},
       {"tril", "self, diagonal=0", foldTriangle(true), {}},

@@ -86,6 +86,10 @@ void Names::proposeOf(const Operation &operation) {
          program.atoms.leaves(program.values[operation.operands[1]].atoms))
       if (!contains(program.atoms.leaves(words), leaf) && isTable)
         propose(leaf, "d");
+  } else if (operation.name == "layer_norm" || operation.name == "rms_norm") {
+    const AtomList &gain = program.values[operation.operands[1]].atoms;
+    for (Atom leaf : program.atoms.leaves(gain))
+      propose(leaf, "d");
   } else if (operation.name == "cross_entropy") {
     propose(indexOf(operation, "over").front(), "v");
   } else if (operation.name == "cut" || operation.name == "pad" ||

@@ -2,6 +2,7 @@
 #include "tpsp/Import/Torch.h"
 
 #include "Importer.h"
+#include "Recognise.h"
 #include "Refusal.h"
 #include "Simplify.h"
 #include "Writer.h"
@@ -111,6 +112,12 @@ static void importArchive(const std::string &path, const TorchOptions &options,
   torch::Program program =
       torch::buildProgram(*archive, graph, options.recognises);
   torch::removeDead(program);
+  if (options.recognises) {
+    torch::recogniseNorms(program);
+    torch::recogniseAttention(program);
+    torch::recogniseRotations(program);
+    torch::removeDead(program);
+  }
   std::vector<torch::Repeat> repeats;
   if (options.rollsUp)
     repeats = torch::findRepeats(program);

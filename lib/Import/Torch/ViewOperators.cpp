@@ -145,6 +145,16 @@ static Tensor selected(const Call &call, const Tensor &x, size_t dim,
   return call.build.taken(x, dim, at);
 }
 
+/// A tensor without elements.
+static ConstantPtr nothing(const Call &call, const ConstantPtr &) {
+  return Constant::filled(call.result().type, call.result().sizes, 0);
+}
+static Tensor nothing(const Call &call, const Tensor &) {
+  Tensor out;
+  out.constant = nothing(call, ConstantPtr());
+  return out;
+}
+
 static int64_t clamped(int64_t position, int64_t size) {
   if (position < 0)
     position += size;
@@ -159,8 +169,10 @@ static std::vector<T> slice(const Call &call, const T &x) {
   int64_t begin =
       call.isNone("start") ? 0 : clamped(call.integer("start"), size);
   int64_t end = call.isNone("end") ? size : clamped(call.integer("end"), size);
-  if (step < 1 || end <= begin)
-    refuse("takes no position of {}", size);
+  if (step < 1)
+    refuse("takes every {}th position", step);
+  if (end <= begin)
+    return {nothing(call, x)};
   return {sliced(call, x, dim, begin, (end - begin + step - 1) / step, step)};
 }
 
@@ -371,29 +383,27 @@ static Results pad(Call &call) {
   return {x};
 }
 
-static Results repeat(Call &call) {
-  Builder &build = call.build;
-  Tensor x = call.tensor("self");
+/// [a, b] becomes [n, a, m, b], and then [n a, m b].
+template <typename T>
+static std::vector<T> repeat(const Call &call, T x) {
   Sizes repeats = call.list("repeats"), sizes;
-  while (x.dims.size() < repeats.size())
+  while (sizesOf(call, x).size() < repeats.size())
     x = unsqueezed(x, 0);
-  // [a, b] becomes [n, a, m, b], and then [n a, m b].
   for (size_t i = 0; i < repeats.size(); ++i) {
     sizes.push_back(repeats[i]);
-    sizes.push_back(build.sizes(x)[2 * i]);
+    sizes.push_back(sizesOf(call, x)[2 * i]);
     x = unsqueezed(x, 2 * i);
   }
-  return {build.viewed(build.expanded(x, sizes), call.result().sizes)};
+  return {viewed(call, expanded(call, x, sizes), call.result().sizes)};
 }
 
-static Results repeatInterleave(Call &call) {
-  Builder &build = call.build;
-  Tensor x = call.tensor("self");
-  size_t dim = call.dim("dim", x.dims.size());
+template <typename T>
+static std::vector<T> repeatInterleave(const Call &call, T x) {
+  size_t dim = call.dim("dim", sizesOf(call, x).size());
   x = unsqueezed(x, dim + 1);
-  Sizes sizes = build.sizes(x);
+  Sizes sizes = sizesOf(call, x);
   sizes[dim + 1] = call.integer("repeats");
-  return {build.viewed(build.expanded(x, sizes), call.result().sizes)};
+  return {viewed(call, expanded(call, x, sizes), call.result().sizes)};
 }
 
 const Operators &torch::viewOperators() {
@@ -421,16 +431,14 @@ const Operators &torch::viewOperators() {
       row("split.Tensor", "self, split_size, dim=0", BOTH(parts)),
       row("split_with_sizes", "self, split_sizes, dim=0", BOTH(parts)),
       row("chunk", "self, chunks, dim=0", BOTH(parts)),
+      row("repeat", "self, repeats", BOTH(repeat)),
+      row("repeat_interleave.self_int",
+          "self, repeats, dim=None, output_size=None", BOTH(repeatInterleave)),
 #undef BOTH
       {"cat", "tensors, dim=0", foldCat, cat},
       {"stack", "tensors, dim=0", foldStack, stack},
       {"constant_pad_nd", "self, pad, value=0", {}, pad},
       {"pad", "self, pad, mode=constant, value=None", {}, pad},
-      {"repeat", "self, repeats", {}, repeat},
-      {"repeat_interleave.self_int",
-       "self, repeats, dim=None, output_size=None",
-       {},
-       repeatInterleave},
       {"_assert_tensor_metadata", "a, size=None, stride=None, dtype=None",
        [](const Call &) { return Constants(); },
        [](Call &) { return Results(); }},

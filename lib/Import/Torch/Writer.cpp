@@ -228,7 +228,7 @@ Value FunctionWriter::merged(const Value &value, const AtomList &leaves) {
   Type type = value.type;
   type.where = Where::Open;
   type.indices =
-      replaced(type.indices, indicesOf(leaves), names.ofMerged(leaves));
+      replaced(type.indices, indicesOf(leaves), nameOf(leaves));
   if (type.indices == value.type.indices)
     return value;
   nameOf(leaves);
@@ -285,7 +285,7 @@ void FunctionWriter::operation(const Operation &operation) {
     for (Value &operand : operands)
       operand = merged(operand, leaves);
     type.indices =
-        replaced(type.indices, indicesOf(leaves), names.ofMerged(leaves));
+        replaced(type.indices, indicesOf(leaves), nameOf(leaves));
   }
   Value value = function.apply(operation.name, operands, valueName(operation),
                                type, attributesOf(operation));
@@ -325,6 +325,19 @@ Value FunctionWriter::result(ValueId value, const std::vector<AtomList> &dims,
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// How what all layers take is placed.
+static Where placeOf(const Program &program, ValueId value) {
+  if (program.values[value].element == "i32")
+    return Where::Tokens;
+  bool isParameter = std::any_of(
+      program.arguments.begin(), program.arguments.end(),
+      [&](const ProgramArgument &one) {
+        return one.value == value &&
+               one.kind == ProgramArgument::Kind::Parameter;
+      });
+  return isParameter ? Where::Parameter : Where::Activation;
+}
+
 static std::vector<Value>
 writeRepeat(const Program &program, const Repeat &repeat, Names &names,
             ProgramText &text, const std::string &name, FunctionWriter &model) {
@@ -339,9 +352,7 @@ writeRepeat(const Program &program, const Repeat &repeat, Names &names,
     operands.push_back(model.at(value));
   }
   for (ValueId value : repeat.shared) {
-    bool isInteger = program.values[value].element == "i32";
-    layer.operand(value, "shared",
-                  isInteger ? Where::Tokens : Where::Parameter);
+    layer.operand(value, "shared", placeOf(program, value));
     operands.push_back(model.at(value));
   }
   std::string prefix = repeat.prefix + std::to_string(repeat.first) + ".";

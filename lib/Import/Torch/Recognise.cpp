@@ -1,0 +1,119 @@
+#include "Recognise.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+Uses::Uses(Program &program)
+    : program(program), makers(program.values.size(), -1),
+      counts(program.values.size(), 0), users(program.values.size(), -1),
+      arguments(program.values.size(), -1) {
+  for (size_t i = 0; i < program.operations.size(); ++i) {
+    makers[program.operations[i].result] = static_cast<int>(i);
+    for (ValueId operand : program.operations[i].operands) {
+      ++counts[operand];
+      users[operand] = static_cast<int>(i);
+    }
+  }
+  for (const ProgramResult &result : program.results)
+    ++counts[result.value];
+  for (size_t i = 0; i < program.arguments.size(); ++i)
+    arguments[program.arguments[i].value] = static_cast<int>(i);
+}
+
+Operation *Uses::maker(ValueId value) const {
+  return makers[value] < 0 ? nullptr : &program.operations[makers[value]];
+}
+
+Operation *Uses::maker(ValueId value, const char *name) const {
+  Operation *found = maker(value);
+  return found && found->name == name ? found : nullptr;
+}
+
+Operation *Uses::only(ValueId value, const char *name) const {
+  return counts[value] == 1 ? maker(value, name) : nullptr;
+}
+
+Operation *Uses::user(ValueId value) const {
+  return counts[value] == 1 && users[value] >= 0
+             ? &program.operations[users[value]]
+             : nullptr;
+}
+
+const ProgramArgument *Uses::constant(ValueId value) const {
+  if (arguments[value] < 0)
+    return nullptr;
+  const ProgramArgument &found = program.arguments[arguments[value]];
+  return found.constant ? &found : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+static AtomList without(const AtomList &list, const AtomList &others) {
+  AtomList rest;
+  for (Atom atom : list)
+    if (std::find(others.begin(), others.end(), atom) == others.end())
+      rest.push_back(atom);
+  return rest;
+}
+
+static AtomList sorted(AtomList list) {
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+/// x of x rsqrt(mean(x^2) + eps). Sets `eps`, and the atoms of the mean.
+static std::optional<ValueId> normalizedBy(const Program &program,
+                                           const Uses &uses, ValueId factor,
+                                           double &eps, AtomList &over) {
+  const Operation *root = uses.only(factor, "rsqrt");
+  const Operation *shift = root ? uses.only(root->operands[0], "shift") : root;
+  const Operation *mean = shift ? uses.only(shift->operands[0], "mean") : shift;
+  const Operation *square =
+      mean ? uses.only(mean->operands[0], "square") : mean;
+  if (!square)
+    return {};
+  auto atoms = [&](ValueId value) {
+    return program.atoms.leaves(program.values[value].atoms);
+  };
+  eps = std::get<double>(shift->attributes.at("by"));
+  over = without(atoms(square->result), atoms(mean->result));
+  return square->operands[0];
+}
+
+static void recogniseNorm(Program &program, const Uses &uses,
+                          Operation &last) {
+  if (last.name != "mul")
+    return;
+  for (int side : {0, 1}) {
+    const Operation *inner = uses.only(last.operands[side], "mul");
+    ValueId gain = last.operands[1 - side];
+    if (!inner)
+      continue;
+    for (int which : {0, 1}) {
+      double eps = 0;
+      AtomList over;
+      std::optional<ValueId> x = normalizedBy(
+          program, uses, inner->operands[1 - which], eps, over);
+      AtomList ofGain = program.atoms.leaves(program.values[gain].atoms);
+      if (!x || *x != inner->operands[which] ||
+          sorted(ofGain) != sorted(over) || over.empty() ||
+          program.values[*x].element != program.values[gain].element)
+        continue;
+      last.name = "rms_norm";
+      last.operands = {*x, gain};
+      last.attributes = {{"eps", eps}};
+      return;
+    }
+  }
+}
+
+void torch::recogniseNorms(Program &program) {
+  Uses uses(program);
+  for (Operation &operation : program.operations)
+    recogniseNorm(program, uses, operation);
+}

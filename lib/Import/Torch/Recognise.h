@@ -1,0 +1,43 @@
+/// Finds attention, norms and rotations in the operations that they are written
+/// as. Only text and speed depend on it: a program that is not recognised
+/// computes the same.
+#ifndef TPSP_IMPORT_TORCH_RECOGNISE_H
+#define TPSP_IMPORT_TORCH_RECOGNISE_H
+
+#include "Program.h"
+
+namespace tpsp::import::torch {
+
+/// Which operation makes a value, and how often it is used.
+class Uses {
+public:
+  explicit Uses(Program &program);
+
+  /// Null for arguments.
+  Operation *maker(ValueId value) const;
+  /// The maker, if it is an operation of this name.
+  Operation *maker(ValueId value, const char *name) const;
+  /// The maker, if nothing else uses the value.
+  Operation *only(ValueId value, const char *name) const;
+  int count(ValueId value) const { return counts[value]; }
+  /// The only operation that uses the value; null if there are several.
+  Operation *user(ValueId value) const;
+  /// The constant that an argument is; null otherwise.
+  const ProgramArgument *constant(ValueId value) const;
+
+private:
+  Program &program;
+  std::vector<int> makers, counts, users, arguments;
+};
+
+/// x / sqrt(mean(x^2) + eps) gain becomes rms_norm.
+void recogniseNorms(Program &program);
+/// Products, softmax and products again become attention, with its mask, scale
+/// and soft-cap.
+void recogniseAttention(Program &program);
+/// x cos + turned(x) sin becomes rope, if the tables are those of rope.
+void recogniseRotations(Program &program);
+
+} // namespace tpsp::import::torch
+
+#endif // TPSP_IMPORT_TORCH_RECOGNISE_H

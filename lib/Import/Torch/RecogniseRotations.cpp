@@ -1,0 +1,187 @@
+#include "Recognise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+namespace {
+
+/// The tables of a rotation: theta^(-2j/K) / stretch radians a position.
+struct Frequencies {
+  double theta = 10000, stretch = 1;
+};
+
+/// x cos + turned(x) sin.
+struct Rotation {
+  ValueId x = -1;
+  const ProgramArgument *cosines = nullptr, *sines = nullptr;
+  Atom position = -1, feature = -1;
+};
+
+} // namespace
+
+static AtomList atomsOf(const Program &program, ValueId value) {
+  return program.atoms.leaves(program.values[value].atoms);
+}
+
+/// The operand of a transposition.
+static ValueId untransposed(const Program &program, const Uses &uses,
+                            ValueId value) {
+  while (const Operation *one = uses.maker(value, "einsum")) {
+    if (one->operands.size() != 1)
+      break;
+    AtomList from = atomsOf(program, one->operands[0]),
+             to = atomsOf(program, value);
+    if (std::set<Atom>(from.begin(), from.end()) !=
+        std::set<Atom>(to.begin(), to.end()))
+      break;
+    value = one->operands[0];
+  }
+  return value;
+}
+
+/// x, if the value is the part of x from `from` on, along `feature`.
+static std::optional<ValueId> partOf(const Program &program, const Uses &uses,
+                                     ValueId value, Atom feature,
+                                     int64_t from) {
+  const Operation *cut =
+      uses.maker(untransposed(program, uses, value), "cut");
+  if (!cut || std::get<int64_t>(cut->attributes.at("from")) != from)
+    return {};
+  AtomList along = program.atoms.leaves(
+      std::get<IndexAttribute>(cut->attributes.at("index")).atoms);
+  if (along != AtomList{feature})
+    return {};
+  return untransposed(program, uses, cut->operands[0]);
+}
+
+/// x of the features (-x[h:], x[:h]). Sets the index of the features.
+static std::optional<ValueId> turned(const Program &program, const Uses &uses,
+                                     ValueId value, Atom &feature) {
+  const Operation *joined =
+      uses.maker(untransposed(program, uses, value), "concat");
+  if (!joined || joined->operands.size() != 2)
+    return {};
+  AtomList along = program.atoms.leaves(
+      std::get<IndexAttribute>(joined->attributes.at("index")).atoms);
+  const Operation *negative = uses.maker(
+      untransposed(program, uses, joined->operands[0]), "neg");
+  if (along.size() != 1 || !negative)
+    return {};
+  feature = along.front();
+  int64_t half = program.atoms.extent(feature) / 2;
+  auto second = partOf(program, uses, negative->operands[0], feature, half);
+  auto first = partOf(program, uses, joined->operands[1], feature, 0);
+  // The halves are equal, so that the first ends where the second begins.
+  AtomList ofFirst = atomsOf(
+      program, uses.maker(untransposed(program, uses, joined->operands[1]))
+                   ->result);
+  bool isHalf =
+      std::any_of(ofFirst.begin(), ofFirst.end(), [&](Atom leaf) {
+        return program.atoms.extent(leaf) == half;
+      });
+  return first && second && *first == *second && isHalf ? first : std::nullopt;
+}
+
+/// A product of a value with a table of positions and features.
+static const ProgramArgument *table(const Program &program, const Uses &uses,
+                                    const Operation *product,
+                                    ValueId &other) {
+  if (!product || product->name != "mul")
+    return nullptr;
+  for (int side : {0, 1})
+    if (const ProgramArgument *found = uses.constant(product->operands[side])) {
+      other = product->operands[1 - side];
+      return atomsOf(program, found->value).size() == 2 ? found : nullptr;
+    }
+  return nullptr;
+}
+
+static std::optional<Rotation> rotationOf(const Program &program,
+                                          const Uses &uses,
+                                          const Operation &sum) {
+  if (sum.name != "add" || sum.operands.size() != 2)
+    return {};
+  for (int side : {0, 1}) {
+    Rotation found;
+    ValueId plain = -1, moved = -1;
+    found.cosines = table(program, uses, uses.maker(sum.operands[side]), plain);
+    found.sines =
+        table(program, uses, uses.maker(sum.operands[1 - side]), moved);
+    if (!found.cosines || !found.sines)
+      continue;
+    std::optional<ValueId> x = turned(program, uses, moved, found.feature);
+    AtomList ofTable = atomsOf(program, found.cosines->value);
+    if (!x || *x != untransposed(program, uses, plain) ||
+        ofTable != atomsOf(program, found.sines->value) ||
+        ofTable[1] != found.feature)
+      continue;
+    found.x = *x;
+    found.position = ofTable[0];
+    return found;
+  }
+  return {};
+}
+
+/// 10000.003 is 10000, as it was before it was rounded.
+static double asWritten(double number) {
+  double unit = std::pow(10, std::floor(std::log10(number)) - 2);
+  double round = std::round(number / unit) * unit;
+  return std::abs(round / number - 1) < 1e-4 ? round : number;
+}
+
+/// The frequencies of tables of positions 0, 1, 2, ...
+static std::optional<Frequencies> frequenciesOf(const Constant &cosines,
+                                                const Constant &sines) {
+  int64_t positions = cosines.sizes()[0], features = cosines.sizes()[1];
+  if (positions < 2 || features < 4 || features % 2 != 0)
+    return {};
+  auto angle = [&](int64_t j) {
+    return std::atan2(sines.at({1, j}), cosines.at({1, j}));
+  };
+  Frequencies out;
+  auto half = static_cast<double>(features) / 2;
+  out.theta = asWritten(std::pow(angle(0) / angle(1), half));
+  out.stretch = asWritten(1 / angle(0));
+  if (!(out.theta > 1) || !(out.stretch > 0))
+    return {};
+  for (int64_t s = 0; s < positions; ++s)
+    for (int64_t j = 0; j < features; ++j) {
+      double turn =
+          static_cast<double>(s) / out.stretch *
+          std::pow(out.theta, -static_cast<double>(j % (features / 2)) / half);
+      double allowed = 1e-6 + 1e-6 * turn;
+      if (std::abs(cosines.at({s, j}) - std::cos(turn)) > allowed ||
+          std::abs(sines.at({s, j}) - std::sin(turn)) > allowed)
+        return {};
+    }
+  return out;
+}
+
+void torch::recogniseRotations(Program &program) {
+  Uses uses(program);
+  using Tables = std::pair<ValueId, ValueId>;
+  std::map<Tables, std::optional<Frequencies>> known;
+  for (Operation &operation : program.operations) {
+    std::optional<Rotation> found = rotationOf(program, uses, operation);
+    if (!found)
+      continue;
+    auto [place, isNew] = known.try_emplace(
+        Tables(found->cosines->value, found->sines->value));
+    if (isNew)
+      place->second = frequenciesOf(*found->cosines->constant,
+                                    *found->sines->constant);
+    if (!place->second)
+      continue;
+    operation.name = "rope";
+    operation.operands = {found->x};
+    operation.attributes = {{"position", IndexAttribute{{found->position}}},
+                            {"feature", IndexAttribute{{found->feature}}},
+                            {"theta", place->second->theta}};
+    if (place->second->stretch != 1)
+      operation.attributes["stretch"] = place->second->stretch;
+  }
+}
