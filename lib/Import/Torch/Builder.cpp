@@ -140,6 +140,14 @@ Tensor Builder::emit(const std::string &name,
         std::any_of(operands.begin(), operands.end(),
                     [&](const Tensor &one) { return has(one, atom); }))
       atoms.push_back(atom);
+  // The first operand's order, if it has all.
+  if (!operands.empty()) {
+    AtomList first =
+        program.atoms.leaves(program.values[operands.front().value].atoms);
+    if (std::is_permutation(first.begin(), first.end(), atoms.begin(),
+                            atoms.end()))
+      atoms = first;
+  }
   Tensor out;
   out.dims = dims;
   out.type = type;

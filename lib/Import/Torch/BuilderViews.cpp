@@ -52,7 +52,10 @@ Tensor Builder::blocked(const Tensor &tensor, size_t dim) {
   }
   std::string name = parts.size() == 1 ? "rename" : "merge";
   program.atoms.keepApart({whole, parts.front()});
-  out.value = emitValue(name, {out.value}, atoms, elementOf(out), {}, {whole});
+  AtomList blocks = {whole};
+  if (parts.size() == 1)
+    blocks.push_back(parts.front());
+  out.value = emitValue(name, {out.value}, atoms, elementOf(out), {}, blocks);
   out.dims[dim] = {whole};
   return out;
 }

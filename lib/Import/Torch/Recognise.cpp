@@ -85,8 +85,7 @@ static std::optional<ValueId> normalizedBy(const Program &program,
   return square->operands[0];
 }
 
-static void recogniseNorm(Program &program, const Uses &uses,
-                          Operation &last) {
+static void recogniseNorm(Program &program, const Uses &uses, Operation &last) {
   if (last.name != "mul")
     return;
   for (int side : {0, 1}) {
@@ -97,8 +96,8 @@ static void recogniseNorm(Program &program, const Uses &uses,
     for (int which : {0, 1}) {
       double eps = 0;
       AtomList over;
-      std::optional<ValueId> x = normalizedBy(
-          program, uses, inner->operands[1 - which], eps, over);
+      std::optional<ValueId> x =
+          normalizedBy(program, uses, inner->operands[1 - which], eps, over);
       AtomList ofGain = program.atoms.leaves(program.values[gain].atoms);
       if (!x || *x != inner->operands[which] ||
           sorted(ofGain) != sorted(over) || over.empty() ||

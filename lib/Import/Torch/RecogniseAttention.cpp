@@ -15,8 +15,9 @@ struct Scores {
   double softcap = 0;
   /// What is added.
   std::vector<ValueId> added;
-  /// The constants that say which keys are seen.
-  std::vector<const ProgramArgument *> seen;
+  /// The constants that say which keys are seen, and those that say which are
+  /// not.
+  std::vector<const ProgramArgument *> seen, hidden;
   const Operation *product = nullptr;
 };
 
@@ -88,9 +89,10 @@ bool Attention::leadsToProduct(ValueId value) const {
     if (maker->name == "einsum")
       return maker->operands.size() == 2;
     bool isSelect = maker->name == "select";
+    int chosen = isSelect && isLow(maker->operands[1]) ? 2 : 1;
     if (!isSelect && passed.count(maker->name) == 0)
       return false;
-    ValueId next = maker->operands[isSelect ? 1 : 0];
+    ValueId next = maker->operands[isSelect ? chosen : 0];
     if (maker->name == "add" && !leadsToProduct(next))
       next = maker->operands.back();
     maker = uses.maker(next);
@@ -119,11 +121,15 @@ bool Attention::readMask(ValueId &value) {
     return true;
   }
   const Operation *select = uses.only(value, "select");
-  if (!select || !isLow(select->operands[2]))
+  if (!select)
     return false;
-  scores.seen.push_back(uses.constant(select->operands[0]));
-  value = select->operands[1];
-  return scores.seen.back() != nullptr;
+  bool hidesRest = isLow(select->operands[2]);
+  if (!hidesRest && !isLow(select->operands[1]))
+    return false;
+  auto &masks = hidesRest ? scores.seen : scores.hidden;
+  masks.push_back(uses.constant(select->operands[0]));
+  value = select->operands[hidesRest ? 1 : 2];
+  return masks.back() != nullptr;
 }
 
 bool Attention::readScores(ValueId value) {
@@ -131,8 +137,9 @@ bool Attention::readScores(ValueId value) {
     return false;
   while (readMask(value))
     ;
-  if (std::count(scores.seen.begin(), scores.seen.end(), nullptr) > 0)
-    return false;
+  for (const auto *masks : {&scores.seen, &scores.hidden})
+    if (std::count(masks->begin(), masks->end(), nullptr) > 0)
+      return false;
   readSoftcap(value);
   readScale(value);
   scores.product = uses.only(value, "einsum");
@@ -179,11 +186,16 @@ bool Attention::findIndices() {
 /// The band of a constant along queries and keys alone.
 static std::optional<Band> bandOf(const Program &program,
                                   const ProgramArgument &argument, Atom query,
-                                  Atom key) {
+                                  Atom key, bool isHidden) {
   AtomList atoms = program.atoms.leaves(program.values[argument.value].atoms);
   if (atoms != AtomList{query, key})
     return {};
   ConstantPtr mask = argument.constant;
+  // What is not hidden is seen.
+  if (isHidden)
+    mask = Constant::apply(
+        "not", [](const std::vector<double> &x) { return x[0] == 0 ? 1 : 0; },
+        ScalarType::Bool, {mask});
   return torch::bandOf(*mask, program.atoms.extent(query),
                        program.atoms.extent(key));
 }
@@ -193,21 +205,24 @@ bool Attention::addMask(Attributes &attributes,
                         std::vector<ValueId> &operands) const {
   int64_t s = program.atoms.extent(query), t = program.atoms.extent(key);
   Band seen;
-  auto see = [&](const ProgramArgument *mask) {
+  auto see = [&](const ProgramArgument *mask, bool isHidden) {
     std::optional<Band> band;
     if (mask)
-      band = ::bandOf(program, *mask, query, key);
+      band = ::bandOf(program, *mask, query, key, isHidden);
     if (!band || !(band->isAll(s, t) || (band->isCausal() && s <= t)))
       return false;
     seen = {std::max(seen.first, band->first), std::min(seen.last, band->last)};
     return true;
   };
   for (const ProgramArgument *mask : scores.seen)
-    if (!see(mask))
+    if (!see(mask, false))
+      return false;
+  for (const ProgramArgument *mask : scores.hidden)
+    if (!see(mask, true))
       return false;
   AtomList ofScores = atomsOf(scores.product->result);
   for (ValueId added : scores.added) {
-    if (see(uses.constant(added)))
+    if (see(uses.constant(added), false))
       continue;
     if (operands.size() > 3)
       return false;

@@ -47,8 +47,7 @@ static ValueId untransposed(const Program &program, const Uses &uses,
 static std::optional<ValueId> partOf(const Program &program, const Uses &uses,
                                      ValueId value, Atom feature,
                                      int64_t from) {
-  const Operation *cut =
-      uses.maker(untransposed(program, uses, value), "cut");
+  const Operation *cut = uses.maker(untransposed(program, uses, value), "cut");
   if (!cut || std::get<int64_t>(cut->attributes.at("from")) != from)
     return {};
   AtomList along = program.atoms.leaves(
@@ -67,8 +66,8 @@ static std::optional<ValueId> turned(const Program &program, const Uses &uses,
     return {};
   AtomList along = program.atoms.leaves(
       std::get<IndexAttribute>(joined->attributes.at("index")).atoms);
-  const Operation *negative = uses.maker(
-      untransposed(program, uses, joined->operands[0]), "neg");
+  const Operation *negative =
+      uses.maker(untransposed(program, uses, joined->operands[0]), "neg");
   if (along.size() != 1 || !negative)
     return {};
   feature = along.front();
@@ -77,19 +76,17 @@ static std::optional<ValueId> turned(const Program &program, const Uses &uses,
   auto first = partOf(program, uses, joined->operands[1], feature, 0);
   // The halves are equal, so that the first ends where the second begins.
   AtomList ofFirst = atomsOf(
-      program, uses.maker(untransposed(program, uses, joined->operands[1]))
-                   ->result);
-  bool isHalf =
-      std::any_of(ofFirst.begin(), ofFirst.end(), [&](Atom leaf) {
-        return program.atoms.extent(leaf) == half;
-      });
+      program,
+      uses.maker(untransposed(program, uses, joined->operands[1]))->result);
+  bool isHalf = std::any_of(ofFirst.begin(), ofFirst.end(), [&](Atom leaf) {
+    return program.atoms.extent(leaf) == half;
+  });
   return first && second && *first == *second && isHalf ? first : std::nullopt;
 }
 
 /// A product of a value with a table of positions and features.
 static const ProgramArgument *table(const Program &program, const Uses &uses,
-                                    const Operation *product,
-                                    ValueId &other) {
+                                    const Operation *product, ValueId &other) {
   if (!product || product->name != "mul")
     return nullptr;
   for (int side : {0, 1})
@@ -100,9 +97,8 @@ static const ProgramArgument *table(const Program &program, const Uses &uses,
   return nullptr;
 }
 
-static std::optional<Rotation> rotationOf(const Program &program,
-                                          const Uses &uses,
-                                          const Operation &sum) {
+static std::optional<Rotation>
+rotationOf(const Program &program, const Uses &uses, const Operation &sum) {
   if (sum.name != "add" || sum.operands.size() != 2)
     return {};
   for (int side : {0, 1}) {
@@ -161,27 +157,52 @@ static std::optional<Frequencies> frequenciesOf(const Constant &cosines,
   return out;
 }
 
+/// The rotation, and a transposition if the sum's indices are in another order.
+static void rewrite(Program &program, const Rotation &rotation,
+                    const Frequencies &frequencies, Operation sum,
+                    std::vector<Operation> &out) {
+  sum.attributes = {{"position", IndexAttribute{{rotation.position}}},
+                    {"feature", IndexAttribute{{rotation.feature}}},
+                    {"theta", frequencies.theta}};
+  if (frequencies.stretch != 1)
+    sum.attributes["stretch"] = frequencies.stretch;
+  sum.name = "rope";
+  sum.operands = {rotation.x};
+  AtomList wanted = atomsOf(program, sum.result);
+  if (atomsOf(program, rotation.x) == wanted) {
+    out.push_back(std::move(sum));
+    return;
+  }
+  Operation transposed = sum;
+  sum.result = static_cast<ValueId>(program.values.size());
+  program.values.push_back(program.values[rotation.x]);
+  transposed.name = "einsum";
+  transposed.attributes.clear();
+  transposed.operands = {sum.result};
+  out.push_back(std::move(sum));
+  out.push_back(std::move(transposed));
+}
+
 void torch::recogniseRotations(Program &program) {
   Uses uses(program);
   using Tables = std::pair<ValueId, ValueId>;
   std::map<Tables, std::optional<Frequencies>> known;
-  for (Operation &operation : program.operations) {
+  std::vector<Operation> operations;
+  for (const Operation &operation : program.operations) {
     std::optional<Rotation> found = rotationOf(program, uses, operation);
-    if (!found)
-      continue;
-    auto [place, isNew] = known.try_emplace(
-        Tables(found->cosines->value, found->sines->value));
-    if (isNew)
-      place->second = frequenciesOf(*found->cosines->constant,
-                                    *found->sines->constant);
-    if (!place->second)
-      continue;
-    operation.name = "rope";
-    operation.operands = {found->x};
-    operation.attributes = {{"position", IndexAttribute{{found->position}}},
-                            {"feature", IndexAttribute{{found->feature}}},
-                            {"theta", place->second->theta}};
-    if (place->second->stretch != 1)
-      operation.attributes["stretch"] = place->second->stretch;
+    std::optional<Frequencies> *frequencies = nullptr;
+    if (found) {
+      auto [place, isNew] =
+          known.try_emplace(Tables(found->cosines->value, found->sines->value));
+      frequencies = &place->second;
+      if (isNew)
+        *frequencies =
+            frequenciesOf(*found->cosines->constant, *found->sines->constant);
+    }
+    if (frequencies && *frequencies)
+      rewrite(program, *found, **frequencies, operation, operations);
+    else
+      operations.push_back(operation);
   }
+  program.operations = std::move(operations);
 }

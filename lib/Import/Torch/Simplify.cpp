@@ -1,6 +1,7 @@
 #include "Simplify.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
@@ -28,4 +29,38 @@ void torch::removeDead(Program &program) {
   program.arguments.erase(std::remove_if(program.arguments.begin(),
                                          program.arguments.end(), isUnused),
                           program.arguments.end());
+}
+
+/// Operations whose result has a written order, whatever that of the operands.
+static bool takesAnyOrder(const std::string &operation) {
+  static const std::set<std::string> names = {
+      "add",  "attention", "compare", "cos",    "div",    "einsum", "exp",
+      "gelu", "gelu_erf",  "log",     "max",    "mean",   "mul",    "neg",
+      "relu", "reduce",    "rsqrt",   "scale",  "select", "shift",  "sigmoid",
+      "silu", "sin",       "sqrt",    "square", "sub",    "tanh"};
+  return names.count(operation) > 0;
+}
+
+static bool isTransposition(const Program &program, const Operation &one) {
+  if (one.name != "einsum" || one.operands.size() != 1)
+    return false;
+  AtomList from = program.atoms.leaves(program.values[one.operands[0]].atoms),
+           to = program.atoms.leaves(program.values[one.result].atoms);
+  return std::set<Atom>(from.begin(), from.end()) ==
+         std::set<Atom>(to.begin(), to.end());
+}
+
+void torch::removeTranspositions(Program &program) {
+  std::map<ValueId, ValueId> operands;
+  for (const Operation &one : program.operations)
+    if (isTransposition(program, one)) {
+      auto found = operands.find(one.operands[0]);
+      operands[one.result] =
+          found == operands.end() ? one.operands[0] : found->second;
+    }
+  for (Operation &one : program.operations)
+    if (takesAnyOrder(one.name))
+      for (ValueId &operand : one.operands)
+        if (auto found = operands.find(operand); found != operands.end())
+          operand = found->second;
 }

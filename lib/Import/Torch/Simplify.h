@@ -10,6 +10,10 @@ namespace tpsp::import::torch {
 /// constants and unused.
 void removeDead(Program &program);
 
+/// Removes transpositions whose results are used where the order of indices
+/// does not matter.
+void removeTranspositions(Program &program);
+
 } // namespace tpsp::import::torch
 
 #endif // TPSP_IMPORT_TORCH_SIMPLIFY_H

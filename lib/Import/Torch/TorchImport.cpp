@@ -116,8 +116,9 @@ static void importArchive(const std::string &path, const TorchOptions &options,
     torch::recogniseNorms(program);
     torch::recogniseAttention(program);
     torch::recogniseRotations(program);
-    torch::removeDead(program);
   }
+  torch::removeTranspositions(program);
+  torch::removeDead(program);
   std::vector<torch::Repeat> repeats;
   if (options.rollsUp)
     repeats = torch::findRepeats(program);

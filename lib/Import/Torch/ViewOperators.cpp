@@ -228,6 +228,8 @@ static std::vector<Tensor> operandsOf(Call &call, const char *name) {
   for (const auto &one : call.tensors(name)) {
     if (!one)
       refuse("lacks a tensor of its list");
+    if (elementsOf(call.build.sizes(*one)) == 0)
+      continue;
     isInteger =
         isInteger && !one->constant && call.build.elementOf(*one) == "i32";
     all.push_back(*one);
@@ -331,6 +333,20 @@ static Results stack(Call &call) {
   return {out};
 }
 
+static Results broadcastTensors(Call &call) {
+  Results all;
+  for (const Tensor &one : call.operands()) {
+    const Sizes &sizes = call.result(all.size()).sizes;
+    Tensor out = one;
+    if (one.constant)
+      out.constant = one.constant->expanded(sizes);
+    else
+      out = call.build.expanded(one, sizes);
+    all.push_back(out);
+  }
+  return all;
+}
+
 static ConstantPtr joined(const Call &call,
                           const std::vector<ConstantPtr> &parts, size_t dim) {
   std::vector<double> all;
@@ -384,8 +400,7 @@ static Results pad(Call &call) {
 }
 
 /// [a, b] becomes [n, a, m, b], and then [n a, m b].
-template <typename T>
-static std::vector<T> repeat(const Call &call, T x) {
+template <typename T> static std::vector<T> repeat(const Call &call, T x) {
   Sizes repeats = call.list("repeats"), sizes;
   while (sizesOf(call, x).size() < repeats.size())
     x = unsqueezed(x, 0);
@@ -435,6 +450,7 @@ const Operators &torch::viewOperators() {
       row("repeat_interleave.self_int",
           "self, repeats, dim=None, output_size=None", BOTH(repeatInterleave)),
 #undef BOTH
+      {"broadcast_tensors", "tensors", {}, broadcastTensors},
       {"cat", "tensors, dim=0", foldCat, cat},
       {"stack", "tensors, dim=0", foldStack, stack},
       {"constant_pad_nd", "self, pad, value=0", {}, pad},

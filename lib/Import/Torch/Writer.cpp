@@ -227,8 +227,7 @@ static Indices replaced(const Indices &indices, const Indices &run,
 Value FunctionWriter::merged(const Value &value, const AtomList &leaves) {
   Type type = value.type;
   type.where = Where::Open;
-  type.indices =
-      replaced(type.indices, indicesOf(leaves), nameOf(leaves));
+  type.indices = replaced(type.indices, indicesOf(leaves), nameOf(leaves));
   if (type.indices == value.type.indices)
     return value;
   nameOf(leaves);
@@ -284,8 +283,7 @@ void FunctionWriter::operation(const Operation &operation) {
       continue;
     for (Value &operand : operands)
       operand = merged(operand, leaves);
-    type.indices =
-        replaced(type.indices, indicesOf(leaves), nameOf(leaves));
+    type.indices = replaced(type.indices, indicesOf(leaves), nameOf(leaves));
   }
   Value value = function.apply(operation.name, operands, valueName(operation),
                                type, attributesOf(operation));
@@ -329,12 +327,12 @@ Value FunctionWriter::result(ValueId value, const std::vector<AtomList> &dims,
 static Where placeOf(const Program &program, ValueId value) {
   if (program.values[value].element == "i32")
     return Where::Tokens;
-  bool isParameter = std::any_of(
-      program.arguments.begin(), program.arguments.end(),
-      [&](const ProgramArgument &one) {
-        return one.value == value &&
-               one.kind == ProgramArgument::Kind::Parameter;
-      });
+  bool isParameter =
+      std::any_of(program.arguments.begin(), program.arguments.end(),
+                  [&](const ProgramArgument &one) {
+                    return one.value == value &&
+                           one.kind == ProgramArgument::Kind::Parameter;
+                  });
   return isParameter ? Where::Parameter : Where::Activation;
 }
 

@@ -1,0 +1,90 @@
+"""Makes the archives in test/Import/Inputs/torch, once, with what PyTorch computes.
+
+    make-archives.py FOLDER [NAME...]
+
+Writes NAME.pt2 and NAME.safetensors: inputs, outputs, loss and gradients ("g[NAME]").
+Archives are compressed, and paths in them are shortened. Needs torch, transformers
+and safetensors.
+"""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import zipfile
+
+import torch
+from safetensors.torch import save_file
+
+import modules
+
+
+class Logits(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(input_ids=ids, use_cache=False).logits
+
+
+def llama():
+    import transformers
+    config = transformers.LlamaConfig(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, vocab_size=20,
+        max_position_embeddings=16, tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, initializer_range=0.2)
+    return modules.words(Logits(transformers.LlamaForCausalLM(config)), 20)
+
+
+class Refused(torch.nn.Module):
+    """Has two operations that are refused, on one line each."""
+
+    def forward(self, image, labels):
+        best = image.sort(-1).values
+        return best, torch.nn.functional.mse_loss(image.median(-1).values + best.sum(-1), labels)
+
+
+def refused():
+    return Refused(), {"image": torch.randn(3, 5), "labels": torch.randn(3)}
+
+
+ARCHIVES = {name: modules.MODULES[name] for name in ("gpt-tied", "convolutions", "detection", "diffusion", "dlrm", "state-space")}
+ARCHIVES |= {"llama": llama, "refused": refused}
+
+
+def shortened(text):
+    text = re.sub(r'File \\"[^"]*/site-packages/', r'File \\"/lib/', text)
+    return re.sub(r'File \\"(?!/lib/)[^"]*/', r'File \\"', text)
+
+
+def compress(source, target):
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as new:
+        for name in old.namelist():
+            if "sample_inputs" in name:
+                continue
+            data = old.read(name)
+            short = "archive/" + name.split("/", 1)[1]
+            if name.endswith("models/model.json"):
+                data = shortened(json.dumps(json.loads(data), separators=(",", ":"))).encode()
+            new.writestr(zipfile.ZipInfo(short), data, zipfile.ZIP_DEFLATED)
+
+
+def make(name, folder):
+    torch.manual_seed(0)
+    module, inputs = ARCHIVES[name]()
+    exported = torch.export.export(module, (), kwargs=inputs, strict=False).run_decompositions({})
+    with tempfile.TemporaryDirectory() as scratch:
+        path = pathlib.Path(scratch) / "model.pt2"
+        torch.export.save(exported, path)
+        compress(path, folder / f"{name}.pt2")
+    out, loss = module(**inputs)
+    tensors = {**inputs, "out": out.detach(), "loss": loss.detach(), "g[out]": torch.zeros_like(out)}
+    if any(p.requires_grad for p in module.parameters()):
+        loss.backward()
+        tensors |= {f"g[{n}]": p.grad for n, p in module.named_parameters() if p.grad is not None}
+    if name != "refused":
+        save_file({k: v.contiguous().clone() for k, v in tensors.items()}, folder / f"{name}.safetensors")
+
+
+for one in sys.argv[2:] or ARCHIVES:
+    make(one, pathlib.Path(sys.argv[1]))

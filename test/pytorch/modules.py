@@ -1,0 +1,235 @@
+"""Small modules, as people write them, for compare-import.py.
+
+MODULES has a function for each, which returns a module and its inputs. A module
+returns an output and a loss.
+"""
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Trained(nn.Module):
+    """The output of a network, and the loss that `loss` makes of it."""
+
+    def __init__(self, network, loss):
+        super().__init__()
+        self.network, self.loss = network, loss
+
+    def forward(self, labels, **inputs):
+        out = self.network(**inputs)
+        return out, self.loss(out, labels)
+
+
+def classes(out, labels):
+    return F.cross_entropy(out.flatten(0, -2), labels.flatten())
+
+
+def classifier(network, classes_, **inputs):
+    batch = next(iter(inputs.values())).shape[0]
+    return Trained(network, classes), {**inputs, "labels": torch.randint(0, classes_, (batch,))}
+
+
+def regression(network, shape, **inputs):
+    return Trained(network, F.mse_loss), {**inputs, "labels": torch.randn(shape)}
+
+
+def words(network, count, batch=2, length=8):
+    ids = torch.randint(0, count, (batch, length))
+    return Trained(network, classes), {"ids": ids, "labels": torch.randint(0, count, (batch, length))}
+
+
+class Mixer(nn.Module):
+    def __init__(self, width=16, patches=16):
+        super().__init__()
+        self.patch = nn.Conv2d(3, width, 4, stride=4)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.tokens = nn.Sequential(nn.Linear(patches, 24), nn.GELU(), nn.Linear(24, patches))
+        self.channels = nn.Sequential(nn.Linear(width, 40), nn.GELU(), nn.Linear(40, width))
+        self.head = nn.Linear(width, 6)
+
+    def forward(self, image):
+        x = self.patch(image).flatten(2).transpose(1, 2)
+        x = x + self.tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2)
+        x = x + self.channels(self.norm2(x))
+        return self.head(x.mean(1))
+
+
+class UNet(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.down1 = nn.Conv2d(3, width, 3, padding=1)
+        self.down2 = nn.Conv2d(width, 2 * width, 3, stride=2, padding=1)
+        self.middle = nn.Sequential(nn.GroupNorm(2, 2 * width), nn.SiLU(), nn.Conv2d(2 * width, 2 * width, 3, padding=1))
+        self.up = nn.Conv2d(3 * width, 3, 3, padding=1)
+
+    def forward(self, image):
+        high = F.silu(self.down1(image))
+        low = self.middle(F.silu(self.down2(high)))
+        low = low.repeat_interleave(2, 2).repeat_interleave(2, 3)
+        return self.up(torch.cat([high, low], 1))
+
+
+class Block(nn.Module):
+    """A layer of a GPT, as tutorials write it."""
+
+    def __init__(self, width=16, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        b, s, d = x.shape
+        q, k, v = (part.view(b, s, self.heads, -1).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, -1))
+        scores = q @ k.transpose(-2, -1) / (d // self.heads) ** 0.5
+        mask = torch.ones(s, s, dtype=torch.bool).tril()
+        weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+        x = x + self.out((weights @ v).transpose(1, 2).reshape(b, s, d))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class Gpt(nn.Module):
+    def __init__(self, count=20, width=16, layers=3, tied=False):
+        super().__init__()
+        self.words, self.places = nn.Embedding(count, width), nn.Embedding(12, width)
+        self.layers = nn.ModuleList(Block(width) for _ in range(layers))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, count, bias=False)
+        if tied:
+            self.head.weight = self.words.weight
+
+    def forward(self, ids):
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+class Detection(nn.Module):
+    """Learned queries that attend to positions of an image."""
+
+    def __init__(self, width=16, queries=6):
+        super().__init__()
+        self.patch = nn.Conv2d(3, width, 4, stride=4)
+        self.queries = nn.Parameter(torch.randn(queries, width))
+        self.own = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.cross = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.norm1, self.norm2, self.box = nn.LayerNorm(width), nn.LayerNorm(width), nn.Linear(width, 4)
+
+    def forward(self, image):
+        memory = self.patch(image).flatten(2).transpose(1, 2)
+        x = self.queries.expand(image.shape[0], -1, -1)
+        x = self.norm1(x + self.own(x, x, x, need_weights=False)[0])
+        x = self.norm2(x + self.cross(x, memory, memory, need_weights=False)[0])
+        return self.box(x).sigmoid()
+
+
+class Dlrm(nn.Module):
+    def __init__(self, tables=3, count=10, width=8):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(count, width) for _ in range(tables))
+        self.bottom = nn.Sequential(nn.Linear(5, 12), nn.ReLU(), nn.Linear(12, width), nn.ReLU())
+        self.top = nn.Sequential(nn.Linear(width + (tables + 1) ** 2, 12), nn.ReLU(), nn.Linear(12, 1))
+
+    def forward(self, dense, sparse):
+        x = self.bottom(dense)
+        all_ = torch.stack([x] + [table(sparse[:, i]) for i, table in enumerate(self.tables)], 1)
+        products = torch.einsum("bid,bjd->bij", all_, all_).flatten(1)
+        return self.top(torch.cat([x, products], 1))
+
+
+class DiffusionBlock(nn.Module):
+    """Attention and MLP whose norms a condition scales and shifts."""
+
+    def __init__(self, width=16, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width, elementwise_affine=False)
+        self.condition = nn.Linear(width, 6 * width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 32), nn.GELU("tanh"), nn.Linear(32, width))
+
+    def forward(self, x, time):
+        shift1, scale1, gate1, shift2, scale2, gate2 = self.condition(F.silu(time))[:, None].chunk(6, -1)
+        b, s, d = x.shape
+        y = self.norm(x) * (1 + scale1) + shift1
+        q, k, v = self.qkv(y).view(b, s, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        x = x + gate1 * self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, s, d))
+        return x + gate2 * self.mlp(self.norm(x) * (1 + scale2) + shift2)
+
+
+class LoraLinear(nn.Module):
+    def __init__(self, inner, outer, rank=2):
+        super().__init__()
+        self.base = nn.Linear(inner, outer)
+        self.base.requires_grad_(False)
+        self.a, self.b = nn.Parameter(torch.randn(rank, inner)), nn.Parameter(torch.randn(outer, rank))
+
+    def forward(self, x):
+        return self.base(x) + 0.5 * (x @ self.a.T @ self.b.T)
+
+
+class Experts(nn.Module):
+    """Every expert computes every token, and a softmax of the two best weights them."""
+
+    def __init__(self, width=8, experts=4, hidden=12):
+        super().__init__()
+        self.router = nn.Linear(width, experts)
+        self.up, self.down = (nn.Parameter(torch.randn(experts, width, hidden)), nn.Parameter(torch.randn(experts, hidden, width)))
+
+    def forward(self, x):
+        weights = self.router(x).softmax(-1)
+        hidden = F.silu(torch.einsum("bsd,edh->bseh", x, self.up))
+        return torch.einsum("bse,bsed->bsd", weights, torch.einsum("bseh,ehd->bsed", hidden, self.down))
+
+
+class StateSpace(nn.Module):
+    """A diagonal recurrence, as a sum over earlier positions."""
+
+    def __init__(self, width=6, length=10):
+        super().__init__()
+        self.decay, self.skip = nn.Parameter(torch.rand(width)), nn.Parameter(torch.randn(width))
+        self.length = length
+
+    def forward(self, x):
+        at = torch.arange(self.length, dtype=torch.float32)
+        powers = torch.exp(-F.softplus(self.decay)[:, None, None] * (at[:, None] - at[None, :]).clamp(min=0))
+        return torch.einsum("dst,btd->bsd", powers * torch.ones(self.length, self.length).tril(), x) + self.skip * x
+
+
+class Convolutions(nn.Module):
+    """A block of a ResNet in evaluation mode, with pooling and a depthwise convolution."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(3, width, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(width)
+        self.depth, self.point = nn.Conv2d(width, width, 3, padding=1, groups=width), nn.Conv2d(width, width, 1)
+        self.head = nn.Linear(width, 6)
+        self.norm.running_mean.normal_()
+        self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, image):
+        x = F.max_pool2d(F.relu(self.norm(self.stem(image))), 2)
+        x = F.avg_pool2d(x + self.point(self.depth(x)), 2)
+        return self.head(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def image(size=16):
+    return torch.randn(2, 3, size, size)
+
+
+MODULES = {
+    "mixer": lambda: classifier(Mixer(), 6, image=image()),
+    "unet": lambda: regression(UNet(), (2, 3, 8, 8), image=image(8)),
+    "gpt": lambda: words(Gpt(), 20),
+    "gpt-tied": lambda: words(Gpt(tied=True), 20),
+    "detection": lambda: regression(Detection(), (2, 6, 4), image=image()),
+    "dlrm": lambda: regression(Dlrm(), (4, 1), dense=torch.randn(4, 5), sparse=torch.randint(0, 10, (4, 3))),
+    "diffusion": lambda: regression(DiffusionBlock(), (2, 6, 16), x=torch.randn(2, 6, 16), time=torch.randn(2, 16)),
+    "lora": lambda: regression(nn.Sequential(LoraLinear(6, 8), nn.Tanh(), LoraLinear(8, 4)), (4, 4), input=torch.randn(4, 6)),
+    "experts": lambda: regression(Experts(), (2, 6, 8), x=torch.randn(2, 6, 8)),
+    "state-space": lambda: regression(StateSpace(), (2, 10, 6), x=torch.randn(2, 10, 6)),
+    "convolutions": lambda: classifier(Convolutions().eval(), 6, image=image()),
+    "encoder": lambda: regression(nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True), (2, 6, 16),
+                                  src=torch.randn(2, 6, 16)),
+}
