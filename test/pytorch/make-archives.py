@@ -2,8 +2,8 @@
 
     make-archives.py FOLDER [NAME...]
 
-Writes NAME.pt2 and NAME.safetensors: inputs, outputs, loss and gradients ("g[NAME]").
-Archives are compressed, and paths in them are shortened. Needs torch, transformers
+Writes NAME.pt2, NAME-inputs.safetensors and NAME.safetensors: the output, the loss and
+the gradients, "g[NAME]". Archives are compressed, and paths in them are shortened. Needs torch, transformers
 and safetensors.
 """
 import json
@@ -69,6 +69,11 @@ def compress(source, target):
             new.writestr(zipfile.ZipInfo(short), data, zipfile.ZIP_DEFLATED)
 
 
+def save(path, tensors):
+    save_file({name: tensor.contiguous().clone() for name, tensor in tensors.items()}, path)
+    path.chmod(0o644)
+
+
 def make(name, folder):
     torch.manual_seed(0)
     module, inputs = ARCHIVES[name]()
@@ -78,12 +83,12 @@ def make(name, folder):
         torch.export.save(exported, path)
         compress(path, folder / f"{name}.pt2")
     out, loss = module(**inputs)
-    tensors = {**inputs, "out": out.detach(), "loss": loss.detach(), "g[out]": torch.zeros_like(out)}
-    if any(p.requires_grad for p in module.parameters()):
-        loss.backward()
-        tensors |= {f"g[{n}]": p.grad for n, p in module.named_parameters() if p.grad is not None}
-    if name != "refused":
-        save_file({k: v.contiguous().clone() for k, v in tensors.items()}, folder / f"{name}.safetensors")
+    if name == "refused":
+        return
+    loss.backward()
+    gradients = {f"g[{n}]": p.grad for n, p in module.named_parameters() if p.grad is not None}
+    save(folder / f"{name}-inputs.safetensors", {**inputs, "g[out]": torch.zeros_like(out)})
+    save(folder / f"{name}.safetensors", {"out": out.detach(), "loss": loss.detach(), **gradients})
 
 
 for one in sys.argv[2:] or ARCHIVES:

@@ -20,6 +20,13 @@ struct Heads {
   size_t query = 0, feature = 0;
 };
 
+/// Which keys are seen: by their positions, and by what is added to the scores.
+struct Mask {
+  bool isCausal = false;
+  std::optional<int64_t> window;
+  std::optional<Tensor> bias;
+};
+
 } // namespace
 
 /// Keys or values of fewer heads, each for several of the queries'.
@@ -65,17 +72,19 @@ static Heads headsOf(Call &call) {
   Tensor &q = heads.queries, &k = heads.keys, &v = heads.values;
   for (size_t dim : {heads.query, heads.feature})
     for (Tensor *one : {&q, &k, &v}) {
-      if (one->dims[dim].empty())
-        refuse("has one position, or one feature of a head");
-      *one = build.single(*one, dim);
+      if (!one->dims[dim].empty())
+        *one = build.single(*one, dim);
     }
   alignBatch(call, q, k);
   alignBatch(call, q, v);
-  build.align(q, heads.feature, k, heads.feature);
+  if (!q.dims[heads.feature].empty())
+    build.align(q, heads.feature, k, heads.feature);
   build.makeDistinct(build.atomsOf(q.dims), k, heads.query);
-  build.align(k, heads.query, v, heads.query);
+  if (!k.dims[heads.query].empty())
+    build.align(k, heads.query, v, heads.query);
   // Values may have features of their own.
-  if (build.sizes(v)[heads.feature] == build.sizes(q)[heads.feature])
+  if (build.sizes(v)[heads.feature] == build.sizes(q)[heads.feature] &&
+      !v.dims[heads.feature].empty())
     build.align(q, heads.feature, v, heads.feature);
   else
     build.makeDistinct(build.atomsOf(q.dims), v, heads.feature);
@@ -118,38 +127,100 @@ static Tensor biasOf(Call &call, const Tensor &mask, const Heads &heads) {
   return bias;
 }
 
+static Mask maskOf(Call &call, const Heads &heads) {
+  Mask out;
+  out.isCausal = call.flag("is_causal");
+  auto mask = call.maybe("attn_mask");
+  if (!mask)
+    return out;
+  int64_t s = call.build.sizes(heads.queries)[heads.query],
+          t = call.build.sizes(heads.keys)[heads.query];
+  std::optional<Band> band;
+  if (mask->constant)
+    band = bandOf(*mask->constant, s, t);
+  if (band && band->isAll(s, t))
+    return out;
+  bool isWindow = band && band->last < s - 1;
+  if (!band || !band->isCausal() || (isWindow && s > t)) {
+    out.bias = biasOf(call, *mask, heads);
+    return out;
+  }
+  out.isCausal = true;
+  if (isWindow)
+    out.window = band->last + 1;
+  return out;
+}
+
+static Attributes maskAttributes(const Heads &heads, const Mask &mask) {
+  Attributes attributes = {
+      {"query", IndexAttribute{heads.queries.dims[heads.query]}},
+      {"key", IndexAttribute{heads.keys.dims[heads.query]}}};
+  if (mask.window)
+    attributes["window"] = *mask.window;
+  return attributes;
+}
+
+/// Scores, their softmax, and the sum of values that it weights.
+static Tensor spelledOut(Call &call, const Heads &heads, const Mask &mask) {
+  Builder &build = call.build;
+  Dims dims = heads.queries.dims;
+  dims[heads.feature] = heads.keys.dims[heads.query];
+  ScalarType type = call.result().type;
+  Tensor scores = build.contracted(heads.queries, heads.keys, dims, type);
+  scores = build.pointwise("scale", {scores}, type,
+                           {{"factor", scaleOf(call, heads)}});
+  if (mask.bias)
+    scores = build.pointwise("add", {scores, *mask.bias}, type);
+  bool areSeveral = !heads.queries.dims[heads.query].empty() &&
+                    !heads.keys.dims[heads.query].empty();
+  if (mask.isCausal && !areSeveral)
+    refuse("is causal, of one query or one key");
+  if (mask.isCausal) {
+    Attributes attributes = maskAttributes(heads, mask);
+    attributes["fill"] = -static_cast<double>(std::numeric_limits<float>::max());
+    scores = build.pointwise("causal_mask", {scores}, type, attributes);
+  }
+  if (!heads.keys.dims[heads.query].empty()) {
+    scores = build.materialized(scores, heads.feature);
+    scores = build.emit("softmax", {scores}, scores.dims, type,
+                        {{"over", IndexAttribute{scores.dims.back()}}});
+  } else {
+    // The only key has all the weight.
+    scores = build.pointwise("sub", {scores, scores}, type);
+    scores = build.pointwise("shift", {scores}, type, {{"by", 1.0}});
+  }
+  dims[heads.feature] = heads.values.dims[heads.feature];
+  return build.contracted(scores, heads.values, dims, type);
+}
+
+static bool isWhole(const Heads &heads) {
+  for (const Tensor *one : {&heads.queries, &heads.keys, &heads.values})
+    for (size_t dim : {heads.query, heads.feature})
+      if (one->dims[dim].empty())
+        return false;
+  return true;
+}
+
 static Results attention(Call &call) {
   Builder &build = call.build;
   if (call.number("dropout_p") != 0)
     refuse("has dropout; export the module in evaluation mode");
   Heads heads = headsOf(call);
-  Sizes queries = build.sizes(heads.queries), keys = build.sizes(heads.keys);
-  Attributes attributes = {
-      {"query", IndexAttribute{heads.queries.dims[heads.query]}},
-      {"key", IndexAttribute{heads.keys.dims[heads.query]}},
-      {"feature", IndexAttribute{heads.queries.dims[heads.feature]}},
-      {"scale", scaleOf(call, heads)}};
-  std::vector<Tensor> operands = {heads.queries, heads.keys, heads.values};
-  if (call.flag("is_causal"))
+  Mask mask = maskOf(call, heads);
+  if (!build.recognises || !isWhole(heads))
+    return {spelledOut(call, heads, mask)};
+  Attributes attributes = maskAttributes(heads, mask);
+  attributes["feature"] = IndexAttribute{heads.queries.dims[heads.feature]};
+  attributes["scale"] = scaleOf(call, heads);
+  if (mask.isCausal)
     attributes["causal"] = true;
-  if (auto mask = call.maybe("attn_mask")) {
-    int64_t s = queries[heads.query], t = keys[heads.query];
-    std::optional<Band> band;
-    if (mask->constant)
-      band = bandOf(*mask->constant, s, t);
-    bool isWindow = band && band->isCausal() && band->last < s - 1;
-    if (band && band->isCausal() && (!isWindow || s <= t)) {
-      attributes["causal"] = true;
-      if (isWindow)
-        attributes["window"] = band->last + 1;
-    } else if (!band || !band->isAll(s, t)) {
-      operands.push_back(biasOf(call, *mask, heads));
-    }
-  }
-  operands[0] = build.materialized(operands[0]);
+  std::vector<Tensor> operands = {build.materialized(heads.queries), heads.keys,
+                                  heads.values};
   for (size_t i = 1; i < 3; ++i)
     for (size_t dim : {heads.query, heads.feature})
       operands[i] = build.materialized(operands[i], dim);
+  if (mask.bias)
+    operands.push_back(*mask.bias);
   Dims dims = heads.queries.dims;
   dims[heads.feature] = heads.values.dims[heads.feature];
   return {build.emit("attention", operands, dims, call.result().type,

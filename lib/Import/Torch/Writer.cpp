@@ -37,6 +37,8 @@ public:
 
 private:
   std::string valueName(const Operation &operation);
+  /// The name, unless it is a result's.
+  std::string distinct(const std::string &name) const;
   /// Whether every dimension is one index.
   bool isPlain(const std::vector<AtomList> &dims) const;
   std::string nameOf(Atom leaf);
@@ -143,12 +145,19 @@ Value FunctionWriter::undeclared(Value value, const ProgramArgument &argument) {
   return value;
 }
 
+std::string FunctionWriter::distinct(const std::string &name) const {
+  bool isTaken = std::any_of(
+      program.results.begin(), program.results.end(),
+      [&](const auto &one) { return one.name == name; });
+  return isTaken ? name + "_" : name;
+}
+
 void FunctionWriter::parameter(const ProgramArgument &argument,
                                const std::string &prefix) {
   std::string stored = argument.stored.substr(prefix.size());
   Type type{declared(argument.dims), elementOf(argument.type),
             Where::Parameter};
-  Value value = function.parameter(shortName(stored), stored, type,
+  Value value = function.parameter(distinct(shortName(stored)), stored, type,
                                    argument.isFrozen ? "{tpsp.frozen}" : "");
   set(argument.value, undeclared(value, argument));
 }
@@ -160,7 +169,7 @@ void FunctionWriter::input(const ProgramArgument &argument) {
             : argument.constant             ? Where::Parameter
                                             : Where::Activation};
   std::string attributes = argument.isFrozen ? "{tpsp.frozen}" : "";
-  std::string name = identifier(argument.stored);
+  std::string name = distinct(identifier(argument.stored));
   if (name != argument.stored)
     attributes = fmt::format("{{tpsp.name = \"{}\"{}}}", argument.stored,
                              argument.isFrozen ? ", tpsp.frozen" : "");
@@ -258,10 +267,7 @@ std::string FunctionWriter::valueName(const Operation &operation) {
       [&](const auto &one) { return one.value == operation.result; });
   if (result != program.results.end() && isPlain(result->dims))
     return result->name;
-  std::string name = moduleName(operation);
-  bool isTaken = std::any_of(program.results.begin(), program.results.end(),
-                             [&](const auto &one) { return one.name == name; });
-  return isTaken ? name + "_" : name;
+  return distinct(moduleName(operation));
 }
 
 void FunctionWriter::operation(const Operation &operation) {
