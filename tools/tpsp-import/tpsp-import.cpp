@@ -43,7 +43,7 @@ struct Arguments {
   std::string config, output, head = "loss";
   ImportOptions import;
   bool countsOnly = false;
-  // Of an archive.
+  // These options are for archives.
   TorchOptions torch;
   std::vector<std::string> names;
   std::string weights, constants;

@@ -39,13 +39,13 @@ struct TorchTensor {
   /// "F32", "BF16", "F16", "F64" or "I32", as safetensors call them.
   std::string dtype;
   std::vector<int64_t> sizes;
-  /// Of integers: they are inputs of the program, and no parameters.
+  /// Whether it is an input of the program: integers are no parameters.
   bool isInput = false;
   /// Writes the elements, row-major. INVALID if the archive lacks them.
   std::function<rt::Status(std::string &)> read;
 };
 
-/// What was recognised, how often.
+/// How often operations were recognised.
 struct TorchCounts {
   int64_t attentions = 0, attentionsWithBias = 0, rotations = 0, norms = 0,
           losses = 0, repeats = 0;

@@ -109,7 +109,7 @@ static ConstantPtr additive(const ConstantPtr &mask) {
       ScalarType::F32, {mask});
 }
 
-/// What is added to the scores.
+/// The mask as numbers that are added to the scores.
 static Tensor biasOf(Call &call, const Tensor &mask, const Heads &heads) {
   Builder &build = call.build;
   Tensor bias = mask;
@@ -177,7 +177,8 @@ static Tensor spelledOut(Call &call, const Heads &heads, const Mask &mask) {
     refuse("is causal, of one query or one key");
   if (mask.isCausal) {
     Attributes attributes = maskAttributes(heads, mask);
-    attributes["fill"] = -static_cast<double>(std::numeric_limits<float>::max());
+    attributes["fill"] =
+        -static_cast<double>(std::numeric_limits<float>::max());
     scores = build.pointwise("causal_mask", {scores}, type, attributes);
   }
   if (!heads.keys.dims[heads.query].empty()) {

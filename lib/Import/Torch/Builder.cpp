@@ -276,8 +276,7 @@ void Builder::align(const Tensor &fixed, size_t fixedDim, Tensor &other,
   for (size_t i = 0; i < to.size(); ++i)
     if (!program.atoms.unify(to[i], from[i]))
       map.emplace_back(from[i], to[i]);
-  // What `other` has under the wanted name makes way, if it is not renamed
-  // itself.
+  // If `other` has a wanted atom elsewhere, that is renamed, too.
   AtomList taken = atomsOf(other.dims);
   AtomList ofFixed = atomsOf(fixed.dims);
   taken.insert(taken.end(), ofFixed.begin(), ofFixed.end());

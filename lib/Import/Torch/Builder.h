@@ -83,9 +83,9 @@ public:
 
   /// Without broadcast atoms, of the dimension or of all.
   Tensor materialized(const Tensor &tensor, std::optional<size_t> dim = {});
-  /// With the dimension as one new atom.
+  /// Makes the dimension one new atom.
   Tensor blocked(const Tensor &tensor, size_t dim);
-  /// With the dimension as one atom, which may be an old one.
+  /// Makes the dimension one atom, which may be an old one.
   Tensor single(const Tensor &tensor, size_t dim);
   Tensor viewed(const Tensor &tensor, const Sizes &sizes);
   Tensor expanded(const Tensor &tensor, const Sizes &sizes);
@@ -95,7 +95,7 @@ public:
   /// With further positions of `value` along a dimension.
   Tensor padded(const Tensor &tensor, size_t dim, int64_t before, int64_t after,
                 double value);
-  /// Whose value has its atoms in the order of its dimensions.
+  /// Gives the value its atoms in the order of the dimensions.
   Tensor ordered(const Tensor &tensor);
 
 private:

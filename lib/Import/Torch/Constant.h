@@ -66,11 +66,11 @@ private:
 
   ScalarType elementType = ScalarType::F32;
   Sizes extents;
-  // Of an evaluated constant.
+  // These describe an evaluated constant.
   std::shared_ptr<const std::vector<double>> data;
   Sizes strides;
   int64_t offset = 0;
-  // Of a deferred one.
+  // These describe a deferred one.
   std::string name;
   Formula formula;
   std::vector<ConstantPtr> operands;

@@ -199,8 +199,8 @@ static std::string described(const Node &node, const std::string &why) {
   return fmt::format("{}{}{} {}", node.target, where, line, why);
 }
 
-/// After a node that is refused, the nodes that depend on it are passed over,
-/// and all others are tried: so all refusals are listed at once.
+/// All refusals are listed at once. So after a node that is refused, the nodes
+/// that depend on it are passed over, and all others are tried.
 void Importer::runNodes() {
   std::vector<std::string> refusals;
   std::set<std::string> missing;
@@ -213,7 +213,7 @@ void Importer::runNodes() {
         for (const TensorName &one : *all)
           depends |= missing.count(one.name) > 0;
     }
-    // What depends on a refused node may be unknown itself.
+    // A node that depends on a refused one may be unknown itself.
     if (depends && findOperator(node.target)) {
       missing.insert(node.outputs.begin(), node.outputs.end());
       continue;

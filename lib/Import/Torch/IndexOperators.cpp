@@ -17,13 +17,13 @@ using Constants = std::vector<ConstantPtr>;
 
 /// The first of consecutive positions, and the dimension along which the ids
 /// have them. Nothing if they are otherwise.
-struct Run {
+struct Consecutive {
   size_t dim = 0;
   int64_t first = 0;
 };
 
-static std::optional<Run> runOf(const Constant &ids) {
-  Run run;
+static std::optional<Consecutive> consecutive(const Constant &ids) {
+  Consecutive run;
   size_t varying = 0;
   for (size_t i = 0; i < ids.sizes().size(); ++i)
     if (ids.varies(i)) {
@@ -49,7 +49,7 @@ static std::optional<Tensor> rowsAt(Call &call, const Tensor &table,
   bool isOne = true;
   for (size_t i = 0; i < ids.sizes().size(); ++i)
     isOne &= !ids.varies(i);
-  std::optional<Run> run = runOf(ids);
+  std::optional<Consecutive> run = consecutive(ids);
   if (!run && !isOne)
     return {};
   int64_t first = static_cast<int64_t>(ids.at(Sizes(ids.sizes().size(), 0)));
@@ -158,7 +158,7 @@ static Results embedding(Call &call) {
     refuse("has a table of {} dimensions", table.dims.size());
   Tensor rows = lookedUp(call, table, ids);
   int64_t padding = call.integer("padding_idx");
-  if (padding >= 0 && call.result().requiresGrad)
+  if (padding >= 0 && !call.tensor("weight").constant)
     rows = withoutGradient(call, rows, ids, padding);
   return {rows};
 }

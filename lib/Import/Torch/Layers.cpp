@@ -26,8 +26,8 @@ public:
   /// Whether the layers compute the same of their operands.
   bool compare(const Layer &first, const Layer &second);
 
-  /// Of every operand of the first layer that it does not compute: what the
-  /// second layer has.
+  /// The operands of the first layer that it does not compute, with those of
+  /// the second layer.
   std::map<ValueId, ValueId> outer;
   /// The results of the first layer to those of the second.
   std::map<ValueId, ValueId> inner;
@@ -158,7 +158,7 @@ bool Comparison::areSame(ValueId a, ValueId b, const Layer &first,
     // Another layer's parameter is not carried from layer to layer.
     if (arguments.count(b))
       return false;
-    // What layers hand on has the same indices in all of them.
+    // Layers hand on the same indices.
     if (program.atoms.leaves(one.atoms) != program.atoms.leaves(other.atoms))
       return false;
   }

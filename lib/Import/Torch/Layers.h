@@ -14,10 +14,10 @@ struct Repeat {
   int64_t first = 0, times = 0;
   /// The operations of the first layer, [begin, begin + size), and of all.
   size_t begin = 0, size = 0;
-  /// What a layer takes from the layer before: the first layer's operands, and
-  /// the last layer's results that take their place.
+  /// The values that a layer takes from the layer before: the first layer's
+  /// operands, its results in their place, and the last layer's results.
   std::vector<ValueId> carried, results, lastResults;
-  /// What all layers take.
+  /// The values that all layers take.
   std::vector<ValueId> shared;
   /// The first layer's parameters, as numbers of arguments.
   std::vector<size_t> parameters;

@@ -19,9 +19,9 @@ struct Band {
   bool isCausal() const { return first == 0; }
 };
 
-/// The band of a mask, whose last two dimensions are queries and keys: of
-/// booleans, true where a key is seen; of numbers, 0 there, and below -1e30
-/// elsewhere. Nothing if the mask is another.
+/// The band of a mask, whose last two dimensions are queries and keys. Booleans
+/// are true where a key is seen. Numbers are 0 there, and below -1e30
+/// elsewhere. Nothing if the mask has another form.
 std::optional<Band> bandOf(const Constant &mask, int64_t queries, int64_t keys);
 
 } // namespace tpsp::import::torch

@@ -18,7 +18,7 @@ Names::Names(const Program &program, std::map<std::string, std::string> wanted)
     : program(program), wanted(std::move(wanted)) {
   // Words of the notation.
   taken = {"local", "sum", "max"};
-  // What proposes first, wins.
+  // The first proposal wins.
   for (const Operation &operation : program.operations)
     if (operation.name == "attention")
       proposeOfAttention(operation);

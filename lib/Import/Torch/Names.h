@@ -10,8 +10,8 @@ namespace tpsp::import::torch {
 
 class Names {
 public:
-  /// Chooses names by what operations do with an index: b and s of the first
-  /// input, t of attention's keys, v of a vocabulary, e of a linear layer.
+  /// Chooses names by the uses of an index. The first input has b and s,
+  /// attention's keys have t, a vocabulary is v, and a linear layer makes e.
   /// `wanted` replaces chosen names.
   Names(const Program &program, std::map<std::string, std::string> wanted);
 

@@ -12,9 +12,9 @@ const Operator *torch::findOperator(const std::string &name) {
   static const std::map<std::string, const Operator *> all = [] {
     std::map<std::string, const Operator *> found;
     for (const Operators *some :
-         {&viewOperators(), &pointwiseOperators(), &creationOperators(),
-          &contractionOperators(), &rowOperators(), &attentionOperators(),
-          &indexOperators(), &windowOperators()})
+         {&viewOperators(), &pointwiseOperators(), &logicOperators(),
+          &creationOperators(), &contractionOperators(), &rowOperators(),
+          &attentionOperators(), &indexOperators(), &windowOperators()})
       for (const Operator &one : *some)
         found[one.name] = &one;
     return found;

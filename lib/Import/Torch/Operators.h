@@ -38,7 +38,7 @@ public:
 
   /// Every tensor argument, in the order of the schema.
   std::vector<Tensor> operands() const;
-  /// What the archive says about a result.
+  /// The type of a result, as the archive has it.
   const TensorMeta &result(size_t number = 0) const;
   size_t results() const { return node.outputs.size(); }
   /// Whether a result is used.
@@ -64,11 +64,11 @@ private:
 };
 
 using Emit = std::function<std::vector<Tensor>(Call &)>;
-/// Of operands that all are constants.
+/// Evaluates an operation whose operands all are constants.
 using Fold = std::function<std::vector<ConstantPtr>(const Call &)>;
 
 struct Operator {
-  /// Without "aten." and ".default".
+  /// The name lacks "aten." and ".default".
   std::string name;
   /// "self, other, alpha=1": the names, with defaults.
   std::string schema;
@@ -81,6 +81,7 @@ using Operators = std::vector<Operator>;
 
 const Operators &viewOperators();
 const Operators &pointwiseOperators();
+const Operators &logicOperators();
 const Operators &creationOperators();
 const Operators &contractionOperators();
 const Operators &rowOperators();

@@ -182,136 +182,13 @@ static Results softplus(Call &call) {
   return {apply(call, "softplus", call.value("self"))};
 }
 
-//===----------------------------------------------------------------------===//
-// Booleans: numbers that are 0 or 1
-//===----------------------------------------------------------------------===//
-
-/// The precision in which two operands are compared.
-static std::string comparedIn(const Call &call) {
-  for (const char *name : {"self", "other"})
-    if (call.isTensor(name) && isFloating(call.tensor(name).type))
-      return elementOf(call.tensor(name).type);
-  return call.build.element;
-}
-
-static Tensor valueOrNumber(Call &call, const std::string &name,
-                            const std::string &element) {
-  if (call.isTensor(name))
-    return call.value(name, element);
-  return call.build.number(call.number(name), element);
-}
-
-static Emit comparison(const std::string &relation) {
-  return [=](Call &call) -> Results {
-    std::string element = comparedIn(call);
-    Tensor result =
-        call.build.pointwise("compare",
-                             {valueOrNumber(call, "self", element),
-                              valueOrNumber(call, "other", element)},
-                             ScalarType::Bool, {{"is", relation}});
-    return {result};
-  };
-}
-
-static Results both(Call &call) {
-  return {call.build.pointwise("mul", {call.value("self"), call.value("other")},
-                               ScalarType::Bool)};
-}
-
-static Results either(Call &call) {
-  return {call.build.pointwise("max", {call.value("self"), call.value("other")},
-                               ScalarType::Bool)};
-}
-
-static Results negation(Call &call) {
-  if (call.result().type != ScalarType::Bool)
-    refuse("negates the bits of integers");
-  return {shifted(call, apply(call, "neg", call.value("self")), 1)};
-}
-
-static Results choice(Call &call, const char *condition, const char *yes,
-                      const char *no) {
-  std::string element = call.resultElement();
-  return {call.build.pointwise("select",
-                               {call.value(condition, element),
-                                valueOrNumber(call, yes, element),
-                                valueOrNumber(call, no, element)},
-                               call.result().type)};
-}
-
-static Results where(Call &call) {
-  return choice(call, "condition", "self", "other");
-}
-
-static Results maskedFill(Call &call) {
-  return choice(call, "mask", "value", "self");
-}
-
-//===----------------------------------------------------------------------===//
-// Conversions
-//===----------------------------------------------------------------------===//
-
-static Results convert(Call &call) {
-  Tensor x = call.operands().front();
-  ScalarType from = x.type, to = call.result().type;
-  if (x.constant || !isFloating(to)) {
-    if (isFloating(from))
-      refuse("makes integers of numbers that depend on an input");
-    // Integers of another size, or booleans, stay what they are.
-    if (to == ScalarType::Bool)
-      return {call.build.pointwise(
-          "compare", {call.lifted(x), call.build.number(0, call.build.element)},
-          to, {{"is", std::string("not_equal")}})};
-    return {x};
-  }
-  return {call.lifted(x)};
-}
-
-static Results same(Call &call) { return {call.operands().front()}; }
-
-static Results detached(Call &call) {
-  return {apply(call, "stop_gradient", call.value("self"))};
-}
-
-static Results dropout(Call &call) {
-  static constexpr const char *operation = "dropout";
-  if (!call.flag("train") || call.number("p") == 0)
-    return {call.tensor("input")};
-  return {apply(
-      call, operation, call.value("input"),
-      {{"rate", call.number("p")},
-       {"seed", static_cast<int64_t>(call.build.program.values.size())}})};
-}
-
 static Formula function(double (*of)(double)) {
   return [of](const Values &x) { return of(x[0]); };
 }
 
-static const Fold foldSelf = foldOf(
-    {"self"}, [](const Values &x) { return x[0]; }, "convert");
-
 static Fold foldPair(double (*of)(double, double)) {
   return foldOf({"self", "other"},
                 [of](const Values &x) { return of(x[0], x[1]); });
-}
-
-static Fold foldAnd() {
-  return foldOf(
-      {"self", "other"},
-      [](const Values &x) { return x[0] != 0 && x[1] != 0 ? 1.0 : 0.0; },
-      "and");
-}
-
-static Fold foldOr() {
-  return foldOf(
-      {"self", "other"},
-      [](const Values &x) { return x[0] != 0 || x[1] != 0 ? 1.0 : 0.0; }, "or");
-}
-
-static Fold foldChoice(std::vector<std::string> arguments) {
-  return foldOf(
-      std::move(arguments),
-      [](const Values &x) { return x[0] != 0 ? x[1] : x[2]; }, "where");
 }
 
 static std::vector<ConstantPtr> foldClamp(const Call &call) {
@@ -323,7 +200,8 @@ static std::vector<ConstantPtr> foldClamp(const Call &call) {
   return foldOf({"self"}, limited)(call);
 }
 
-const Operators &torch::pointwiseOperators() {
+/// Sums, products and powers.
+static Operators arithmetic() {
   auto scaledSum = foldOf({"self", "other", "alpha"},
                           [](const Values &x) { return x[0] + x[2] * x[1]; });
   auto scaledDifference =
@@ -333,22 +211,17 @@ const Operators &torch::pointwiseOperators() {
   auto quotient = foldPair([](double a, double b) { return a / b; });
   auto larger = foldPair([](double a, double b) { return a < b ? b : a; });
   auto smaller = foldPair([](double a, double b) { return b < a ? b : a; });
-  auto fold = [](double (*of)(double)) {
-    return foldOf({"self"}, function(of));
-  };
   auto powers = foldOf({"self", "exponent"},
                        [](const Values &x) { return std::pow(x[0], x[1]); });
   auto floored = foldPair([](double a, double b) { return std::floor(a / b); });
   auto rest =
       foldPair([](double a, double b) { return a - b * std::floor(a / b); });
-  auto opposite = fold([](double a) { return a == 0 ? 1.0 : 0.0; });
-  Fold choose = foldChoice({"condition", "self", "other"});
-  Fold fill = foldChoice({"mask", "value", "self"});
+  auto fold = [](double (*of)(double)) {
+    return foldOf({"self"}, function(of));
+  };
   static const char *unaryArguments = "self", *pair = "self, other",
-                    *sumArguments = "self, other, alpha=1",
-                    *whereArguments = "condition, self, other",
-                    *fillArguments = "self, mask, value";
-  static const Operators rows = {
+                    *sumArguments = "self, other, alpha=1";
+  return {
       {"add.Tensor", sumArguments, scaledSum, add},
       {"add.Scalar", sumArguments, scaledSum, add},
       {"sub.Tensor", sumArguments, scaledDifference, sub},
@@ -369,6 +242,23 @@ const Operators &torch::pointwiseOperators() {
       {"pow.Tensor_Scalar", "self, exponent", powers, power},
       {"pow.Tensor_Tensor", "self, exponent", powers, power},
       {"pow.Scalar", "self, exponent", powers, powerOfNumber},
+      {"maximum", pair, larger, maximum},
+      {"max.other", pair, larger, maximum},
+      {"minimum", pair, smaller, minimum},
+      {"min.other", pair, smaller, minimum},
+      {"clamp", "self, min=None, max=None", foldClamp, clamp},
+      {"clamp_min", "self, min, max=None", foldClamp, clamp},
+      {"hardtanh", "self, min=-1, max=1", foldClamp, clamp},
+  };
+}
+
+/// Functions of one number.
+static Operators functions() {
+  auto fold = [](double (*of)(double)) {
+    return foldOf({"self"}, function(of));
+  };
+  static const char *unaryArguments = "self";
+  return {
       {"exp", unaryArguments, fold(std::exp), unary("exp")},
       {"log", unaryArguments, fold(std::log), unary("log")},
       {"tanh", unaryArguments, fold(std::tanh), unary("tanh")},
@@ -390,46 +280,13 @@ const Operators &torch::pointwiseOperators() {
       {"gelu", "self, approximate=none", {}, gelu},
       {"leaky_relu", "self, negative_slope=0.01", {}, leaky},
       {"softplus", "self, beta=1, threshold=20", {}, softplus},
-      {"maximum", pair, larger, maximum},
-      {"max.other", pair, larger, maximum},
-      {"minimum", pair, smaller, minimum},
-      {"min.other", pair, smaller, minimum},
-      {"clamp", "self, min=None, max=None", foldClamp, clamp},
-      {"clamp_min", "self, min, max=None", foldClamp, clamp},
-      {"hardtanh", "self, min=-1, max=1", foldClamp, clamp},
-      {"__and__.Tensor", pair, foldAnd(), both},
-      {"logical_and", pair, foldAnd(), both},
-      {"bitwise_and.Tensor", pair, foldAnd(), both},
-      {"__or__.Tensor", pair, foldOr(), either},
-      {"bitwise_or.Tensor", pair, foldOr(), either},
-      {"logical_or", pair, foldOr(), either},
-      {"bitwise_not", unaryArguments, opposite, negation},
-      {"logical_not", unaryArguments, opposite, negation},
-      {"where.self", whereArguments, choose, where},
-      {"where.ScalarOther", whereArguments, choose, where},
-      {"where.ScalarSelf", whereArguments, choose, where},
-      {"where.Scalar", whereArguments, choose, where},
-      {"masked_fill.Scalar", fillArguments, fill, maskedFill},
-      {"masked_fill.Tensor", fillArguments, fill, maskedFill},
-      {"_to_copy", "self, dtype=None", foldSelf, convert},
-      {"to.dtype", "self, dtype, copy=False", foldSelf, convert},
-      {"type_as", "self, other", foldSelf, convert},
-      {"clone", unaryArguments, foldSelf, same},
-      {"alias", unaryArguments, foldSelf, same},
-      {"contiguous", unaryArguments, foldSelf, same},
-      {"lift_fresh_copy", unaryArguments, foldSelf, same},
-      {"detach", unaryArguments, foldSelf, detached},
-      {"dropout", "input, p, train", {}, dropout},
   };
-  static const Operators all = [&] {
-    Operators found = rows;
-    for (auto [name, relation] :
-         {std::pair("lt", "less"), std::pair("le", "less_equal"),
-          std::pair("eq", "equal"), std::pair("ne", "not_equal"),
-          std::pair("gt", "greater"), std::pair("ge", "greater_equal")})
-      for (const char *kind : {".Tensor", ".Scalar"})
-        found.push_back({std::string(name) + kind, pair,
-                         foldComparison(relation), comparison(relation)});
+}
+
+const Operators &torch::pointwiseOperators() {
+  static const Operators all = [] {
+    Operators found = arithmetic(), more = functions();
+    found.insert(found.end(), more.begin(), more.end());
     return found;
   }();
   return all;

@@ -9,11 +9,11 @@ using namespace tpsp::import::torch;
 
 namespace {
 
-/// What is between the products of an attention.
+/// The operations between the two products of an attention.
 struct Scores {
   double scale = 1;
   double softcap = 0;
-  /// What is added.
+  /// The values that are added.
   std::vector<ValueId> added;
   /// The constants that say which keys are seen, and those that say which are
   /// not.
@@ -191,7 +191,7 @@ static std::optional<Band> bandOf(const Program &program,
   if (atoms != AtomList{query, key})
     return {};
   ConstantPtr mask = argument.constant;
-  // What is not hidden is seen.
+  // A key that is not hidden is seen.
   if (isHidden)
     mask = Constant::apply(
         "not", [](const std::vector<double> &x) { return x[0] == 0 ? 1 : 0; },

@@ -129,11 +129,10 @@ static Tensor sliced(const Call &call, const Tensor &x, size_t dim,
     refuse("takes every {}th of {} positions from {} on, which are no whole "
            "blocks",
            step, size, begin);
-  Tensor blocks = build.blocked(x, dim);
-  Sizes sizes = build.sizes(blocks);
+  Sizes sizes = build.sizes(x);
   sizes[dim] = count;
   sizes.insert(sizes.begin() + static_cast<int64_t>(dim) + 1, step);
-  return build.taken(build.viewed(blocks, sizes), dim + 1, begin);
+  return build.taken(build.viewed(x, sizes), dim + 1, begin);
 }
 
 static ConstantPtr selected(const Call &, const ConstantPtr &x, size_t dim,

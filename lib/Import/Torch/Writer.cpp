@@ -146,9 +146,8 @@ Value FunctionWriter::undeclared(Value value, const ProgramArgument &argument) {
 }
 
 std::string FunctionWriter::distinct(const std::string &name) const {
-  bool isTaken = std::any_of(
-      program.results.begin(), program.results.end(),
-      [&](const auto &one) { return one.name == name; });
+  bool isTaken = std::any_of(program.results.begin(), program.results.end(),
+                             [&](const auto &one) { return one.name == name; });
   return isTaken ? name + "_" : name;
 }
 
@@ -277,7 +276,7 @@ void FunctionWriter::operation(const Operation &operation) {
   const ProgramValue &about = program.values[operation.result];
   Type type{indicesOf(about.atoms), about.element, Where::Open};
   Indices whole = type.indices;
-  // What was split since is merged for the operation.
+  // An index that was split since is merged for the operation.
   std::vector<AtomList> blocks;
   for (const auto &[name, attribute] : operation.attributes)
     if (const auto *index = std::get_if<IndexAttribute>(&attribute))
@@ -329,7 +328,7 @@ Value FunctionWriter::result(ValueId value, const std::vector<AtomList> &dims,
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// How what all layers take is placed.
+/// How a value that all layers take is placed.
 static Where placeOf(const Program &program, ValueId value) {
   if (program.values[value].element == "i32")
     return Where::Tokens;
