@@ -15,6 +15,6 @@
 // NAME: {{^}}tpsp-import: --name 'e' is not INDEX=NAME, as e=hidden is
 
 // Cut, flipped and changed archives.
-// RUN: python3 %S/Inputs/damage-torch.py %S/Inputs/torch/dlrm.pt2 %t/damaged.pt2 100 | FileCheck %s --check-prefix=DAMAGED
-// RUN: python3 %S/Inputs/damage-torch.py %S/Inputs/torch/llama.pt2 %t/damaged.pt2 30 | FileCheck %s --check-prefix=DAMAGED
+// RUN: python3 %S/Inputs/damage-torch.py %S/Inputs/torch/dlrm.pt2 %t/damaged.pt2 60 | FileCheck %s --check-prefix=DAMAGED
+// RUN: python3 %S/Inputs/damage-torch.py %S/Inputs/torch/llama.pt2 %t/damaged.pt2 15 | FileCheck %s --check-prefix=DAMAGED
 // DAMAGED: refused {{[0-9]+}}, imported {{[0-9]+}}

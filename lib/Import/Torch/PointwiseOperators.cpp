@@ -232,6 +232,7 @@ static Operators arithmetic() {
        rsub},
       {"mul.Tensor", pair, product, mul},
       {"mul.Scalar", pair, product, mul},
+      {"multiply.Tensor", pair, product, mul},
       {"div.Tensor", pair, quotient, divided},
       {"div.Scalar", pair, quotient, divided},
       {"floor_divide", pair, floored, {}},

@@ -49,6 +49,25 @@ const ProgramArgument *Uses::constant(ValueId value) const {
   return found.constant ? &found : nullptr;
 }
 
+void torch::addInOrderOf(ValueId like, Program &program, Operation operation,
+                         std::vector<Operation> &out) {
+  AtomList order = program.atoms.leaves(program.values[like].atoms);
+  ValueId result = operation.result;
+  if (order == program.atoms.leaves(program.values[result].atoms)) {
+    out.push_back(std::move(operation));
+    return;
+  }
+  operation.result = static_cast<ValueId>(program.values.size());
+  program.values.push_back({order, program.values[result].element});
+  Operation transposed = operation;
+  transposed.name = "einsum";
+  transposed.operands = {operation.result};
+  transposed.result = result;
+  transposed.attributes.clear();
+  out.push_back(std::move(operation));
+  out.push_back(std::move(transposed));
+}
+
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
@@ -85,9 +104,11 @@ static std::optional<ValueId> normalizedBy(const Program &program,
   return square->operands[0];
 }
 
-static void recogniseNorm(Program &program, const Uses &uses, Operation &last) {
+/// Whether the product is one with the gain of a norm, which it becomes.
+static bool recogniseNorm(const Program &program, const Uses &uses,
+                          Operation &last) {
   if (last.name != "mul")
-    return;
+    return false;
   for (int side : {0, 1}) {
     const Operation *inner = uses.only(last.operands[side], "mul");
     ValueId gain = last.operands[1 - side];
@@ -106,13 +127,19 @@ static void recogniseNorm(Program &program, const Uses &uses, Operation &last) {
       last.name = "rms_norm";
       last.operands = {*x, gain};
       last.attributes = {{"eps", eps}};
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 void torch::recogniseNorms(Program &program) {
   Uses uses(program);
-  for (Operation &operation : program.operations)
-    recogniseNorm(program, uses, operation);
+  std::vector<Operation> operations;
+  for (Operation operation : program.operations)
+    if (recogniseNorm(program, uses, operation))
+      addInOrderOf(operation.operands[0], program, operation, operations);
+    else
+      operations.push_back(std::move(operation));
+  program.operations = std::move(operations);
 }

@@ -30,6 +30,11 @@ private:
   std::vector<int> makers, counts, users, arguments;
 };
 
+/// Adds an operation whose result has the order of indices that `like` has. If
+/// the program has another order, a transposition follows.
+void addInOrderOf(ValueId like, Program &program, Operation operation,
+                  std::vector<Operation> &out);
+
 /// x / sqrt(mean(x^2) + eps) gain becomes rms_norm.
 void recogniseNorms(Program &program);
 /// Products, softmax and products again become attention, with its mask, scale

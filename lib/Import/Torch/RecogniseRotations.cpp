@@ -157,7 +157,7 @@ static std::optional<Frequencies> frequenciesOf(const Constant &cosines,
   return out;
 }
 
-/// The rotation, and a transposition if the sum's indices are in another order.
+/// Makes a rotation of the sum.
 static void rewrite(Program &program, const Rotation &rotation,
                     const Frequencies &frequencies, Operation sum,
                     std::vector<Operation> &out) {
@@ -168,19 +168,7 @@ static void rewrite(Program &program, const Rotation &rotation,
     sum.attributes["stretch"] = frequencies.stretch;
   sum.name = "rope";
   sum.operands = {rotation.x};
-  AtomList wanted = atomsOf(program, sum.result);
-  if (atomsOf(program, rotation.x) == wanted) {
-    out.push_back(std::move(sum));
-    return;
-  }
-  Operation transposed = sum;
-  sum.result = static_cast<ValueId>(program.values.size());
-  program.values.push_back(program.values[rotation.x]);
-  transposed.name = "einsum";
-  transposed.attributes.clear();
-  transposed.operands = {sum.result};
-  out.push_back(std::move(sum));
-  out.push_back(std::move(transposed));
+  addInOrderOf(rotation.x, program, std::move(sum), out);
 }
 
 void torch::recogniseRotations(Program &program) {

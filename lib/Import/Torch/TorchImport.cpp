@@ -106,7 +106,8 @@ static void count(const torch::Program &program, TorchCounts &counts) {
 }
 
 static void importArchive(const std::string &path, const TorchOptions &options,
-                          ProgramText &text, TorchImported &out) {
+                          const Strategy &strategy, ProgramText &text,
+                          TorchImported &out) {
   auto archive = std::make_shared<torch::Archive>(path);
   torch::Graph graph = torch::readGraph(*archive);
   torch::Program program =
@@ -123,7 +124,7 @@ static void importArchive(const std::string &path, const TorchOptions &options,
   if (options.rollsUp)
     repeats = torch::findRepeats(program);
   torch::Names names(program, options.names);
-  torch::writeProgram(program, repeats, names, text);
+  torch::writeProgram(program, repeats, names, strategy, text);
   addTensors(archive, graph, program, out);
   count(program, out.counts);
   out.counts.repeats = static_cast<int64_t>(repeats.size());
@@ -137,7 +138,7 @@ Status tpsp::import::importTorch(const std::string &path,
     TPSP_TRY(Strategy::parse(options.strategy, options.mesh, strategy));
   ProgramText text(strategy, "f32");
   try {
-    importArchive(path, options, text, out);
+    importArchive(path, options, strategy, text, out);
   } catch (const torch::Refusal &why) {
     return {TPSP_RT_INVALID, why.what()};
   } catch (const std::bad_alloc &) {

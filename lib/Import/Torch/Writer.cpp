@@ -15,10 +15,11 @@ namespace {
 /// Writes one function.
 class FunctionWriter {
 public:
-  FunctionWriter(const Program &program, Names &names, ProgramText &text,
-                 const std::string &name, const std::string &visibility)
+  FunctionWriter(const Program &program, Names &names, const Strategy &strategy,
+                 ProgramText &text, const std::string &name,
+                 const std::string &visibility)
       : function(text, name, visibility), program(program), names(names),
-        text(text) {}
+        strategy(strategy), text(text) {}
 
   /// `prefix` is left out of the parameter's name.
   void parameter(const ProgramArgument &argument, const std::string &prefix);
@@ -29,7 +30,6 @@ public:
   Value result(ValueId value, const std::vector<AtomList> &dims,
                const std::string &name);
 
-  bool has(ValueId value) const { return values.count(value) > 0; }
   const Value &at(ValueId value) const { return values.at(value); }
   void set(ValueId value, Value written) { values[value] = std::move(written); }
 
@@ -44,6 +44,9 @@ private:
   std::string nameOf(Atom leaf);
   std::string nameOf(const AtomList &leaves);
   Indices indicesOf(const AtomList &atoms);
+  /// Whether no axis would divide two indices of a parameter. Such a parameter
+  /// is whole.
+  bool isPlaceable(const Indices &indices) const;
   /// An index for each dimension, as the module has them.
   Indices declared(const std::vector<AtomList> &dims);
   /// Makes the value of an argument of what was declared.
@@ -54,6 +57,7 @@ private:
 
   const Program &program;
   Names &names;
+  const Strategy &strategy;
   ProgramText &text;
   std::map<ValueId, Value> values;
 };
@@ -151,11 +155,23 @@ std::string FunctionWriter::distinct(const std::string &name) const {
   return isTaken ? name + "_" : name;
 }
 
+bool FunctionWriter::isPlaceable(const Indices &indices) const {
+  std::set<std::string> axes;
+  for (const std::string &index : indices)
+    for (const PlacedAxis &axis :
+         strategy.axesOf(Where::Parameter, index, indices.size()))
+      if (!axes.insert(axis.name).second)
+        return false;
+  return true;
+}
+
 void FunctionWriter::parameter(const ProgramArgument &argument,
                                const std::string &prefix) {
   std::string stored = argument.stored.substr(prefix.size());
   Type type{declared(argument.dims), elementOf(argument.type),
             Where::Parameter};
+  if (!isPlaceable(type.indices))
+    type.where = Where::Tokens;
   Value value = function.parameter(distinct(shortName(stored)), stored, type,
                                    argument.isFrozen ? "{tpsp.frozen}" : "");
   set(argument.value, undeclared(value, argument));
@@ -343,8 +359,9 @@ static Where placeOf(const Program &program, ValueId value) {
 
 static std::vector<Value>
 writeRepeat(const Program &program, const Repeat &repeat, Names &names,
-            ProgramText &text, const std::string &name, FunctionWriter &model) {
-  FunctionWriter layer(program, names, text, name, "private ");
+            const Strategy &strategy, ProgramText &text,
+            const std::string &name, FunctionWriter &model) {
+  FunctionWriter layer(program, names, strategy, text, name, "private ");
   std::vector<Value> operands;
   std::vector<std::string> carriedNames;
   for (ValueId value : repeat.carried) {
@@ -405,8 +422,8 @@ static std::set<std::string> ownParameters(const Program &program,
 
 void torch::writeProgram(const Program &program,
                          const std::vector<Repeat> &repeats, Names &names,
-                         ProgramText &text) {
-  FunctionWriter model(program, names, text, "model", "");
+                         const Strategy &strategy, ProgramText &text) {
+  FunctionWriter model(program, names, strategy, text, "model", "");
   std::set<std::string> own = ownParameters(program, repeats);
   // Inputs come first, as a run's files do.
   for (auto kind :
@@ -427,7 +444,7 @@ void torch::writeProgram(const Program &program,
     const Repeat &repeat = repeats[next++];
     std::string name = next == 1 ? "layer" : fmt::format("layer{}", next);
     std::vector<Value> values =
-        writeRepeat(program, repeat, names, text, name, model);
+        writeRepeat(program, repeat, names, strategy, text, name, model);
     for (size_t j = 0; j < values.size(); ++j)
       model.set(repeat.lastResults[j], values[j]);
     i = repeat.end() - 1;

@@ -11,7 +11,7 @@ namespace tpsp::import::torch {
 /// Adds the functions of a program to `text`: one for each layer that repeats,
 /// and `@model`.
 void writeProgram(const Program &program, const std::vector<Repeat> &repeats,
-                  Names &names, ProgramText &text);
+                  Names &names, const Strategy &strategy, ProgramText &text);
 
 } // namespace tpsp::import::torch
 
