@@ -6,6 +6,9 @@
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
+/// Larger tables are not compared with each other.
+static constexpr int64_t mostCompared = 1 << 22;
+
 static bool contains(const AtomList &list, Atom atom) {
   return std::find(list.begin(), list.end(), atom) != list.end();
 }
@@ -39,12 +42,33 @@ static ConstantPtr varying(ConstantPtr constant) {
   return constant;
 }
 
-static std::string fingerprint(const Constant &constant, ScalarType type) {
-  std::string key = fmt::format("{} {}:", static_cast<int>(type),
-                                fmt::join(constant.sizes(), ","));
-  for (double element : constant.elements())
-    key += fmt::format("{:a},", element);
-  return key;
+static bool areEqual(const Constant &a, const Constant &b) {
+  if (a.sizes() != b.sizes() || a.type() != b.type())
+    return false;
+  bool isEqual = true;
+  if (elementsOf(a.sizes()) > mostCompared)
+    return false;
+  forEachPosition(a.sizes(), [&](const Sizes &position) {
+    isEqual = isEqual && a.at(position) == b.at(position);
+  });
+  return isEqual;
+}
+
+/// The argument that a constant is. Equal tables of different layers are one.
+Tensor Builder::tableOf(const ConstantPtr &constant, const std::string &stored,
+                        ScalarType type) {
+  for (const auto &[known, tensor] : tables)
+    if (tensor.type == type && tensor.stored == stored &&
+        areEqual(*known, *constant))
+      return tensor;
+  std::string name =
+      stored.empty() ? fmt::format("constant.{}", tables.size()) : stored;
+  auto kind = type == ScalarType::I32 ? ProgramArgument::Kind::Input
+                                      : ProgramArgument::Kind::Parameter;
+  Tensor made = argument(kind, name, type, constant->sizes(), true, constant);
+  made.stored = stored;
+  tables.emplace_back(constant, made);
+  return made;
 }
 
 Tensor Builder::lifted(const Tensor &tensor, const std::string &wanted) {
@@ -62,20 +86,7 @@ Tensor Builder::lifted(const Tensor &tensor, const std::string &wanted) {
   if (small->sizes().empty() && wanted != "i32") {
     out = number(small->at({}), wanted);
   } else {
-    // Equal tables of different layers are one argument.
-    std::string key = fingerprint(*small, type) + tensor.stored;
-    auto [known, isUnknown] = sameConstants.try_emplace(key);
-    if (isUnknown) {
-      std::string name =
-          tensor.stored.empty()
-              ? fmt::format("constant.{}", sameConstants.size() - 1)
-              : tensor.stored;
-      bool isInput = type == ScalarType::I32;
-      known->second = argument(isInput ? ProgramArgument::Kind::Input
-                                       : ProgramArgument::Kind::Parameter,
-                               name, type, small->sizes(), true, small);
-    }
-    out = known->second;
+    out = tableOf(small, tensor.stored, type);
   }
   // Back in the dimensions of the constant.
   Dims dims;

@@ -103,10 +103,13 @@ private:
   /// does.
   bool refine(const AtomList &a, const AtomList &b);
   AtomList takeLeaves(AtomList &left, int64_t size, bool &isExact);
+  Tensor tableOf(const ConstantPtr &constant, const std::string &stored,
+                 ScalarType type);
   Atom secondRole(Atom leaf, const AtomList &taken);
 
   std::map<const Constant *, std::pair<ConstantPtr, Tensor>> liftedConstants;
-  std::map<std::string, Tensor> sameConstants;
+  /// The constants that are arguments.
+  std::vector<std::pair<ConstantPtr, Tensor>> tables;
 };
 
 } // namespace tpsp::import::torch

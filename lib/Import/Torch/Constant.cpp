@@ -91,21 +91,15 @@ ConstantPtr Constant::dense(ScalarType type, Sizes sizes,
 /// The same elements, without strides along dimensions where all are equal.
 ConstantPtr Constant::compressed() const {
   auto out = std::shared_ptr<Constant>(new Constant(*this));
+  const std::vector<double> &all = *data;
   for (size_t dim = 0; dim < extents.size(); ++dim) {
-    if (!out->varies(dim))
-      continue;
-    Sizes looked = out->extents;
-    for (size_t i = 0; i < looked.size(); ++i)
-      if (!out->varies(i))
-        looked[i] = 1;
+    int64_t stride = strides[dim], size = extents[dim];
     bool isEqual = true;
-    forEachPosition(looked, [&](const Sizes &position) {
-      Sizes first = position;
-      first[dim] = 0;
-      double a = isEqual ? out->at(position) : 0,
-             b = isEqual ? out->at(first) : 0;
-      isEqual = isEqual && (a == b || (std::isnan(a) && std::isnan(b)));
-    });
+    for (size_t i = 0; isEqual && i < all.size(); ++i) {
+      int64_t at = static_cast<int64_t>(i) / stride % size;
+      double first = all[i - static_cast<size_t>(at * stride)];
+      isEqual = all[i] == first || (std::isnan(all[i]) && std::isnan(first));
+    }
     if (isEqual)
       out->strides[dim] = 0;
   }
@@ -178,9 +172,12 @@ ConstantPtr Constant::apply(const std::string &name, const Formula &formula,
   for (size_t i = 0; i < differing.size(); ++i)
     if (!out->varies(i))
       differing[i] = 1;
-  std::vector<double> values;
+  std::vector<double> values, operandValues(operands.size());
+  values.reserve(elementsOf(differing));
   forEachPosition(differing, [&](const Sizes &position) {
-    values.push_back(out->at(position));
+    for (size_t i = 0; i < operandValues.size(); ++i)
+      operandValues[i] = out->operands[i]->at(position);
+    values.push_back(rounded(formula(operandValues), type));
   });
   return dense(type, differing, std::move(values))->expanded(out->extents);
 }
