@@ -45,6 +45,8 @@ static ConstantPtr varying(ConstantPtr constant) {
 static bool areEqual(const Constant &a, const Constant &b) {
   if (a.sizes() != b.sizes() || a.type() != b.type())
     return false;
+  if (a.isSameView(b))
+    return true;
   bool isEqual = true;
   if (elementsOf(a.sizes()) > mostCompared)
     return false;

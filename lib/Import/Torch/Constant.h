@@ -41,6 +41,12 @@ public:
   /// All elements, row-major. Throws a Refusal above 2^24.
   std::vector<double> elements() const;
 
+  /// Whether both are the same view of the same evaluated elements.
+  bool isSameView(const Constant &other) const {
+    return data && data == other.data && extents == other.extents &&
+           strides == other.strides && offset == other.offset;
+  }
+
   /// Null if it is evaluated: the operation otherwise, and its operands.
   bool isDeferred() const { return !operands.empty(); }
   const std::string &operation() const { return name; }

@@ -167,6 +167,12 @@ static Results clamp(Call &call) {
   return {apply(call, "clamp", call.value("self"), limits)};
 }
 
+static Results hardtanh(Call &call) {
+  return {apply(
+      call, "clamp", call.value("self"),
+      {{"low", call.number("min_val")}, {"high", call.number("max_val")}})};
+}
+
 static Results leaky(Call &call) {
   Tensor x = call.value("self");
   double slope = call.number("negative_slope");
@@ -249,7 +255,7 @@ static Operators arithmetic() {
       {"min.other", pair, smaller, minimum},
       {"clamp", "self, min=None, max=None", foldClamp, clamp},
       {"clamp_min", "self, min, max=None", foldClamp, clamp},
-      {"hardtanh", "self, min=-1, max=1", foldClamp, clamp},
+      {"hardtanh", "self, min_val=-1, max_val=1", {}, hardtanh},
   };
 }
 
