@@ -140,19 +140,39 @@ int64_t Strategy::sizeOf(const std::string &axis) const {
   return found ? found->size : 0;
 }
 
+/// "2, 5 and 10 work": the numbers of ranks, more than one, over which heads
+/// can be spread. Either they divide the key/value heads, or each of these has
+/// several ranks, which divide its queries.
+static std::string fittingRanks(int64_t keyValueHeads, int64_t queriesPerHead) {
+  std::vector<int64_t> counts;
+  for (int64_t ranks = 2; ranks <= keyValueHeads; ++ranks)
+    if (keyValueHeads % ranks == 0)
+      counts.push_back(ranks);
+  for (int64_t each = 2; each <= queriesPerHead; ++each)
+    if (queriesPerHead % each == 0)
+      counts.push_back(keyValueHeads * each);
+  if (counts.empty())
+    return "no other number works";
+  if (counts.size() == 1)
+    return fmt::format("{} works", counts.front());
+  int64_t last = counts.back();
+  counts.pop_back();
+  return fmt::format("{} and {} work", fmt::join(counts, ", "), last);
+}
+
 Status Strategy::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
   int64_t ranks = sizeOf("tp");
   if (ranks == 0 || keyValueHeads % ranks == 0)
     return {};
   int64_t each = ranks / keyValueHeads;
   if (ranks % keyValueHeads != 0 || queriesPerHead % each != 0)
-    return {
-        TPSP_RT_INVALID,
-        fmt::format("--mesh tp={} fits neither the {} key/value heads nor "
-                    "the {} query heads of each; {} works; or import for tp=1, "
-                    "and run with --mesh tp={} --pad g={}",
-                    ranks, keyValueHeads, queriesPerHead, keyValueHeads, ranks,
-                    ranks)};
+    return {TPSP_RT_INVALID,
+            fmt::format(
+                "--mesh tp={} fits neither the {} key/value heads nor "
+                "the {} query heads of each; {}; or import for tp=1, and run "
+                "with --mesh tp={} --pad g={}",
+                ranks, keyValueHeads, queriesPerHead,
+                fittingRanks(keyValueHeads, queriesPerHead), ranks, ranks)};
   for (PlacedAxis &axis : axes)
     if (axis.name == "tp")
       axis.size = keyValueHeads;

@@ -171,6 +171,14 @@ void tpsp::buildLLVMPipeline(OpPassManager &pm) {
 
 namespace {
 
+/// Options of --tpsp-graph: those of the compilation and of the graph.
+struct GraphFlags : public tpsp::PipelineFlags {
+  Option<bool> everyLayer{
+      *this, "every-layer",
+      llvm::cl::desc("Draw layers that come again every time"),
+      llvm::cl::init(false)};
+};
+
 /// Options of --tpsp-explain: those of the compilation and of the explanation.
 struct ExplainFlags : public tpsp::PipelineFlags {
   Option<std::string> notation{
@@ -235,6 +243,11 @@ static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
                                     flags.parts, flags.everyLayer}));
 }
 
+static void buildGraphPipeline(OpPassManager &pm, const GraphFlags &flags) {
+  buildToNamedCollectives(pm, flags.values());
+  pm.addPass(tpsp::createPrintGraph({flags.everyLayer}));
+}
+
 namespace {
 
 /// Options of --tpsp-to-stablehlo: the compilation's, as far as they apply to a
@@ -291,6 +304,11 @@ void tpsp::registerPipelines() {
       "Print the program, forward and backward, in sharded einsum notation, "
       "and the collective ledger",
       buildExplainPipeline);
+  PassPipelineRegistration<GraphFlags>(
+      "tpsp-graph",
+      "Print the program, forward and backward, as a graph for Graphviz, with "
+      "its pending sums and collectives",
+      buildGraphPipeline);
   PassPipelineRegistration<PipelineFlags>(
       "tpsp-formulas",
       "Print the program's collectives, FLOPs and memory, forward and "

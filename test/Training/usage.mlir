@@ -13,7 +13,7 @@
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train 2>&1 | FileCheck %s --check-prefix=NOTHING
 // NOTHING: {{^}}tpsp-train: model is required, before --data
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir 2>&1 | FileCheck %s --check-prefix=DATA
-// DATA: {{^}}tpsp-train: --data is required: the tokens to train on
+// DATA: {{^}}tpsp-train: --data is required: the tokens or samples to train on
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --optimizer none 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: {{^}}tpsp-train: --optimizer none trains nothing
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --save-every 5 2>&1 | FileCheck %s --check-prefix=OUT
@@ -45,14 +45,30 @@
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --loss cost 2>&1 | FileCheck %s --check-prefix=LOSS
 // LOSS: {{^}}tpsp-train: no loss is called 'cost'; the results without indices are loss (--loss NAME){{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/given.mlir --data %s 2>&1 | FileCheck %s --check-prefix=GIVEN
-// GIVEN: {{^}}tpsp-train: nothing gives input 'scale': write {tpsp.data = "tokens"} on it, or give it with --inputs{{$}}
+// GIVEN: {{^}}tpsp-train: nothing gives input 'scale'; give it with --inputs, or a tensor for each sample with --data{{$}}
+// RUN: sed 's/tpsp.param = "h"/tpsp.name = "h"/' %t/m.mlir > %t/head.mlir
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/head.mlir --data %s 2>&1 | FileCheck %s --check-prefix=HEAD
+// HEAD: {{^}}tpsp-train: nothing gives input 'h': is it a parameter? Write param %h; else give it with --inputs, or a tensor for each sample with --data{{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/plain.mlir --data %s 2>&1 | FileCheck %s --check-prefix=PLAIN
-// PLAIN: {{^}}tpsp-train: nothing gives input 'tokens': write {tpsp.data = "tokens"} on it, or give it with --inputs{{$}}
+// PLAIN: {{^}}tpsp-train: nothing gives input 'tokens': write {tpsp.data = "tokens"} on it, or give it with --inputs, or a tensor for each sample with --data{{$}}
 // RUN: tpsp-run %t/m.mlir --grad --emit %t/m.so --quiet
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.so --data %s 2>&1 | FileCheck %s --check-prefix=PLAN
 // PLAN: {{^}}tpsp-train: the plan does not update its parameters; compile it with --grad --optimizer adamw{{$}}
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.so --data %s --mesh dp=4 --clip 2 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: {{^}}tpsp-train: '{{.*}}m.so' is compiled, and --clip is about compiling
+
+// A checkpoint remembers the run's settings, and another run says what differs.
+// RUN: tpsp-train %t/m.mlir --data %s --steps 2 --lr 1e-3 --out %t/remembered --quiet
+// RUN: tpsp-train %t/m.mlir --data %s --steps 2 --lr 1e-3 --resume %t/remembered 2>&1 | FileCheck %s --check-prefix=SAME
+// SAME-NOT: was trained with
+// RUN: tpsp-train %t/m.mlir --data %s --steps 4 --batch 2 --lr 1e-2 --warmup 1 --schedule constant --resume %t/remembered 2>&1 | FileCheck %s --check-prefix=DIFFERS
+// DIFFERS: {{^}}tpsp-train: warning: '{{.*}}step-00000002' was trained with --batch 4 (here 2), --lr 0.001 (here 0.01), --min-lr 0.0001 (here 0.001), --schedule warmup-cosine (here constant), --steps 2 (here 4), --warmup 0 (here 1){{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --optimizer lion --resume %t/remembered 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
+// OPTIMIZER: {{^}}tpsp-train: '{{.*}}step-00000004' has the state of --optimizer adamw, which lion does not take; resume with --optimizer adamw, or begin with new state: --weights {{.*}}step-00000004/parameters.safetensors{{$}}
+
+// Losses stay f32 when tensors are bf16: not all of them are multiples of 1/64.
+// RUN: tpsp-train %t/m.mlir --data %s --steps 8 --dtype bf16 --out %t/narrow --quiet
+// RUN: python3 -c "import json,sys; assert any(json.loads(line)['loss'] * 64 %% 1 for line in open(sys.argv[1]))" %t/narrow/metrics.jsonl
 
 // An evaluation drops nothing, so that the plan for it may not.
 // RUN: sed 's/%%m = tpsp.mul %%n, %%g2 : (!x, !g) -> !x/%%k = tpsp.mul %%n, %%g2 : (!x, !g) -> !x\n  %%m = tpsp.dropout %%k {rate = 0.5, seed = 3} : !x/' %t/m.mlir > %t/drops.mlir

@@ -141,6 +141,44 @@ static bool applyGroupedProduct(Builder &b) {
   return true;
 }
 
+/// Labels with these indices, some of them negative: an integer that is none of
+/// the counted values is -1.
+static ValueId labels(Builder &b, const std::vector<Dim> &dims) {
+  Dim over = b.random.of(dims);
+  ValueId ids = b.integers(dims, 4);
+  return b.addIntegers("count_earlier", {ids}, dims, over.extent,
+                       "{over = [" + quoted(over.name) + "], values = 2}");
+}
+
+static bool applyLabelMask(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  if (dims.size() > 1 && b.random.chance(0.5))
+    dims.pop_back();
+  b.add("label_mask", {*x, labels(b, dims)}, b.tensor(*x).dims,
+        {b.range(*x).magnitude, false});
+  return true;
+}
+
+/// The mean of those elements that labels count.
+static bool applyCountedMean(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims, kept = dims;
+  b.random.shuffle(dims);
+  remove(kept, dims.front().name);
+  if (b.random.chance(0.5))
+    kept.clear();
+  if (dims.size() > 1 && b.random.chance(0.5))
+    dims.pop_back();
+  b.add("mean", {*x, labels(b, dims)}, kept, {b.range(*x).magnitude, false});
+  return true;
+}
+
 static bool applyCrossEntropy(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
@@ -150,7 +188,8 @@ static bool applyCrossEntropy(Builder &b) {
   std::vector<Dim> dims = b.tensor(*x).dims;
   Dim over = b.random.of(dims);
   remove(dims, over.name);
-  ValueId targets = b.integers(dims, over.extent);
+  bool hasLabels = !dims.empty() && b.random.chance(0.5);
+  ValueId targets = hasLabels ? labels(b, dims) : b.integers(dims, over.extent);
   b.add("cross_entropy", {*x, targets}, dims,
         {b.range(*x).magnitude + 5, false},
         "{over = " + quoted(over.name) + "}");
@@ -373,6 +412,8 @@ const std::vector<OperationRule> &tpsp::property::integerRules() {
       {"dispatch", 4, Linear::No, true, applyExperts},
       {"dispatch", 4, Linear::No, true, applyBlocks},
       {"router", 2, Linear::No, true, applyRouter},
+      {"label_mask", 3, Linear::InEach, false, applyLabelMask},
+      {"mean", 3, Linear::InEach, false, applyCountedMean},
       {"segment_mask", 2, Linear::No, false, applySegmentMask},
       {"length_mask", 2, Linear::No, false, applyLengthMask},
       attentionRule(/*hasIntegers=*/true),

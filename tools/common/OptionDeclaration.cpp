@@ -99,6 +99,7 @@ static int parse(int argc, char **argv, ToolOptions &options,
                  std::ostream &err) {
   CLI::App app(line.summary);
   app.footer(line.footer);
+  app.set_version_flag("--version", options.tool + " " TPSP_VERSION);
   app.failure_message([&](const CLI::App *, const CLI::Error &error) {
     return options.tool + ": " + error.what() +
            "\nRun with --help for more information.\n";

@@ -226,6 +226,7 @@ int main(int argc, char **argv) {
   CLI::App app("From a model's config.json to a tpsp program.", "tpsp-import");
   Arguments arguments;
   declare(app, arguments);
+  app.set_version_flag("--version", "tpsp-import " TPSP_VERSION);
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
     return std::string("tpsp-import: ") + error.what() +
            "\nRun with --help for more information.\n";

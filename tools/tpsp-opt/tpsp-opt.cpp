@@ -7,6 +7,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -19,8 +20,9 @@ using llvm::StringRef;
 /// printed.
 static bool explains(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
-    for (const char *flag : {"--tpsp-explain", "-tpsp-explain",
-                             "--tpsp-formulas", "-tpsp-formulas"}) {
+    for (const char *flag :
+         {"--tpsp-explain", "-tpsp-explain", "--tpsp-formulas",
+          "-tpsp-formulas", "--tpsp-graph", "-tpsp-graph"}) {
       size_t length = std::strlen(flag);
       if (std::strncmp(argv[i], flag, length) == 0 &&
           (argv[i][length] == 0 || argv[i][length] == '='))
@@ -92,12 +94,15 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tpsp::registerAllDialects(registry);
   tpsp::registerAllPasses();
+  llvm::cl::AddExtraVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "tpsp-opt " TPSP_VERSION "\n"; });
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv,
       "tpsp: sharded einsum programs\n\n"
       "  tpsp-opt model.mlir --tpsp-explain          equations and the ledger\n"
       "  tpsp-opt model.mlir --tpsp-formulas         bytes, FLOPs and memory "
       "as polynomials\n"
+      "  tpsp-opt model.mlir --tpsp-graph            a picture, for Graphviz\n"
       "  tpsp-opt model.mlir --tpsp-pipeline=grad=true   down to the plan\n"
       "  tpsp-opt model.mlir --tpsp-to-stablehlo     for XLA and JAX, with its "
       "placement\n",

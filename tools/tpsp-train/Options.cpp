@@ -67,7 +67,8 @@ static std::string contradictionIn(const Options &o) {
         "information."},
        {!o.has("data"),
         {},
-        "--data is required: the tokens to train on (docs/Training.md)"},
+        "--data is required: the tokens or samples to train on "
+        "(docs/Training.md)"},
        {o.optimizer == "none",
         {},
         "--optimizer none trains nothing; tpsp-run computes gradients alone"},

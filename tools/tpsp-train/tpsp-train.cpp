@@ -1,5 +1,5 @@
 // tpsp-train: trains a model, which it compiles, or a compiled plan.
-#include "Options.h"
+#include "RunSettings.h"
 
 #include "common/Compile.h"
 #include "common/Launch.h"
@@ -86,6 +86,20 @@ struct RunningProgram {
   LoadedProgram loaded() const { return {&plan(), program.step, world.get()}; }
 };
 
+/// Prints the size of the program, of its ranks and of the data.
+void introduce(const RunningProgram &training, const Batches &data) {
+  int64_t parameters = 0;
+  for (const PlanBuffer &tensor : training.plan().tensors())
+    if (tensor.kind == BufferKind::Parameter)
+      parameters += tensor.elements();
+  fmt::print("{} on {}, {} of memory each; {}, {} a step ({} x {})\n",
+             rt::counted(parameters, "parameter"),
+             rt::counted(training.world->numRanks(), "rank"),
+             rt::bytesText(training.plan().arenaBytes),
+             rt::counted(data.size(), data.unit()), data.tokensPerBatch(),
+             data.sequences(), data.length());
+}
+
 /// A whole training run, from the parsed command line to the last message.
 class Run {
 public:
@@ -102,7 +116,8 @@ public:
     TPSP_TRY(openSource(training, loss));
     TPSP_TRY(rt::checkFiles(launch.transport(), training.arguments.files,
                             options.timeout));
-    TPSP_TRY(checkTrainable(training.plan(), *training.arguments.source));
+    TPSP_TRY(checkTrainable(training.plan(), *training.arguments.source,
+                            files.samples));
     TPSP_TRY(checkCheckpoint(training.plan()));
     Batches data, evaluation;
     TPSP_TRY(makeBatches(data, evaluation));
@@ -119,12 +134,14 @@ public:
       std::fflush(stdout);
     };
     if (!options.quiet)
-      introduce(data);
-    Trainer trainer(TrainingStep(training.loaded(), loss), std::move(data),
+      introduce(training, data);
+    TrainingStep step(training.loaded(), loss, data);
+    Trainer trainer(std::move(step), std::move(data),
                     trainingOptions(evaluation), say);
     if (evaluates())
       trainer.evaluateWith(
-          {TrainingStep(evaluating.loaded(), evalLoss), std::move(evaluation)});
+          {TrainingStep(evaluating.loaded(), evalLoss, evaluation),
+           std::move(evaluation)});
     interruptGently();
     TPSP_TRY(trainer.run(position, [] { return interrupted != 0; }));
     if (!options.quiet)
@@ -147,6 +164,7 @@ private:
           "'{}' is of a run with --seed {}; leave --seed out, or "
           "begin anew with --weights",
           checkpoint, position.seed);
+    TPSP_TRY(checkOptimizer(checkpoint, position.settings, options));
     if (position.step >= options.steps)
       warn(
           fmt::format("'{}' is of step {}, and --steps {} is the last: nothing "
@@ -235,35 +253,32 @@ private:
     return {};
   }
 
-  /// Opens the token files before anything takes long.
+  /// Opens the files of data before anything takes long.
   rt::Status openFiles() {
-    TPSP_TRY(TokenFiles::open(options.data, options.dataFormat, tokens));
-    if (!evaluates())
-      return {};
-    return TokenFiles::open(options.evalData, options.dataFormat, evalTokens);
+    TPSP_TRY(DataFiles::open(options.data, options.dataFormat, files));
+    return DataFiles::open(options.evalData, options.dataFormat, evalFiles);
   }
 
   /// Checks that all processes train on the same data from the same checkpoint,
   /// and that the files of the checkpoint belong together.
   rt::Status checkFiles() const {
-    std::vector<rt::AgreedFile> files = checkpointFiles;
-    for (const std::string &path : tokens.paths())
-      files.push_back({"--data", path, rt::HashedPart::Sample});
-    for (const std::string &path : evalTokens.paths())
-      files.push_back({"--eval-data", path, rt::HashedPart::Sample});
-    return rt::checkFiles(launch.transport(), files, options.timeout);
+    std::vector<rt::AgreedFile> all = checkpointFiles;
+    for (const std::string &path : files.paths())
+      all.push_back({"--data", path, rt::HashedPart::Sample});
+    for (const std::string &path : evalFiles.paths())
+      all.push_back({"--eval-data", path, rt::HashedPart::Sample});
+    return rt::checkFiles(launch.transport(), all, options.timeout);
   }
 
   rt::Status makeBatches(Batches &data, Batches &evaluation) {
     using Order = Batches::Order;
-    TPSP_TRY(Batches::create(std::move(tokens), training.plan(),
-                             Order::Shuffled, position.seed, data));
+    TPSP_TRY(Batches::create(std::move(files), training.plan(), Order::Shuffled,
+                             position.seed, data));
     followData(data);
     if (!evaluates())
       return {};
-    rt::Status status =
-        Batches::create(std::move(evalTokens), evaluating.plan(),
-                        Order::AsStored, 0, evaluation);
+    rt::Status status = Batches::create(std::move(evalFiles), evaluating.plan(),
+                                        Order::AsStored, 0, evaluation);
     return status.ok()
                ? status
                : rt::Status{status.code(), "--eval-data: " + status.message()};
@@ -306,20 +321,26 @@ private:
     return fill(training);
   }
 
-  /// Adapts the position to the data. It counts samples of the checkpoint's
-  /// data, whose length may differ.
+  /// Adapts the position to the data and the options. It counts samples of the
+  /// checkpoint's data, whose length may differ.
   void followData(const Batches &data) {
-    int64_t tokens = data.tokens().size();
+    int64_t tokens = data.size();
     if (!checkpoint.empty() &&
         (position.tokens != tokens || position.length != data.length())) {
-      warn(fmt::format("the checkpoint's data had {} tokens in samples of {}, "
+      warn(fmt::format("the checkpoint's data had {} {}s in samples of {}, "
                        "this has {} in samples of {}",
-                       position.tokens, position.length, tokens,
+                       position.tokens, data.unit(), position.length, tokens,
                        data.length()));
       position.samples = position.samples * position.length / data.length();
     }
     position.tokens = tokens;
     position.length = data.length();
+    RunSettings settings =
+        settingsOf(options, optionsOf(options, 1).rate, data);
+    if (std::string text = differenceOf(position.settings, settings);
+        !text.empty())
+      warn(fmt::format("'{}' was trained with {}", checkpoint, text));
+    position.settings = std::move(settings);
   }
 
   TrainingOptions trainingOptions(const Batches &evaluation) {
@@ -335,19 +356,6 @@ private:
       out.peakFlops =
           peakFlops(options, matmulType(training.plan()), ranks) * ranks;
     return out;
-  }
-
-  void introduce(const Batches &data) const {
-    int64_t parameters = 0;
-    for (const PlanBuffer &tensor : training.plan().tensors())
-      if (tensor.kind == BufferKind::Parameter)
-        parameters += tensor.elements();
-    fmt::print("{} on {}, {} of memory each; {}, {} a step ({} x {})\n",
-               rt::counted(parameters, "parameter"),
-               rt::counted(training.world->numRanks(), "rank"),
-               rt::bytesText(training.plan().arenaBytes),
-               rt::counted(data.tokens().size(), "token"),
-               data.tokensPerBatch(), data.sequences(), data.length());
   }
 
   void conclude() const {
@@ -379,7 +387,7 @@ private:
   std::vector<rt::AgreedFile> checkpointFiles;
   /// The lock of the output folder.
   RunLock lock;
-  TokenFiles tokens, evalTokens;
+  DataFiles files, evalFiles;
   /// Watches the world of `training`, which must not outlive it.
   std::unique_ptr<rt::NotFiniteWatch> watch;
   RunningProgram training, evaluating;

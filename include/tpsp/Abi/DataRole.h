@@ -1,5 +1,5 @@
-/// The part of a batch of tokens that an argument of integers holds in
-/// training.
+/// The content of an argument of integers in training: a part of a batch of
+/// tokens, or labels.
 #ifndef TPSP_ABI_DATAROLE_H
 #define TPSP_ABI_DATAROLE_H
 
@@ -13,14 +13,25 @@ enum class DataRole {
   None,
   Tokens,     ///< token s of the sequence
   NextTokens, ///< token s + 1
-  Positions   ///< s
+  Positions,  ///< s
+  Labels      ///< any labels, not made of tokens; a negative one does not count
 };
 
 /// The values of the attribute `tpsp.data`.
 template <> struct EnumNames<DataRole> {
   static constexpr const char *all[] = {"", "tokens", "next_tokens",
-                                        "positions"};
+                                        "positions", "labels"};
 };
+
+/// Whether a batch of tokens gives the argument.
+inline bool isMadeOfTokens(DataRole role) {
+  return role != DataRole::None && role != DataRole::Labels;
+}
+
+/// Whether an argument's integers may be negative, and then do not count.
+inline bool holdsLabels(DataRole role) {
+  return role == DataRole::Labels || role == DataRole::NextTokens;
+}
 
 } // namespace tpsp
 

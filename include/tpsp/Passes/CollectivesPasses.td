@@ -184,6 +184,23 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   ];
 }
 
+def PrintGraph : Pass<"tpsp-print-graph", "::mlir::ModuleOp"> {
+  let summary = "Print a program as a graph, in Graphviz's language";
+  let description = [{
+    Prints to standard output. A box is an equation, named by its result and
+    operation. A hexagon is a collective with its axes and bytes. A cylinder is
+    a parameter, and an ellipse is another argument. Dashed and red lines
+    are sums that are pending; red hexagons complete sums. Layers that repeat are
+    drawn once, in a frame with their number, as in `tpsp-print-explanation`.
+
+    [`--tpsp-graph`](../Passes.md#a-picture-of-the-graph) is the whole pipeline.
+  }];
+  let options = [
+    Option<"everyLayer", "every-layer", "bool", "false",
+           "Draw repeated layers every time">
+  ];
+}
+
 def PrintFormulas : Pass<"tpsp-print-formulas", "::mlir::ModuleOp"> {
   let summary = "Print collectives, products and memory as polynomials";
   let description = [{

@@ -157,7 +157,9 @@ def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
   let description = [{
     Token ids and similar integers are positions along an index. An argument of
     integers without `tpsp.below = N` gets the smallest extent that its uses
-    require. Only drivers that draw arguments at random need the bound.
+    require. An argument without `tpsp.data` that labels elements
+    (`label_mask`) gets `tpsp.data = "labels"`: its integers may be negative.
+    Only drivers, which draw or read arguments, need either.
   }];
 }
 

@@ -127,7 +127,8 @@ static std::string dataProblem(Attribute value, Type type) {
   std::string name = dataAttrName.str();
   auto role = dyn_cast<StringAttr>(value);
   if (!role || role.empty() || !findNamed<DataRole>(role.str()))
-    return ": " + name + " is \"tokens\", \"next_tokens\" or \"positions\"";
+    return ": " + name +
+           " is \"tokens\", \"next_tokens\", \"positions\" or \"labels\"";
   auto tensor = dyn_cast_or_null<RankedTensorType>(type);
   if (tensor && (!tensor.getElementType().isInteger() || tensor.getRank() < 1))
     return ": " + name +

@@ -104,15 +104,6 @@ void tpsp::noteFewerBytes(IndexedOpInterface op, const PlacedOperation &placed,
       << remark::metric("fewest_bytes", other->cost.bytes);
 }
 
-LogicalResult tpsp::refusePlacement(IndexedOpInterface op) {
-  InFlightDiagnostic diag =
-      op->emitOpError("has no legal compute placement: its result is wanted [");
-  diag << subscripts(op->getResult(0).getType())
-       << "], which cannot be made from its operands; a whole tensor cannot "
-          "become partial, and axes must divide the extents they shard";
-  return diag;
-}
-
 /// Joins texts in order; with `distinct`, repetitions are omitted.
 static StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
                          bool distinct) {

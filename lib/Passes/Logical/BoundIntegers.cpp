@@ -1,5 +1,7 @@
-// tpsp-bound-integers: finds the range of integer arguments from their uses.
+// tpsp-bound-integers: finds the range of integer arguments from their uses,
+// and which are labels.
 #include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Abi/DataRole.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
@@ -17,10 +19,8 @@ using namespace tpsp;
 
 namespace {
 
-/// The smallest bound that a use of `value`, or of a view of it, puts on its
-/// integers; 0 if there is none.
-int64_t boundOf(Value value) {
-  int64_t bound = 0;
+/// Calls `visit` for all uses of `value` and of its views.
+template <typename Visit> void forEachUse(Value value, Visit visit) {
   SmallVector<Value> shown = {value};
   while (!shown.empty())
     for (OpOperand &use : shown.pop_back_val().getUses()) {
@@ -29,11 +29,29 @@ int64_t boundOf(Value value) {
         continue;
       if (user.isView())
         shown.push_back(user->getResult(0));
-      else if (int64_t asked = user.getIntegerBound(use.getOperandNumber());
-               asked > 0)
-        bound = bound == 0 ? asked : std::min(bound, asked);
+      else
+        visit(user, use.getOperandNumber());
     }
+}
+
+/// The smallest bound that a use of `value` puts on its integers; 0 if there is
+/// none.
+int64_t boundOf(Value value) {
+  int64_t bound = 0;
+  forEachUse(value, [&](IndexedOpInterface user, unsigned i) {
+    if (int64_t asked = user.getIntegerBound(i); asked > 0)
+      bound = bound == 0 ? asked : std::min(bound, asked);
+  });
   return bound;
+}
+
+/// Whether a use of `value` masks what its negative integers label.
+bool isLabels(Value value) {
+  bool result = false;
+  forEachUse(value, [&](IndexedOpInterface user, unsigned i) {
+    result |= user.takesLabels(i);
+  });
+  return result;
 }
 
 void boundArguments(FunctionOpInterface function) {
@@ -41,10 +59,16 @@ void boundArguments(FunctionOpInterface function) {
   ArgumentAttrs attributes(function);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
-    if (!integerWidth(argument) || attributes.get(number, belowAttrName))
+    if (!integerWidth(argument))
       continue;
+    auto setIfNew = [&](StringRef name, Attribute value) {
+      if (!attributes.get(number, name))
+        attributes.set(number, name, value);
+    };
     if (int64_t bound = boundOf(argument))
-      attributes.set(number, belowAttrName, builder.getI64IntegerAttr(bound));
+      setIfNew(belowAttrName, builder.getI64IntegerAttr(bound));
+    if (isLabels(argument))
+      setIfNew(dataAttrName, builder.getStringAttr(nameOf(DataRole::Labels)));
   }
   attributes.write();
 }

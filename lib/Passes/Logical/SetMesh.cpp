@@ -1,18 +1,14 @@
-// tpsp-set-mesh and tpsp-set-element-type: set sizes of the mesh, or the type
-// in which tensors are stored.
+// tpsp-set-mesh: sets sizes of the mesh.
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
-#include "tpsp/Dialect/Tpsp/IR/ProgramTypes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_SETMESH
-#define GEN_PASS_DEF_SETELEMENTTYPE
 #include "tpsp/Passes/Passes.h.inc"
 } // namespace tpsp
 
@@ -54,24 +50,6 @@ private:
     }
     return emitErrorAt(mesh) << "the mesh has no axis '" << name
                              << "'; its axes are " << mesh.getMesh().names();
-  }
-};
-
-struct SetElementType
-    : public WithOptions<tpsp::impl::SetElementTypeBase<SetElementType>,
-                         &CompileOptions::dtype> {
-  void runOnOperation() override {
-    Type wanted = floatTypeNamed(&getContext(), options().dtype);
-    if (!wanted) {
-      emitOptionError(getOperation(), getArgument(), "dtype")
-          << "give the element type: f64, f32, bf16 or f16";
-      return signalPassFailure();
-    }
-    replaceTensorTypes(getOperation(), [&](RankedTensorType tensor) {
-      return isa<FloatType>(tensor.getElementType())
-                 ? withElement(tensor, wanted)
-                 : tensor;
-    });
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include "OperationFamilies.h"
 
+#include <algorithm>
+
 namespace tpsp::reference {
 
 //===----------------------------------------------------------------------===//
@@ -37,7 +39,41 @@ static void differentiateReduce(Evaluation &e, const Tensor &gradient,
   out.set(0, [&] { return fitted(gradient, out.type(0), e); });
 }
 
+/// The weight of each element in a mean with labels. It is 0 if the label is
+/// negative, else 1 / the number of elements that count. It has the labels'
+/// indices.
+static Tensor sharesOfLabels(int64_t elements, Evaluation &e) {
+  const Tensor &labels = e.operand(1);
+  Tensor counts = pointwise([](const double *v) { return v[0] >= 0 ? 1. : 0.; },
+                            {&labels}, labels.indices, labels.shape, &e.error);
+  IndexNames kept;
+  for (const std::string &name : e.indices())
+    if (labels.extent(name))
+      kept.push_back(name);
+  Tensor number = reduceSum(counts, kept, &e.error);
+  // Elements for one label and one result.
+  auto each = double(elements) / double(elementCount(labels.shape));
+  for (size_t dim = 0; dim < e.indices().size(); ++dim)
+    if (!labels.extent(e.indices()[dim]))
+      each /= double(e.shape()[dim]);
+  return pointwise(
+      [=](const double *v) { return v[0] / std::max(v[1], 1.0) / each; },
+      {&counts, &number}, labels.indices, labels.shape, &e.error);
+}
+
+/// x times its share, and 0 where it does not count, whatever x is.
+static Tensor shared(const Tensor &x, const ValueType &type, Evaluation &e) {
+  Tensor shares = sharesOfLabels(elementCount(type.shape), e);
+  return pointwise([](const double *v) { return v[1] > 0 ? v[0] * v[1] : 0; },
+                   {&x, &shares}, type.indices, type.shape, &e.error);
+}
+
 static Tensor evaluateMean(Evaluation &e) {
+  if (e.operands.size() > 1) {
+    const Tensor &x = e.operand(0);
+    Tensor each = shared(x, {x.indices, x.shape, e.type.element}, e);
+    return reduceSum(each, e.indices(), &e.error);
+  }
   Tensor sum = e.sum(e.operands, e.indices(), {});
   double terms = static_cast<double>(e.operand(0).data.size()) /
                  static_cast<double>(elementCount(e.shape()));
@@ -47,6 +83,8 @@ static Tensor evaluateMean(Evaluation &e) {
 static void differentiateMean(Evaluation &e, const Tensor &gradient,
                               OperandGradients &out) {
   out.set(0, [&] {
+    if (e.operands.size() > 1)
+      return shared(gradient, out.type(0), e);
     double terms = static_cast<double>(elementCount(out.type(0).shape)) /
                    static_cast<double>(elementCount(e.shape()));
     return scaled(fitted(gradient, out.type(0), e), 1 / terms, e);
@@ -133,7 +171,7 @@ OperationRows contractionOperations() {
   constant.stopsGradient = true;
   return {{"einsum", {evaluateEinsum, differentiateEinsum}},
           {"reduce", linear(evaluateReduce, differentiateReduce)},
-          {"mean", linear(evaluateMean, differentiateMean)},
+          {"mean", {evaluateMean, differentiateMean, 1}},
           {"broadcast", linear(evaluateBroadcast, differentiateBroadcast)},
           {"convert", linear(evaluateBroadcast, differentiateBroadcast)},
           {"rope", linear(evaluateRope, differentiateRope)},

@@ -61,8 +61,9 @@ static void differentiateEmbedding(Evaluation &e, const Tensor &gradient,
   });
 }
 
-/// The log of the sum of exponentials, minus the target's logit. For a target
-/// that is not a position, that logit is taken as 0.
+/// The log of the sum of exponentials, minus the target's logit; 0 for a
+/// negative target. For a target beyond all positions, that logit is taken as
+/// 0.
 static Tensor evaluateCrossEntropy(Evaluation &e) {
   std::string over = e.text("over");
   const Tensor &logits = e.operand(0);
@@ -73,11 +74,14 @@ static Tensor evaluateCrossEntropy(Evaluation &e) {
   Tensor sum = reduceSum(powers, e.indices(), &e.error);
   Tensor target = oneHotEinsum({e.operands[1]}, {over}, {&logits}, e.indices(),
                                e.shape(), &e.error);
-  return pointwise([](const double *v) { return v[0] - v[2] + std::log(v[1]); },
-                   {&most, &sum, &target}, e.indices(), e.shape(), &e.error);
+  return pointwise(
+      [](const double *v) {
+        return v[3] < 0 ? 0.0 : v[0] - v[2] + std::log(v[1]);
+      },
+      {&most, &sum, &target, e.operands[1]}, e.indices(), e.shape(), &e.error);
 }
 
-/// g (softmax - one at the target).
+/// g (softmax - one at the target), and 0 for a negative target.
 static void differentiateCrossEntropy(Evaluation &e, const Tensor &gradient,
                                       OperandGradients &out) {
   out.set(0, [&] {
@@ -86,9 +90,10 @@ static void differentiateCrossEntropy(Evaluation &e, const Tensor &gradient,
     Tensor weights = e.stored(
         softmax(e.operand(0), over, /*scale=*/1, std::nullopt, &e.error));
     Tensor target = transposed({e.operands[1]}, {over}, gradient, type, e);
-    return pointwise([](const double *v) { return v[0] * v[1] - v[2]; },
-                     {&weights, &gradient, &target}, type.indices, type.shape,
-                     &e.error);
+    return pointwise(
+        [](const double *v) { return v[3] < 0 ? 0.0 : v[0] * v[1] - v[2]; },
+        {&weights, &gradient, &target, e.operands[1]}, type.indices, type.shape,
+        &e.error);
   });
 }
 

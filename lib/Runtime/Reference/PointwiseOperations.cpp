@@ -245,6 +245,21 @@ static Tensor before(const Tensor &x, double fill, Evaluation &e) {
       {&x, &e.operand(1)}, e.indices(), e.shape(), &e.error);
 }
 
+/// `x` where the label counts, otherwise 0.
+static Tensor labelled(const Tensor &x, Evaluation &e) {
+  return pointwise([](const double *v) { return v[1] >= 0 ? v[0] : 0.0; },
+                   {&x, &e.operand(1)}, e.indices(), e.shape(), &e.error);
+}
+
+static Tensor evaluateLabelMask(Evaluation &e) {
+  return labelled(e.operand(0), e);
+}
+
+static void differentiateLabelMask(Evaluation &e, const Tensor &gradient,
+                                   OperandGradients &out) {
+  out.set(0, [&] { return fitted(labelled(gradient, e), out.type(0), e); });
+}
+
 /// A mask replaces elements by `fill`, and their gradients by 0.
 template <Tensor masked(const Tensor &x, double fill, Evaluation &e)>
 static OperationRow mask(size_t operands) {
@@ -333,6 +348,7 @@ OperationRows pointwiseOperations() {
       {"end_mask", mask<ended>(1)},
       {"segment_mask", mask<ofOneSegment>(3)},
       {"length_mask", mask<before>(2)},
+      {"label_mask", {evaluateLabelMask, differentiateLabelMask, 2}},
       {"dropout", {evaluateDropout, differentiateDropout, 1}},
       {"dropout_mask", {evaluateDropoutMask}},
       {"constant", {evaluateConstant}},

@@ -4,6 +4,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Runtime/Driver/Tensors/IntegerRange.h"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,8 @@ static bool isTokens(const PlanBuffer &tensor) {
 static Status noData() {
   return {TPSP_RT_INVALID,
           "no argument of the program is data; write {tpsp.data = \"tokens\"} "
-          "on the tokens and \"next_tokens\" on what they are to predict"};
+          "on the tokens and \"next_tokens\" on what they are to predict, or "
+          "give samples by name (--data x=F.npy)"};
 }
 
 /// A position without a row in its table would be looked up as zeros.
@@ -43,48 +45,107 @@ static Status checkPositions(const Plan &plan) {
   return {};
 }
 
-Status Batches::create(TokenFiles files, const Plan &plan, Order order,
-                       uint64_t seed, Batches &out) {
-  Batches batches;
-  const PlanBuffer *first = nullptr;
-  for (const PlanBuffer &tensor : plan.tensors()) {
-    if (!tensor.isArgument() || tensor.data == DataRole::None)
-      continue;
-    int64_t rows = isTokens(tensor) ? rowsOf(tensor) : batches.rows;
-    if (first && (tensor.shape.back() != batches.columns ||
-                  (batches.rows > 0 && rows != batches.rows)))
-      return invalid("'{}' and '{}' are data of different batches: [{}] "
-                     "and [{}]",
-                     first->name, tensor.name, first->subscripts,
-                     tensor.subscripts);
-    first = first ? first : &tensor;
-    batches.rows = rows;
-    batches.columns = tensor.shape.back();
+Status DataFiles::open(const std::vector<std::string> &operands,
+                       const std::string &format, DataFiles &out) {
+  std::vector<std::string> named, others;
+  for (const std::string &operand : operands)
+    (SampleFiles::isNamed(operand) ? named : others).push_back(operand);
+  TPSP_TRY(SampleFiles::open(named, out.samples));
+  return others.empty() ? Status()
+                        : TokenFiles::open(others, format, out.tokens);
+}
+
+std::vector<std::string> DataFiles::paths() const {
+  std::vector<std::string> paths = tokens.paths();
+  paths.insert(paths.end(), samples.paths().begin(), samples.paths().end());
+  return paths;
+}
+
+bool Batches::gives(const PlanBuffer &tensor) const {
+  return tensor.isArgument() &&
+         (isMadeOfTokens(tensor.data) || files.samples.has(tensor.name));
+}
+
+/// Adds an argument's samples, and tokens of each, to those of `first`.
+Status Batches::addShape(const PlanBuffer &tensor, const PlanBuffer *&first) {
+  bool isNamed = files.samples.has(tensor.name);
+  bool numbersSamples = isNamed || isTokens(tensor);
+  int64_t own = isNamed ? tensor.shape.front() : rowsOf(tensor);
+  bool fits = !numbersSamples || rows == 0 || own == rows;
+  if (!isNamed)
+    fits &= columns == 0 || tensor.shape.back() == columns;
+  if (first && !fits)
+    return invalid("'{}' and '{}' are data of different batches: [{}] and [{}]",
+                   first->name, tensor.name, first->subscripts,
+                   tensor.subscripts);
+  first = first ? first : &tensor;
+  if (numbersSamples)
+    rows = own;
+  if (!isNamed)
+    columns = tensor.shape.back();
+  hasTokens |= !isNamed && isTokens(tensor);
+  return {};
+}
+
+/// Counts the samples of an epoch, of which all files must have as many.
+Status Batches::countSamples() {
+  if (!hasTokens && files.tokens.size() > 0)
+    return invalid("no argument of the program takes tokens; give files of "
+                   "samples by name (--data x=F.npy), or write {{tpsp.data = "
+                   "\"tokens\"}} on an argument");
+  if (!hasTokens) {
+    samples = files.samples.size();
+    return {};
   }
+  samples = (files.tokens.size() - 1) / columns;
+  if (samples < 1)
+    return invalid("the data has {}, and one sample takes {}; give more files, "
+                   "or shorter sequences (--extent)",
+                   counted(files.tokens.size(), "token"), columns + 1);
+  if (!files.samples.isEmpty() && samples != files.samples.size())
+    return invalid("the tokens are {}, and '{}' has {}; give the tokens by "
+                   "name, too (--data tokens=F.npy)",
+                   counted(samples, "sample"), files.samples.paths().front(),
+                   files.samples.size());
+  return {};
+}
+
+Status Batches::create(DataFiles files, const Plan &plan, Order order,
+                       uint64_t seed, Batches &out) {
+  TPSP_TRY(files.samples.check(plan));
+  Batches batches;
+  batches.files = std::move(files);
+  const PlanBuffer *first = nullptr;
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (batches.gives(tensor))
+      TPSP_TRY(batches.addShape(tensor, first));
   if (batches.rows == 0)
     return noData();
   TPSP_TRY(checkPositions(plan));
-  batches.samples = (files.size() - 1) / batches.columns;
-  if (batches.samples < 1)
-    return invalid("the data has {}, and one sample takes {}; give more files, "
-                   "or shorter sequences (--extent)",
-                   counted(files.size(), "token"), batches.columns + 1);
-  batches.files = std::move(files);
+  TPSP_TRY(batches.countSamples());
   batches.order = order;
   batches.seed = seed;
   out = std::move(batches);
   return {};
 }
 
-int64_t Batches::windowOf(int64_t sample) const {
+int64_t Batches::placeOf(int64_t sample) const {
   int64_t epoch = sample / samples, position = sample % samples;
-  if (order == Order::Shuffled)
-    position = Shuffle(samples, seed, epoch).at(position);
-  return position * columns;
+  return order == Order::Shuffled
+             ? int64_t(Shuffle(samples, seed, epoch).at(position))
+             : position;
 }
 
 Status Batches::fill(const PlanBuffer &tensor, const Shard &shard,
                      int64_t first, void *memory) const {
+  if (!files.samples.has(tensor.name))
+    return fillTokens(tensor, shard, first, memory);
+  return files.samples.fill(
+      tensor, shard, [&](int64_t row) { return placeOf(first + row); }, memory);
+}
+
+Status Batches::fillTokens(const PlanBuffer &tensor, const Shard &shard,
+                           int64_t first, void *memory) const {
   Status status;
   // An array on the stack, since steps must not allocate.
   constexpr int64_t chunk = 256;
@@ -98,16 +159,16 @@ Status Batches::fill(const PlanBuffer &tensor, const Shard &shard,
         storeInteger(column + i, tensor.dtype, memory, local + i);
       return;
     }
-    int64_t begin = windowOf(first + row) + column + shift;
+    int64_t begin = placeOf(first + row) * columns + column + shift;
     for (int64_t i = 0; i < count; ++i) {
       if (i % chunk == 0)
-        files.read(begin + i, std::min(chunk, count - i), tokens);
+        files.tokens.read(begin + i, std::min(chunk, count - i), tokens);
       int64_t token = tokens[i % chunk];
-      if (tensor.below > 0 && uint64_t(token) >= uint64_t(tensor.below))
+      if (!integerRange(tensor).has(token))
         status = {TPSP_RT_INVALID,
                   fmt::format("{} has {}, and '{}' takes tokens below {}",
-                              files.placeOf(begin + i), token, tensor.name,
-                              tensor.below)};
+                              files.tokens.placeOf(begin + i), token,
+                              tensor.name, tensor.below)};
       storeInteger(token, tensor.dtype, memory, local + i);
     }
   };

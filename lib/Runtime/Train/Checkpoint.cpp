@@ -176,6 +176,7 @@ static void removeOld(const fs::path &out, int64_t keep) {
 static Status writePosition(const fs::path &folder,
                             const TrainingPosition &position) {
   Json json = position;
+  json["settings"] = position.settings;
   for (const char *name : tensorFiles) {
     uint64_t hash = 0;
     TPSP_TRY(hashFile((folder / name).string(), HashedPart::Whole, hash));
@@ -332,6 +333,8 @@ Status tpsp::train::readCheckpoint(const std::string &checkpoint,
         return invalid("'{}' has {} {}, which is no whole number", path, key,
                        json[key].dump());
     position = json.get<TrainingPosition>();
+    if (json.contains("settings"))
+      position.settings = json["settings"].get<RunSettings>();
     if (position.step < 0 || position.samples < 0 || position.length < 1)
       return invalid("'{}' has a position that no run has", path);
     TPSP_TRY(checkThere(checkpoint));

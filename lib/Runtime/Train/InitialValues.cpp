@@ -12,7 +12,7 @@ bool InitialValues::beginsAsZero(const PlanBuffer &tensor) const {
   if (tensor.isCotangent())
     return tensor.of != loss;
   return tensor.kind == BufferKind::State || tensor.isScalar ||
-         tensor.data != DataRole::None;
+         isMadeOfTokens(tensor.data);
 }
 
 Status InitialValues::fill(const PlanBuffer &tensor, const Shard &shard,

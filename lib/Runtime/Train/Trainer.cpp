@@ -54,8 +54,9 @@ static std::string countText(double count) {
                      : fmt::format("{:.2f}M", count / 1e6);
 }
 
+/// `unit` is what is trained on: "token" or "sample".
 static std::string lineOf(const StepRecord &record, int64_t steps,
-                          double secondsLeft) {
+                          const char *unit, double secondsLeft) {
   std::string line =
       fmt::format("step {:>{}}/{}  loss {:.4f}", record.step,
                   fmt::formatted_size("{}", steps), steps, record.loss);
@@ -67,8 +68,8 @@ static std::string lineOf(const StepRecord &record, int64_t steps,
     line += fmt::format("  dropped {}", countText(*record.dropped));
   if (record.lossScale)
     line += fmt::format("  scale {}", countText(*record.lossScale));
-  line += fmt::format("  lr {:.2e}  {} tokens/s", record.learningRate,
-                      countText(record.tokensPerSecond));
+  line += fmt::format("  lr {:.2e}  {} {}s/s", record.learningRate,
+                      countText(record.tokensPerSecond), unit);
   if (record.utilisation)
     line += fmt::format("  {:.1f} % MFU", 100 * *record.utilisation);
   return line + fmt::format("  {} left", clockText(secondsLeft));
@@ -260,7 +261,7 @@ Status Trainer::run(TrainingPosition &position,
     bool isFirst = position.step == progress.firstStep + 1;
     if (speaks() &&
         (isFirst || isLast || isDue(position.step, options.logEvery)))
-      say(lineOf(record, options.steps,
+      say(lineOf(record, options.steps, batches.unit(),
                  secondsLeft(position.step - progress.firstStep,
                              options.steps - position.step, progress.begin)));
   }

@@ -50,17 +50,35 @@ Status tpsp::train::findLoss(const Plan &plan, const std::string &name,
                  fmt::join(names, ", "));
 }
 
-Status tpsp::train::checkTrainable(const Plan &plan,
-                                   const TensorSource &source) {
+/// An input that no batch and no file has, and what it may be.
+static Status notGiven(const PlanBuffer &tensor) {
+  const char *way = "give it with --inputs, or a tensor for each sample with "
+                    "--data";
+  if (isInteger(tensor.dtype))
+    return invalid("nothing gives input '{}': write {{tpsp.data = "
+                   "\"tokens\"}} on it, or {}",
+                   tensor.name, way);
+  if (tensor.shape.size() < 2)
+    return invalid("nothing gives input '{}'; {}", tensor.name, way);
+  return invalid("nothing gives input '{}': is it a parameter? Write param "
+                 "%{}; else {}",
+                 tensor.name, tensor.name, way);
+}
+
+Status tpsp::train::checkTrainable(const Plan &plan, const TensorSource &source,
+                                   const SampleFiles &data) {
+  TPSP_TRY(data.check(plan));
   bool isUpdated = false;
   for (const PlanBuffer &tensor : plan.tensors()) {
     isUpdated |= tensor.updatedBy >= 0;
-    if (tensor.kind == BufferKind::Input && !tensor.isScalar &&
-        !tensor.isCotangent() && tensor.data == DataRole::None &&
-        !source.isGiven(tensor))
-      return invalid("nothing gives input '{}': write {{tpsp.data = "
-                     "\"tokens\"}} on it, or give it with --inputs",
+    if (data.has(tensor.name) && source.isGiven(tensor))
+      return invalid("input '{}' is given by --inputs and by --data; give it "
+                     "once",
                      tensor.name);
+    if (tensor.kind == BufferKind::Input && !tensor.isScalar &&
+        !tensor.isCotangent() && !isMadeOfTokens(tensor.data) &&
+        !data.has(tensor.name) && !source.isGiven(tensor))
+      return notGiven(tensor);
   }
   if (isUpdated)
     return {};
@@ -79,10 +97,11 @@ bool tpsp::train::losesGradients(const Plan &plan) {
   return isNarrow && !isScaled;
 }
 
-TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
+TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber,
+                           const Batches &batches)
     : program(program), staging(program.world->numRanks()) {
   for (const PlanBuffer &tensor : program.plan->tensors()) {
-    if (tensor.isArgument() && tensor.data != DataRole::None)
+    if (batches.gives(tensor))
       data.push_back(&tensor);
     if (tensor.isScalar)
       scalarInputs.push_back(&tensor);

@@ -59,7 +59,31 @@ func.func @f(%x: tensor<4x8xf32, #tpsp.idx<b, d | sum@tp>>) {
 
 // (G1)
 func.func @f(%x: !x) {
-  // expected-error @+1 {{takes 1 operands, not 2}}
-  %0 = tpsp.mean %x, %x : !x -> !y
+  // expected-error @+1 {{takes 1 or 2 operands, not 3}}
+  %0 = tpsp.mean %x, %x, %x : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, d>>
+!y = tensor<4xf32, #tpsp.idx<s>>
+
+// (G1) labels of another index
+func.func @f(%x: !x, %l: tensor<2xi32, #tpsp.idx<b>>) {
+  // expected-error @+1 {{has labels of index 'b', which operand #0 [s, d] lacks; labels have indices of that operand alone}}
+  %0 = tpsp.mean %x, %l : (!x, tensor<2xi32, #tpsp.idx<b>>) -> !y
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, d>>
+!y = tensor<4xf32, #tpsp.idx<s>>
+
+// (G1) labels of what is kept
+func.func @f(%x: !x, %l: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{has labels [s], and the result [s] keeps all of these indices; leave out an index, or mask with tpsp.label_mask}}
+  %0 = tpsp.mean %x, %l : (!x, tensor<4xi32, #tpsp.idx<s>>) -> !y
   return
 }

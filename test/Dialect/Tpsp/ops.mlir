@@ -138,6 +138,10 @@ func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueri
   %2 = tpsp.segment_mask %z, %is, %it {fill = -1e30} : (!ofpairs, !ofqueries, !ofkeys) -> !ofpairs
   // CHECK: tpsp.length_mask %{{.*}}, %{{.*}} {fill = -1.000000e+30 : f64, index = "t"} : (tensor
   %length = tpsp.length_mask %z, %n {index = "t", fill = -1e30} : (!ofpairs, !ofbatch) -> !ofpairs
+  // CHECK: tpsp.label_mask %{{.*}}, %{{.*}} : (tensor
+  %labelled = tpsp.label_mask %z, %n : (!ofpairs, !ofbatch) -> !ofpairs
+  // CHECK: tpsp.mean %{{.*}}, %{{.*}} : (tensor
+  %counted = tpsp.mean %z, %n : (!ofpairs, !ofbatch) -> tensor<f32, #tpsp.idx<>>
   // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}
   %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3} : !ofpairs
   // CHECK: tpsp.clamp %{{.*}} {high = 1.000000e+00 : f64}

@@ -49,4 +49,4 @@ func.func @kept(%v: !v, %w: !w {tpsp.param = "w"}, %b: !b {tpsp.param = "b"}) ->
   %z = tpsp.add %p, %b : (!p, !b) -> !p
   return %z : !p
 }
-// KEPT: error: {{.*}}has no legal compute placement: its result is wanted [s, d | sum@tp], which cannot be made from its operands; a whole tensor cannot become partial
+// KEPT: error: {{.*}}operand #1 'b' [d] is whole along @tp, and the result is wanted as a sum that is pending over @tp: all {{[0-9]+}} ranks would add it; complete operand #0 'p' [s, d | sum@tp] first: tpsp.reshard to [s, d] sends {{[0-9.]+ [KM]?i?B}} per rank; or write '?'

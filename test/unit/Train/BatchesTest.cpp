@@ -36,8 +36,8 @@ protected:
     std::string bytes;
     for (int64_t i = 0; i < count; ++i)
       bytes += {char(i & 0xff), char(i >> 8)};
-    TokenFiles files;
-    Status status = TokenFiles::open({write("t.bin", bytes)}, "u16", files);
+    DataFiles files;
+    Status status = DataFiles::open({write("t.bin", bytes)}, "u16", files);
     EXPECT_TRUE(status.ok()) << status.message();
     return Batches::create(std::move(files), plan, order, seed, batches);
   }

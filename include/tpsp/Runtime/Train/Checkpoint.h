@@ -14,10 +14,14 @@
 #include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
+#include <map>
 #include <memory>
 #include <string>
 
 namespace tpsp::train {
+
+/// Options of a run, by flag, and their values.
+using RunSettings = std::map<std::string, std::string>;
 
 /// The position of a run, and the settings that it must continue with.
 struct TrainingPosition {
@@ -27,6 +31,8 @@ struct TrainingPosition {
   uint64_t seed = 0;
   /// The number of tokens in the data, and in a sample.
   int64_t tokens = 0, length = 0;
+  /// Settings that a resumed run may change. Empty for an older checkpoint.
+  RunSettings settings;
 };
 
 /// Whether every parameter and all state can be written.

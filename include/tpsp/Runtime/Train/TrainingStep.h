@@ -25,10 +25,11 @@ struct LoadedProgram {
 /// that has a gradient. INVALID, with a list of the results, if there is none.
 rt::Status findLoss(const Plan &plan, const std::string &name, int64_t &loss);
 
-/// Checks that the plan updates its parameters, and that `source` gives every
-/// input that is neither data nor a scalar nor a cotangent. INVALID, with a way
-/// out, if not.
-rt::Status checkTrainable(const Plan &plan, const rt::TensorSource &source);
+/// Checks that the plan updates its parameters. Also checks that `data` or
+/// `source` gives every input that needs it: one that is not made of tokens, no
+/// scalar and no cotangent. INVALID, with a way out, if not.
+rt::Status checkTrainable(const Plan &plan, const rt::TensorSource &source,
+                          const SampleFiles &data);
 
 /// Whether the plan updates parameters in f16 without a loss scale.
 bool losesGradients(const Plan &plan);
@@ -58,8 +59,9 @@ struct StepValues {
 
 class TrainingStep {
 public:
-  /// `loss` is the number of the loss (findLoss).
-  TrainingStep(LoadedProgram program, int64_t loss);
+  /// `loss` is the number of the loss (findLoss). Every step sets what
+  /// `batches` gives.
+  TrainingStep(LoadedProgram program, int64_t loss, const Batches &batches);
 
   /// Sets the scalars and the data of the samples from `first` on, runs the
   /// program, and reads the values that it reports. In a single process only

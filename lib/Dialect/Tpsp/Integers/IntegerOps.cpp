@@ -187,6 +187,8 @@ int64_t CrossEntropyOp::getIntegerBound(unsigned i) {
   return i == 1 ? extentOf(getOperand(0), getOver()) : 0;
 }
 
+bool CrossEntropyOp::staysWide() { return true; }
+
 unsigned DispatchOp::getIntegerWidth(unsigned i) {
   return i + 1 < getNumOperands() ? positionWidth : 0;
 }
@@ -253,8 +255,9 @@ Value CrossEntropyOp::decompose(OpBuilder &b) {
                                        b.getStrArrayAttr({getOver()}));
   Value target = SubOp::create(b, getLoc(), row, ValueRange{found, level});
   Value normalizer = LogOp::create(b, getLoc(), row, ValueRange{total});
-  return SubOp::create(b, getLoc(), getResult().getType(),
-                       ValueRange{normalizer, target});
+  Value loss = SubOp::create(b, getLoc(), row, ValueRange{normalizer, target});
+  return LabelMaskOp::create(b, getLoc(), getResult().getType(),
+                             ValueRange{loss, targets});
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,7 +26,28 @@ LogicalResult ReduceOp::verify() { // (R1)
   return success();
 }
 
-LogicalResult MeanOp::verify() { return verifyCount(*this, 1, 1); } // (G1)
+LogicalResult MeanOp::verify() { // (G1)
+  if (failed(verifyCount(*this, 1, 2)))
+    return failure();
+  if (getNumOperands() == 1)
+    return success();
+  bool isSummed = false;
+  for (StringRef name : indexNames(getOperand(1).getType())) {
+    if (!getIdx(getOperand(0)).dimOf(name))
+      return emitOpError("has labels of index '")
+             << name << "', which operand #0 ["
+             << subscripts(getOperand(0).getType())
+             << "] lacks; labels have indices of that operand alone";
+    isSummed |= !getIdx(getResult()).dimOf(name).has_value();
+  }
+  if (isSummed)
+    return success();
+  return emitOpError("has labels [")
+         << subscripts(getOperand(1).getType()) << "], and the result ["
+         << subscripts(getResult().getType())
+         << "] keeps all of these indices; leave out an index, or mask with "
+            "tpsp.label_mask";
+}
 
 //===----------------------------------------------------------------------===//
 // Index structure
@@ -43,7 +64,18 @@ Linearity ReduceOp::getLinearity() {
   return getKind() == "sum" ? Linearity::Joint : Linearity::None;
 }
 
-Linearity MeanOp::getLinearity() { return Linearity::Joint; }
+/// Sums without indices are losses, or parts of one.
+bool ReduceOp::staysWide() { return typeOf(getResult()).getRank() == 0; }
+bool MeanOp::staysWide() { return typeOf(getResult()).getRank() == 0; }
+
+Linearity MeanOp::getLinearity() {
+  return getNumOperands() == 1 ? Linearity::Joint : Linearity::Multi;
+}
+
+/// Tensor 1 is the labels if there are some, else the result.
+unsigned MeanOp::getIntegerWidth(unsigned i) {
+  return i == 1 && getNumOperands() == 2 ? 32 : 0;
+}
 
 //===----------------------------------------------------------------------===//
 // Gradients
@@ -81,18 +113,73 @@ LogicalResult ReduceOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 // Parts of composites
 //===----------------------------------------------------------------------===//
 
-Value MeanOp::decompose(OpBuilder &b) {
-  Value x = getOperand(0);
+/// The positions of `x` for each element of the mean, along the indices that
+/// `labels` lack; along all of them if it is null.
+static double positionsForEach(MeanOp mean, Value x, Value labels) {
   int64_t extent = 1;
   for (auto [name, size] :
        llvm::zip_equal(indexNames(x.getType()), typeOf(x).getShape()))
-    if (!getIdx(getResult()).dimOf(name))
+    if (!getIdx(mean.getResult()).dimOf(name) &&
+        !(labels && getIdx(labels).dimOf(name)))
       extent *= size;
+  return static_cast<double>(extent);
+}
+
+/// 1 / the number of elements that count, in `element`. It needs nothing but
+/// the labels: no sum waits for it. A mean of no elements is divided by 1.
+static Value shareOfEach(MeanOp mean, Type element, OpBuilder &b) {
+  PartBuilder parts(b, mean.getLoc());
+  Value labels = mean.getOperand(1);
+  RankedTensorType type =
+      withElement(withoutPlacement(typeOf(labels)), element);
+  Value ones = ConstantOp::create(b, mean.getLoc(), type, ValueRange(),
+                                  b.getF64FloatAttr(1));
+  Value counted = parts.map<LabelMaskOp>(ones, {ones, labels});
+  SmallVector<StringRef> summed;
+  for (StringRef name : indexNames(type))
+    if (!getIdx(mean.getResult()).dimOf(name))
+      summed.push_back(name);
+  Value least = parts.noLess(parts.sum(counted, summed), 1);
+  Value one = ConstantOp::create(b, mean.getLoc(), typeOf(least), ValueRange(),
+                                 b.getF64FloatAttr(1));
+  Value share = parts.map<DivOp>(least, {one, least});
+  return parts.scale(share,
+                     1 / positionsForEach(mean, mean.getOperand(0), labels));
+}
+
+/// Elements are divided by their number before they are summed. So the sum
+/// stays linear in what micro-batches and ranks have of it.
+static Value decomposeCounted(MeanOp mean, OpBuilder &b) {
+  Location loc = mean.getLoc();
+  PartBuilder parts(b, loc);
+  Type own = typeOf(mean.getResult()).getElementType();
+  Type wide = own.getIntOrFloatBitWidth() < 32 ? Type(b.getF32Type()) : own;
+  auto converted = [&](RankedTensorType type, Value x) -> Value {
+    return own == wide ? x : ConvertOp::create(b, loc, type, ValueRange{x});
+  };
+  Value x = mean.getOperand(0);
+  RankedTensorType all = withoutPlacement(typeOf(x));
+  x = converted(withElement(all, wide), x);
+  Value counted = LabelMaskOp::create(b, loc, withElement(all, wide),
+                                      ValueRange{x, mean.getOperand(1)});
+  Value each = parts.mul(counted, counted, shareOfEach(mean, wide, b));
+  RankedTensorType result = typeOf(mean.getResult());
+  RankedTensorType sum =
+      own == wide ? result : withElement(withoutPlacement(result), wide);
+  return converted(result, ReduceOp::create(b, loc, sum, ValueRange{each},
+                                            b.getStringAttr("sum")));
+}
+
+Value MeanOp::decompose(OpBuilder &b) {
+  if (getNumOperands() == 2)
+    return decomposeCounted(*this, b);
+  Value x = getOperand(0);
   Value sum =
       ReduceOp::create(b, getLoc(), withoutPlacement(getResult().getType()),
                        ValueRange{x}, b.getStringAttr("sum"));
-  return ScaleOp::create(b, getLoc(), getResult().getType(), ValueRange{sum},
-                         b.getF64FloatAttr(1.0 / static_cast<double>(extent)));
+  return ScaleOp::create(
+      b, getLoc(), getResult().getType(), ValueRange{sum},
+      b.getF64FloatAttr(1.0 / positionsForEach(*this, x, {})));
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,6 +53,9 @@ unsigned LengthMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 32 : 0; }
 int64_t LengthMaskOp::getIntegerBound(unsigned i) {
   return i == 1 ? extentOf(getResult(), getIndex()) + 1 : 0;
 }
+unsigned LabelMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 32 : 0; }
+bool LabelMaskOp::takesLabels(unsigned i) { return i == 1; }
+Linearity LabelMaskOp::getLinearity() { return Linearity::Multi; }
 /// May be called before the attribute is verified.
 Linearity EndMaskOp::getLinearity() {
   FloatAttr fill = getFillAttr();
@@ -115,6 +118,14 @@ LogicalResult LengthMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
+LogicalResult LabelMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                        Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value masked = adjoint.map<LabelMaskOp>(g, {g, getOperand(1)});
+  gradients[0] = adjoint.sumTo(masked, getOperand(0));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
@@ -167,4 +178,13 @@ Value LengthMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
       arith::IndexCastOp::create(b, getLoc(), b.getIndexType(), operands[1]);
   return scalarBefore(*this, scalar(b, *this, operands.front()),
                       position(getIndex()), length, getFill(), b);
+}
+
+Value LabelMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Location loc = getLoc();
+  Scalar x = scalar(b, *this, operands.front());
+  Value zero = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
+  Value counts = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                       operands[1], zero);
+  return arith::SelectOp::create(b, loc, counts, x.get(), x.constant(0).get());
 }

@@ -4,6 +4,7 @@
 #include "tpsp/Dialect/Tpsp/Syntax/ProgramOps.h"
 
 #include "ProgramResolution.h"
+#include "UnknownOperation.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -287,6 +288,18 @@ static ParseResult parseRepeat(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
+static StringRef withoutDialect(StringRef opName) {
+  return opName.substr(opName.find('.') + 1);
+}
+
+/// "Parses" an operation that does not exist, but whose name is like another's.
+static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
+  StringRef name = withoutDialect(state.name.getStringRef());
+  return parser.emitError(parser.getNameLoc())
+         << "'" << name << "' is no operation of tpsp; is it '"
+         << operationLike(name, parser.getContext()) << "'?";
+}
+
 std::optional<Dialect::ParseOpHook>
 TpspDialect::getParseOperationHook(StringRef opName) const {
   if (opName == "tpsp.call")
@@ -295,7 +308,10 @@ TpspDialect::getParseOperationHook(StringRef opName) const {
     return ParseOpHook(parseRepeat);
   if (opName == "tpsp.return")
     return ParseOpHook(parseReturn);
-  return std::nullopt;
+  // The hook must not capture: it is a reference to a function.
+  if (operationLike(withoutDialect(opName), getContext()).empty())
+    return std::nullopt;
+  return ParseOpHook(refuseUnknown);
 }
 
 #define GET_OP_CLASSES

@@ -206,6 +206,13 @@ template <typename Op> static StringRef carryMask(const TailCase &c) {
   return "";
 }
 
+/// Zeros stay zeros, whatever their labels are.
+static StringRef carryLabelMask(const TailCase &c) {
+  c.raise();
+  c.result = c.operands[0].isZero() ? Tail::zero() : Tail();
+  return "";
+}
+
 /// Beyond its own end an end mask holds its number.
 static StringRef carryEndMask(const TailCase &c) {
   auto op = cast<EndMaskOp>(c.op);
@@ -258,6 +265,7 @@ void tpsp::registerElementTails(MLIRContext &context) {
   attachTails<carryMask<CausalMaskOp>, CausalMaskOp>(context);
   attachTails<carryMask<SegmentMaskOp>, SegmentMaskOp>(context);
   attachTails<carryMask<LengthMaskOp>, LengthMaskOp>(context);
+  attachTails<carryLabelMask, LabelMaskOp>(context);
   attachTails<carryEndMask, EndMaskOp>(context);
   attachTails<carryFinite, AddBiasOp, IotaOp, RopeMatrixOp>(context);
   attachTails<carryDropout, DropoutOp, DropoutMaskOp>(context);

@@ -11,6 +11,7 @@
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Runtime/Driver/Report/CriticalPath.h"
 #include "tpsp/Runtime/Driver/Report/StepText.h"
 
 #include <fmt/format.h>
@@ -247,6 +248,8 @@ static Json times(const RunReport &report, const Exposure &exposure) {
                {"communication", nullptr},
                {"exposed_communication", nullptr},
                {"hidden_share", nullptr},
+               {"critical_path", nullptr},
+               {"critical_kinds", nullptr},
                {"verify", report.verifySeconds},
                {"simulated", report.prediction.has_value()}};
   if (!report.gpuSeconds.empty())
@@ -256,6 +259,11 @@ static Json times(const RunReport &report, const Exposure &exposure) {
   json["communication"] = exposure.communication;
   json["exposed_communication"] = exposure.exposed;
   json["hidden_share"] = exposure.hiddenShare();
+  CriticalPath path = criticalPath(*report.plan, report.trace.ranks);
+  json["critical_path"] = path.seconds;
+  json["critical_kinds"] = Json::object();
+  for (const auto &[kind, seconds] : criticalKinds(*report.plan, path))
+    json["critical_kinds"][kind] = seconds;
   return json;
 }
 
@@ -413,6 +421,10 @@ static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
                                  exposureOf(*report.plan, report.trace.ranks),
                                  report.plan->arenaBytes);
   fmt::format_to(std::back_inserter(out), "\n{}\n", line);
+  line = criticalPathText(*report.plan,
+                          criticalPath(*report.plan, report.trace.ranks));
+  if (!line.empty())
+    fmt::format_to(std::back_inserter(out), "{}\n", line);
 }
 
 std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {

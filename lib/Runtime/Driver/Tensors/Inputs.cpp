@@ -3,6 +3,7 @@
 #include "FileFit.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/Tensors/IntegerRange.h"
 #include "tpsp/Runtime/Driver/Tensors/Npy.h"
 #include "tpsp/Runtime/Driver/Tensors/SafetensorsSet.h"
 
@@ -117,25 +118,19 @@ std::string InputsSource::differenceOf(const PlanBuffer &wanted,
   return shapeDifference(wanted, stored.shape);
 }
 
-/// Checks that integers are in the range of their type, and below `below` if
-/// that is known.
+/// Checks that integers are in the argument's range.
 Status InputsSource::checkIntegers(const PlanBuffer &wanted,
                                    const Stored &stored) {
   if (!isInteger(wanted.dtype))
     return {};
-  int64_t bits = 8 * elementBytes(wanted.dtype) - 1, least = 0,
-          most = wanted.below - 1;
-  if (wanted.below == 0) {
-    most = int64_t((uint64_t(1) << bits) - 1);
-    least = -most - 1;
-  }
+  IntegerRange range = integerRange(wanted);
   int64_t elements = 1, wrong = -1, value = 0;
   for (int64_t extent : stored.shape)
     elements *= extent;
   auto check = [&](int64_t at, const void *block, int64_t n) {
     for (int64_t i = 0; i < n && wrong < 0; ++i) {
       value = loadInteger(block, stored.dtype, i);
-      if (value < least || value > most)
+      if (!range.has(value))
         wrong = at + i;
     }
   };
@@ -143,7 +138,8 @@ Status InputsSource::checkIntegers(const PlanBuffer &wanted,
     return s;
   return invalid(
       "'{}': element {} of {} is {}, and its integers are from {} to {}{}",
-      stored.path, wrong, quotedName(wanted.name), value, least, most,
+      stored.path, wrong, quotedName(wanted.name), value, range.least,
+      range.most,
       wanted.below ? " (tpsp.below, or the extent that they are positions in)"
                    : "");
 }

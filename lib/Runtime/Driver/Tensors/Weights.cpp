@@ -145,7 +145,9 @@ Status WeightsSource::open(const std::string &path, const Plan &plan,
   }
   if (differences.empty())
     return {};
-  std::string model = architectureBeside(found);
+  // A single file may lie in any folder, next to another model's config.json.
+  bool isFolder = found != path;
+  std::string model = isFolder ? architectureBeside(found) : "";
   return invalid("'{}'{} does not fit the program: {}", path,
                  model.empty() ? "" : ", a " + model + ",",
                  listOf(differences, "; "));

@@ -67,6 +67,14 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         its first positions count. 0 if there is no bound.}],
       "int64_t", "getIntegerBound", (ins "unsigned":$i), "", [{ return 0; }]>,
     InterfaceMethod<[{
+        Whether operands and result stay in f32 if a program's tensors are
+        stored in 16 bits. A loss of 3.27 is 3.25 in bf16.}],
+      "bool", "staysWide", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Whether the integers of operand `i` are labels, of which a negative one
+        does not count.}],
+      "bool", "takesLabels", (ins "unsigned":$i), "", [{ return false; }]>,
+    InterfaceMethod<[{
         Whether differentiation treats the result as a constant, whatever its
         operands are.}],
       "bool", "stopsGradient", (ins), "", [{ return false; }]>,

@@ -226,13 +226,16 @@ def Tpsp_EmbeddingOp
 
 def Tpsp_CrossEntropyOp
     : Tpsp_EarlyCompositeOp<"cross_entropy", ["getIntegerWidth",
-                                              "getIntegerBound",
+                                              "getIntegerBound", "staysWide",
                                               "inferIndices"]> {
   let summary = "negative log-likelihood of targets under a softmax";
   let description = [{
     Operands are logits and targets (i32). For every position, loss = log(sum
-    over `over` of exp(logits)) - logits[target]; `tpsp.mean` of it is the mean
-    loss. If the vocabulary is sharded, the row's maximum, its sum and the
+    over `over` of exp(logits)) - logits[target]. A position with a negative
+    target, such as -100, does not count: its loss is 0, and its logits have no
+    gradient. `tpsp.mean` of the losses and the targets is the mean over the
+    positions that count; without the targets it divides by all positions. If
+    the vocabulary is sharded, the row's maximum, its sum and the
     target's logit are reduced, never the logits.
 
     Constraints: (I1)-(I8), and

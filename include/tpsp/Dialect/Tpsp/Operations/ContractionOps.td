@@ -22,7 +22,7 @@ def Tpsp_EinsumOp
 }
 
 def Tpsp_ReduceOp
-    : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction"],
+    : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction", "staysWide"],
                   ["getScalarFormula"]> {
   let summary = "sum or maximum over the indices the result lacks";
   let description = [{
@@ -36,14 +36,25 @@ def Tpsp_ReduceOp
   let hasVerifier = 1;
 }
 
-def Tpsp_MeanOp : Tpsp_EarlyCompositeOp<"mean", ["getLinearity"]> {
+def Tpsp_MeanOp
+    : Tpsp_EarlyCompositeOp<"mean", ["getLinearity", "getIntegerWidth",
+                                     "staysWide"]> {
   let summary = "mean over the indices the result lacks";
   let description = [{
     The sum divided by the product of the global extents, once, whatever the
     sharding.
 
+    With labels (i32), an element counts if its label is not negative. The mean
+    is the sum of these elements divided by their number in the whole tensor. If
+    there are none, it is 0. Their number is summed in f32 (f64).
+
+    ```mlir
+    %loss = tpsp.mean %each, %labels : (!losses, !labels) -> !number
+    ```
+
     Constraints: (I1)-(I8), and
-    - (G1) One operand.
+    - (G1) One operand, or two. The second is the labels. Its indices are
+           indices of the first, and the result lacks at least one of them.
   }];
 }
 

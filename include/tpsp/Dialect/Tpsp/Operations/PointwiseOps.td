@@ -226,6 +226,22 @@ def Tpsp_LengthMaskOp
   let extraClassDefinition = Tpsp_Syntax;
 }
 
+def Tpsp_LabelMaskOp
+    : Tpsp_PointwiseOp<"label_mask", 2,
+                       ["getLinearity", "getIntegerWidth", "takesLabels"]> {
+  let summary = "the first operand where the label is not negative, else 0";
+  let description = [{
+    The second operand is the labels, of i32. Masked elements do not matter,
+    even if they are infinite or NaN. Linear in the first operand.
+
+    ```mlir
+    %y = tpsp.label_mask %loss, %labels : (!losses, !labels) -> !losses
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
 def Tpsp_ConstantOp
     : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"], hasAdjoint=0> {
   let summary = "one number everywhere";

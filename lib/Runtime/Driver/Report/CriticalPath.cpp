@@ -1,0 +1,182 @@
+#include "tpsp/Runtime/Driver/Report/CriticalPath.h"
+
+#include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/RankMesh.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+
+namespace {
+
+/// The place of a span in a trace.
+struct Place {
+  size_t rank = 0, stream = 0, number = 0;
+};
+
+/// Walks from the end of a step back to its begin.
+class PathWalk {
+public:
+  PathWalk(const Plan &plan, const std::vector<TraceRank> &ranks)
+      : plan(plan), ranks(ranks) {
+    hasMesh = RankMesh::create(plan.mesh, mesh).ok() &&
+              mesh.numRanks() == int64_t(ranks.size());
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      for (size_t stream = 0; stream < ranks[rank].streams.size(); ++stream)
+        addStream(rank, stream);
+  }
+
+  CriticalPath run() {
+    CriticalPath path;
+    std::optional<Place> at = last();
+    if (at)
+      path.step = spanAt(*at).end;
+    // A trace whose clock stands still may lead in a circle.
+    for (size_t left = spans; at && left > 0; --left) {
+      at = lastToEnter(*at);
+      const TraceSpan &span = spanAt(*at);
+      if (!plan.commands[span.command].isEvent() && span.seconds() > 0) {
+        path.commands.push_back({int64_t(at->rank), span});
+        path.seconds += span.seconds();
+      }
+      at = before(*at);
+    }
+    std::reverse(path.commands.begin(), path.commands.end());
+    return path;
+  }
+
+private:
+  const TraceSpan &spanAt(const Place &place) const {
+    return ranks[place.rank].streams[place.stream][place.number];
+  }
+
+  /// Numbers the spans of each command, which micro-batches repeat.
+  void addStream(size_t rank, size_t stream) {
+    const std::vector<TraceSpan> &own = ranks[rank].streams[stream];
+    for (size_t i = 0; i < own.size(); ++i) {
+      const PlanCommand &command = plan.commands[own[i].command];
+      ++spans;
+      places[{rank, own[i].command}].push_back({rank, stream, i});
+      if (command.kind == CommandKind::EventRecord)
+        records[{rank, command.event}].push_back({rank, stream, i});
+    }
+  }
+
+  /// The span that ends last.
+  std::optional<Place> last() const {
+    std::optional<Place> found;
+    for (const auto &[key, all] : places)
+      for (const Place &place : all)
+        if (!found || spanAt(place).end > spanAt(*found).end)
+          found = place;
+    return found;
+  }
+
+  /// For a collective, its span on the rank of its group that begins it last.
+  Place lastToEnter(const Place &place) const {
+    int64_t number = spanAt(place).command;
+    const PlanCommand &command = plan.commands[number];
+    RankGroup group;
+    std::vector<int64_t> axes(command.collective.axes.begin(),
+                              command.collective.axes.end());
+    if (!command.communicates() || !hasMesh ||
+        !mesh.group(int64_t(place.rank), axes, group).ok())
+      return place;
+    const std::vector<Place> &own = places.at({place.rank, number});
+    size_t repetition = std::find_if(own.begin(), own.end(),
+                                     [&](const Place &each) {
+                                       return each.number == place.number;
+                                     }) -
+                        own.begin();
+    Place latest = place;
+    for (int64_t rank : group.ranks) {
+      auto other = places.find({size_t(rank), number});
+      if (other != places.end() && repetition < other->second.size() &&
+          spanAt(other->second[repetition]).begin > spanAt(latest).begin)
+        latest = other->second[repetition];
+    }
+    return latest;
+  }
+
+  /// The span that ends last of those that the span waits for.
+  std::optional<Place> before(const Place &place) const {
+    std::optional<Place> found;
+    if (place.number > 0)
+      found = Place{place.rank, place.stream, place.number - 1};
+    const PlanCommand &command = plan.commands[spanAt(place).command];
+    if (command.kind != CommandKind::EventWait)
+      return found;
+    auto recorded = records.find({place.rank, command.event});
+    if (recorded == records.end())
+      return found;
+    // An event may be recorded again for a later wait.
+    std::optional<Place> record;
+    for (const Place &each : recorded->second)
+      if (spanAt(each).end <= spanAt(place).end)
+        record = each;
+    if (record && (!found || spanAt(*record).end > spanAt(*found).end))
+      found = record;
+    return found;
+  }
+
+  const Plan &plan;
+  const std::vector<TraceRank> &ranks;
+  RankMesh mesh;
+  /// Whether the trace has all ranks of the mesh.
+  bool hasMesh = false;
+  size_t spans = 0;
+  /// By rank and command, the command's spans in order.
+  std::map<std::pair<size_t, int64_t>, std::vector<Place>> places;
+  /// By rank and event, the spans that record the event.
+  std::map<std::pair<size_t, int64_t>, std::vector<Place>> records;
+};
+
+} // namespace
+
+CriticalPath tpsp::rt::criticalPath(const Plan &plan,
+                                    const std::vector<TraceRank> &ranks) {
+  return PathWalk(plan, ranks).run();
+}
+
+/// "matmul", "all_reduce over tp".
+static std::string kindOf(const Plan &plan, const PlanCommand &command) {
+  if (command.kind != CommandKind::Collective)
+    return nameOf(command.kind);
+  std::vector<std::string> axes;
+  for (AxisId axis : command.collective.axes)
+    axes.push_back(plan.mesh[axis].name);
+  std::string kind = nameOf(command.collective.kind);
+  return axes.empty() ? kind
+                      : fmt::format("{} over {}", kind, fmt::join(axes, ","));
+}
+
+std::vector<std::pair<std::string, double>>
+tpsp::rt::criticalKinds(const Plan &plan, const CriticalPath &path) {
+  std::map<std::string, double> seconds;
+  for (const CriticalCommand &command : path.commands)
+    seconds[kindOf(plan, plan.commands[command.span.command])] +=
+        command.span.seconds();
+  std::vector<std::pair<std::string, double>> kinds(seconds.begin(),
+                                                    seconds.end());
+  std::stable_sort(kinds.begin(), kinds.end(), [](auto &one, auto &other) {
+    return one.second > other.second;
+  });
+  return kinds;
+}
+
+std::string tpsp::rt::criticalPathText(const Plan &plan,
+                                       const CriticalPath &path) {
+  if (path.commands.empty())
+    return "";
+  std::vector<std::string> parts;
+  for (const auto &[kind, seconds] : criticalKinds(plan, path))
+    parts.push_back(fmt::format("{} {}", kind, secondsText(seconds)));
+  return fmt::format("critical path {} of {}: {}", secondsText(path.seconds),
+                     secondsText(path.step), fmt::join(parts, ", "));
+}

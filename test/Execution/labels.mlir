@@ -1,0 +1,115 @@
+// Labels that do not count: a loss over the targets that are not negative, on
+// meshes that divide the batch, the sequence and the vocabulary. A rank has no
+// label, or none has.
+// REQUIRES: tpsp-run
+// RUN: split-file %s %t
+// RUN: cd %t && python3 labels.py
+
+// The unsharded program in f64 has the mean that numpy computes.
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=1 --grad --verify --inputs some.safetensors --report one.json --quiet
+// RUN: cd %t && tpsp-run loss.mlir --grad --verify --inputs some.safetensors --report three.json --quiet
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=2,cp=2,tp=2 --grad --verify --inputs some.safetensors --report eight.json --quiet
+// RUN: cd %t && python3 check.py some.safetensors one.json three.json eight.json
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=3,tp=2 --grad --verify --inputs none.safetensors --report none.json --save-all none-all.safetensors --quiet
+// RUN: cd %t && python3 check.py none.safetensors none.json
+// RUN: cd %t && python3 zeros.py none-all.safetensors
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=3 --grad --verify --pad s=4 --inputs some.safetensors --report padded.json --quiet
+// RUN: cd %t && python3 check.py some.safetensors padded.json
+
+// Rows whose logits are infinite do not count either.
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=3 --grad --inputs infinite.safetensors --report infinite.json --quiet
+// RUN: cd %t && python3 check.py some.safetensors infinite.json
+
+// A whole step, whose update ranks divide.
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=3,tp=2 --grad --verify --inputs some.safetensors --optimizer adamw --optimizer-axes dp --clip 1 --steps 2 --quiet
+// A count in bf16 would be a multiple of 2 from 256 on.
+// RUN: cd %t && tpsp-run loss.mlir --dtype bf16 --extent s=102 --grad --verify --inputs long.safetensors --report long.json --quiet
+// RUN: cd %t && python3 check.py long.safetensors long.json 2e-3
+
+// The count needs 4 bytes of each axis that divides labels, and waits for no
+// logits.
+// RUN: tpsp-opt %t/loss.mlir --tpsp-explain=grad | FileCheck %s
+// CHECK: loss{{.*}} = reduce(loss.label_mask
+// CHECK-NEXT: all_reduce
+// CHECK-NEXT: over dp,cp, {{[0-9]+}} B per rank
+
+// Only labels may be negative, and a mean that ignores them divides by all.
+// RUN: cd %t && not tpsp-run ids.mlir --inputs targets.npy --quiet 2>&1 | FileCheck %s --check-prefix=IDS
+// IDS: element 0 of 'targets' is -100, and its integers are from 0 to 11
+// RUN: cd %t && sed 's/, .targets -> / -> /' loss.mlir > all.mlir
+// RUN: cd %t && tpsp-run all.mlir --grad --verify --inputs some.safetensors --report all.json --quiet
+// RUN: cd %t && not python3 check.py some.safetensors all.json
+
+//--- loss.mlir
+tpsp.program <b = 6, s = 6, v = 12, d = 5> {
+mesh @mesh <dp = 3 : data, cp = 1 : model, tp = 1 : model>
+func @f(%x: [b@dp, s@cp, d], %targets: i32[b@dp, s@cp], param %w: [v@tp, d]) -> [] {
+  %logits = einsum %w, %x -> [b, s, v, ?]
+  %each = cross_entropy %logits, %targets {over = "v"}
+  %loss = mean %each, %targets -> []
+  return %loss
+}
+}
+
+//--- ids.mlir
+tpsp.program <b = 6, s = 6, v = 12, d = 5> {
+mesh @mesh <dp = 3 : data>
+func @f(%targets: i32[b@dp, s], param %w: [v, d]) -> [b@dp, s, d] {
+  %x = embedding %targets, %w {vocabulary = "v"}
+  return %x
+}
+}
+
+//--- labels.py
+import numpy as np
+from safetensors.numpy import save_file
+
+random = np.random.default_rng(7)
+
+
+def labels(s):
+    targets = random.integers(0, 12, (6, s)).astype(np.int32)
+    targets[random.random((6, s)) < 0.4] = -100
+    return targets
+
+
+def save(name, targets, x=None):
+    if x is None:
+        x = random.standard_normal((*targets.shape, 5)).astype(np.float32)
+    save_file({"x": x, "targets": targets, "w": w}, name)
+    return x
+
+
+w = random.standard_normal((12, 5)).astype(np.float32)
+some = labels(6)
+some[2:4] = -1  # all of the second rank of three
+some[0, 0] = -100
+np.save("targets.npy", some)
+x = save("some.safetensors", some)
+x[some < 0] = np.inf
+save("infinite.safetensors", some, x)
+save("none.safetensors", np.full((6, 6), -100, np.int32))
+save("long.safetensors", labels(102))
+
+//--- check.py
+import json, sys
+import numpy as np
+from safetensors.numpy import load_file
+
+data = load_file(sys.argv[1])
+tolerance = float(sys.argv.pop()) if sys.argv[-1][0].isdigit() else 1e-6
+logits = data["x"].astype(float) @ data["w"].astype(float).T
+each = np.log(np.exp(logits).sum(-1))
+counted = data["targets"] >= 0
+each -= np.take_along_axis(logits, data["targets"][..., None] * counted[..., None], -1)[..., 0]
+expected = each[counted].sum() / max(counted.sum(), 1)
+for report in sys.argv[2:]:
+    loss = json.load(open(report))["scalars"]["loss"]
+    assert abs(loss - expected) <= tolerance * max(expected, 1), (report, loss, expected)
+
+//--- zeros.py
+import sys
+from safetensors.numpy import load_file
+
+gradients = {n: g for n, g in load_file(sys.argv[1]).items() if n in ("g[w]", "g[x]")}
+assert len(gradients) == 2 and not any(g.any() for g in gradients.values()), gradients

@@ -1,0 +1,57 @@
+#include "RunSettings.h"
+
+#include "tpsp/Abi/InvalidStatus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace tpsp;
+using namespace tpsp::train;
+
+static constexpr const char *optimizerFlag = "--optimizer";
+
+RunSettings tpsp::train::settingsOf(const Options &options,
+                                    const LearningRate &rate,
+                                    const Batches &data) {
+  RunSettings all = {
+      {"--batch", fmt::to_string(data.sequences())},
+      {"--lr", fmt::to_string(rate.peak)},
+      {"--min-lr", fmt::to_string(rate.low)},
+      {"--schedule", rate.schedule},
+      {"--steps", fmt::to_string(rate.steps)},
+      {"--warmup", fmt::to_string(rate.warmup)},
+  };
+  if (options.isPlan)
+    return all;
+  all[optimizerFlag] = options.optimizer;
+  all["--optimizer-settings"] =
+      fmt::format("{}", fmt::join(options.optimizerSettings, ","));
+  all["--clip"] = fmt::to_string(options.clip);
+  return all;
+}
+
+std::string tpsp::train::differenceOf(const RunSettings &then,
+                                      const RunSettings &now) {
+  auto said = [](const std::string &value) {
+    return value.empty() ? std::string("as by default") : value;
+  };
+  std::vector<std::string> texts;
+  for (const auto &[flag, value] : then)
+    if (auto it = now.find(flag); it != now.end() && it->second != value)
+      texts.push_back(
+          fmt::format("{} {} (here {})", flag, said(value), said(it->second)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+rt::Status tpsp::train::checkOptimizer(const std::string &checkpoint,
+                                       const RunSettings &then,
+                                       const Options &options) {
+  auto it = then.find(optimizerFlag);
+  if (options.isPlan || it == then.end() || it->second == options.optimizer)
+    return {};
+  return rt::invalid(
+      "'{}' has the state of --optimizer {}, which {} does not take; resume "
+      "with --optimizer {}, or begin with new state: --weights "
+      "{}/parameters.safetensors",
+      checkpoint, it->second, options.optimizer, it->second, checkpoint);
+}
