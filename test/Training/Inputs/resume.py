@@ -139,10 +139,19 @@ print("full disk: the last checkpoint is whole")
 
 # Tensors that do not fit are refused by name; moments are not dropped silently.
 message = refusal(command(dp, "--optimizer", "lion", "--steps", "30", "--resume", whole))
-assert "'mean[gain]'" in message and "does not take" in message, message
+assert "has the state of --optimizer adamw" in message and "--weights" in message, message
 plain = folder / "plain"
 run(command(dp, "--optimizer", "sgd", "--steps", "2", "--out", plain))
 message = refusal(command(dp, "--optimizer", "adamw", "--steps", "4", "--resume", plain))
+assert "has the state of --optimizer sgd" in message, message
+# A checkpoint of an older version does not say its optimizer; its state does.
+older = folder / "older"
+shutil.copytree(plain, older, dirs_exist_ok=True)
+position = older / "step-00000002" / "training.json"
+known = json.loads(position.read_text())
+del known["settings"]
+position.write_text(json.dumps(known))
+message = refusal(command(dp, "--optimizer", "adamw", "--steps", "4", "--resume", older))
 assert "momentum" in message, message
 shutil.copytree(whole / "step-00000020", folder / "poor" / "step-00000020")
 (folder / "poor" / "step-00000020" / "state.safetensors").write_bytes(
