@@ -47,11 +47,11 @@
 // SKIPPED: rank 2: {{.*}} is the first command that writes an infinity
 
 // Summands of ranks overflow, halves of the sum do not: the program is not wrong, and not verified.
-// RUN: not tpsp-run %t/summands.mlir --dtype f16 --inputs x=%S/Inputs/x-alternating.npy --verify | FileCheck %s --check-prefix=SUMMANDS
+// RUN: not tpsp-run %t/summands.mlir --inputs x=%S/Inputs/x-alternating.npy --verify | FileCheck %s --check-prefix=SUMMANDS
 // SUMMANDS: NOT VERIFIED: 1 of 1 results are not finite
 
 //--- summands.mlir
-tpsp.program <e = 8> {
+tpsp.program f16 <e = 8> {
 mesh @mesh <tp = 4 : model>
 func @f(%x: [e@tp]) -> [] {
   %y = scale %x {factor = 40000.0}
