@@ -129,6 +129,10 @@ if "mpi" in config.available_features:
     else:
         lit_config.note("no network-namespaces: " + asked.stderr.strip())
 
+# Tests that take minutes, and find what seldom breaks, run every night.
+if os.environ.get("TPSP_NIGHTLY"):
+    config.available_features.add("nightly")
+
 # Pages of --html in a browser are a feature if Chromium is installed.
 chromium = shutil.which("chromium") or shutil.which("chromium-browser")
 config.substitutions.append(

@@ -13,7 +13,7 @@ struct Use {
   bool isRead = false, isWritten = false;
 };
 
-/// What each segment accesses: pools, and buffers outside of pools.
+/// The pools that a segment accesses, and the buffers outside of pools.
 struct SegmentUse {
   std::map<int64_t, Use> pools, buffers;
   int64_t stream = 0;
@@ -162,8 +162,8 @@ private:
   std::vector<Slots> slots;
   std::map<std::pair<int64_t, int64_t>, Accesses> poolAccesses;
   std::map<int64_t, Accesses> bufferAccesses;
-  /// For each stream, and behind each action: the last actions of all streams
-  /// that have ended.
+  /// The last actions of all streams that have ended: as each stream knows, and
+  /// after each action.
   std::map<int64_t, Clock> clocks;
   std::vector<Clock> behind;
   StepOrder result;

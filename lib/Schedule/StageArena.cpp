@@ -46,7 +46,7 @@ private:
   }
 
   /// Whether a temporary lives within one run of one segment that computes.
-  /// Transfers run beside it.
+  /// A transfer has a stream of its own.
   bool isScratch(int64_t buffer) const {
     return !plan.buffers[buffer].lasts() && users[buffer].size() == 1 &&
            !plan.segments[*users[buffer].begin()].isTransfer();
@@ -108,8 +108,8 @@ private:
     return end;
   }
 
-  /// Places temporaries of single segments, behind everything else of all the
-  /// segment's stages.
+  /// Places temporaries of single segments after everything else of their
+  /// stages.
   void placeScratch() {
     const std::vector<int64_t> ends = result.bytesOfStage;
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {

@@ -69,8 +69,8 @@ private:
     }
   }
 
-  /// Notes a send of a forward or backward pass. Backward segments stand behind
-  /// all forward ones.
+  /// Notes a send of a forward or backward pass. Backward segments follow all
+  /// forward ones.
   void sendsOf(int64_t number) {
     const PlanSegment &segment = plan.segments[number];
     if (segment.work != SegmentWork::Send)
@@ -173,7 +173,7 @@ private:
     }
   }
 
-  /// Adds the segments that run once a step, before or behind the
+  /// Adds the segments that run once a step, before or after the
   /// micro-batches.
   void addOnce(bool isBefore) {
     bool isBehind = false;

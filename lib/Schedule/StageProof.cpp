@@ -42,10 +42,9 @@ private:
   std::string describe(At at) const {
     const IssuedAction &action = actionAt(at);
     const PlanSegment &segment = plan.segments[action.segment];
-    std::string part =
-        segment.isRepeated
-            ? fmt::format(" of micro-batch {}", action.microBatch)
-            : "";
+    std::string part = segment.isRepeated ? fmt::format(" of micro-batch {}",
+                                                        action.microBatch)
+                                          : "";
     return fmt::format("'{}'{} on stage {}", segment.name, part, at.stage);
   }
 
@@ -155,7 +154,7 @@ private:
 
   const Plan &plan;
   std::vector<StepOrder> orders;
-  /// For each segment and micro-batch, the position on each stage.
+  /// The position of each segment and micro-batch on each stage.
   std::map<Side, std::map<int64_t, int64_t>> places;
   std::vector<std::vector<bool>> ended;
 };

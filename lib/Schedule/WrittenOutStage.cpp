@@ -102,8 +102,8 @@ private:
     result.commandOf.push_back(number);
   }
 
-  /// The buffer that an action accesses: one for each micro-batch if it is in a
-  /// pool, and for each action if it is of a single segment.
+  /// The buffer that an action accesses. There is one for each micro-batch in a
+  /// pool, and one for each action in the scratch memory of a segment.
   int64_t bufferFor(int64_t number, int64_t position,
                     const IssuedAction &action) {
     const PlanBuffer &buffer = plan.buffers[number];
@@ -112,9 +112,9 @@ private:
                      !plan.segments[*segments[number].begin()].isTransfer();
     if (!isPooled && !isScratch)
       return number;
-    auto [known, isNew] = copies.try_emplace(
-        {number, isPooled ? action.microBatch : position},
-        int64_t(result.plan.buffers.size()));
+    auto [known, isNew] =
+        copies.try_emplace({number, isPooled ? action.microBatch : position},
+                           int64_t(result.plan.buffers.size()));
     if (!isNew)
       return known->second;
     PlanBuffer &copy = result.plan.buffers.emplace_back(buffer);

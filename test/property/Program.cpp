@@ -173,8 +173,8 @@ static std::string withChunk(const Program &program, size_t number) {
   const PipelineChoices &pipeline = program.pipeline;
   if (pipeline.stages == 1)
     return attributes;
-  int64_t chunk = int64_t(number) * pipeline.chunks /
-                  int64_t(program.operations.size());
+  int64_t chunk =
+      int64_t(number) * pipeline.chunks / int64_t(program.operations.size());
   std::string mark = "tpsp.chunk = " + std::to_string(chunk) + " : i64}";
   if (attributes.empty())
     return "{" + mark;

@@ -62,8 +62,8 @@ public:
     std::cout << "  of these " << withIntegers << " with integers, "
               << withChoices << " with pipeline options, " << inParts
               << " of them in micro-batches, " << inStages << " on stages, "
-              << padded << " padded, "
-              << overlapped << " on several streams, as on one\n";
+              << padded << " padded, " << overlapped
+              << " on several streams, as on one\n";
     std::cout << "  legal, by element type\n";
     for (const auto &[element, digits] : elements)
       std::cout << "    " << element << ": " << digits.agreed << ", of these "

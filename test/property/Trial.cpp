@@ -377,7 +377,8 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
   }
   // Micro-batches that are not written out need less memory.
   double most = 1 + program.pipeline.overlapMemory;
-  if (program.pipeline.microBatches == 1 && double(overlapped.arenaBytes) > most * double(model->plan->arenaBytes))
+  if (program.pipeline.microBatches == 1 &&
+      double(overlapped.arenaBytes) > most * double(model->plan->arenaBytes))
     return failed("overlap takes " + std::to_string(overlapped.arenaBytes) +
                   " bytes, without it takes " +
                   std::to_string(model->plan->arenaBytes));

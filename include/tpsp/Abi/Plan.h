@@ -319,12 +319,12 @@ struct PaddedIndex {
   int64_t extent = 0, heldExtent = 0;
 };
 
-/// What the commands of a segment do.
+/// The work that the commands of a segment do.
 enum class SegmentWork {
-  Prologue, ///< what no micro-batch changes
+  Prologue, ///< values that no micro-batch changes
   MicroBatch,
   Forward,
-  Backward, ///< of a chunk: all of it, or what a sent gradient needs
+  Backward, ///< of a chunk: all, or the part that a sent gradient needs
   Weights,  ///< of a chunk: the rest of it, for which nobody waits
   Send,
   Receive,
@@ -402,8 +402,8 @@ struct Plan {
   int64_t microBatches = 1;
   /// The mesh axis whose ranks run different segments; -1: there are no stages.
   int64_t stageAxis = -1;
-  /// For each stage, in which order it issues its segments. Sends and receives
-  /// run beside the others (StepOrder.h). Empty without stages.
+  /// For each stage, in which order it issues its segments (StepOrder.h). Empty
+  /// without stages.
   std::vector<std::vector<StepAction>> order;
   std::vector<PlanPool> pools;
   /// Bytes of each stage's arena; empty without stages.
@@ -448,8 +448,8 @@ struct Plan {
   double matmulFlops() const;
 };
 
-/// A plan with stages as a rank of one stage sees it: what other stages alone
-/// have takes no bytes, and what they alone run is run 0 times.
+/// A plan with stages as a rank of one stage sees it. Buffers that it lacks
+/// take no bytes, and commands of other stages run 0 times.
 Plan stageView(const Plan &plan, int64_t stage);
 
 /// The views of all stages; without stages the plan itself.

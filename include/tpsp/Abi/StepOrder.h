@@ -1,11 +1,10 @@
-/// What a rank issues in a step: segments for micro-batches, each on its
-/// stream.
+/// A rank's actions in a step: segments for micro-batches, each on its stream.
 ///
 /// A plan's order says which segments a stage issues, and when. The rest
-/// follows from what they access: which slot of a pool a micro-batch has, and
-/// for which earlier actions of other streams an action waits. Sends and
-/// receives run beside what computes. On one stream, actions run in the order
-/// of issue.
+/// follows from the memory that they access. It is the slot of a pool for a
+/// micro-batch, and the earlier actions of other streams for which an action
+/// waits. Sends and receives have streams of their own. On one stream, actions
+/// run in the order of issue.
 #ifndef TPSP_ABI_STEPORDER_H
 #define TPSP_ABI_STEPORDER_H
 
@@ -36,7 +35,7 @@ struct StepOrder {
   /// for this order of issue.
   std::vector<int64_t> slots;
 
-  /// Takes time linear in the actions and in what their segments access.
+  /// Takes time linear in the actions and in the accesses of their segments.
   static StepOrder of(const Plan &plan, int64_t stage);
 };
 

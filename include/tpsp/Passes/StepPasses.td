@@ -134,8 +134,8 @@ def PlaceStages : Pass<"tpsp-place-stages", "::mlir::ModuleOp"> {
   let description = [{
     For programs whose layers are divided over stages (tpsp-assign-stages).
     Completes `tpsp.chunk` on operations of micro-batches. `tpsp.stages` says
-    which stages run an operation of the prologue or the update: those that have
-    its operands, or all stages that have one of them. A sum over values of
+    which stages run an operation of the prologue or the update. These are the
+    stages that have all of its operands, or else all that have one. A sum over values of
     several stages becomes one sum for each stage, and their sum.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];

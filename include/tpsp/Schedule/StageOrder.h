@@ -46,8 +46,8 @@ struct StageArena {
 /// others
 ///   (ArenaPlan.h), because one segment computes at a time.
 ///
-/// A stage has room for its own buffers alone. What several stages have lies at
-/// one offset on all of them.
+/// A stage has room for its own buffers alone. A buffer of several stages lies
+/// at one offset on all of them.
 StageArena planStageArena(const Plan &plan);
 
 } // namespace tpsp

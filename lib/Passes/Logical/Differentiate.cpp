@@ -112,6 +112,19 @@ BlockArgument parameterBehind(Value value) {
   return argument && isParameter(argument) ? argument : BlockArgument();
 }
 
+/// The chunk that makes all of `parts`; null if several do, or none.
+Attribute commonChunk(ArrayRef<Value> parts) {
+  Attribute common;
+  for (Value part : parts) {
+    Operation *op = part.getDefiningOp();
+    Attribute chunk = op ? op->getAttr(chunkAttrName) : Attribute();
+    if (!chunk || (common && common != chunk))
+      return {};
+    common = chunk;
+  }
+  return common;
+}
+
 class Backward {
 public:
   /// `reduceType`: the type of parameters' gradients; null if it is their own.
@@ -172,19 +185,6 @@ private:
     return builder.getDictionaryAttr(
         {builder.getNamedAttr(nameAttrName, builder.getStringAttr(name)),
          builder.getNamedAttr(relation, builder.getI64IntegerAttr(number))});
-  }
-
-  /// The chunk that makes all of `parts`; null if several do, or none.
-  static Attribute commonChunk(ArrayRef<Value> parts) {
-    Attribute common;
-    for (Value part : parts) {
-      Operation *op = part.getDefiningOp();
-      Attribute chunk = op ? op->getAttr(chunkAttrName) : Attribute();
-      if (!chunk || (common && common != chunk))
-        return {};
-      common = chunk;
-    }
-    return common;
   }
 
   bool hasGradient(BlockArgument input) {

@@ -103,9 +103,9 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
     // More than can be under way at once: every slot is used twice.
     int64_t most = 2 * plan.numStages() + 1;
     for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-      if (failed(prove(program,
-                       writtenOutStage(plan, stage,
-                                       std::min(plan.microBatches, most)))))
+      if (failed(prove(
+              program,
+              writtenOutStage(plan, stage, std::min(plan.microBatches, most)))))
         return failure();
     return success();
   }

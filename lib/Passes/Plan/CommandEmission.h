@@ -72,7 +72,7 @@ void emitRowKernels(ProgramBuilder &to, mlir::Operation *op);
 void emitBlockCopyKernel(ProgramBuilder &to, BlockCopyOpInterface op);
 void emitCollective(ProgramBuilder &to, CollectiveOpInterface op);
 void emitExchange(ProgramBuilder &to, ExchangeOpInterface op);
-/// For tpsp.send and tpsp.receive.
+/// Emits the side of a transfer that tpsp.send or tpsp.receive is.
 void emitTransfer(ProgramBuilder &to, mlir::Operation *op);
 mlir::LogicalResult emitAttention(ProgramBuilder &to, AttentionOpInterface op);
 

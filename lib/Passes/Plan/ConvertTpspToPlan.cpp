@@ -234,7 +234,7 @@ public:
       all.push_back(stage);
   }
 
-  /// Marks the commands behind `last`.
+  /// Marks the commands after `last`.
   void place(Operation *last) {
     std::map<std::vector<int64_t>, SmallVector<plan::CommandOpInterface>>
         copies;
@@ -255,7 +255,8 @@ public:
       }
       segments.push_back(updateSegment(stages));
     }
-    program.setSegmentsAttr(Builder(program.getContext()).getArrayAttr(segments));
+    program.setSegmentsAttr(
+        Builder(program.getContext()).getArrayAttr(segments));
   }
 
 private:

@@ -81,6 +81,57 @@ static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
           call.window};
 }
 
+static PlanSegment segmentOf(DictionaryAttr note) {
+  PlanSegment segment;
+  segment.name = note.getAs<StringAttr>("name").getValue().str();
+  segment.isRepeated = note.getAs<BoolAttr>("repeated").getValue();
+  segment.work =
+      findNamed<SegmentWork>(note.getAs<StringAttr>("work").getValue())
+          .value_or(SegmentWork::Prologue);
+  segment.chunk = note.getAs<IntegerAttr>("chunk").getInt();
+  segment.peer = note.getAs<IntegerAttr>("peer").getInt();
+  segment.stages = note.getAs<DenseI64ArrayAttr>("stages").asArrayRef().vec();
+  return segment;
+}
+
+/// Reads segments, order and memory of a program with stages.
+static void readStages(plan::ProgramOp program, Plan &result) {
+  if (!program.getStageAxis())
+    return;
+  result.stageAxis = int64_t(*program.getStageAxis());
+  result.segments.clear();
+  for (auto note : program.getSegmentsAttr().getAsRange<DictionaryAttr>())
+    result.segments.push_back(segmentOf(note));
+  if (ArrayAttr order = program.getOrderAttr())
+    for (auto stage : order.getAsRange<DenseI64ArrayAttr>()) {
+      ArrayRef<int64_t> numbers = stage.asArrayRef();
+      result.order.emplace_back();
+      for (; !numbers.empty(); numbers = numbers.drop_front(2))
+        result.order.back().push_back({numbers[0], numbers[1]});
+    }
+  ArrayRef<int64_t> pools = program.getPools().value_or(ArrayRef<int64_t>());
+  for (; !pools.empty(); pools = pools.drop_front(3))
+    result.pools.push_back({pools[0], pools[1], pools[2]});
+  if (std::optional<ArrayRef<int64_t>> arenas = program.getArenas())
+    result.stageArenas = arenas->vec();
+}
+
+/// Finds the stages that have each buffer.
+static void markStages(Plan &result) {
+  if (result.stageAxis < 0)
+    return;
+  std::vector<std::set<int64_t>> stages(result.buffers.size());
+  for (const PlanCommand &command : result.commands)
+    for (const PlanAccess &access : command.accesses)
+      for (int64_t stage : result.segments[command.segment].stages)
+        stages[access.buffer].insert(stage);
+  for (size_t i = 0; i < stages.size(); ++i)
+    if (!stages[i].empty() && int64_t(stages[i].size()) < result.numStages()) {
+      result.buffers[i].stages.assign(stages[i].begin(), stages[i].end());
+      result.buffers[i].stageAxis = result.stageAxis;
+    }
+}
+
 namespace {
 
 /// Calls of attention whose queries the same axes divide. All ranks wait for
@@ -152,7 +203,7 @@ public:
                          {"micro-batch", true, SegmentWork::MicroBatch},
                          {"update", false, SegmentWork::Update}};
     }
-    readStages();
+    readStages(program, result);
     for (Operation &op : program.getBody().front()) {
       if (auto buffer = dyn_cast<plan::BufferOp>(op))
         addBuffer(buffer);
@@ -161,63 +212,11 @@ public:
     }
     divided.chargeMost(result);
     markSums();
-    markStages();
+    markStages(result);
     return std::move(result);
   }
 
 private:
-  static PlanSegment segmentOf(DictionaryAttr note) {
-    PlanSegment segment;
-    segment.name = note.getAs<StringAttr>("name").getValue().str();
-    segment.isRepeated = note.getAs<BoolAttr>("repeated").getValue();
-    segment.work =
-        findNamed<SegmentWork>(note.getAs<StringAttr>("work").getValue())
-            .value_or(SegmentWork::Prologue);
-    segment.chunk = note.getAs<IntegerAttr>("chunk").getInt();
-    segment.peer = note.getAs<IntegerAttr>("peer").getInt();
-    segment.stages = note.getAs<DenseI64ArrayAttr>("stages").asArrayRef().vec();
-    return segment;
-  }
-
-  /// Reads segments, order and memory of a program with stages.
-  void readStages() {
-    if (!program.getStageAxis())
-      return;
-    result.stageAxis = int64_t(*program.getStageAxis());
-    result.segments.clear();
-    for (auto note : program.getSegmentsAttr().getAsRange<DictionaryAttr>())
-      result.segments.push_back(segmentOf(note));
-    if (ArrayAttr order = program.getOrderAttr())
-      for (auto stage : order.getAsRange<DenseI64ArrayAttr>()) {
-        ArrayRef<int64_t> numbers = stage.asArrayRef();
-        result.order.emplace_back();
-        for (; !numbers.empty(); numbers = numbers.drop_front(2))
-          result.order.back().push_back({numbers[0], numbers[1]});
-      }
-    ArrayRef<int64_t> pools = program.getPools().value_or(ArrayRef<int64_t>());
-    for (; !pools.empty(); pools = pools.drop_front(3))
-      result.pools.push_back({pools[0], pools[1], pools[2]});
-    if (std::optional<ArrayRef<int64_t>> arenas = program.getArenas())
-      result.stageArenas = arenas->vec();
-  }
-
-  /// Finds the stages that have each buffer.
-  void markStages() {
-    if (result.stageAxis < 0)
-      return;
-    std::vector<std::set<int64_t>> stages(result.buffers.size());
-    for (const PlanCommand &command : result.commands)
-      for (const PlanAccess &access : command.accesses)
-        for (int64_t stage : result.segments[command.segment].stages)
-          stages[access.buffer].insert(stage);
-    for (size_t i = 0; i < stages.size(); ++i)
-      if (!stages[i].empty() &&
-          int64_t(stages[i].size()) < result.numStages()) {
-        result.buffers[i].stages.assign(stages[i].begin(), stages[i].end());
-        result.buffers[i].stageAxis = result.stageAxis;
-      }
-  }
-
   /// Marks what the prologue makes and micro-batches write.
   void markSums() {
     std::vector<bool> isMade(result.buffers.size());

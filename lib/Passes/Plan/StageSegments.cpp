@@ -1,8 +1,8 @@
 #include "StageSegments.h"
 
+#include "Passes/Program/Placed.h"
 #include "Passes/Program/StageMarks.h"
 #include "tpsp/Abi/Plan.h"
-#include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
@@ -27,59 +27,34 @@ struct Place {
   /// In the order in which a micro-batch comes by; or a level.
   int64_t number = 0;
   Step step = Computed;
-  /// What tells segments of one place apart: stages, or the other side.
+  /// The stages, or the other side: they tell segments of one place apart.
   std::vector<int64_t> rest;
 
   auto key() const { return std::tie(zone, number, step, rest); }
   bool operator<(const Place &other) const { return key() < other.key(); }
 };
 
-/// A segment, and the operations that it has.
-struct Formed {
-  PlanSegment segment;
-  SmallVector<Operation *> ops;
-};
-
-class StageSegmenter {
+/// The levels of operations in the prologue and in the update. Operations of
+/// one level and of the same stages form a segment.
+class StageLevels {
 public:
-  StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
-                 SumMemory &memory)
-      : function(function), body(function.getBody().front()),
-        marks(body, stages), splitsWeights(splitsWeights), memory(memory),
-        b(function.getContext()) {}
-
-  LogicalResult run() {
+  StageLevels(Block &body, const StageMarks &marks) : body(body), marks(marks) {
     findLevels();
     raiseLevels();
-    findNeeded();
-    for (Operation &op :
-         llvm::make_early_inc_range(body.without_terminator())) {
-      connect(&op);
-      add(placeOf(&op), &op, marks.stagesOf(&op));
-    }
-    return order();
   }
 
-private:
-  //===--------------------------------------------------------------------===//
-  // Places
-  //===--------------------------------------------------------------------===//
-
-  static bool isBackward(Operation *op) {
-    return op->hasAttr(backwardAttrName);
-  }
-
-  /// Whether an operation runs behind the micro-batches: it belongs to the
+  /// Whether an operation runs after the micro-batches: it belongs to the
   /// update, or reads a value that only their end makes known.
   bool isUpdate(Operation *op) const { return levels.contains(op); }
 
   /// The level of an operation of the prologue or the update: operations of one
   /// level and of the same stages form a segment.
-  int64_t levelOf(Operation *op) const {
+  int64_t of(Operation *op) const {
     auto early = earlyLevels.find(op);
     return early != earlyLevels.end() ? early->second : levels.lookup(op);
   }
 
+private:
   void findLevels() {
     for (Operation &op : body.without_terminator()) {
       if (marks.chunkOf(&op) >= 0)
@@ -101,13 +76,13 @@ private:
       if (!maker || marks.chunkOf(maker) >= 0 || isUpdate(maker) != isOfUpdate)
         continue;
       bool isAlike = marks.stagesOf(maker) == marks.stagesOf(op);
-      level = std::max(level, levelOf(maker) + (isAlike ? 0 : 1));
+      level = std::max(level, of(maker) + (isAlike ? 0 : 1));
     }
     return level;
   }
 
-  /// Moves operations to the level of their readers, so that a parameter's update
-  /// stays in one segment.
+  /// Moves operations to the level of their readers, so that a parameter's
+  /// update stays in one segment.
   void raiseLevels() {
     for (Operation &op : llvm::reverse(body.without_terminator())) {
       auto level = levels.find(&op);
@@ -124,6 +99,44 @@ private:
       }
       level->second = std::max(level->second, most.value_or(level->second));
     }
+  }
+
+  Block &body;
+  const StageMarks &marks;
+  llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
+};
+
+/// A segment, and the operations that it has.
+struct Formed {
+  PlanSegment segment;
+  SmallVector<Operation *> ops;
+};
+
+class StageSegmenter {
+public:
+  StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
+                 SumMemory &memory)
+      : function(function), body(function.getBody().front()),
+        marks(body, stages), levels(body, marks), splitsWeights(splitsWeights),
+        memory(memory), b(function.getContext()) {}
+
+  LogicalResult run() {
+    findNeeded();
+    for (Operation &op :
+         llvm::make_early_inc_range(body.without_terminator())) {
+      connect(&op);
+      add(placeOf(&op), &op, marks.stagesOf(&op));
+    }
+    return order();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Places
+  //===--------------------------------------------------------------------===//
+
+  static bool isBackward(Operation *op) {
+    return op->hasAttr(backwardAttrName);
   }
 
   /// Finds the operations of the backward pass that a sent gradient needs.
@@ -148,8 +161,8 @@ private:
   Place placeOf(Operation *op) const {
     int64_t chunk = marks.chunkOf(op);
     if (chunk < 0)
-      return {isUpdate(op) ? Place::Update : Place::Prologue, levelOf(op),
-              Place::Computed, listOf(marks.stagesOf(op))};
+      return {levels.isUpdate(op) ? Place::Update : Place::Prologue,
+              levels.of(op), Place::Computed, listOf(marks.stagesOf(op))};
     if (!isBackward(op))
       return {Place::Forward, chunk, Place::Computed, {}};
     bool isRest = splitsWeights && !needed.contains(op);
@@ -195,12 +208,12 @@ private:
     if (int64_t chunk = marks.chunkOf(op); chunk >= 0)
       return {0, chunk};
     std::vector<int64_t> key = listOf(wanted);
-    key.insert(key.begin(), {1, levelOf(op)});
+    key.insert(key.begin(), {1, levels.of(op)});
     return key;
   }
 
-  /// Sends a value from the first stage that has it to those that lack it, and
-  /// returns it as all of them, and the reader's stages that had it, see it.
+  /// Sends a value from the first stage that has it to those that lack it.
+  /// Returns the value as all stages of the reader have it.
   Value hand(Value value, Operation *reader, const StageSet &has,
              const StageSet &missing) {
     int64_t from = has.find_first();
@@ -250,7 +263,7 @@ private:
     bool isOnce = marks.chunkOf(reader) < 0;
     copyMarks(isOnce ? reader : maker, send);
     copyMarks(reader, receive);
-    // What micro-batches have made is sent when all of them have ended.
+    // Sums over micro-batches are sent when all of these have ended.
     if (isOnce && marks.chunkOf(maker) >= 0)
       sent = {at.zone, at.number, Place::Sent, {}};
     else
@@ -364,10 +377,10 @@ private:
   func::FuncOp function;
   Block &body;
   const StageMarks marks;
+  const StageLevels levels;
   const bool splitsWeights;
   SumMemory &memory;
   OpBuilder b;
-  llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
   llvm::DenseSet<Operation *> needed;
   struct LessValue {
     bool operator()(const std::pair<Value, std::vector<int64_t>> &x,
@@ -376,7 +389,7 @@ private:
              std::pair(y.first.getAsOpaquePointer(), y.second);
     }
   };
-  /// What a reader sees of a value that another stage makes.
+  /// The value that a reader has in place of one that another stage makes.
   std::map<std::pair<Value, std::vector<int64_t>>, Value, LessValue> handed;
   std::map<Place, Formed> segments;
   std::map<Place, Place> peers;

@@ -21,8 +21,9 @@ namespace tpsp {
 /// Does for a function with chunks what formSegments() does for others, and
 /// notes its segments (tpsp.segments). `splitsWeights`: the part of the
 /// backward pass that nobody waits for is a segment of its own. The memory of a
-/// value that a stage receives beside its own copy is added to `memory`. Fails
-/// with a diagnostic at an operation that needs a value of a later segment.
+/// value that a stage receives in addition to its own copy is added to
+/// `memory`. Fails with a diagnostic at an operation that needs a value of a
+/// later segment.
 mlir::LogicalResult formStageSegments(mlir::func::FuncOp function,
                                       int64_t stages, bool splitsWeights,
                                       SumMemory &memory);

@@ -49,7 +49,7 @@ void StageMarks::findChunks() {
     else
       takeChunk(&op);
   }
-  // What reads arguments alone belongs to its first reader.
+  // An operation that reads arguments alone belongs to its first reader.
   for (Operation &op : llvm::reverse(body)) {
     if (!isRepeated(&op) || chunkOf(&op) >= 0)
       continue;

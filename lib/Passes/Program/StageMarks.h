@@ -1,7 +1,7 @@
 /// Where the operations of a step run, if its layers are divided over stages.
 ///
 /// An operation of a micro-batch belongs to one chunk of layers (tpsp.chunk),
-/// and so to one stage. Before and behind the micro-batches, an operation runs
+/// and so to one stage. Before and after the micro-batches, an operation runs
 /// on a set of stages (tpsp.stages):
 ///
 /// - on the stages that have all of its operands, if there are any;

@@ -31,10 +31,9 @@ ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan) {
     auto &waits = step->waits.emplace_back();
     for (int64_t before : action.waits)
       waits.push_back(eventIssue(first + before, action.stream));
-    step->records.push_back(
-        action.isAwaited
-            ? eventIssue(first + int64_t(i), action.stream)
-            : nullptr);
+    step->records.push_back(action.isAwaited
+                                ? eventIssue(first + int64_t(i), action.stream)
+                                : nullptr);
   }
   return step;
 }

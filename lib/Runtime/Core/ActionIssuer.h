@@ -27,7 +27,7 @@ private:
     tpsp_rt_command command;
     std::vector<int64_t> params;
   };
-  /// A plan's actions, and for each what is issued before and behind it.
+  /// A plan's actions, and for each the event commands around it.
   struct Step {
     StepOrder order;
     std::vector<std::vector<std::unique_ptr<EventIssue>>> waits;

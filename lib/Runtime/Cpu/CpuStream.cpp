@@ -71,8 +71,7 @@ Status CpuStream::run(const StreamCommand &command) {
   using Clock = std::chrono::steady_clock;
   // The waits of streams for each other's actions are no commands of the plan.
   bool isOfPlan = command.call->id >= 0;
-  CommandObserver *observer =
-      isOfPlan ? parts.world.config.observer : nullptr;
+  CommandObserver *observer = isOfPlan ? parts.world.config.observer : nullptr;
   auto begin = observer ? Clock::now() : Clock::time_point();
   Status status = std::visit(Performer{*this, *command.call, command.record},
                              command.call->command);

@@ -223,6 +223,10 @@ func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: 
   %6:3 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o {query = "s", key = "t", feature = "k", tpsp.results = [{}, {tpsp.name = "g[k]"}, {}]} : (!q, !k, !k, !q, !stat, !q) -> (!q, !k, !k)
   // CHECK: tpsp.rotate %{{.*}} ["tp"] by 3 : tensor<2x4x16xbf16
   %4 = tpsp.rotate %t ["tp"] by 3 : !tile
+  // CHECK: tpsp.send %{{.*}} {from = 0 : i64, tensor = "t", to = 1 : i64, transfer = 2 : i64} : tensor<2x4x16xbf16
+  tpsp.send %t {from = 0, to = 1, transfer = 2, tensor = "t"} : !tile
+  // CHECK: tpsp.receive %{{.*}} {from = 0 : i64, to = 1 : i64, transfer = 2 : i64} : tensor<2x4x16xbf16
+  %received = tpsp.receive %t {from = 0, to = 1, transfer = 2} : !tile
   // CHECK: tpsp.mirror %{{.*}} ["tp"] : tensor<2x4x16xbf16
   %7 = tpsp.mirror %t ["tp"] : !tile
   // CHECK: tpsp.causal_mask %{{.*}} {fill = -1.000000e+30 : f64, key = "t", query = "s", tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>}

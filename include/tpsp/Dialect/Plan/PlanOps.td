@@ -472,28 +472,6 @@ def Plan_PermuteOp : Plan_CommandOp<"permute", "Collective", [], [],
   }];
 }
 
-def Plan_TransferOp
-    : Plan_CommandOp<"transfer", "Collective",
-                     [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>], [],
-                     "Transfer"> {
-  let summary = "one side of a transfer between two ranks";
-  let description = [{
-    Rank `from` of the group of `axes` has a `source`, and rank `to` a `target`.
-    An operation is one of the two sides. Both have the same number `transfer`. A
-    sent tensor is written elsewhere, so the operation is never dead.
-  }];
-  let arguments = (ins Arg<Optional<AnyStaticShapeMemRef>, "", [MemRead]>:$source,
-                       Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$target,
-                       DenseI64ArrayAttr:$axes, I64Attr:$from, I64Attr:$to,
-                       I64Attr:$transfer, OptionalAttr<Plan_LedgerAttr>:$ledger,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
-  let assemblyFormat = [{
-    (`of` $source^ `:` type($source))? (`to` $target^ `:` type($target))?
-    attr-dict
-  }];
-  let hasVerifier = 1;
-}
-
 class Plan_EventOp<string mnemonic, string kind>
     : Plan_CommandOp<mnemonic, kind, [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins I64Attr:$event,
@@ -506,5 +484,7 @@ def Plan_EventRecordOp : Plan_EventOp<"event_record", "EventRecord"> {
 def Plan_EventWaitOp : Plan_EventOp<"event_wait", "EventWait"> {
   let summary = "the stream's later commands wait for an event";
 }
+
+include "tpsp/Dialect/Plan/PlanTransferOps.td"
 
 #endif // TPSP_DIALECT_PLAN_PLANOPS_TD

@@ -71,12 +71,11 @@ static void printLine(const Line &line, const Columns &columns,
       columns.hasStages
           ? fmt::format(" {:<6}", fmt::format("{}", fmt::join(c.stages, ",")))
           : "";
-  fmt::format_to(std::back_inserter(out),
-                 "  {:<9} {:<15} {:<8} {:<7} {:>10}{}{}  {:<22} {}\n",
-                 nameOf(c.phase), nameOf(c.kind),
-                 fmt::format("{}", fmt::join(c.axes, ",")), c.index,
-                 bytesText(c.bytes), times, stages, shortened(c.tensor, 22),
-                 c.reason);
+  fmt::format_to(
+      std::back_inserter(out),
+      "  {:<9} {:<15} {:<8} {:<7} {:>10}{}{}  {:<22} {}\n", nameOf(c.phase),
+      nameOf(c.kind), fmt::format("{}", fmt::join(c.axes, ",")), c.index,
+      bytesText(c.bytes), times, stages, shortened(c.tensor, 22), c.reason);
 }
 
 LedgerTotals tpsp::rt::ledgerTotals(const Plan &plan) {
@@ -84,9 +83,9 @@ LedgerTotals tpsp::rt::ledgerTotals(const Plan &plan) {
   for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
     LedgerTotals own;
     for (const LedgerRow &c : plan.ledger) {
-      bool isOfOthers = !c.stages.empty() &&
-                        std::find(c.stages.begin(), c.stages.end(), stage) ==
-                            c.stages.end();
+      bool isOfOthers =
+          !c.stages.empty() &&
+          std::find(c.stages.begin(), c.stages.end(), stage) == c.stages.end();
       if (isOfOthers)
         continue;
       LedgerTotal &sum = own[{c.phase, nameOf(c.kind)}];

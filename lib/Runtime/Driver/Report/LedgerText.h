@@ -15,7 +15,7 @@ struct LedgerTotal {
   int64_t count = 0, bytes = 0;
 };
 
-/// By phase and kind.
+/// The key is the phase and the kind.
 using LedgerTotals = std::map<std::pair<Phase, std::string>, LedgerTotal>;
 
 /// The totals of a rank. With stages, each is that of the stage which sends

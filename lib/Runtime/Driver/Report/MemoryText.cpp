@@ -101,10 +101,9 @@ private:
 std::string tpsp::rt::memoryText(const Plan &plan, int64_t residentBytes) {
   std::string text = MemoryTable(plan).text();
   if (residentBytes)
-    text += fmt::format("  {}{}: {} planned, {} resident\n",
-                        plan.numRanks() > 1 ? "all " : "",
-                        counted(plan.numRanks(), "rank"),
-                        bytesText(double(bytesOfAllRanks(plan))),
-                        bytesText(residentBytes));
+    text += fmt::format(
+        "  {}{}: {} planned, {} resident\n", plan.numRanks() > 1 ? "all " : "",
+        counted(plan.numRanks(), "rank"),
+        bytesText(double(bytesOfAllRanks(plan))), bytesText(residentBytes));
   return text;
 }

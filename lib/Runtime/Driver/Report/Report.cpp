@@ -148,16 +148,11 @@ static Json tensors(const Plan &plan) {
 
 static Json memoryJson(const Plan &plan) {
   PlanMemory m = memoryOf(plan);
-  return {{"inputs", m.inputs},
-          {"parameters", m.parameters},
-          {"master", m.master},
-          {"optimizer", m.optimizer},
-          {"outputs", m.outputs},
-          {"choices", m.choices},
-          {"gradients", m.gradients},
-          {"input_gradients", m.inputGradients},
-          {"activations", m.activations},
-          {"saved", plan.savedBytes},
+  return {{"inputs", m.inputs},           {"parameters", m.parameters},
+          {"master", m.master},           {"optimizer", m.optimizer},
+          {"outputs", m.outputs},         {"choices", m.choices},
+          {"gradients", m.gradients},     {"input_gradients", m.inputGradients},
+          {"activations", m.activations}, {"saved", plan.savedBytes},
           {"peak", plan.arenaBytes}};
 }
 
@@ -166,9 +161,8 @@ static Json memory(const RunReport &report) {
   const Plan &plan = *report.plan;
   std::vector<Plan> views = stageViews(plan);
   const Plan &largest = *std::max_element(
-      views.begin(), views.end(), [](const Plan &a, const Plan &b) {
-        return a.arenaBytes < b.arenaBytes;
-      });
+      views.begin(), views.end(),
+      [](const Plan &a, const Plan &b) { return a.arenaBytes < b.arenaBytes; });
   Json json = memoryJson(largest);
   json["peak_serial"] = plan.serialBytes ? plan.serialBytes : plan.arenaBytes;
   json["peak_all_ranks"] = bytesOfAllRanks(plan);

@@ -200,7 +200,7 @@ inline constexpr llvm::StringLiteral segmentAttrName = "tpsp.segment";
 /// Number of the chunk of layers that an operation of a micro-batch belongs to,
 /// in a program whose layers are divided over stages.
 inline constexpr llvm::StringLiteral chunkAttrName = "tpsp.chunk";
-/// The stages that run an operation before or behind the micro-batches of such
+/// The stages that run an operation before or after the micro-batches of such
 /// a program, ascending: a dense array of i64.
 inline constexpr llvm::StringLiteral stagesAttrName = "tpsp.stages";
 /// The attributes that say when and where an operation runs. An operation that

@@ -1,0 +1,306 @@
+// The orders of stages: slots and waits that follow from them, held against
+// random interleavings of all streams, and the proof, held against orders that
+// are changed.
+#include "tpsp/Abi/StepOrder.h"
+#include "tpsp/Schedule/IssueOrder.h"
+#include "tpsp/Schedule/ScheduleProof.h"
+#include "tpsp/Schedule/StageOrder.h"
+#include "tpsp/Schedule/StageProof.h"
+
+#include "gtest/gtest.h"
+
+#include <map>
+#include <optional>
+#include <random>
+#include <tuple>
+
+using namespace tpsp;
+
+namespace {
+
+/// A pipeline of `stages` stages with one chunk each. Every chunk saves a value
+/// for its backward pass, and hands one on in each direction.
+Plan pipeline(int64_t stages, int64_t microBatches) {
+  Plan plan;
+  plan.mesh = {{"pp", stages}};
+  plan.stageAxis = 0;
+  plan.microBatches = microBatches;
+  plan.numStreams = 3;
+  plan.segments.clear();
+  auto segment = [&](SegmentWork work, int64_t chunk) {
+    plan.segments.push_back({nameOf(work), true, work, chunk, {chunk}});
+    return int64_t(plan.segments.size()) - 1;
+  };
+  auto buffer = [&](int64_t stage) {
+    PlanBuffer &made = plan.buffers.emplace_back();
+    made.bytes = 64;
+    made.stages = {stage};
+    made.stageAxis = 0;
+    return int64_t(plan.buffers.size()) - 1;
+  };
+  auto command = [&](int64_t of, std::vector<int64_t> reads,
+                     std::vector<int64_t> writes, int64_t stream = 0) {
+    PlanCommand &made = plan.commands.emplace_back();
+    made.segment = of;
+    made.stream = stream;
+    made.kernel.operations = 1e6;
+    for (int64_t each : reads)
+      made.accesses.push_back({each, {0, 64}, false});
+    for (int64_t each : writes)
+      made.accesses.push_back({each, {0, 64}, true});
+  };
+  std::vector<int64_t> saved;
+  int64_t handed = -1;
+  auto hand = [&](int64_t value, int64_t from, int64_t to, int64_t stream) {
+    int64_t send = segment(SegmentWork::Send, from);
+    int64_t receive = segment(SegmentWork::Receive, to);
+    plan.segments[send].peer = receive;
+    plan.segments[receive].peer = send;
+    int64_t received = buffer(to);
+    command(send, {value}, {}, stream);
+    command(receive, {}, {received}, stream);
+    return received;
+  };
+  for (int64_t chunk = 0; chunk < stages; ++chunk) {
+    int64_t forward = segment(SegmentWork::Forward, chunk);
+    saved.push_back(buffer(chunk));
+    int64_t made = buffer(chunk);
+    command(forward,
+            handed < 0 ? std::vector<int64_t>() : std::vector<int64_t>{handed},
+            {saved.back(), made});
+    handed = chunk + 1 < stages ? hand(made, chunk, chunk + 1, 1) : made;
+  }
+  for (int64_t chunk = stages; chunk-- > 0;) {
+    int64_t backward = segment(SegmentWork::Backward, chunk);
+    int64_t made = buffer(chunk);
+    command(backward, {saved[chunk], handed}, {made});
+    if (chunk > 0)
+      handed = hand(made, chunk, chunk - 1, 2);
+  }
+  return plan;
+}
+
+/// Gives the buffers their memory for the plan's order.
+void place(Plan &plan) {
+  StageArena arena = planStageArena(plan);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    plan.buffers[i].pool = arena.poolOf[i];
+    plan.buffers[i].offset = arena.offsets[i];
+  }
+  plan.pools = arena.pools;
+  plan.arenaBytes = arena.bytes;
+  plan.stageArenas = arena.bytesOfStage;
+}
+
+Plan ordered(int64_t stages, int64_t microBatches, const char *schedule) {
+  Plan plan = pipeline(stages, microBatches);
+  CostModel cost(*findHardware("h100-sxm"), Mesh(plan.mesh));
+  auto order = orderStages(plan, cost, *findPolicy(schedule), 0);
+  EXPECT_TRUE(bool(order));
+  plan.order = std::move(*order);
+  for (const std::vector<StepAction> &each : plan.order)
+    plan.numEvents = std::max(plan.numEvents, int64_t(each.size()));
+  place(plan);
+  return plan;
+}
+
+/// Whether the proofs of stages and of each stage's memory accept the plan.
+bool isProved(const Plan &plan) {
+  if (proveStages(plan))
+    return false;
+  for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+    if (proveSchedule(
+            writtenOutStage(plan, stage, plan.microBatches).plan))
+      return false;
+  return true;
+}
+
+/// Runs the actions of all stages in a random order that streams, waits and
+/// transfers allow. Returns whether every command read the value of its own
+/// micro-batch, and all actions ended.
+class Interleaving {
+public:
+  Interleaving(const Plan &plan, uint64_t seed) : plan(plan), random(seed) {
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
+      orders.push_back(StepOrder::of(plan, stage));
+      ended.emplace_back(orders.back().actions.size(), false);
+      for (size_t i = 0; i < orders.back().actions.size(); ++i)
+        lanes[{stage, orders.back().actions[i].stream}].push_back(i);
+    }
+  }
+
+  bool run() {
+    size_t left = 0;
+    for (const std::vector<bool> &each : ended)
+      left += each.size();
+    while (left > 0) {
+      std::vector<std::pair<int64_t, int64_t>> ready;
+      for (auto &[key, lane] : lanes)
+        if (next[key] < lane.size() && mayRun(key.first, lane[next[key]]))
+          ready.push_back(key);
+      if (ready.empty())
+        return false;
+      auto key = ready[random() % ready.size()];
+      left -= step(key);
+    }
+    return isRight;
+  }
+
+private:
+  const IssuedAction &at(int64_t stage, size_t number) const {
+    return orders[stage].actions[number];
+  }
+
+  /// The other side of a transfer, if it is at the head of its lane.
+  std::optional<std::pair<int64_t, size_t>> peerAtHead(int64_t stage,
+                                                       size_t number) {
+    const IssuedAction &action = at(stage, number);
+    int64_t wanted = plan.segments[action.segment].peer;
+    for (auto &[key, lane] : lanes) {
+      if (next[key] >= lane.size())
+        continue;
+      const IssuedAction &other = at(key.first, lane[next[key]]);
+      if (other.segment == wanted && other.microBatch == action.microBatch)
+        return std::pair(key.first, lane[next[key]]);
+    }
+    return std::nullopt;
+  }
+
+  bool hasWaited(int64_t stage, size_t number) const {
+    for (int64_t before : at(stage, number).waits)
+      if (!ended[stage][before])
+        return false;
+    return true;
+  }
+
+  bool mayRun(int64_t stage, size_t number) {
+    if (!hasWaited(stage, number))
+      return false;
+    if (!plan.segments[at(stage, number).segment].isTransfer())
+      return true;
+    auto other = peerAtHead(stage, number);
+    return other && hasWaited(other->first, other->second);
+  }
+
+  /// Runs the head of a lane, and the other side of a transfer with it.
+  size_t step(std::pair<int64_t, int64_t> key) {
+    size_t number = lanes[key][next[key]];
+    bool isTransfer =
+        plan.segments[at(key.first, number).segment].isTransfer();
+    auto other = isTransfer ? peerAtHead(key.first, number) : std::nullopt;
+    touch(key.first, number);
+    if (!other)
+      return 1;
+    touch(other->first, other->second);
+    return 2;
+  }
+
+  void touch(int64_t stage, size_t number) {
+    const IssuedAction &action = at(stage, number);
+    for (const PlanCommand &command : plan.commands)
+      if (command.segment == action.segment)
+        for (const PlanAccess &access : command.accesses)
+          visit(stage, action, access);
+    ended[stage][number] = true;
+    ++next[{stage, action.stream}];
+  }
+
+  void visit(int64_t stage, const IssuedAction &action,
+             const PlanAccess &access) {
+    int64_t pool = plan.buffers[access.buffer].pool;
+    int64_t slot = pool < 0 ? 0 : action.slots[pool];
+    int64_t &held = memory[{stage, access.buffer, slot}];
+    if (access.isWrite)
+      held = action.microBatch + 1;
+    isRight &= held == action.microBatch + 1;
+  }
+
+  const Plan &plan;
+  std::mt19937_64 random;
+  std::vector<StepOrder> orders;
+  std::vector<std::vector<bool>> ended;
+  std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> lanes;
+  std::map<std::pair<int64_t, int64_t>, size_t> next;
+  /// The micro-batch, plus 1, whose value a buffer's slot holds.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> memory;
+  bool isRight = true;
+};
+
+bool isRight(const Plan &plan) {
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    if (!Interleaving(plan, seed).run())
+      return false;
+  return true;
+}
+
+} // namespace
+
+TEST(StageProof, OrdersAreRightInEveryInterleaving) {
+  for (const PipelinePolicy &policy : pipelinePolicies())
+    for (auto [stages, microBatches] :
+         {std::pair(2, 1), std::pair(2, 7), std::pair(3, 5), std::pair(4, 8)}) {
+      Plan plan = ordered(stages, microBatches, policy.name);
+      EXPECT_EQ(proveStages(plan), std::nullopt) << policy.name;
+      EXPECT_TRUE(isProved(plan)) << policy.name << ' ' << stages;
+      EXPECT_TRUE(isRight(plan)) << policy.name << ' ' << stages;
+    }
+}
+
+TEST(StageProof, SlotsAreThoseUnderWay) {
+  // 1F1B saves p - i micro-batches on stage i.
+  Plan plan = ordered(4, 16, "1f1b");
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    int64_t most = 0;
+    StepOrder order = StepOrder::of(plan, stage);
+    for (size_t pool = 0; pool < plan.pools.size(); ++pool)
+      most = std::max(most, order.slots[pool]);
+    EXPECT_LE(most, 4 - stage + 1);
+  }
+}
+
+TEST(StageProof, AMissingActionIsRefused) {
+  Plan plan = ordered(3, 4, "1f1b");
+  for (int64_t stage = 0; stage < 3; ++stage)
+    for (size_t i = 0; i < plan.order[stage].size(); ++i) {
+      Plan changed = plan;
+      changed.order[stage].erase(changed.order[stage].begin() + i);
+      EXPECT_TRUE(proveStages(changed)) << stage << ' ' << i;
+    }
+}
+
+TEST(StageProof, ADoubledActionIsRefused) {
+  Plan plan = ordered(3, 4, "1f1b");
+  for (int64_t stage = 0; stage < 3; ++stage)
+    for (size_t i = 0; i < plan.order[stage].size(); ++i) {
+      Plan changed = plan;
+      changed.order[stage].insert(changed.order[stage].begin() + i,
+                                  plan.order[stage][i]);
+      EXPECT_TRUE(proveStages(changed)) << stage << ' ' << i;
+    }
+}
+
+TEST(StageProof, AMovedActionIsRefusedOrHarmless) {
+  int64_t refused = 0, harmless = 0;
+  for (const char *schedule : {"gpipe", "1f1b"}) {
+    Plan plan = ordered(3, 4, schedule);
+    for (int64_t stage = 0; stage < 3; ++stage)
+      for (size_t from = 0; from < plan.order[stage].size(); ++from)
+        for (size_t to = 0; to < plan.order[stage].size(); ++to) {
+          Plan changed = plan;
+          std::vector<StepAction> &order = changed.order[stage];
+          StepAction moved = order[from];
+          order.erase(order.begin() + from);
+          order.insert(order.begin() + to, moved);
+          place(changed);
+          bool isAccepted = isProved(changed);
+          (isAccepted ? harmless : refused) += 1;
+          if (isAccepted)
+            EXPECT_TRUE(isRight(changed))
+                << schedule << ' ' << stage << ' ' << from << ' ' << to;
+        }
+  }
+  RecordProperty("refused", int(refused));
+  RecordProperty("harmless", int(harmless));
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(harmless, 0);
+}
