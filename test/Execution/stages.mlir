@@ -29,16 +29,18 @@
 // DEFINE: %{table} = %%table
 // RUN: sed -e 's/, param .head: .v@tp, d.//' -e 's/einsum .head/einsum %{table}/' %examples/pp.mlir > %t/tied.mlir
 // RUN: tpsp-run %t/tied.mlir --grad --micro-batches 4 --verify --optimizer adamw --clip 1 --report %t/tied.json | FileCheck %s --check-prefix=TIED
-// TIED: update transfer pp 24.0 KiB 1 g[table]
-// TIED: update transfer pp 24.0 KiB 0 g[table]
+// TIED: update transfer pp 8 B x2 0
+// TIED: update transfer pp 8 B x2 1
+// TIED: backward transfer pp 12.0 KiB x1 0
+// TIED: backward transfer pp 12.0 KiB x1 1
 // TIED: stage 0 stage 1
 // TIED-NEXT: parameters
 // TIED: all within tolerance
 
 // What is sent, each time, and by whom.
 // RUN: tpsp-run %examples/pp.mlir --grad --micro-batches 4 | FileCheck %s --check-prefix=LEDGER
-// LEDGER: forward transfer pp 4.0 KiB x4 0 layers.1.z stage 0 has it, and stage 1 needs it
-// LEDGER: backward transfer pp 4.0 KiB x4 1 g[layers.1.z] stage 1 has it, and stage 0 needs it
+// LEDGER: forward transfer pp 4.0 KiB x4 0 layer1.z stage 0 has it, and stage 1 needs it
+// LEDGER: backward transfer pp 4.0 KiB x4 1 g[layer1.z] stage 1 has it, and stage 0 needs it
 // LEDGER: Totals (of the stage that sends most)
 
 // A compiled plan runs on stages, too.

@@ -26,7 +26,7 @@ tpsp.mesh @mesh <dp = 2>
 // PLAN-SAME: micro_batches = 2
 // PLAN: plan.buffer "input" {{.*}}cut = 0 : i64, {{.*}}tensor<4x4xf32, #tpsp.idx<b@dp, d>>} : memref<2x4xf32>
 // PLAN: plan.kernel {{.*}}plan.segment = 1
-// LLVM-DAG: @__tpsp_cut_slots_0(dense<[0, 32, 1, 32]>
+// LLVM-DAG: @__tpsp_cut_slots_0(dense<[0, 32, -1, 1, 32, -1]>
 // LLVM-DAG: llvm.func @cut(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> i32
 func.func @cut(%x: !x) -> !x {
   %y = tpsp.exp %x : !x

@@ -95,8 +95,7 @@
 // SCALE: --loss-scale is not simulated with stages; leave it out, or use --dtype bf16, which needs none
 // RUN: not tpsp-run %examples/llama-tiny.mlir %{on} --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: --stage-chunks is of stages, and no axis of the mesh divides layers; write one, as in <pp = 4 : stage>
-// RUN: %S/Inputs/exits 2 tpsp-run %t/m.mlir --stage-schedule gpipe 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE: --stage-schedule says how a pipeline is simulated, and without --simulate none is
+// RUN: not tpsp-run %examples/llama-tiny.mlir --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not tpsp-run %t/m.mlir --grad --simulate --hardware h100-sxm --micro-batches 8 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: 12
 

@@ -143,8 +143,6 @@ static Status write(const Arguments &a, const std::string &program,
 }
 
 static Status runConfig(Arguments &a) {
-  if (a.import.sequence == 0)
-    return {TPSP_RT_INVALID, "--sequence is required"};
   std::string text;
   TPSP_TRY(readConfig(a.config, text));
   Imported imported;
@@ -235,6 +233,8 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
     arguments.import.head =
         arguments.head == "loss" ? Head::Loss : Head::Logits;
+    if (arguments.import.sequence == 0 && !isTorchArchive(arguments.config))
+      throw CLI::RequiredError("--sequence");
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? 0 : 2;
   }

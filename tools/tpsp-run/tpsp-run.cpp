@@ -313,9 +313,6 @@ static int predictStages(const Options &options, Launch &launch) {
 static int predictAny(const Options &options, Launch &launch) {
   if (dividesLayers(options))
     return predictStages(options, launch);
-  if (std::string problem = contradictionWithoutStages(options);
-      !problem.empty())
-    return launch.fail({TPSP_RT_INVALID, problem});
   return predict(options, launch);
 }
 
@@ -363,6 +360,10 @@ static int describeMachine(const Options &options, Launch &launch) {
 static int carryOut(const Options &options, Launch &launch) {
   if (options.calibrate)
     return describeMachine(options, launch);
+  // Whether there are stages is asked only if a flag is about them.
+  if (std::string problem = contradictionWithoutStages(options);
+      !problem.empty() && !dividesLayers(options))
+    return launch.fail({TPSP_RT_INVALID, problem});
   if (!options.emit.empty())
     return writePlan(options, launch);
   if (options.simulate)

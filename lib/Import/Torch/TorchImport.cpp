@@ -1,3 +1,4 @@
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Import/Torch.h"
 
@@ -7,18 +8,19 @@
 #include "Simplify.h"
 #include "Writer.h"
 
-#include <fstream>
-
 using namespace tpsp;
 using namespace tpsp::import;
 using rt::invalid;
 using rt::Status;
 
 bool tpsp::import::isTorchArchive(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
+  // Neither a pipe nor a device is read: it may never end.
+  rt::FileHandle file;
+  int64_t bytes = 0;
   char begin[4] = {};
-  file.read(begin, sizeof begin);
-  return std::string(begin, 4) == "PK\x03\x04";
+  return rt::openToRead(path, file, bytes).ok() && bytes >= 4 &&
+         rt::readAt(file, 0, 4, begin).ok() &&
+         std::string(begin, 4) == "PK\x03\x04";
 }
 
 /// As safetensors call it.
