@@ -33,8 +33,8 @@ Options::Options() {
 static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
   // The planner decides these, or only runs have them.
-  declare.withheld = {"grad",         "mesh",           "optimizer-axes",
-                      "stage-layers", "stage-bound",    "stage-chunks",
+  declare.withheld = {"grad",           "mesh",           "optimizer-axes",
+                      "stage-layers",   "stage-bound",    "stage-chunks",
                       "stage-schedule", "require-overlap"};
   declareCompiling(app, options, declare, "The model, a .mlir file");
   // It has flags of its own for these.

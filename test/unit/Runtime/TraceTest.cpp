@@ -103,7 +103,7 @@ TEST(Trace, MicroBatchesHaveTheirOwnParts) {
   kernel.grid = 4;
   EXPECT_EQ((PartStart{8, {1}, 0, 3, 2}.of(1, 4, /*batch=*/5)), 8 + 3 + 10);
   Params params = kernel.encode();
-  std::vector<int64_t> buffers = {0, 4096}, slots = {1, 256};
+  std::vector<int64_t> buffers = {0, 4096}, slots = {1, 256, -1};
   static tpsp_rt_command command;
   command = makeCommand(params, buffers, "%k", 0);
   command.slots = slots.data();
@@ -136,8 +136,11 @@ TEST(Trace, MicroBatchesHaveTheirOwnParts) {
 TEST(Trace, PartsMustLieInTheArena) {
   Params params = KernelCommand().encode();
   std::vector<int64_t> buffers = {0};
-  for (std::vector<int64_t> slots :
-       {std::vector<int64_t>{1, 64}, {0, -64}, {0, int64_t(1) << 60}, {0}})
+  for (std::vector<int64_t> slots : {std::vector<int64_t>{1, 64, -1},
+                                     {0, -64, -1},
+                                     {0, int64_t(1) << 60, -1},
+                                     {0, 64, 3}, // there is no such pool
+                                     {0, 64}})
     trace(/*allRanks=*/false, [&](Rank &rank) -> Status {
       tpsp_rt_command command = makeCommand(params, buffers, "%k", 0);
       command.slots = slots.data();

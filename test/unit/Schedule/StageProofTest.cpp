@@ -1,11 +1,10 @@
-// The orders of stages: slots and waits that follow from them, held against
-// random interleavings of all streams, and the proof, held against orders that
-// are changed.
+// The slots and waits that follow from orders of stages are held against random
+// interleavings of all streams. The proof is held against changed orders.
+#include "tpsp/Schedule/StageProof.h"
 #include "tpsp/Abi/StepOrder.h"
 #include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
 #include "tpsp/Schedule/StageOrder.h"
-#include "tpsp/Schedule/StageProof.h"
 
 #include "gtest/gtest.h"
 
@@ -109,8 +108,7 @@ bool isProved(const Plan &plan) {
   if (proveStages(plan))
     return false;
   for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-    if (proveSchedule(
-            writtenOutStage(plan, stage, plan.microBatches).plan))
+    if (proveSchedule(writtenOutStage(plan, stage, plan.microBatches).plan))
       return false;
   return true;
 }
@@ -185,8 +183,7 @@ private:
   /// Runs the head of a lane, and the other side of a transfer with it.
   size_t step(std::pair<int64_t, int64_t> key) {
     size_t number = lanes[key][next[key]];
-    bool isTransfer =
-        plan.segments[at(key.first, number).segment].isTransfer();
+    bool isTransfer = plan.segments[at(key.first, number).segment].isTransfer();
     auto other = isTransfer ? peerAtHead(key.first, number) : std::nullopt;
     touch(key.first, number);
     if (!other)
