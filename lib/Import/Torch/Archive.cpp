@@ -11,6 +11,10 @@ using namespace tpsp::import::torch;
 /// An archive of a model has a file for each parameter.
 static constexpr zip_int64_t mostFiles = 1 << 20;
 
+/// Bytes that one byte of deflated data stands for, at most (RFC 1951: 258
+/// bytes in two bits).
+static constexpr zip_uint64_t mostCompression = 1032;
+
 void Archive::Close::operator()(zip *opened) const { zip_discard(opened); }
 
 /// The folder in which all files lie, with its '/'. torch.export.save names it
@@ -61,6 +65,11 @@ std::string Archive::read(const std::string &name, int64_t mostBytes) const {
   if (about.size > static_cast<zip_uint64_t>(mostBytes))
     refuse("its file '{}' has {} bytes, and at most {} are expected", name,
            about.size, mostBytes);
+  // Memory is not taken on the word of a header.
+  if (!(about.valid & ZIP_STAT_COMP_SIZE) ||
+      about.size / mostCompression > about.comp_size)
+    refuse("its file '{}' is damaged: {} bytes are no {}", name,
+           about.comp_size, about.size);
   std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> file(
       zip_fopen_index(archive.get(), about.index, 0), zip_fclose);
   std::string bytes(about.size, '\0');

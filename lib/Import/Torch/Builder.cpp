@@ -20,6 +20,8 @@ static bool contains(const AtomList &list, Atom atom) {
 Tensor Builder::argument(ProgramArgument::Kind kind, const std::string &stored,
                          ScalarType type, const Sizes &sizes, bool isFrozen,
                          ConstantPtr constant) {
+  if (elementsOf(sizes) == 0)
+    refuse("it takes a tensor without elements, '{}'", stored);
   Tensor tensor;
   tensor.type = type;
   for (int64_t size : sizes)
@@ -77,6 +79,8 @@ Tensor Builder::lifted(const Tensor &tensor, const std::string &wanted) {
   if (!tensor.constant)
     return tensor;
   const ConstantPtr &constant = tensor.constant;
+  if (elementsOf(constant->sizes()) == 0)
+    refuse("uses a tensor without elements");
   auto [place, isNew] = liftedConstants.try_emplace(constant.get());
   if (!isNew && elementOf(place->second.second) == wanted)
     return place->second.second;

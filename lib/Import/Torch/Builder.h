@@ -31,6 +31,9 @@ public:
   std::vector<std::string> modules;
   /// How the program's own floating-point constants are stored.
   std::string element = "f32";
+  /// How integers and truth values are computed, which 16 bits cannot count:
+  /// "f32", or "f64" in a program of f64.
+  std::string exact = "f32";
   /// Whether attention is one operation.
   bool recognises = true;
 

@@ -12,6 +12,8 @@ using namespace tpsp::import::torch;
 /// Constants with more elements that differ are deferred.
 static constexpr int64_t mostEvaluated = 1 << 16;
 static constexpr int64_t mostElements = 1 << 24;
+/// An element of a deferred constant costs at most so many operations.
+static constexpr int64_t mostWork = 64;
 
 double torch::rounded(double value, ScalarType type) {
   switch (type) {
@@ -80,12 +82,33 @@ ConstantPtr Constant::dense(ScalarType type, Sizes sizes,
   if (elementsOf(sizes) != static_cast<int64_t>(elements.size()))
     refuse("a constant of [{}] has {} elements", fmt::join(sizes, ", "),
            elements.size());
+  if (elements.empty())
+    return filled(type, std::move(sizes), 0);
   Constant out;
   out.elementType = type;
   out.strides = rowMajor(sizes);
   out.extents = std::move(sizes);
   out.data = std::make_shared<std::vector<double>>(std::move(elements));
   return out.compressed();
+}
+
+static int64_t countOf(const Sizes &sizes) {
+  int64_t count = elementsOf(sizes);
+  if (count > mostElements)
+    refuse("a constant of [{}] elements is needed whole, and is too large",
+           fmt::join(sizes, ", "));
+  return count;
+}
+
+ConstantPtr
+Constant::evaluated(ScalarType type, Sizes sizes,
+                    const std::function<double(const Sizes &)> &element) {
+  std::vector<double> all;
+  all.reserve(countOf(sizes));
+  forEachPosition(sizes, [&](const Sizes &position) {
+    all.push_back(rounded(element(position), type));
+  });
+  return dense(type, std::move(sizes), std::move(all));
 }
 
 /// The same elements, without strides along dimensions where all are equal.
@@ -129,12 +152,8 @@ double Constant::at(const Sizes &position) const {
 }
 
 std::vector<double> Constant::elements() const {
-  int64_t count = elementsOf(extents);
-  if (count > mostElements)
-    refuse("a constant of [{}] elements is needed whole, and is too large",
-           fmt::join(extents, ", "));
   std::vector<double> all;
-  all.reserve(count);
+  all.reserve(countOf(extents));
   forEachPosition(extents,
                   [&](const Sizes &position) { all.push_back(at(position)); });
   return all;
@@ -160,26 +179,27 @@ ConstantPtr Constant::apply(const std::string &name, const Formula &formula,
   out->extents = broadcastSizes(all);
   out->name = name;
   out->formula = formula;
+  out->work = 1;
   int64_t largest = mostEvaluated;
   for (const ConstantPtr &operand : operands) {
+    out->work += operand->work;
     out->operands.push_back(operand->expanded(out->extents));
     if (!operand->isDeferred())
       largest = std::max(largest, variety(*operand));
   }
-  if (variety(*out) > largest)
+  if (variety(*out) > largest && out->work <= mostWork)
     return out;
   Sizes differing = out->extents;
   for (size_t i = 0; i < differing.size(); ++i)
     if (!out->varies(i))
       differing[i] = 1;
-  std::vector<double> values, operandValues(operands.size());
-  values.reserve(elementsOf(differing));
-  forEachPosition(differing, [&](const Sizes &position) {
-    for (size_t i = 0; i < operandValues.size(); ++i)
-      operandValues[i] = out->operands[i]->at(position);
-    values.push_back(rounded(formula(operandValues), type));
-  });
-  return dense(type, differing, std::move(values))->expanded(out->extents);
+  std::vector<double> values(operands.size());
+  auto element = [&](const Sizes &position) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = out->operands[i]->at(position);
+    return formula(values);
+  };
+  return evaluated(type, differing, element)->expanded(out->extents);
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,6 +215,8 @@ template <typename View> ConstantPtr Constant::ofParts(View view) const {
 }
 
 ConstantPtr Constant::expanded(const Sizes &sizes) const {
+  if (sizes == extents)
+    return shared_from_this();
   if (isDeferred())
     return ofParts([&](const Constant &one) { return one.expanded(sizes); });
   if (sizes.size() < extents.size())
@@ -262,7 +284,7 @@ ConstantPtr Constant::reshaped(const Sizes &sizes) const {
     refuse("a tensor of [{}] is viewed as [{}]", fmt::join(extents, ", "),
            fmt::join(sizes, ", "));
   if (sizes == extents)
-    return std::make_shared<Constant>(*this);
+    return shared_from_this();
   if (std::none_of(strides.begin(), strides.end(),
                    [](int64_t stride) { return stride != 0; }) &&
       !isDeferred())
@@ -272,7 +294,7 @@ ConstantPtr Constant::reshaped(const Sizes &sizes) const {
 
 ConstantPtr Constant::converted(ScalarType type) const {
   if (type == elementType)
-    return std::make_shared<Constant>(*this);
+    return shared_from_this();
   auto same = [](const std::vector<double> &x) { return x[0]; };
-  return apply("convert", same, type, {std::make_shared<Constant>(*this)});
+  return apply("convert", same, type, {shared_from_this()});
 }

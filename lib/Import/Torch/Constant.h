@@ -19,15 +19,20 @@ using ConstantPtr = std::shared_ptr<const Constant>;
 /// One element of a result, of one element of each operand.
 using Formula = std::function<double(const std::vector<double> &)>;
 
-class Constant {
+class Constant : public std::enable_shared_from_this<Constant> {
 public:
   /// A number everywhere.
   static ConstantPtr filled(ScalarType type, Sizes sizes, double value);
   /// Row-major elements.
   static ConstantPtr dense(ScalarType type, Sizes sizes,
                            std::vector<double> elements);
+  /// The element at each position, by a formula. Throws a Refusal above 2^24.
+  static ConstantPtr
+  evaluated(ScalarType type, Sizes sizes,
+            const std::function<double(const Sizes &)> &element);
   /// `formula`, called `name`, of operands that are broadcast to `sizes`.
   /// Evaluates if at most 2^16 elements differ, or as many as an operand has.
+  /// It also does if the expression would have more than 64 operations.
   static ConstantPtr apply(const std::string &name, const Formula &formula,
                            ScalarType type,
                            const std::vector<ConstantPtr> &operands);
@@ -76,7 +81,8 @@ private:
   std::shared_ptr<const std::vector<double>> data;
   Sizes strides;
   int64_t offset = 0;
-  // These describe a deferred one.
+  // These describe a deferred one, whose expression has `work` operations.
+  int64_t work = 0;
   std::string name;
   Formula formula;
   std::vector<ConstantPtr> operands;

@@ -141,8 +141,7 @@ static Constants foldProduct(const Call &call, const char *right) {
   if (a->sizes().size() < 2 || b->sizes().size() < 2)
     refuse("multiplies constant vectors");
   int64_t inner = a->sizes().back();
-  std::vector<double> all;
-  forEachPosition(call.result().sizes, [&](const Sizes &position) {
+  auto element = [&](const Sizes &position) {
     auto placed = [&](const Constant &one, int64_t row, int64_t column) {
       Sizes place(position.end() - static_cast<int64_t>(one.sizes().size()),
                   position.end());
@@ -156,10 +155,10 @@ static Constants foldProduct(const Call &call, const char *right) {
     for (int64_t k = 0; k < inner; ++k)
       sum += placed(*a, position[position.size() - 2], k) *
              placed(*b, k, position.back());
-    all.push_back(rounded(sum, call.result().type));
-  });
+    return sum;
+  };
   return {
-      Constant::dense(call.result().type, call.result().sizes, std::move(all))};
+      Constant::evaluated(call.result().type, call.result().sizes, element)};
 }
 
 static Constants foldMatmul(const Call &call) {
@@ -233,7 +232,6 @@ static Results variance(Call &call) {
 static Constants foldReduction(const Call &call, bool isMean) {
   ConstantPtr x = call.tensor("self").constant;
   std::vector<size_t> dims = call.dims("dim", x->sizes().size());
-  bool keeps = call.flag("keepdim");
   Sizes sizes = x->sizes();
   double count = 1;
   for (size_t dim : dims) {
@@ -249,7 +247,6 @@ static Constants foldReduction(const Call &call, bool isMean) {
   });
   for (double &sum : sums)
     sum = rounded(sum, call.result().type);
-  (void)keeps;
   return {Constant::dense(call.result().type, call.result().sizes,
                           std::move(sums))};
 }
@@ -262,15 +259,15 @@ static Constants foldMean(const Call &call) {
 }
 
 const Operators &torch::contractionOperators() {
-  static const std::string all = "self, dim=None, keepdim=False, dtype=None";
+  static const std::string all = "self, dim=None, ~keepdim=False, ~dtype=None";
   static const Operators rows = {
       {"linear", "input, weight, bias=None", {}, linear},
       {"matmul", "self, other, mat2=None", foldMatmul, matmul},
       {"mm", "self, mat2", foldBmm, matmul},
       {"bmm", "self, mat2", foldBmm, matmul},
-      {"addmm", "self, mat1, mat2, beta=1, alpha=1", {}, addmm},
-      {"baddbmm", "self, batch1, batch2, beta=1, alpha=1", {}, baddbmm},
-      {"einsum", "equation, tensors, path=None", {}, einsum},
+      {"addmm", "~self, mat1, mat2, beta=1, alpha=1", {}, addmm},
+      {"baddbmm", "~self, batch1, batch2, beta=1, alpha=1", {}, baddbmm},
+      {"einsum", "equation, tensors, ~path=None", {}, einsum},
       {"sum.dim_IntList", all, foldSum, reduction("reduce", "sum")},
       {"sum", all, foldSum, reduction("reduce", "sum")},
       {"mean.dim", all, foldMean, reduction("mean", "")},

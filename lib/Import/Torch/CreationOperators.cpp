@@ -25,13 +25,10 @@ static Constants scalar(const Call &call) {
 
 static Constants arange(const Call &call) {
   double start = call.number("start"), step = call.number("step");
-  int64_t count = elementsOf(call.result().sizes);
-  std::vector<double> all;
-  for (int64_t i = 0; i < count; ++i)
-    all.push_back(
-        rounded(start + step * static_cast<double>(i), call.result().type));
-  return {
-      Constant::dense(call.result().type, call.result().sizes, std::move(all))};
+  return {Constant::evaluated(
+      call.result().type, call.result().sizes, [&](const Sizes &position) {
+        return start + step * static_cast<double>(position.at(0));
+      })};
 }
 
 /// The result depends only on the operand's sizes. So it is a constant, even
@@ -50,20 +47,20 @@ static Operator likeRow(std::string name, std::string schema, Fold fold) {
 
 const Operators &torch::creationOperators() {
   static const Operators rows = {
-      {"arange", "end, start=0, step=1, dtype=None", arange, {}},
-      {"arange.start", "start, end, step=1, dtype=None", arange, {}},
-      {"arange.start_step", "start, end, step=1, dtype=None", arange, {}},
-      {"full", "size, fill_value, dtype=None", full, {}},
-      {"zeros", "size, dtype=None", filled(0), {}},
-      {"ones", "size, dtype=None", filled(1), {}},
-      {"scalar_tensor", "s, dtype=None", scalar, {}},
-      likeRow("full_like", "self, fill_value, dtype=None", full),
-      likeRow("zeros_like", "self, dtype=None", filled(0)),
-      likeRow("ones_like", "self, dtype=None", filled(1)),
-      likeRow("empty_like", "self, dtype=None", filled(0)),
-      likeRow("new_zeros", "self, size, dtype=None", filled(0)),
-      likeRow("new_ones", "self, size, dtype=None", filled(1)),
-      likeRow("new_full", "self, size, fill_value, dtype=None", full),
+      {"arange", "~end, start=0, step=1, ~dtype=None", arange, {}},
+      {"arange.start", "start, ~end, step=1, ~dtype=None", arange, {}},
+      {"arange.start_step", "start, ~end, step=1, ~dtype=None", arange, {}},
+      {"full", "~size, fill_value, ~dtype=None", full, {}},
+      {"zeros", "~size, ~dtype=None", filled(0), {}},
+      {"ones", "~size, ~dtype=None", filled(1), {}},
+      {"scalar_tensor", "s, ~dtype=None", scalar, {}},
+      likeRow("full_like", "~self, fill_value, ~dtype=None", full),
+      likeRow("zeros_like", "~self, ~dtype=None", filled(0)),
+      likeRow("ones_like", "~self, ~dtype=None", filled(1)),
+      likeRow("empty_like", "~self, ~dtype=None", filled(0)),
+      likeRow("new_zeros", "~self, ~size, ~dtype=None", filled(0)),
+      likeRow("new_ones", "~self, ~size, ~dtype=None", filled(1)),
+      likeRow("new_full", "~self, ~size, fill_value, ~dtype=None", full),
   };
   return rows;
 }

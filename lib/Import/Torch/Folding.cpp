@@ -33,6 +33,10 @@ bool torch::compares(const std::string &relation, double a, double b) {
   return a >= b;
 }
 
+double torch::chosen(const std::vector<double> &x) {
+  return x[0] != 0 ? x[1] : x[2];
+}
+
 Fold torch::foldComparison(const std::string &relation) {
   return foldOf(
       {"self", "other"},

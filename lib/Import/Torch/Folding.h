@@ -16,6 +16,9 @@ Fold foldOf(std::vector<std::string> arguments, Formula formula,
 bool compares(const std::string &relation, double a, double b);
 Fold foldComparison(const std::string &relation);
 
+/// The second number if the first is not 0, else the third: "where".
+double chosen(const std::vector<double> &x);
+
 /// The constant that an argument is; a number has no dimensions.
 ConstantPtr constantOf(const Call &call, const std::string &name);
 

@@ -49,6 +49,7 @@ struct TensorMeta {
 /// The name of a tensor of the graph. Empty: an optional tensor that is absent.
 struct TensorName {
   std::string name;
+  bool operator==(const TensorName &other) const { return name == other.name; }
 };
 
 /// monostate: None. An element type is a number.

@@ -128,6 +128,7 @@ void Importer::findElement() {
   for (const auto &[name, count] : counts)
     if (count > most) {
       build.element = name;
+      build.exact = name == "f64" ? "f64" : "f32";
       most = count;
     }
 }
@@ -242,7 +243,9 @@ void Importer::addResult(const GraphOutput &output, size_t number) {
   auto found = environment.tensors.find(output.tensor);
   if (found == environment.tensors.end())
     refuse("its output '{}' is not computed", output.tensor);
-  Tensor tensor = build.lifted(found->second, build.element);
+  bool isNumber = !isFloating(found->second.type);
+  Tensor tensor =
+      build.lifted(found->second, isNumber ? build.exact : build.element);
   bool isLoss = tensor.dims.empty();
   tensor = build.ordered(build.materialized(tensor));
   std::string name = isLoss ? "loss" : "out";

@@ -1,5 +1,5 @@
 // Look-ups by integers, and sums along positions.
-#include "Operators.h"
+#include "Folding.h"
 #include "Refusal.h"
 
 #include <algorithm>
@@ -77,17 +77,17 @@ static Tensor rowsAtNumbers(Call &call, const Tensor &table,
                             const Tensor &ids) {
   Builder &build = call.build;
   Tensor rows = build.single(table, 0);
-  const std::string &element = build.elementOf(rows);
-  Tensor positions = call.lifted(ids, element);
+  Tensor positions = call.lifted(ids, build.exact);
   AtomList words = build.program.atoms.leaves(rows.dims[0]);
   Tensor count;
   count.dims = {words};
-  count.value = build.emitValue("iota", {}, words, element,
+  count.value = build.emitValue("iota", {}, words, build.exact,
                                 {{"index", IndexAttribute{words}}});
   positions.dims.emplace_back();
   Tensor hits = build.pointwise("compare", {positions, count}, ids.type,
                                 {{"is", std::string("equal")}});
   hits.dims.pop_back();
+  hits = build.converted(hits, build.elementOf(rows));
   Dims dims = hits.dims;
   dims.insert(dims.end(), rows.dims.begin() + 1, rows.dims.end());
   return build.emit("einsum", {hits, rows}, dims, rows.type);
@@ -139,12 +139,12 @@ static Tensor withoutGradient(Call &call, const Tensor &rows, const Tensor &ids,
     if (!occurs)
       return rows;
   }
-  Tensor numbers = call.lifted(ids, build.elementOf(rows));
-  Tensor padding =
-      build.number(static_cast<double>(row), build.elementOf(rows));
+  Tensor numbers = call.lifted(ids, build.exact);
+  Tensor padding = build.number(static_cast<double>(row), build.exact);
   Tensor isPadding = build.pointwise("compare", {numbers, padding}, ids.type,
                                      {{"is", std::string("equal")}});
   isPadding.dims.resize(rows.dims.size());
+  isPadding = build.converted(isPadding, build.elementOf(rows));
   Tensor stopped = build.pointwise("stop_gradient", {rows}, rows.type);
   return build.pointwise("select", {isPadding, stopped, rows}, rows.type);
 }
@@ -220,13 +220,15 @@ static Results indexed(Call &call) {
 static Constants foldEmbedding(const Call &call) {
   ConstantPtr table = call.tensor("weight").constant,
               ids = call.tensor("indices").constant;
-  std::vector<double> all;
-  forEachPosition(call.result().sizes, [&](const Sizes &position) {
+  auto element = [&](const Sizes &position) {
     Sizes place(position.begin(), position.end() - 1);
-    all.push_back(
-        table->at({static_cast<int64_t>(ids->at(place)), position.back()}));
-  });
-  return {Constant::dense(call.result().type, call.result().sizes, all)};
+    auto row = static_cast<int64_t>(ids->at(place));
+    if (row < 0 || row >= table->sizes().at(0))
+      refuse("looks up row {} of {}", row, table->sizes()[0]);
+    return table->at({row, position.back()});
+  };
+  return {
+      Constant::evaluated(call.result().type, call.result().sizes, element)};
 }
 
 /// Advanced indexing by tensors that are broadcast against each other.
@@ -249,9 +251,6 @@ static Constants foldIndex(const Call &call) {
   Sizes block = broadcastSizes(all);
   bool isTogether = indexed.back() - indexed.front() + 1 == indexed.size();
   size_t begin = isTogether ? indexed.front() : 0;
-  // A vector that is looked up by constant vectors is small; more is not
-  // evaluated.
-  std::vector<double> values;
   // Dimensions along which no operand varies are left out.
   Sizes looked = call.result().sizes;
   for (size_t i = 0; i < looked.size(); ++i) {
@@ -267,7 +266,7 @@ static Constants foldIndex(const Call &call) {
     if (!varies)
       looked[i] = 1;
   }
-  forEachPosition(looked, [&](const Sizes &position) {
+  auto element = [&](const Sizes &position) {
     Sizes inner(position.begin() + static_cast<int64_t>(begin),
                 position.begin() + static_cast<int64_t>(begin + block.size()));
     Sizes place(x->sizes().size(), 0);
@@ -280,9 +279,9 @@ static Constants foldIndex(const Call &call) {
     }
     for (size_t i = 0; i < others.size(); ++i)
       place[others[i]] = position[i < begin ? i : i + block.size()];
-    values.push_back(x->at(place));
-  });
-  return {Constant::dense(call.result().type, looked, std::move(values))
+    return x->at(place);
+  };
+  return {Constant::evaluated(call.result().type, looked, element)
               ->expanded(call.result().sizes)};
 }
 
@@ -304,15 +303,14 @@ static Constants foldGather(const Call &call) {
   ConstantPtr x = call.tensor("self").constant,
               ids = call.tensor("index").constant;
   size_t dim = call.dim("dim", x->sizes().size());
-  std::vector<double> all;
-  forEachPosition(ids->sizes(), [&](const Sizes &position) {
+  auto element = [&](const Sizes &position) {
     Sizes place = position;
     place.at(dim) = static_cast<int64_t>(ids->at(position));
     if (place[dim] < 0 || place[dim] >= x->sizes()[dim])
       refuse("takes position {} of {}", place[dim], x->sizes()[dim]);
-    all.push_back(x->at(place));
-  });
-  return {Constant::dense(call.result().type, ids->sizes(), std::move(all))};
+    return x->at(place);
+  };
+  return {Constant::evaluated(call.result().type, ids->sizes(), element)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -373,20 +371,17 @@ static Constants foldDiff(const Call &call) {
     x = x->sliced(dim, 1, size - 1, 1);
   } else {
     ConstantPtr first = call.tensor("prepend").constant;
-    std::vector<double> all;
     Sizes sizes = x->sizes();
     for (size_t i = 0; i < sizes.size(); ++i)
       if (i != dim && !x->varies(i) && !first->varies(i))
         sizes[i] = 1;
-    forEachPosition(sizes, [&](const Sizes &position) {
+    auto element = [&](const Sizes &position) {
       Sizes place = position;
-      place[dim] -= 1;
-      Sizes start = position;
-      start[dim] = 0;
-      all.push_back(position[dim] == 0 ? first->at(start) : x->at(place));
-    });
+      place[dim] = std::max<int64_t>(position[dim] - 1, 0);
+      return position[dim] == 0 ? first->at(place) : x->at(place);
+    };
     before =
-        Constant::dense(x->type(), sizes, std::move(all))->expanded(x->sizes());
+        Constant::evaluated(x->type(), sizes, element)->expanded(x->sizes());
   }
   return {Constant::apply(
       "other", [](const std::vector<double> &v) { return v[0] - v[1]; },
@@ -403,30 +398,48 @@ static Results cumsum(Call &call) {
                           {{"index", IndexAttribute{x.dims[dim]}}})};
 }
 
+/// The positions of the dimension before the last (1) or of the last (0), each
+/// with `more`, for tensors of x's last two.
+static ConstantPtr positionsOf(const Constant &x, size_t fromEnd, double more) {
+  Sizes sizes(2, 1);
+  sizes[1 - fromEnd] = x.sizes()[x.sizes().size() - 1 - fromEnd];
+  return Constant::evaluated(
+      ScalarType::I64, sizes, [=](const Sizes &position) {
+        return static_cast<double>(position[1 - fromEnd]) + more;
+      });
+}
+
+/// A constant's elements on and below a diagonal, or on and above it; 0
+/// elsewhere.
 static Fold foldTriangle(bool isLower) {
   return [=](const Call &call) -> Constants {
     ConstantPtr x = call.tensor("self").constant;
-    int64_t diagonal = call.integer("diagonal");
-    std::vector<double> all;
-    forEachPosition(x->sizes(), [&](const Sizes &position) {
-      int64_t over = position.back() - position[position.size() - 2];
-      bool isKept = isLower ? over <= diagonal : over >= diagonal;
-      all.push_back(isKept ? x->at(position) : 0);
-    });
-    return {Constant::dense(x->type(), x->sizes(), std::move(all))};
+    auto diagonal = static_cast<double>(call.integer("diagonal"));
+    if (x->sizes().size() < 2)
+      refuse("is of a tensor of {} dimensions", x->sizes().size());
+    const char *relation = isLower ? "greater_equal" : "less_equal";
+    ConstantPtr isKept =
+        Constant::apply(relation,
+                        [=](const std::vector<double> &p) {
+                          return compares(relation, p[0], p[1]) ? 1.0 : 0.0;
+                        },
+                        ScalarType::Bool,
+                        {positionsOf(*x, 1, diagonal), positionsOf(*x, 0, 0)});
+    return {Constant::apply("where", chosen, x->type(),
+                            {isKept, x, Constant::filled(x->type(), {}, 0)})};
   };
 }
 
 const Operators &torch::indexOperators() {
   static const Operators rows = {
       {"embedding",
-       "weight, indices, padding_idx=-1, scale_grad_by_freq=False, "
-       "sparse=False",
+       "weight, indices, ~padding_idx=-1, ~scale_grad_by_freq=False, "
+       "~sparse=False",
        foldEmbedding, embedding},
       {"index.Tensor", "self, indices", foldIndex, indexed},
       {"index_select", "self, dim, index", {}, indexSelect},
-      {"gather", "self, dim, index, sparse_grad=False", foldGather, gather},
-      {"cumsum", "self, dim, dtype=None", foldCumsum, cumsum},
+      {"gather", "self, ~dim, ~index, ~sparse_grad=False", foldGather, gather},
+      {"cumsum", "self, dim, ~dtype=None", foldCumsum, cumsum},
       {"diff", "self, n=1, dim=-1, prepend=None, append=None", foldDiff, {}},
       {"tril", "self, diagonal=0", foldTriangle(true), {}},
       {"triu", "self, diagonal=0", foldTriangle(false), {}},

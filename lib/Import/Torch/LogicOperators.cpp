@@ -18,12 +18,28 @@ static Tensor apply(Call &call, const std::string &name, const Tensor &x,
 // Booleans: numbers that are 0 or 1
 //===----------------------------------------------------------------------===//
 
-/// The precision in which two operands are compared.
+/// The precision of two floating-point types together.
+static ScalarType promoted(ScalarType a, ScalarType b) {
+  if (bytesOf(a) != bytesOf(b))
+    return bytesOf(a) > bytesOf(b) ? a : b;
+  return a == b ? a : ScalarType::F32;
+}
+
+/// The precision in which two operands are compared: that of floating-point
+/// tensors with dimensions, or else of those without. Numbers have none.
 static std::string comparedIn(const Call &call) {
-  for (const char *name : {"self", "other"})
-    if (call.isTensor(name) && isFloating(call.tensor(name).type))
-      return elementOf(call.tensor(name).type);
-  return call.build.element;
+  std::optional<ScalarType> ofTensors, ofScalars;
+  for (const char *name : {"self", "other"}) {
+    if (!call.has(name) || !call.isTensor(name))
+      continue;
+    Tensor tensor = call.tensor(name);
+    auto &type = call.build.sizes(tensor).empty() ? ofScalars : ofTensors;
+    if (isFloating(tensor.type))
+      type = promoted(type.value_or(tensor.type), tensor.type);
+  }
+  if (ofTensors || ofScalars)
+    return elementOf(ofTensors ? *ofTensors : *ofScalars);
+  return call.build.exact;
 }
 
 static Tensor valueOrNumber(Call &call, const std::string &name,
@@ -45,20 +61,42 @@ static Emit comparison(const std::string &relation) {
   };
 }
 
+/// 1 where an operand is not 0, and 0 elsewhere.
+static Tensor truthOf(Call &call, const char *name) {
+  Tensor x = call.tensor(name);
+  if (x.type == ScalarType::Bool)
+    return call.lifted(x);
+  std::string element =
+      isFloating(x.type) ? elementOf(x.type) : call.build.exact;
+  Tensor truth = call.build.pointwise(
+      "compare", {call.lifted(x, element), call.build.number(0, element)},
+      ScalarType::Bool, {{"is", std::string("not_equal")}});
+  return call.build.converted(truth, call.resultElement());
+}
+
+/// Bits of integers are combined in constants only.
+static void checkBooleans(const Call &call) {
+  if (call.result().type != ScalarType::Bool)
+    refuse("combines the bits of integers that depend on an input");
+}
+
 static Results both(Call &call) {
-  return {call.build.pointwise("mul", {call.value("self"), call.value("other")},
+  checkBooleans(call);
+  return {call.build.pointwise("mul",
+                               {truthOf(call, "self"), truthOf(call, "other")},
                                ScalarType::Bool)};
 }
 
 static Results either(Call &call) {
-  return {call.build.pointwise("max", {call.value("self"), call.value("other")},
+  checkBooleans(call);
+  return {call.build.pointwise("max",
+                               {truthOf(call, "self"), truthOf(call, "other")},
                                ScalarType::Bool)};
 }
 
 static Results negation(Call &call) {
-  if (call.result().type != ScalarType::Bool)
-    refuse("negates the bits of integers");
-  return {apply(call, "shift", apply(call, "neg", call.value("self")),
+  checkBooleans(call);
+  return {apply(call, "shift", apply(call, "neg", truthOf(call, "self")),
                 {{"by", 1.0}})};
 }
 
@@ -85,7 +123,7 @@ static Results maskedFill(Call &call) {
 //===----------------------------------------------------------------------===//
 
 static Results convert(Call &call) {
-  Tensor x = call.operands().front();
+  Tensor x = call.tensor("self");
   ScalarType from = x.type, to = call.result().type;
   if (x.constant || !isFloating(to)) {
     if (isFloating(from))
@@ -93,14 +131,14 @@ static Results convert(Call &call) {
     // Integers of another size, or booleans, stay what they are.
     if (to == ScalarType::Bool)
       return {call.build.pointwise(
-          "compare", {call.lifted(x), call.build.number(0, call.build.element)},
+          "compare", {call.lifted(x), call.build.number(0, call.build.exact)},
           to, {{"is", std::string("not_equal")}})};
     return {x};
   }
   return {call.lifted(x)};
 }
 
-static Results same(Call &call) { return {call.operands().front()}; }
+static Results same(Call &call) { return {call.tensor("self")}; }
 
 static Results detached(Call &call) {
   return {apply(call, "stop_gradient", call.value("self"))};
@@ -119,40 +157,55 @@ static Results dropout(Call &call) {
 static const Fold foldSelf = foldOf(
     {"self"}, [](const Values &x) { return x[0]; }, "convert");
 
-static Fold foldAnd() {
-  return foldOf(
-      {"self", "other"},
-      [](const Values &x) { return x[0] != 0 && x[1] != 0 ? 1.0 : 0.0; },
-      "and");
+static double isBoth(const Values &x) { return x[0] != 0 && x[1] != 0; }
+static double isEither(const Values &x) { return x[0] != 0 || x[1] != 0; }
+static double isNeither(const Values &x) { return x[0] == 0; }
+
+static int64_t bits(double x) { return static_cast<int64_t>(x); }
+static double bitsAnd(const Values &x) {
+  return static_cast<double>(bits(x[0]) & bits(x[1]));
+}
+static double bitsOr(const Values &x) {
+  return static_cast<double>(bits(x[0]) | bits(x[1]));
+}
+static double bitsNot(const Values &x) {
+  return static_cast<double>(~bits(x[0]));
 }
 
-static Fold foldOr() {
-  return foldOf(
-      {"self", "other"},
-      [](const Values &x) { return x[0] != 0 || x[1] != 0 ? 1.0 : 0.0; }, "or");
+using Function = double (*)(const Values &);
+
+/// A function of truth values, called `name`, and one of bits of integers.
+static Fold foldBits(const std::vector<std::string> &arguments, Function truth,
+                     Function ofBits, const std::string &name) {
+  Fold ofTruth = foldOf(arguments, truth, name),
+       ofIntegers = foldOf(arguments, ofBits);
+  return [=](const Call &call) {
+    return call.result().type == ScalarType::Bool ? ofTruth(call)
+                                                  : ofIntegers(call);
+  };
 }
 
 static Fold foldChoice(std::vector<std::string> arguments) {
-  return foldOf(
-      std::move(arguments),
-      [](const Values &x) { return x[0] != 0 ? x[1] : x[2]; }, "where");
+  return foldOf(std::move(arguments), chosen, "where");
 }
 
 const Operators &torch::logicOperators() {
   static const char *unaryArguments = "self", *pair = "self, other",
                     *whereArguments = "condition, self, other",
                     *fillArguments = "self, mask, value";
-  Fold opposite =
-      foldOf({"self"}, [](const Values &x) { return x[0] == 0 ? 1.0 : 0.0; });
+  const std::vector<std::string> one = {"self"}, two = {"self", "other"};
+  Fold conjunction = foldBits(two, isBoth, bitsAnd, "and");
+  Fold disjunction = foldBits(two, isEither, bitsOr, "or");
+  Fold opposite = foldBits(one, isNeither, bitsNot, "not");
   Fold choose = foldChoice({"condition", "self", "other"});
   Fold fill = foldChoice({"mask", "value", "self"});
   static const Operators rows = {
-      {"__and__.Tensor", pair, foldAnd(), both},
-      {"logical_and", pair, foldAnd(), both},
-      {"bitwise_and.Tensor", pair, foldAnd(), both},
-      {"__or__.Tensor", pair, foldOr(), either},
-      {"bitwise_or.Tensor", pair, foldOr(), either},
-      {"logical_or", pair, foldOr(), either},
+      {"__and__.Tensor", pair, conjunction, both},
+      {"logical_and", pair, conjunction, both},
+      {"bitwise_and.Tensor", pair, conjunction, both},
+      {"__or__.Tensor", pair, disjunction, either},
+      {"bitwise_or.Tensor", pair, disjunction, either},
+      {"logical_or", pair, disjunction, either},
       {"bitwise_not", unaryArguments, opposite, negation},
       {"logical_not", unaryArguments, opposite, negation},
       {"where.self", whereArguments, choose, where},
@@ -161,15 +214,15 @@ const Operators &torch::logicOperators() {
       {"where.Scalar", whereArguments, choose, where},
       {"masked_fill.Scalar", fillArguments, fill, maskedFill},
       {"masked_fill.Tensor", fillArguments, fill, maskedFill},
-      {"_to_copy", "self, dtype=None", foldSelf, convert},
-      {"to.dtype", "self, dtype, copy=False", foldSelf, convert},
-      {"type_as", "self, other", foldSelf, convert},
+      {"_to_copy", "self, ~dtype=None", foldSelf, convert},
+      {"to.dtype", "self, ~dtype, ~copy=False", foldSelf, convert},
+      {"type_as", "self, ~other", foldSelf, convert},
       {"clone", unaryArguments, foldSelf, same},
       {"alias", unaryArguments, foldSelf, same},
       {"contiguous", unaryArguments, foldSelf, same},
       {"lift_fresh_copy", unaryArguments, foldSelf, same},
       {"detach", unaryArguments, foldSelf, detached},
-      {"dropout", "input, p, train", {}, dropout},
+      {"dropout", "input, ~p, train", {}, dropout},
   };
   static const Operators all = [&] {
     Operators found = rows;

@@ -1,17 +1,28 @@
 #include "Masks.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
-/// A number below hides a key.
+/// This number and any below it hide a key.
 static constexpr double hidden = -1e30;
 /// Masks of more elements are read off vectors only.
 static constexpr int64_t mostElements = 1 << 24;
 
 static Band intersected(const Band &a, const Band &b) {
   return {std::max(a.first, b.first), std::min(a.last, b.last)};
+}
+
+/// The keys that a band hides, if they are a band.
+static std::optional<Band> complement(const Band &band) {
+  bool isOpenBelow = band.first == INT64_MIN,
+       isOpenAbove = band.last == INT64_MAX;
+  if (isOpenBelow == isOpenAbove)
+    return {};
+  return isOpenBelow ? Band{band.last + 1, INT64_MAX}
+                     : Band{INT64_MIN, band.first - 1};
 }
 
 static bool variesBefore(const Constant &mask, size_t count) {
@@ -39,8 +50,12 @@ static std::optional<int64_t> offsetAlong(const Constant &x, size_t dim) {
 
 /// s + a related to t + b, or the other way around.
 static std::optional<Band> bandOfComparison(const Constant &mask) {
-  size_t query = mask.sizes().size() - 2, key = query + 1;
+  static const std::set<std::string> relations = {"less", "less_equal",
+                                                  "greater", "greater_equal"};
   std::string relation = mask.operation();
+  if (relations.count(relation) == 0)
+    return {};
+  size_t query = mask.sizes().size() - 2, key = query + 1;
   const Constant *left = mask.parts()[0].get(), *right = mask.parts()[1].get();
   std::optional<int64_t> a = offsetAlong(*left, query),
                          b = offsetAlong(*right, key);
@@ -69,9 +84,7 @@ static std::optional<Band> bandOfComparison(const Constant &mask) {
     return Band{limit + 1, INT64_MAX};
   if (relation == "less_equal")
     return Band{INT64_MIN, limit};
-  if (relation == "less")
-    return Band{INT64_MIN, limit - 1};
-  return {};
+  return Band{INT64_MIN, limit - 1};
 }
 
 static std::optional<bool> visible(double element, bool isBoolean) {
@@ -117,33 +130,55 @@ static std::optional<Band> bandOfElements(const Constant &mask) {
   return band;
 }
 
-static std::optional<Band> bandOfWhole(const Constant &mask) {
-  size_t rank = mask.sizes().size();
-  if (!mask.varies(rank - 1) && !mask.varies(rank - 2) &&
-      !variesBefore(mask, rank - 2)) {
-    std::optional<bool> isSeen =
-        visible(mask.at(Sizes(rank, 0)), mask.type() == ScalarType::Bool);
-    return isSeen && *isSeen ? std::optional<Band>(Band{}) : std::nullopt;
-  }
-  if (mask.isDeferred() && mask.operation() == "and") {
-    std::optional<Band> a = bandOfWhole(*mask.parts()[0]),
-                        b = bandOfWhole(*mask.parts()[1]);
+/// Whether a mask hides the same keys everywhere, or none. Nothing if elements
+/// differ.
+static std::optional<bool> isVisible(const Constant &mask) {
+  if (variesBefore(mask, mask.sizes().size()))
+    return {};
+  return visible(mask.at(Sizes(mask.sizes().size(), 0)),
+                 mask.type() == ScalarType::Bool);
+}
+
+static std::optional<Band> bandOfWhole(const Constant &mask);
+
+/// The band of an operation on masks, read off its operands.
+static std::optional<Band> bandOfParts(const Constant &mask) {
+  const std::vector<ConstantPtr> &parts = mask.parts();
+  const std::string &operation = mask.operation();
+  bool areBooleans = std::all_of(parts.begin(), parts.end(), [](auto &part) {
+    return part->type() == ScalarType::Bool;
+  });
+  if (operation == "convert" &&
+      isFloating(mask.type()) == isFloating(parts[0]->type()) &&
+      (isFloating(mask.type()) || areBooleans))
+    return bandOfWhole(*parts[0]);
+  if (operation == "and" && areBooleans) {
+    std::optional<Band> a = bandOfWhole(*parts[0]), b = bandOfWhole(*parts[1]);
     return a && b ? std::optional<Band>(intersected(*a, *b)) : std::nullopt;
   }
-  if (mask.isDeferred() && mask.operation() == "convert")
-    return bandOfWhole(*mask.parts()[0]);
-  if (variesBefore(mask, rank - 2))
-    return {};
-  if (mask.isDeferred() && mask.operation() == "where") {
-    // where(seen, 0, hidden).
-    std::optional<Band> band = bandOfWhole(*mask.parts()[0]);
-    Sizes origin(rank, 0);
-    bool isMask = visible(mask.parts()[1]->at(origin), false) == true &&
-                  visible(mask.parts()[2]->at(origin), false) == false;
-    return isMask ? band : std::nullopt;
+  if (operation == "not" && areBooleans) {
+    std::optional<Band> band = bandOfWhole(*parts[0]);
+    return band ? complement(*band) : std::nullopt;
   }
+  if (operation != "where" || parts[0]->type() != ScalarType::Bool)
+    return bandOfComparison(mask);
+  // where(seen, 0, hidden), or where(unseen, hidden, 0).
+  std::optional<bool> yes = isVisible(*parts[1]), no = isVisible(*parts[2]);
+  if (!yes || !no || *yes == *no)
+    return {};
+  std::optional<Band> band = bandOfWhole(*parts[0]);
+  return band && !*yes ? complement(*band) : band;
+}
+
+static std::optional<Band> bandOfWhole(const Constant &mask) {
+  if (mask.type() != ScalarType::Bool && !isFloating(mask.type()))
+    return {};
+  if (!variesBefore(mask, mask.sizes().size()))
+    return isVisible(mask) == true ? std::optional<Band>(Band{}) : std::nullopt;
+  if (variesBefore(mask, mask.sizes().size() - 2))
+    return {};
   if (mask.isDeferred())
-    if (auto band = bandOfComparison(mask))
+    if (auto band = bandOfParts(mask))
       return band;
   return bandOfElements(mask);
 }

@@ -20,8 +20,8 @@ struct Band {
 };
 
 /// The band of a mask, whose last two dimensions are queries and keys. Booleans
-/// are true where a key is seen. Numbers are 0 there, and below -1e30
-/// elsewhere. Nothing if the mask has another form.
+/// are true where a key is seen. Floating-point numbers are 0 there, and -1e30
+/// or less elsewhere. Nothing if the mask has another form or is of integers.
 std::optional<Band> bandOf(const Constant &mask, int64_t queries, int64_t keys);
 
 } // namespace tpsp::import::torch

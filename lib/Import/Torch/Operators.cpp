@@ -63,10 +63,14 @@ Call::Call(Environment &environment, const Node &node,
   for (std::string entry; std::getline(entries, entry, ',');) {
     entry.erase(0, entry.find_first_not_of(' '));
     size_t equals = entry.find('=');
-    order.push_back(entry.substr(0, equals));
+    bool isOptional = entry.front() == '~';
+    order.push_back(entry.substr(isOptional, equals - isOptional));
+    if (isOptional)
+      optional.insert(order.back());
     if (equals != std::string::npos)
-      arguments[order.back()] = defaultOf(entry.substr(equals + 1));
+      defaults[order.back()] = defaultOf(entry.substr(equals + 1));
   }
+  arguments = defaults;
   // Where a tensor is, and in which layout, changes no number.
   static const std::vector<std::string> ignored = {
       "device", "layout", "pin_memory", "memory_format", "non_blocking"};
@@ -82,10 +86,51 @@ Call::Call(Environment &environment, const Node &node,
 }
 
 const Argument &Call::argument(const std::string &name) const {
+  read.insert(name);
   auto found = arguments.find(name);
   if (found == arguments.end())
     refuse("lacks its argument '{}'", name);
   return found->second;
+}
+
+bool Call::has(const std::string &name) const {
+  return arguments.count(name) > 0;
+}
+
+static std::optional<double> numberIn(const Argument &value) {
+  if (const auto *flag = std::get_if<bool>(&value))
+    return *flag ? 1 : 0;
+  if (const auto *integer = std::get_if<int64_t>(&value))
+    return static_cast<double>(*integer);
+  if (const auto *real = std::get_if<double>(&value))
+    return *real;
+  return {};
+}
+
+static bool areEqual(const Argument &a, const Argument &b) {
+  auto x = numberIn(a), y = numberIn(b);
+  return a.index() == b.index() && !x ? a == b : x && x == y;
+}
+
+static std::string described(const Argument &value) {
+  if (auto number = numberIn(value))
+    return fmt::format("{}", *number);
+  if (const auto *word = std::get_if<std::string>(&value))
+    return fmt::format("'{}'", *word);
+  return "a value";
+}
+
+void Call::checkAllRead() const {
+  for (const std::string &name : order) {
+    auto given = node.arguments.find(name), other = defaults.end();
+    if (given == node.arguments.end() || read.count(name) > 0 ||
+        optional.count(name) > 0)
+      continue;
+    other = defaults.find(name);
+    if (other == defaults.end() || !areEqual(given->second, other->second))
+      refuse("has {} = {}, which is not supported", name,
+             described(given->second));
+  }
 }
 
 bool Call::isNone(const std::string &name) const {
@@ -189,15 +234,34 @@ std::vector<size_t> Call::dims(const std::string &name, size_t rank) const {
 }
 
 std::vector<Tensor> Call::operands() const {
+  for (const auto &[name, value] : arguments)
+    if (std::holds_alternative<TensorName>(value) ||
+        std::holds_alternative<std::vector<TensorName>>(value))
+      read.insert(name);
+  return tensors();
+}
+
+bool Call::isConstant() const {
+  std::vector<Tensor> all = tensors();
+  return std::all_of(all.begin(), all.end(),
+                     [](const Tensor &one) { return one.constant != nullptr; });
+}
+
+std::vector<Tensor> Call::tensors() const {
   std::vector<Tensor> all;
+  auto add = [&](const TensorName &one) {
+    if (!one.name.empty())
+      all.push_back(find(environment, one.name));
+  };
   for (const std::string &name : order) {
-    const Argument &value = argument(name);
-    if (std::holds_alternative<TensorName>(value) && !isNone(name))
-      all.push_back(tensor(name));
-    if (std::holds_alternative<std::vector<TensorName>>(value))
-      for (const auto &one : tensors(name))
-        if (one)
-          all.push_back(*one);
+    auto found = arguments.find(name);
+    if (found == arguments.end())
+      refuse("lacks its argument '{}'", name);
+    if (const auto *one = std::get_if<TensorName>(&found->second))
+      add(*one);
+    if (const auto *several =
+            std::get_if<std::vector<TensorName>>(&found->second))
+      std::for_each(several->begin(), several->end(), add);
   }
   return all;
 }
@@ -217,7 +281,7 @@ bool Call::isUsed(size_t number) const {
 
 std::string Call::resultElement() const {
   ScalarType type = result().type;
-  return isFloating(type) ? elementOf(type) : build.element;
+  return isFloating(type) ? elementOf(type) : build.exact;
 }
 
 std::optional<Tensor> Call::tableOf(const Tensor &ids) const {
@@ -243,11 +307,11 @@ Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
            "they have no bound");
   }
   ValueId count =
-      build.emitValue("iota", {}, vocabulary, build.element,
+      build.emitValue("iota", {}, vocabulary, build.exact,
                       {{"index", IndexAttribute{{vocabulary.front()}}}});
   out.value = build.emitValue(
       "embedding", {out.value, count}, build.program.values[out.value].atoms,
-      build.element, {{"vocabulary", IndexAttribute{{vocabulary.front()}}}});
+      build.exact, {{"vocabulary", IndexAttribute{{vocabulary.front()}}}});
   return build.converted(out, wanted);
 }
 
@@ -273,24 +337,45 @@ static void store(Environment &environment, const Node &node,
   }
 }
 
+/// Tensors without elements are constants, whatever they are computed from.
+/// False if a result has elements.
+static bool storeEmpty(Environment &environment, const Node &node) {
+  std::vector<Tensor> results;
+  for (const std::string &name : node.outputs) {
+    auto about = environment.graph.tensors.find(name);
+    if (about == environment.graph.tensors.end() ||
+        elementsOf(about->second.sizes) != 0)
+      return false;
+    results.emplace_back();
+    results.back().constant =
+        Constant::filled(about->second.type, about->second.sizes, 0);
+  }
+  if (results.empty())
+    return false;
+  store(environment, node, std::move(results));
+  return true;
+}
+
 void Environment::run(const Node &node) {
   const Operator *known = findOperator(node.target);
   if (!known)
     refuse("is not known");
+  if (storeEmpty(*this, node))
+    return;
   Call call(*this, node, known->schema);
   build.modules = node.modules;
-  std::vector<Tensor> operands = call.operands();
-  bool isConstant =
-      std::all_of(operands.begin(), operands.end(),
-                  [](const Tensor &one) { return one.constant != nullptr; });
-  if (!isConstant || !known->fold) {
+  std::vector<Tensor> results;
+  if (!call.isConstant() || !known->fold) {
     if (!known->emit)
       refuse("depends on an input, and is known for constants only");
-    store(*this, node, known->emit(call));
+    results = known->emit(call);
+    call.checkAllRead();
+    store(*this, node, std::move(results));
     return;
   }
-  std::vector<Tensor> results;
-  for (ConstantPtr &constant : known->fold(call)) {
+  std::vector<ConstantPtr> constants = known->fold(call);
+  call.checkAllRead();
+  for (ConstantPtr &constant : constants) {
     results.emplace_back();
     ScalarType type = call.result(results.size() - 1).type;
     results.back().constant =

@@ -8,6 +8,8 @@
 
 #include "Builder.h"
 
+#include <set>
+
 namespace tpsp::import::torch {
 
 class Environment;
@@ -22,6 +24,8 @@ public:
   std::optional<Tensor> maybe(const std::string &name) const;
   /// None among the tensors of a list is nothing.
   std::vector<std::optional<Tensor>> tensors(const std::string &name) const;
+  /// Whether the operation has an argument of this name.
+  bool has(const std::string &name) const;
   bool isNone(const std::string &name) const;
   /// Whether it is a tensor.
   bool isTensor(const std::string &name) const;
@@ -36,8 +40,14 @@ public:
   size_t dim(const std::string &name, size_t rank) const;
   std::vector<size_t> dims(const std::string &name, size_t rank) const;
 
-  /// Every tensor argument, in the order of the schema.
+  /// Throws a Refusal if an argument that may change numbers is given, is not
+  /// its default, and has not been read.
+  void checkAllRead() const;
+
+  /// Every tensor argument, in the order of the schema. All of them are read.
   std::vector<Tensor> operands() const;
+  /// Whether no tensor argument depends on an input or a parameter.
+  bool isConstant() const;
   /// The type of a result, as the archive has it.
   const TensorMeta &result(size_t number = 0) const;
   size_t results() const { return node.outputs.size(); }
@@ -45,9 +55,11 @@ public:
   bool isUsed(size_t number) const;
 
   /// The tensor as a value of this element type ("f32"; "" for that of the
-  /// result, if it is a number, else the program's).
+  /// result, see resultElement).
   Tensor value(const std::string &name, const std::string &element = "") const;
   Tensor lifted(const Tensor &tensor, const std::string &element = "") const;
+  /// That of a floating-point result. Integers and truth values are computed
+  /// in Builder::exact, whatever the program's type.
   std::string resultElement() const;
   /// The table that an input of integers looks up, which bounds it.
   std::optional<Tensor> tableOf(const Tensor &ids) const;
@@ -55,12 +67,16 @@ public:
   Builder &build;
 
 private:
+  std::vector<Tensor> tensors() const;
+  /// An argument, which counts as read.
   const Argument &argument(const std::string &name) const;
 
   Environment &environment;
   const Node &node;
-  std::map<std::string, Argument> arguments;
+  std::map<std::string, Argument> arguments, defaults;
   std::vector<std::string> order;
+  std::set<std::string> optional;
+  mutable std::set<std::string> read;
 };
 
 using Emit = std::function<std::vector<Tensor>(Call &)>;
@@ -70,7 +86,9 @@ using Fold = std::function<std::vector<ConstantPtr>(const Call &)>;
 struct Operator {
   /// The name lacks "aten." and ".default".
   std::string name;
-  /// "self, other, alpha=1": the names, with defaults.
+  /// "self, other, alpha=1, ~dtype=None": the names, with defaults. One that is
+  /// marked need not be read. It changes no number, or the types and sizes of
+  /// the results say it.
   std::string schema;
   /// Empty: operands are lifted, and the operation is written.
   Fold fold;

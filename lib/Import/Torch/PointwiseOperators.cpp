@@ -134,7 +134,10 @@ static Results powerOfNumber(Call &call) {
 }
 
 static Results gelu(Call &call) {
-  bool isTanh = call.word("approximate") == "tanh";
+  std::string how = call.word("approximate");
+  bool isTanh = how == "tanh";
+  if (!isTanh && how != "none")
+    refuse("is approximated by '{}'; known are 'tanh' and 'none'", how);
   return {apply(call, isTanh ? "gelu" : "gelu_erf", call.value("self"))};
 }
 

@@ -179,8 +179,17 @@ bool Attention::findIndices() {
   int own = 0;
   for (Atom leaf : v)
     own += leaf != key && (!contains(q, leaf) || leaf == feature);
-  return contains(q, query) && !contains(k, query) && !contains(v, query) &&
-         contains(v, key) && own == 1;
+  if (!contains(q, query) || contains(k, query) || contains(v, query) ||
+      !contains(v, key) || own != 1)
+    return false;
+  // The result has every index of the queries and of the values but these.
+  std::set<Atom> expected(q.begin(), q.end());
+  expected.erase(feature);
+  for (Atom leaf : v)
+    if (leaf != key)
+      expected.insert(leaf);
+  AtomList result = atomsOf(last->result);
+  return std::set<Atom>(result.begin(), result.end()) == expected;
 }
 
 /// The band of a constant along queries and keys alone.
@@ -205,9 +214,10 @@ bool Attention::addMask(Attributes &attributes,
                         std::vector<ValueId> &operands) const {
   int64_t s = program.atoms.extent(query), t = program.atoms.extent(key);
   Band seen;
-  auto see = [&](const ProgramArgument *mask, bool isHidden) {
+  // Booleans say what is seen or hidden, and other numbers are added.
+  auto see = [&](const ProgramArgument *mask, bool isAdded, bool isHidden) {
     std::optional<Band> band;
-    if (mask)
+    if (mask && isAdded != (mask->constant->type() == ScalarType::Bool))
       band = ::bandOf(program, *mask, query, key, isHidden);
     if (!band || !(band->isAll(s, t) || (band->isCausal() && s <= t)))
       return false;
@@ -215,14 +225,14 @@ bool Attention::addMask(Attributes &attributes,
     return true;
   };
   for (const ProgramArgument *mask : scores.seen)
-    if (!see(mask, false))
+    if (!see(mask, false, false))
       return false;
   for (const ProgramArgument *mask : scores.hidden)
-    if (!see(mask, true))
+    if (!see(mask, false, true))
       return false;
   AtomList ofScores = atomsOf(scores.product->result);
   for (ValueId added : scores.added) {
-    if (see(uses.constant(added), false))
+    if (see(uses.constant(added), true, false))
       continue;
     if (operands.size() > 3)
       return false;

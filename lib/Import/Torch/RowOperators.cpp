@@ -103,12 +103,18 @@ static std::vector<size_t> lastDims(size_t rank, size_t count) {
   return dims;
 }
 
+/// Whether the value has the dimensions, and is not broadcast along them.
 static bool isThere(Call &call, const Tensor &x,
                     const std::vector<size_t> &dims) {
   return std::all_of(dims.begin(), dims.end(), [&](size_t dim) {
     return !x.dims[dim].empty() &&
            call.build.materialized(x, dim).value == x.value;
   });
+}
+
+/// Whether the value of a gain or a bias has all of its dimensions.
+static bool isThere(Call &call, const Tensor &x) {
+  return isThere(call, x, lastDims(x.dims.size(), x.dims.size()));
 }
 
 static Results layerNorm(Call &call) {
@@ -118,7 +124,8 @@ static Results layerNorm(Call &call) {
   double eps = call.number("eps");
   std::vector<size_t> dims =
       lastDims(x.dims.size(), call.list("normalized_shape").size());
-  if (!gain || !bias || !isThere(call, x, dims))
+  if (!gain || !bias || !isThere(call, x, dims) || !isThere(call, *gain) ||
+      !isThere(call, *bias))
     return {scaledAndShifted(call, normalized(call, x, dims, eps, true), gain,
                              bias)};
   return {
@@ -134,7 +141,7 @@ static Results rmsNorm(Call &call) {
                    : call.number("eps");
   std::vector<size_t> dims =
       lastDims(x.dims.size(), call.list("normalized_shape").size());
-  if (!gain || !isThere(call, x, dims))
+  if (!gain || !isThere(call, x, dims) || !isThere(call, *gain))
     return {scaledAndShifted(call, normalized(call, x, dims, eps, false), gain,
                              {})};
   return {build.pointwise("rms_norm", {x, *gain}, x.type, {{"eps", eps}})};
@@ -202,13 +209,21 @@ static Results batchNorm(Call &call) {
 
 enum Reduction { None = 0, Mean = 1, Sum = 2 };
 
-/// The loss of each position, and then their mean or sum.
-static Results combined(Call &call, Tensor losses, int64_t how) {
+/// The loss of each position, and then their mean or sum. With `targets`, the
+/// mean is over the positions whose target counts.
+static Results combined(Call &call, Tensor losses, int64_t how,
+                        const std::optional<Tensor> &targets = {}) {
   if (how == Reduction::None)
     return {losses};
   std::vector<size_t> dims;
   for (size_t i = 0; i < losses.dims.size(); ++i)
     dims.push_back(i);
+  if (how == Reduction::Mean && targets) {
+    Tensor out = call.build.emit("mean", {losses, *targets}, Dims(dims.size()),
+                                 losses.type);
+    out.dims.clear();
+    return {out};
+  }
   if (call.build.atomsOf(losses.dims).empty()) {
     losses.dims.clear();
     return {losses};
@@ -222,8 +237,8 @@ static Results combined(Call &call, Tensor losses, int64_t how) {
   return {out};
 }
 
-/// Targets must be an input, whose range is checked when it is read: so
-/// `ignore_index`, which lies outside, occurs nowhere.
+/// Labels that do not count are below 0 in a program. So `ignore_index` must
+/// be, too; PyTorch refuses every other label below 0.
 static Results crossEntropy(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("self"), targets = call.tensor("target");
@@ -233,8 +248,8 @@ static Results crossEntropy(Call &call) {
   if (targets.constant || isFloating(targets.type))
     refuse("has targets that are constants or probabilities");
   int64_t ignored = call.integer("ignore_index");
-  if (ignored >= 0 && ignored < build.sizes(x).at(classes))
-    refuse("ignores class {}", ignored);
+  if (ignored >= 0)
+    refuse("ignores label {}; known are labels below 0", ignored);
   x = build.single(x, classes);
   Tensor positions = x;
   positions.dims.erase(positions.dims.begin() + static_cast<int64_t>(classes));
@@ -247,7 +262,7 @@ static Results crossEntropy(Call &call) {
   targets = build.materialized(targets);
   Tensor losses = build.emit("cross_entropy", {x, targets}, dims, x.type,
                              {{"over", IndexAttribute{{over}}}});
-  return combined(call, losses, call.integer("reduction"));
+  return combined(call, losses, call.integer("reduction"), targets);
 }
 
 static Results meanSquare(Call &call) {
@@ -260,13 +275,13 @@ static Results meanSquare(Call &call) {
 
 const Operators &torch::rowOperators() {
   static const Operators rows = {
-      {"softmax.int", "self, dim, dtype=None", {}, softmax},
-      {"_softmax", "self, dim, half_to_float=False", {}, softmax},
-      {"log_softmax.int", "self, dim, dtype=None", {}, logSoftmaxOf},
-      {"_log_softmax", "self, dim, half_to_float=False", {}, logSoftmaxOf},
+      {"softmax.int", "self, dim, ~dtype=None", {}, softmax},
+      {"_softmax", "self, dim, ~half_to_float=False", {}, softmax},
+      {"log_softmax.int", "self, dim, ~dtype=None", {}, logSoftmaxOf},
+      {"_log_softmax", "self, dim, ~half_to_float=False", {}, logSoftmaxOf},
       {"layer_norm",
        "input, normalized_shape, weight=None, bias=None, eps=1e-5, "
-       "cudnn_enable=True",
+       "~cudnn_enable=True",
        {},
        layerNorm},
       {"rms_norm",
@@ -275,11 +290,11 @@ const Operators &torch::rowOperators() {
        rmsNorm},
       {"group_norm",
        "input, num_groups, weight=None, bias=None, eps=1e-5, "
-       "cudnn_enabled=True",
+       "~cudnn_enabled=True",
        {},
        groupNorm},
       {"_native_batch_norm_legit_no_training",
-       "input, weight=None, bias=None, running_mean, running_var, momentum, "
+       "input, weight=None, bias=None, running_mean, running_var, ~momentum, "
        "eps",
        {},
        batchNorm},

@@ -145,12 +145,12 @@ static Tensor selected(const Call &call, const Tensor &x, size_t dim,
 }
 
 /// A tensor without elements.
-static ConstantPtr nothing(const Call &call, const ConstantPtr &) {
-  return Constant::filled(call.result().type, call.result().sizes, 0);
+static ConstantPtr nothing(const ConstantPtr &x, const Sizes &sizes) {
+  return Constant::filled(x->type(), sizes, 0);
 }
-static Tensor nothing(const Call &call, const Tensor &) {
+static Tensor nothing(const Tensor &x, const Sizes &sizes) {
   Tensor out;
-  out.constant = nothing(call, ConstantPtr());
+  out.constant = Constant::filled(x.type, sizes, 0);
   return out;
 }
 
@@ -171,7 +171,7 @@ static std::vector<T> slice(const Call &call, const T &x) {
   if (step < 1)
     refuse("takes every {}th position", step);
   if (end <= begin)
-    return {nothing(call, x)};
+    return {nothing(x, call.result().sizes)};
   return {sliced(call, x, dim, begin, (end - begin + step - 1) / step, step)};
 }
 
@@ -211,7 +211,8 @@ static std::vector<T> parts(const Call &call, const T &x) {
     int64_t count = call.result(i).sizes.at(dim);
     if (begin + count > sizes.at(dim))
       refuse("has parts that are longer than its operand");
-    all.push_back(sliced(call, x, dim, begin, count, 1));
+    all.push_back(count == 0 ? nothing(x, call.result(i).sizes)
+                             : sliced(call, x, dim, begin, count, 1));
     begin += count;
   }
   return all;
@@ -348,16 +349,14 @@ static Results broadcastTensors(Call &call) {
 
 static ConstantPtr joined(const Call &call,
                           const std::vector<ConstantPtr> &parts, size_t dim) {
-  std::vector<double> all;
-  forEachPosition(call.result().sizes, [&](const Sizes &position) {
+  auto element = [&](const Sizes &position) {
     Sizes place = position;
     size_t part = 0;
     while (place.at(dim) >= parts.at(part)->sizes().at(dim))
       place[dim] -= parts[part++]->sizes()[dim];
-    all.push_back(parts[part]->at(place));
-  });
-  return Constant::dense(call.result().type, call.result().sizes,
-                         std::move(all));
+    return parts[part]->at(place);
+  };
+  return Constant::evaluated(call.result().type, call.result().sizes, element);
 }
 
 static Constants foldCat(const Call &call) {
@@ -380,6 +379,8 @@ static Results pad(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("self");
   Sizes amounts = call.list("pad");
+  if (call.has("mode") && call.word("mode") != "constant")
+    refuse("pads in mode '{}'; known is 'constant'", call.word("mode"));
   double value = call.isNone("value") ? 0 : call.number("value");
   if (amounts.size() % 2 != 0 || amounts.size() / 2 > x.dims.size())
     refuse("pads by [{}]", fmt::join(amounts, ", "));
@@ -425,15 +426,15 @@ const Operators &torch::viewOperators() {
   static const Operators rows = {
 #define BOTH(function)                                                         \
   generic([](const Call &call, const auto &x) { return function(call, x); })
-      row("view", "self, size", BOTH(view)),
-      row("_unsafe_view", "self, size", BOTH(view)),
-      row("reshape", "self, shape", BOTH(view)),
-      row("flatten.using_ints", "self, start_dim=0, end_dim=-1", BOTH(view)),
-      row("unflatten.int", "self, dim, sizes", BOTH(view)),
+      row("view", "self, ~size", BOTH(view)),
+      row("_unsafe_view", "self, ~size", BOTH(view)),
+      row("reshape", "self, ~shape", BOTH(view)),
+      row("flatten.using_ints", "self, ~start_dim=0, ~end_dim=-1", BOTH(view)),
+      row("unflatten.int", "self, ~dim, ~sizes", BOTH(view)),
       row("squeeze", "self", BOTH(view)),
-      row("squeeze.dim", "self, dim", BOTH(view)),
-      row("squeeze.dims", "self, dim", BOTH(view)),
-      row("expand", "self, size, implicit=False", BOTH(expand)),
+      row("squeeze.dim", "self, ~dim", BOTH(view)),
+      row("squeeze.dims", "self, ~dim", BOTH(view)),
+      row("expand", "self, ~size, ~implicit=False", BOTH(expand)),
       row("unsqueeze", "self, dim", BOTH(unsqueeze)),
       row("transpose.int", "self, dim0, dim1", BOTH(transpose)),
       row("t", "self, dim0=0, dim1=-1", BOTH(transpose)),
@@ -442,19 +443,19 @@ const Operators &torch::viewOperators() {
           BOTH(slice)),
       row("select.int", "self, dim, index", BOTH(select)),
       row("unbind.int", "self, dim=0", BOTH(unbind)),
-      row("split.Tensor", "self, split_size, dim=0", BOTH(parts)),
-      row("split_with_sizes", "self, split_sizes, dim=0", BOTH(parts)),
-      row("chunk", "self, chunks, dim=0", BOTH(parts)),
+      row("split.Tensor", "self, ~split_size, dim=0", BOTH(parts)),
+      row("split_with_sizes", "self, ~split_sizes, dim=0", BOTH(parts)),
+      row("chunk", "self, ~chunks, dim=0", BOTH(parts)),
       row("repeat", "self, repeats", BOTH(repeat)),
       row("repeat_interleave.self_int",
-          "self, repeats, dim=None, output_size=None", BOTH(repeatInterleave)),
+          "self, repeats, dim=None, ~output_size=None", BOTH(repeatInterleave)),
 #undef BOTH
       {"broadcast_tensors", "tensors", {}, broadcastTensors},
       {"cat", "tensors, dim=0", foldCat, cat},
       {"stack", "tensors, dim=0", foldStack, stack},
       {"constant_pad_nd", "self, pad, value=0", {}, pad},
       {"pad", "self, pad, mode=constant, value=None", {}, pad},
-      {"_assert_tensor_metadata", "a, size=None, stride=None, dtype=None",
+      {"_assert_tensor_metadata", "~a, ~size=None, ~stride=None, ~dtype=None",
        [](const Call &) { return Constants(); },
        [](Call &) { return Results(); }},
   };

@@ -237,11 +237,11 @@ const Operators &torch::windowOperators() {
        maxPool},
       {"avg_pool2d",
        "self, kernel_size, stride=[], padding=0, ceil_mode=False, "
-       "count_include_pad=True, divisor_override=None, dilation=1",
+       "~count_include_pad=True, divisor_override=None, dilation=1",
        {},
        averagePool},
-      {"adaptive_avg_pool2d", "self, output_size", {}, adaptivePool},
-      {"adaptive_avg_pool1d", "self, output_size", {}, adaptivePool},
+      {"adaptive_avg_pool2d", "self, ~output_size", {}, adaptivePool},
+      {"adaptive_avg_pool1d", "self, ~output_size", {}, adaptivePool},
   };
   return rows;
 }

@@ -1,0 +1,250 @@
+"""Writes an archive as torch.export.save would: small-archives.py CASE FILE.
+
+Each case is one graph of few operations that an importer may get wrong. Uses
+Python's standard library only, so that PyTorch need not be there.
+"""
+import json
+import sys
+import zipfile
+
+FLOAT, BF16, INTEGER, BOOL = 7, 13, 5, 12
+INFINITY = float("inf")
+
+
+class Tensor(str):
+    """The name of a tensor."""
+
+
+def meta(dtype, sizes, is_parameter=False):
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.insert(0, step)
+        step *= max(size, 1)
+    integers = lambda numbers: [{"as_int": number} for number in numbers]
+    return {"dtype": dtype, "sizes": integers(sizes), "strides": integers(strides),
+            "storage_offset": {"as_int": 0}, "requires_grad": is_parameter,
+            "device": {"type": "cpu", "index": None}, "layout": 7}
+
+
+def argument(value):
+    if isinstance(value, Tensor):
+        return {"as_tensor": {"name": value}}
+    if isinstance(value, bool):
+        return {"as_bool": value}
+    if isinstance(value, int):
+        return {"as_int": value}
+    if isinstance(value, float):
+        return {"as_float": value if abs(value) != INFINITY else
+                "Infinity" if value > 0 else "-Infinity"}
+    if isinstance(value, str):
+        return {"as_string": value}
+    if isinstance(value[0], Tensor):
+        return {"as_tensors": [{"name": each} for each in value]}
+    return {"as_ints": value}
+
+
+class Graph:
+    def __init__(self):
+        self.tensors, self.nodes, self.inputs, self.outputs = {}, [], [], []
+        self.weights, self.files = {}, {}
+
+    def input(self, name, dtype, sizes):
+        self.tensors[name] = meta(dtype, sizes)
+        self.inputs.append({"user_input": {"arg": argument(Tensor(name))}})
+        return Tensor(name)
+
+    def parameter(self, name, dtype, sizes, data):
+        self.tensors["p_" + name] = meta(dtype, sizes, True)
+        self.inputs.append({"parameter": {"arg": {"name": "p_" + name}, "parameter_name": name}})
+        self.files[name] = data
+        self.weights[name] = {"path_name": name, "is_param": True, "use_pickle": False,
+                              "tensor_meta": meta(dtype, sizes, True)}
+        return Tensor("p_" + name)
+
+    def op(self, target, dtype, sizes, /, **arguments):
+        name = f"n{len(self.nodes)}"
+        self.tensors[name] = meta(dtype, sizes)
+        self.nodes.append({
+            "target": "torch.ops.aten." + target, "metadata": {},
+            "inputs": [{"name": key, "arg": argument(value), "kind": 1}
+                       for key, value in arguments.items()],
+            "outputs": [{"as_tensor": {"name": name}}]})
+        return Tensor(name)
+
+    def output(self, name):
+        self.outputs.append({"user_output": {"arg": argument(name)}})
+
+    def save(self, path):
+        model = {"graph_module": {"graph": {"nodes": self.nodes, "tensor_values": self.tensors},
+                                  "signature": {"input_specs": self.inputs,
+                                                "output_specs": self.outputs}},
+                 "schema_version": {"major": 8, "minor": 1}}
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("archive/models/model.json", json.dumps(model))
+            file.writestr("archive/data/weights/model_weights_config.json",
+                          json.dumps({"config": self.weights}))
+            for name, data in self.files.items():
+                file.writestr("archive/data/weights/" + name, data)
+
+
+def positions(g, s, dtype=INTEGER):
+    """Of queries, [s, 1], and of keys, [1, s]."""
+    each = g.op("arange.default", dtype, [s], end=s)
+    return (g.op("unsqueeze.default", dtype, [s, 1], self=each, dim=1),
+            g.op("unsqueeze.default", dtype, [1, s], self=each, dim=0))
+
+
+def comparison(g, s, name):
+    query, key = positions(g, s)
+    return g.op(name, BOOL, [s, s], self=key, other=query)
+
+
+def attention(g, mask, s):
+    heads = [g.input(name, FLOAT, [2, s, 8]) for name in ("q", "k", "v")]
+    return g.op("scaled_dot_product_attention.default", FLOAT, [2, s, 8], query=heads[0],
+                key=heads[1], value=heads[2], attn_mask=mask)
+
+
+def spelled_attention(g, mask, s):
+    q, k, v = (g.input(name, FLOAT, [2, s, 8]) for name in ("q", "k", "v"))
+    turned = g.op("transpose.int", FLOAT, [2, 8, s], self=k, dim0=1, dim1=2)
+    scores = g.op("bmm.default", FLOAT, [2, s, s], self=q, mat2=turned)
+    scores = g.op("masked_fill.Scalar", FLOAT, [2, s, s], self=scores, mask=mask, value=-INFINITY)
+    scores = g.op("softmax.int", FLOAT, [2, s, s], self=scores, dim=-1)
+    return g.op("bmm.default", FLOAT, [2, s, 8], self=scores, mat2=v)
+
+
+def not_later(g, s):
+    return g.op("bitwise_not.default", BOOL, [s, s], self=comparison(g, s, "gt.Tensor"))
+
+
+def triangle(g, s):
+    whole = g.op("full.default", FLOAT, [s, s], size=[s, s], fill_value=-INFINITY)
+    return g.op("triu.default", FLOAT, [s, s], self=whole, diagonal=1)
+
+
+def biased(g, s):
+    """Where a key is seen, its distance: the mask is a bias."""
+    query, key = positions(g, s)
+    seen = g.op("ge.Tensor", BOOL, [s, s], self=query, other=key)
+    distance = g.op("sub.Tensor", INTEGER, [s, s], self=key, other=query)
+    distance = g.op("mul.Scalar", FLOAT, [s, s], self=distance, other=0.5)
+    low = g.op("scalar_tensor.default", FLOAT, [], s=-INFINITY)
+    return g.op("where.self", FLOAT, [s, s], condition=seen, self=distance, other=low)
+
+
+def ones_where_seen(g, s):
+    """1 and 0 that are added hide nothing."""
+    seen = comparison(g, s, "le.Tensor")
+    return g.op("_to_copy.default", FLOAT, [s, s], self=seen, dtype=7)
+
+
+def pad_reflect(g):
+    return g.op("pad.default", FLOAT, [2, 3, 10], self=g.input("x", FLOAT, [2, 3, 8]), pad=[1, 1],
+                mode="reflect")
+
+
+def pool_divisor(g):
+    return g.op("avg_pool2d.default", FLOAT, [1, 2, 2, 2], self=g.input("x", FLOAT, [1, 2, 4, 4]),
+                kernel_size=[2, 2], stride=[2, 2], divisor_override=1)
+
+
+def softplus_threshold(g):
+    return g.op("softplus.default", FLOAT, [4, 4], self=g.input("x", FLOAT, [4, 4]), beta=1,
+                threshold=1)
+
+
+def softplus_default(g):
+    return g.op("softplus.default", FLOAT, [4, 4], self=g.input("x", FLOAT, [4, 4]), beta=1.0,
+                threshold=20.0)
+
+
+def labels(g, **options):
+    return g.op("cross_entropy_loss.default", FLOAT, [], self=g.input("x", FLOAT, [4, 8]),
+                target=g.input("y", INTEGER, [4]), **options)
+
+
+def large_ids(g):
+    """257 has no bfloat16."""
+    table = g.parameter("w", BF16, [1000, 8], b"\0" * 16000)
+    ids = g.input("ids", INTEGER, [2, 4])
+    rows = g.op("embedding.default", BF16, [2, 4, 8], weight=table, indices=ids)
+    mask = g.op("eq.Scalar", BOOL, [2, 4], self=ids, other=257)
+    mask = g.op("unsqueeze.default", BOOL, [2, 4, 1], self=mask, dim=-1)
+    return g.op("masked_fill.Scalar", BF16, [2, 4, 8], self=rows, mask=mask, value=1.0)
+
+
+def bits(g):
+    each = g.op("arange.default", INTEGER, [8], end=8)
+    even = g.op("full.default", INTEGER, [8], size=[8], fill_value=6)
+    each = g.op("bitwise_and.Tensor", INTEGER, [8], self=each, other=even)
+    return g.op("mul.Tensor", FLOAT, [4, 8], self=g.input("x", FLOAT, [4, 8]), other=each)
+
+
+def truth_of_numbers(g):
+    both = g.op("logical_and.default", BOOL, [4, 8], self=g.input("x", FLOAT, [4, 8]),
+                other=g.input("y", FLOAT, [4, 8]))
+    return g.op("_to_copy.default", FLOAT, [4, 8], self=both, dtype=7)
+
+
+def constant_gain(g):
+    ones = g.op("ones.default", FLOAT, [8], size=[8])
+    zeros = g.op("zeros.default", FLOAT, [8], size=[8])
+    return g.op("layer_norm.default", FLOAT, [4, 8], input=g.input("x", FLOAT, [4, 8]),
+                normalized_shape=[8], weight=ones, bias=zeros)
+
+
+def sum_over_heads(g):
+    """What looks like attention sums over the heads, too."""
+    q, k, v = (g.input(name, FLOAT, [2, 4, 6, 8]) for name in ("q", "k", "v"))
+    scores = g.op("einsum.default", FLOAT, [2, 4, 6, 6], equation="bhsk,bhtk->bhst", tensors=[q, k])
+    scores = g.op("softmax.int", FLOAT, [2, 4, 6, 6], self=scores, dim=-1)
+    return g.op("einsum.default", FLOAT, [2, 6, 8], equation="bhst,bhtk->bsk", tensors=[scores, v])
+
+
+def no_elements(g):
+    return g.op("view.default", FLOAT, [4, 0], self=g.input("x", FLOAT, [0, 4]), size=[4, 0])
+
+
+def pool_to_nothing(g):
+    return g.op("adaptive_avg_pool2d.default", FLOAT, [1, 2, 0, 0],
+                self=g.input("x", FLOAT, [1, 2, 4, 4]), output_size=[0, 0])
+
+
+def deep_constant(g):
+    """2^60 sums, if each is evaluated anew."""
+    query, key = positions(g, 300)
+    each = g.op("add.Tensor", INTEGER, [300, 300], self=query, other=key)
+    for _ in range(60):
+        each = g.op("add.Tensor", INTEGER, [300, 300], self=each, other=each)
+    return g.op("mul.Tensor", FLOAT, [300, 300], self=g.input("x", FLOAT, [300, 300]), other=each)
+
+
+CASES = {
+    "inverted": lambda g: attention(g, not_later(g, 512), 512),
+    "hidden": lambda g: spelled_attention(g, comparison(g, 512, "gt.Tensor"), 512),
+    "triangle": lambda g: attention(g, triangle(g, 8192), 8192),
+    "biased": lambda g: attention(g, biased(g, 512), 512),
+    "biased-small": lambda g: attention(g, biased(g, 20), 20),
+    "ones": lambda g: attention(g, ones_where_seen(g, 512), 512),
+    "ones-small": lambda g: attention(g, ones_where_seen(g, 20), 20),
+    "sum-over-heads": sum_over_heads,
+    "constant-gain": constant_gain,
+    "mean-of-labels": labels,
+    "sum-of-labels": lambda g: labels(g, reduction=2),
+    "ignored-class": lambda g: labels(g, ignore_index=0),
+    "large-ids": large_ids,
+    "bits": bits,
+    "truth": truth_of_numbers,
+    "pad-reflect": pad_reflect,
+    "pool-divisor": pool_divisor,
+    "softplus-threshold": softplus_threshold,
+    "softplus": softplus_default,
+    "no-elements": no_elements,
+    "pool-to-nothing": pool_to_nothing,
+    "deep-constant": deep_constant,
+}
+
+graph = Graph()
+graph.output(CASES[sys.argv[1]](graph))
+graph.save(sys.argv[2])

@@ -1,0 +1,95 @@
+// Small graphs that an importer may read wrongly: masks, types, arguments that
+// change numbers, labels that do not count.
+// RUN: rm -rf %t && mkdir %t
+// DEFINE: %{case} =
+// DEFINE: %{import} = python3 %S/Inputs/small-archives.py %{case} %t/%{case}.pt2 && tpsp-import %t/%{case}.pt2 -o %t/%{case}.mlir && tpsp-opt %t/%{case}.mlir -o /dev/null && FileCheck %s --input-file %t/%{case}.mlir --check-prefix
+// DEFINE: %{refuse} = python3 %S/Inputs/small-archives.py %{case} %t/%{case}.pt2 && not tpsp-import %t/%{case}.pt2 2>&1 | FileCheck %s --check-prefix
+
+// Masks that say which keys are seen.
+// REDEFINE: %{case} = inverted
+// RUN: %{import} CAUSAL
+// REDEFINE: %{case} = hidden
+// RUN: %{import} CAUSAL
+// REDEFINE: %{case} = triangle
+// RUN: %{import} CAUSAL
+// CAUSAL-NOT: param
+// CAUSAL: attention %q, %k, %v {causal, feature = "k", key = "t", query = "s",
+
+// Masks of numbers that are added.
+// REDEFINE: %{case} = biased
+// RUN: %{import} ADDED
+// REDEFINE: %{case} = biased-small
+// RUN: %{import} ADDED
+// REDEFINE: %{case} = ones
+// RUN: %{import} ADDED
+// REDEFINE: %{case} = ones-small
+// RUN: %{import} ADDED
+// ADDED: attention %q, %k, %v, %p0 {feature = "k", key = "t", query = "s",
+
+// REDEFINE: %{case} = sum-over-heads
+// RUN: %{import} HEADS
+// HEADS-NOT: attention %
+// HEADS: softmax
+
+// A gain that is the number 1 has no index that an operation for norms needs.
+// REDEFINE: %{case} = constant-gain
+// RUN: %{import} GAIN
+// GAIN-NOT: layer_norm %
+// GAIN: rsqrt
+
+// The mean is over the labels that count.
+// REDEFINE: %{case} = mean-of-labels
+// RUN: %{import} MEAN
+// MEAN: %[[LOSSES:.*]] = cross_entropy %x, %y
+// MEAN-NEXT: mean %[[LOSSES]], %y -> []
+// REDEFINE: %{case} = sum-of-labels
+// RUN: %{import} SUM
+// SUM: %[[LOSSES:.*]] = cross_entropy %x, %y
+// SUM-NEXT: reduce %[[LOSSES]] {kind = "sum"}
+// REDEFINE: %{case} = ignored-class
+// RUN: %{refuse} IGNORED
+// IGNORED: aten.cross_entropy_loss.default ignores label 0; known are labels below 0{{$}}
+
+// Ids above 256 are compared in f32, in a program of bf16, too.
+// REDEFINE: %{case} = large-ids
+// RUN: %{import} IDS
+// IDS: iota {index = "v"} -> [v, ?]
+// IDS: compare {{.*}} {is = "equal"} -> [b, s, ?]
+// IDS-NEXT: convert {{.*}} -> bf16[b, s, ?]
+
+// REDEFINE: %{case} = bits
+// RUN: %{import} BITS
+// RUN: tpsp-import %t/bits.pt2 --save-weights %t/bits.st -o /dev/null
+// RUN: %python -c "import struct; d = open(r'%t/bits.st', 'rb').read(); print(struct.unpack('<8f', d[-32:]))" | FileCheck %s --check-prefix=EVEN
+// BITS: mul %x, %p0
+// EVEN: (0.0, 0.0, 2.0, 2.0, 4.0, 4.0, 6.0, 6.0)
+// REDEFINE: %{case} = truth
+// RUN: %{import} TRUTH
+// TRUTH-COUNT-2: compare {{.*}} {is = "not_equal"}
+// TRUTH: mul
+
+// Arguments that nothing here computes with.
+// REDEFINE: %{case} = pad-reflect
+// RUN: %{refuse} REFLECT
+// REFLECT: aten.pad.default pads in mode 'reflect'; known is 'constant'{{$}}
+// REDEFINE: %{case} = pool-divisor
+// RUN: %{refuse} DIVISOR
+// DIVISOR: aten.avg_pool2d.default has divisor_override = 1, which is not supported{{$}}
+// REDEFINE: %{case} = softplus-threshold
+// RUN: %{refuse} THRESHOLD
+// THRESHOLD: aten.softplus.default has threshold = 1, which is not supported{{$}}
+// REDEFINE: %{case} = softplus
+// RUN: %{import} SOFTPLUS
+// SOFTPLUS: softplus %x
+
+// Tensors without elements.
+// REDEFINE: %{case} = no-elements
+// RUN: %{refuse} EMPTY
+// EMPTY: it takes a tensor without elements, 'x'{{$}}
+// REDEFINE: %{case} = pool-to-nothing
+// RUN: %{refuse} NOTHING
+// NOTHING: uses a tensor without elements{{$}}
+
+// REDEFINE: %{case} = deep-constant
+// RUN: %{import} DEEP
+// DEEP: mul %x, %p0
