@@ -90,9 +90,13 @@ double KernelWork::memoryBytes(double bytes) const {
   return most > 0 ? std::min(bytes, most) : bytes;
 }
 
+bool PlanBuffer::isOfStage(int64_t stage) const {
+  return stages.empty() ||
+         std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
 bool PlanBuffer::isHeldAt(const std::vector<int64_t> &coordinates) const {
-  return stages.empty() || std::find(stages.begin(), stages.end(),
-                                     coordinates[stageAxis]) != stages.end();
+  return stages.empty() || isOfStage(coordinates[stageAxis]);
 }
 
 int64_t PlanBuffer::elements() const {

@@ -1,8 +1,6 @@
 // A plan with stages as a rank of one stage sees it.
 #include "tpsp/Abi/Plan.h"
 
-#include <algorithm>
-
 using namespace tpsp;
 
 /// Bytes that the forward pass of a micro-batch leaves to its backward pass.
@@ -33,10 +31,7 @@ Plan tpsp::stageView(const Plan &plan, int64_t stage) {
   if (!plan.stageArenas.empty())
     view.arenaBytes = plan.stageArenas[stage];
   for (PlanBuffer &buffer : view.buffers) {
-    bool isHeld = buffer.stages.empty() ||
-                  std::find(buffer.stages.begin(), buffer.stages.end(),
-                            stage) != buffer.stages.end();
-    if (isHeld)
+    if (buffer.isOfStage(stage))
       continue;
     buffer.kind = BufferKind::Temporary;
     buffer.offset.reset();

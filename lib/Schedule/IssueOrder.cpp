@@ -1,5 +1,7 @@
 #include "tpsp/Schedule/IssueOrder.h"
 
+#include <unordered_map>
+
 using namespace tpsp;
 
 namespace {
@@ -31,6 +33,48 @@ std::vector<int64_t> tpsp::issueOrder(const Plan &plan) {
   for (const Issue &issue : issuesOf(plan, plan.microBatches))
     order.push_back(issue.command);
   return order;
+}
+
+Plan tpsp::withoutCommands(const Plan &plan, int64_t microBatches) {
+  Plan empty = plan;
+  for (PlanBuffer &buffer : empty.buffers) {
+    buffer.bytes = buffer.partBytes() * (buffer.isCut() ? microBatches : 1);
+    buffer.cutDim = -1;
+    buffer.parts = 1;
+  }
+  empty.segments = Plan().segments;
+  empty.microBatches = 1;
+  empty.order.clear();
+  empty.commands.clear();
+  for (LedgerRow &row : empty.ledger)
+    row.commands.clear();
+  return empty;
+}
+
+std::vector<WrittenOutStep> tpsp::segmentSteps(const Plan &plan) {
+  Plan empty;
+  empty.mesh = plan.mesh;
+  std::vector<WrittenOutStep> steps(plan.segments.size(), {empty, {}, {}});
+  std::vector<std::unordered_map<int64_t, int64_t>> numbers(steps.size());
+  for (size_t number = 0; number < plan.commands.size(); ++number) {
+    PlanCommand command = plan.commands[number];
+    WrittenOutStep &step = steps[command.segment];
+    auto &known = numbers[command.segment];
+    for (PlanAccess &access : command.accesses) {
+      auto [own, isNew] =
+          known.try_emplace(access.buffer, int64_t(step.bufferOf.size()));
+      if (isNew) {
+        step.bufferOf.push_back(access.buffer);
+        step.plan.buffers.push_back(plan.buffers[access.buffer]);
+      }
+      access.buffer = own->second;
+    }
+    command.segment = command.stream = 0;
+    command.collective.row = -1; // there is no ledger
+    step.commandOf.push_back(int64_t(number));
+    step.plan.commands.push_back(std::move(command));
+  }
+  return steps;
 }
 
 namespace {
@@ -67,17 +111,8 @@ private:
   }
 
   void begin() {
-    result.plan = plan;
-    result.plan.segments = Plan().segments;
-    result.plan.microBatches = 1;
-    result.plan.commands.clear();
-    for (LedgerRow &row : result.plan.ledger)
-      row.commands.clear();
+    result.plan = withoutCommands(plan, microBatches);
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      PlanBuffer &buffer = result.plan.buffers[i];
-      buffer.bytes = buffer.partBytes() * (buffer.isCut() ? microBatches : 1);
-      buffer.cutDim = -1;
-      buffer.parts = 1;
       latest[i] = int64_t(i);
       result.bufferOf.push_back(int64_t(i));
     }

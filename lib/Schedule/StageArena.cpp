@@ -1,6 +1,7 @@
 #include "tpsp/Abi/StepOrder.h"
 #include "tpsp/Algebra/ArenaLayout.h"
 #include "tpsp/Schedule/ArenaPlan.h"
+#include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/StageOrder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -112,12 +113,13 @@ private:
   /// stages.
   void placeScratch() {
     const std::vector<int64_t> ends = result.bytesOfStage;
+    std::vector<WrittenOutStep> steps = segmentSteps(plan);
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       int64_t begin = 0;
       for (int64_t stage = 0; stage < plan.numStages(); ++stage)
         if (plan.segments[number].runsOn(stage))
           begin = std::max(begin, ends[stage]);
-      int64_t end = begin + placeScratchOf(number, begin);
+      int64_t end = begin + placeScratchOf(std::move(steps[number]), begin);
       for (int64_t stage = 0; stage < plan.numStages() && end > begin; ++stage)
         if (plan.segments[number].runsOn(stage))
           result.bytesOfStage[stage] =
@@ -126,36 +128,19 @@ private:
   }
 
   /// Places the temporaries of a segment from `begin` on. Returns their bytes.
-  int64_t placeScratchOf(int64_t segment, int64_t begin) {
-    Plan part;
-    std::map<int64_t, int64_t> numbers;
-    std::vector<int64_t> buffers;
-    for (const PlanCommand &command : plan.commands) {
-      if (command.segment != segment)
-        continue;
-      PlanCommand &own = part.commands.emplace_back(command);
-      own.segment = own.stream = 0;
-      own.accesses.clear();
-      for (PlanAccess access : command.accesses) {
-        if (!isScratch(access.buffer))
-          continue;
-        auto [number, isNew] =
-            numbers.try_emplace(access.buffer, int64_t(buffers.size()));
-        if (isNew) {
-          buffers.push_back(access.buffer);
-          part.buffers.push_back(plan.buffers[access.buffer]);
-        }
-        access.buffer = number->second;
-        own.accesses.push_back(access);
-      }
+  int64_t placeScratchOf(WrittenOutStep step, int64_t begin) {
+    for (size_t i = 0; i < step.bufferOf.size(); ++i) {
+      step.plan.buffers[i].kind = BufferKind::Temporary;
+      if (!isScratch(step.bufferOf[i]))
+        step.plan.buffers[i].bytes = 0;
     }
     HappensBefore before;
-    if (HappensBefore::analyse(part, before))
+    if (HappensBefore::analyse(step.plan, before))
       return 0; // there are no events in it
-    ArenaPlan arena = planArena(part, before);
-    for (size_t i = 0; i < buffers.size(); ++i)
-      if (arena.offsets[i])
-        result.offsets[buffers[i]] = begin + *arena.offsets[i];
+    ArenaPlan arena = planArena(step.plan, before);
+    for (size_t i = 0; i < step.bufferOf.size(); ++i)
+      if (isScratch(step.bufferOf[i]) && arena.offsets[i])
+        result.offsets[step.bufferOf[i]] = begin + *arena.offsets[i];
     return arena.bytes;
   }
 

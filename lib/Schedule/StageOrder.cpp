@@ -1,5 +1,6 @@
 #include "tpsp/Schedule/StageOrder.h"
 
+#include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -8,28 +9,6 @@
 #include <map>
 
 using namespace tpsp;
-
-llvm::Expected<double> tpsp::secondsOf(const Plan &plan, int64_t segment,
-                                       const CostModel &cost) {
-  Plan part = plan;
-  part.commands.clear();
-  part.segments = Plan().segments;
-  part.microBatches = 1;
-  part.order.clear();
-  part.numStreams = 1;
-  for (const PlanCommand &command : plan.commands)
-    if (command.segment == segment) {
-      part.commands.push_back(command);
-      part.commands.back().segment = 0;
-      part.commands.back().stream = 0;
-    }
-  if (part.commands.empty())
-    return 0.0;
-  llvm::Expected<SimulatedStep> step = simulate(part, cost);
-  if (!step)
-    return step.takeError();
-  return std::max(0.0, step->seconds - cost.stepSeconds());
-}
 
 namespace {
 
@@ -41,8 +20,9 @@ public:
 
   llvm::Expected<std::vector<std::vector<StepAction>>> run() {
     findSegments();
-    if (llvm::Error error = describe())
+    if (llvm::Error error = measure())
       return error;
+    describe();
     if (std::optional<std::string> fault = problem.check())
       return llvm::createStringError(*fault);
     orders.resize(problem.stages);
@@ -85,27 +65,31 @@ private:
         .push_back(number);
   }
 
-  llvm::Expected<double> secondsOf(SegmentWork work, int64_t chunk) const {
-    auto known = computing.find({work, chunk});
-    return known == computing.end()
-               ? 0.0
-               : tpsp::secondsOf(plan, known->second, cost);
+  /// Simulates every segment, whose commands run one after another.
+  llvm::Error measure() {
+    for (const WrittenOutStep &step : segmentSteps(plan)) {
+      llvm::Expected<SimulatedStep> simulated = simulate(step.plan, cost);
+      if (!simulated)
+        return simulated.takeError();
+      seconds.push_back(std::max(0.0, simulated->seconds - cost.stepSeconds()));
+    }
+    return llvm::Error::success();
   }
 
-  llvm::Expected<double> sendSeconds(SegmentWork work, int64_t chunk) const {
+  double secondsOf(SegmentWork work, int64_t chunk) const {
+    auto known = computing.find({work, chunk});
+    return known == computing.end() ? 0 : seconds[known->second];
+  }
+
+  double sendSeconds(SegmentWork work, int64_t chunk) const {
     double all = 0;
-    auto known = sends.find({work, chunk});
-    for (int64_t send :
-         known == sends.end() ? std::vector<int64_t>() : known->second) {
-      llvm::Expected<double> seconds = tpsp::secondsOf(plan, send, cost);
-      if (!seconds)
-        return seconds.takeError();
-      all += *seconds;
-    }
+    if (auto known = sends.find({work, chunk}); known != sends.end())
+      for (int64_t send : known->second)
+        all += seconds[send];
     return all;
   }
 
-  llvm::Error describe() {
+  void describe() {
     problem.stages = plan.numStages();
     // A last chunk may compute nothing.
     chunks = (chunks + problem.stages - 1) / problem.stages * problem.stages;
@@ -116,24 +100,14 @@ private:
     });
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       PipelineProblem::Chunk &own = problem.chunks.emplace_back();
-      llvm::Error error = llvm::Error::success();
-      auto read = [&](double &field, llvm::Expected<double> seconds) {
-        if (seconds)
-          field = *seconds;
-        else
-          error = llvm::joinErrors(std::move(error), seconds.takeError());
-      };
-      read(own.forward, secondsOf(SegmentWork::Forward, chunk));
-      read(own.input, secondsOf(SegmentWork::Backward, chunk));
-      read(own.weights, secondsOf(SegmentWork::Weights, chunk));
-      read(own.sendForward, sendSeconds(SegmentWork::Forward, chunk));
-      read(own.sendBackward, sendSeconds(SegmentWork::Backward, chunk));
-      if (error)
-        return error;
+      own.forward = secondsOf(SegmentWork::Forward, chunk);
+      own.input = secondsOf(SegmentWork::Backward, chunk);
+      own.weights = secondsOf(SegmentWork::Weights, chunk);
       own.backward = own.input + own.weights;
+      own.sendForward = sendSeconds(SegmentWork::Forward, chunk);
+      own.sendBackward = sendSeconds(SegmentWork::Backward, chunk);
     }
     apply(policy, units, problem);
-    return llvm::Error::success();
   }
 
   void addTo(int64_t number, int64_t part) {
@@ -196,6 +170,8 @@ private:
   const int64_t units;
   int64_t chunks = 0;
   PipelineProblem problem;
+  /// The simulated seconds of each segment.
+  std::vector<double> seconds;
   std::map<Key, int64_t> computing;
   std::map<Key, std::vector<int64_t>> sends;
   std::vector<std::vector<StepAction>> orders;

@@ -3,6 +3,7 @@
 #include "tpsp/Abi/StepOrder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
@@ -18,6 +19,8 @@ public:
   }
 
   std::optional<std::string> run() {
+    if (std::optional<std::string> fault = checkTransfers())
+      return fault;
     for (int64_t stage = 0; stage < plan.numStages(); ++stage)
       if (std::optional<std::string> fault = checkCounts(stage))
         return fault;
@@ -34,6 +37,33 @@ private:
   };
   /// A side of a transfer: its segment and its micro-batch.
   using Side = std::pair<int64_t, int64_t>;
+
+  /// Every command of a send has its command of the receive, of as many bytes.
+  std::optional<std::string> checkTransfers() const {
+    std::vector<std::vector<int64_t>> moved(plan.segments.size());
+    for (const PlanCommand &command : plan.commands)
+      if (plan.segments[command.segment].isTransfer() && !command.isEvent())
+        moved[command.segment].push_back(command.bytesRead() +
+                                         command.bytesWritten());
+    for (size_t number = 0; number < plan.segments.size(); ++number) {
+      const PlanSegment &segment = plan.segments[number];
+      if (segment.work != SegmentWork::Send)
+        continue;
+      if (segment.peer < 0)
+        return fmt::format("'{}' has no receive", segment.name);
+      if (moved[number] != moved[segment.peer])
+        return fmt::format("'{}' sends {} bytes, but '{}' receives {}",
+                           segment.name, listed(moved[number]),
+                           plan.segments[segment.peer].name,
+                           listed(moved[segment.peer]));
+    }
+    return std::nullopt;
+  }
+
+  /// "64, 128", or "no".
+  static std::string listed(const std::vector<int64_t> &bytes) {
+    return bytes.empty() ? "no" : fmt::format("{}", fmt::join(bytes, ", "));
+  }
 
   const IssuedAction &actionAt(At at) const {
     return orders[at.stage].actions[at.number];
@@ -85,7 +115,6 @@ private:
   /// Ends actions as long as one can end. An action of a stream begins when the
   /// one before it has ended; a transfer ends when both sides have begun.
   std::optional<std::string> execute() {
-    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> streams;
     size_t left = 0;
     for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
       const std::vector<IssuedAction> &actions = orders[stage].actions;
@@ -94,13 +123,12 @@ private:
       for (int64_t i = 0; i < int64_t(actions.size()); ++i)
         streams[{stage, actions[i].stream}].push_back(i);
     }
-    std::map<std::pair<int64_t, int64_t>, size_t> next;
     bool hasMoved = true;
     while (left > 0 && hasMoved) {
       hasMoved = false;
       for (auto &[key, actions] : streams)
         while (next[key] < actions.size() &&
-               tryEnd({key.first, actions[next[key]]}, streams, next)) {
+               tryEnd({key.first, actions[next[key]]})) {
           ++next[key];
           --left;
           hasMoved = true;
@@ -114,24 +142,24 @@ private:
     return std::nullopt;
   }
 
-  template <typename Streams, typename Next>
-  bool tryEnd(At at, const Streams &streams, Next &next) {
+  bool tryEnd(At at) {
     if (!mayBegin(at))
       return false;
-    if (std::optional<At> other = otherSide(at)) {
-      if (ended[other->stage][other->number]) {
-        // It has ended together with this one.
-      } else {
-        int64_t stream = actionAt(*other).stream;
-        const auto &lane = streams.at({other->stage, stream});
-        size_t first = next[{other->stage, stream}];
-        bool isNext = first < lane.size() && lane[first] == other->number;
-        if (!isNext || !mayBegin(*other))
-          return false;
-      }
-    }
+    std::optional<At> other = otherSide(at);
+    // The other side may have ended: both end together.
+    if (other && !ended[other->stage][other->number] && !isNext(*other))
+      return false;
     ended[at.stage][at.number] = true;
     return true;
+  }
+
+  /// Whether an action is the next of its stream, and may begin.
+  bool isNext(At at) {
+    std::pair<int64_t, int64_t> key{at.stage, actionAt(at).stream};
+    const std::vector<int64_t> &actions = streams[key];
+    size_t first = next[key];
+    return first < actions.size() && actions[first] == at.number &&
+           mayBegin(at);
   }
 
   bool mayBegin(At at) const {
@@ -148,8 +176,9 @@ private:
         return text + "it waits for " + describe({at.stage, before});
     if (std::optional<At> other = otherSide(at))
       return text + "its other side, " + describe(*other) +
-             ", is behind what waits for it, or they come in another order";
-    return text + "what it waits for does not end";
+             ", comes after an action that waits for it, or the two stages "
+             "have their transfers in different orders";
+    return text + "an action that it waits for does not end";
   }
 
   const Plan &plan;
@@ -157,6 +186,9 @@ private:
   /// The position of each segment and micro-batch on each stage.
   std::map<Side, std::map<int64_t, int64_t>> places;
   std::vector<std::vector<bool>> ended;
+  /// The actions of each stage's streams, and how many of them have ended.
+  std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> streams;
+  std::map<std::pair<int64_t, int64_t>, size_t> next;
 };
 
 } // namespace

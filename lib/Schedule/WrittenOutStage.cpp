@@ -52,30 +52,18 @@ private:
   }
 
   void begin() {
-    result.plan = plan;
-    result.plan.segments = Plan().segments;
-    result.plan.microBatches = 1;
-    result.plan.order.clear();
+    result.plan = withoutCommands(plan, plan.microBatches);
     result.plan.pools.clear();
-    result.plan.commands.clear();
-    for (LedgerRow &row : result.plan.ledger)
-      row.commands.clear();
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       PlanBuffer &buffer = result.plan.buffers[i];
       buffer.pool = -1;
       result.bufferOf.push_back(int64_t(i));
-      if (isHeld(buffer))
+      if (buffer.isOfStage(stage))
         continue;
+      int64_t bytes = buffer.bytes;
       buffer = PlanBuffer();
-      buffer.bytes = plan.buffers[i].bytes;
+      buffer.bytes = bytes;
     }
-  }
-
-  bool isHeld(const PlanBuffer &buffer) const {
-    for (int64_t each : buffer.stages)
-      if (each == stage)
-        return true;
-    return buffer.stages.empty();
   }
 
   void addEvent(CommandKind kind, int64_t action, int64_t stream) {

@@ -1,5 +1,5 @@
-/// all_reduce, all_to_all and permute against their definitions in Commands.h,
-/// computed plainly in double from all ranks' sources.
+/// all_reduce, all_to_all, permute and transfer against their definitions in
+/// Commands.h, computed plainly in double from all ranks' sources.
 #include "CollectiveExchange.h"
 
 using namespace tpsp::rt;
@@ -170,6 +170,70 @@ TEST_P(PermuteTest, FetchesFromTheSource) {
         }
 }
 
+class TransferTest : public CollectiveTest {
+protected:
+  const char *testedCall() const override { return "transfer"; }
+
+  /// Runs steps in which only the two sides of each group make the call.
+  void checkTransfer(const TransferCommand &c, const Mesh &mesh) {
+    SCOPED_TRACE(describe(mesh, c.axes) + " " + elementName(c.dtype) +
+                 " from " + std::to_string(c.from) + " to " +
+                 std::to_string(c.to) + " seed " + std::to_string(testSeed()));
+    constexpr int64_t offset = 64;
+    int64_t bytes = c.count * elementBytes(c.dtype);
+    int64_t arena = (offset + bytes + 63) / 64 * 64 + 64;
+    Plan plan;
+    plan.add(tpsp_rt_transfer, c.encode(), {offset});
+    auto world = makeWorld(config(mesh, arena));
+    ASSERT_NE(world, nullptr);
+    for (int step = 0; step < stepsToTry(); ++step) {
+      std::vector<std::vector<std::byte>> before(rankCount(mesh));
+      std::vector<std::vector<std::byte>> after(rankCount(mesh));
+      for (std::vector<std::byte> &each : before) {
+        each.assign(arena, std::byte(0xff));
+        auto own = toBytes(c.dtype, randomValues(c.dtype, c.count, random));
+        std::copy(own.begin(), own.end(), each.begin() + offset);
+      }
+      Status status = world->run([&](Rank &rank) -> Status {
+        int64_t r = rank.number();
+        std::vector<int64_t> group = groupOf(mesh, r, c.axes);
+        if (Status s = rank.write(0, before[r].data(), arena); !s.ok())
+          return s;
+        if (r == group[c.from] || r == group[c.to])
+          if (Status s = plan.stepOrReplay(rank); !s.ok())
+            return s;
+        return snapshot(rank, arena, after[r]);
+      });
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (int64_t r = 0; r < rankCount(mesh); ++r) {
+        std::vector<int64_t> group = groupOf(mesh, r, c.axes);
+        int64_t source = r == group[c.to] ? group[c.from] : r;
+        EXPECT_TRUE(after[r] == before[source]) << "rank " << r;
+      }
+    }
+  }
+};
+
+/// The ranks of a group that are no side of it go on without it.
+TEST_P(TransferTest, MovesTheSendersTensor) {
+  for (const Mesh &mesh : testMeshes())
+    for (const auto &axes : axisLists(mesh))
+      for (int64_t dtype : elementTypes)
+        for (int64_t count : {1, 67})
+          for (int64_t distance : {1, -1}) {
+            int64_t ranks = int64_t(groupOf(mesh, 0, axes).size());
+            if (ranks == 1)
+              continue;
+            TransferCommand c;
+            c.dtype = dtype;
+            c.axes = axes;
+            c.from = int64_t(random() % ranks);
+            c.to = (c.from + distance + ranks) % ranks;
+            c.count = count;
+            checkTransfer(c, mesh);
+          }
+}
+
 std::string nameOf(const testing::TestParamInfo<BackendCase> &info) {
   return info.param.name;
 }
@@ -179,6 +243,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, AllReduceTest,
 INSTANTIATE_TEST_SUITE_P(Backends, AllToAllTest,
                          testing::ValuesIn(conformingBackends()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Backends, PermuteTest,
+                         testing::ValuesIn(conformingBackends()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Backends, TransferTest,
                          testing::ValuesIn(conformingBackends()), nameOf);
 
 } // namespace

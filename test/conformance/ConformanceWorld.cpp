@@ -29,6 +29,8 @@ constexpr Exclusion exclusions[] = {
     {"cuda", "orders of issue that differ",
      "ranks meet on the host where they issue a collective; plans issue the "
      "same commands in the same order on all ranks"},
+    {"cuda", "transfer",
+     "transfers are of stages, which have orders of their own"},
     {"CudaNccl", "16-bit sums in f32", "NCCL adds up in the element's type"},
     {"CudaNccl", "streams while commands are new",
      "a command's first use waits for the rank's streams: it may load code, "

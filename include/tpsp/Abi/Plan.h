@@ -129,7 +129,9 @@ struct PlanBuffer {
     return kind == BufferKind::Input || kind == BufferKind::Parameter ||
            kind == BufferKind::State;
   }
-  /// Whether the rank with these coordinates has it.
+  /// Whether ranks of the stage have it, and whether the rank with these
+  /// coordinates has it.
+  bool isOfStage(int64_t stage) const;
   bool isHeldAt(const std::vector<int64_t> &coordinates) const;
   /// The number of the result that it holds at the end of the step; -1 if none.
   int64_t resultNumber() const { return isArgument() ? updatedBy : number; }

@@ -107,6 +107,11 @@ public:
   /// idle. Callable from any thread.
   virtual std::string streamActivity() { return ""; }
 
+  /// Whether ranks may issue their commands in orders of their own, as the
+  /// stages of a plan do. If not, a collective may wait for the others where it
+  /// is issued.
+  virtual bool allowsOwnOrders() const { return true; }
+
   /// Whether the four functions below work. A step that has run once may then
   /// be issued between beginRecording and endRecording, which records its
   /// commands without running them. The recorded step can be replayed any

@@ -19,10 +19,6 @@ llvm::Expected<std::vector<std::vector<StepAction>>>
 orderStages(const Plan &plan, const CostModel &cost,
             const PipelinePolicy &policy, int64_t units);
 
-/// Seconds of the commands of one segment, which run one after another.
-llvm::Expected<double> secondsOf(const Plan &plan, int64_t segment,
-                                 const CostModel &cost);
-
 /// The memory of a plan with stages.
 struct StageArena {
   /// Per buffer, its offset in bytes; nullopt for a temporary that nothing

@@ -14,6 +14,7 @@ namespace tpsp {
 ///
 /// - every segment runs on each of its stages, once for every micro-batch, and
 ///   nowhere else;
+/// - a receive has as many commands as its send, of the same bytes;
 /// - the sends and receives between two stages on one stream come in the same
 ///   order on both;
 /// - all actions end if each waits for those before it on its stream, for those

@@ -130,9 +130,12 @@ static std::string dataProblem(Attribute value, Type type) {
     return ": " + name +
            " is \"tokens\", \"next_tokens\", \"positions\" or \"labels\"";
   auto tensor = dyn_cast_or_null<RankedTensorType>(type);
-  if (tensor && (!tensor.getElementType().isInteger() || tensor.getRank() < 1))
-    return ": " + name +
-           " is of a tensor of integers whose last index is the sequence's";
+  if (tensor && !tensor.getElementType().isInteger())
+    return ": " + name + " is of integers";
+  if (tensor && isMadeOfTokens(*findNamed<DataRole>(role.str())) &&
+      tensor.getRank() < 1)
+    return ": " + name + " \"" + role.str() +
+           "\" is of a tensor whose last index is the sequence's";
   return "";
 }
 

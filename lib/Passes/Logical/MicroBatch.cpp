@@ -315,7 +315,7 @@ struct MicroBatch
   void runOnOperation() override {
     if (options().microBatches == 1) {
       for (auto function : getOperation().getOps<func::FuncOp>())
-        if (!function.isExternal() && tpsp::hasChunks(function))
+        if (!function.isExternal() && hasChunks(function))
           markWhole(function);
       return;
     }
@@ -349,16 +349,6 @@ private:
     function->setAttr(microBatchesAttrName, b.getI64IntegerAttr(1));
   }
 
-  /// Whether layers are divided over stages.
-  bool hasChunks() {
-    return getOperation()
-        .walk([](Operation *op) {
-          return op->hasAttr(chunkAttrName) ? WalkResult::interrupt()
-                                            : WalkResult::advance();
-        })
-        .wasInterrupted();
-  }
-
   LogicalResult cut(FunctionOpInterface function, bool &found) {
     const CompileOptions &given = options();
     Division division{given.microBatchIndex, 1, given.microBatches, {}};
@@ -374,18 +364,18 @@ private:
     // Overlap schedules across micro-batches, so it needs the operations of
     // each.
     auto program = dyn_cast<func::FuncOp>(*function);
-    if (given.overlap != "off" && hasChunks())
+    if (given.overlap != "off" && hasChunks(function))
       return emitErrorAt(function)
              << "has layers that are divided over stages, whose communication "
                 "is not overlapped with computation yet; leave out --overlap";
     bool mayLoop = given.overlap == "off";
     if (mayLoop && program && canLoop(program, division, shares))
       return loop(program, division, shares, reducesParts);
-    if (hasChunks())
+    if (hasChunks(function))
       return emitErrorAt(function)
-             << "returns or changes a part of the batch as a whole, and its "
-                "layers are divided over stages; run it with one stage "
-                "(--mesh)";
+             << "returns or changes a part of the batch in a way that only "
+                "micro-batches which are written out can, and stages have none "
+                "of these; return less, or run it with one stage (--mesh)";
     return Repeater(function, division, shares, reducesParts).run();
   }
 };

@@ -71,7 +71,7 @@ static void spreadUpdates(func::FuncOp function, const StageMarks &marks) {
     auto copy = ScaleOp::create(b, maker->getLoc(), result.get().getType(),
                                 ValueRange{result.get()}, b.getF64FloatAttr(1));
     copy->setAttr(updateAttrName, b.getUnitAttr());
-    copy->setAttr(stagesAttrName, stagesAttr(b, wanted));
+    copy->setAttr(stagesAttrName, b.getDenseI64ArrayAttr(listOf(wanted)));
     result.set(copy.getResult());
   }
 }

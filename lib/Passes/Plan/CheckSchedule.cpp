@@ -69,6 +69,24 @@ LogicalResult checkTiles(plan::ProgramOp program) {
   return success();
 }
 
+/// The commands of a segment are issued together, so they stand together.
+LogicalResult checkSegments(plan::ProgramOp program, const Plan &plan) {
+  for (size_t i = 1; i < plan.commands.size(); ++i) {
+    const PlanSegment &own = plan.segments[plan.commands[i].segment];
+    const PlanSegment &before = plan.segments[plan.commands[i - 1].segment];
+    if (&own >= &before)
+      continue;
+    StepFault fault;
+    fault.command = int64_t(i);
+    fault.otherCommand = int64_t(i) - 1;
+    fault.message = "is of segment '" + own.name +
+                    "', but follows a command of segment '" + before.name +
+                    "', which comes later";
+    return emitFault(program, fault);
+  }
+  return success();
+}
+
 struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
   using Base::Base;
   void runOnOperation() override {
@@ -85,6 +103,8 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
     if (failed(checkTiles(program)))
       return failure();
     const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
+    if (failed(checkSegments(program, plan)))
+      return failure();
     if (plan.stageAxis >= 0)
       return checkStages(program, plan);
     if (plan.microBatches == 1) {
@@ -100,8 +120,10 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
   static LogicalResult checkStages(plan::ProgramOp program, const Plan &plan) {
     if (std::optional<std::string> fault = proveStages(plan))
       return emitErrorAt(program) << *fault;
-    // More than can be under way at once: every slot is used twice.
-    int64_t most = 2 * plan.numStages() + 1;
+    // As many as use every slot twice.
+    int64_t most = 3;
+    for (const PlanPool &pool : plan.pools)
+      most = std::max(most, 2 * pool.slots + 1);
     for (int64_t stage = 0; stage < plan.numStages(); ++stage)
       if (failed(prove(
               program,

@@ -9,7 +9,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <array>
 #include <map>
 
 using namespace mlir;
@@ -21,12 +20,12 @@ namespace {
 struct Place {
   enum Zone { Prologue, Forward, Backward, Update };
   /// The steps within a chunk, or within a level of the update.
-  enum Step { Handed, Sent, Received, Computed, Handing, Rest };
+  enum Step { Copy, SendSum, Receive, Compute, Send, Rest };
 
   Zone zone = Prologue;
-  /// In the order in which a micro-batch comes by; or a level.
+  /// The place of a chunk in its pass, or a level.
   int64_t number = 0;
-  Step step = Computed;
+  Step step = Compute;
   /// The stages, or the other side: they tell segments of one place apart.
   std::vector<int64_t> rest;
 
@@ -65,11 +64,11 @@ private:
             Operation *maker = operand.getDefiningOp();
             return maker && (marks.chunkOf(maker) >= 0 || isUpdate(maker));
           });
-      (follows ? levels : earlyLevels)[&op] = levelBehind(&op, follows);
+      (follows ? levels : earlyLevels)[&op] = levelAfter(&op, follows);
     }
   }
 
-  int64_t levelBehind(Operation *op, bool isOfUpdate) const {
+  int64_t levelAfter(Operation *op, bool isOfUpdate) const {
     int64_t level = 0;
     for (Value operand : op->getOperands()) {
       Operation *maker = operand.getDefiningOp();
@@ -162,21 +161,14 @@ private:
     int64_t chunk = marks.chunkOf(op);
     if (chunk < 0)
       return {levels.isUpdate(op) ? Place::Update : Place::Prologue,
-              levels.of(op), Place::Computed, listOf(marks.stagesOf(op))};
+              levels.of(op), Place::Compute, listOf(marks.stagesOf(op))};
     if (!isBackward(op))
-      return {Place::Forward, chunk, Place::Computed, {}};
+      return {Place::Forward, chunk, Place::Compute, {}};
     bool isRest = splitsWeights && !needed.contains(op);
     return {Place::Backward,
             backwards(chunk),
-            isRest ? Place::Rest : Place::Computed,
+            isRest ? Place::Rest : Place::Compute,
             {}};
-  }
-
-  static std::vector<int64_t> listOf(const StageSet &stages) {
-    std::vector<int64_t> list;
-    for (unsigned stage : stages.set_bits())
-      list.push_back(stage);
-    return list;
   }
 
   //===--------------------------------------------------------------------===//
@@ -194,16 +186,17 @@ private:
       missing.reset(has);
       if (missing.none())
         continue;
-      std::pair<Value, std::vector<int64_t>> key{operand.get(),
-                                                 readerKey(op, wanted)};
-      Value &there = handed[key];
+      Value &there =
+          handed[{operand.get().getAsOpaquePointer(), readerKey(op, wanted)}];
       if (!there)
         there = hand(operand.get(), op, has, missing);
       operand.set(there);
     }
   }
 
-  /// Readers with one key share what is handed to them.
+  /// A value, and its readers that share it once it is handed to them.
+  using ReaderKey = std::pair<const void *, std::vector<int64_t>>;
+
   std::vector<int64_t> readerKey(Operation *op, const StageSet &wanted) const {
     if (int64_t chunk = marks.chunkOf(op); chunk >= 0)
       return {0, chunk};
@@ -239,8 +232,7 @@ private:
                                 ValueRange{value}, b.getF64FloatAttr(1));
     copyMarks(reader, copy);
     Place place = placeOf(reader);
-    add({place.zone, place.number, Place::Handed, listOf(stages)}, copy,
-        stages);
+    add({place.zone, place.number, Place::Copy, listOf(stages)}, copy, stages);
     return copy.getResult();
   }
 
@@ -265,13 +257,13 @@ private:
     copyMarks(reader, receive);
     // Sums over micro-batches are sent when all of these have ended.
     if (isOnce && marks.chunkOf(maker) >= 0)
-      sent = {at.zone, at.number, Place::Sent, {}};
+      sent = {at.zone, at.number, Place::SendSum, {}};
     else
-      sent.step = Place::Handing;
+      sent.step = Place::Send;
     sent.rest = {from, to, int64_t(at.zone), at.number};
     Place received{at.zone,
                    at.number,
-                   Place::Received,
+                   Place::Receive,
                    {from, to, int64_t(sent.zone), sent.number}};
     peers[sent] = received;
     peers[received] = sent;
@@ -300,17 +292,16 @@ private:
         place.zone == Place::Forward || place.zone == Place::Backward;
     if (!segment.isRepeated)
       return;
-    segment.chunk = place.zone == Place::Forward
-                        ? place.number
-                        : marks.numChunks() - 1 - place.number;
+    segment.chunk =
+        place.zone == Place::Forward ? place.number : backwards(place.number);
   }
 
   static SegmentWork workOf(const Place &place) {
     switch (place.step) {
-    case Place::Sent:
-    case Place::Handing:
+    case Place::SendSum:
+    case Place::Send:
       return SegmentWork::Send;
-    case Place::Received:
+    case Place::Receive:
       return SegmentWork::Receive;
     case Place::Rest:
       return SegmentWork::Weights;
@@ -382,15 +373,8 @@ private:
   SumMemory &memory;
   OpBuilder b;
   llvm::DenseSet<Operation *> needed;
-  struct LessValue {
-    bool operator()(const std::pair<Value, std::vector<int64_t>> &x,
-                    const std::pair<Value, std::vector<int64_t>> &y) const {
-      return std::pair(x.first.getAsOpaquePointer(), x.second) <
-             std::pair(y.first.getAsOpaquePointer(), y.second);
-    }
-  };
   /// The value that a reader has in place of one that another stage makes.
-  std::map<std::pair<Value, std::vector<int64_t>>, Value, LessValue> handed;
+  std::map<ReaderKey, Value> handed;
   std::map<Place, Formed> segments;
   std::map<Place, Place> peers;
   int64_t transfers = 0;

@@ -19,15 +19,11 @@ using namespace tpsp;
 namespace {
 
 /// Makes `sum`, the addition of its operand to zeros of the prologue.
-void addToZeros(OpBuilder &b, AccumulateOp sum, int64_t stages,
-                SumMemory &memory) {
+void addToZeros(OpBuilder &b, AccumulateOp sum, SumMemory &memory) {
   RankedTensorType type = typeOf(sum.getResult());
   OpBuilder::InsertionGuard guard(b);
   Value zeros = ConstantOp::create(b, sum.getLoc(), type, ValueRange{},
                                    b.getF64FloatAttr(0));
-  if (auto chunk = sum->getAttrOfType<IntegerAttr>(chunkAttrName))
-    zeros.getDefiningOp()->setAttr(
-        stagesAttrName, b.getDenseI64ArrayAttr({chunk.getInt() % stages}));
   b.setInsertionPoint(sum);
   auto added = AddOp::create(b, sum.getLoc(), type,
                              ValueRange{sum.getOperand(0), zeros});
@@ -63,11 +59,10 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
     return memory;
   Block &body = function.getBody().front();
   auto b = OpBuilder::atBlockBegin(&body);
-  std::optional<AxisId> axis = stageAxisOf(function);
-  int64_t stages = axis ? meshOf(function).size(*axis) : 1;
   for (auto sum : llvm::to_vector(body.getOps<AccumulateOp>()))
-    addToZeros(b, sum, stages, memory);
+    addToZeros(b, sum, memory);
   if (hasChunks(function)) {
+    int64_t stages = meshOf(function).size(*stageAxisOf(function));
     if (failed(formStageSegments(function, stages, splitsWeights, memory)))
       return failure();
     return memory;

@@ -127,11 +127,8 @@ void StageMarks::findStages() {
       stagesOfOp[&op] = wantedStages(&op);
 }
 
-DenseI64ArrayAttr tpsp::stagesAttr(Builder &b, const StageSet &stages) {
-  SmallVector<int64_t> list;
-  for (unsigned stage : stages.set_bits())
-    list.push_back(stage);
-  return b.getDenseI64ArrayAttr(list);
+std::vector<int64_t> tpsp::listOf(const StageSet &stages) {
+  return {stages.set_bits_begin(), stages.set_bits_end()};
 }
 
 void StageMarks::write() const {
@@ -142,6 +139,6 @@ void StageMarks::write() const {
       continue;
     }
     op.removeAttr(chunkAttrName);
-    op.setAttr(stagesAttrName, stagesAttr(b, stagesOf(&op)));
+    op.setAttr(stagesAttrName, b.getDenseI64ArrayAttr(listOf(stagesOf(&op))));
   }
 }

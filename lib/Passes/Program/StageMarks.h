@@ -13,9 +13,10 @@
 
 #include "SegmentsOfStep.h"
 
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
+
+#include <vector>
 
 namespace tpsp {
 
@@ -24,8 +25,8 @@ using StageSet = llvm::SmallBitVector;
 /// Whether the function's layers are divided over stages.
 bool hasChunks(mlir::FunctionOpInterface function);
 
-/// The stages of an operation as tpsp.stages.
-mlir::DenseI64ArrayAttr stagesAttr(mlir::Builder &b, const StageSet &stages);
+/// The stages of a set, ascending.
+std::vector<int64_t> listOf(const StageSet &stages);
 
 class StageMarks {
 public:

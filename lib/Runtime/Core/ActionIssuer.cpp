@@ -2,6 +2,8 @@
 
 #include "RankContext.h"
 
+#include <fmt/format.h>
+
 namespace tpsp::rt {
 
 /// The id of commands that no plan has.
@@ -40,6 +42,13 @@ ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan) {
 
 tpsp_rt_status ActionIssuer::issue(tpsp_rt_rank &rank, StepFunction issue,
                                    const Plan &plan) {
+  if (plan.stageAxis >= 0 && !rank.backend->allowsOwnOrders())
+    return rank.fail(
+        {TPSP_RT_UNSUPPORTED,
+         fmt::format("the plan has {} stages, which the backend '{}' does not "
+                     "run yet; give --backend cpu, or a mesh without an axis "
+                     "of role stage",
+                     plan.order.size(), rank.world.config.backend)});
   std::unique_ptr<Step> &step = steps[issue];
   if (!step)
     step = prepare(rank, plan);

@@ -31,6 +31,9 @@ public:
   Status synchronize() override;
   std::string streamActivity() override;
 
+  /// Ranks meet on the host where they issue a collective, and all ranks of the
+  /// world where they make a communicator.
+  bool allowsOwnOrders() const override { return false; }
   bool recordsSteps() const override;
   Status beginRecording() override;
   Status endRecording(std::unique_ptr<RecordedStep> &out) override;

@@ -112,8 +112,13 @@ func.func private @f(tensor<4xi32, #tpsp.idx<s>> {tpsp.data = "words"})
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.data is of a tensor of integers whose last index is the sequence's}}
+// expected-error @+1 {{argument #0: tpsp.data is of integers}}
 func.func private @f(tensor<4xf32, #tpsp.idx<s>> {tpsp.data = "tokens"})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.data "positions" is of a tensor whose last index is the sequence's}}
+func.func private @f(tensor<i32, #tpsp.idx<>> {tpsp.data = "positions"})
 
 // -----
 

@@ -54,6 +54,8 @@ protected:
 TEST_P(OverlapMemory, OfExamplesIsBounded) {
   int more = 0, compiled = 0;
   for (const std::string &name : exampleNames()) {
+    if (name == "pp") // overlap is refused with stages
+      continue;
     auto without = arenaOf(name, false), with = arenaOf(name, true);
     ASSERT_EQ(without.has_value(), with.has_value()) << name;
     if (!without)

@@ -43,11 +43,12 @@ public:
     row("outputs", &PlanMemory::outputs);
     row("choices", &PlanMemory::choices, /*isOptional=*/true);
     row("activations", &PlanMemory::activations);
-    planRow("peak", &Plan::arenaBytes);
+    planRow("peak", &Plan::arenaBytes, /*isOptional=*/false);
     if (views.front().serialBytes != views.front().arenaBytes)
-      planRow("  serial", &Plan::serialBytes,
+      planRow("  serial", &Plan::serialBytes, /*isOptional=*/true,
               "without overlap; what it may add: --overlap-memory");
-    planRow("saved", &Plan::savedBytes, "of the above, for backward");
+    planRow("saved", &Plan::savedBytes, /*isOptional=*/true,
+            "of the above, for backward");
     return fmt::to_string(out);
   }
 
@@ -63,6 +64,7 @@ private:
     fmt::format_to(std::back_inserter(out), "\n");
   }
 
+  /// An optional row is left out if all its values are 0.
   void print(const char *name, const std::vector<int64_t> &values,
              bool isOptional, const char *note) {
     if (isOptional && std::all_of(values.begin(), values.end(),
@@ -83,12 +85,12 @@ private:
     print(name, values, isOptional, note);
   }
 
-  /// A row that is left out where all values are 0.
-  void planRow(const char *name, int64_t Plan::*part, const char *note = "") {
+  void planRow(const char *name, int64_t Plan::*part, bool isOptional,
+               const char *note = "") {
     std::vector<int64_t> values;
     for (const Plan &view : views)
       values.push_back(view.*part);
-    print(name, values, /*isOptional=*/name != std::string_view("peak"), note);
+    print(name, values, isOptional, note);
   }
 
   std::vector<Plan> views;
