@@ -177,7 +177,7 @@ std::vector<StepAction> issuedSegments(const Plan &plan, int64_t stage) {
   std::vector<StepAction> issued;
   for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
     const PlanSegment &segment = plan.segments[number];
-    int64_t times = segment.isRepeated ? plan.microBatches : 1;
+    int64_t times = plan.timesOf(segment);
     for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
       issued.push_back({number, part});
   }

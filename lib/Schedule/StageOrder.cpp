@@ -26,10 +26,10 @@ public:
     if (std::optional<std::string> fault = problem.check())
       return llvm::createStringError(*fault);
     orders.resize(problem.stages);
-    addOnce(/*isBefore=*/true);
+    addOthers(/*isBefore=*/true);
     for (const PipelineCommand &command : schedulePipeline(problem).commands)
       add(command);
-    addOnce(/*isBefore=*/false);
+    addOthers(/*isBefore=*/false);
     return std::move(orders);
   }
 
@@ -39,7 +39,7 @@ private:
   void findSegments() {
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
-      if (!segment.isRepeated)
+      if (!isOfMicroBatch(segment))
         continue;
       chunks = std::max(chunks, segment.chunk + 1);
       if (segment.isTransfer())
@@ -147,17 +147,24 @@ private:
     }
   }
 
-  /// Adds the segments that run once a step, before or after the
+  /// Whether a segment belongs to the forward or backward pass of
   /// micro-batches.
-  void addOnce(bool isBefore) {
+  static bool isOfMicroBatch(const PlanSegment &segment) {
+    return segment.isRepeated && segment.work != SegmentWork::Prologue;
+  }
+
+  /// Adds the segments before or after the micro-batches. Counts run for each
+  /// of these.
+  void addOthers(bool isBefore) {
     bool isBehind = false;
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
-      isBehind |= segment.isRepeated;
-      if (segment.isRepeated || isBehind == isBefore ||
+      isBehind |= isOfMicroBatch(segment);
+      if (isOfMicroBatch(segment) || isBehind == isBefore ||
           segment.work == SegmentWork::Receive)
         continue;
-      addTo(number, 0);
+      for (int64_t part = 0; part < plan.timesOf(segment); ++part)
+        addTo(number, part);
       // At once, so that stages which send to each other do not both wait.
       if (segment.work == SegmentWork::Send)
         addTo(segment.peer, 0);

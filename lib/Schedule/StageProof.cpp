@@ -83,7 +83,7 @@ private:
     for (int64_t i = 0; i < int64_t(orders[stage].actions.size()); ++i) {
       const IssuedAction &action = orders[stage].actions[i];
       const PlanSegment &segment = plan.segments[action.segment];
-      int64_t times = segment.isRepeated ? plan.microBatches : 1;
+      int64_t times = plan.timesOf(segment);
       if (!segment.runsOn(stage) || action.microBatch < 0 ||
           action.microBatch >= times)
         return describe({stage, i}) + " is no action of this stage";
@@ -93,7 +93,7 @@ private:
     }
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
-      int64_t times = segment.isRepeated ? plan.microBatches : 1;
+      int64_t times = plan.timesOf(segment);
       for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
         if (!counts.count({number, part}))
           return fmt::format("'{}' of micro-batch {} is missing on stage {}",

@@ -23,20 +23,28 @@ def export(module, args=(), path=None, *, kwargs=None, weights=True):
 
 
 def _detach_regions(graph_module):
-    """Detaches the results of regions without gradient, which decomposing dissolves."""
-    graph = graph_module.graph
-    for node in list(graph.nodes):
-        if str(node.target) != "wrap_with_set_grad_enabled" or node.args[0]:
+    """Detaches the results of regions without gradient, which decomposing dissolves.
+
+    Regions may be in modules that other regions (autocast) are made of.
+    """
+    for part in graph_module.modules():
+        if not isinstance(part, torch.fx.GraphModule):
             continue
-        for result in list(node.users):
-            value = result.meta.get("val")
-            if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-                continue
-            with graph.inserting_after(result):
-                detached = graph.call_function(torch.ops.aten.detach.default, (result,))
-            detached.meta = dict(result.meta)
-            result.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
-    graph_module.recompile()
+        for node in list(part.graph.nodes):
+            if str(node.target) == "wrap_with_set_grad_enabled" and not node.args[0]:
+                _detach_results(part.graph, node)
+        part.recompile()
+
+
+def _detach_results(graph, region):
+    for result in list(region.users):
+        value = result.meta.get("val")
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            continue
+        with graph.inserting_after(result):
+            detached = graph.call_function(torch.ops.aten.detach.default, (result,))
+        detached.meta = dict(result.meta)
+        result.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 // meshes that divide the batch, the sequence and the vocabulary. A rank has no
 // label, or none has.
 // REQUIRES: tpsp-run
-// RUN: split-file %s %t
+// RUN: rm -rf %t && split-file %s %t
 // RUN: cd %t && python3 labels.py
 
 // The unsharded program in f64 has the mean that numpy computes.
@@ -33,6 +33,38 @@
 // CHECK-NEXT: all_reduce
 // CHECK-NEXT: over dp,cp, {{[0-9]+}} B per rank
 
+// With micro-batches the labels of all are counted before the first, whether one
+// stands for all or each is written out. Some micro-batches have no label.
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=1 --grad --verify --micro-batches 6 --inputs some.safetensors --report m6.json --quiet
+// RUN: cd %t && tpsp-run loss.mlir --grad --verify --micro-batches 2 --inputs some.safetensors --report m2.json --quiet
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=2,cp=2,tp=2 --grad --verify --micro-batches 3 --inputs some.safetensors --report m3.json --quiet
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=2,cp=2,tp=2 --grad --verify --micro-batches 3 --overlap on --inputs some.safetensors --report overlap.json --quiet
+// RUN: cd %t && python3 check.py some.safetensors m6.json m2.json m3.json overlap.json
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=3,tp=2 --grad --verify --micro-batches 2 --inputs none.safetensors --save-all none-all.safetensors --quiet
+// RUN: cd %t && python3 zeros.py none-all.safetensors
+// RUN: cd %t && tpsp-run loss.mlir --mesh dp=3,tp=2 --grad --verify --micro-batches 2 --inputs some.safetensors --optimizer adamw --optimizer-axes dp --clip 1 --steps 2 --quiet
+// A count is reduced once a step, and so is not "x2".
+// RUN: cd %t && tpsp-run loss.mlir --grad --micro-batches 2 | FileCheck %s --check-prefix=ONCE
+// ONCE-NOT: all_reduce {{.*}} 4 B x2
+
+// A sum of a parameter's values is complete only after the last micro-batch.
+// RUN: cd %t && sed 's/mean .each, .targets/mean %each/; s/return .loss/%r = sqrt %loss\n  return %r/' loss.mlir > root.mlir
+// RUN: cd %t && not tpsp-run root.mlir --grad --micro-batches 2 --quiet 2>&1 | FileCheck %s --check-prefix=ROOT
+// ROOT: is a sum over 'b', which is complete only after the last micro-batch, and 'tpsp.sqrt' is not linear in it
+
+// A mask of numbers, whose sum a loss is divided by.
+// RUN: cd %t && tpsp-run mask.mlir --grad --verify --micro-batches 2 --quiet
+// RUN: cd %t && tpsp-run mask.mlir --mesh dp=3,cp=2 --grad --verify --micro-batches 2 --quiet
+
+// Stages have their counts where the loss is.
+// RUN: cd %t && sed -e 's/mean %%token/mean %%token, %%targets/' %examples/pp.mlir > pp.mlir
+// RUN: cd %t && python3 stages.py
+// RUN: cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 8 --inputs stages/targets.npy --report pp8.json --quiet
+// RUN: cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 4 --mesh pp=4,tp=1 --optimizer adamw --clip 1 --inputs stages/targets.npy --quiet
+// RUN: cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-schedule zero-bubble --inputs stages/targets.npy --quiet
+// RUN: cd %t && tpsp-run pp.mlir --grad --micro-batches 1 --mesh pp=1,tp=1 --inputs stages/targets.npy --report pp1.json --quiet
+// RUN: cd %t && python3 equal.py pp8.json pp1.json
+
 // Only labels may be negative, and a mean that ignores them divides by all.
 // RUN: cd %t && not tpsp-run ids.mlir --inputs targets.npy --quiet 2>&1 | FileCheck %s --check-prefix=IDS
 // IDS: element 0 of 'targets' is -100, and its integers are from 0 to 11
@@ -59,6 +91,43 @@ func @f(%targets: i32[b@dp, s], param %w: [v, d]) -> [b@dp, s, d] {
   return %x
 }
 }
+
+//--- mask.mlir
+tpsp.program <b = 6, s = 6, v = 12, d = 5> {
+mesh @mesh <dp = 1 : data, cp = 1 : model>
+func @f(%x: [b@dp, s@cp, d], %y: [b@dp, s@cp, v], %mask: [b@dp, s@cp], param %w: [v, d]) -> [] {
+  %z = einsum %w, %x -> [b, s, v, ?]
+  %difference = sub %z, %y
+  %square = square %difference
+  %each = reduce %square {kind = "sum"} -> [b, s, ?]
+  %given = stop_gradient %mask
+  %weight = square %given
+  %masked = mul %each, %weight
+  %total = reduce %masked {kind = "sum"} -> []
+  %count = reduce %weight {kind = "sum"} -> []
+  %one = constant {value = 1.0} -> []
+  %share = div %one, %count
+  %loss = mul %total, %share
+  return %loss
+}
+}
+
+//--- stages.py
+import os
+import numpy as np
+
+random = np.random.default_rng(8)
+targets = random.integers(0, 96, (8, 16)).astype(np.int32)
+targets[random.random((8, 16)) < 0.3] = -100
+targets[2] = -100
+os.mkdir("stages")
+np.save("stages/targets.npy", targets)
+
+//--- equal.py
+import json, sys
+
+a, b = (json.load(open(name))["scalars"]["loss"] for name in sys.argv[1:])
+assert abs(a - b) <= 1e-6 * abs(a), (a, b)
 
 //--- labels.py
 import numpy as np

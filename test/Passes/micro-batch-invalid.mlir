@@ -3,8 +3,8 @@
 !x = tensor<8x4xf32, #tpsp.idx<b, d>>
 !l = tensor<f32, #tpsp.idx<>>
 // A loss is right only if it is additive over the batch.
-func.func @not_additive(%x: !x) -> !l {
-  %s = tpsp.reduce %x : !x -> !l
+func.func @not_additive(%x: !x, %w: tensor<4xf32, #tpsp.idx<d>> {tpsp.param}) -> !l {
+  %s = tpsp.einsum %x, %w : (!x, tensor<4xf32, #tpsp.idx<d>>) -> !l
   // expected-note @+1 {{the sum is made here}}
   %t = tpsp.scale %s {factor = 0.125 : f64} : !l
   // expected-error @+1 {{operand #0 is a sum over 'b', which is complete only after the last micro-batch, and 'tpsp.log' is not linear in it; keep what follows the sum linear (a mean is tpsp.reduce and tpsp.scale), or run without micro-batches}}
@@ -17,7 +17,8 @@ func.func @not_additive(%x: !x) -> !l {
 // The parts' means of the batch are not the batch's.
 !x = tensor<8x4xf32, #tpsp.idx<b, d>>
 !w = tensor<4xf32, #tpsp.idx<d>>
-func.func @centred(%x: !x) -> !x {
+func.func @centred(%input: !x, %gain: !w {tpsp.param}) -> !x {
+  %x = tpsp.mul %input, %gain : (!x, !w) -> !x
   // expected-note @+1 {{the sum is made here}}
   %s = tpsp.reduce %x : !x -> !w
   // expected-error @+1 {{operand #1 is a sum over 'b'}}

@@ -1,6 +1,6 @@
 // The command line of tpsp-train: wrong usage is status 2, what cannot be
 // trained status 1; one line with a way on.
-// RUN: split-file %s %t
+// RUN: rm -rf %t && split-file %s %t
 
 // RUN: %S/../Tools/Inputs/exits 0 tpsp-train --help | FileCheck %s --check-prefix=HELP
 // HELP: Usage: {{.*}}tpsp-train

@@ -18,6 +18,9 @@ from safetensors.torch import save_file
 
 import modules
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
+import tpsp_torch
+
 
 class Logits(torch.nn.Module):
     def __init__(self, model):
@@ -77,10 +80,9 @@ def save(path, tensors):
 def make(name, folder):
     torch.manual_seed(0)
     module, inputs = ARCHIVES[name]()
-    exported = torch.export.export(module, (), kwargs=inputs, strict=False).run_decompositions({})
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.pt2"
-        torch.export.save(exported, path)
+        tpsp_torch.export(module, (), path, kwargs=inputs)
         compress(path, folder / f"{name}.pt2")
     out, loss = module(**inputs)
     if name == "refused":

@@ -218,7 +218,21 @@ def image(size=16):
     return torch.randn(2, 3, size, size)
 
 
+class Distilled(nn.Module):
+    """The teacher runs without gradient."""
+
+    def __init__(self, width=12):
+        super().__init__()
+        self.student, self.teacher, self.head = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, 5)
+
+    def forward(self, x):
+        with torch.no_grad():
+            wanted = torch.tanh(self.teacher(x))
+        return self.head(self.student(x) * wanted + wanted)
+
+
 MODULES = {
+    "distilled": lambda: regression(Distilled(), (4, 5), x=torch.randn(4, 12)),
     "mixer": lambda: classifier(Mixer(), 6, image=image()),
     "unet": lambda: regression(UNet(), (2, 3, 8, 8), image=image(8)),
     "gpt": lambda: words(Gpt(), 20),

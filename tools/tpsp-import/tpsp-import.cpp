@@ -77,6 +77,55 @@ static CLI::Validator positive() {
   return {check, "POSITIVE"};
 }
 
+/// The options that one kind of input has alone.
+static constexpr const char *ofConfigurations = "Of a config.json",
+                            *ofArchives = "Of an archive";
+
+static void declareForConfigurations(CLI::App &app, Arguments &a) {
+  auto add = [&](const char *name, auto &value, const char *text) {
+    return app.add_option(name, value, text)->group(ofConfigurations);
+  };
+  add("--sequence", a.import.sequence, "Positions of a sample (required)");
+  add("--batch", a.import.batch, "Samples of a step")->capture_default_str();
+  add("--dtype", a.import.dtype, "f32, bf16 or f16: what is stored")
+      ->capture_default_str();
+  add("--layers", a.import.layers, "The first so many layers only")
+      ->check(positive());
+  add("--head", a.head, "What the program computes")
+      ->check(CLI::IsMember({"loss", "logits"}))
+      ->capture_default_str();
+  add("--capacity-factor", a.import.capacityFactor,
+      "Slots of an expert, as a multiple of the average; tokens that find none "
+      "are dropped. Without: no token is");
+  add("--expert-blocks", a.import.expertBlocks,
+      "Blocks of experts, which axes may divide; without: one for each rank of "
+      "ep")
+      ->check(positive());
+  add("--ignore-key", a.import.ignoredKeys,
+      "Leave a key of config.json out of account");
+}
+
+static void declareForArchives(CLI::App &app, Arguments &a) {
+  auto add = [&](const char *name, auto &value, const char *text) {
+    app.add_option(name, value, text)->group(ofArchives);
+  };
+  auto flag = [&](const char *name, bool &value, const char *text) {
+    app.add_flag(name, value, text)->group(ofArchives);
+  };
+  add("--save-weights", a.weights,
+      "Write the parameters to this file, for --weights of tpsp-run");
+  add("--save-constants", a.constants,
+      "Write the constants that are integers to this file, for --inputs of "
+      "tpsp-run");
+  add("--name", a.names, "INDEX=NAME, another name of an index");
+  flag("--keep-operations", a.keepsOperations,
+       "Attention, norms and rotations stay the operations that they are "
+       "written as");
+  flag("--keep-layers", a.keepsLayers, "Every layer is written out");
+  flag("--recognised", a.reports,
+       "Print what was recognised to standard error");
+}
+
 static void declare(CLI::App &app, Arguments &a) {
   app.add_option("config", a.config,
                  "config.json of a Hugging Face model, or its folder; or an "
@@ -84,50 +133,35 @@ static void declare(CLI::App &app, Arguments &a) {
       ->required();
   app.add_option("-o,--output", a.output,
                  "The program; '-' and without: standard output");
-  app.add_option("--sequence", a.import.sequence,
-                 "Positions of a sample; an archive has its own");
-  app.add_option("--batch", a.import.batch, "Samples of a step")
-      ->capture_default_str();
-  app.add_option("--dtype", a.import.dtype, "f32, bf16 or f16: what is stored")
-      ->capture_default_str();
-  app.add_option("--layers", a.import.layers, "The first so many layers only")
-      ->check(positive());
-  app.add_option("--head", a.head, "What the program computes")
-      ->check(CLI::IsMember({"loss", "logits"}))
-      ->capture_default_str();
   app.add_option("--place", a.import.strategy,
                  "How tensors are divided: tp, tp-sp, ddp, fsdp, tp-sp-fsdp, "
                  "ep, ...; without: not at all");
   app.add_option("--mesh", a.import.mesh,
                  "Ranks of the axes: tp=4,fsdp=2; without: two each");
-  app.add_option("--capacity-factor", a.import.capacityFactor,
-                 "Slots of an expert, as a multiple of the average; tokens "
-                 "that find none are dropped. Without: no token is");
-  app.add_option("--expert-blocks", a.import.expertBlocks,
-                 "Blocks of experts, which axes may divide; without: one for "
-                 "each rank of ep")
-      ->check(positive());
-  app.add_option("--ignore-key", a.import.ignoredKeys,
-                 "Leave a key of config.json out of account");
-  app.add_option("--save-weights", a.weights,
-                 "Of an archive: write the parameters to this file, for "
-                 "--weights of tpsp-run");
-  app.add_option("--save-constants", a.constants,
-                 "Of an archive: write the constants that are integers to this "
-                 "file, for --inputs of tpsp-run");
-  app.add_option("--name", a.names,
-                 "Of an archive: INDEX=NAME, another name of an index");
-  app.add_flag("--keep-operations", a.keepsOperations,
-               "Of an archive: attention, norms and rotations stay the "
-               "operations that they are written as");
-  app.add_flag("--keep-layers", a.keepsLayers,
-               "Of an archive: every layer is written out");
-  app.add_flag("--recognised", a.reports,
-               "Of an archive: print what was recognised to standard error");
   app.add_flag("--count", a.countsOnly,
                "Print how many parameters the program has, and nothing else");
+  declareForConfigurations(app, a);
+  declareForArchives(app, a);
   app.footer(std::string(footer) + "\n\nArchitectures: " +
              fmt::format("{}", fmt::join(importedArchitectures(), ", ")));
+}
+
+/// Refuses options of the other kind of input.
+static Status checkOptions(const CLI::App &app, const Arguments &a) {
+  std::error_code error;
+  if (!std::filesystem::exists(a.config, error))
+    return {}; // which reading it says
+  bool isArchive = isTorchArchive(a.config);
+  const char *other = isArchive ? ofConfigurations : ofArchives;
+  for (const CLI::Option *option : app.get_options())
+    if (option->get_group() == other && option->count() > 0)
+      return invalid(
+          "{} is an option for {}, and '{}' is {}", option->get_name(),
+          isArchive ? "a config.json" : "an archive of torch.export.save",
+          a.config, isArchive ? "an archive: it has its own" : "none");
+  if (!isArchive && a.import.sequence == 0)
+    return invalid("--sequence is required: the positions of a sample");
+  return {};
 }
 
 /// Writes the program, or how many parameters it has.
@@ -233,10 +267,13 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
     arguments.import.head =
         arguments.head == "loss" ? Head::Loss : Head::Logits;
-    if (arguments.import.sequence == 0 && !isTorchArchive(arguments.config))
-      throw CLI::RequiredError("--sequence");
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (Status s = checkOptions(app, arguments); !s.ok()) {
+    std::cerr << "tpsp-import: " << s.message()
+              << "\nRun with --help for more information.\n";
+    return 2;
   }
   if (Status s = run(arguments); !s.ok()) {
     std::cerr << "tpsp-import: " << s.message() << "\n";

@@ -323,7 +323,7 @@ struct PaddedIndex {
 
 /// The work that the commands of a segment do.
 enum class SegmentWork {
-  Prologue, ///< values that no micro-batch changes
+  Prologue, ///< values that no micro-batch changes; repeated: counts of inputs
   MicroBatch,
   Forward,
   Backward, ///< of a chunk: all, or the part that a sent gradient needs
@@ -429,12 +429,16 @@ struct Plan {
   /// The stage from whose view the plan is (stageView()); -1: from all.
   int64_t viewedStage = -1;
 
+  /// How often a stage of it runs a segment.
+  int64_t timesOf(const PlanSegment &segment) const {
+    return segment.isRepeated ? microBatches : 1;
+  }
   /// How often a step runs the command.
   int64_t timesOf(const PlanCommand &command) const {
     const PlanSegment &segment = segments[command.segment];
     if (viewedStage >= 0 && !segment.runsOn(viewedStage))
       return 0;
-    return segment.isRepeated ? microBatches : 1;
+    return timesOf(segment);
   }
   /// The buffers that last: arguments and results, each in the order of the
   /// program.

@@ -59,7 +59,7 @@ struct TorchImported {
   TorchCounts counts;
 };
 
-/// Whether a file is an archive: it begins as zip files do.
+/// Whether a file is an archive: it begins as zip files do, or is called so.
 bool isTorchArchive(const std::string &path);
 
 /// INVALID if the file is no archive, is damaged, or has operations that a

@@ -175,9 +175,14 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
 
     *In f32.* Gradients of parameters in 16 bits are added up in f32.
 
+    *Sums of inputs alone are counts.* An operation may need one complete: a loss
+    is divided by the number of its labels. Such a sum is made before the first
+    part, from the inputs of all parts, by clones of the operations that make it
+    (`tpsp.part = -1`). No parameter and no gradient may make a count.
+
     *A result without the index must be additive* over the batch: a sum, or a
     mean written as a sum and a scale. Operations are refused if they are not
-    linear in a sum, take a maximum over the batch, or need it whole. So are
+    linear in another sum, take a maximum over the batch, or need it whole. So are
     operations that relate its positions to each other. Operations that compute
     with positions are refused if they cannot account for the part
     (`restrictPositions`).

@@ -1,4 +1,5 @@
 #include "Names.h"
+#include "Refusal.h"
 
 #include <algorithm>
 #include <utility>
@@ -127,10 +128,19 @@ std::string Names::of(Atom leaf) {
   auto found = proposed.find(leaf);
   std::string name = unused(found == proposed.end() ? "x" : found->second);
   auto other = wanted.find(name);
-  if (other != wanted.end())
+  if (other != wanted.end()) {
+    renamed.insert(name);
     name = unused(other->second);
+  }
   place->second = name;
   return name;
+}
+
+void Names::checkWanted() const {
+  for (const auto &[index, name] : wanted)
+    if (renamed.count(index) == 0)
+      refuse("--name {}={}: the program has no index '{}'; it has {}", index,
+             name, index, fmt::join(taken, ", "));
 }
 
 std::string Names::ofMerged(const AtomList &leaves) {

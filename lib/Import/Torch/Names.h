@@ -22,6 +22,10 @@ public:
   /// The name of a dimension of one position, the `number`th of its tensor.
   std::string ofUnit(size_t number);
 
+  /// Throws a Refusal if a name was wanted for an index that the program lacks.
+  /// Called when all names are chosen.
+  void checkWanted() const;
+
 private:
   void propose(Atom atom, const std::string &name);
   void proposeOf(const Operation &operation);
@@ -33,7 +37,7 @@ private:
   std::map<std::string, std::string> wanted;
   std::map<Atom, std::string> proposed, chosen;
   std::map<AtomList, std::string> merged;
-  std::set<std::string> taken;
+  std::set<std::string> taken, renamed;
   std::set<ValueId> parameters;
 };
 

@@ -8,6 +8,8 @@
 #include "Simplify.h"
 #include "Writer.h"
 
+#include <filesystem>
+
 using namespace tpsp;
 using namespace tpsp::import;
 using rt::invalid;
@@ -18,9 +20,11 @@ bool tpsp::import::isTorchArchive(const std::string &path) {
   rt::FileHandle file;
   int64_t bytes = 0;
   char begin[4] = {};
-  return rt::openToRead(path, file, bytes).ok() && bytes >= 4 &&
-         rt::readAt(file, 0, 4, begin).ok() &&
-         std::string(begin, 4) == "PK\x03\x04";
+  if (!rt::openToRead(path, file, bytes).ok())
+    return false;
+  bool isZip = bytes >= 4 && rt::readAt(file, 0, 4, begin).ok() &&
+               std::string(begin, 4) == "PK\x03\x04";
+  return isZip || std::filesystem::path(path).extension() == ".pt2";
 }
 
 /// As safetensors call it.
@@ -127,6 +131,7 @@ static void importArchive(const std::string &path, const TorchOptions &options,
     repeats = torch::findRepeats(program);
   torch::Names names(program, options.names);
   torch::writeProgram(program, repeats, names, strategy, text);
+  names.checkWanted();
   addTensors(archive, graph, program, out);
   count(program, out.counts);
   out.counts.repeats = static_cast<int64_t>(repeats.size());

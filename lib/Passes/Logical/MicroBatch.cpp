@@ -27,6 +27,7 @@
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -65,6 +66,9 @@ public:
         shares(shares), b(function.getContext(), &mark), cutter(b, division) {}
 
   LogicalResult run() {
+    for (Value sum : shares.counts())
+      countBefore(sum);
+    eraseCounted(shares);
     SmallVector<Operation *> ops = repeatedOps(body, shares);
     rest = withRest(ops);
     Operation *terminator = body.getTerminator();
@@ -92,6 +96,15 @@ public:
 
 private:
   bool isLast() const { return part + 1 == division.parts; }
+
+  /// Replaces a sum by that of the whole batch.
+  void countBefore(Value sum) {
+    b.setInsertionPoint(sum.getDefiningOp());
+    IRMapping map;
+    for (Operation *op : shares.makersOf(sum))
+      b.clone(*op, map);
+    sum.replaceAllUsesWith(map.lookup(sum));
+  }
 
   void begin(int64_t number) {
     part = number;

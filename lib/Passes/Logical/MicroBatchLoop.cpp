@@ -1,6 +1,7 @@
 // The operations of one micro-batch are moved to the end of the function, where
 // they read and make parts. Operations that are the same in every micro-batch
-// stay before them. Those that need complete sums follow.
+// stay before them. Those that need complete sums follow. A sum of inputs alone
+// is counted before them, part by part.
 #include "MicroBatchLoop.h"
 
 #include "MicroBatchSums.h"
@@ -11,6 +12,7 @@
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -35,6 +37,9 @@ public:
         cutter(b, division) {}
 
   LogicalResult run() {
+    for (Value sum : shares.counts())
+      if (failed(countBefore(sum)))
+        return failure();
     SmallVector<Operation *> ops = repeatedOps(body, shares);
     rest = withRest(ops);
     cutArguments();
@@ -45,6 +50,7 @@ public:
       if (rest.contains(op->getResult(0)))
         addRest(op);
     finish();
+    eraseCounted(shares);
     function->setAttr(microBatchesAttrName,
                       b.getI64IntegerAttr(division.parts));
     updateType(function);
@@ -63,20 +69,48 @@ private:
     }
   }
 
+  /// Replaces a sum by one that is complete before the first micro-batch.
+  LogicalResult countBefore(Value sum) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(sum.getDefiningOp());
+    IRMapping map;
+    for (Operation *source : shares.makersOf(sum)) {
+      Operation *op = b.clone(*source, map);
+      op->removeAttr(chunkAttrName);
+      if (failed(makePart(source, op, countPart)))
+        return failure();
+    }
+    RankedTensorType type = typeOf(sum);
+    bool isNarrow = type.getElementTypeBitWidth() < 32;
+    auto all = AccumulateOp::create(
+        b, sum.getLoc(), isNarrow ? withElement(type, b.getF32Type()) : type,
+        map.lookup(sum));
+    all->setAttr(partAttrName, b.getI64IntegerAttr(countPart));
+    propose(all.getResult());
+    sum.replaceAllUsesWith(placed(all.getResult(), type)->getResult(0));
+    return success();
+  }
+
   /// Makes the operation that of one part.
   LogicalResult repeat(Operation *op) {
     op->moveBefore(body.getTerminator());
     if (rest.contains(op->getResult(0)) && addsSummands(op))
       keepSummands(op);
-    op->setAttr(partAttrName, b.getI64IntegerAttr(0));
+    return makePart(op, op, 0);
+  }
+
+  /// Makes `op`, which is `source` or its clone, that of one part.
+  LogicalResult makePart(Operation *source, Operation *op, int64_t number) {
+    op->setAttr(partAttrName, b.getI64IntegerAttr(number));
     // A lookup is of positions of an index that its result lacks.
-    StringRef index = shares.cutIndex(op);
-    for (Value result : op->getResults()) {
-      Share share = shares.of(result);
+    StringRef index = shares.cutIndex(source);
+    for (auto [whole, result] :
+         llvm::zip_equal(source->getResults(), op->getResults())) {
+      Share share = shares.of(whole);
       if (share.kind == Share::Cut) {
         result.setType(cutter.partOf(typeOf(result), share.dim));
         index = indexNames(result.getType())[share.dim];
-      } else if (!isReducedByPart(result)) {
+      } else if (!isReducedByPart(whole)) {
         propose(result);
       }
     }
@@ -216,20 +250,23 @@ private:
     return sum;
   }
 
+  /// A sum as it is wanted.
+  Operation *placed(Value sum, RankedTensorType type) {
+    // An addition's summands on other ranks are added in its own precision.
+    if (elementOf(sum) != type.getElementType() || isUnplaced(type))
+      return AddOp::create(b, sum.getLoc(), type, ValueRange{sum});
+    return ReshardOp::create(b, sum.getLoc(), type, ValueRange{sum});
+  }
+
   /// The function's result for a summand: its sum, placed, and with its rest.
   Value totalOf(Value result) {
     Value sum = sumOf(result), rest = rests.lookup(result);
     RankedTensorType type = typeOf(result);
     if (!rest && sum.getType() == type && !getResultAttr(sum, proposedAttrName))
       return sum;
-    Operation *total;
-    if (rest)
-      total = AddOp::create(b, result.getLoc(), type, ValueRange{sum, rest});
-    // An addition's summands on other ranks are added in its own precision.
-    else if (elementOf(sum) != type.getElementType() || isUnplaced(type))
-      total = AddOp::create(b, result.getLoc(), type, ValueRange{sum});
-    else
-      total = ReshardOp::create(b, result.getLoc(), type, ValueRange{sum});
+    Operation *total =
+        rest ? AddOp::create(b, result.getLoc(), type, ValueRange{sum, rest})
+             : placed(sum, type);
     mark(total, result.getDefiningOp(), /*isRepeated=*/false);
     if (isGradient(result))
       total->setAttr(weightAttrName, b.getUnitAttr());

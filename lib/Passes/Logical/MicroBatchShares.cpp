@@ -9,24 +9,96 @@ using namespace tpsp;
 using namespace tpsp::microbatch;
 
 LogicalResult Shares::find() {
+  for (Operation &op : function.getFunctionBody().front())
+    if (auto indexed = dyn_cast<IndexedOpInterface>(op))
+      structures.try_emplace(&op, indexed.getIndexStructure());
+  findOfInputs();
+  // A count is no summand, so the shares of its users are found anew.
+  do {
+    if (failed(findOnce()))
+      return failure();
+  } while (restarts);
+  llvm::sort(counted, [](Value a, Value b) {
+    return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
+  });
+  return success();
+}
+
+LogicalResult Shares::findOnce() {
+  restarts = false;
+  shares.clear();
+  driven.clear();
   for (BlockArgument argument : function.getArguments())
     if (IdxAttr idx = getIdx(argument))
       if (std::optional<unsigned> dim = idx.dimOf(division.index))
         shares[argument] = {Share::Cut, *dim};
-  for (Operation &op : function.getFunctionBody().front())
-    if (auto indexed = dyn_cast<IndexedOpInterface>(op))
-      structures.try_emplace(&op, indexed.getIndexStructure());
   // Shares are found forwards; an operation that needs an operand cut may
   // change what comes before it. A share is found once, so this ends.
   do {
     changed = false;
     for (Operation &op :
-         function.getFunctionBody().front().without_terminator())
+         function.getFunctionBody().front().without_terminator()) {
       if (failed(visit(&op)))
         return failure();
+      if (restarts)
+        return success();
+    }
   } while (changed);
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+void Shares::findOfInputs() {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (!function.getArgAttr(number, paramAttrName) &&
+        !function.getArgAttr(number, cotangentAttrName))
+      ofInputs.insert(argument);
+  }
+  for (Operation &op : function.getFunctionBody().front().without_terminator())
+    if (!op.hasAttr(backwardAttrName) && structures.contains(&op) &&
+        llvm::all_of(op.getOperands(),
+                     [&](Value each) { return ofInputs.contains(each); }))
+      ofInputs.insert(op.result_begin(), op.result_end());
+}
+
+bool Shares::count(Value sum) {
+  if (!ofInputs.contains(sum))
+    return false;
+  restarts = true;
+  Operation *op = sum.getDefiningOp();
+  if (driven.contains(op)) {
+    if (!isCounted(sum))
+      counted.push_back(sum);
+    return true;
+  }
+  // A sum of sums is the same in every part if these are.
+  for (Value operand : op->getOperands())
+    if (of(operand).kind == Share::Summand)
+      count(operand);
+  return true;
+}
+
+SmallVector<Operation *> Shares::makersOf(Value count) const {
+  SmallVector<Operation *> makers = {count.getDefiningOp()};
+  llvm::DenseSet<Operation *> seen(makers.begin(), makers.end());
+  for (size_t i = 0; i < makers.size(); ++i)
+    for (Value operand : makers[i]->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (maker && of(operand).kind != Share::Same && seen.insert(maker).second)
+        makers.push_back(maker);
+    }
+  llvm::sort(makers,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return makers;
+}
+
+//===----------------------------------------------------------------------===//
+// Shares of results
+//===----------------------------------------------------------------------===//
 
 StringRef Shares::cutIndex(Operation *op) const {
   auto it = driven.find(op);
@@ -93,7 +165,7 @@ LogicalResult Shares::visitDriven(Operation *op,
   driven[op] = index;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     if (of(operand).kind == Share::Summand)
-      return refuseSummand(op, i);
+      return count(operand) ? success() : refuseSummand(op, i);
     std::optional<unsigned> dim = structure.operands[i].dimOf(index);
     if (!dim)
       continue;
@@ -171,8 +243,12 @@ LogicalResult Shares::visitSums(Operation *op) {
   bool passes = indexed.isSumOfOperands() ||
                 (indexed.getLinearity() == Linearity::Joint && all) ||
                 (indexed.getLinearity() == Linearity::Multi && summands == 1);
-  if (!passes)
+  if (!passes && llvm::none_of(op->getOperands(), [&](Value operand) {
+        return of(operand).kind == Share::Summand && count(operand);
+      }))
     return refuseSummand(op, first);
+  if (!passes)
+    return success(); // found anew
   set(op->getResult(0), {Share::Summand});
   return success();
 }
@@ -226,7 +302,7 @@ void Shares::demand(Value value, unsigned dim) {
 }
 
 void Shares::set(Value value, Share share) {
-  if (of(value) == share)
+  if (of(value) == share || isCounted(value))
     return;
   shares[value] = share;
   changed = true;

@@ -5,6 +5,8 @@
 #include "Passes/Program/Placed.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace tpsp::microbatch {
 
@@ -40,7 +42,20 @@ public:
   /// Fails with a diagnostic at the operation that cannot be cut.
   mlir::LogicalResult find();
 
-  Share of(mlir::Value value) const { return shares.lookup(value); }
+  Share of(mlir::Value value) const {
+    return isCounted(value) ? Share() : shares.lookup(value);
+  }
+
+  /// Sums that inputs alone make, and that an operation needs complete: a count
+  /// of labels that a loss is divided by. They are the same in every part,
+  /// because they are made before the first. In the function's order.
+  const llvm::SmallVector<mlir::Value> &counts() const { return counted; }
+  bool isCounted(mlir::Value value) const {
+    return llvm::is_contained(counted, value);
+  }
+
+  /// The operations that make a count and differ from part to part, in order.
+  llvm::SmallVector<mlir::Operation *> makersOf(mlir::Value count) const;
 
   /// The index of `op` that is cut; empty if its operands are whole.
   llvm::StringRef cutIndex(mlir::Operation *op) const;
@@ -49,6 +64,16 @@ public:
   std::optional<unsigned> cutDim(mlir::Operation *op, unsigned i) const;
 
 private:
+  /// Finds the shares once. Sets `restarts` if a count was found on the way.
+  mlir::LogicalResult findOnce();
+
+  /// Finds the values that no parameter and no cotangent makes.
+  void findOfInputs();
+
+  /// Counts a sum before the micro-batches, or the sums that it is made of.
+  /// False if parameters or other parts make it.
+  bool count(mlir::Value sum);
+
   mlir::LogicalResult visit(mlir::Operation *op);
 
   /// An operation without an index structure computes the same in every part,
@@ -94,7 +119,9 @@ private:
   /// The index by which an operation is cut.
   llvm::DenseMap<mlir::Operation *, IndexId> driven;
   llvm::DenseMap<mlir::Value, Share> shares;
-  bool changed = false;
+  llvm::DenseSet<mlir::Value> ofInputs;
+  llvm::SmallVector<mlir::Value> counted;
+  bool changed = false, restarts = false;
 };
 
 } // namespace tpsp::microbatch

@@ -21,6 +21,18 @@ SmallVector<Operation *> tpsp::microbatch::repeatedOps(Block &body,
   return ops;
 }
 
+void tpsp::microbatch::eraseCounted(const Shares &shares) {
+  SmallVector<Operation *> makers;
+  for (Value count : shares.counts())
+    llvm::append_range(makers, shares.makersOf(count));
+  llvm::sort(makers,
+             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  makers.erase(llvm::unique(makers), makers.end());
+  for (Operation *op : makers)
+    if (op->use_empty())
+      op->erase();
+}
+
 bool Sums::addsSummands(Operation *op) const {
   return cast<IndexedOpInterface>(op).isSumOfOperands() &&
          llvm::any_of(op->getOperands(),

@@ -13,6 +13,10 @@ namespace tpsp::microbatch {
 llvm::SmallVector<mlir::Operation *> repeatedOps(mlir::Block &body,
                                                  const Shares &shares);
 
+/// Erases the operations that made counts (Shares::counts), which others have
+/// replaced.
+void eraseCounted(const Shares &shares);
+
 class Sums {
 public:
   /// `reducesParts`: each part's gradients of parameters are placed before they

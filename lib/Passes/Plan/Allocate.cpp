@@ -40,7 +40,9 @@ Plan withLastReaders(const Plan &plan) {
       if (isRepeated)
         result.commands[last].accesses.push_back(
             {access.buffer, {0, buffer.bytes}, /*isWrite=*/false});
-      isMade[access.buffer] = !isRepeated && command.segment == 0;
+      isMade[access.buffer] =
+          !isRepeated &&
+          plan.segments[command.segment].work == SegmentWork::Prologue;
     }
   return result;
 }

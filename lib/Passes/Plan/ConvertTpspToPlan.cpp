@@ -11,6 +11,7 @@
 #include "Passes/Program/MachineOptions.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SavedActivations.h"
+#include "Passes/Program/StageMarks.h"
 #include "Passes/Program/TensorBytes.h"
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -100,13 +101,15 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
   return program;
 }
 
-/// Notes the segments of a program whose layers are divided over stages.
-static void noteStages(plan::ProgramOp program, func::FuncOp function) {
+/// Notes the segments of a program that counts before its micro-batches, or
+/// whose layers are divided over stages.
+static void noteSegments(plan::ProgramOp program, func::FuncOp function) {
   auto segments = function->getAttrOfType<ArrayAttr>(segmentsAttrName);
   if (!segments)
     return;
   program.setSegmentsAttr(segments);
-  program.setStageAxis(*stageAxisOf(function));
+  if (hasChunks(function))
+    program.setStageAxis(*stageAxisOf(function));
 }
 
 /// Counts the products that run as loop nests, and emits a remark for each.
@@ -169,7 +172,8 @@ namespace {
 class Phases {
 public:
   explicit Phases(func::FuncOp function)
-      : isLoop(function->hasAttr(microBatchesAttrName)) {
+      : isLoop(function->hasAttr(microBatchesAttrName)),
+        notes(function->getAttrOfType<ArrayAttr>(segmentsAttrName)) {
     if (isLoop)
       numbers[{IntegerAttr::get(IntegerType::get(function.getContext(), 64), 0),
                Attribute()}] = 0;
@@ -210,10 +214,18 @@ private:
 
   int64_t numberOf(Operation *source) {
     // The prologue's operations of the backward pass precede all of them.
-    if (!source->hasAttr(partAttrName) && isLoop && segmentOf(source) == 0)
+    if (isLoop && isOfPrologue(source))
       return 0;
     Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName)};
     return numbers.try_emplace(key, numbers.size()).first->second;
+  }
+
+  bool isOfPrologue(Operation *source) const {
+    int64_t number = segmentOf(source);
+    if (!notes)
+      return !source->hasAttr(partAttrName) && number == 0;
+    auto note = cast<DictionaryAttr>(notes[number]);
+    return note.getAs<StringAttr>("work") == nameOf(SegmentWork::Prologue);
   }
 
   llvm::DenseMap<Key, int64_t> numbers;
@@ -222,6 +234,8 @@ private:
   Operation *lastInSegment = nullptr;
   /// Whether the operations of a micro-batch stand for those of all.
   const bool isLoop;
+  /// The segments, if the function notes them.
+  const ArrayAttr notes;
 };
 
 /// Copies of results, which follow all other commands of a program whose layers
@@ -340,7 +354,7 @@ struct ConvertTpspToPlan
         function, findPolicy(options().stageSchedule)->splitsWeights);
     if (failed(sums))
       return failure();
-    noteStages(to.program, function);
+    noteSegments(to.program, function);
     FailureOr<PlannedCommands> planned = planCommands(function, keptBytes);
     if (failed(planned))
       return failure();

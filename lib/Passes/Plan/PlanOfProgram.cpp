@@ -94,14 +94,21 @@ static PlanSegment segmentOf(DictionaryAttr note) {
   return segment;
 }
 
-/// Reads segments, order and memory of a program with stages.
+/// Reads the segments that a program notes.
+static void readSegments(plan::ProgramOp program, Plan &result) {
+  ArrayAttr notes = program.getSegmentsAttr();
+  if (!notes)
+    return;
+  result.segments.clear();
+  for (auto note : notes.getAsRange<DictionaryAttr>())
+    result.segments.push_back(segmentOf(note));
+}
+
+/// Reads order and memory of a program with stages.
 static void readStages(plan::ProgramOp program, Plan &result) {
   if (!program.getStageAxis())
     return;
   result.stageAxis = int64_t(*program.getStageAxis());
-  result.segments.clear();
-  for (auto note : program.getSegmentsAttr().getAsRange<DictionaryAttr>())
-    result.segments.push_back(segmentOf(note));
   if (ArrayAttr order = program.getOrderAttr())
     for (auto stage : order.getAsRange<DenseI64ArrayAttr>()) {
       ArrayRef<int64_t> numbers = stage.asArrayRef();
@@ -203,6 +210,7 @@ public:
                          {"micro-batch", true, SegmentWork::MicroBatch},
                          {"update", false, SegmentWork::Update}};
     }
+    readSegments(program, result);
     readStages(program, result);
     for (Operation &op : program.getBody().front()) {
       if (auto buffer = dyn_cast<plan::BufferOp>(op))

@@ -18,7 +18,7 @@ namespace {
 
 /// The place of a segment in the order of segments.
 struct Place {
-  enum Zone { Prologue, Forward, Backward, Update };
+  enum Zone { Prologue, Count, Counted, Forward, Backward, Update };
   /// The steps within a chunk, or within a level of the update.
   enum Step { Copy, SendSum, Receive, Compute, Send, Rest };
 
@@ -115,7 +115,7 @@ class StageSegmenter {
 public:
   StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
                  SumMemory &memory)
-      : function(function), body(function.getBody().front()),
+      : function(function), body(function.getBody().front()), steps(body),
         marks(body, stages), levels(body, marks), splitsWeights(splitsWeights),
         memory(memory), b(function.getContext()) {}
 
@@ -157,11 +157,21 @@ private:
     return marks.numChunks() - 1 - chunk;
   }
 
+  /// The zone of an operation that belongs to no chunk.
+  Place::Zone zoneOf(Operation *op) const {
+    if (levels.isUpdate(op))
+      return Place::Update;
+    StepSegment step = steps.of(op);
+    return step == StepSegment::Count     ? Place::Count
+           : step == StepSegment::Counted ? Place::Counted
+                                          : Place::Prologue;
+  }
+
   Place placeOf(Operation *op) const {
     int64_t chunk = marks.chunkOf(op);
     if (chunk < 0)
-      return {levels.isUpdate(op) ? Place::Update : Place::Prologue,
-              levels.of(op), Place::Compute, listOf(marks.stagesOf(op))};
+      return {zoneOf(op), levels.of(op), Place::Compute,
+              listOf(marks.stagesOf(op))};
     if (!isBackward(op))
       return {Place::Forward, chunk, Place::Compute, {}};
     bool isRest = splitsWeights && !needed.contains(op);
@@ -288,9 +298,10 @@ private:
     PlanSegment &segment = formed.segment;
     segment.stages = listOf(stages);
     segment.work = workOf(place);
-    segment.isRepeated =
+    bool hasChunk =
         place.zone == Place::Forward || place.zone == Place::Backward;
-    if (!segment.isRepeated)
+    segment.isRepeated = hasChunk || place.zone == Place::Count;
+    if (!hasChunk)
       return;
     segment.chunk =
         place.zone == Place::Forward ? place.number : backwards(place.number);
@@ -310,6 +321,8 @@ private:
     }
     switch (place.zone) {
     case Place::Prologue:
+    case Place::Count:
+    case Place::Counted:
       return SegmentWork::Prologue;
     case Place::Forward:
       return SegmentWork::Forward;
@@ -367,6 +380,7 @@ private:
 
   func::FuncOp function;
   Block &body;
+  const SegmentsOfStep steps;
   const StageMarks marks;
   const StageLevels levels;
   const bool splitsWeights;

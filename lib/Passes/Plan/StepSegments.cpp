@@ -4,6 +4,7 @@
 #include "Passes/Program/StageMarks.h"
 #include "StageSegments.h"
 
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
@@ -52,6 +53,28 @@ static LogicalResult checkOrder(Block &body, const SegmentsOfStep &segments) {
   return success();
 }
 
+/// The number of a segment in the plan, which has Count and Counted only if
+/// there are counts.
+static int64_t numberOf(StepSegment segment, bool hasCounts) {
+  auto number = int64_t(segment);
+  return hasCounts || number == 0 ? number : number - 2;
+}
+
+/// Notes all segments on the function.
+static void noteSegments(func::FuncOp function) {
+  const PlanSegment all[numStepSegments] = {
+      {"prologue"},
+      {"counts", true},
+      {"counted"},
+      {"micro-batch", true, SegmentWork::MicroBatch},
+      {"update", false, SegmentWork::Update}};
+  SmallVector<Attribute> notes;
+  for (const PlanSegment &segment : all)
+    notes.push_back(noteOf(segment, function.getContext()));
+  function->setAttr(segmentsAttrName,
+                    ArrayAttr::get(function.getContext(), notes));
+}
+
 FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
                                         bool splitsWeights) {
   SumMemory memory;
@@ -70,13 +93,15 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
   SegmentsOfStep segmentsOfStep(body);
   if (failed(checkOrder(body, segmentsOfStep)))
     return failure();
-  std::array<SmallVector<Operation *>, 3> segments;
+  std::array<SmallVector<Operation *>, numStepSegments> segments;
   for (Operation &op : body.without_terminator()) {
-    auto segment = int64_t(segmentsOfStep.of(&op));
-    if (segment != 0)
-      op.setAttr(segmentAttrName, b.getI64IntegerAttr(segment));
-    segments[segment].push_back(&op);
+    StepSegment segment = segmentsOfStep.of(&op);
+    if (int64_t number = numberOf(segment, segmentsOfStep.hasCounts()))
+      op.setAttr(segmentAttrName, b.getI64IntegerAttr(number));
+    segments[int64_t(segment)].push_back(&op);
   }
+  if (segmentsOfStep.hasCounts())
+    noteSegments(function);
   for (const SmallVector<Operation *> &ops : segments)
     for (Operation *op : ops)
       op->moveBefore(body.getTerminator());

@@ -40,10 +40,10 @@ static bool isInput(FunctionOpInterface function, BlockArgument argument) {
          !function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
 }
 
-/// The micro-batch of an operation; 0 in a step without micro-batches.
+/// The micro-batch of an operation; 0 for one that belongs to none.
 static int64_t partOf(Operation *op) {
   auto part = op->getAttrOfType<IntegerAttr>(partAttrName);
-  return part ? part.getInt() : 0;
+  return part ? std::max<int64_t>(part.getInt(), 0) : 0;
 }
 
 SmallVector<SavedActivation>

@@ -71,7 +71,7 @@ def damage(number):
 statuses = {0: 0, 1: 0}
 for number in range(count):
     damage(number)
-    done = subprocess.run(["tpsp-import", scratch, "--sequence", "4"], capture_output=True, timeout=60)
+    done = subprocess.run(["tpsp-import", scratch], capture_output=True, timeout=60)
     error = done.stderr.decode(errors="replace")
     if done.returncode not in statuses or (done.returncode == 1 and not re.fullmatch(r"tpsp-import: [^\n]*\n", error)):
         sys.exit(f"damage {number}: status {done.returncode}, {error}")

@@ -24,7 +24,8 @@ def Plan_ProgramOp : Plan_Op<"program",
     that need a transpose copy because no matrix layout fits.
 
     With `micro_batches`, commands are in three segments (plan.segment): 0 runs
-    once, 1 for every micro-batch, 2 once.
+    once, 1 for every micro-batch, 2 once. There are others if `segments` says
+    so: with counts of inputs, or with stages.
 
     `stage_axis` is the axis whose ranks run different segments. A dictionary of
     `segments` has the fields of PlanSegment (Abi/Plan.h). `order` has for each

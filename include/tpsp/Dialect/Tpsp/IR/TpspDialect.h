@@ -185,8 +185,11 @@ inline constexpr llvm::StringLiteral proposedAttrName = "tpsp.proposed";
 /// A sentence about a decision on the result, for the explanation.
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
 /// Number of the micro-batch that an operation belongs to; 0 for all if the
-/// function has microBatchesAttrName.
+/// function has microBatchesAttrName, or countPart.
 inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
+/// The number of an operation of a count: a sum that inputs alone make, such as
+/// the number of labels. It runs for every micro-batch before all of them.
+inline constexpr int64_t countPart = -1;
 /// Number of micro-batches, of a function whose operations of one micro-batch
 /// stand for those of all.
 inline constexpr llvm::StringLiteral microBatchesAttrName =
