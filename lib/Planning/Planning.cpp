@@ -27,16 +27,31 @@ static std::vector<std::string> modesOf(const CompileOptions &compile,
   return {"none", "selective", "full"};
 }
 
+static constexpr int64_t mostMicroBatches = 512;
+
+/// The divisors of a number that are at most `most`, ascending.
+static std::vector<int64_t> divisors(int64_t number, int64_t most) {
+  std::vector<int64_t> found;
+  for (int64_t each = 1; each <= std::min(number, most); ++each)
+    if (number % each == 0)
+      found.push_back(each);
+  return found;
+}
+
 std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
                                            GivenSettings given, int64_t batch) {
-  std::vector<int64_t> parts = {1, 2, 4, 8};
+  // With overlap every micro-batch is compiled.
+  std::vector<int64_t> parts = divisors(batch, mostMicroBatches);
+  if (compile.overlap != "off")
+    llvm::erase_if(parts, [](int64_t each) {
+      return each > 8 || !llvm::isPowerOf2_64(uint64_t(each));
+    });
   if (given.microBatches)
     parts = {compile.microBatches};
   std::vector<Settings> result;
   for (const std::string &mode : modesOf(compile, given))
     for (int64_t each : parts)
-      if (given.microBatches || batch % each == 0)
-        result.push_back({each, mode});
+      result.push_back({each, mode});
   return result;
 }
 
@@ -57,11 +72,9 @@ std::vector<Settings> tpsp::stageSettings(const CompileOptions &compile,
                                           GivenSettings given, int64_t batch,
                                           int64_t layers,
                                           const StageChoice &stages) {
-  constexpr int64_t mostParts = 512;
-  std::vector<int64_t> parts;
-  for (int64_t each = std::min(batch, mostParts); each > 1; --each)
-    if (batch % each == 0)
-      parts.push_back(each);
+  std::vector<int64_t> parts = divisors(batch, mostMicroBatches);
+  parts.erase(parts.begin()); // one micro-batch keeps no two stages busy
+  std::reverse(parts.begin(), parts.end());
   if (given.microBatches)
     parts = {compile.microBatches};
   std::vector<Settings> result;

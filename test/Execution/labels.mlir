@@ -56,6 +56,10 @@
 // RUN: cd %t && tpsp-run mask.mlir --grad --verify --micro-batches 2 --quiet
 // RUN: cd %t && tpsp-run mask.mlir --mesh dp=3,cp=2 --grad --verify --micro-batches 2 --quiet
 
+// A sum of inputs by which another is multiplied; a result that is returned twice.
+// RUN: cd %t && tpsp-run sums.mlir --grad --verify --micro-batches 3 --quiet
+// RUN: cd %t && tpsp-run sums.mlir --grad --verify --micro-batches 3 --overlap on --quiet
+
 // Stages have their counts where the loss is.
 // RUN: cd %t && sed -e 's/mean %%token/mean %%token, %%targets/' %examples/pp.mlir > pp.mlir
 // RUN: cd %t && python3 stages.py
@@ -109,6 +113,18 @@ func @f(%x: [b@dp, s@cp, d], %y: [b@dp, s@cp, v], %mask: [b@dp, s@cp], param %w:
   %share = div %one, %count
   %loss = mul %total, %share
   return %loss
+}
+}
+
+//--- sums.mlir
+tpsp.program <b = 6, d = 5> {
+mesh @mesh <dp = 2 : data>
+func @f(%x: [b@dp, d], param %w: [d]) -> ([], [], [d]) {
+  %given = stop_gradient %x
+  %sum = reduce %given {kind = "sum"} -> [d]
+  %scaled = mul %w, %sum
+  %loss = einsum %scaled, %x -> []
+  return %loss, %loss, %sum
 }
 }
 

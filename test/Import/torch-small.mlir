@@ -84,11 +84,22 @@
 
 // Tensors without elements.
 // REDEFINE: %{case} = no-elements
-// RUN: %{refuse} EMPTY
-// EMPTY: it takes a tensor without elements, 'x'{{$}}
+// RUN: %{refuse} NOTHING
 // REDEFINE: %{case} = pool-to-nothing
 // RUN: %{refuse} NOTHING
 // NOTHING: uses a tensor without elements{{$}}
+
+// REDEFINE: %{case} = empty-part
+// RUN: %{import} PART
+// PART: func @model(
+// PART-NEXT: %x: [{{.*}}]) -> [
+// PART-NEXT: %[[OUT:.*]] = scale %x {factor = 1.0}
+// PART-NEXT: return %[[OUT]]
+
+// REDEFINE: %{case} = ids-in-view
+// RUN: %{import} VIEW
+// VIEW: stop_gradient
+// VIEW: select
 
 // REDEFINE: %{case} = deep-constant
 // RUN: %{import} DEEP

@@ -1,6 +1,7 @@
 """Compares imported PyTorch modules with PyTorch: outputs, loss, every gradient.
 
     compare-import.py FOLDER MODEL...     tpsp's tools must be in PATH
+    compare-import.py FOLDER --draw 60 --seed 1
 
 MODEL is KIND:ARCHITECTURE of transformers (causal:llama, masked:bert, seq2seq:t5,
 image:vit), in small form, or module:NAME of modules.py. Each is exported with its
@@ -8,11 +9,17 @@ loss, imported, and run on one rank and on a mesh of two axes. The table has a l
 for each, and the reason if a step failed. Outputs and losses must agree to 1e-5,
 gradients to 1e-4, relative, in the Euclidean norm. A gradient that is 0 but for
 rounding must be below 5e-5 of the largest. Status 1 if anything failed.
+
+--draw N takes architectures of transformers in a random order, until N of them have
+been exported within a minute each. Those that are not are counted, and left out.
 """
 import argparse
+import contextlib
 import os
 import pathlib
+import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +34,7 @@ from safetensors.torch import load_file, save_file
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
 import tpsp_torch
 
+EXPORT_SECONDS = 60
 BATCH, SEQUENCE, CLASSES, WORDS = 2, 16, 10, 160
 LOSS, GRADIENT, ZERO, ALMOST = 1e-5, 1e-4, 1e-5, 5e-5
 MESH = ["--place", "ddp-tp", "--mesh", "dp=2,tp=2"]
@@ -166,16 +174,31 @@ def compare(ours, outputs, loss, gradients):
     return error(ours["out"], outputs), abs(float(ours["loss"]) - loss) / abs(loss), worst, name
 
 
+@contextlib.contextmanager
+def limited(seconds):
+    """Raises TimeoutError in the block if it takes longer."""
+    def stop(*_):
+        raise TimeoutError(f"takes longer than {seconds} s")
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
 def row(spec, root, keeps):
+    """Returns whether it is right, the table's cells, and the counts; None if it was not exported."""
     folder = root / spec.replace(":", "-")
     folder.mkdir(parents=True, exist_ok=True)
     cells, said = [], ""
     try:
         begin = time.time()
-        outputs, loss, gradients = export(spec, folder, keeps)
+        with limited(EXPORT_SECONDS):
+            outputs, loss, gradients = export(spec, folder, keeps)
         cells.append(f"{time.time() - begin:.1f} s")
     except Exception as fault:
-        return False, ["no: " + " ".join(str(fault).split())[:300]], ""
+        return None, ["no: " + " ".join(str(fault).split())[:300]], ""
     for flags in ([], MESH):
         try:
             said, ours = compute(folder, flags)
@@ -188,22 +211,37 @@ def row(spec, root, keeps):
     return True, cells, said
 
 
+def drawn(seed):
+    """All architectures of the four kinds, in a random order."""
+    from transformers.models.auto import modeling_auto
+    specs = [f"{kind}:{name}" for kind, names in KINDS.items() for name in getattr(modeling_auto, names)]
+    random.Random(seed).shuffle(specs)
+    return specs
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder", type=pathlib.Path)
     options.add_argument("--keep", action="store_true", help="use archives of an earlier call")
-    options.add_argument("models", nargs="+")
+    options.add_argument("--draw", type=int, metavar="N", help="architectures drawn from all")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("models", nargs="*")
     arguments = options.parse_args()
+    if bool(arguments.models) == bool(arguments.draw):
+        options.error("give models, or --draw")
     torch.set_num_threads(1)
     print("| model | exported | outputs, loss, gradients: one rank | dp = 2, tp = 2 | recognised |\n| --- | --- | --- | --- | --- |")
-    good = 0
-    for spec in arguments.models:
+    good = exported = 0
+    for spec in arguments.models or drawn(arguments.seed):
         is_good, cells, said = row(spec, arguments.folder, arguments.keep)
-        good += is_good
+        exported += is_good is not None
+        good += bool(is_good)
         counts = re.sub(r"(attention|with a bias|rope|norms|losses|repeated layers): ", r"\1 ", said.strip())
         print("|", " | ".join([spec, *cells, counts]), "|", flush=True)
-    print(f"\n{good} of {len(arguments.models)} are right.")
-    return 0 if good == len(arguments.models) else 1
+        if exported == arguments.draw:
+            break
+    print(f"\n{good} of {exported} that were exported are right.")
+    return 0 if good == exported and (arguments.draw or exported == len(arguments.models)) else 1
 
 
 sys.exit(main())

@@ -20,8 +20,6 @@ static bool contains(const AtomList &list, Atom atom) {
 Tensor Builder::argument(ProgramArgument::Kind kind, const std::string &stored,
                          ScalarType type, const Sizes &sizes, bool isFrozen,
                          ConstantPtr constant) {
-  if (elementsOf(sizes) == 0)
-    refuse("it takes a tensor without elements, '{}'", stored);
   Tensor tensor;
   tensor.type = type;
   for (int64_t size : sizes)

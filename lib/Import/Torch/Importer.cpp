@@ -172,6 +172,12 @@ void Importer::addInput(const GraphInput &input) {
       environment.tensors[input.tensor] = environment.tensors.at(first);
       return;
     }
+  if (elementsOf(meta.sizes) == 0) {
+    Tensor &tensor = environment.tensors[input.tensor];
+    tensor.constant = Constant::filled(meta.type, meta.sizes, 0);
+    tensor.type = meta.type;
+    return;
+  }
   bool isConstant = !isUser && !isParameter;
   if (isConstant && stored == graph.stored.end())
     refuse("it has no bytes of buffer '{}', which its results depend on",

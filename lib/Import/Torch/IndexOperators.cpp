@@ -156,6 +156,7 @@ static Results embedding(Call &call) {
     refuse("scales gradients by frequency, or has sparse ones");
   if (table.dims.size() != 2)
     refuse("has a table of {} dimensions", table.dims.size());
+  call.noteTable(ids, "weight");
   Tensor rows = lookedUp(call, table, ids);
   int64_t padding = call.integer("padding_idx");
   if (padding >= 0 && !call.tensor("weight").constant)

@@ -291,6 +291,12 @@ std::optional<Tensor> Call::tableOf(const Tensor &ids) const {
   return find(environment, found->second);
 }
 
+void Call::noteTable(const Tensor &ids, const std::string &table) const {
+  if (!ids.constant)
+    environment.tables.try_emplace(
+        ids.value, as<TensorName>(argument(table), table).name);
+}
+
 Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
   std::string wanted = element.empty() ? resultElement() : element;
   Tensor out = build.lifted(tensor, wanted);

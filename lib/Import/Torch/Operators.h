@@ -63,6 +63,8 @@ public:
   std::string resultElement() const;
   /// The table that an input of integers looks up, which bounds it.
   std::optional<Tensor> tableOf(const Tensor &ids) const;
+  /// Notes that the argument `table` is the table that `ids` look up.
+  void noteTable(const Tensor &ids, const std::string &table) const;
 
   Builder &build;
 

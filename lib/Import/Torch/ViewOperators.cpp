@@ -265,9 +265,9 @@ static Dims alignAll(Call &call, std::vector<Tensor> &all,
 static Results cat(Call &call) {
   Builder &build = call.build;
   std::vector<Tensor> all = operandsOf(call, "tensors");
+  size_t dim = call.dim("dim", all.front().dims.size());
   if (all.size() == 1)
     return all;
-  size_t dim = call.dim("dim", all.front().dims.size());
   bool isSingle = true;
   for (Tensor &one : all) {
     isSingle &= build.sizes(one).at(dim) == 1;

@@ -46,6 +46,9 @@ void scaleLoss(func::FuncOp step, func::FuncOp update) {
     if (!step.getArgAttr(argument.getArgNumber(), cotangentAttrName))
       continue;
     Value product = scaled(b, argument, update);
+    // A part of a cotangent is another one in every micro-batch.
+    if (step.getArgAttr(argument.getArgNumber(), cutAttrName))
+      product.getDefiningOp()->setAttr(partAttrName, b.getI64IntegerAttr(0));
     argument.replaceUsesWithIf(product, [&](OpOperand &use) {
       return !use.getOwner()->isBeforeInBlock(first);
     });

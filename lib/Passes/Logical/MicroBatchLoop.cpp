@@ -242,9 +242,10 @@ private:
         b, result.getLoc(), withElement(typeOf(result), elementOfSum(result)),
         ValueRange{result});
     mark(made, result.getDefiningOp(), /*isRepeated=*/true);
+    // Its summands are placed if each is reduced. It stays as they are: what is
+    // left is done once.
     Value sum = made.getResult();
-    if (!isReducedByPart(result))
-      propose(sum);
+    propose(sum);
     if (isGradient(result))
       made->setAttr(weightAttrName, b.getUnitAttr());
     return sum;

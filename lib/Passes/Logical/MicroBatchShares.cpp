@@ -3,6 +3,7 @@
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -66,19 +67,24 @@ void Shares::findOfInputs() {
 }
 
 bool Shares::count(Value sum) {
-  if (!ofInputs.contains(sum))
-    return false;
-  restarts = true;
-  Operation *op = sum.getDefiningOp();
-  if (driven.contains(op)) {
-    if (!isCounted(sum))
-      counted.push_back(sum);
-    return true;
-  }
   // A sum of sums is the same in every part if these are.
-  for (Value operand : op->getOperands())
-    if (of(operand).kind == Share::Summand)
-      count(operand);
+  llvm::SetVector<Value> sums;
+  sums.insert(sum);
+  SmallVector<Value> found;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    Operation *op = sums[i].getDefiningOp();
+    if (driven.contains(op)) {
+      if (!ofInputs.contains(sums[i]))
+        return false;
+      found.push_back(sums[i]);
+      continue;
+    }
+    for (Value operand : op->getOperands())
+      if (of(operand).kind == Share::Summand)
+        sums.insert(operand);
+  }
+  restarts = true;
+  llvm::append_range(counted, found);
   return true;
 }
 

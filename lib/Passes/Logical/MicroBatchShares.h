@@ -71,7 +71,7 @@ private:
   void findOfInputs();
 
   /// Counts a sum before the micro-batches, or the sums that it is made of.
-  /// False if parameters or other parts make it.
+  /// False if a parameter makes one of these.
   bool count(mlir::Value sum);
 
   mlir::LogicalResult visit(mlir::Operation *op);

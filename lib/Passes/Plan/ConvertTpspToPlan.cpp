@@ -306,6 +306,17 @@ private:
   int64_t latest = 0;
 };
 
+/// Marks the commands after `last`, which copy results when all micro-batches
+/// have ended.
+void markCopies(plan::ProgramOp program, Operation *last, int64_t segment) {
+  for (Operation &op : llvm::reverse(program.getBody().front())) {
+    if (&op == last)
+      return;
+    if (auto command = dyn_cast<plan::CommandOpInterface>(op))
+      command.setSegment(segment);
+  }
+}
+
 struct ConvertTpspToPlan
     : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
                          &CompileOptions::epilogues, &CompileOptions::hardware,
@@ -373,8 +384,10 @@ struct ConvertTpspToPlan
     Block &commands = to.program.getBody().front();
     Operation *last = commands.empty() ? nullptr : &commands.back();
     to.buffers.markResults(function.getBody().front().getTerminator());
-    if (to.program.getSegments())
+    if (to.program.getStageAxis())
       ResultCopies(to.program, mesh.size(*stageAxisOf(function))).place(last);
+    else if (function->hasAttr(microBatchesAttrName))
+      markCopies(to.program, last, updateSegmentOf(function));
     return success();
   }
 

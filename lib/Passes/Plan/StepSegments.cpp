@@ -60,6 +60,10 @@ static int64_t numberOf(StepSegment segment, bool hasCounts) {
   return hasCounts || number == 0 ? number : number - 2;
 }
 
+int64_t tpsp::updateSegmentOf(func::FuncOp function) {
+  return numberOf(StepSegment::Update, function->hasAttr(segmentsAttrName));
+}
+
 /// Notes all segments on the function.
 static void noteSegments(func::FuncOp function) {
   const PlanSegment all[numStepSegments] = {

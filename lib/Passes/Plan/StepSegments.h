@@ -20,6 +20,10 @@ using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
 mlir::FailureOr<SumMemory> formSegments(mlir::func::FuncOp function,
                                         bool splitsWeights);
 
+/// The number of the last segment of a function with micro-batches and without
+/// stages.
+int64_t updateSegmentOf(mlir::func::FuncOp function);
+
 /// The segment of an operation; 0 without a mark.
 int64_t segmentOf(mlir::Operation *op);
 

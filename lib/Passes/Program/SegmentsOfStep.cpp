@@ -17,17 +17,25 @@ static std::optional<StepSegment> markedSegment(Operation *op) {
   return std::nullopt;
 }
 
+/// The segment in which a value is known to an operation without a mark.
+static StepSegment segmentAfter(Value operand, const SegmentsOfStep &segments) {
+  auto function = cast<FunctionOpInterface>(operand.getParentBlock()->getParentOp());
+  if (auto argument = dyn_cast<BlockArgument>(operand))
+    return function.getArgAttr(argument.getArgNumber(), cutAttrName)
+               ? StepSegment::MicroBatch
+               : StepSegment::Prologue;
+  StepSegment made = segments.of(operand.getDefiningOp());
+  return isRepeated(made) ? StepSegment(int(made) + 1) : made;
+}
+
 SegmentsOfStep::SegmentsOfStep(Block &body) {
   if (!body.getParentOp()->hasAttr(microBatchesAttrName))
     return;
   for (Operation &op : body) {
     // Others follow what makes their operands.
     StepSegment segment = StepSegment::Prologue;
-    for (Value operand : op.getOperands()) {
-      StepSegment before = of(operand.getDefiningOp());
-      segment = std::max(
-          segment, isRepeated(before) ? StepSegment(int(before) + 1) : before);
-    }
+    for (Value operand : op.getOperands())
+      segment = std::max(segment, segmentAfter(operand, *this));
     segment = markedSegment(&op).value_or(segment);
     if (segment != StepSegment::Prologue)
       later[&op] = segment;
@@ -39,9 +47,7 @@ SegmentsOfStep::SegmentsOfStep(Block &body) {
     StepSegment segment = of(&op);
     if (markedSegment(&op) || segment == StepSegment::Prologue)
       continue;
-    auto before = StepSegment(int(segment) - 1);
-    if (llvm::any_of(op.getUsers(),
-                     [&](Operation *user) { return of(user) == before; }))
-      later[&op] = before;
+    for (Operation *user : op.getUsers())
+      later[&op] = std::min(of(&op), of(user));
   }
 }

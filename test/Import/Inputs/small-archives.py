@@ -206,6 +206,19 @@ def no_elements(g):
     return g.op("view.default", FLOAT, [4, 0], self=g.input("x", FLOAT, [0, 4]), size=[4, 0])
 
 
+def empty_part(g):
+    """A parameter without elements is concatenated."""
+    empty = g.parameter("w", FLOAT, [2, 0], b"")
+    return g.op("cat.default", FLOAT, [2, 4], tensors=[g.input("x", FLOAT, [2, 4]), empty], dim=-1)
+
+
+def ids_in_view(g):
+    """The ids of a table that has padding are a view of the input."""
+    table = g.parameter("w", FLOAT, [10, 3], b"\0" * 120)
+    ids = g.op("view.default", INTEGER, [2, 4], self=g.input("ids", INTEGER, [8]), size=[2, 4])
+    return g.op("embedding.default", FLOAT, [2, 4, 3], weight=table, indices=ids, padding_idx=0)
+
+
 def pool_to_nothing(g):
     return g.op("adaptive_avg_pool2d.default", FLOAT, [1, 2, 0, 0],
                 self=g.input("x", FLOAT, [1, 2, 4, 4]), output_size=[0, 0])
@@ -242,6 +255,8 @@ CASES = {
     "softplus": softplus_default,
     "no-elements": no_elements,
     "pool-to-nothing": pool_to_nothing,
+    "empty-part": empty_part,
+    "ids-in-view": ids_in_view,
     "deep-constant": deep_constant,
 }
 
