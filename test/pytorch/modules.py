@@ -231,7 +231,26 @@ class Distilled(nn.Module):
         return self.head(self.student(x) * wanted + wanted)
 
 
+class Oddities(nn.Module):
+    """Norms with the batch's statistics, padded pooling, softmax of one position, expm1."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.conv = nn.Conv2d(3, width, 3, padding=1)
+        self.norm = nn.InstanceNorm2d(width, affine=True)
+        self.batch = nn.BatchNorm2d(width, track_running_stats=False)
+        self.out, self.inside = nn.AvgPool2d(3, 2, padding=1), nn.AvgPool2d(3, 2, padding=1, count_include_pad=False)
+        self.head = nn.Linear(width, 4)
+
+    def forward(self, image):
+        x = self.batch(self.norm(self.conv(image)))
+        x = self.out(x) + self.inside(x)
+        x = x * torch.softmax(x.mean((2, 3), keepdim=True), -1) + torch.expm1(3 * x) + torch.expm1(0.01 * x)
+        return self.head(x.mean((2, 3)))
+
+
 MODULES = {
+    "oddities": lambda: classifier(Oddities(), 4, image=image(8)),
     "distilled": lambda: regression(Distilled(), (4, 5), x=torch.randn(4, 12)),
     "mixer": lambda: classifier(Mixer(), 6, image=image()),
     "unet": lambda: regression(UNet(), (2, 3, 8, 8), image=image(8)),

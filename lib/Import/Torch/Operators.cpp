@@ -293,8 +293,8 @@ std::optional<Tensor> Call::tableOf(const Tensor &ids) const {
 
 void Call::noteTable(const Tensor &ids, const std::string &table) const {
   if (!ids.constant)
-    environment.tables.try_emplace(
-        ids.value, as<TensorName>(argument(table), table).name);
+    environment.tables.try_emplace(ids.value,
+                                   as<TensorName>(argument(table), table).name);
 }
 
 Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {

@@ -133,6 +133,23 @@ static Results powerOfNumber(Call &call) {
   return {apply(call, "exp", x)};
 }
 
+/// exp(x) - 1 without its cancellation: 2 t / (1 - t) of t = tanh(x / 2), for x
+/// up to 1.
+static Results exponentialLessOne(Call &call) {
+  Builder &build = call.build;
+  ScalarType type = call.result().type;
+  Tensor x = call.value("self");
+  Tensor low = apply(call, "clamp", x, {{"high", 1.0}});
+  Tensor t = apply(call, "tanh", scaled(call, low, 0.5));
+  Tensor rest = shifted(call, scaled(call, t, -1), 1);
+  Tensor small = build.pointwise("div", {scaled(call, t, 2), rest}, type);
+  Tensor large = shifted(call, apply(call, "exp", x), -1);
+  Tensor isLarge =
+      build.pointwise("compare", {x, build.number(1, call.resultElement())},
+                      type, {{"is", std::string("greater")}});
+  return {build.pointwise("select", {isLarge, large, small}, type)};
+}
+
 static Results gelu(Call &call) {
   std::string how = call.word("approximate");
   bool isTanh = how == "tanh";
@@ -270,6 +287,7 @@ static Operators functions() {
   static const char *unaryArguments = "self";
   return {
       {"exp", unaryArguments, fold(std::exp), unary("exp")},
+      {"expm1", unaryArguments, fold(std::expm1), exponentialLessOne},
       {"log", unaryArguments, fold(std::log), unary("log")},
       {"tanh", unaryArguments, fold(std::tanh), unary("tanh")},
       {"sin", unaryArguments, fold(std::sin), unary("sin")},

@@ -17,8 +17,6 @@ using Results = std::vector<Tensor>;
 static Tensor alongRow(Call &call, Tensor x, size_t dim,
                        const std::string &operation) {
   Builder &build = call.build;
-  if (x.dims.at(dim).empty())
-    refuse("is along a dimension of one position");
   x = build.single(x, dim);
   return build.emit(operation, {x}, x.dims, call.result().type,
                     {{"over", IndexAttribute{x.dims[dim]}}});
@@ -26,7 +24,12 @@ static Tensor alongRow(Call &call, Tensor x, size_t dim,
 
 static Results softmax(Call &call) {
   Tensor x = call.value("self");
-  return {alongRow(call, x, call.dim("dim", x.dims.size()), "softmax")};
+  size_t dim = call.dim("dim", x.dims.size());
+  if (!x.dims.at(dim).empty())
+    return {alongRow(call, x, dim, "softmax")};
+  // A single position has all the weight.
+  Tensor zeros = call.build.pointwise("sub", {x, x}, x.type);
+  return {call.build.pointwise("shift", {zeros}, x.type, {{"by", 1.0}})};
 }
 
 /// Without the dimensions, whose place stays.
@@ -173,6 +176,19 @@ static Results groupNorm(Call &call) {
                            ofChannels(call, "bias", sizes.size()))};
 }
 
+/// With the input's own statistics, mean and variance over all dimensions but
+/// that of channels; `ofEach`: and but the first, each sample on its own.
+static Tensor normedByInput(Call &call, bool ofEach) {
+  Tensor x = call.value("input");
+  size_t rank = x.dims.size();
+  std::vector<size_t> dims = lastDims(rank, rank - 2);
+  if (!ofEach)
+    dims.push_back(0);
+  return scaledAndShifted(
+      call, normalized(call, x, dims, call.number("eps"), true),
+      ofChannels(call, "weight", rank), ofChannels(call, "bias", rank));
+}
+
 static Tensor batchNormed(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("input");
@@ -190,9 +206,10 @@ static Tensor batchNormed(Call &call) {
                           ofChannels(call, "bias", rank));
 }
 
-/// The statistics that torch saves for the backward pass are empty.
-static Results batchNorm(Call &call) {
-  Results results = {batchNormed(call)};
+/// The result, and the statistics that torch saves for the backward pass, which
+/// are left out.
+static Results withoutSaved(Call &call, const Tensor &result) {
+  Results results = {result};
   while (results.size() < call.results()) {
     if (call.isUsed(results.size()))
       refuse("has saved statistics that are used");
@@ -273,6 +290,22 @@ static Results meanSquare(Call &call) {
   return combined(call, build.materialized(square), call.integer("reduction"));
 }
 
+static Results batchNorm(Call &call) {
+  return withoutSaved(call, batchNormed(call));
+}
+
+static Results batchNormOfBatch(Call &call) {
+  if (!call.flag("training"))
+    refuse("has no statistics");
+  return withoutSaved(call, normedByInput(call, /*ofEach=*/false));
+}
+
+static Results instanceNorm(Call &call) {
+  if (!call.flag("use_input_stats"))
+    refuse("uses running statistics");
+  return {normedByInput(call, /*ofEach=*/true)};
+}
+
 const Operators &torch::rowOperators() {
   static const Operators rows = {
       {"softmax.int", "self, dim, ~dtype=None", {}, softmax},
@@ -298,6 +331,15 @@ const Operators &torch::rowOperators() {
        "eps",
        {},
        batchNorm},
+      {"_native_batch_norm_legit.no_stats",
+       "input, weight=None, bias=None, training, ~momentum, eps",
+       {},
+       batchNormOfBatch},
+      {"instance_norm",
+       "input, weight=None, bias=None, ~running_mean=None, ~running_var=None, "
+       "use_input_stats, ~momentum, eps, ~cudnn_enabled=True",
+       {},
+       instanceNorm},
       {"cross_entropy_loss",
        "self, target, weight=None, reduction=1, ignore_index=-100, "
        "label_smoothing=0.0",

@@ -12,6 +12,9 @@ using namespace tpsp::import::torch;
 
 using Results = std::vector<Tensor>;
 
+/// Positions of a window along a dimension, each of which is an operation.
+static constexpr int64_t mostTaps = 256;
+
 namespace {
 
 /// How a window moves along the last dimensions of a tensor.
@@ -86,7 +89,7 @@ static Window windowOf(Call &call, const Sizes &kernel) {
   window.out.assign(result.end() - static_cast<int64_t>(rank), result.end());
   for (size_t i = 0; i < rank; ++i)
     if (window.stride[i] < 1 || window.padding[i] < 0 ||
-        window.dilation[i] < 1 || kernel[i] < 1 || kernel[i] > 64)
+        window.dilation[i] < 1 || kernel[i] < 1 || kernel[i] > mostTaps)
       refuse("has a window of [{}] positions", fmt::join(kernel, ", "));
   return window;
 }
@@ -178,15 +181,39 @@ static Results convolution(Call &call) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
+/// For each place of the window, 1 / the number of its positions that are not
+/// padding.
+static Tensor sharesInside(const Call &call, const Window &window) {
+  Sizes sizes = call.tensor("self").constant
+                    ? call.tensor("self").constant->sizes()
+                    : call.build.sizes(call.tensor("self"));
+  size_t first = sizes.size() - window.kernel.size();
+  Tensor out;
+  out.type = call.result().type;
+  out.constant =
+      Constant::evaluated(out.type, window.out, [&](const Sizes &place) {
+        double count = 1;
+        for (size_t i = 0; i < place.size(); ++i) {
+          int64_t inside = 0;
+          for (int64_t tap = 0; tap < window.kernel[i]; ++tap) {
+            int64_t at = place[i] * window.stride[i] - window.padding[i] +
+                         tap * window.dilation[i];
+            inside += at >= 0 && at < sizes[first + i];
+          }
+          count *= static_cast<double>(inside);
+        }
+        return 1 / count;
+      });
+  return out;
+}
+
 static Results pool(Call &call, bool isMean) {
   Builder &build = call.build;
   Tensor x = call.value("self");
   Sizes kernel = call.list("kernel_size");
   size_t rank = build.sizes(x).size() - 2;
   Window window = windowOf(call, spread(kernel, rank, {}));
-  bool isPadded = std::any_of(window.padding.begin(), window.padding.end(),
-                              [](int64_t size) { return size != 0; });
-  if (call.flag("ceil_mode") || (isMean && isPadded))
+  if (call.flag("ceil_mode"))
     refuse("pools partial windows");
   double lowest = -std::numeric_limits<float>::max();
   Tensor whole = padded(call, x, window, isMean ? 0 : lowest);
@@ -198,6 +225,11 @@ static Results pool(Call &call, bool isMean) {
   });
   if (!isMean)
     return {*all};
+  bool isPadded = std::any_of(window.padding.begin(), window.padding.end(),
+                              [](int64_t size) { return size != 0; });
+  if (isPadded && !call.flag("count_include_pad"))
+    return {build.pointwise(
+        "mul", {*all, call.lifted(sharesInside(call, window))}, x.type)};
   double factor = 1 / static_cast<double>(elementsOf(window.kernel));
   return {build.pointwise("scale", {*all}, x.type, {{"factor", factor}})};
 }

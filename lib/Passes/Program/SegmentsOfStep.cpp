@@ -19,7 +19,8 @@ static std::optional<StepSegment> markedSegment(Operation *op) {
 
 /// The segment in which a value is known to an operation without a mark.
 static StepSegment segmentAfter(Value operand, const SegmentsOfStep &segments) {
-  auto function = cast<FunctionOpInterface>(operand.getParentBlock()->getParentOp());
+  auto function =
+      cast<FunctionOpInterface>(operand.getParentBlock()->getParentOp());
   if (auto argument = dyn_cast<BlockArgument>(operand))
     return function.getArgAttr(argument.getArgNumber(), cutAttrName)
                ? StepSegment::MicroBatch
