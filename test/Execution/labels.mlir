@@ -60,6 +60,12 @@
 // RUN: cd %t && tpsp-run sums.mlir --grad --verify --micro-batches 3 --quiet
 // RUN: cd %t && tpsp-run sums.mlir --grad --verify --micro-batches 3 --overlap on --quiet
 
+// A count that another makes; counts that are made again in the backward pass.
+// RUN: cd %t && tpsp-run nested.mlir --grad --verify --micro-batches 2 --quiet
+// RUN: cd %t && tpsp-run nested.mlir --mesh dp=2 --grad --verify --micro-batches 4 --quiet
+// RUN: cd %t && tpsp-run divided.mlir --grad --verify --micro-batches 2 --rematerialize full --quiet
+// RUN: cd %t && tpsp-run divided.mlir --grad --verify --micro-batches 4 --rematerialize selective --quiet
+
 // Stages have their counts where the loss is.
 // RUN: cd %t && sed -e 's/mean %%token/mean %%token, %%targets/' %examples/pp.mlir > pp.mlir
 // RUN: cd %t && python3 stages.py
@@ -125,6 +131,40 @@ func @f(%x: [b@dp, d], param %w: [d]) -> ([], [], [d]) {
   %scaled = mul %w, %sum
   %loss = einsum %scaled, %x -> []
   return %loss, %loss, %sum
+}
+}
+
+//--- nested.mlir
+tpsp.program <b = 8, d = 5> {
+mesh @mesh <dp = 1 : data>
+func @f(%x: [b@dp, d], %m: [b@dp, d], param %w: [d]) -> [] {
+  %g = stop_gradient %m
+  %c = reduce %g {kind = "sum"} -> [d]
+  %sc = mul %g, %c
+  %c2 = reduce %sc {kind = "sum"} -> []
+  %c3 = scale %c2 {factor = 0.01}
+  %s = sigmoid %c3
+  %t = einsum %w, %x -> [b]
+  %q = square %t
+  %tot = reduce %q {kind = "sum"} -> []
+  %loss = mul %tot, %s
+  return %loss
+}
+}
+
+//--- divided.mlir
+tpsp.program <b = 8, d = 6, e = 6> {
+mesh @mesh <dp = 2 : data>
+func @f(%x: [b@dp, d], %m: [b@dp], param %w: [d, e]) -> [] {
+  %g = stop_gradient %m
+  %sq = square %g
+  %c = reduce %sq {kind = "sum"} -> []
+  %r = sqrt %c
+  %y = einsum %x, %w -> [b, e]
+  %z = div %y, %r
+  %q = tanh %z
+  %loss = reduce %q {kind = "sum"} -> []
+  return %loss
 }
 }
 

@@ -197,7 +197,8 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     and results then have one part's type (`tpsp.cut`), and `tpsp.accumulate`
     adds a part's summand to the sum. Functions that
     return a cut argument, or cut a parameter, are written out in any case. So
-    are those that need a part of a value that is computed whole.
+    are those that need a part of a value that is computed whole, or a count of
+    which another makes a part.
 
     ```
     tpsp-run examples/mlp-sp.mlir --grad --verify --micro-batches 2

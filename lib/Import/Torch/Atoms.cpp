@@ -6,6 +6,10 @@
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
+bool torch::contains(const AtomList &list, Atom atom) {
+  return std::find(list.begin(), list.end(), atom) != list.end();
+}
+
 Atom Atoms::create(int64_t extent) {
   Entry entry;
   entry.extent = extent;

@@ -21,6 +21,8 @@ using Atom = int;
 /// Major to minor.
 using AtomList = std::vector<Atom>;
 
+bool contains(const AtomList &list, Atom atom);
+
 class Atoms {
 public:
   Atom create(int64_t extent);

@@ -9,10 +9,6 @@ using namespace tpsp::import::torch;
 /// Larger tables are not compared with each other.
 static constexpr int64_t mostCompared = 1 << 22;
 
-static bool contains(const AtomList &list, Atom atom) {
-  return std::find(list.begin(), list.end(), atom) != list.end();
-}
-
 //===----------------------------------------------------------------------===//
 // Arguments and constants
 //===----------------------------------------------------------------------===//

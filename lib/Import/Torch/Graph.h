@@ -80,7 +80,7 @@ struct GraphInput {
 
 struct GraphOutput {
   /// Mutation: the new value of a buffer.
-  enum class Kind { User, Loss, Mutation };
+  enum class Kind { User, Mutation };
   Kind kind = Kind::User;
   std::string tensor;
   std::string stored;

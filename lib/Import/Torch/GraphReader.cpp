@@ -284,7 +284,7 @@ static GraphOutput outputOf(const Json &spec) {
             inner->at("arg").at("name").get<std::string>(),
             inner->at("buffer_name").get<std::string>()};
   if (kind == "loss_output")
-    return {GraphOutput::Kind::Loss,
+    return {GraphOutput::Kind::User,
             inner->at("arg").at("name").get<std::string>(), ""};
   if (kind != "user_output")
     refuse("it returns an output of kind '{}'; known are tensors and new "

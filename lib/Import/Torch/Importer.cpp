@@ -105,7 +105,7 @@ private:
   /// The tensor of the archive with the same bytes, first in its order.
   std::string tiedTo(const GraphInput &input);
   void runNodes();
-  void addResult(const GraphOutput &output, size_t number);
+  void addResult(const GraphOutput &output);
 
   const Archive &archive;
   const Graph &graph;
@@ -242,7 +242,7 @@ void Importer::runNodes() {
          fmt::join(refusals, "; "));
 }
 
-void Importer::addResult(const GraphOutput &output, size_t number) {
+void Importer::addResult(const GraphOutput &output) {
   if (output.kind == GraphOutput::Kind::Mutation)
     refuse("it changes its buffer '{}'; export the module in evaluation mode",
            output.stored);
@@ -260,7 +260,6 @@ void Importer::addResult(const GraphOutput &output, size_t number) {
       [&](const auto &one) { return one.name.rfind(name, 0) == 0; });
   if (same > 0)
     name += std::to_string(same);
-  (void)number;
   program.results.push_back({tensor.value, tensor.dims, name});
 }
 
@@ -281,8 +280,8 @@ Program Importer::run() {
       environment.tables.try_emplace(found->second.value, table->name);
   }
   runNodes();
-  for (size_t i = 0; i < graph.outputs.size(); ++i)
-    addResult(graph.outputs[i], i);
+  for (const GraphOutput &output : graph.outputs)
+    addResult(output);
   return std::move(program);
 }
 

@@ -208,8 +208,7 @@ static std::set<ValueId> usedAfter(const Program &program, size_t begin,
 
 /// Sorts the first layer's operands into carried, shared and parameters. False
 /// if the layers do not hand on what they take.
-static bool sortOperands(const Program &program,
-                         const std::map<ValueId, size_t> &arguments,
+static bool sortOperands(const std::map<ValueId, size_t> &arguments,
                          const std::vector<Comparison> &steps, Repeat &out) {
   const Comparison &step = steps.front();
   std::map<ValueId, ValueId> made;
@@ -230,7 +229,6 @@ static bool sortOperands(const Program &program,
       return false;
     }
   }
-  (void)program;
   std::sort(out.parameters.begin(), out.parameters.end());
   return !out.carried.empty();
 }
@@ -275,7 +273,7 @@ repeatAt(const Program &program, const std::map<ValueId, size_t> &arguments,
     out.times = static_cast<int64_t>(steps.size()) + 1;
     out.begin = first.begin;
     out.size = first.end - first.begin;
-    if (sortOperands(program, arguments, steps, out) && isChain(steps, out)) {
+    if (sortOperands(arguments, steps, out) && isChain(steps, out)) {
       std::set<ValueId> last(out.lastResults.begin(), out.lastResults.end());
       std::set<ValueId> used = usedAfter(program, out.begin, out.end());
       if (std::includes(last.begin(), last.end(), used.begin(), used.end()))

@@ -7,10 +7,6 @@
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
-static bool contains(const AtomList &list, Atom atom) {
-  return std::find(list.begin(), list.end(), atom) != list.end();
-}
-
 static const AtomList &indexOf(const Operation &operation, const char *name) {
   return std::get<IndexAttribute>(operation.attributes.at(name)).atoms;
 }

@@ -26,7 +26,6 @@ struct ProgramValue {
 /// An attribute that names an index, or several.
 struct IndexAttribute {
   AtomList atoms;
-  bool isList = false;
 };
 
 /// true: a word without a value, such as `causal`.
@@ -71,8 +70,6 @@ struct Program {
   std::vector<ProgramArgument> arguments;
   std::vector<Operation> operations;
   std::vector<ProgramResult> results;
-  /// Preferred names of atoms, in the order in which they were proposed.
-  std::vector<std::pair<Atom, std::string>> names;
 };
 
 } // namespace tpsp::import::torch

@@ -19,7 +19,6 @@ public:
   Operation *maker(ValueId value, const char *name) const;
   /// The maker, if nothing else uses the value.
   Operation *only(ValueId value, const char *name) const;
-  int count(ValueId value) const { return counts[value]; }
   /// The only operation that uses the value; null if there are several.
   Operation *user(ValueId value) const;
   /// The constant that an argument is; null otherwise.

@@ -53,10 +53,6 @@ private:
 
 } // namespace
 
-static bool contains(const AtomList &list, Atom atom) {
-  return std::find(list.begin(), list.end(), atom) != list.end();
-}
-
 void Attention::readScale(ValueId &value) {
   while (const Operation *scale = uses.only(value, "scale")) {
     scores.scale *= std::get<double>(scale->attributes.at("factor"));

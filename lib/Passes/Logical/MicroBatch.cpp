@@ -384,6 +384,12 @@ private:
     bool mayLoop = given.overlap == "off";
     if (mayLoop && program && canLoop(program, division, shares))
       return loop(program, division, shares, reducesParts);
+    if (Value count = shares.nestedCount(); count && hasChunks(function))
+      return emitErrorAt(count.getDefiningOp())
+             << "sums inputs over '" << division.index
+             << "' with the help of another such sum, which stages do not "
+                "have before their micro-batches; give the sum as an input, "
+                "or run it with one stage (--mesh)";
     if (hasChunks(function))
       return emitErrorAt(function)
              << "returns or changes a part of the batch in a way that only "

@@ -339,7 +339,7 @@ bool tpsp::microbatch::canLoop(func::FuncOp function, const Division &division,
   for (BlockArgument argument : function.getArguments())
     if (shares.of(argument).kind == Share::Cut && isParameter(argument))
       return false;
-  if (!ownCutResults(function, division, shares))
+  if (!ownCutResults(function, division, shares) || shares.nestedCount())
     return false;
   return llvm::none_of(
       repeatedOps(function.getBody().front(), shares), [&](Operation *op) {

@@ -9,8 +9,9 @@
 namespace tpsp::microbatch {
 
 /// Whether loop() can rewrite the function. It cannot if a parameter is cut, or
-/// if a micro-batch needs a part of a value that is computed whole. A cut
-/// result must not have the memory of another result or of an argument.
+/// if a micro-batch needs a part of a value that is computed whole. It also
+/// cannot if a count makes another count. A cut result must not have the memory
+/// of another result or of an argument.
 bool canLoop(mlir::func::FuncOp function, const Division &division,
              const Shares &shares);
 

@@ -22,6 +22,7 @@ LogicalResult Shares::find() {
   llvm::sort(counted, [](Value a, Value b) {
     return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
   });
+  nested = findNestedCount();
   return success();
 }
 
@@ -60,7 +61,7 @@ void Shares::findOfInputs() {
       ofInputs.insert(argument);
   }
   for (Operation &op : function.getFunctionBody().front().without_terminator())
-    if (!op.hasAttr(backwardAttrName) && structures.contains(&op) &&
+    if (structures.contains(&op) &&
         llvm::all_of(op.getOperands(),
                      [&](Value each) { return ofInputs.contains(each); }))
       ofInputs.insert(op.result_begin(), op.result_end());
@@ -85,7 +86,26 @@ bool Shares::count(Value sum) {
   }
   restarts = true;
   llvm::append_range(counted, found);
+  isCount.insert(found.begin(), found.end());
   return true;
+}
+
+Value Shares::findNestedCount() {
+  llvm::DenseSet<Value> behind;
+  auto isBehind = [&](Value value) {
+    return isCounted(value) || behind.contains(value);
+  };
+  for (Operation &op :
+       function.getFunctionBody().front().without_terminator()) {
+    if (!llvm::any_of(op.getOperands(), isBehind))
+      continue;
+    for (Value result : op.getResults()) {
+      if (isCounted(result))
+        return result;
+      behind.insert(result);
+    }
+  }
+  return {};
 }
 
 SmallVector<Operation *> Shares::makersOf(Value count) const {

@@ -50,9 +50,10 @@ public:
   /// of labels that a loss is divided by. They are the same in every part,
   /// because they are made before the first. In the function's order.
   const llvm::SmallVector<mlir::Value> &counts() const { return counted; }
-  bool isCounted(mlir::Value value) const {
-    return llvm::is_contained(counted, value);
-  }
+  bool isCounted(mlir::Value value) const { return isCount.contains(value); }
+
+  /// A count that another count makes; null if there is none.
+  mlir::Value nestedCount() const { return nested; }
 
   /// The operations that make a count and differ from part to part, in order.
   llvm::SmallVector<mlir::Operation *> makersOf(mlir::Value count) const;
@@ -69,6 +70,8 @@ private:
 
   /// Finds the values that no parameter and no cotangent makes.
   void findOfInputs();
+
+  mlir::Value findNestedCount();
 
   /// Counts a sum before the micro-batches, or the sums that it is made of.
   /// False if a parameter makes one of these.
@@ -121,6 +124,8 @@ private:
   llvm::DenseMap<mlir::Value, Share> shares;
   llvm::DenseSet<mlir::Value> ofInputs;
   llvm::SmallVector<mlir::Value> counted;
+  llvm::DenseSet<mlir::Value> isCount;
+  mlir::Value nested;
   bool changed = false, restarts = false;
 };
 

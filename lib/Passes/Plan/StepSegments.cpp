@@ -46,7 +46,16 @@ static LogicalResult checkOrder(Block &body, const SegmentsOfStep &segments) {
   for (Operation &op : body.without_terminator())
     for (Value operand : op.getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      if (maker && segments.of(maker) > segments.of(&op))
+      if (!maker)
+        continue;
+      auto indexed = dyn_cast<IndexedOpInterface>(maker);
+      bool isPartOfCount = segments.of(maker) == StepSegment::Count &&
+                           segments.of(&op) == StepSegment::MicroBatch &&
+                           !(indexed && indexed.isView());
+      if (isPartOfCount)
+        return op.emitOpError("belongs to a micro-batch, and reads a part of a "
+                              "sum that is counted before it");
+      if (segments.of(maker) > segments.of(&op))
         return op.emitOpError("belongs to a micro-batch, and reads what is "
                               "known only after the last of them");
     }
