@@ -43,9 +43,10 @@
 // RUN: cd %t && tpsp-run loss.mlir --mesh dp=3,tp=2 --grad --verify --micro-batches 2 --inputs none.safetensors --save-all none-all.safetensors --quiet
 // RUN: cd %t && python3 zeros.py none-all.safetensors
 // RUN: cd %t && tpsp-run loss.mlir --mesh dp=3,tp=2 --grad --verify --micro-batches 2 --inputs some.safetensors --optimizer adamw --optimizer-axes dp --clip 1 --steps 2 --quiet
-// A count is reduced once a step, and so is not "x2".
+// A count is reduced once a step; the ledger has "x2" for every micro-batch.
 // RUN: cd %t && tpsp-run loss.mlir --grad --micro-batches 2 | FileCheck %s --check-prefix=ONCE
-// ONCE-NOT: all_reduce {{.*}} 4 B x2
+// ONCE: forward all_reduce dp,cp 5 B loss.reduce
+// ONCE: forward all_reduce x2 10 B
 
 // A sum of a parameter's values is complete only after the last micro-batch.
 // RUN: cd %t && sed 's/mean .each, .targets/mean %each/; s/return .loss/%r = sqrt %loss\n  return %r/' loss.mlir > root.mlir

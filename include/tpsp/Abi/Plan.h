@@ -429,7 +429,7 @@ struct Plan {
   /// The stage from whose view the plan is (stageView()); -1: from all.
   int64_t viewedStage = -1;
 
-  /// How often a stage of it runs a segment.
+  /// How often a step runs a segment, on a stage that has it.
   int64_t timesOf(const PlanSegment &segment) const {
     return segment.isRepeated ? microBatches : 1;
   }

@@ -122,11 +122,11 @@ static std::string described(const Argument &value) {
 
 void Call::checkAllRead() const {
   for (const std::string &name : order) {
-    auto given = node.arguments.find(name), other = defaults.end();
+    auto given = node.arguments.find(name);
     if (given == node.arguments.end() || read.count(name) > 0 ||
         optional.count(name) > 0)
       continue;
-    other = defaults.find(name);
+    auto other = defaults.find(name);
     if (other == defaults.end() || !areEqual(given->second, other->second))
       refuse("has {} = {}, which is not supported", name,
              described(given->second));

@@ -184,9 +184,7 @@ static Results convolution(Call &call) {
 /// For each place of the window, 1 / the number of its positions that are not
 /// padding.
 static Tensor sharesInside(const Call &call, const Window &window) {
-  Sizes sizes = call.tensor("self").constant
-                    ? call.tensor("self").constant->sizes()
-                    : call.build.sizes(call.tensor("self"));
+  Sizes sizes = call.build.sizes(call.tensor("self"));
   size_t first = sizes.size() - window.kernel.size();
   Tensor out;
   out.type = call.result().type;

@@ -269,12 +269,12 @@ LogicalResult Shares::visitSums(Operation *op) {
   bool passes = indexed.isSumOfOperands() ||
                 (indexed.getLinearity() == Linearity::Joint && all) ||
                 (indexed.getLinearity() == Linearity::Multi && summands == 1);
-  if (!passes && llvm::none_of(op->getOperands(), [&](Value operand) {
-        return of(operand).kind == Share::Summand && count(operand);
-      }))
-    return refuseSummand(op, first);
-  if (!passes)
-    return success(); // found anew
+  if (!passes) {
+    bool isCount = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return of(operand).kind == Share::Summand && count(operand);
+    });
+    return isCount ? success() : refuseSummand(op, first);
+  }
   set(op->getResult(0), {Share::Summand});
   return success();
 }

@@ -62,6 +62,19 @@ static LogicalResult checkOrder(Block &body, const SegmentsOfStep &segments) {
   return success();
 }
 
+/// Verifies that no operation reads a sum in the segment that makes it, where
+/// it has some micro-batches only.
+static LogicalResult checkSums(Block &body, const SumMemory &sums,
+                               const SegmentsOfStep &segments) {
+  for (Operation &op : body.without_terminator())
+    for (Value operand : op.getOperands())
+      if (sums.contains(operand) &&
+          segments.of(&op) <= segments.of(operand.getDefiningOp()))
+        return op.emitOpError("reads a sum over micro-batches before the last "
+                              "of them has added to it");
+  return success();
+}
+
 /// The number of a segment in the plan, which has Count and Counted only if
 /// there are counts.
 static int64_t numberOf(StepSegment segment, bool hasCounts) {
@@ -97,13 +110,15 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
   auto b = OpBuilder::atBlockBegin(&body);
   for (auto sum : llvm::to_vector(body.getOps<AccumulateOp>()))
     addToZeros(b, sum, memory);
+  SegmentsOfStep segmentsOfStep(body);
+  if (failed(checkSums(body, memory, segmentsOfStep)))
+    return failure();
   if (hasChunks(function)) {
     int64_t stages = meshOf(function).size(*stageAxisOf(function));
     if (failed(formStageSegments(function, stages, splitsWeights, memory)))
       return failure();
     return memory;
   }
-  SegmentsOfStep segmentsOfStep(body);
   if (failed(checkOrder(body, segmentsOfStep)))
     return failure();
   std::array<SmallVector<Operation *>, numStepSegments> segments;
