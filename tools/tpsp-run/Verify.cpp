@@ -409,6 +409,7 @@ rt::Status tpsp::run::verify(const Options &options, const Program &program,
   Reference reference(program, progress);
   std::vector<double> rounding(choices.size(), 0);
   if (world.hasFirstRank()) {
+    rt::keepFreedMemory();
     TPSP_TRY(reference.readArguments(program, source));
     TPSP_TRY(evaluate(program.description.reference, reference, options.steps,
                       progress, choices, values));

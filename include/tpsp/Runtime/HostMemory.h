@@ -10,6 +10,12 @@ namespace tpsp::rt {
 /// has no estimate.
 int64_t availableHostBytes();
 
+/// Lets the C library keep memory that is freed for the next allocation, until
+/// the process ends. By default it returns large blocks to the system, which
+/// clears each page before it gives it again. That takes as long as evaluating
+/// a program. Does nothing where the C library is not GNU's.
+void keepFreedMemory();
+
 /// Converts bytes to GiB, for messages.
 inline double gibibytes(int64_t bytes) {
   return bytes / double(int64_t(1) << 30);

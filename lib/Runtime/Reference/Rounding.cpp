@@ -19,16 +19,15 @@ namespace {
 struct Format {
   /// Binary digits of the significand, including the leading one.
   int digits;
-  /// The exponent of the smallest normal number.
-  int leastExponent;
-  double largest;
+  double leastNormal, largest;
 };
 
-constexpr Format bfloat16{8, -126, 0x1.fep127};
-constexpr Format binary16{11, -14, 65504};
-constexpr Format binary32{24, -126, 0x1.fffffep127};
+constexpr Format bfloat16{8, 0x1p-126, 0x1.fep127};
+constexpr Format binary16{11, 0x1p-14, 65504};
+constexpr Format binary32{24, 0x1p-126, 0x1.fffffep127};
 /// F64 without its last 13 digits.
-constexpr Format narrowed64{53 - digitsOfNarrowing, -1022,
+constexpr Format narrowed64{53 - digitsOfNarrowing,
+                            std::numeric_limits<double>::min(),
                             std::numeric_limits<double>::max()};
 
 const Format *formatOf(Element element, bool narrowsF64) {
@@ -96,8 +95,8 @@ double rounded(double x, const Format &format, uint64_t i, const Way &way) {
   if (x == 0 || !std::isfinite(x))
     return x;
   double result;
-  if (std::abs(x) < std::ldexp(1.0, format.leastExponent)) {
-    double unit = std::ldexp(1.0, format.leastExponent - format.digits + 1);
+  if (std::abs(x) < format.leastNormal) {
+    double unit = std::ldexp(format.leastNormal, 1 - format.digits);
     result = unit > 0 ? way.integer(x / unit, i) * unit : x;
   } else {
     // A carry out of the significand correctly increases the exponent by one.
