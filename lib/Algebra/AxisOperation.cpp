@@ -25,9 +25,9 @@ bool AxisTensor::operator==(const AxisTensor &other) const {
 
 static auto factsOf(const AxisOperation &operation) {
   return std::tie(operation.work, operation.times, operation.isSum,
-                  operation.isConvertingSum, operation.sameAs,
-                  operation.operands, operation.results, operation.reducedLater,
-                  operation.ways);
+                  operation.isConvertingSum, operation.isReshard,
+                  operation.sameAs, operation.operands, operation.results,
+                  operation.reducedLater, operation.ways);
 }
 
 bool AxisOperation::operator==(const AxisOperation &other) const {
@@ -103,6 +103,17 @@ private:
   /// elements of `elementBytes`.
   void pay(const AxisTensor &tensor, int64_t elementBytes, CollectiveKind kind,
            bool isReduced, SearchCost &cost) const {
+    int64_t bytes = tensor.elements * elementBytes;
+    if (kind == CollectiveKind::AllToAll)
+      bytes /= size;
+    cost.bytes += bytesSent(kind, bytes, size);
+    if (!operation.isReshard)
+      count(tensor, kind, isReduced, cost);
+  }
+
+  /// Counts a collective by what it moves.
+  void count(const AxisTensor &tensor, CollectiveKind kind, bool isReduced,
+             SearchCost &cost) const {
     bool isWantedDivided = tensor.wanted && tensor.wanted->dim();
     bool mustMove =
         isReduced && kind == CollectiveKind::AllReduce && !isWantedDivided;
@@ -116,10 +127,6 @@ private:
             ? role == AxisRole::Model && !tensor.isVector && !mustMove
             : role == AxisRole::Data && !tensor.isSmall)
       ++cost.againstRole;
-    int64_t bytes = tensor.elements * elementBytes;
-    if (kind == CollectiveKind::AllToAll)
-      bytes /= size;
-    cost.bytes += bytesSent(kind, bytes, size);
   }
 
   /// Makes a tensor available in a state; false if that is impossible.
@@ -159,6 +166,26 @@ private:
       states &= ~idleBit;
     }
     return true;
+  }
+
+  /// Whether a parameter or its gradient meets a whole activation that a data
+  /// axis divides. Either the gradient is then gathered along the axis, or all
+  /// ranks do the same work.
+  bool meetsGathered(const AxisWay &way) const {
+    if (role != AxisRole::Data || way.drive.kind == Drive::Pending)
+      return false;
+    auto isMatrix = [](const AxisTensor &tensor) {
+      return tensor.isWeight && !tensor.isVector;
+    };
+    bool hasParameter = llvm::any_of(operation.results, isMatrix);
+    bool isGathered = false;
+    for (auto [i, tensor] : llvm::enumerate(operation.operands)) {
+      bool isDivided = statesOf(i) & ~(pendingBits | wholeBit | idleBit);
+      hasParameter |= isMatrix(tensor);
+      isGathered |= !tensor.isWeight && !tensor.isSmall && isDivided &&
+                    way.needs[i] == AxisState::whole();
+    }
+    return hasParameter && isGathered;
   }
 
   /// The operands of a sum that are pending and not available as the way needs
@@ -207,6 +234,7 @@ private:
     llvm::SmallVector<unsigned, 4> group = alike(way);
     if (!group.empty())
       reduceTogether(way, group, cost);
+    cost.againstRole += meetsGathered(way);
     for (unsigned i = 0; i < operation.operands.size(); ++i)
       if (!std::binary_search(group.begin(), group.end(), i) &&
           !bringOperand(way, i, cost))

@@ -62,6 +62,7 @@ struct AxisOperation {
   llvm::SmallVector<unsigned, 3> sameAs;
   bool isSum = false;
   bool isConvertingSum = false;
+  bool isReshard = false;
   __int128 work = 0; ///< if one rank does it all
   int64_t times = 1; ///< how often it runs
 

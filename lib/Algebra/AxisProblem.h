@@ -45,6 +45,7 @@ public:
     }
     operation.isSum = source.isSum;
     operation.isConvertingSum = source.isConvertingSum;
+    operation.isReshard = source.isReshard;
     operation.work = static_cast<__int128>(source.structure.work());
     operation.times = source.times;
     return operation;

@@ -32,6 +32,7 @@ std::vector<int64_t> Bounds::keyOf(const SpaceNode &node) {
     int64_t flags = 2 * use.storesParameters + use.storesState;
     key.insert(key.end(), {size, int64_t(use.role), flags,
                            use.activations ? int64_t(*use.activations) : -1,
+                           use.heads ? int64_t(*use.heads) : -1,
                            int64_t(use.parameters.size())});
     key.insert(key.end(), use.parameters.begin(), use.parameters.end());
   }

@@ -214,8 +214,9 @@ bool Bounds::dividesMask(const ProductFacts &product,
     onPositions |= isMixed && axis.use.activations == dim.index;
     beside |= !isMixed && axis.use.isOn(dim.index);
   });
-  return onPositions && (axis.use.role == AxisRole::Data || !beside) &&
-         product.inOneCall && product.inOneCall->isCausal;
+  return onPositions && !axis.use.heads &&
+         (axis.use.role == AxisRole::Data || !beside) && product.inOneCall &&
+         product.inOneCall->isCausal;
 }
 
 /// Dividing an index further never adds work to the busiest rank.

@@ -16,7 +16,7 @@ bool AxisUse::operator==(const AxisUse &other) const {
   return role == other.role && activations == other.activations &&
          parameters == other.parameters &&
          storesParameters == other.storesParameters &&
-         storesState == other.storesState;
+         storesState == other.storesState && heads == other.heads;
 }
 
 int64_t Candidate::numRanks() const {
@@ -36,9 +36,9 @@ int64_t Candidate::numStages() const {
 namespace {
 
 /// Builds one tensor's subscripts.
-class Subscripts {
+class BuildSubscripts {
 public:
-  Subscripts(const TensorFacts &tensor, const Candidate &candidate)
+  BuildSubscripts(const TensorFacts &tensor, const Candidate &candidate)
       : tensor(tensor), candidate(candidate), dims(tensor.dims.size()),
         local(tensor.shape) {}
 
@@ -47,11 +47,15 @@ public:
     local[dim] /= std::max<int64_t>(candidate.axes[axis].size, 1);
   }
 
-  /// Divides the first dimension that has one of the classes.
-  void divideFirst(const std::vector<ClassId> &classes, unsigned axis) {
+  /// Divides the first dimension that has one of the classes; false if there is
+  /// none.
+  bool divideFirst(const std::vector<ClassId> &classes, unsigned axis) {
     for (size_t dim = 0; dim < dims.size(); ++dim)
-      if (llvm::is_contained(classes, tensor.dims[dim]))
-        return divide(dim, axis);
+      if (llvm::is_contained(classes, tensor.dims[dim])) {
+        divide(dim, axis);
+        return true;
+      }
+    return false;
   }
 
   /// Divides the best dimension for storage, if the axis divides any.
@@ -65,7 +69,7 @@ public:
       divide(*best, axis);
   }
 
-  std::vector<std::vector<unsigned>> take() { return std::move(dims); }
+  Subscripts take() { return std::move(dims); }
 
 private:
   bool isBetter(size_t dim, size_t than) const {
@@ -76,7 +80,7 @@ private:
 
   const TensorFacts &tensor;
   const Candidate &candidate;
-  std::vector<std::vector<unsigned>> dims;
+  Subscripts dims;
   std::vector<int64_t> local;
 };
 
@@ -90,10 +94,9 @@ static bool isWhole(const TensorFacts &tensor, const AxisUse &use) {
          use.role == AxisRole::Model;
 }
 
-std::vector<std::vector<unsigned>>
-tpsp::planner::subscriptsOf(const TensorFacts &tensor,
-                            const Candidate &candidate) {
-  Subscripts result(tensor, candidate);
+Subscripts tpsp::planner::subscriptsOf(const TensorFacts &tensor,
+                                       const Candidate &candidate) {
+  BuildSubscripts result(tensor, candidate);
   for (unsigned i = 0; i < candidate.axes.size(); ++i) {
     const AxisUse &use = candidate.axes[i].use;
     if (tensor.kind == TensorFacts::Kind::Parameter)
@@ -108,6 +111,30 @@ tpsp::planner::subscriptsOf(const TensorFacts &tensor,
   return result.take();
 }
 
+Subscripts tpsp::planner::attentionSubscripts(const TensorFacts &tensor,
+                                              const Candidate &candidate) {
+  BuildSubscripts result(tensor, candidate);
+  auto divide = [&](unsigned i, const AxisUse &use) {
+    if (use.heads)
+      result.divideFirst({*use.heads}, i);
+    else if (!result.divideFirst(use.parameters, i) && use.activations)
+      result.divideFirst({*use.activations}, i);
+  };
+  // Heads of a model axis are divided further by a data axis, which only
+  // exchanges what a rank of the model axis has.
+  for (bool isModel : {true, false})
+    for (unsigned i = 0; i < candidate.axes.size(); ++i)
+      if ((candidate.axes[i].use.role == AxisRole::Model) == isModel)
+        divide(i, candidate.axes[i].use);
+  return result.take();
+}
+
+bool tpsp::planner::placesAttention(const Candidate &candidate) {
+  return llvm::any_of(candidate.axes, [](const CandidateAxis &axis) {
+    return axis.use.heads.has_value();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Usual names
 //===----------------------------------------------------------------------===//
@@ -117,7 +144,8 @@ namespace {
 /// The traits that tell the usual kinds of axes apart.
 struct UseTraits {
   AxisRole role;
-  bool dividesActivations, isMixed, storesParameters, storesState, hasExperts;
+  bool dividesActivations, isMixed, storesParameters, storesState, hasExperts,
+      dividesHeads;
 };
 
 struct UsualName {
@@ -134,6 +162,11 @@ constexpr UsualName usualNames[] = {
      },
      "TP+SP", "tp"},
     {[](const UseTraits &t) { return t.role == AxisRole::Model; }, "TP", "tp"},
+    {[](const UseTraits &t) { return t.dividesHeads && t.storesParameters; },
+     "Ulysses+FSDP", "cp"},
+    {[](const UseTraits &t) { return t.dividesHeads && t.storesState; },
+     "Ulysses+ZeRO-1", "cp"},
+    {[](const UseTraits &t) { return t.dividesHeads; }, "Ulysses", "cp"},
     {[](const UseTraits &t) { return t.isMixed && t.storesParameters; },
      "CP+FSDP", "cp"},
     {[](const UseTraits &t) { return t.isMixed && t.storesState; }, "CP+ZeRO-1",
@@ -152,7 +185,8 @@ const UsualName &usualNameOf(const AxisUse &use, const ProgramFacts &facts) {
                           facts.classes[*use.activations].isMixed,
                       use.storesParameters,
                       use.storesState,
-                      false};
+                      false,
+                      use.heads.has_value()};
   for (ClassId id : use.parameters)
     traits.hasExperts |= facts.classes[id].hasOwnParameters;
   return *llvm::find_if(usualNames,
@@ -223,13 +257,18 @@ std::string tpsp::planner::subscriptText(const Candidate &candidate,
       classSubscripts(candidate, facts, [](const AxisUse &use, ClassId id) {
         return llvm::is_contained(use.parameters, id);
       });
+  std::string heads =
+      classSubscripts(candidate, facts, [](const AxisUse &use, ClassId id) {
+        return use.heads == id;
+      });
   if (mesh.empty())
     return "";
   std::string rest = activations;
-  for (auto [what, part] : {std::pair("parameters", parameters),
-                            std::pair("stored", subscript("", stored)),
-                            std::pair("state", subscript("", state)),
-                            std::pair("layers", subscript("", layers))})
+  for (auto [what, part] :
+       {std::pair("attention", heads), std::pair("parameters", parameters),
+        std::pair("stored", subscript("", stored)),
+        std::pair("state", subscript("", state)),
+        std::pair("layers", subscript("", layers))})
     if (!part.empty())
       rest += std::string(rest.empty() ? " " : ", ") + what + part;
   return rest.empty() ? mesh : mesh + ":" + rest;

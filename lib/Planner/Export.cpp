@@ -1,10 +1,11 @@
+#include "AxesJson.h"
+
 #include "tpsp/Planner/Export.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -22,8 +23,9 @@ struct UsualTerms {
   int64_t tensor = 1, context = 1, expert = 1, replicate = 1, shard = 1,
           pipeline = 1;
   /// isSequenceParallel: the tensor axis divides activations, too.
-  /// dividesState: the data axis divides only the state.
-  bool isSequenceParallel = false, dividesState = false;
+  /// dividesState: the data axis divides only the state. exchangesHeads: the
+  /// context axis divides heads within attention.
+  bool isSequenceParallel = false, dividesState = false, exchangesHeads = false;
   /// From the outermost to the innermost: "shard", "context", ...
   std::vector<std::string> order;
   std::string problem;
@@ -76,6 +78,7 @@ private:
     if (isOn(axis, options.sequenceIndex)) {
       if (axis.use.storesParameters || axis.use.storesState)
         return refuse(axis, "divides positions and what is stored at once");
+      terms.exchangesHeads = axis.use.heads.has_value();
       return set(terms.context, axis, "context");
     }
     if (!isOn(axis, options.batchIndex))
@@ -190,6 +193,8 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
   if (terms.expert > 1)
     flags.push_back(
         fmt::format("--expert-model-parallel-size {}", terms.expert));
+  if (terms.exchangesHeads)
+    flags.emplace_back("--cp-comm-type a2a");
   if (terms.isSequenceParallel)
     flags.emplace_back("--sequence-parallel");
   if (terms.dividesState)
@@ -245,6 +250,11 @@ static Exported toTorchtitan(const UsualTerms &terms,
   if (terms.tensor > 1 && !terms.isSequenceParallel)
     return refused("torchtitan's tensor parallelism divides the sequence, "
                    "too; pin the tensor axis on positions");
+  if (terms.exchangesHeads)
+    return refused("torchtitan's context parallelism gathers keys or sends "
+                   "them around a ring, and exchanges no heads; pin the "
+                   "context axis on positions of another size, or plan "
+                   "without it");
   if (terms.expert > 1)
     return refused("torchtitan's expert axes store all other parameters "
                    "divided, too, and the plan's do not");
@@ -360,18 +370,11 @@ static Json tensorsJson(const Candidate &candidate, const ProgramFacts &facts) {
 
 static Exported toNeutral(const Candidate &candidate,
                           const ProgramFacts &facts) {
-  Json mesh = Json::array();
-  for (const CandidateAxis &axis : candidate.axes)
-    mesh.push_back({{"name", axis.name},
-                    {"size", axis.size},
-                    {"role", nameOf(axis.use.role)},
-                    {"stores_parameters", axis.use.storesParameters},
-                    {"stores_state", axis.use.storesState}});
   Json json = {{"format", "tpsp-placement-1"},
                {"program", facts.program},
                {"name", usualName(candidate, facts)},
                {"subscripts", subscriptText(candidate, facts)},
-               {"mesh", mesh},
+               {"mesh", axesJson(candidate)},
                {"micro_batches", candidate.settings.microBatches},
                {"rematerialize", candidate.settings.rematerialize},
                {"schedule", candidate.settings.schedule},

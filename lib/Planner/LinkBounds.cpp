@@ -34,8 +34,6 @@ Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
   return time;
 }
 
-using Subscripts = std::vector<std::vector<unsigned>>;
-
 /// Whether all of these axes divide one dimension.
 static bool haveOneDim(const Subscripts &dims, llvm::ArrayRef<unsigned> axes) {
   return llvm::any_of(dims, [&](const std::vector<unsigned> &onDim) {
@@ -166,19 +164,37 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
   links.time.atEnd.addSerial(most.atEnd(), isOfLayers ? most.atEnd() : 0);
 }
 
+/// The number of axes that divide heads within attention.
+static int64_t countHeadAxes(const SpaceNode &node) {
+  return llvm::count_if(node.candidate.axes, [](const CandidateAxis &axis) {
+    return axis.use.heads.has_value() && axis.size > 1;
+  });
+}
+
 /// Adds the gathers of keys and values along data axes on positions, and the
 /// reductions of their gradients. The last of several gathers makes them whole.
+/// An axis on heads exchanges them, and their gradients, instead. The exchange
+/// along several such axes is not counted.
 void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
                       int64_t microBatches, DataLinks &links) const {
   std::vector<SharedPlace> places;
   llvm::SmallVector<unsigned> along;
   llvm::SmallVector<LinkTier> tiers;
   for (DataAxis &axis : links.axes) {
-    if (node.candidate.axes[axis.position].use.activations != operand.index)
+    const AxisUse &use = node.candidate.axes[axis.position].use;
+    bool isOneOfSeveral = use.heads && countHeadAxes(node) > 1;
+    if (use.activations != operand.index || isOneOfSeveral)
       continue;
-    axis.seconds +=
-        double(operand.count) * gatherSeconds(operand, node, axis.gathering,
-                                              axis.position, microBatches);
+    double seconds =
+        double(operand.count) * wholeSeconds(operand, node, axis.gathering,
+                                             axis.position, microBatches);
+    axis.seconds += seconds;
+    if (use.heads) {
+      links.time.all.add(seconds, axis.tier);
+      links.time.all.addSerial(seconds, seconds * countInLayers(operand.count) /
+                                            double(operand.count));
+      continue;
+    }
     along.push_back(axis.position);
     tiers.push_back(axis.tier);
     for (const SharedPlace &each : axis.gathering)
@@ -186,7 +202,7 @@ void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
   }
   if (along.empty())
     return;
-  double whole = gatherSeconds(operand, node, places, along, microBatches);
+  double whole = wholeSeconds(operand, node, places, along, microBatches);
   links.time.all.add(double(operand.count) * whole, commonTier(tiers));
   links.time.all.addSerial(double(operand.count) * whole,
                            countInLayers(operand.count) * whole);
@@ -241,27 +257,35 @@ Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
   return time;
 }
 
-/// Seconds of a gather of the part that axes other than `along` leave.
-double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
-                             llvm::ArrayRef<SharedPlace> places,
-                             llvm::ArrayRef<unsigned> along,
-                             int64_t microBatches) const {
+/// Seconds of a gather of the part that axes other than `along` leave. If
+/// `along` is an axis on heads, seconds of an exchange of a rank's share of it.
+double Bounds::wholeSeconds(const WholeOperand &operand, const SpaceNode &node,
+                            llvm::ArrayRef<SharedPlace> places,
+                            llvm::ArrayRef<unsigned> along,
+                            int64_t microBatches) const {
   double local = double(operand.bytes);
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &other = node.candidate.axes[i];
     if (!llvm::is_contained(along, i) &&
-        llvm::any_of(operand.dims,
-                     [&](ClassId id) { return other.use.isOn(id); }))
+        llvm::any_of(operand.dims, [&](ClassId id) {
+          return other.use.isOn(id) || other.use.heads == id;
+        }))
       local /= double(other.size);
   }
+  const CandidateAxis &first = node.candidate.axes[along.front()];
+  bool isExchanged = first.use.heads.has_value();
+  if (isExchanged)
+    local /= double(first.size);
   double bytes = local / double(node.remaining);
   double largest = largestOf(local, operand.dims, microBatches);
   auto secondsOf = [&](CollectiveKind kind) {
     return activationSeconds(kind, places, node, operand.dims, bytes, largest);
   };
-  double each = secondsOf(CollectiveKind::AllGather);
+  double each = secondsOf(isExchanged ? CollectiveKind::AllToAll
+                                      : CollectiveKind::AllGather);
   if (options.hasGradients && operand.hasGradient)
-    each += secondsOf(CollectiveKind::ReduceScatter);
+    each += secondsOf(isExchanged ? CollectiveKind::AllToAll
+                                  : CollectiveKind::ReduceScatter);
   return each;
 }
 

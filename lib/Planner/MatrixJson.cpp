@@ -1,21 +1,9 @@
+#include "AxesJson.h"
 #include "tpsp/Planner/Matrix.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace tpsp;
 using namespace tpsp::planner;
 using Json = nlohmann::ordered_json;
-
-static Json axesJson(const Candidate &candidate) {
-  Json axes = Json::array();
-  for (const CandidateAxis &axis : candidate.axes)
-    axes.push_back({{"name", axis.name},
-                    {"size", axis.size},
-                    {"role", nameOf(axis.use.role)},
-                    {"stores_parameters", axis.use.storesParameters},
-                    {"stores_state", axis.use.storesState}});
-  return axes;
-}
 
 static Json memoryJson(const MemoryBill &bill) {
   return {{"parameters", bill.parameters}, {"gradients", bill.gradients},

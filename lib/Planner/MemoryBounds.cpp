@@ -31,8 +31,7 @@ Bounds::Sums Bounds::sumsOf(const TensorFacts &tensor, const SpaceNode &node,
   if (!options.hasGradients || !tensor.isTrained)
     return {};
   double bytes = local;
-  std::vector<std::vector<unsigned>> dims =
-      subscriptsOf(tensor, node.candidate);
+  Subscripts dims = subscriptsOf(tensor, node.candidate);
   for (const std::vector<unsigned> &axes : dims)
     for (unsigned axis : axes)
       if (const CandidateAxis &each = node.candidate.axes[axis];

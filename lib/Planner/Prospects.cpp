@@ -71,6 +71,7 @@ std::vector<size_t> Prospects::traitsOf(const Candidate &candidate) {
     AxisUse activations, parameters, stored;
     activations.role = parameters.role = stored.role = axis.use.role;
     activations.activations = axis.use.activations;
+    activations.heads = axis.use.heads;
     parameters.parameters = axis.use.parameters;
     stored.storesParameters = axis.use.storesParameters;
     stored.storesState = axis.use.storesState;

@@ -97,13 +97,14 @@ std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
       activations.push_back(id);
   std::vector<AxisUse> result;
   bool hasParameters = !parameterClasses(facts).empty();
-  for (std::optional<ClassId> id : activations) {
-    result.push_back({AxisRole::Data, id, {}, false, false});
-    if (hasParameters)
-      result.push_back({AxisRole::Data, id, {}, true, false});
-    if (options.hasState)
-      result.push_back({AxisRole::Data, id, {}, false, true});
-  }
+  for (std::optional<ClassId> id : activations)
+    for (std::optional<ClassId> heads : headsFor(*id, size, onlyDivisible)) {
+      result.push_back({AxisRole::Data, id, {}, false, false, heads});
+      if (hasParameters)
+        result.push_back({AxisRole::Data, id, {}, true, false, heads});
+      if (options.hasState)
+        result.push_back({AxisRole::Data, id, {}, false, true, heads});
+    }
   activations.push_back(std::nullopt);
   for (const std::vector<ClassId> &set : parameterSets(size, onlyDivisible))
     for (std::optional<ClassId> id : activations)
@@ -111,6 +112,16 @@ std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
         result.push_back({AxisRole::Model, id, set, false, false});
   if (mayHaveStages(size))
     result.push_back({AxisRole::Stage, std::nullopt, {}, false, false});
+  return result;
+}
+
+std::vector<std::optional<ClassId>>
+Space::headsFor(ClassId activations, int64_t size, bool onlyDivisible) const {
+  std::vector<std::optional<ClassId>> result = {std::nullopt};
+  if (facts.classes[activations].isMixed)
+    for (ClassId id : facts.headClasses)
+      if (!onlyDivisible || facts.classes[id].extent % size == 0)
+        result.push_back(id);
   return result;
 }
 
@@ -126,7 +137,8 @@ bool Space::mayHaveStages(int64_t size) const {
 /// The order of uses. It decides which of two axes in a node comes first.
 static auto orderOf(const AxisUse &use) {
   return std::tuple(use.role != AxisRole::Stage, use.role, use.activations,
-                    use.parameters, use.storesParameters, use.storesState);
+                    use.parameters, use.storesParameters, use.storesState,
+                    use.heads);
 }
 
 /// Whether the axis and those within it are in one node.
@@ -137,15 +149,18 @@ static bool isInNode(const SpaceNode &parent, const SpaceOptions &options) {
 
 bool Space::divides(const Candidate &candidate) const {
   for (ClassId id = 0; id < facts.classes.size(); ++id) {
-    int64_t ofActivations = 1, ofParameters = 1;
+    int64_t ofActivations = 1, ofParameters = 1, ofHeads = 1;
     for (const CandidateAxis &axis : candidate.axes) {
       if (axis.use.activations == id)
         ofActivations *= axis.size;
       if (llvm::is_contained(axis.use.parameters, id))
         ofParameters *= axis.size;
+      if (axis.use.heads == id)
+        ofHeads *= axis.size;
     }
+    // Axes on heads divide what axes on parameters leave of them.
     if (facts.classes[id].extent % ofActivations != 0 ||
-        facts.classes[id].extent % ofParameters != 0)
+        facts.classes[id].extent % (ofParameters * ofHeads) != 0)
       return false;
   }
   return true;
@@ -278,8 +293,9 @@ std::vector<Candidate> Space::pure() const {
 static bool fitsPins(const CandidateAxis &axis, const std::string &name,
                      const std::vector<Pin> &pins) {
   return llvm::all_of(pins, [&](const Pin &pin) {
-    return pin.axis != name || ((pin.size == 0 || pin.size == axis.size) &&
-                                axis.use.isOn(pin.index));
+    return pin.axis != name ||
+           ((pin.size == 0 || pin.size == axis.size) &&
+            (axis.use.isOn(pin.index) || axis.use.heads == pin.index));
   });
 }
 

@@ -1,8 +1,11 @@
 #include "HandedTensors.h"
 
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -66,4 +69,24 @@ SmallVector<HandedTensor> tpsp::handedTensors(ModuleOp module,
     handed.add(argument);
   module.walk([&](func::CallOp call) { handed.addCall(call); });
   return handed.take();
+}
+
+/// Whether functions hand the value to each other.
+static bool isHanded(Value value) {
+  return isa_and_present<func::CallOp>(value.getDefiningOp()) ||
+         llvm::any_of(value.getUsers(), [](Operation *user) {
+           return isa<func::CallOp, func::ReturnOp>(user);
+         });
+}
+
+SmallVector<Value> tpsp::attentionTensors(ModuleOp module) {
+  llvm::SetVector<Value> found;
+  module.walk([&](AttentionOpInterface op) {
+    SmallVector<Value, 4> tensors(op->getOperands().take_front(3));
+    tensors.push_back(op->getResult(0));
+    for (Value value : tensors)
+      if (isa<OpResult>(value) && !isHanded(value))
+        found.insert(value);
+  });
+  return found.takeVector();
 }

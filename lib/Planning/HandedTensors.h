@@ -21,6 +21,11 @@ struct HandedTensor {
 llvm::SmallVector<HandedTensor> handedTensors(mlir::ModuleOp module,
                                               mlir::func::FuncOp program);
 
+/// The queries, keys, values and results of the module's attentions that are
+/// results of operations and are not handed from function to function, each
+/// once. The order is the same for a clone.
+llvm::SmallVector<mlir::Value> attentionTensors(mlir::ModuleOp module);
+
 } // namespace tpsp
 
 #endif // TPSP_PLANNING_HANDEDTENSORS_H

@@ -120,18 +120,22 @@ PlannedProgram::place(const planner::Candidate &candidate) const {
   writeMesh(*placed, candidate);
   Mesh mesh = meshOf(*placed);
   auto function = placed->lookupSymbol<func::FuncOp>(program.program);
-  size_t next = 0;
-  for (const HandedTensor &handed : handedTensors(*placed, function)) {
-    const planner::TensorFacts &tensor = program.tensors[next++];
-    if (!tensor.isFree)
-      continue;
-    Placement placement(tensor.dims.size());
-    for (auto [dim, axes] :
-         llvm::zip_equal(placement.dims, subscriptsOf(tensor, candidate)))
+  auto divide = [&](Value value, const planner::Subscripts &subscripts) {
+    Placement placement(subscripts.size());
+    for (auto [dim, axes] : llvm::zip_equal(placement.dims, subscripts))
       dim.assign(axes.begin(), axes.end());
-    for (Value value : handed.values)
-      value.setType(withPlacement(typeOf(value), placement, mesh));
-  }
+    value.setType(withPlacement(typeOf(value), placement, mesh));
+  };
+  for (auto [handed, tensor] :
+       llvm::zip_equal(handedTensors(*placed, function), program.tensors))
+    if (tensor.isFree)
+      for (Value value : handed.values)
+        divide(value, subscriptsOf(tensor, candidate));
+  if (placesAttention(candidate))
+    for (auto [value, tensor] :
+         llvm::zip_equal(attentionTensors(*placed), program.attentionTensors))
+      if (tensor.isFree)
+        divide(value, attentionSubscripts(tensor, candidate));
   updateFunctionTypes(*placed);
   return placed;
 }

@@ -4,6 +4,7 @@
 #include "HandedTensors.h"
 #include "NameClasses.h"
 #include "StageCut.h"
+#include "TensorsOfProgram.h"
 #include "tpsp/Passes/Program/LayerRuns.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -136,6 +137,7 @@ public:
     }
   };
   llvm::MapVector<Value, ParameterUses> uses;
+  SharedHeads heads;
 
 private:
   /// Dimensions of one index are divided alike, whatever their names.
@@ -235,6 +237,9 @@ private:
       if (isLibraryCall(op, forGpu, "planner"))
         product.inOneCall = work;
     }
+    heads.note(structure, llvm::map_to_vector(indexNames, [&](StringRef name) {
+                 return names[name];
+               }));
     product.isAttention = true;
     if (isDifferentiable(op->getResult(0)))
       product.adjoints = 2;
@@ -373,75 +378,6 @@ private:
   llvm::DenseSet<Value> meetFrozen;
 };
 
-std::string nameOf(func::FuncOp function, BlockArgument argument,
-                   SourceNames &sources) {
-  for (StringRef attr : {paramAttrName, nameAttrName})
-    if (auto name = function.getArgAttrOfType<StringAttr>(
-            argument.getArgNumber(), attr))
-      return name.getValue().str();
-  std::string name = sources.of(argument);
-  return name.empty() ? "argument " + std::to_string(argument.getArgNumber())
-                      : name;
-}
-
-/// The numbers of the program's arguments that the tensor stands for.
-SmallVector<unsigned> argumentsOf(const HandedTensor &handed,
-                                  func::FuncOp program) {
-  SmallVector<unsigned> numbers;
-  for (Value value : handed.values)
-    if (auto argument = dyn_cast<BlockArgument>(value);
-        argument && argument.getOwner()->getParentOp() == program)
-      numbers.push_back(argument.getArgNumber());
-  return numbers;
-}
-
-/// `padded`: the module with the padded extents of indices.
-TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
-                        ModuleOp padded, const NameClasses &names,
-                        SourceNames &sources) {
-  TensorFacts tensor;
-  auto type = dyn_cast<RankedTensorType>(handed.first.getType());
-  tensor.isFree = type && isUnplaced(type);
-  if (!type || !getIdx(type))
-    return tensor;
-  tensor.dims = names(type);
-  SmallVector<int64_t> shape = shapeToRun(padded, type);
-  tensor.shape.assign(shape.begin(), shape.end());
-  tensor.elementBytes = type.getElementTypeBitWidth() / 8;
-  tensor.holdsIntegers = type.getElementType().isInteger();
-  tensor.kind = TensorFacts::Kind::Boundary;
-  tensor.name = sources.of(handed.first);
-  auto argument = dyn_cast<BlockArgument>(handed.first);
-  if (!argument || argument.getOwner()->getParentOp() != program)
-    return tensor;
-  unsigned number = argument.getArgNumber();
-  tensor.count = int64_t(argumentsOf(handed, program).size());
-  bool isParameter = bool(program.getArgAttr(number, paramAttrName));
-  tensor.kind =
-      isParameter ? TensorFacts::Kind::Parameter : TensorFacts::Kind::Input;
-  tensor.name = nameOf(program, argument, sources);
-  tensor.isTrained = isParameter && isa<FloatType>(type.getElementType()) &&
-                     !program.getArgAttr(number, frozenAttrName);
-  return tensor;
-}
-
-/// Finds the classes that axes may divide in activations: those of inputs that
-/// no parameter has. A class of both is one like d of x[b, s, d].
-void findActivationClasses(ProgramFacts &facts) {
-  llvm::SmallSetVector<ClassId, 4> ofInputs, ofParameters;
-  for (const TensorFacts &tensor : facts.tensors)
-    for (ClassId id : tensor.dims)
-      (tensor.kind == TensorFacts::Kind::Parameter ? ofParameters : ofInputs)
-          .insert(id);
-  facts.tokens = ofInputs.empty() ? 0 : 1;
-  for (ClassId id : ofInputs) {
-    if (ofParameters.contains(id))
-      continue;
-    facts.activationClasses.push_back(id);
-    facts.tokens *= facts.classes[id].extent;
-  }
-}
-
 } // namespace
 
 static std::vector<WrittenAxis> writtenMesh(ModuleOp module) {
@@ -496,5 +432,8 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
         found->second.tell(facts.tensors.back());
   }
   findActivationClasses(facts);
+  facts.attentionTensors =
+      attentionFacts(attentionTensors(module), *inlined, names);
+  facts.headClasses = reader.heads.without(facts.activationClasses);
   return facts;
 }

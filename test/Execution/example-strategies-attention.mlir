@@ -19,6 +19,10 @@
 // RUN: tpsp-run %examples/cp-attention.mlir --mesh cp=2 --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %examples/cp-attention.mlir --mesh cp=8 --dtype f16 --grad --verify --quiet
 
+// RUN: tpsp-run %examples/ulysses.mlir --mesh cp=4 --dtype f32 --grad --verify --quiet
+// RUN: tpsp-run %examples/ulysses.mlir --mesh cp=2 --dtype f32 --grad --verify --quiet --attention fused --optimizer adamw
+// RUN: tpsp-run %examples/ulysses.mlir --mesh cp=8 --dtype bf16 --grad --verify --quiet
+
 // RUN: tpsp-run %examples/ddp-cp.mlir --mesh dp=2,cp=2 --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %examples/ddp-cp.mlir --mesh dp=4,cp=2 --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %examples/ddp-cp.mlir --mesh dp=2,cp=4 --dtype bf16 --grad --verify --quiet

@@ -28,7 +28,9 @@
 ///    another operation needs the whole tensor anyway.
 /// 2. *Against roles*: collectives that move a parameter over a model axis, or
 ///    an activation over a data axis. Vectors (gains, biases) and small tensors
-///    may move; the gradient of a replicated parameter must be reduced.
+///    may move; the gradient of a replicated parameter must be reduced. A
+///    parameter that meets an activation gathered over a data axis counts, too:
+///    its gradient would have to be gathered.
 /// 3. Collectives of tensors.
 /// 4. Collectives of *small* tensors, which have no index of a parameter
 ///    (integers, statistics of rows, losses), and reductions of parameters'
@@ -128,6 +130,10 @@ struct PlacementProblem {
     /// ranks is to be taken in that precision, so it comes after the
     /// conversion.
     bool isConvertingSum = false;
+    /// Whether it only moves its operand to a placement that the program asks
+    /// for. Its collectives are not the search's choice, so only their bytes
+    /// count.
+    bool isReshard = false;
     /// The micro-batch. Every micro-batch gathers for itself.
     unsigned part = 0;
     /// How often it runs: one micro-batch may stand for all.

@@ -4,6 +4,7 @@
 ///
 ///   dp = 2 : data    activations b, state       b@dp, and ZeRO-1
 ///   tp = 4 : model   activations s, parameters h, e, v
+///   cp = 4 : data    activations s, heads g     s@cp, and Ulysses
 ///   pp = 2 : stage   the layers
 ///
 /// On a model axis parameters stay divided while they are used. On a data axis
@@ -28,8 +29,13 @@ struct AxisUse {
   bool storesParameters = false;
   /// On a data axis: the optimizer's state is divided, its parameters are not.
   bool storesState = false;
+  /// On a data axis on positions: the class of heads that it divides within
+  /// attention, in place of positions (Ulysses). Queries, keys, values and
+  /// results are exchanged.
+  std::optional<ClassId> heads = {};
 
-  /// Whether it divides the class, of activations or of parameters.
+  /// Whether it divides the class outside attention, of activations or of
+  /// parameters.
   bool isOn(ClassId id) const;
   bool operator==(const AxisUse &other) const;
 };
@@ -71,14 +77,26 @@ struct Candidate {
 };
 
 /// The axes that divide each dimension, major to minor, as positions in
-/// `candidate.axes`.
+/// `Candidate::axes`.
+using Subscripts = std::vector<std::vector<unsigned>>;
+
+/// Where a candidate puts an argument, or a value that functions hand to each
+/// other.
 ///
 /// Model axes leave inputs of integers whole. Parameters have model axes before
 /// data axes, so that gathered parts are contiguous. A data axis that stores
 /// parameters divides a dimension that a model axis divides, if possible, else
 /// the longest dimension that it can divide.
-std::vector<std::vector<unsigned>> subscriptsOf(const TensorFacts &tensor,
-                                                const Candidate &candidate);
+Subscripts subscriptsOf(const TensorFacts &tensor, const Candidate &candidate);
+
+/// Where a candidate that places them (placesAttention) puts attention's
+/// queries, keys, values and results.
+Subscripts attentionSubscripts(const TensorFacts &tensor,
+                               const Candidate &candidate);
+
+/// Whether an axis divides heads within attention. Attention's tensors have
+/// subscripts then; else the compiler finds them.
+bool placesAttention(const Candidate &candidate);
 
 /// Whether the parameter's gradient is a sum over ranks of a data axis.
 bool isSummedOn(const TensorFacts &parameter, const AxisUse &axis);

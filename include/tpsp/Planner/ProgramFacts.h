@@ -170,6 +170,12 @@ struct ProgramFacts {
   std::string program;
   std::vector<IndexClass> classes;
   std::vector<TensorFacts> tensors;
+  /// The queries, keys, values and results of attentions that operations
+  /// compute. They are Boundary tensors.
+  std::vector<TensorFacts> attentionTensors;
+  /// The classes that all of each attention's tensors have, and no input has:
+  /// heads, in the order of the program.
+  std::vector<ClassId> headClasses;
   /// Equal products are stored once with their count: add() counts.
   std::vector<ProductFacts> products;
   std::vector<Completion> completions;

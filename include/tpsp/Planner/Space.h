@@ -5,7 +5,8 @@
 /// The space has, for every ordered factorisation of the devices into at most
 /// `maxAxes` axes, every use of each axis:
 /// - a data axis divides a class of activations; it may also divide the stored
-///   parameters, or the optimizer's state;
+///   parameters, or the optimizer's state. If it divides positions, it may
+///   divide heads in their place within attention (Ulysses);
 /// - a model axis divides a maximal set of parameter classes of which no
 ///   parameter has two; it may also divide a class of activations;
 /// - at most one axis, a stage axis, divides the layers. There are at least as
@@ -26,7 +27,7 @@
 namespace tpsp::planner {
 
 /// "b@dp" or "e@tp=4": an axis of this name (and size) divides the index of
-/// activations or of parameters.
+/// activations, of parameters, or within attention.
 struct Pin {
   ClassId index = 0;
   std::string axis;
@@ -89,6 +90,10 @@ private:
   std::vector<AxisUse> usesOf(int64_t size, bool onlyDivisible) const;
   std::vector<std::vector<ClassId>> parameterSets(int64_t size,
                                                   bool onlyDivisible) const;
+  /// The classes of heads that an axis on these activations may divide within
+  /// attention; nullopt for none.
+  std::vector<std::optional<ClassId>>
+  headsFor(ClassId activations, int64_t size, bool onlyDivisible) const;
   bool isAnothers(const SpaceNode &node, const AxisUse &use,
                   int64_t within) const;
   bool mayHaveStages(int64_t size) const;

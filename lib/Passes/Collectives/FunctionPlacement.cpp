@@ -4,6 +4,7 @@
 
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -114,6 +115,7 @@ private:
         operation.isSum && op->getNumOperands() == 1 &&
         getElementTypeOrSelf(op->getOperand(0).getType()) !=
             getElementTypeOrSelf(op->getResult(0).getType());
+    operation.isReshard = phaseOf(op) == Phase::Forward && isa<ReshardOp>(op);
     operation.part = partOf(op);
     std::optional<unsigned> sum = sumSoFar(op);
     SmallVector<Placement> operands;

@@ -1,6 +1,6 @@
 #include "JointOracle.h"
+#include "LayoutStates.h"
 
-#include <algorithm>
 #include <numeric>
 
 using namespace tpsp;
@@ -8,71 +8,6 @@ using namespace tpsp::oracle;
 
 using Value = PlacementProblem::Value;
 using Operation = PlacementProblem::Operation;
-
-namespace {
-
-constexpr int isWhole = -1, isPending = -2;
-
-/// The dimension of a tensor that an axis divides, or one of the constants.
-int stateOf(const Layout &layout, unsigned axis) {
-  for (size_t dim = 0; dim < layout.dims.size(); ++dim)
-    for (unsigned other : layout.dims[dim])
-      if (other == axis)
-        return int(dim);
-  for (unsigned other : layout.pending)
-    if (other == axis)
-      return isPending;
-  return isWhole;
-}
-
-void erase(std::vector<unsigned> &axes, unsigned axis) {
-  axes.erase(std::remove(axes.begin(), axes.end(), axis), axes.end());
-}
-
-void dropAxis(Layout &layout, unsigned axis) {
-  for (auto &axes : layout.dims)
-    erase(axes, axis);
-  erase(layout.pending, axis);
-}
-
-void putAxis(Layout &layout, unsigned axis, int state) {
-  dropAxis(layout, axis);
-  if (state >= 0)
-    layout.dims[state].push_back(axis);
-  if (state == isPending) {
-    layout.pending.push_back(axis);
-    std::sort(layout.pending.begin(), layout.pending.end());
-  }
-}
-
-int dimOf(const IndexStructure::Tensor &tensor, int index) {
-  for (size_t dim = 0; dim < tensor.indices.size(); ++dim)
-    if (int(tensor.indices[dim]) == index)
-      return int(dim);
-  return -1;
-}
-
-Shape shapeOf(const IndexStructure::Tensor &tensor) {
-  return Shape(tensor.shape.begin(), tensor.shape.end());
-}
-
-bool sharesAnIndex(std::vector<int> drives) {
-  std::sort(drives.begin(), drives.end());
-  return std::adjacent_find(drives.begin(), drives.end(), [](int a, int b) {
-           return a >= 0 && a == b;
-         }) != drives.end();
-}
-
-/// Visits every tensor of an operation with its value.
-template <typename Visit>
-void forEachTensor(const Operation &operation, Visit visit) {
-  for (size_t i = 0; i < operation.operands.size(); ++i)
-    visit(operation.structure.operands[i], operation.operands[i]);
-  for (size_t i = 0; i < operation.results.size(); ++i)
-    visit(operation.structure.results[i], operation.results[i]);
-}
-
-} // namespace
 
 JointOracle::JointOracle(const PlacementProblem &problem) : problem(problem) {
   for (unsigned axis = 0; axis < problem.mesh.numAxes(); ++axis)
@@ -245,6 +180,10 @@ bool JointOracle::pay(size_t at, unsigned number, const Version &from,
   auto moved = movements[number].price(from.layout, to.layout);
   if (!moved)
     return false;
+  price.moves += moved->moves;
+  price.bytes += moved->bytes;
+  if (problem.operations[at].isReshard)
+    return true;
   const Value &v = value(number);
   unsigned uncounted = 0;
   bool isShared = v.isWeight; // in a bucket
@@ -266,8 +205,6 @@ bool JointOracle::pay(size_t at, unsigned number, const Version &from,
   }
   unsigned counted = moved->moves - std::min(moved->moves, uncounted);
   (v.isSmall || isShared ? price.small : price.collectives) += counted;
-  price.moves += moved->moves;
-  price.bytes += moved->bytes;
   return true;
 }
 
@@ -324,8 +261,55 @@ bool JointOracle::bring(size_t at, unsigned operand, const Form &form,
   }
   if (!pay(at, number, *source, needs, price))
     return false;
+  noteDivided(needs, has);
   has.versions.insert(needs);
   return true;
+}
+
+JointOracle::Available JointOracle::madeIn(const Version &home) const {
+  Available has;
+  noteDivided(home, has);
+  has.versions.insert(home);
+  return has;
+}
+
+/// Notes the axes that divide a new version and over which no version is whole.
+void JointOracle::noteDivided(const Version &needs, Available &has) const {
+  for (unsigned axis = 0; axis < sizes.size(); ++axis) {
+    bool isCut = llvm::any_of(has.versions, [&](const Version &version) {
+      return stateOf(version.layout, axis) == isWhole;
+    });
+    if (stateOf(needs.layout, axis) >= 0 && !isCut)
+      has.divided.insert(axis);
+  }
+}
+
+/// The number of data axes over which a matrix of parameters, or its gradient,
+/// meets an activation that is needed whole and divided.
+unsigned JointOracle::meetingGathered(size_t at, const Form &form,
+                                      State &state) const {
+  const Operation &operation = problem.operations[at];
+  auto isMatrix = [&](unsigned number) {
+    return value(number).isWeight && value(number).shape.size() >= 2;
+  };
+  if (!llvm::any_of(operation.operands, isMatrix) &&
+      !llvm::any_of(operation.results, isMatrix))
+    return 0;
+  unsigned count = 0;
+  for (unsigned axis = 0; axis < sizes.size(); ++axis) {
+    if (problem.mesh.axis(axis).role != AxisRole::Data || isUnit(axis) ||
+        form.drives[axis] < nothing)
+      continue;
+    bool isGathered = false;
+    for (auto [needs, number] :
+         llvm::zip_equal(form.operands, operation.operands))
+      isGathered |=
+          !value(number).isWeight && !value(number).isSmall &&
+          stateOf(needs.layout, axis) == isWhole &&
+          state[slotOf(number, operation.part)].divided.count(axis) > 0;
+    count += isGathered;
+  }
+  return count;
 }
 
 /// Groups operands that are summands over the same axes and must be reduced.
@@ -356,6 +340,7 @@ JointOracle::addedFirst(size_t at, const Form &form, State &state) {
 bool JointOracle::bringOperands(size_t at, const Form &form, State &state,
                                 JointPrice &price) {
   const Operation &operation = problem.operations[at];
+  price.againstRole += meetingGathered(at, form, state);
   std::set<unsigned> done;
   for (const auto &group : addedFirst(at, form, state)) {
     // A group costs as much as its dearest member alone.
@@ -459,7 +444,7 @@ void JointOracle::leave(size_t at, const Form &form, State state,
         break;
     }
     State after = state;
-    after[slotOf(number, 0)] = Available{{*home}, {}};
+    after[slotOf(number, 0)] = madeIn(*home);
     leave(at, form, std::move(after), paid, result + 1, next);
   }
 }
@@ -470,7 +455,7 @@ void JointOracle::follow(size_t at, const Form &form, State state,
   for (unsigned number : operation.operands) {
     Available &has = state[slotOf(number, operation.part)];
     if (has.versions.empty())
-      has.versions.insert(wanted(number));
+      has = madeIn(wanted(number));
   }
   before = paid;
   JointPrice price = JointPrice::ofWork(form.work);

@@ -74,9 +74,12 @@ private:
     /// Axes over which the value was gathered only for operations that do not
     /// need that.
     std::set<unsigned> idle;
+    /// Axes that divide the value other than by cutting it where it is whole.
+    std::set<unsigned> divided;
 
     bool operator<(const Available &other) const {
-      return std::tie(versions, idle) < std::tie(other.versions, other.idle);
+      return std::tie(versions, idle, divided) <
+             std::tie(other.versions, other.idle, other.divided);
     }
   };
   /// A value, and for one that no operation makes also the micro-batch.
@@ -102,6 +105,9 @@ private:
   const Version &wanted(unsigned number) const { return *wishes[number]; }
   bool isUnit(unsigned axis) const { return sizes[axis] == 1; }
   void spreadAxes();
+  Available madeIn(const Version &home) const;
+  void noteDivided(const Version &needs, Available &has) const;
+  unsigned meetingGathered(size_t at, const Form &form, State &state) const;
   std::vector<Drives> drivesOf(size_t at) const;
   std::vector<Form> formsOf(size_t at) const;
   std::optional<Form> formOf(size_t at, const Drives &drives,

@@ -58,6 +58,26 @@ TEST(Candidate, SubscriptsOfIntegers) {
               ElementsAre(ElementsAre(0), IsEmpty()));
 }
 
+// Attention's tensors have model axes before data axes on their heads, and
+// positions only on axes that divide no heads.
+TEST(Candidate, SubscriptsOfAttention) {
+  TensorFacts queries;
+  queries.dims = {0, 1, 3};
+  queries.shape = {4, 64, 16};
+  Candidate candidate;
+  candidate.axes = {{"ring", 2, {AxisRole::Data, 1, {}, false, false}},
+                    {"cp", 2, {AxisRole::Data, 1, {}, false, false, 3}},
+                    {"tp", 2, {AxisRole::Model, 1, {3}, false, false}},
+                    {"dp", 2, {AxisRole::Data, 0, {}, false, false}}};
+  EXPECT_TRUE(placesAttention(candidate));
+  EXPECT_EQ(attentionSubscripts(queries, candidate),
+            (Subscripts{{3}, {0}, {2, 1}}));
+  EXPECT_EQ(usualName(candidate, mlp(4, 64, 8, 16)),
+            "CP 2 x Ulysses 2 x TP+SP 2 x DP 2");
+  candidate.axes[1].use.heads.reset();
+  EXPECT_FALSE(placesAttention(candidate));
+}
+
 TEST(Candidate, Names) {
   ProgramFacts facts = mlp(8, 8, 8, 16);
   Candidate candidate = tensorAndStorage();

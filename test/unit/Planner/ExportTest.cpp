@@ -45,6 +45,21 @@ TEST(Export, Megatron) {
     EXPECT_THAT(text.text, HasSubstr(flag));
 }
 
+// A context axis that exchanges heads is Megatron's by another flag, and no
+// axis of torchtitan's.
+TEST(Export, Heads) {
+  CandidateAxis ulysses = cp;
+  ulysses.use.heads = 3;
+  EXPECT_THAT(exported("megatron", of({ulysses})).text,
+              HasSubstr("--cp-comm-type a2a"));
+  EXPECT_THAT(exported("megatron", of({cp})).text,
+              Not(HasSubstr("--cp-comm-type")));
+  EXPECT_THAT(exported("torchtitan", of({ulysses})).problem,
+              HasSubstr("exchanges no heads"));
+  EXPECT_THAT(exported("json", of({ulysses})).text,
+              HasSubstr("\"exchanges_heads\": true"));
+}
+
 // Experts are divided over ranks that have their own samples.
 TEST(Export, Experts) {
   ProgramFacts facts = mlp(16, 24, 8, 32);

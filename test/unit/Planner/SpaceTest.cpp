@@ -44,6 +44,31 @@ TEST(Space, StateOfAnOptimizer) {
               Contains("dp=3: b@dp, state @dp"));
 }
 
+// An axis on positions that see each other may divide heads within attention,
+// if it divides them after the axes on parameters.
+TEST(Space, HeadsWithinAttention) {
+  ProgramFacts facts = mlp(4, 12, 5, 6);
+  facts.classes[1].isMixed = true;
+  facts.headClasses = {3};
+  EXPECT_THAT(textsOf(Space(facts, on(3))),
+              AllOf(Contains("cp=3: s@cp, attention e@cp"),
+                    Contains("cp=3: s@cp, attention e@cp, stored @cp"),
+                    Not(Contains(HasSubstr("b@cp, attention")))));
+  for (const std::string &text : textsOf(Space(facts, on(4, 1))))
+    EXPECT_THAT(text, Not(HasSubstr("attention")));
+  bool areBeside = false;
+  for (const std::string &text : textsOf(Space(facts, on(6)))) {
+    areBeside |= text == "cp=3 tp=2: s@cp, attention e@cp, parameters e@tp";
+    EXPECT_THAT(text, Not(HasSubstr("attention e@cp@cp2, parameters e")));
+  }
+  EXPECT_TRUE(areBeside);
+  SpaceOptions pinned = on(3);
+  for (const char *text : {"s@mine", "e@mine"})
+    ASSERT_EQ(parsePin(text, facts, pinned.pins.emplace_back()), "");
+  EXPECT_THAT(textsOf(Space(facts, pinned)),
+              Contains("mine=3: s@mine, attention e@mine"));
+}
+
 // No leaf comes twice. If several axes divide an index, their product divides
 // its extent.
 TEST(Space, LeavesDifferAndDivide) {
