@@ -57,8 +57,9 @@ TEST(Prospects, AreLeavesOfTheSpace) {
       EXPECT_EQ(each.leaf.candidate.numRanks(), 16);
       EXPECT_TRUE(
           seen.insert(subscriptText(each.leaf.candidate, of.facts)).second);
-      if (round == 0 && &each == &taken.front())
+      if (round == 0 && &each == &taken.front()) {
         EXPECT_LE(each.bound.promise(), least * (1 + 1e-9));
+      }
     }
   }
 }
