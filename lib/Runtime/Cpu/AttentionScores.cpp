@@ -2,6 +2,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -56,13 +57,59 @@ TileRows AttentionScores<T>::seen(int64_t query, TileRows keys) const {
 }
 
 template <typename T>
-bool AttentionScores<T>::isMasked(TileRows queries, TileRows keys) const {
+bool AttentionScores<T>::isMaskedByPosition(TileRows queries,
+                                            TileRows keys) const {
   if (!c.causal)
     return false;
   bool isLater = keys.begin >= queryStart + queries.end();
   bool isPast =
       c.window > 0 && keys.end() <= queryStart + queries.begin + 1 - c.window;
   return isLater || isPast;
+}
+
+namespace {
+
+/// What is known of the segment numbers of some rows: their range, and which
+/// remainders by 64 they leave (a Bloom filter of one hash; Bloom, Space/time
+/// trade-offs in hash coding, 1970). Ranges tell sorted numbers apart, and
+/// remainders others.
+struct SegmentSet {
+  int32_t least, largest;
+  uint64_t remainders = 0;
+
+  /// `numbers`: that of the first row; others follow at a distance of `stride`.
+  SegmentSet(const int32_t *numbers, int64_t stride, int64_t count)
+      : least(*numbers), largest(*numbers) {
+    for (int64_t i = 0; i < count; ++i) {
+      int32_t number = numbers[i * stride];
+      least = std::min(least, number);
+      largest = std::max(largest, number);
+      remainders |= uint64_t(1) << (uint32_t(number) % 64);
+    }
+  }
+
+  bool mayMeet(const SegmentSet &other) const {
+    return least <= other.largest && other.least <= largest &&
+           (remainders & other.remainders) != 0;
+  }
+};
+
+} // namespace
+
+template <typename T>
+bool AttentionScores<T>::isMasked(const AttentionHead &head, TileRows queries,
+                                  TileRows keys) const {
+  if (isMaskedByPosition(queries, keys))
+    return true;
+  if (!querySegments)
+    return false;
+  AttentionHead keyHead{head.batch, head.head, 0};
+  SegmentSet ofQueries(querySegments +
+                           rowStart(c.querySegments, head, queries.begin),
+                       c.querySegments.row, queries.count);
+  SegmentSet ofKeys(keySegments + rowStart(c.keySegments, keyHead, keys.begin),
+                    c.keySegments.row, keys.count);
+  return !ofQueries.mayMeet(ofKeys);
 }
 
 template <typename T>

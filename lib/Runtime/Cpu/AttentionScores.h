@@ -26,8 +26,11 @@ public:
   /// block. Empty if there are none.
   TileRows seen(int64_t query, TileRows keys) const;
 
-  /// Whether all keys of a block are hidden from all queries of a block.
-  bool isMasked(TileRows queries, TileRows keys) const;
+  /// Whether all keys of a block are surely hidden from all queries of a block:
+  /// by their positions, or because no segment of these queries can have a key
+  /// in the block.
+  bool isMasked(const AttentionHead &head, TileRows queries,
+                TileRows keys) const;
 
   /// Turns `row`, products of a query with a block of keys, into scores. A
   /// score is minus infinity if a bias of minus infinity or a segment hides its
@@ -37,6 +40,7 @@ public:
              TileRows seen, T *row, T *slopes) const;
 
 private:
+  bool isMaskedByPosition(TileRows queries, TileRows keys) const;
   void cap(TileRows seen, T *row, T *slopes) const;
   void addBias(const AttentionHead &head, int64_t query, TileRows keys,
                TileRows seen, T *row) const;

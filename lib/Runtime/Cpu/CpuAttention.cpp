@@ -69,8 +69,9 @@ private:
     std::fill_n(tiles.sums, rows.count * c.valueFeatures, T(0));
     tiles.levels.fill({});
     TPSP_TRY(forEachBlock(scores.numKeys(head), blockKeys, [&](TileRows keys) {
-      return scores.isMasked(rows, keys) ? Status()
-                                         : addBlock(head, rows, keys, tiles);
+      return scores.isMasked(head, rows, keys)
+                 ? Status()
+                 : addBlock(head, rows, keys, tiles);
     }));
     finish(number, head, rows, tiles);
     return {};

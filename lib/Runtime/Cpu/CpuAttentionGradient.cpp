@@ -134,7 +134,7 @@ private:
   Status forEachSeenBlock(const AttentionHead &head, TileRows rows,
                           const Body &body) {
     return forEachBlock(scores.numKeys(head), blockKeys, [&](TileRows keys) {
-      return scores.isMasked(rows, keys) ? Status() : body(keys);
+      return scores.isMasked(head, rows, keys) ? Status() : body(keys);
     });
   }
 
