@@ -256,7 +256,10 @@ private:
   /// Opens the files of data before anything takes long.
   rt::Status openFiles() {
     TPSP_TRY(DataFiles::open(options.data, options.dataFormat, files));
-    return DataFiles::open(options.evalData, options.dataFormat, evalFiles);
+    TPSP_TRY(DataFiles::open(options.evalData, options.dataFormat, evalFiles));
+    if (options.has("separator"))
+      files.separator = evalFiles.separator = options.separator;
+    return {};
   }
 
   /// Checks that all processes train on the same data from the same checkpoint,

@@ -11,21 +11,30 @@ namespace tpsp {
 /// its other indices number sequences.
 enum class DataRole {
   None,
-  Tokens,     ///< token s of the sequence
-  NextTokens, ///< token s + 1
-  Positions,  ///< s
-  Labels      ///< any labels, not made of tokens; a negative one does not count
+  Tokens,            ///< token s of the sequence
+  NextTokens,        ///< token s + 1
+  Positions,         ///< s
+  Documents,         ///< the number of documents that end before token s
+  DocumentPositions, ///< the tokens between the beginning of s's document and s
+  Labels ///< any labels, not made of tokens; a negative one does not count
 };
 
 /// The values of the attribute `tpsp.data`.
 template <> struct EnumNames<DataRole> {
-  static constexpr const char *all[] = {"", "tokens", "next_tokens",
-                                        "positions", "labels"};
+  static constexpr const char *all[] = {
+      "",          "tokens",    "next_tokens",
+      "positions", "documents", "document_positions",
+      "labels"};
 };
 
 /// Whether a batch of tokens gives the argument.
 inline bool isMadeOfTokens(DataRole role) {
   return role != DataRole::None && role != DataRole::Labels;
+}
+
+/// Whether the argument depends on where the documents of a sequence end.
+inline bool isOfDocuments(DataRole role) {
+  return role == DataRole::Documents || role == DataRole::DocumentPositions;
 }
 
 /// Whether an argument's integers may be negative, and then do not count.

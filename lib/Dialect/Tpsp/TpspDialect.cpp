@@ -128,7 +128,8 @@ static std::string dataProblem(Attribute value, Type type) {
   auto role = dyn_cast<StringAttr>(value);
   if (!role || role.empty() || !findNamed<DataRole>(role.str()))
     return ": " + name +
-           " is \"tokens\", \"next_tokens\", \"positions\" or \"labels\"";
+           " is \"tokens\", \"next_tokens\", \"positions\", \"documents\", "
+           "\"document_positions\" or \"labels\"";
   auto tensor = dyn_cast_or_null<RankedTensorType>(type);
   if (tensor && !tensor.getElementType().isInteger())
     return ": " + name + " is of integers";

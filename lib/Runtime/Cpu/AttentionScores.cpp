@@ -69,8 +69,8 @@ bool AttentionScores<T>::isMaskedByPosition(TileRows queries,
 
 namespace {
 
-/// What is known of the segment numbers of some rows: their range, and which
-/// remainders by 64 they leave (a Bloom filter of one hash; Bloom, Space/time
+/// A summary of the segment numbers of some rows: their range, and their
+/// remainders by 64. This is a Bloom filter of one hash (Bloom, Space/time
 /// trade-offs in hash coding, 1970). Ranges tell sorted numbers apart, and
 /// remainders others.
 struct SegmentSet {

@@ -26,8 +26,8 @@ public:
   /// block. Empty if there are none.
   TileRows seen(int64_t query, TileRows keys) const;
 
-  /// Whether all keys of a block are surely hidden from all queries of a block:
-  /// by their positions, or because no segment of these queries can have a key
+  /// Whether all keys of a block are surely hidden from all queries of a block.
+  /// Their positions hide them, or no segment of these queries can have a key
   /// in the block.
   bool isMasked(const AttentionHead &head, TileRows queries,
                 TileRows keys) const;

@@ -1,10 +1,9 @@
 #include "tpsp/Runtime/Train/Batches.h"
 
 #include "Shuffle.h"
-#include "tpsp/Abi/ElementType.h"
+#include "TokenRows.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Runtime/Driver/Tensors/IntegerRange.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +25,11 @@ static bool isTokens(const PlanBuffer &tensor) {
   return tensor.data == DataRole::Tokens || tensor.data == DataRole::NextTokens;
 }
 
+static bool hasPositions(const PlanBuffer &tensor) {
+  return tensor.data == DataRole::Positions ||
+         tensor.data == DataRole::DocumentPositions;
+}
+
 static Status noData() {
   return {TPSP_RT_INVALID,
           "no argument of the program is data; write {tpsp.data = \"tokens\"} "
@@ -36,7 +40,7 @@ static Status noData() {
 /// A position without a row in its table would be looked up as zeros.
 static Status checkPositions(const Plan &plan) {
   for (const PlanBuffer &tensor : plan.tensors())
-    if (tensor.data == DataRole::Positions && tensor.below > 0 &&
+    if (hasPositions(tensor) && tensor.below > 0 &&
         tensor.shape.back() > tensor.below)
       return invalid("a sample has {} positions, and '{}' takes those below "
                      "{}; give shorter sequences (--extent), or a table of "
@@ -69,7 +73,8 @@ bool Batches::gives(const PlanBuffer &tensor) const {
 /// Adds an argument's samples, and tokens of each, to those of `first`.
 Status Batches::addShape(const PlanBuffer &tensor, const PlanBuffer *&first) {
   bool isNamed = files.samples.has(tensor.name);
-  bool numbersSamples = isNamed || isTokens(tensor);
+  bool numbersSamples =
+      isNamed || isTokens(tensor) || isOfDocuments(tensor.data);
   int64_t own = isNamed ? tensor.shape.front() : rowsOf(tensor);
   bool fits = !numbersSamples || rows == 0 || own == rows;
   if (!isNamed)
@@ -122,6 +127,7 @@ Status Batches::create(DataFiles files, const Plan &plan, Order order,
   if (batches.rows == 0)
     return noData();
   TPSP_TRY(checkPositions(plan));
+  TPSP_TRY(batches.checkSeparator(plan));
   TPSP_TRY(batches.countSamples());
   batches.order = order;
   batches.seed = seed;
@@ -144,38 +150,38 @@ Status Batches::fill(const PlanBuffer &tensor, const Shard &shard,
       tensor, shard, [&](int64_t row) { return placeOf(first + row); }, memory);
 }
 
+/// Documents need a token that ends one, and the token needs an argument.
+Status Batches::checkSeparator(const Plan &plan) const {
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (!gives(tensor) || !isOfDocuments(tensor.data) ||
+        files.samples.has(tensor.name))
+      continue;
+    return files.separator
+               ? Status()
+               : invalid("'{}' numbers documents ({}); say which token ends "
+                         "one (--separator 0), or give it by name (--data "
+                         "{}=F.npy)",
+                         tensor.name, nameOf(tensor.data), tensor.name);
+  }
+  return files.separator
+             ? invalid("--separator {} ends documents, and no argument of the "
+                       "program numbers them; write {{tpsp.data = "
+                       "\"documents\"}} on segment numbers of attention, or "
+                       "leave out the option",
+                       *files.separator)
+             : Status();
+}
+
 Status Batches::fillTokens(const PlanBuffer &tensor, const Shard &shard,
                            int64_t first, void *memory) const {
+  TokenRows rows(files.tokens, files.separator, tensor, memory);
   Status status;
-  // An array on the stack, since steps must not allocate.
-  constexpr int64_t chunk = 256;
-  int64_t tokens[chunk];
-  int64_t shift = tensor.data == DataRole::NextTokens ? 1 : 0;
-  /// Fills a part of one row: `count` elements from column `column` on.
-  auto fillRow = [&](int64_t row, int64_t column, int64_t count,
-                     int64_t local) {
-    if (tensor.data == DataRole::Positions) {
-      for (int64_t i = 0; i < count; ++i)
-        storeInteger(column + i, tensor.dtype, memory, local + i);
-      return;
-    }
-    int64_t begin = placeOf(first + row) * columns + column + shift;
-    for (int64_t i = 0; i < count; ++i) {
-      if (i % chunk == 0)
-        files.tokens.read(begin + i, std::min(chunk, count - i), tokens);
-      int64_t token = tokens[i % chunk];
-      if (!integerRange(tensor).has(token))
-        status = {TPSP_RT_INVALID,
-                  fmt::format("{} has {}, and '{}' takes tokens below {}",
-                              files.tokens.placeOf(begin + i), token,
-                              tensor.name, tensor.below)};
-      storeInteger(token, tensor.dtype, memory, local + i);
-    }
-  };
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
     while (n > 0) {
       int64_t column = global % columns, count = std::min(n, columns - column);
-      fillRow(global / columns, column, count, local);
+      int64_t begin = placeOf(first + global / columns) * columns;
+      if (Status filled = rows.fill(begin, column, count, local); !filled.ok())
+        status = filled;
       global += count;
       local += count;
       n -= count;

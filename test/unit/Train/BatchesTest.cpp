@@ -33,12 +33,20 @@ protected:
 
   /// Makes batches of tokens 0, 1, 2, ...
   Status make(int64_t count, Order order = Order::AsStored, uint64_t seed = 0) {
+    std::vector<int> tokens(static_cast<size_t>(count));
+    std::iota(tokens.begin(), tokens.end(), 0);
+    return make(tokens, std::nullopt, order, seed);
+  }
+
+  Status make(const std::vector<int> &tokens, std::optional<int64_t> separator,
+              Order order = Order::AsStored, uint64_t seed = 0) {
     std::string bytes;
-    for (int64_t i = 0; i < count; ++i)
-      bytes += {char(i & 0xff), char(i >> 8)};
+    for (int token : tokens)
+      bytes += {char(token & 0xff), char(token >> 8)};
     DataFiles files;
     Status status = DataFiles::open({write("t.bin", bytes)}, "u16", files);
     EXPECT_TRUE(status.ok()) << status.message();
+    files.separator = separator;
     return Batches::create(std::move(files), plan, order, seed, batches);
   }
 
@@ -93,6 +101,65 @@ TEST_F(BatchesTest, TheMeshChangesNothing) {
     EXPECT_EQ(whole(0, 77), tokens);
     EXPECT_EQ(whole(1, 0)[7], 1);
   }
+}
+
+// A separator belongs to the document that it ends, and has no target. A row
+// begins a document, wherever the one before ended.
+TEST_F(BatchesTest, SeparatorsEndDocuments) {
+  const std::vector<int> tokens = {9, 4, 7, 9, 9, 1, 2, 3, 9, 5, 6, 8, 9};
+  for (const auto &axes : std::vector<std::vector<std::vector<int64_t>>>{
+           {{}, {}}, {{}, {1}}, {{}, {0, 1}}}) {
+    plan.buffers.clear();
+    for (DataRole role : {DataRole::Tokens, DataRole::NextTokens,
+                          DataRole::Documents, DataRole::DocumentPositions})
+      add(role, {3, 4}, axes);
+    ASSERT_TRUE(make(tokens, 9).ok());
+    EXPECT_THAT(whole(0, 0), ElementsAre(9, 4, 7, 9, 9, 1, 2, 3, 9, 5, 6, 8));
+    EXPECT_THAT(whole(1, 0),
+                ElementsAre(-100, 7, 9, -100, -100, 2, 3, 9, -100, 6, 8, 9));
+    EXPECT_THAT(whole(2, 0), ElementsAre(0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1));
+    EXPECT_THAT(whole(3, 0), ElementsAre(0, 0, 1, 2, 0, 0, 1, 2, 0, 0, 1, 2));
+  }
+  // More documents than the argument takes.
+  plan.buffers[2].below = 1;
+  std::vector<int32_t> part(12);
+  Shard shard(plan.buffers[2], plan.mesh, {1, 1});
+  EXPECT_THAT(
+      batches.fill(plan.buffers[2], shard, 0, part.data()).message(),
+      HasSubstr("has more documents than 'documents' takes: numbers below 1"));
+}
+
+// Rows that are longer than the reader's array.
+TEST_F(BatchesTest, LongRowsOfDocuments) {
+  add(DataRole::Documents, {1, 1000}, {{}, {0, 1}});
+  add(DataRole::DocumentPositions, {1, 1000}, {{}, {1}});
+  add(DataRole::NextTokens, {1, 1000}, {{}, {0}});
+  std::vector<int> tokens(1001);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = i % 7 == 3 || i % 256 == 0 ? 0 : int(i);
+  ASSERT_TRUE(make(tokens, 0).ok());
+  std::vector<int32_t> documents = whole(0, 0), positions = whole(1, 0),
+                       next = whole(2, 0);
+  int32_t document = 0, position = 0;
+  for (size_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(documents[i], document) << i;
+    ASSERT_EQ(positions[i], position) << i;
+    ASSERT_EQ(next[i], tokens[i] == 0 ? -100 : tokens[i + 1]) << i;
+    document += tokens[i] == 0;
+    position = tokens[i] == 0 ? 0 : position + 1;
+  }
+}
+
+TEST_F(BatchesTest, DocumentsAndTheirSeparatorGoTogether) {
+  add(DataRole::Tokens, {2, 4});
+  EXPECT_THAT(make({1, 2, 3, 4, 5, 6, 7, 8, 9}, 3).message(),
+              HasSubstr("no argument of the program numbers them"));
+  add(DataRole::Documents, {2, 4});
+  EXPECT_THAT(make(9).message(), HasSubstr("say which token ends one"));
+  plan.buffers.pop_back();
+  add(DataRole::Documents, {3, 4});
+  EXPECT_THAT(make({1, 2, 3, 4, 5, 6, 7, 8, 9}, 3).message(),
+              HasSubstr("data of different batches"));
 }
 
 TEST_F(BatchesTest, AnEpochHasEverySampleOnce) {

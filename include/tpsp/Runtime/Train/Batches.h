@@ -7,12 +7,17 @@
 #include "tpsp/Runtime/Train/SampleFiles.h"
 #include "tpsp/Runtime/Train/TokenFiles.h"
 
+#include <optional>
+
 namespace tpsp::train {
 
 /// The data that a run trains on. One of the two may be empty.
 struct DataFiles {
   TokenFiles tokens;
   SampleFiles samples;
+  /// The token with which a document ends, and which belongs to it. Its own
+  /// target does not count: it would be the next document's first token.
+  std::optional<int64_t> separator;
 
   /// Opens the operands of --data. `format` is that of files of tokens.
   static rt::Status open(const std::vector<std::string> &operands,
@@ -63,6 +68,7 @@ private:
   int64_t placeOf(int64_t sample) const;
   rt::Status fillTokens(const PlanBuffer &tensor, const rt::Shard &shard,
                         int64_t first, void *memory) const;
+  rt::Status checkSeparator(const Plan &plan) const;
 
   DataFiles files;
   Order order = Order::Shuffled;
