@@ -1,0 +1,253 @@
+"""Runs hand-written parallel programs, right and with mistakes, and judges their dumps.
+
+    run.py [--tools build/bin] [--folder DIR] [--only WORD]
+
+Each program of this folder runs on up to six gloo processes. tpsp_torch.record writes
+what its ranks have to DIR/PROGRAM/right and DIR/PROGRAM/MISTAKE, beside model.mlir, its
+model, and arguments.safetensors, its inputs, weights and cotangents. Then it is checked
+
+- that the right form's dump equals the unsharded program's, by autograd on one process;
+- that tpsp-run, with --grad, has the same gradients of the model, and verifies it;
+- that each mistake is what mistakes.txt says;
+- if the tools have tpsp-check, that it says so, and has no finding for the right form.
+
+The exit status is 77, which ctest reads as skipped, if PyTorch is not installed.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+try:
+    import numpy
+    import torch
+    import torch.distributed as dist
+    import torch.multiprocessing
+except ImportError:
+    print("skipped: PyTorch or numpy is not installed (pip install torch numpy)")
+    sys.exit(77)
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "python"), str(HERE.parents[1] / "jax")]
+import safetensors
+from tpsp_torch.files import write_tensors
+
+from harness import PROGRAMS, World, run_rank, unsharded
+
+FAMILIES = ["tensor", "data", "sequence", "experts", "stages"]
+PROCESSES = 6
+TOLERANCE = 1e-4
+
+
+def read_table():
+    """Returns the lines of mistakes.txt: a list of expectations by (program, mistake)."""
+    found = {}
+    for line in (HERE / "mistakes.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        program, mistake, tensors, kind, axes, factor, source = line.split(None, 6)
+        found.setdefault((program, mistake), []).append({
+            "tensors": tensors.split(","), "kind": kind, "axes": [] if axes == "-" else axes.split(","),
+            "factor": 1.0 if factor == "-" else float(factor), "source": source})
+    return found
+
+
+def serve(number, port, folder, jobs):
+    """One process: runs all jobs in order."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=number, world_size=PROCESSES,
+                            timeout=datetime.timedelta(seconds=30))
+    world = World()
+    for name, mistake in jobs:
+        try:
+            run_rank(PROGRAMS[name], mistake, folder / name / (mistake or "right"), world)
+        except Exception:
+            print(f"{name} ({mistake or 'right'}), process {number}:\n{traceback.format_exc()}", flush=True)
+            os._exit(1)
+    dist.destroy_process_group()
+
+
+def make_dumps(folder, jobs):
+    """Runs all jobs on processes that are forked once. Returns whether all ran."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = torch.multiprocessing.get_context("fork")
+    processes = [context.Process(target=serve, args=(i, port, folder, jobs)) for i in range(PROCESSES)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return all(process.exitcode == 0 for process in processes)
+
+
+def write_program(folder, program):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.mlir").write_text(program.text.lstrip())
+    write_tensors(folder / "arguments.safetensors", {name: torch.from_numpy(value) for name, value in program.values().items()}, {})
+
+
+class Dump:
+    """The files of all ranks: `ranks[k]` has the arrays by name, `places[k]` the coordinates."""
+
+    def __init__(self, folder, program):
+        self.axes = program.mesh
+        self.ranks, self.words, self.places = [], [], []
+        for k in range(program.size()):
+            path = folder / f"rank{k}.safetensors"
+            self.ranks.append(safetensors.load(path))
+            data = path.read_bytes()
+            words = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+            self.words.append(words)
+            self.places.append({axis: int(n) for axis, n in (each.split("=") for each in words["tpsp.coords"].split(","))})
+
+    def names(self):
+        return sorted(set().union(*self.ranks))
+
+    def part(self, name, k, whole):
+        """Returns what rank k should have of `whole`, by the placement that it has written."""
+        words = dict(each.split("=") for each in self.words[k].get(f"placement:{name}", "").split(",") if each)
+        for axis, size in self.axes.items():
+            if words.get(axis, "").startswith("Shard("):
+                whole = numpy.array_split(whole, size, int(words[axis][6:-1]))[self.places[k][axis]]
+        return whole
+
+    def summed(self, name, axes):
+        """Returns for each rank the sum over the ranks that differ from it along `axes` only."""
+        fixed = [axis for axis in self.axes if axis not in axes]
+        key = [tuple(place[axis] for axis in fixed) for place in self.places]
+        return [sum(self.ranks[j][name] for j in range(len(key)) if key[j] == key[k]) for k in range(len(key))]
+
+
+def near(a, b):
+    return a.shape == b.shape and numpy.linalg.norm(a - b) <= TOLERANCE * numpy.linalg.norm(b) and bool(numpy.isfinite(a).all())
+
+
+def is_right(dump, name, whole):
+    holders = [k for k, rank in enumerate(dump.ranks) if name in rank]
+    return all(near(dump.ranks[k][name], dump.part(name, k, whole)) for k in holders)
+
+
+def is_as_said(dump, name, whole, expected):
+    """Whether what the table says of a tensor is so."""
+    kind = expected["kind"]
+    holders = [k for k, rank in enumerate(dump.ranks) if name in rank]
+    if kind == "absent":
+        return not holders
+    if not holders or is_right(dump, name, whole):
+        return False
+    wanted = {k: dump.part(name, k, whole) for k in holders}
+    if kind == "missing":
+        sums = dump.summed(name, expected["axes"])
+        return all(near(sums[k] * numpy.float32(expected["factor"]), wanted[k]) for k in holders)
+    if kind == "factor":
+        return all(near(dump.ranks[k][name], wanted[k] * numpy.float32(expected["factor"])) for k in holders)
+    if kind == "shard":
+        return all(any(near(dump.ranks[k][name], wanted[j]) for j in holders) for k in holders)
+    return True
+
+
+def judge_right(folder, program):
+    """Returns what is wrong with the right form's dump."""
+    reference, dump = unsharded(program), Dump(folder / "right", program)
+    lacking = [name for name in reference if name.startswith("grad:") and not any(name in rank for rank in dump.ranks)]
+    return [f"{name} is not in the dump" for name in lacking] + [
+        f"{name} differs from the unsharded program's" for name in dump.names() if not is_right(dump, name, reference[name])]
+
+
+def judge_mistake(folder, program, mistake, expectations):
+    """Returns where a wrong form's dump is not what the table says."""
+    reference, dump = unsharded(program), Dump(folder / mistake, program)
+    found = []
+    for expected in expectations:
+        if expected["kind"] == "right":
+            found += [f"{name} is wrong" for name in dump.names() if not is_right(dump, name, reference[name])]
+            continue
+        found += [f"{name} is not '{expected['kind']} {','.join(expected['axes'])}'" for name in expected["tensors"]
+                  if not is_as_said(dump, name, reference[name], expected)]
+    return found
+
+
+def judge_model(tools, folder, program):
+    """Returns where tpsp-run's gradients of the model are not those of the unsharded program."""
+    saved = folder / "all.safetensors"
+    command = [tools / "tpsp-run", folder / "model.mlir", "--grad", "--verify", "--quiet", "--inputs", folder / "arguments.safetensors",
+               "--save-all", saved, *program.update.split()]
+    if program.micro_batches > 1:
+        command += ["--micro-batches", str(program.micro_batches)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode:
+        return [f"tpsp-run: {(ran.stderr or ran.stdout).strip()[:600]}"]
+    reference, found = unsharded(program), safetensors.load(saved)
+    pairs = [(name, f"g[{name[5:]}]") for name in reference if name.startswith("grad:")]
+    pairs += [(name, name[4:]) for name in reference if name.startswith("act:") and name[4:] in found]
+    return [f"tpsp-run's {other} differs" for name, other in pairs if other in found and not near(found[other], reference[name])] + [
+        f"tpsp-run has no {other}" for _, other in pairs if other not in found and not program.update]
+
+
+def ask_check(tools, folder, program, mistake):
+    """Returns tpsp-check's status and report, as a value of JSON."""
+    command = [tools / "tpsp-check", folder / "model.mlir", "--numbers", folder / (mistake or "right"), "--inputs",
+               folder / "arguments.safetensors", "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tools", type=Path, help="the folder of tpsp-run, and of tpsp-check if there is one")
+    parser.add_argument("--folder", type=Path, help="where dumps are kept (default: a temporary one)")
+    parser.add_argument("--only", default="", help="programs whose names have this word")
+    options = parser.parse_args()
+    for family in FAMILIES:
+        if (HERE / f"{family}.py").exists():
+            __import__(family)
+    table = read_table()
+    with tempfile.TemporaryDirectory() as scratch:
+        return check(options, options.folder or Path(scratch), table)
+
+
+def check(options, folder, table):
+    begin = time.time()
+    torch.set_num_threads(1)
+    chosen = {name: program for name, program in PROGRAMS.items() if options.only in name}
+    mistakes = {key: value for key, value in table.items() if key[0] in chosen}
+    unknown = [name for name, _ in table if name not in PROGRAMS]
+    if unknown:
+        print(f"mistakes.txt: '{unknown[0]}' is no program")
+        return 1
+    for name, program in chosen.items():
+        write_program(folder / name, program)
+    jobs = [(name, None) for name in chosen] + list(mistakes)
+    if not make_dumps(folder, jobs):
+        print("not all programs ran")
+        return 1
+    made = time.time()
+    failures = {name: judge_right(folder / name, program) for name, program in chosen.items()}
+    for (name, mistake), expected in mistakes.items():
+        failures[f"{name} {mistake}"] = judge_mistake(folder / name, chosen[name], mistake, expected)
+    if options.tools:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            judged = pool.map(lambda name: judge_model(options.tools, folder / name, chosen[name]), chosen)
+            for name, found in zip(chosen, judged):
+                failures[f"{name} model"] = found
+    failures = {name: found for name, found in failures.items() if found}
+    for name, found in failures.items():
+        print(f"{name}: " + "; ".join(found))
+    print(f"{len(chosen)} programs, {len(mistakes)} mistakes, {len(failures)} failures; dumps in {made - begin:.0f} s, "
+          f"all in {time.time() - begin:.0f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
