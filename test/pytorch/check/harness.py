@@ -29,6 +29,7 @@ class Program:
     holds: object
     update: str
     micro_batches: int
+    adjust: object
 
     def __post_init__(self):
         self.parsed = notation.read(self.text)
@@ -48,7 +49,7 @@ class Program:
         for name, kind in self.results.items():
             if kind.dims:
                 found[f"g[{name}]"] = self._draw(f"g[{name}]", kind, False, "")
-        return found
+        return self.adjust(found) if self.adjust else found
 
     def _draw(self, name, kind, is_parameter, attributes):
         random = numpy.random.default_rng(zlib.crc32(f"{self.name} {name}".encode()))
@@ -65,10 +66,13 @@ class Program:
         return values.astype(numpy.float32)
 
 
-def program(text, holds=None, update="", micro_batches=1):
-    """Registers a function as the program of `text`. `update` has options of tpsp-run for the step's update."""
+def program(text, holds=None, update="", micro_batches=1, adjust=None):
+    """Registers a function as the program of `text`.
+
+    `update` has options of tpsp-run for the step's update; `adjust` changes the values of arguments.
+    """
     def register(run):
-        PROGRAMS[run.__name__] = Program(run.__name__, text, run, holds, update, micro_batches)
+        PROGRAMS[run.__name__] = Program(run.__name__, text, run, holds, update, micro_batches, adjust)
         return run
     return register
 
@@ -198,10 +202,12 @@ class Rank:
 
     def turned(self, x, axes, by=1):
         """A ring: each rank gets the tensor of the rank `by` before it."""
-        n, group = self.size(axes), self._group(axes)
+        n = self.size(axes)
         if n == 1 or by % n == 0:
             return x.detach().clone()
-        x, out = x.detach().contiguous(), torch.empty_like(x)
+        group = self._group(axes)
+        x = x.detach().contiguous()
+        out = torch.empty_like(x)
         ranks = dist.get_process_group_ranks(group)
         at = self.at(axes)
         moves = [dist.P2POp(dist.isend, x, ranks[(at + by) % n], group), dist.P2POp(dist.irecv, out, ranks[(at - by) % n], group)]

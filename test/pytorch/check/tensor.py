@@ -22,7 +22,12 @@ def mlp_tp(r, mistake):
     n = r["x"] * r["gain"]
     inner = n if mistake == "no_backward_sum" else r.copy(n, "tp")
     partial = silu(inner @ r["up"].T) @ r["down"].T
-    z = {"no_forward_sum": torch.clone, "sum_twice": lambda p: r.sum_twice(p, "tp")}.get(mistake, lambda p: r.sum(p, "tp"))(partial)
+    if mistake == "no_forward_sum":
+        z = partial
+    elif mistake == "sum_twice":
+        z = r.sum_twice(partial, "tp")
+    else:
+        z = r.sum(partial, "tp")
     r.backward(z=z)
 
 
