@@ -1,0 +1,393 @@
+"""Puts a plan of tpsp-plan on a PyTorch module, with DTensor and fully_shard."""
+
+import inspect
+import os
+import re
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+
+from . import attention_on_cpus  # noqa: F401 (registers how DTensor divides it)
+from .placements import axes_of
+from .program import calls_of, read
+
+
+class PlanError(ValueError):
+    """A plan that is not the module's, or that torch cannot express. The message names the parameter or the axis."""
+
+
+def apply(module, plan, mesh, *, whole_batch=False, permuted=(), reshard_after_forward=True):
+    """Places the parameters and activations of `module` as a plan says, in place. Returns the module.
+
+        module = tpsp_torch.apply(module, "placed.mlir", mesh)
+
+    plan: a program in short form, or its file: what `tpsp-plan -o` or `tpsp-import --place`
+        wrote of this module's own archive.
+    mesh: a DeviceMesh that has the plan's axes, by name and size, in any order.
+    whole_batch: every rank is given the whole batch, and takes its part. Otherwise a rank
+        is given its part, as from a distributed sampler.
+    permuted: names of fused parameters that an axis may divide, because their module
+        works on the shards as they are.
+    reshard_after_forward: as of fully_shard: False keeps gathered parameters (ZeRO-2).
+
+    Axes that divide the batch become data parallelism: fully_shard for parameters that
+    they divide, an average of gradients for others. Other axes make parameters and
+    activations DTensors. The module's losses are means over the batch; each rank's value
+    becomes the mean over all ranks, and its gradient stays the rank's own. Results that
+    are divided over the batch stay the rank's part.
+
+    Raises PlanError for a plan of another module, for axes that torch cannot express (of
+    stages, of the sequence, of experts), and for fused parameters that an axis divides.
+    """
+    _Application(module, plan, mesh, whole_batch, set(permuted), reshard_after_forward).run()
+    return module
+
+
+class _Application:
+    def __init__(self, module, plan, mesh, whole_batch, permuted, reshard):
+        self.module, self.mesh = module, mesh
+        self.whole_batch, self.permuted, self.reshard = whole_batch, permuted, reshard
+        self.program = read(_text_of(plan))
+        self.main = self.program.main()
+        self.inputs = [argument for argument in self.main.arguments if not argument.is_parameter]
+        self.axes = {axis: size for axis, size in self.program.mesh.items() if size > 1}
+        self.data = self._data_axes()
+        self.model = [axis for axis in axes_of(mesh) if axis in self.axes and axis not in self.data]
+        self.model_mesh = mesh[tuple(self.model)] if self.model else None
+
+    def run(self):
+        self._check_mesh()
+        placed = self._placed_parameters()
+        self._check_fused(placed)
+        shards = self._shard_axes(placed)
+        if self.model:
+            # Positions and masks that a module makes itself are the same on all ranks.
+            DTensor._op_dispatcher._allow_implicit_replication = True
+            placed = self._distribute(placed)
+            self._add_boundaries()
+        self._average_gradients(placed, shards)
+        if shards:
+            self._fully_shard(placed, shards)
+        self.module.register_forward_pre_hook(self._take_inputs, with_kwargs=True)
+        self.module.register_forward_hook(self._give_outputs)
+
+    # What the plan says.
+
+    def _data_axes(self):
+        """Returns the axes that divide the first index of inputs, major first."""
+        found = ()
+        for argument in self.inputs:
+            for number, (index, axes) in enumerate(argument.type.dims):
+                axes = tuple(axis for axis in axes if axis in self.axes)
+                if number > 0 and axes:
+                    raise PlanError(f"axis @{axes[0]} divides '{index}' of the input '{argument.name}': torch's modules need whole "
+                                    "sequences; plan without it: tpsp-plan --pin b@dp")
+                if axes and found and axes != found:
+                    raise PlanError(f"axis @{(set(axes) ^ set(found)).pop()} divides the input '{argument.name}', and not another input's batch")
+                found = axes or found
+        for axis in self.axes:
+            if self.program.roles.get(axis) == "stage":
+                raise PlanError(f"axis @{axis} is of stages: a module is not cut; plan without it: tpsp-plan --stages 1")
+            if axis in found and self.program.roles.get(axis) == "model":
+                raise PlanError(f"axis @{axis} divides the batch and is a model axis, as of experts: torch would gather the parameters; "
+                                "plan with it as a data axis, or without it")
+        return found
+
+    def _check_mesh(self):
+        given = axes_of(self.mesh)
+        for axis, size in self.axes.items():
+            if given.get(axis) != size:
+                has = f"{given[axis]} ranks" if axis in given else f"no such axis, but {', '.join(given)}"
+                raise PlanError(f"axis @{axis} has {size} ranks in the plan, and the mesh has {has}; make the mesh with the plan's names and sizes")
+        extra = [axis for axis, size in given.items() if size > 1 and axis not in self.axes]
+        if extra:
+            raise PlanError(f"axis @{extra[0]} of the mesh is not in the plan; give the mesh without it: mesh[{tuple(self.axes)}]")
+
+    def _placed_parameters(self):
+        """Returns the placements of the module's parameters: dimensions by axis, by name."""
+        planned = {argument.name: argument.type for argument in self.program.arguments() if argument.is_parameter}
+        own = dict(self.module.named_parameters())
+        buffers = dict(self.module.named_buffers())
+        lacking = [name for name in planned if name not in own and name not in buffers and not name.startswith("constant.")]
+        if lacking:
+            raise PlanError(f"the plan has a parameter '{lacking[0]}', which the module lacks; it has: {', '.join(list(own)[:4])}, ...; "
+                            "export, import and plan this module")
+        found = {}
+        for name, parameter in own.items():
+            found[name] = {}
+            if name not in planned:
+                continue
+            kind = planned[name]
+            if self.program.shape(kind) != tuple(parameter.shape):
+                raise PlanError(f"parameter '{name}' has the shape {tuple(parameter.shape)}, and {self.program.shape(kind)} in the plan")
+            for dim, (_, axes) in enumerate(kind.dims):
+                for axis in axes:
+                    if axis in self.axes:
+                        found[name][axis] = dim
+        return found
+
+    def _check_fused(self, placed):
+        """Refuses parameters that an axis divides along an index whose parts the program cuts out."""
+        for name, function, argument in self._parameters_by_function():
+            for index, axes in argument.type.dims:
+                axes = [axis for axis in axes if axis in self.model]
+                if axes and name not in self.permuted and _is_cut(function, index):
+                    raise PlanError(f"parameter '{name}' is fused: its parts are cut out of '{index}', which axis @{axes[0]} divides; plan it "
+                                    "whole along this axis, or permute it so that every shard has its own parts, and name it in permuted=")
+
+    def _parameters_by_function(self):
+        """Yields (full name, function, argument) of every parameter."""
+        for argument in self.main.arguments:
+            if argument.is_parameter:
+                yield argument.name, self.main, argument
+        for call, _ in self._calls():
+            callee = self.program.functions[call.function]
+            for argument in callee.arguments[len(call.operands):]:
+                yield call.full_name(argument.name), callee, argument
+
+    def _calls(self):
+        """Yields the calls with names of the main function, and the paths of their modules."""
+        for statement in self.main.statements:
+            for call in calls_of(statement):
+                if call.names is not None and call.names.endswith(".*"):
+                    yield call, call.names[:-2]
+
+    def _shard_axes(self, placed):
+        """Returns the data axes that divide parameters; all parameters that they divide must agree."""
+        found = {frozenset(axis for axis in dims if axis in self.data) for dims in placed.values()} - {frozenset()}
+        if len(found) > 1:
+            axis = sorted(frozenset.union(*found) - frozenset.intersection(*found))[0]
+            raise PlanError(f"axis @{axis} divides some parameters that another data axis divides alone: fully_shard divides all of a "
+                            "module's parameters over the same axes; place them alike")
+        if not found:
+            return ()
+        axes = tuple(axis for axis in axes_of(self.mesh) if axis in next(iter(found)))
+        for name, dims in placed.items():
+            if len({dims[axis] for axis in axes if axis in dims}) > 1:
+                raise PlanError(f"axes @{', @'.join(axes)} divide parameter '{name}' along different dimensions, which fully_shard cannot; "
+                                "place both on one index")
+        copied = [axis for axis in self.data if axis not in axes]
+        if len(axes) > 1 or len(copied) > 1:
+            raise PlanError(f"axis @{(axes if len(axes) > 1 else copied)[-1]}: fully_shard takes one axis that divides and one of copies; "
+                            "plan with one data axis in place of several")
+        return axes
+
+    # Model axes.
+
+    def _distribute(self, placed):
+        """Makes every parameter a DTensor over the model axes. Returns `placed`."""
+        made = {}
+        for name, parameter in self.module.named_parameters(remove_duplicate=False):
+            path, _, leaf = name.rpartition(".")
+            if parameter not in made:
+                made[parameter] = self._distributed(parameter, placed[name])
+            self.module.get_submodule(path)._parameters[leaf] = made[parameter]
+        return placed
+
+    def _distributed(self, parameter, dims):
+        placements = [Shard(dims[axis]) if axis in dims else Replicate() for axis in self.model]
+        tensor = distribute_tensor(parameter.detach(), self.model_mesh, placements)
+        return torch.nn.Parameter(tensor, requires_grad=parameter.requires_grad)
+
+    def _add_boundaries(self):
+        """Redistributes activations where functions of the plan begin and end, and completes sums where modules end."""
+        outside = None
+        for call, path in self._calls():
+            callee = self.program.functions[call.function]
+            layer = self._submodule(path)
+            if layer is None:
+                continue
+            before = self._activation(callee.arguments[0].type)
+            after = self._activation(callee.results[0])
+            outside = outside or before
+            layer.register_forward_pre_hook(self._before(before), with_kwargs=True)
+            layer.register_forward_hook(self._after(after))
+            self._complete_sums(layer, after)
+            for norm in self._gathered_once(callee):
+                inner = self._submodule(call.full_name(norm).rpartition(".")[0])
+                if inner is not None:
+                    inner.register_forward_hook(self._after([Replicate()] * len(self.model)))
+        self._complete_sums(self.module, outside or [Replicate()] * len(self.model))
+
+    def _activation(self, kind):
+        places = {axis: dim for dim, (_, axes) in enumerate(kind.dims) for axis in axes}
+        return [Shard(places[axis]) if axis in places else Replicate() for axis in self.model]
+
+    def _gathered_once(self, function):
+        """Returns parameters of operations whose result only goes to products with divided parameters.
+
+        These products need it whole, so it is gathered once, where it is made.
+        """
+        divided, alias = set(), {}
+        for argument in function.arguments:
+            alias[argument.value] = argument
+            if argument.is_parameter and any(axis in self.model for _, axes in argument.type.dims for axis in axes):
+                divided.add(argument.value)
+        for statement in function.statements:
+            if statement.operation in ("split", "rename", "merge") and statement.operands[0] in divided:
+                divided.update(statement.results)
+        found = []
+        for statement in function.statements:
+            gains = [v for v in statement.operands if v in alias and alias[v].is_parameter and len(alias[v].type.dims) == 1]
+            users = [s for s in function.statements if statement.results and statement.results[0] in s.operands]
+            if statement.operation.endswith("norm") and gains and users and all(
+                    s.operation == "einsum" and divided & set(s.operands) for s in users):
+                found.append(alias[gains[0]].name)
+        return found
+
+    def _complete_sums(self, module, placements):
+        """No sum stays pending after a module that has parameters of its own."""
+        for each in module.modules():
+            if each._parameters and not getattr(each, "_tpsp_completes_sums", False):
+                each._tpsp_completes_sums = True
+                each.register_forward_hook(self._completed(placements))
+
+    def _completed(self, placements):
+        def hook(module, arguments, output):
+            if isinstance(output, DTensor) and any(p.is_partial() for p in output.placements):
+                return _moved(output, [wanted if has.is_partial() else has for has, wanted in zip(output.placements, placements)])
+            return output
+        return hook
+
+    def _before(self, placements):
+        def hook(module, arguments, named):
+            if arguments and isinstance(arguments[0], torch.Tensor):
+                return (self._as(arguments[0], placements), *arguments[1:]), named
+            if isinstance(named.get("hidden_states"), torch.Tensor):
+                named = {**named, "hidden_states": self._as(named["hidden_states"], placements)}
+            return arguments, named
+        return hook
+
+    def _after(self, placements):
+        def hook(module, arguments, output):
+            if isinstance(output, tuple) and output:
+                return (self._as(output[0], placements), *output[1:])
+            return self._as(output, placements) if isinstance(output, torch.Tensor) else output
+        return hook
+
+    def _as(self, tensor, placements):
+        if not isinstance(tensor, DTensor):
+            tensor = DTensor.from_local(tensor, self.model_mesh, [Replicate()] * len(self.model))
+        return _moved(tensor, placements)
+
+    # Data axes.
+
+    def _average_gradients(self, placed, shards):
+        """Gradients of parameters that fully_shard does not divide are averaged over the data axes."""
+        groups = [self.mesh.get_group(axis) for axis in self.data]
+        for name, parameter in self.module.named_parameters():
+            if parameter.requires_grad and not any(axis in shards for axis in placed[name]):
+                parameter.register_hook(_average(groups, getattr(parameter, "placements", None)))
+
+    def _fully_shard(self, placed, shards):
+        copied = tuple(axis for axis in self.data if axis not in shards)
+        dims = {parameter: placed[name][shards[0]] for name, parameter in self.module.named_parameters() if shards[0] in placed[name]}
+        ignored = {parameter for parameter in self.module.parameters() if parameter not in dims}
+        mesh = self.mesh[copied + shards] if copied else self.mesh[shards[0]]
+        options = {"mesh": mesh, "reshard_after_forward": self.reshard, "ignored_params": ignored,
+                   "shard_placement_fn": lambda parameter: Shard(dims[parameter])}
+        for _, path in self._calls():
+            layer = self._submodule(path)
+            if layer is not None and any(parameter in dims for parameter in layer.parameters()):
+                fully_shard(layer, **options)
+        fully_shard(self.module, **options)
+
+    # Inputs and outputs.
+
+    def _take_inputs(self, module, arguments, named):
+        if not self.whole_batch or not self.data:
+            return arguments, named
+        bound = inspect.signature(module.forward).bind(*arguments, **named)
+        for argument in self.inputs:
+            if not argument.type.dims or not argument.type.dims[0][1]:
+                continue
+            if argument.name not in bound.arguments:
+                raise PlanError(f"the plan's input '{argument.name}' is no argument of forward, which has: {', '.join(bound.arguments)}")
+            tensor = bound.arguments[argument.name]
+            for axis in argument.type.dims[0][1]:
+                if axis in self.axes:
+                    tensor = tensor.chunk(self.axes[axis])[self.mesh.get_local_rank(axis)]
+            bound.arguments[argument.name] = tensor
+        return bound.args, bound.kwargs
+
+    def _give_outputs(self, module, arguments, output):
+        return _mapped(output, self._given)
+
+    def _given(self, tensor):
+        if isinstance(tensor, DTensor):
+            tensor = tensor.full_tensor()
+        if tensor.ndim == 0 and tensor.is_floating_point():
+            mean = tensor.detach().clone()
+            for axis in self.data:
+                dist.all_reduce(mean, group=self.mesh.get_group(axis))
+                mean /= self.axes[axis]
+            tensor = tensor + (mean - tensor.detach())
+        return tensor
+
+    def _submodule(self, path):
+        try:
+            return self.module.get_submodule(path)
+        except AttributeError:
+            return None
+
+
+def _text_of(plan):
+    text = os.fspath(plan)
+    if "tpsp.program" in text:
+        return text
+    with open(text, encoding="utf-8") as file:
+        return file.read()
+
+
+def _is_cut(function, index):
+    return any(statement.operation in ("cut", "take") and re.search(rf'index\s*=\s*"{re.escape(index)}"', statement.text)
+               for statement in function.statements)
+
+
+def _moved(tensor, placements):
+    """Redistributes; dimensions that the tensor lacks stay whole."""
+    placements = [p if isinstance(p, Replicate) or p.dim < tensor.ndim else Replicate() for p in placements]
+    return tensor if list(tensor.placements) == placements else _Move.apply(tensor, placements)
+
+
+class _Move(torch.autograd.Function):
+    """Redistributes, and redistributes the gradient back: the gradient of a pending sum is whole."""
+
+    @staticmethod
+    def forward(ctx, tensor, placements):
+        ctx.back = [Replicate() if p.is_partial() else p for p in tensor.placements]
+        return tensor.redistribute(placements=placements)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.redistribute(placements=ctx.back), None
+
+
+def _average(groups, placements):
+    """Returns a hook that averages a gradient over groups, and gives it its parameter's placements."""
+    def hook(gradient):
+        if placements is not None:
+            gradient = gradient.redistribute(placements=placements)
+        local = gradient.to_local() if placements is not None else gradient
+        local = local.clone()
+        for group in groups:
+            dist.all_reduce(local, group=group)
+            local /= dist.get_world_size(group)
+        if placements is None:
+            return local
+        return DTensor.from_local(local, gradient.device_mesh, placements, shape=gradient.shape, stride=gradient.stride())
+    return hook
+
+
+def _mapped(value, function):
+    """Applies a function to the tensors of a module's output."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_mapped(each, function) for each in value)
+    if isinstance(value, dict):
+        for name, each in list(value.items()):
+            value[name] = _mapped(each, function)
+    return value

@@ -1,0 +1,202 @@
+"""Checks tpsp_torch.apply: models of transformers, placed as plans say, train as they do alone.
+
+    apply.py build/bin
+
+Four gloo processes. For each model and plan, the losses of ten steps and all gradients
+equal those of the unsharded module. Plans are made by tpsp-import and tpsp-plan of the
+module's own archive. The exit status is 77, which ctest reads as skipped, if PyTorch or
+transformers is not installed.
+"""
+
+import copy
+import functools
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+try:
+    import torch
+    import torch.distributed as dist
+    import torch.multiprocessing
+    import transformers
+except ImportError:
+    print("skipped: PyTorch or transformers is not installed (pip install torch transformers)")
+    sys.exit(77)
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+import tpsp_torch
+
+STEPS, TOLERANCE = 10, 2e-5
+BATCH, LENGTH, WORDS = 4, 8, 64
+
+
+class Words(torch.nn.Module):
+    """A language model with its loss."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, labels):
+        logits = self.model(input_ids=ids).logits
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+class Images(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, pixel_values, labels):
+        return torch.nn.functional.cross_entropy(self.model(pixel_values=pixel_values).logits, labels)
+
+
+def llama():
+    config = transformers.LlamaConfig(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, use_cache=False,
+                                      num_key_value_heads=2, vocab_size=WORDS, max_position_embeddings=16, bos_token_id=None, eos_token_id=None)
+    return Words(transformers.LlamaForCausalLM(config))
+
+
+def gpt2():
+    config = transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=WORDS, n_positions=16, attn_pdrop=0, embd_pdrop=0, resid_pdrop=0,
+                                     bos_token_id=None, eos_token_id=None, use_cache=False)
+    return Words(transformers.GPT2LMHeadModel(config))
+
+
+def bert():
+    config = transformers.BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, vocab_size=WORDS,
+                                     max_position_embeddings=16, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
+    return Words(transformers.BertForMaskedLM(config))
+
+
+def vit():
+    config = transformers.ViTConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, image_size=16, patch_size=8,
+                                    num_labels=8, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
+    return Images(transformers.ViTForImageClassification(config))
+
+
+MODELS = {"llama": llama, "gpt2": gpt2, "bert": bert, "vit": vit}
+
+# The plans of each model: options of tpsp-import, and of apply.
+PLANS = {
+    "tp-sp": (["--place", "tp-sp", "--mesh", "tp=2"], {}),
+    "tp-sp-fsdp": (["--place", "tp-sp-fsdp", "--mesh", "fsdp=2,tp=2"], {}),
+    "ddp-tp": (["--place", "ddp-tp", "--mesh", "dp=2,tp=2"], {}),
+    "fsdp": (["--place", "fsdp", "--mesh", "fsdp=4"], {}),
+    "zero-2": (["--place", "fsdp", "--mesh", "fsdp=4"], {"reshard_after_forward": False}),
+    "ddp": (["--place", "ddp", "--mesh", "dp=4"], {}),
+}
+# ViT has 5 positions, which no axis divides.
+WITHOUT = {("vit", "tp-sp"), ("vit", "tp-sp-fsdp")}
+
+
+def batch_of(name, step):
+    torch.manual_seed(100 + step)
+    if name == "vit":
+        return torch.randn(BATCH, 3, 16, 16), torch.randint(0, 8, (BATCH,))
+    return torch.randint(0, WORDS, (BATCH, LENGTH)), torch.randint(0, WORDS, (BATCH, LENGTH))
+
+
+def make(name):
+    torch.manual_seed(0)
+    return MODELS[name]()
+
+
+def run(*command):
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode:
+        raise RuntimeError(f"{command}: {ran.stderr}")
+
+
+def write_plans(tools, folder, name):
+    """Exports a module, and writes its plans. Returns their names."""
+    tpsp_torch.export(make(name), batch_of(name, 0), folder / f"{name}.pt2")
+    found = []
+    for plan, (options, _) in PLANS.items():
+        if (name, plan) not in WITHOUT:
+            run(tools / "tpsp-import", folder / f"{name}.pt2", *options, "-o", folder / f"{name}-{plan}.mlir")
+            found.append(plan)
+    return found
+
+
+def losses_and_gradients(name, module):
+    """Trains; returns the losses of all steps, and the gradients of the first and the last."""
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+    losses, gradients = [], []
+    for step in range(STEPS):
+        loss = module(*batch_of(name, step))
+        optimizer.zero_grad()
+        loss.backward()
+        losses.append(loss.item())
+        if step in (0, STEPS - 1):
+            gradients.append({n: whole(p.grad) for n, p in module.named_parameters() if p.grad is not None})
+        optimizer.step()
+    return losses, gradients
+
+
+def whole(tensor):
+    return (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).clone()
+
+
+def compare(name, plan, folder, alone):
+    path = folder / f"{name}-{plan}.mlir"
+    from tpsp_torch import program
+    axes = program.read(path.read_text()).mesh
+    mesh = mesh_of(tuple(axes.items()))
+    if mesh.get_coordinate() is None:
+        return
+    module = tpsp_torch.apply(make(name), path, mesh, whole_batch=True, **PLANS[plan][1])
+    losses, gradients = losses_and_gradients(name, module)
+    worst = max(abs(a - b) / abs(b) for a, b in zip(losses, alone[0], strict=True))
+    for got, wanted in zip(gradients, alone[1], strict=True):
+        assert set(got) == set(wanted), sorted(set(got) ^ set(wanted))
+        for n in wanted:
+            # Some gradients are 0 but for rounding, as those of biases of keys.
+            error = (got[n] - wanted[n]).norm() / max(wanted[n].norm(), 1e-4)
+            worst = max(worst, error.item())
+    assert worst <= TOLERANCE * 50, f"{name} {plan}: {worst:.1e}"
+    if dist.get_rank() == 0:
+        print(f"{name:6} {plan:11} {','.join(f'{a}={n}' for a, n in axes.items()):14} loss {losses[0]:.4f} to {losses[-1]:.4f}, worst {worst:.0e}", flush=True)
+
+
+@functools.lru_cache(None)
+def mesh_of(axes):
+    sizes = [size for _, size in axes]
+    count = torch.tensor(sizes).prod().item()
+    return dist.DeviceMesh("cpu", torch.arange(count).reshape(sizes), mesh_dim_names=tuple(axis for axis, _ in axes))
+
+
+def serve(rank, port, folder, plans):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=4)
+    failed = 0
+    for name, chosen in plans.items():
+        alone = losses_and_gradients(name, make(name))
+        for plan in chosen:
+            try:
+                compare(name, plan, folder, alone)
+            except Exception:
+                failed += 1
+                print(f"{name} {plan}, rank {rank}: {traceback.format_exc()[-3000:]}", flush=True)
+                os._exit(1)
+    dist.destroy_process_group()
+
+
+def main(tools, only=""):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        plans = {name: [p for p in write_plans(Path(tools), folder, name) if only in f"{name} {p}"] for name in MODELS}
+        torch.multiprocessing.start_processes(serve, (port, folder, plans), nprocs=4, start_method="fork")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
