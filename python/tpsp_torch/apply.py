@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
-from . import attention_on_cpus  # noqa: F401 (registers how DTensor divides it)
+from . import local_operations
 from .placements import axes_of
 from .program import calls_of, read
 
@@ -65,7 +65,8 @@ class _Application:
         if self.model:
             # Positions and masks that a module makes itself are the same on all ranks.
             DTensor._op_dispatcher._allow_implicit_replication = True
-            placed = self._distribute(placed)
+            local_operations.register()
+            self._distribute(placed)
             self._add_boundaries()
         self._average_gradients(placed, shards)
         if shards:
@@ -177,14 +178,16 @@ class _Application:
     # Model axes.
 
     def _distribute(self, placed):
-        """Makes every parameter a DTensor over the model axes. Returns `placed`."""
+        """Makes every parameter a DTensor over the model axes."""
         made = {}
         for name, parameter in self.module.named_parameters(remove_duplicate=False):
             path, _, leaf = name.rpartition(".")
             if parameter not in made:
                 made[parameter] = self._distributed(parameter, placed[name])
             self.module.get_submodule(path)._parameters[leaf] = made[parameter]
-        return placed
+        for each in self.module.modules():
+            if isinstance(each, torch.nn.modules.conv._ConvNd):
+                local_operations.compute_whole(each, self.model_mesh)
 
     def _distributed(self, parameter, dims):
         placements = [Shard(dims[axis]) if axis in dims else Replicate() for axis in self.model]
@@ -335,7 +338,7 @@ class _Application:
 
 def _text_of(plan):
     text = os.fspath(plan)
-    if "tpsp.program" in text:
+    if "\n" in text:
         return text
     with open(text, encoding="utf-8") as file:
         return file.read()

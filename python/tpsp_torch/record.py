@@ -16,8 +16,8 @@ from .trace import Trace
 _WRAPPERS = re.compile(r"(^|\.)(module|_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)(?=\.)")
 
 
-def record(folder, parameters, mesh=None, *, optimizer=None, placements=None, boundaries=(), hooks=False, trace=True,
-           rename=None, rank=None):
+def record(folder, parameters, mesh=None, *, inputs=None, optimizer=None, placements=None, boundaries=(), hooks=False,
+           trace=True, rename=None, rank=None):
     """Records one step of this rank as FOLDER/rank<k>.safetensors and FOLDER/trace<k>.json.
 
         with tpsp_torch.record("dump", model, mesh) as dump:
@@ -30,6 +30,7 @@ def record(folder, parameters, mesh=None, *, optimizer=None, placements=None, bo
         its shards. Plain tensors are what this rank has: a shard, a copy or a summand.
     mesh: a DeviceMesh with all ranks, or sizes by name, {"dp": 2, "tp": 3}, whose ranks
         are numbered row-major. It may be left out if a parameter is a DTensor.
+    inputs: other tensors by name, whose gradients are recorded as parameters' are.
     optimizer: gradients are those before its first step, and parameters after it are
         recorded, too. Without it gradients are those at the end of the block, or at
         dump.gradients().
@@ -47,26 +48,27 @@ def record(folder, parameters, mesh=None, *, optimizer=None, placements=None, bo
     """
     if rank is None:
         rank = dist.get_rank() if dist.is_initialized() else 0
-    return Dump(folder, parameters, mesh, optimizer, placements or {}, boundaries, hooks, trace, rename, rank)
+    return Dump(folder, parameters, mesh, inputs or {}, optimizer, placements or {}, boundaries, hooks, trace, rename, rank)
 
 
 class Dump(contextlib.AbstractContextManager):
     """What is recorded. Tensors are copied to the CPU when they are recorded."""
 
-    def __init__(self, folder, parameters, mesh, optimizer, placements, boundaries, hooks, trace, rename, rank):
+    def __init__(self, folder, parameters, mesh, inputs, optimizer, placements, boundaries, hooks, trace, rename, rank):
         self._folder, self._rank, self._rename = folder, rank, rename
         self._module = parameters if isinstance(parameters, torch.nn.Module) else None
         self._parameters = {self._name(name): tensor for name, tensor in _named(parameters)}
+        self._leaves = {**self._parameters, **inputs}
         self._placements = placements
-        self._axes, self._place = find_mesh(mesh, self._parameters.values(), rank)
+        self._axes, self._place = find_mesh(mesh, self._leaves.values(), rank)
         self._boundaries, self._hooks, self._optimizer = self._chosen(boundaries), hooks, optimizer
         self._trace = Trace() if trace else None
         self._tensors, self._words, self._calls = {}, {}, {}
         self._has_gradients, self._open = False, contextlib.ExitStack()
-        unknown = set(placements) - set(self._parameters)
+        unknown = set(placements) - set(self._leaves)
         if unknown:
             raise ValueError(f"record: placements= names '{sorted(unknown)[0]}', which is no parameter; there are: "
-                             f"{', '.join(self._parameters)}")
+                             f"{', '.join(self._leaves)}")
 
     def __enter__(self):
         for name, tensor in self._parameters.items():
@@ -74,7 +76,7 @@ class Dump(contextlib.AbstractContextManager):
         for name, module in self._boundaries.items():
             self._until_exit(module.register_forward_hook(self._boundary_hook(name)))
         if self._hooks:
-            for name, tensor in self._parameters.items():
+            for name, tensor in self._leaves.items():
                 if tensor.requires_grad:
                     self._until_exit(tensor.register_post_accumulate_grad_hook(self._gradient_hook(name)))
         if self._optimizer is not None:
@@ -96,7 +98,7 @@ class Dump(contextlib.AbstractContextManager):
     def gradients(self):
         """Records the gradients as they are now. What follows in the block is the update."""
         self._has_gradients = True
-        for name, tensor in self._parameters.items():
+        for name, tensor in self._leaves.items():
             if tensor.grad is not None:
                 self._add("grad", name, tensor.grad, like=name)
 

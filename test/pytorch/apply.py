@@ -1,6 +1,6 @@
 """Checks tpsp_torch.apply: models of transformers, placed as plans say, train as they do alone.
 
-    apply.py build/bin
+    apply.py build/bin [MODEL...]
 
 Four gloo processes. For each model and plan, the losses of ten steps and all gradients
 equal those of the unsharded module. Plans are made by tpsp-import and tpsp-plan of the
@@ -8,7 +8,6 @@ module's own archive. The exit status is 77, which ctest reads as skipped, if Py
 transformers is not installed.
 """
 
-import copy
 import functools
 import os
 import socket
@@ -30,8 +29,10 @@ except ImportError:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import tpsp_torch
+from tpsp_torch import program
 
-STEPS, TOLERANCE = 10, 2e-5
+# AdamW magnifies rounding over the steps. A wrong term differs by far more.
+STEPS, TOLERANCE = 10, 2e-4
 BATCH, LENGTH, WORDS = 4, 8, 64
 
 
@@ -82,17 +83,36 @@ def vit():
 
 MODELS = {"llama": llama, "gpt2": gpt2, "bert": bert, "vit": vit}
 
-# The plans of each model: options of tpsp-import, and of apply.
+# Plans: options of tpsp-import, or of tpsp-plan, and of apply.
 PLANS = {
     "tp-sp": (["--place", "tp-sp", "--mesh", "tp=2"], {}),
     "tp-sp-fsdp": (["--place", "tp-sp-fsdp", "--mesh", "fsdp=2,tp=2"], {}),
     "ddp-tp": (["--place", "ddp-tp", "--mesh", "dp=2,tp=2"], {}),
     "fsdp": (["--place", "fsdp", "--mesh", "fsdp=4"], {}),
     "zero-2": (["--place", "fsdp", "--mesh", "fsdp=4"], {"reshard_after_forward": False}),
-    "ddp": (["--place", "ddp", "--mesh", "dp=4"], {}),
+    "planned": (["--devices", "4", "--pin", "b@dp=2", "--pin", "e@tp=2", "--seconds", "0", "--evaluations", "20"], {}),
 }
 # ViT has 5 positions, which no axis divides.
-WITHOUT = {("vit", "tp-sp"), ("vit", "tp-sp-fsdp")}
+CASES = {
+    "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned"],
+    "gpt2": ["tp-sp-fsdp", "fsdp", "zero-2"],
+    "bert": ["tp-sp-fsdp", "fsdp", "zero-2"],
+    "vit": ["ddp-tp", "fsdp", "zero-2"],
+}
+
+# What apply refuses: a change of the text of the plan, and what the message says.
+REFUSED = [
+    ("llama", "tp-sp", ("tp = 2 : model", "tp = 2 : stage"), "axis @tp is of stages"),
+    ("llama", "tp-sp", ("i32[b, s]", "i32[b, s@tp]"), "axis @tp divides 's' of the input"),
+    ("llama", "tp-sp", ("i32[b, s]", "i32[b@tp, s]"), "axis @tp divides the batch and is a model axis"),
+    ("llama", "tp-sp", ("tp = 2", "tp = 4"), "axis @tp has 4 ranks in the plan, and the mesh has 2 ranks"),
+    ("llama", "tp-sp", ("mlp.up_proj.weight", "mlp.up.weight"), "a parameter 'model.model.layers.0.mlp.up.weight', which the module lacks"),
+    ("llama", "tp-sp", ("e = 48", "e = 96"), "'model.model.layers.0.mlp.gate_proj.weight' has the shape (48, 32), and (96, 32) in the plan"),
+    ("llama", "tp-sp", ("tpsp.program", "module"), "no 'tpsp.program"),
+    ("llama", "fsdp", ("[e, d@fsdp]", "[e@fsdp, d@other]"), "axis @other"),
+    ("gpt2", "tp-sp-fsdp", ('"attn.c_attn.weight": [d@fsdp, a]', '"attn.c_attn.weight": [d@fsdp, a@tp]'),
+     "parameter 'model.transformer.h.0.attn.c_attn.weight' is fused"),
+]
 
 
 def batch_of(name, step):
@@ -114,14 +134,15 @@ def run(*command):
 
 
 def write_plans(tools, folder, name):
-    """Exports a module, and writes its plans. Returns their names."""
+    """Exports a module, and writes its plans."""
     tpsp_torch.export(make(name), batch_of(name, 0), folder / f"{name}.pt2")
-    found = []
-    for plan, (options, _) in PLANS.items():
-        if (name, plan) not in WITHOUT:
-            run(tools / "tpsp-import", folder / f"{name}.pt2", *options, "-o", folder / f"{name}-{plan}.mlir")
-            found.append(plan)
-    return found
+    for plan in CASES[name]:
+        options, path = PLANS[plan][0], folder / f"{name}-{plan}.mlir"
+        if "--place" in options:
+            run(tools / "tpsp-import", folder / f"{name}.pt2", *options, "-o", path)
+        else:
+            run(tools / "tpsp-import", folder / f"{name}.pt2", "-o", folder / f"{name}.mlir")
+            run(tools / "tpsp-plan", folder / f"{name}.mlir", *options, "-o", path)
 
 
 def losses_and_gradients(name, module):
@@ -145,7 +166,6 @@ def whole(tensor):
 
 def compare(name, plan, folder, alone):
     path = folder / f"{name}-{plan}.mlir"
-    from tpsp_torch import program
     axes = program.read(path.read_text()).mesh
     mesh = mesh_of(tuple(axes.items()))
     if mesh.get_coordinate() is None:
@@ -159,7 +179,7 @@ def compare(name, plan, folder, alone):
             # Some gradients are 0 but for rounding, as those of biases of keys.
             error = (got[n] - wanted[n]).norm() / max(wanted[n].norm(), 1e-4)
             worst = max(worst, error.item())
-    assert worst <= TOLERANCE * 50, f"{name} {plan}: {worst:.1e}"
+    assert worst <= TOLERANCE, f"{name} {plan}: {worst:.1e}"
     if dist.get_rank() == 0:
         print(f"{name:6} {plan:11} {','.join(f'{a}={n}' for a, n in axes.items()):14} loss {losses[0]:.4f} to {losses[-1]:.4f}, worst {worst:.0e}", flush=True)
 
@@ -171,30 +191,53 @@ def mesh_of(axes):
     return dist.DeviceMesh("cpu", torch.arange(count).reshape(sizes), mesh_dim_names=tuple(axis for axis, _ in axes))
 
 
-def serve(rank, port, folder, plans):
+def check_refusals(folder):
+    for name, plan, (old, new), said in REFUSED:
+        text = (folder / f"{name}-{plan}.mlir").read_text()
+        axes = program.read(text).mesh
+        mesh = mesh_of(tuple(axes.items()))
+        assert old in text, (name, plan, old)
+        changed = text.replace(old, new)
+        if "@other" in new:
+            changed = changed.replace("fsdp = 4 : data", "fsdp = 4 : data, other = 2 : data")
+        if mesh.get_coordinate() is None:
+            continue
+        try:
+            tpsp_torch.apply(make(name), changed, mesh)
+        except ValueError as error:
+            assert said in str(error), f"{name} {plan}: {error}"
+        else:
+            raise AssertionError(f"{name} {plan}: not refused: {new}")
+
+
+def serve(rank, port, folder):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=4)
-    failed = 0
-    for name, chosen in plans.items():
-        alone = losses_and_gradients(name, make(name))
-        for plan in chosen:
-            try:
+    try:
+        check_refusals(folder)
+        for name, plans in CASES.items():
+            alone = losses_and_gradients(name, make(name))
+            for plan in plans:
                 compare(name, plan, folder, alone)
-            except Exception:
-                failed += 1
-                print(f"{name} {plan}, rank {rank}: {traceback.format_exc()[-3000:]}", flush=True)
-                os._exit(1)
+    except Exception:
+        print(f"rank {rank}: {traceback.format_exc()}", flush=True)
+        os._exit(1)
     dist.destroy_process_group()
 
 
-def main(tools, only=""):
+def main(tools, *chosen):
+    for name in [name for name in CASES if chosen and name not in chosen]:
+        CASES.pop(name)
+    REFUSED[:] = [each for each in REFUSED if each[0] in CASES]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        plans = {name: [p for p in write_plans(Path(tools), folder, name) if only in f"{name} {p}"] for name in MODELS}
-        torch.multiprocessing.start_processes(serve, (port, folder, plans), nprocs=4, start_method="fork")
+        for name in CASES:
+            write_plans(Path(tools), folder, name)
+        torch.multiprocessing.start_processes(serve, (port, folder), nprocs=4, start_method="fork")
+    print(f"{sum(map(len, CASES.values()))} plans of {len(CASES)} models: equal; {len(REFUSED)} refused")
     return 0
 
 

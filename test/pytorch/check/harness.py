@@ -315,9 +315,11 @@ def run_rank(program, mistake, folder, world):
     place = dict(zip(program.mesh, mesh.get_coordinate()))
     rank = Rank(program, place, groups, mesh)
     held = program.holds(place) if program.holds else list(rank.tensors)
+    parameters = {argument.name for argument in program.parsed.arguments() if argument.is_parameter}
     dumped = {name: rank[name] for name in held if rank[name].requires_grad}
     places = {name: rank.placements[name] for name in dumped}
-    with record(folder, dumped, mesh, placements=places) as rank.dump:
+    inputs = {name: dumped.pop(name) for name in list(dumped) if name not in parameters}
+    with record(folder, dumped, mesh, inputs=inputs, placements=places) as rank.dump:
         program.run(rank, mistake)
 
 

@@ -182,15 +182,20 @@ def judge_mistake(folder, program, mistake, expectations):
     return found
 
 
+def options_of(folder, program):
+    """Returns what tools are told of a program: its arguments, update and micro-batches."""
+    options = ["--inputs", folder / "arguments.safetensors", *program.update.split()]
+    if program.update:
+        options += ["--inputs", f"learning_rate={folder / 'learning_rate.npy'}"]
+    if program.micro_batches > 1:
+        options += ["--micro-batches", str(program.micro_batches)]
+    return options
+
+
 def judge_model(tools, folder, program):
     """Returns where tpsp-run's gradients of the model are not those of the unsharded program."""
     saved = folder / "all.safetensors"
-    command = [tools / "tpsp-run", folder / "model.mlir", "--grad", "--verify", "--quiet", "--inputs", folder / "arguments.safetensors",
-               "--save-all", saved, *program.update.split()]
-    if program.update:
-        command += ["--inputs", f"learning_rate={folder / 'learning_rate.npy'}"]
-    if program.micro_batches > 1:
-        command += ["--micro-batches", str(program.micro_batches)]
+    command = [tools / "tpsp-run", folder / "model.mlir", "--grad", "--verify", "--quiet", "--save-all", saved, *options_of(folder, program)]
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode:
         return [f"tpsp-run: {(ran.stderr or ran.stdout).strip()[:600]}"]
@@ -201,17 +206,57 @@ def judge_model(tools, folder, program):
         f"tpsp-run has no {other}" for _, other in pairs if other not in found and not program.update]
 
 
-def ask_check(tools, folder, program, mistake):
-    """Returns tpsp-check's status and report, as a value of JSON."""
-    command = [tools / "tpsp-check", folder / "model.mlir", "--numbers", folder / (mistake or "right"), "--inputs",
-               folder / "arguments.safetensors", "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    return ran.returncode, ran.stdout, ran.stderr
+# What tpsp-check may call each kind of mistakes.txt. Of other kinds it has to find something wrong.
+NAMED = {
+    "missing": {"missing"}, "sliced": {"missing"}, "factor": {"factor"}, "shard": {"other shard", "other cut"},
+    "order": {"other shard", "other cut"}, "term": {"term"}, "rows": {"rows"}, "copies": {"copies"},
+}
+
+
+def ask_check(tool, folder, program, mistake, expectations):
+    """Returns what tpsp-check makes of a dump: "right", "named", "found" (under another name), or a failure's text."""
+    command = [tool, folder / "model.mlir", "--numbers", folder / (mistake or "right"), "--json", "-", *options_of(folder, program)]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        report = json.loads(ran.stdout)
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        return f"tpsp-check: {error or ran.stderr}"
+    findings = [each for each in report["findings"] if each["kind"] != "not compared"]
+    if not findings:
+        return "right"
+    return "named" if all(is_named(expected, findings) for expected in expectations) else "found"
+
+
+def is_named(expected, findings):
+    kinds, axes = NAMED.get(expected["kind"]), {axis for axis in expected["axes"] if axis != "micro"}
+    for finding in findings:
+        if expected["tensors"] == ["*"] or set(expected["tensors"]) & set(finding["tensors"]):
+            if kinds is None or (finding["kind"] in kinds and axes <= set(finding["axes"])):
+                return True
+    return False
+
+
+def judge_check(tool, folder, programs, mistakes):
+    """Asks tpsp-check about all dumps; prints a line for each that it does not name. Returns its failures."""
+    jobs = [(name, None, []) for name in programs] + [(name, mistake, expected) for (name, mistake), expected in mistakes.items()]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda job: ask_check(tool, folder / job[0], programs[job[0]], *job[1:]), jobs))
+    failures, counts = {}, dict.fromkeys(["right", "named", "found"], 0)
+    for (name, mistake, expected), answer in zip(jobs, answers):
+        is_right_form = mistake is None or expected[0]["kind"] == "right"
+        counts[answer] = counts.get(answer, 0) + 1
+        if is_right_form != (answer == "right") or answer not in ("right", "named", "found"):
+            failures[f"{name} {mistake or 'right'} tpsp-check"] = [f"says '{answer}'"]
+        elif answer == "found":
+            print(f"{name} {mistake}: found, but not as {expected[0]['kind']} {','.join(expected[0]['axes'])} of {','.join(expected[0]['tensors'])}")
+    print(f"tpsp-check: {counts['right']} right, {counts['named']} named, {counts['found']} found under another name, {len(failures)} failures")
+    return failures
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", type=Path, help="the folder of tpsp-run, and of tpsp-check if there is one")
+    parser.add_argument("--check", type=Path, help="tpsp-check (default: that of the tools, if there is one)")
     parser.add_argument("--folder", type=Path, help="where dumps are kept (default: a temporary one)")
     parser.add_argument("--only", default="", help="programs whose names have this word")
     options = parser.parse_args()
@@ -247,6 +292,9 @@ def check(options, folder, table):
             judged = pool.map(lambda name: judge_model(options.tools, folder / name, chosen[name]), chosen)
             for name, found in zip(chosen, judged):
                 failures[f"{name} model"] = found
+    tool = options.check or (options.tools and options.tools / "tpsp-check")
+    if tool and tool.exists():
+        failures |= judge_check(tool, folder, chosen, mistakes)
     failures = {name: found for name, found in failures.items() if found}
     for name, found in failures.items():
         print(f"{name}: " + "; ".join(found))
