@@ -19,7 +19,7 @@ def find_mesh(mesh, tensors, rank):
     no mesh is found, or if this rank is not in it.
     """
     if mesh is None:
-        mesh = next((t.device_mesh._get_root_mesh() for t in tensors if isinstance(t, DTensor)), None)
+        mesh = next((_root(t.device_mesh) for t in tensors if isinstance(t, DTensor)), None)
     if mesh is None and _world_size() == 1:
         return {}, {}
     if mesh is None:
@@ -31,6 +31,12 @@ def find_mesh(mesh, tensors, rank):
     if place is None:
         raise ValueError(f"record: rank {rank} is not in the mesh {mesh}; give the mesh that has all ranks")
     return axes_of(mesh), dict(zip(axes_of(mesh), place))
+
+
+def _root(mesh):
+    """The mesh that `mesh` was cut out of, if torch remembers it."""
+    root = getattr(mesh, "_get_root_mesh", None)
+    return root() if root else mesh
 
 
 def _coordinates(axes, rank):

@@ -13,7 +13,7 @@ from .placements import find_mesh, local_of, words_of
 from .trace import Trace
 
 # What wrappers of modules add to names.
-_WRAPPERS = re.compile(r"(^|\.)(module|_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)(?=\.)")
+_WRAPPERS = re.compile(r"(^|\.)(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)(?=\.|$)")
 
 
 def record(folder, parameters, mesh=None, *, inputs=None, optimizer=None, placements=None, boundaries=(), hooks=False,
@@ -56,6 +56,8 @@ class Dump(contextlib.AbstractContextManager):
 
     def __init__(self, folder, parameters, mesh, inputs, optimizer, placements, boundaries, hooks, trace, rename, rank):
         self._folder, self._rank, self._rename = folder, rank, rename
+        if isinstance(parameters, torch.nn.parallel.DistributedDataParallel):
+            parameters = parameters.module
         self._module = parameters if isinstance(parameters, torch.nn.Module) else None
         self._parameters = {self._name(name): tensor for name, tensor in _named(parameters)}
         self._leaves = {**self._parameters, **inputs}
@@ -98,9 +100,13 @@ class Dump(contextlib.AbstractContextManager):
     def gradients(self):
         """Records the gradients as they are now. What follows in the block is the update."""
         self._has_gradients = True
+        having = [tensor for tensor in self._leaves.values() if tensor.grad is not None]
         for name, tensor in self._leaves.items():
             if tensor.grad is not None:
                 self._add("grad", name, tensor.grad, like=name)
+            elif having and tensor.requires_grad and f"grad:{name}" not in self._tensors:
+                self._add("grad", name, torch.zeros_like(tensor), like=name)
+                self._words[f"absent:grad:{name}"] = "true"
 
     def gradient(self, name, tensor, placement=None):
         """Records a gradient that autograd does not keep in .grad, in place of it."""
@@ -153,8 +159,7 @@ class Dump(contextlib.AbstractContextManager):
         return hook
 
     def _name(self, name):
-        name = _WRAPPERS.sub(r"\1", name)
-        name = re.sub(r"^\.+|\.+(?=\.)", "", name)
+        name = _WRAPPERS.sub("", name).lstrip(".")
         return self._rename(name) if self._rename else name
 
     def _chosen(self, boundaries):

@@ -171,6 +171,28 @@ def check_trace(folder):
     assert {("_all_gather_base", "forward", 2), ("all_reduce", "forward", 2), ("_reduce_scatter_base", "backward", 2)} <= kinds, kinds
 
 
+def check_files(folder):
+    """A file that cannot be written whole leaves the one before it."""
+    from tpsp_torch.files import whole_file, write_tensors
+    path = folder / "file.safetensors"
+    write_tensors(path, {"x": torch.ones(3)}, {})
+    before = path.read_bytes()
+    for fail in (lambda: write_tensors(path, {"x": torch.ones(3, dtype=torch.complex64)}, {}), lambda: interrupted(whole_file, path)):
+        try:
+            fail()
+        except (TypeError, KeyboardInterrupt):
+            pass
+        else:
+            raise AssertionError("not refused")
+        assert path.read_bytes() == before
+
+
+def interrupted(whole_file, path):
+    with whole_file(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+
 def main():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -180,6 +202,7 @@ def main():
         torch.multiprocessing.start_processes(serve, (port, folder), nprocs=4, start_method="fork")
         check_dump(folder)
         check_trace(folder)
+        check_files(folder)
         left = [path.name for path in folder.rglob("*.tmp")]
         assert not left, left
     print("dumps and traces of four processes: right")
