@@ -34,9 +34,10 @@ def apply(module, plan, mesh, *, whole_batch=False, permuted=(), reshard_after_f
 
     Axes that divide the batch become data parallelism: fully_shard for parameters that
     they divide, an average of gradients for others. Other axes make parameters and
-    activations DTensors. The module's losses are means over the batch; each rank's value
-    becomes the mean over all ranks, and its gradient stays the rank's own. Results that
-    are divided over the batch stay the rank's part.
+    activations DTensors. The module's losses are means over the batch, or over the labels
+    that count where the plan says so. Each rank's value becomes the mean of all, and its
+    gradient stays the rank's own. Results that are divided over the batch stay the
+    rank's part.
 
     Raises PlanError for a plan of another module, for axes that torch cannot express (of
     stages, of the sequence, of experts), and for fused parameters that an axis divides.
@@ -56,6 +57,7 @@ class _Application:
         self.data = self._data_axes()
         self.model = [axis for axis in axes_of(mesh) if axis in self.axes and axis not in self.data]
         self.model_mesh = mesh[tuple(self.model)] if self.model else None
+        self.labels, self.weight = self._labels(), None
 
     def run(self):
         self._check_mesh()
@@ -299,10 +301,37 @@ class _Application:
 
     # Inputs and outputs.
 
+    def _labels(self):
+        """Returns the input whose labels the loss is a mean over, or None."""
+        values = {argument.value: argument.name for argument in self.inputs}
+        for statement in self.main.statements:
+            if statement.operation == "mean" and len(statement.operands) == 2 and statement.operands[1] in values:
+                return values[statement.operands[1]]
+        return None
+
     def _take_inputs(self, module, arguments, named):
-        if not self.whole_batch or not self.data:
+        if not self.data:
             return arguments, named
         bound = inspect.signature(module.forward).bind(*arguments, **named)
+        if self.whole_batch:
+            self._take_parts(bound)
+        labels = bound.arguments.get(self.labels)
+        self.weight = self._weight_of(labels) if isinstance(labels, torch.Tensor) else None
+        return bound.args, bound.kwargs
+
+    def _weight_of(self, labels):
+        """Returns this rank's share of the labels that count, times the number of ranks."""
+        own = (labels >= 0).sum()
+        return own / self._mean(own.float()).clamp(min=1e-9)
+
+    def _mean(self, value):
+        for axis in self.data:
+            value = value.clone()
+            dist.all_reduce(value, group=self.mesh.get_group(axis))
+            value /= self.axes[axis]
+        return value
+
+    def _take_parts(self, bound):
         for argument in self.inputs:
             if not argument.type.dims or not argument.type.dims[0][1]:
                 continue
@@ -313,7 +342,6 @@ class _Application:
                 if axis in self.axes:
                     tensor = tensor.chunk(self.axes[axis])[self.mesh.get_local_rank(axis)]
             bound.arguments[argument.name] = tensor
-        return bound.args, bound.kwargs
 
     def _give_outputs(self, module, arguments, output):
         return _mapped(output, self._given)
@@ -322,11 +350,8 @@ class _Application:
         if isinstance(tensor, DTensor):
             tensor = tensor.full_tensor()
         if tensor.ndim == 0 and tensor.is_floating_point():
-            mean = tensor.detach().clone()
-            for axis in self.data:
-                dist.all_reduce(mean, group=self.mesh.get_group(axis))
-                mean /= self.axes[axis]
-            tensor = tensor + (mean - tensor.detach())
+            tensor = tensor if self.weight is None else tensor * self.weight
+            tensor = tensor + (self._mean(tensor.detach()) - tensor.detach())
         return tensor
 
     def _submodule(self, path):

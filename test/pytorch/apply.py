@@ -119,7 +119,10 @@ def batch_of(name, step):
     torch.manual_seed(100 + step)
     if name == "vit":
         return torch.randn(BATCH, 3, 16, 16), torch.randint(0, 8, (BATCH,))
-    return torch.randint(0, WORDS, (BATCH, LENGTH)), torch.randint(0, WORDS, (BATCH, LENGTH))
+    labels = torch.randint(0, WORDS, (BATCH, LENGTH))
+    # Samples have different numbers of labels that count.
+    labels[torch.arange(LENGTH) > torch.arange(BATCH)[:, None] + step % 3] = -100
+    return torch.randint(0, WORDS, (BATCH, LENGTH)), labels
 
 
 def make(name):
