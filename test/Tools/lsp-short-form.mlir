@@ -1,6 +1,6 @@
 // What an editor sees of a program in short form: types that were inferred, where
-// an argument is declared, and errors in place.
-// RUN: tpsp-lsp-server -lit-test < %s | FileCheck %s
+// an argument is declared, and errors in place. Messages as editors send them.
+// RUN: tpsp-lsp-server --lit-test < %s | FileCheck %s
 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":123,"rootPath":"tpsp","capabilities":{},"trace":"off"}}
 // -----
 {"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{
@@ -17,7 +17,7 @@
 // -----
 {"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":{
   "textDocument":{"uri":"test:///foo.mlir"},
-  "position":{"line":6,"character":10}
+  "position":{"line":6,"character":4}
 }}
 // -----
 {"jsonrpc":"2.0","id":3,"method":"textDocument/definition","params":{
@@ -37,9 +37,9 @@
 {"jsonrpc":"2.0","method":"exit"}
 // CHECK: "diagnostics": []
 // CHECK: "id": 1,
-// CHECK: "value": "Operation: \"tpsp.mul\"\n\nResult #0\n\nType: `tensor<4x2xf32, #tpsp.idx<s, d>>`
+// CHECK: "value": "`y[s, d]`  f32, 4 x 2, 32 B per rank
 // CHECK: "id": 2,
-// CHECK: %0 = \"func.call\"(%arg0, %arg1) <{callee = @layer}>
+// CHECK: "value": "`y[s, d]`
 // CHECK: "id": 3,
 // CHECK: "line": 1
 // CHECK: "message": "index 'd' has no extent; add it to the program's, as in tpsp.program <d = 8>",

@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The places of a location. An inlined operation's is where it is written, not
-/// where it is called.
 static void collectPlaces(Location loc,
                           SmallVectorImpl<FileLineColLoc> &places) {
   if (auto call = dyn_cast<CallSiteLoc>(loc))
@@ -25,9 +23,14 @@ static void collectPlaces(Location loc,
     places.push_back(place);
 }
 
-std::string tpsp::placeOf(Location loc) {
+SmallVector<FileLineColLoc> tpsp::writtenPlaces(Location loc) {
   SmallVector<FileLineColLoc> places;
   collectPlaces(loc, places);
+  return places;
+}
+
+std::string tpsp::placeOf(Location loc) {
+  SmallVector<FileLineColLoc> places = writtenPlaces(loc);
   llvm::SmallSetVector<unsigned, 4> lines;
   for (FileLineColLoc place : places)
     lines.insert(place.getLine());

@@ -4,6 +4,8 @@
 
 #include "EquationNotation.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+
 namespace tpsp {
 
 class EquationText {
@@ -34,6 +36,10 @@ private:
   const Mesh &mesh;
   NameOf nameOf;
 };
+
+/// The places in source files that a location names. An inlined operation's is
+/// where it is written, not where it is called.
+llvm::SmallVector<mlir::FileLineColLoc> writtenPlaces(mlir::Location loc);
 
 /// " (model.mlir:17)"; of a bucket, the lines of all its tensors.
 std::string placeOf(mlir::Location loc);

@@ -1,6 +1,7 @@
 #include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Dialect/Tpsp/IR/ModelText.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,6 +12,13 @@ using namespace tpsp;
 SourceLines::SourceLines(StringRef path) {
   if (rt::readWhole(path.str(), maxModelBytes, text).ok())
     StringRef(text).split(lines, '\n');
+}
+
+std::unique_ptr<SourceLines> SourceLines::ofText(StringRef text) {
+  std::unique_ptr<SourceLines> out(new SourceLines);
+  out->text = text.str();
+  StringRef(out->text).split(out->lines, '\n');
+  return out;
 }
 
 /// "y" of "%y ...".
@@ -39,6 +47,10 @@ StringRef SourceLines::argumentAt(unsigned line, unsigned column) const {
       std::min<size_t>(column - 1, lines[line - 1].size())));
 }
 
+void SourceNames::add(StringRef path, StringRef text) {
+  files[path] = SourceLines::ofText(text);
+}
+
 const SourceLines &SourceNames::linesOf(FileLineColLoc location) {
   std::unique_ptr<SourceLines> &file = files[location.getFilename()];
   if (!file)
@@ -61,6 +73,41 @@ std::string SourceNames::of(Value value) {
           ? lines.argumentAt(location.getLine(), location.getColumn())
           : lines.nameDefinedOn(location.getLine());
   return name.empty() ? "" : "%" + name.str();
+}
+
+static Location called(StringRef name, Location location) {
+  return NameLoc::get(StringAttr::get(location.getContext(), name), location);
+}
+
+static void nameResult(Operation *op, SourceNames &sources) {
+  auto location = dyn_cast<FileLineColLoc>(op->getLoc());
+  if (!location)
+    return;
+  StringRef name = sources.linesOf(location).nameDefinedOn(location.getLine());
+  if (!name.empty())
+    op->setLoc(called(name, location));
+}
+
+static void nameArgument(BlockArgument argument, SourceNames &sources) {
+  auto location = dyn_cast<FileLineColLoc>(argument.getLoc());
+  if (!location)
+    return;
+  StringRef name = sources.linesOf(location).argumentAt(location.getLine(),
+                                                        location.getColumn());
+  if (!name.empty())
+    argument.setLoc(called(name, location));
+}
+
+void tpsp::nameValues(Operation *root, SourceNames &sources) {
+  root->walk([&](Operation *op) {
+    bool computes = isa<IndexedOpInterface>(op);
+    if (op->getNumResults() == 1 || (computes && op->getNumResults() > 1))
+      nameResult(op, sources);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          nameArgument(argument, sources);
+  });
 }
 
 std::string tpsp::nameInSource(Value value) { return SourceNames().of(value); }

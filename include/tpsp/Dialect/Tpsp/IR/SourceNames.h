@@ -20,6 +20,8 @@ namespace tpsp {
 class SourceLines {
 public:
   explicit SourceLines(llvm::StringRef path);
+  /// The lines of a text that is not, or not yet, in a file.
+  static std::unique_ptr<SourceLines> ofText(llvm::StringRef text);
   SourceLines(const SourceLines &) = delete;
   SourceLines &operator=(const SourceLines &) = delete;
 
@@ -30,6 +32,8 @@ public:
   llvm::StringRef argumentAt(unsigned line, unsigned column) const;
 
 private:
+  SourceLines() = default;
+
   std::string text;
   llvm::SmallVector<llvm::StringRef> lines;
 };
@@ -37,6 +41,8 @@ private:
 /// Finds the names of values. Reads each source file once.
 class SourceNames {
 public:
+  /// Takes `text` for what the file `path` holds, which is not read then.
+  void add(llvm::StringRef path, llvm::StringRef text);
   /// The lines of the file that a location names.
   const SourceLines &linesOf(mlir::FileLineColLoc location);
   /// "%w"; empty if the name is not known.
@@ -45,6 +51,9 @@ public:
 private:
   llvm::StringMap<std::unique_ptr<SourceLines>> files;
 };
+
+/// Stores the names of all values under `root` in their locations.
+void nameValues(mlir::Operation *root, SourceNames &sources);
 
 /// The name of one value, for messages. Reads the source file if
 /// tpsp-name-values has not run.
