@@ -1,6 +1,8 @@
 #include "Compilation.h"
 
+#include "tpsp/Compile/ParseModel.h"
 #include "tpsp/Passes/Explain/Explanation.h"
+#include "tpsp/Passes/Program/ReturnLogits.h"
 #include "tpsp/Runtime/DeviceInventory.h"
 #include "tpsp/Schedule/Hardware.h"
 
@@ -76,16 +78,36 @@ Compilation::Compilation(const ToolOptions &options, const CompileUse &use,
   context.printOpOnDiagnostic(false);
 }
 
+/// Compiles a forward pass that returns logits.
+static llvm::Expected<CompiledModel>
+compileSampled(mlir::MLIRContext &context, CompileOptions options,
+               llvm::StringRef path, const CompileProgress &progress) {
+  auto module = parseModel(context, path, isRevised(options));
+  if (!module)
+    return module.takeError();
+  auto function = selectFunction(**module, options.function);
+  if (!function)
+    return function.takeError();
+  if (std::string problem = returnLogits(*function); !problem.empty())
+    return formatError("{0}", problem);
+  for (const std::string &extent :
+       fewestSequences(*function, options.mesh, options.extents))
+    options.extents.push_back(extent);
+  return compileModule(std::move(*module), path, options, progress);
+}
+
 rt::Status Compilation::run(Progress &progress) {
   CompileOptions compile = resolved(options, use);
   if (use.isExplained)
     compile.withCollectives = [&](mlir::ModuleOp module) {
       explanation = explanationOf(module);
     };
-  auto compiled =
-      compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
-        progress.phase("compiling: " + phase.str());
-      });
+  auto report = [&](llvm::StringRef phase) {
+    progress.phase("compiling: " + phase.str());
+  };
+  auto compiled = use.isSampled
+                      ? compileSampled(context, compile, options.model, report)
+                      : compileModel(context, options.model, compile, report);
   if (!compiled)
     return failure(compiled.takeError());
   model = std::move(*compiled);

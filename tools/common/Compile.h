@@ -18,6 +18,9 @@ struct CompileUse {
   bool isVerified = false;
   /// An HTML page, which shows the program's equations.
   bool isExplained = false;
+  /// A forward pass that returns logits (ReturnLogits.h), of as few sequences
+  /// as the mesh allows unless the options have their number.
+  bool isSampled = false;
 };
 
 /// Compiles options.model. Diagnostics go to standard error if `speaks`, else

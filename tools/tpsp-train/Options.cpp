@@ -1,5 +1,7 @@
 #include "Options.h"
 
+#include "Sample.h"
+
 #include "common/ConfigFile.h"
 #include "common/OptionDeclaration.h"
 
@@ -20,6 +22,8 @@ static constexpr const char *footer = R"(Examples:
   tpsp-train examples/gpt2-small.mlir --data train.bin --batch 4
              --extent s=256
       other sequences a step, of another length, than the file says
+  tpsp-train examples/llama-tiny.mlir --resume run --sample "The mesh"
+      continue a text by the model that was trained
   mpirun -n 4 tpsp-train ...
       a process for each rank, on one host or several
   tpsp-train --config run.toml
@@ -55,16 +59,45 @@ static void resolveBatch(Options &options) {
         fmt::format("{}={}", options.microBatchIndex, options.batch));
 }
 
+/// The same for --sample.
+static std::string contradictionInSample(const Options &o) {
+  return firstOf(
+      {{!o.has("model"), {}, "model is required, before --sample"},
+       {o.has("sample") && o.has("sample-tokens"),
+        {},
+        "--sample and --sample-tokens both say what the text begins with; give "
+        "one"},
+       {!o.has("resume") && !o.has("weights"),
+        {},
+        "--sample needs a trained model: --resume RUN, or --weights "
+        "FILE.safetensors"},
+       {o.has("resume"),
+        {"weights"},
+        "{} and --resume both say what the parameters are; give one"},
+       {o.backend == "trace",
+        {},
+        "--backend trace computes nothing to draw tokens from"},
+       {true,
+        {"data", "out", "eval-data", "plot", "save-every", "steps"},
+        "{} is about training, and --sample does not train"}},
+      o);
+}
+
 /// Returns a sentence about options that contradict each other in training, or
 /// an empty string.
 static std::string contradictionIn(const Options &o) {
   if (std::string problem = commonContradictionIn(o); !problem.empty())
     return problem;
+  if (samples(o))
+    return contradictionInSample(o);
   return firstOf(
       {{!o.has("model"),
         {},
         "model is required, before --data\nRun with --help for more "
         "information."},
+       {true,
+        {"sample-count", "temperature"},
+        "{} goes with --sample or --sample-tokens"},
        {!o.has("data"),
         {},
         "--data is required: the tokens or samples to train on "

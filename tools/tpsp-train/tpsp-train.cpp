@@ -1,5 +1,6 @@
 // tpsp-train: trains a model, which it compiles, or a compiled plan.
 #include "RunSettings.h"
+#include "Sample.h"
 
 #include "common/Compile.h"
 #include "common/Launch.h"
@@ -399,7 +400,18 @@ private:
 
 } // namespace
 
+static int sampleAndReport(const Options &options, Launch &launch) {
+  rt::Status status =
+      launch.transport()
+          ? rt::invalid("--sample runs in one process, with threads as ranks; "
+                        "leave out mpirun")
+          : sample(options);
+  return status.ok() ? Done : launch.fail(status);
+}
+
 static int trainAndReport(Options &options, Launch &launch) {
+  if (samples(options))
+    return sampleAndReport(options, launch);
   Run run(options, launch);
   rt::Status status = run.carryOut();
   return status.ok() ? Done : launch.fail(status);
