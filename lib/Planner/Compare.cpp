@@ -148,6 +148,13 @@ static double networkThatFlips(const Evaluation &a, const Evaluation &b) {
   return computing / exposed;
 }
 
+/// Whether a factor on communication's time is of interest: a network ten times
+/// as fast or as slow is another machine.
+static bool isNear(double network) {
+  constexpr double most = 10;
+  return network >= 1 / most && network <= most;
+}
+
 static bool mayFlip(const MatrixRow &row) {
   return row.evaluation->isLegal() && !row.evaluation->isBound;
 }
@@ -166,7 +173,8 @@ std::vector<Flip> tpsp::planner::flipsOf(const Matrix &matrix) {
         std::max<int64_t>(each.memory.total - matrix.options.memoryLimit, 0)};
     if (flip.bytes == 0)
       flip.network = networkThatFlips(first, each);
-    if (flip.network > 0 || (flip.bytes > 0 && each.seconds < first.seconds))
+    if (isNear(flip.network) ||
+        (flip.bytes > 0 && each.seconds < first.seconds))
       flips.push_back(flip);
   }
   auto distance = [&](const Flip &flip) {
@@ -183,9 +191,9 @@ std::vector<Flip> tpsp::planner::flipsOf(const Matrix &matrix) {
 static std::string flipText(const Flip &flip) {
   std::string who = flip.row->rank > 0
                         ? "plan " + std::to_string(flip.row->rank)
-                        : flip.row->name;
+                        : flip.row->label;
   if (flip.row->rank > 0)
-    who += " (" + flip.row->name + ")";
+    who += " (" + flip.row->label + ")";
   if (flip.bytes > 0)
     return who + " would be first with " + bytesText(double(flip.bytes)) +
            " more memory\n";
@@ -220,6 +228,8 @@ std::string tpsp::planner::sensitivityText(const Matrix &matrix, size_t most) {
   for (const Flip &flip : llvm::ArrayRef(flips).take_front(most))
     text += "  " + flipText(flip);
   if (flips.empty())
-    text += "  no plan of the table would be first on another network\n";
+    text +=
+        "  no plan of the table would be first on a network up to ten times "
+        "as fast or as slow\n";
   return text;
 }

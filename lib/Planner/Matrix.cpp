@@ -3,12 +3,14 @@
 #include "tpsp/Abi/Quantity.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace tpsp;
@@ -123,6 +125,10 @@ static std::string reasonOf(const Evaluation &row, const Evaluation *best,
 // Rows
 //===----------------------------------------------------------------------===//
 
+static bool isCompiled(const Evaluation &evaluation) {
+  return evaluation.isLegal() && !evaluation.isBound && evaluation.seconds > 0;
+}
+
 static MatrixRow rowOf(const Evaluation &evaluation, const ProgramFacts &facts,
                        const MatrixOptions &options) {
   MatrixRow row;
@@ -130,13 +136,70 @@ static MatrixRow rowOf(const Evaluation &evaluation, const ProgramFacts &facts,
   row.subscripts = subscriptText(evaluation.candidate, facts);
   row.name = usualName(evaluation.candidate, facts);
   row.settings = settingsText(evaluation.candidate.settings);
-  if (!evaluation.isLegal() || evaluation.isBound || evaluation.seconds <= 0)
+  if (!isCompiled(evaluation))
     return row;
   row.tokensPerSecond = double(options.tokens) / evaluation.seconds;
   if (options.peakFlops > 0)
     row.modelUtilisation = options.modelFlops / double(options.devices) /
                            options.peakFlops / evaluation.seconds;
   return row;
+}
+
+/// The subscripts of a plan, one by one: "b@dp", "s@tp".
+static std::vector<std::string> subscriptsIn(const std::string &text) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " ,:");
+  std::vector<std::string> subscripts;
+  for (llvm::StringRef word : words)
+    if (word.contains('@'))
+      subscripts.push_back(word.str());
+  return subscripts;
+}
+
+/// The fewest of a plan's subscripts that no plan of `others` has together; all
+/// of them if there are none.
+static std::vector<std::string>
+fewestOwn(const std::vector<std::string> &subscripts,
+          const std::vector<std::set<std::string>> &others) {
+  constexpr size_t most = 10;
+  size_t count = std::min(subscripts.size(), most);
+  std::vector<std::string> fewest = subscripts;
+  for (unsigned chosen = 1; chosen < 1u << count; ++chosen) {
+    std::vector<std::string> some;
+    for (size_t i = 0; i < count; ++i)
+      if (chosen >> i & 1)
+        some.push_back(subscripts[i]);
+    bool isOwn = llvm::none_of(others, [&](const auto &other) {
+      return llvm::all_of(some, [&](const std::string &subscript) {
+        return other.count(subscript) > 0;
+      });
+    });
+    if (isOwn && some.size() < fewest.size())
+      fewest = some;
+  }
+  return fewest;
+}
+
+/// Labels the rows. Those of different plans that are called alike have the
+/// subscripts that tell them apart.
+static void label(std::vector<MatrixRow> &rows) {
+  std::map<std::string, std::vector<MatrixRow *>> alike;
+  for (MatrixRow &row : rows)
+    alike[row.name].push_back(&row);
+  for (auto &[name, group] : alike)
+    for (MatrixRow *row : group) {
+      std::vector<std::set<std::string>> others;
+      for (const MatrixRow *other : group)
+        if (other->subscripts != row->subscripts) {
+          std::vector<std::string> has = subscriptsIn(other->subscripts);
+          others.emplace_back(has.begin(), has.end());
+        }
+      std::vector<std::string> own = subscriptsIn(row->subscripts);
+      row->label = row->name;
+      if (!others.empty() && !own.empty())
+        row->label +=
+            fmt::format(" ({})", fmt::join(fewestOwn(own, others), " "));
+    }
 }
 
 /// Notes the ranks of plans that may be the fastest, unless only the first may
@@ -181,11 +244,15 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
     bool isShown = fits && rank <= int64_t(options.rows);
     // If nothing fits, the nearest plans are shown.
     isShown |= !best && matrix.rows.size() < options.rows;
-    if (!isShown && !always.count(row.subscripts))
+    if (!isShown && !always.count(row.subscripts)) {
+      if (isCompiled(evaluation))
+        matrix.others.emplace_back(row.name, &evaluation);
       continue;
+    }
     row.reason = reasonOf(evaluation, best, matrix.rows, options.memoryLimit);
     matrix.rows.push_back(std::move(row));
   }
+  label(matrix.rows);
   return matrix;
 }
 
@@ -201,7 +268,7 @@ using Cells = std::vector<std::string>;
 
 static Cells cellsOf(const MatrixRow &row) {
   const Evaluation &e = *row.evaluation;
-  std::string plan = row.name;
+  std::string plan = row.label;
   if (!row.settings.empty())
     plan += " (" + row.settings + ")";
   std::string rank = row.rank > 0 ? std::to_string(row.rank) : "-";
@@ -247,6 +314,14 @@ static std::string table(const std::vector<Cells> &rows) {
   return text;
 }
 
+/// A note on a row of the bill, or "".
+static const char *noteOn(llvm::StringRef name, const MemoryBill &bill) {
+  if (name == "saved")
+    return "  (of the activations, for backward)";
+  bool hasCotangents = name == "inputs" && bill.gradients > 0;
+  return hasCotangents ? "  (with the results' cotangents)" : "";
+}
+
 static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
   std::string text = fmt::format("\nMemory of plan 1, per rank, of {}\n",
                                  bytesText(double(matrix.options.memoryLimit)));
@@ -259,9 +334,7 @@ static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
         std::pair("to spare", matrix.margin)})
     if (bytes > 0)
       text += fmt::format("  {:<12} {:>12}{}\n", name, bytesText(double(bytes)),
-                          name == std::string("saved")
-                              ? "  (of the activations, for backward)"
-                              : "");
+                          noteOn(name, bill));
   return text;
 }
 

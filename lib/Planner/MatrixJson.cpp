@@ -16,6 +16,7 @@ static Json rowJson(const MatrixRow &row) {
   const Evaluation &e = *row.evaluation;
   Json json = {{"rank", row.rank},
                {"name", row.name},
+               {"label", row.label},
                {"subscripts", row.subscripts},
                {"mesh", axesJson(e.candidate)},
                {"micro_batches", e.candidate.settings.microBatches},
@@ -66,6 +67,15 @@ static Json spaceJson(const SearchedSpace &space) {
   return json;
 }
 
+static Json othersJson(const Matrix &matrix) {
+  Json others = Json::array();
+  for (const auto &[name, plan] : matrix.others)
+    others.push_back({{"name", name},
+                      {"seconds", plan->seconds},
+                      {"memory", plan->memory.total}});
+  return others;
+}
+
 std::string tpsp::planner::toJson(const Matrix &matrix) {
   const MatrixOptions &o = matrix.options;
   const SearchResult &result = *matrix.result;
@@ -90,5 +100,6 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
   json["plans"] = Json::array();
   for (const MatrixRow &row : matrix.rows)
     json["plans"].push_back(rowJson(row));
+  json["others"] = othersJson(matrix);
   return json.dump(2) + "\n";
 }

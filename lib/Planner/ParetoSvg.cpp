@@ -52,8 +52,8 @@ class Picture {
 public:
   Picture(const Matrix &matrix, const ProgramFacts &facts,
           const std::vector<Point> &points)
-      : matrix(matrix), facts(facts), points(points), x(scale(true)),
-        y(scale(false)) {}
+      : matrix(matrix), facts(facts), points(points), isLimitNear(nearLimit()),
+        x(scale(true)), y(scale(false)) {}
 
   std::string draw() {
     text =
@@ -82,7 +82,7 @@ private:
       ".grid{stroke:#333842}.limit{stroke:#ff8a80}.front{stroke:#79b0ff}.best"
       "{fill:#79b0ff}}</style>\n";
 
-  /// The least and the largest value. For memory they include the limit.
+  /// The least and the largest value. For memory they include a near limit.
   std::pair<double, double> ends(bool isTime) const {
     double least = INFINITY, most = 0;
     auto cover = [&](double value) {
@@ -91,9 +91,18 @@ private:
     };
     for (const Point &point : points)
       cover(isTime ? point.plan->seconds : double(point.plan->memory.total));
-    if (!isTime)
+    if (!isTime && isLimitNear)
       cover(double(matrix.options.memoryLimit));
     return {least, most};
+  }
+
+  /// Whether the limit is at most twice, and at least half, of some plan.
+  bool nearLimit() const {
+    double limit = double(matrix.options.memoryLimit);
+    return llvm::any_of(points, [&](const Point &point) {
+      double bytes = double(point.plan->memory.total);
+      return bytes > limit / 2 && bytes < limit * 2;
+    });
   }
 
   Scale scale(bool isTime) const {
@@ -122,24 +131,66 @@ private:
                         kind, x1, y1, x2, y2);
   }
 
-  /// Lines at values a fifth of the range apart, on the logarithmic scale.
+  /// Steps of 1, 2 or 5 times a power of ten, some four of them in
+  /// [least, most].
+  static std::vector<double> evenTicks(double least, double most) {
+    double rough = (most - least) / 4;
+    double step = std::pow(10, std::floor(std::log10(rough)));
+    for (double times : {5., 2.})
+      if (step * times <= rough) {
+        step *= times;
+        break;
+      }
+    std::vector<double> ticks;
+    for (double i = std::ceil(least / step); i * step <= most; ++i)
+      ticks.push_back(i * step);
+    return ticks;
+  }
+
+  /// Times for the axis: 1, 2 and 5 times powers of ten over a wide range.
+  static std::vector<double> secondTicks(double least, double most) {
+    if (most < 4 * least)
+      return evenTicks(least, most);
+    std::vector<double> ticks;
+    double power = std::pow(10, std::floor(std::log10(least)));
+    for (; power <= most; power *= 10)
+      for (double times : {1, 2, 5})
+        ticks.push_back(times * power);
+    return ticks;
+  }
+
+  /// Sizes for the axis: powers of two over a wide range, such as 512 MiB.
+  static std::vector<double> byteTicks(double least, double most) {
+    if (most < 4 * least) {
+      double unit = std::pow(1024, std::floor(std::log2(most) / 10));
+      std::vector<double> ticks = evenTicks(least / unit, most / unit);
+      for (double &tick : ticks)
+        tick *= unit;
+      return ticks;
+    }
+    double doublings = std::max(1., std::round(std::log2(most / least) / 5));
+    std::vector<double> ticks;
+    for (double at = std::ceil(std::log2(least)); std::exp2(at) <= most;
+         at += doublings)
+      ticks.push_back(std::exp2(at));
+    return ticks;
+  }
+
   void axes() {
     auto [fastest, slowest] = ends(true);
+    for (double seconds : secondTicks(fastest / 1.1, slowest * 1.1)) {
+      if (x(seconds) < left || x(seconds) > width - right)
+        continue;
+      line(x(seconds), top, x(seconds), height - bottom, "grid");
+      write(x(seconds), height - bottom + 18, rt::secondsText(seconds),
+            "middle");
+    }
     auto [smallest, largest] = ends(false);
-    int steps = 4;
-    for (int i = 0; i <= steps; ++i) {
-      double share = double(i) / steps;
-      double seconds = fastest * std::pow(slowest / fastest, share);
-      double bytes = smallest * std::pow(largest / smallest, share);
-      if (i == 0 || slowest > fastest * 1.01) {
-        line(x(seconds), top, x(seconds), height - bottom, "grid");
-        write(x(seconds), height - bottom + 18, rt::secondsText(seconds),
-              "middle");
-      }
-      if (i == 0 || largest > smallest * 1.01) {
-        line(left, y(bytes), width - right, y(bytes), "grid");
-        write(left - 8, y(bytes) + 4, rt::bytesText(bytes), "end");
-      }
+    for (double bytes : byteTicks(smallest / 1.1, largest * 1.1)) {
+      if (y(bytes) < top || y(bytes) > height - bottom)
+        continue;
+      line(left, y(bytes), width - right, y(bytes), "grid");
+      write(left - 8, y(bytes) + 4, rt::bytesText(bytes), "end");
     }
     write(width - right, height - 14, "step", "end");
     write(left, 20,
@@ -150,10 +201,14 @@ private:
   }
 
   void limit() {
+    std::string what =
+        "limit " + rt::bytesText(double(matrix.options.memoryLimit));
+    if (!isLimitNear)
+      return write(width - right, top - 8, what + ", far from all plans",
+                   "end");
     double at = y(double(matrix.options.memoryLimit));
     line(left, at, width - right, at, "limit");
-    write(width - right, at - 6,
-          "limit " + rt::bytesText(double(matrix.options.memoryLimit)), "end");
+    write(width - right, at - 6, what, "end");
   }
 
   void frontier() {
@@ -174,35 +229,69 @@ private:
                     : point.isBest ? "best"
                                    : "plan",
                     xOf(*point.plan), yOf(*point.plan), point.isBest ? 5 : 3.5,
-                    escaped(usualName(point.plan->candidate, facts) + " " +
+                    escaped(nameOf(*point.plan) + " " +
                             settingsText(point.plan->candidate.settings) +
                             ": " + rt::secondsText(point.plan->seconds) + ", " +
                             rt::bytesText(double(point.plan->memory.total))));
   }
 
-  /// The names of plans that no other plan beats, as long as they do not
-  /// overlap.
+  /// The names of plans, those that no other plan beats first, as long as they
+  /// overlap neither a name nor a dot.
   void labels() {
-    std::vector<std::pair<double, double>> taken;
-    for (const Point &point : points) {
-      double atX = xOf(*point.plan), atY = yOf(*point.plan) - 9;
-      bool isFree = llvm::none_of(taken, [&](auto &other) {
-        return std::abs(other.first - atX) < 130 &&
-               std::abs(other.second - atY) < 14;
-      });
-      if (!point.isBest || !isFree)
-        continue;
-      taken.emplace_back(atX, atY);
-      bool isRight = atX > width * 0.7;
-      write(atX + (isRight ? -8 : 8), atY,
-            usualName(point.plan->candidate, facts), isRight ? "end" : "start");
-    }
+    for (bool isBest : {true, false})
+      for (const Point &point : points)
+        if (point.isBest == isBest)
+          label(point);
+  }
+
+  /// The name that the plan's row has, if it has one.
+  std::string nameOf(const Evaluation &plan) const {
+    for (const MatrixRow &row : matrix.rows)
+      if (row.evaluation == &plan)
+        return row.label;
+    return usualName(plan.candidate, facts);
+  }
+
+  void label(const Point &point) {
+    std::string name = nameOf(*point.plan);
+    double atX = xOf(*point.plan), atY = yOf(*point.plan);
+    double length = 6.5 * double(name.size());
+    for (double below : {-9., 16.})
+      for (bool isLeft : {atX > width * 0.7, atX <= width * 0.7}) {
+        double begin = isLeft ? atX - 8 - length : atX + 8;
+        Box box{begin, begin + length, atY + below - 10, atY + below + 2};
+        if (begin < left || box.right > width || !isFree(box))
+          continue;
+        taken.push_back(box);
+        write(isLeft ? atX - 8 : atX + 8, atY + below, name,
+              isLeft ? "end" : "start");
+        return;
+      }
+  }
+
+  struct Box {
+    double left, right, top, bottom;
+  };
+
+  bool isFree(const Box &box) const {
+    bool hitsDot = llvm::any_of(points, [&](const Point &point) {
+      double atX = xOf(*point.plan), atY = yOf(*point.plan);
+      return atX > box.left - 4 && atX < box.right + 4 && atY > box.top - 4 &&
+             atY < box.bottom + 4;
+    });
+    return !hitsDot && llvm::none_of(taken, [&](const Box &other) {
+      return box.left < other.right && other.left < box.right &&
+             box.top < other.bottom && other.top < box.bottom;
+    });
   }
 
   const Matrix &matrix;
   const ProgramFacts &facts;
   const std::vector<Point> &points;
+  /// Whether the picture has room for the limit of memory.
+  const bool isLimitNear;
   Scale x, y;
+  std::vector<Box> taken;
   std::string text;
 };
 

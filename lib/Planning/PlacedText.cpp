@@ -1,11 +1,19 @@
 #include "tpsp/Planning/Planning.h"
 
+#include "KeptText.h"
+
+#include "tpsp/Abi/FileHandle.h"
+#include "tpsp/Dialect/Tpsp/IR/ModelText.h"
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
 #include "tpsp/Dialect/Tpsp/Syntax/ShortForm.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <fmt/ranges.h>
 
@@ -146,6 +154,47 @@ static llvm::Expected<std::string> headOf(const PlanningRequest &request,
          "\n//\n//   tpsp-run THIS.mlir " + flags + "\n\n";
 }
 
+/// The text without the comment that an earlier plan wrote at its head.
+static StringRef withoutHead(StringRef text) {
+  size_t end = text.find("\n\n");
+  bool isHead = text.starts_with("//") && end != StringRef::npos &&
+                text.take_front(end).contains("tpsp-run THIS.mlir");
+  return isHead ? text.drop_front(end + 2) : text;
+}
+
+/// The short form of a program's text; nullopt if it is none.
+static std::optional<std::string> shortFormOf(MLIRContext &context,
+                                              StringRef text) {
+  constexpr StringLiteral name = "program";
+  ScopedDiagnosticHandler silent(&context, [](Diagnostic &) {});
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
+                              llvm::SMLoc());
+  // Padded extents need not be divisible, so that nothing is verified.
+  auto module = parseSourceFile<ModuleOp>(
+      sources, ParserConfig(&context, /*verifyAfterParse=*/false));
+  if (!module)
+    return std::nullopt;
+  SourceNames names;
+  names.add(name, text);
+  nameValues(*module, names);
+  return shortForm(*module);
+}
+
+/// The program's file with the mesh and the subscripts of `brief`. nullopt if
+/// the file cannot say this program in its own words.
+static std::optional<std::string> keptText(MLIRContext &context, StringRef path,
+                                           const std::string &brief) {
+  std::string written;
+  if (!rt::readWhole(path.str(), maxModelBytes, written).ok())
+    return std::nullopt;
+  std::optional<std::string> kept =
+      withSubscriptsOf(brief, withoutHead(written));
+  if (!kept || shortFormOf(context, *kept) != brief)
+    return std::nullopt;
+  return kept;
+}
+
 llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
                                              const PlanningRequest &request,
                                              const Evaluation &plan) {
@@ -164,7 +213,7 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
   if (failed(pm.run(*placed)))
     return llvm::createStringError("the program's values cannot be named");
   if (std::optional<std::string> brief = shortForm(*placed)) {
-    out << *brief;
+    out << keptText(context, request.evaluator.path, *brief).value_or(*brief);
     return text;
   }
   // The file has the program's own extents; --pad is among the flags.

@@ -62,6 +62,9 @@
 // JSON: "mesh": [
 // JSON: "seconds":
 // JSON: "total":
+// JSON: "others": [
+// Plans of one name have labels that differ.
+// RUN: tpsp-plan %s %{on} --json | python3 -c "import json, sys; p = json.load(sys.stdin)['plans']; n = [x['name'] for x in p]; l = [x['label'] for x in p]; assert len(set(n)) < len(n) == len(set(l)), l"
 
 // Two plans, part by part; changes that would reorder them; a picture.
 // RUN: tpsp-plan %s %{on} --compare "1,TP 4" --pareto %t.svg | FileCheck %s --check-prefix=COMPARE
@@ -72,7 +75,7 @@
 // COMPARE: parameters {{.*}}iB
 // RUN: FileCheck %s --check-prefix=SVG < %t.svg
 // SVG: <svg
-// SVG: class="limit"
+// SVG: limit 74.5 GiB, far from all plans
 // SVG: <circle
 // RUN: not tpsp-plan %s %{on} --compare 1,99 2>&1 | FileCheck %s --check-prefix=WHICH
 // WHICH: --compare: no plan is called '99'; give a rank, a usual name or the subscripts of a plan, as the table has them

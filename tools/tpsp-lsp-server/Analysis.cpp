@@ -1,6 +1,6 @@
 #include "Analysis.h"
 
-#include "SourceText.h"
+#include "tpsp/Dialect/Tpsp/Syntax/SourceText.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ModelText.h"
 #include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
@@ -32,10 +32,10 @@ static std::string withFewLayers(const SourceText &source) {
   for (const SourceAxis &axis : source.axes())
     if (axis.role == "stage")
       return text;
-  ArrayRef<Word> words = source.words();
+  ArrayRef<SourceWord> words = source.words();
   for (size_t i = 1; i < words.size(); ++i) {
     int64_t times = 0;
-    if (words[i].kind != Word::Number ||
+    if (words[i].kind != SourceWord::Number ||
         !words[i - 1].text.ends_with("repeat") ||
         words[i].text.getAsInteger(10, times) || times <= mostLayers)
       continue;

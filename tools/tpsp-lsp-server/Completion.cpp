@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+using namespace tpsp;
 using namespace tpsp::lsp;
 using llvm::ArrayRef;
 using llvm::StringRef;
@@ -31,11 +32,11 @@ static Items valuesBefore(const Document &document, unsigned line) {
   if (!function)
     return items;
   llvm::StringSet<> seen;
-  for (const Word &word :
+  for (const SourceWord &word :
        text.words().slice(function->begin, function->end - function->begin)) {
     if (word.line >= line && word.line > function->firstLine)
       break;
-    if (word.kind == Word::Value && word.line < line &&
+    if (word.kind == SourceWord::Value && word.line < line &&
         seen.insert(word.bare()).second)
       add(items, word.bare(), CompletionItemKind::Variable,
           shortText(document.tensor(word.bare(), line)));
@@ -125,11 +126,11 @@ namespace {
 
 /// The words of a line before the place, and the one that is being written.
 struct Before {
-  llvm::SmallVector<Word> words;
+  llvm::SmallVector<SourceWord> words;
   /// The brackets that are open, outermost first: "{[".
   std::string open;
   /// The word at whose end the place is; empty if there is none.
-  Word written{Word::Sign, {}, 0, 0, 0};
+  SourceWord written{SourceWord::Sign, {}, 0, 0, 0};
 
   StringRef last() const {
     return words.empty() ? StringRef() : words.back().text;
@@ -144,18 +145,19 @@ struct Before {
 static Before wordsBefore(const SourceText &text, unsigned line,
                           unsigned column) {
   Before before;
-  for (const Word &word : text.wordsOn(line)) {
+  for (const SourceWord &word : text.wordsOn(line)) {
     if (word.begin >= column)
       break;
-    bool isWritten =
-        word.kind != Word::Sign && (word.end >= column || word.isOpen) &&
-        !(word.kind == Word::String && !word.isOpen && word.end == column);
+    bool isWritten = word.kind != SourceWord::Sign &&
+                     (word.end >= column || word.isOpen) &&
+                     !(word.kind == SourceWord::String && !word.isOpen &&
+                       word.end == column);
     if (isWritten) {
       before.written = word;
       break;
     }
     before.words.push_back(word);
-    if (word.kind != Word::Sign)
+    if (word.kind != SourceWord::Sign)
       continue;
     if (StringRef("[{(<").contains(word.text))
       before.open += word.text.front();
@@ -169,7 +171,7 @@ static Before wordsBefore(const SourceText &text, unsigned line,
 static Items inString(const SourceText &text, const Before &before) {
   bool isName =
       before.last() == "as" ||
-      (!before.words.empty() && before.words.back().kind == Word::Value);
+      (!before.words.empty() && before.words.back().kind == SourceWord::Value);
   return isName ? Items() : indicesOf(text);
 }
 
@@ -184,7 +186,7 @@ static Items inBraces(const SourceText &text, const Before &before,
                       unsigned line) {
   if (before.last() != "{" && before.last() != ",")
     return {};
-  const Word *operation = text.operationOn(line);
+  const SourceWord *operation = text.operationOn(line);
   bool isOperation = operation && operationNamed(operation->text) &&
                      !hasNoResult(operation->text);
   return isOperation ? attributesOf(operation->text) : argumentAttributes();
@@ -200,13 +202,13 @@ Items tpsp::lsp::completionsAt(const Document &document, unsigned line,
   const SourceText &text = document.text();
   Before before = wordsBefore(text, line, column);
   switch (before.written.kind) {
-  case Word::Value:
+  case SourceWord::Value:
     return valuesBefore(document, line);
-  case Word::Symbol:
+  case SourceWord::Symbol:
     return afterAt(text, before);
-  case Word::String:
+  case SourceWord::String:
     return inString(text, before);
-  case Word::Number:
+  case SourceWord::Number:
     return {};
   default:
     break;

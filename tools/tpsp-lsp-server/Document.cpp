@@ -2,6 +2,7 @@
 
 #include "Repair.h"
 
+using namespace tpsp;
 using namespace tpsp::lsp;
 using llvm::ArrayRef;
 using llvm::StringRef;
@@ -71,24 +72,25 @@ int64_t Document::compiledCalls(unsigned line) const {
 
 /// The value that a call returns as the result `place`: of `%y = repeat 2
 /// @f(%x)` it is the %z of @f's `return %z`. Null if the line calls nothing.
-static const Word *returnedValue(const SourceText &text, const Word &place) {
+static const SourceWord *returnedValue(const SourceText &text,
+                                       const SourceWord &place) {
   const SourceFunction *callee = nullptr;
   size_t number = 0;
-  for (const Word &word : text.wordsOn(place.line)) {
-    if (word.kind == Word::Value && word.end <= place.begin)
+  for (const SourceWord &word : text.wordsOn(place.line)) {
+    if (word.kind == SourceWord::Value && word.end <= place.begin)
       ++number;
-    if (word.kind == Word::Symbol && !callee)
+    if (word.kind == SourceWord::Symbol && !callee)
       callee = text.functionNamed(word.bare());
   }
   // A function in short form stands above its callers.
   if (!callee || callee->lastLine >= place.line)
     return nullptr;
-  const Word *found = nullptr;
+  const SourceWord *found = nullptr;
   for (unsigned line = callee->firstLine; line <= callee->lastLine; ++line) {
-    const Word *operation = text.operationOn(line);
+    const SourceWord *operation = text.operationOn(line);
     if (!operation || !operation->text.ends_with("return"))
       continue;
-    llvm::ArrayRef<Word> values = text.wordsOn(line).drop_front();
+    llvm::ArrayRef<SourceWord> values = text.wordsOn(line).drop_front();
     if (number * 2 < values.size())
       found = &values[number * 2];
   }
@@ -97,7 +99,7 @@ static const Word *returnedValue(const SourceText &text, const Word &place) {
 
 FoundTensor Document::tensor(StringRef name, unsigned line) const {
   FoundTensor found;
-  std::vector<const Word *> places = current->placesOf(name, line);
+  std::vector<const SourceWord *> places = current->placesOf(name, line);
   if (places.empty())
     return found;
   if (const LineFact *fact = factOf(places.front()->line))
@@ -107,7 +109,7 @@ FoundTensor Document::tensor(StringRef name, unsigned line) const {
   found.compiledCalls = compiledCalls(line);
   if (!found.facts.empty())
     return found;
-  if (const Word *value = returnedValue(*current, *places.front())) {
+  if (const SourceWord *value = returnedValue(*current, *places.front())) {
     found = tensor(value->bare(), value->line);
     for (TensorFact &fact : found.facts)
       fact.name = name.str();

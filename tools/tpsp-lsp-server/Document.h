@@ -3,7 +3,7 @@
 #define TPSP_TOOLS_LSP_DOCUMENT_H
 
 #include "Analysis.h"
-#include "SourceText.h"
+#include "tpsp/Dialect/Tpsp/Syntax/SourceText.h"
 
 #include <memory>
 

@@ -47,7 +47,8 @@ std::string tpsp::lsp::shortText(const FoundTensor &tensor) {
   return fmt::format("[{}] {}", first.subscripts, kindText(first));
 }
 
-static std::string tensorText(const Document &document, const Word &word) {
+static std::string tensorText(const Document &document,
+                              const SourceWord &word) {
   FoundTensor tensor = document.tensor(word.bare(), word.line);
   std::string text;
   bool alike = tensor.facts.size() == 1;
@@ -86,11 +87,11 @@ static std::string collectivesText(const Document &document, unsigned line,
 }
 
 /// Whether the line defines the value: it stands before the line's "=".
-static bool definesOnLine(const SourceText &text, const Word &word) {
-  for (const Word &other : text.wordsOn(word.line)) {
+static bool definesOnLine(const SourceText &text, const SourceWord &word) {
+  for (const SourceWord &other : text.wordsOn(word.line)) {
     if (other.isSign("="))
       return other.begin > word.begin;
-    if (other.kind != Word::Value && !other.isSign(","))
+    if (other.kind != SourceWord::Value && !other.isSign(","))
       return false;
   }
   return false;
@@ -103,7 +104,7 @@ static std::string withCaveat(const Document &document,
                                         : fmt::format("{}\n{}\n", text, caveat);
 }
 
-static std::string valueText(const Document &document, const Word &word) {
+static std::string valueText(const Document &document, const SourceWord &word) {
   std::string text = tensorText(document, word);
   text += definesOnLine(document.text(), word)
               ? collectivesText(document, word.line)
@@ -112,12 +113,13 @@ static std::string valueText(const Document &document, const Word &word) {
 }
 
 /// The results of the line's operation, its collectives, and the manual.
-static std::string operationText(const Document &document, const Word &word) {
+static std::string operationText(const Document &document,
+                                 const SourceWord &word) {
   std::string text;
-  for (const Word &other : document.text().wordsOn(word.line)) {
+  for (const SourceWord &other : document.text().wordsOn(word.line)) {
     if (other.isSign("="))
       break;
-    if (other.kind == Word::Value)
+    if (other.kind == SourceWord::Value)
       text += tensorText(document, other);
   }
   text = withCaveat(document, text + collectivesText(document, word.line));
@@ -133,7 +135,7 @@ static std::string axisText(const SourceText &text, StringRef name) {
   return "";
 }
 
-static std::string symbolText(const SourceText &text, const Word &word) {
+static std::string symbolText(const SourceText &text, const SourceWord &word) {
   const SourceFunction *function = text.functionNamed(word.bare());
   return function
              ? fmt::format("function `@{}`, {} in the program", function->name,
@@ -151,15 +153,16 @@ static std::string nameText(const SourceText &text, StringRef name) {
   return axisText(text, name);
 }
 
-std::string tpsp::lsp::hoverText(const Document &document, const Word &word) {
+std::string tpsp::lsp::hoverText(const Document &document,
+                                 const SourceWord &word) {
   const SourceText &text = document.text();
-  if (word.kind == Word::Value)
+  if (word.kind == SourceWord::Value)
     return valueText(document, word);
-  if (word.kind == Word::Symbol)
+  if (word.kind == SourceWord::Symbol)
     return symbolText(text, word);
-  if (word.kind == Word::String)
+  if (word.kind == SourceWord::String)
     return nameText(text, word.text.trim('"'));
-  if (word.kind != Word::Name)
+  if (word.kind != SourceWord::Name)
     return "";
   return text.operationOn(word.line) == &word ? operationText(document, word)
                                               : nameText(text, word.text);

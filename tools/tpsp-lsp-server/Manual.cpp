@@ -6,6 +6,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
 
+using namespace tpsp;
 using namespace tpsp::lsp;
 using llvm::StringRef;
 

@@ -1,6 +1,6 @@
 #include "Repair.h"
 
-#include "SourceText.h"
+#include "tpsp/Dialect/Tpsp/Syntax/SourceText.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -9,6 +9,7 @@
 
 #include <set>
 
+using namespace tpsp;
 using namespace tpsp::lsp;
 using llvm::ArrayRef;
 using llvm::StringRef;
@@ -77,12 +78,12 @@ private:
     std::vector<Statement> statements;
     for (unsigned line = bodyLine(function); line <= function.lastLine;
          ++line) {
-      ArrayRef<Word> words = source.wordsOn(line);
+      ArrayRef<SourceWord> words = source.wordsOn(line);
       if (words.empty())
         continue;
       if (words.front().isSign("}"))
         break;
-      bool begins = words.front().kind == Word::Value ||
+      bool begins = words.front().kind == SourceWord::Value ||
                     words.front().text == "return" || statements.empty();
       if (begins)
         statements.push_back({line, line, {}, {}, {}});
@@ -95,7 +96,7 @@ private:
   /// The line after the one that ends the function's head.
   unsigned bodyLine(const SourceFunction &function) const {
     for (size_t i = function.nameWord; i < function.end; ++i) {
-      const Word &word = source.words()[i];
+      const SourceWord &word = source.words()[i];
       bool endsLine = i + 1 == source.words().size() ||
                       source.words()[i + 1].line > word.line;
       if (word.isSign("{") && endsLine)
@@ -104,15 +105,15 @@ private:
     return function.lastLine + 1;
   }
 
-  static void addWords(Statement &statement, ArrayRef<Word> words,
+  static void addWords(Statement &statement, ArrayRef<SourceWord> words,
                        bool begins) {
-    bool isLeft = begins && words.front().kind == Word::Value;
+    bool isLeft = begins && words.front().kind == SourceWord::Value;
     statement.isReturn |= begins && words.front().text == "return";
-    for (const Word &word : words) {
+    for (const SourceWord &word : words) {
       isLeft &= !word.isSign("=");
-      if (word.kind == Word::Value)
+      if (word.kind == SourceWord::Value)
         (isLeft ? statement.defines : statement.uses).push_back(word.bare());
-      if (word.kind == Word::Symbol)
+      if (word.kind == SourceWord::Symbol)
         statement.calls.push_back(word.bare());
     }
   }

@@ -10,6 +10,7 @@
 #include <map>
 
 using namespace llvm::lsp;
+using namespace tpsp;
 using namespace tpsp::lsp;
 using llvm::StringRef;
 
@@ -43,7 +44,7 @@ static int columnAt(StringRef line, unsigned byte) {
   return units;
 }
 
-static Range rangeOf(const SourceText &text, const Word &word) {
+static Range rangeOf(const SourceText &text, const SourceWord &word) {
   StringRef line = text.line(word.line);
   return Range(Position(word.line, columnAt(line, word.begin)),
                Position(word.line, columnAt(line, word.end)));
@@ -54,7 +55,7 @@ static Range rangeOf(const SourceText &text, const Problem &problem) {
   if (problem.line == 0)
     return Range(Position(0, 0));
   unsigned line = problem.line - 1, byte = std::max(problem.column, 1u) - 1;
-  if (const Word *word = text.wordAt(line, byte))
+  if (const SourceWord *word = text.wordAt(line, byte))
     return rangeOf(text, *word);
   return Range(Position(line, columnAt(text.line(line), byte)));
 }
@@ -70,12 +71,12 @@ static Diagnostic diagnosticOf(const SourceText &text, const Problem &problem) {
 }
 
 /// Where the word is defined, and used. The first is its definition.
-static std::vector<const Word *> placesOf(const SourceText &text,
-                                          const Word &word) {
-  if (word.kind == Word::Value)
+static std::vector<const SourceWord *> placesOf(const SourceText &text,
+                                                const SourceWord &word) {
+  if (word.kind == SourceWord::Value)
     return text.placesOf(word.bare(), word.line);
-  return word.kind == Word::Symbol ? text.placesOfSymbol(word.bare())
-                                   : std::vector<const Word *>();
+  return word.kind == SourceWord::Symbol ? text.placesOfSymbol(word.bare())
+                                         : std::vector<const SourceWord *>();
 }
 
 namespace {
@@ -158,7 +159,7 @@ private:
   void onHover(const TextDocumentPositionParams &params,
                Callback<std::optional<Hover>> reply) {
     Document *document = find(params.textDocument.uri);
-    const Word *word = wordAt(document, params.position);
+    const SourceWord *word = wordAt(document, params.position);
     std::string text = word ? hoverText(*document, *word) : "";
     if (text.empty())
       return reply(std::nullopt);
@@ -189,10 +190,10 @@ private:
                                   bool isDefinition) {
     std::vector<Location> found;
     Document *document = find(params.textDocument.uri);
-    const Word *word = wordAt(document, params.position);
+    const SourceWord *word = wordAt(document, params.position);
     if (!word)
       return found;
-    for (const Word *place : placesOf(document->text(), *word)) {
+    for (const SourceWord *place : placesOf(document->text(), *word)) {
       found.emplace_back(params.textDocument.uri,
                          rangeOf(document->text(), *place));
       if (isDefinition)
@@ -218,7 +219,7 @@ private:
     auto found = documents.find(uri.file().str());
     return found == documents.end() ? nullptr : &found->second;
   }
-  static const Word *wordAt(const Document *document, Position position) {
+  static const SourceWord *wordAt(const Document *document, Position position) {
     if (!document || position.line < 0 || position.character < 0)
       return nullptr;
     const SourceText &text = document->text();

@@ -64,13 +64,24 @@ static int print(const std::string &text) {
   return Done;
 }
 
+/// The plan of the row with this label.
+static const planner::Evaluation *planOfRow(const planner::Matrix &matrix,
+                                            const std::string &name) {
+  for (const planner::MatrixRow &row : matrix.rows)
+    if (row.label == name)
+      return row.evaluation;
+  return nullptr;
+}
+
 static int printComparison(const Options &options, const Planning &planning) {
   std::array<const planner::Evaluation *, 2> plans = {};
   std::array<std::string, 2> names;
   for (size_t i = 0; i < 2; ++i) {
-    plans[i] = planner::findPlan(planning.result, planning.facts,
-                                 planning.matrix.options.memoryLimit,
-                                 options.compared[i]);
+    plans[i] = planOfRow(planning.matrix, options.compared[i]);
+    if (!plans[i])
+      plans[i] = planner::findPlan(planning.result, planning.facts,
+                                   planning.matrix.options.memoryLimit,
+                                   options.compared[i]);
     if (!plans[i])
       return fail("--compare: no plan is called '" + options.compared[i] +
                   "'; give a rank, a usual name or the subscripts of a plan, "
@@ -167,6 +178,9 @@ int main(int argc, char **argv) {
   if (int code = parseOptions(argc, argv, options); code >= 0)
     return code;
   // The compilation is used to read the model and to print its diagnostics.
+  if (!options.has("hardware"))
+    fmt::print(stderr, "tpsp-plan: planning for CPUs; --hardware h100-sxm, for "
+                       "instance, plans for GPUs\n");
   Compilation compilation(options, {}, /*speaks=*/true);
   PlanningRequest request = requestOf(options);
   if (!options.along.empty())

@@ -32,6 +32,9 @@ struct MatrixRow {
   /// figures. For the first row: whether another may be as fast.
   bool isTied = false;
   std::string subscripts, name, settings;
+  /// The name, with the subscripts that tell it from other rows of this name:
+  /// "TP+SP 8 (s@tp)".
+  std::string label;
   double tokensPerSecond = 0, modelUtilisation = 0;
   /// Why it is not the first; empty for the first.
   std::string reason;
@@ -48,6 +51,8 @@ struct Matrix {
   double tieError = 0;
   /// The bytes that the first row leaves free.
   int64_t margin = 0;
+  /// The compiled plans without a row, and their names.
+  std::vector<std::pair<std::string, const Evaluation *>> others;
 };
 
 /// The best rows, and the rows of `notable` that the search evaluated, whatever

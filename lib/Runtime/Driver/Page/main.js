@@ -7,7 +7,7 @@ function drawHead() {
   byId('title').textContent = program;
   byId('facts').replaceChildren(...facts(matrix ? matrixFacts() : reportFacts(report)));
   const best = matrix && matrix.plans.find((each) => each.rank === 1);
-  byId('summary').textContent = !matrix ? '' : best ? `Best: ${best.name}, ${secondsText(best.seconds)} a step, ${bytesText(best.memory.total)} a rank.`
+  byId('summary').textContent = !matrix ? '' : best ? `Best: ${best.label || best.name}, ${secondsText(best.seconds)} a step, ${bytesText(best.memory.total)} a rank.`
       : 'No plan fits.';
 }
 

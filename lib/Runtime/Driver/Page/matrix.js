@@ -11,7 +11,7 @@ const billKeys = ['parameters', 'master', 'optimizer', 'state', 'gradients', 'in
 function planOf(json, index) {
   const step = data.steps.find((each) => each.plan === index);
   const memory = json.memory || {};
-  return {index, json, step, name: json.name || json.program || 'the program',
+  return {index, json, step, name: json.label || json.name || json.program || 'the program',
     seconds: json.seconds, bytes: memory.total,
     isCompiled: json.legal !== false && !json.bound, isLegal: json.legal !== false};
 }
@@ -76,7 +76,7 @@ function figure(head, key, text, more) {
 
 /// Columns for figures of plans that this page does not know by name.
 function unknownFigures() {
-  const known = new Set(['rank', 'name', 'subscripts', 'mesh', 'micro_batches', 'rematerialize', 'legal', 'reason', 'bound',
+  const known = new Set(['rank', 'name', 'label', 'subscripts', 'mesh', 'micro_batches', 'rematerialize', 'legal', 'reason', 'bound',
     'seconds', 'tokens_per_second', 'model_utilisation', 'exposed_seconds', 'communication_seconds', 'memory', 'composed', 'error',
     'parts']);
   const keys = new Set(plans.flatMap((each) => Object.keys(each.json)
@@ -84,25 +84,52 @@ function unknownFigures() {
   return [...keys].map((key) => figure(wordsOf(key), key, (value) => valueText(key, value)));
 }
 
+/// Columns in which plans differ, and those in which all have one value. The
+/// latter are a line below the table.
+function splitColumns(columns) {
+  const isSame = (column) => {
+    const known = plans.filter((each) => column.value(each) !== undefined);
+    return known.length !== 1 && new Set(known.map(column.text)).size < 2;
+  };
+  return plans.length < 2 ? [columns, []] : [columns.filter((column) => !isSame(column)), columns.filter(isSame)];
+}
+
+/// "In all plans: bubble 0.0 %, stage chunks 1."
+function sameText(columns) {
+  const values = columns.flatMap((column) => {
+    const known = plans.find((each) => column.value(each) !== undefined);
+    return known ? [`${column.head} ${column.text(known)}`] : [];
+  });
+  return values.length ? `In all plans that have it: ${values.join(', ')}.` : '';
+}
+
 let places = placesAtLimit();
 
-function planColumns() {
+function planColumns(figures) {
   return [
     {head: '#', kind: 'number', title: 'by time, of what fits', value: (each) => places.get(each.index),
       text: (each) => String(places.get(each.index) ?? '–')},
     {head: 'plan', kind: 'names', value: (each) => each.name, cell: (each) => {
-      const settings = settingsText(each.json);
-      return el('div', {}, moreButton(each), el('strong', {}, each.name), settings ? el('div', {}, settings) : null);
+      const settings = settingsText(each.json), subscripts = each.json.subscripts;
+      return el('div', {}, moreButton(each), el('strong', {}, each.name), settings ? el('div', {class: 'subscripts'}, settings) : null,
+          subscripts ? el('div', {class: 'subscripts'}, subscripts) : null);
     }},
     figure('step', 'seconds', secondsText),
+    ...figures,
+    {head: 'memory', kind: 'number', value: (each) => each.bytes,
+      text: (each) => each.bytes === undefined ? '–' : atLeast(each, bytesText(each.bytes))},
+    {head: 'why not first', kind: 'why', value: reasonOf, text: reasonOf},
+  ];
+}
+
+/// The figures that only some readers want: narrow pages leave them out.
+function furtherFigures() {
+  return [
     figure('tokens/s', 'tokens_per_second', countText, {descendsFirst: true}),
     figure('MFU', 'model_utilisation', percentText, {descendsFirst: true, title: "the model's products over the data sheet's peak"}),
     figure('exposed', 'exposed_seconds', secondsText, {title: 'communication that nothing hides'}),
     ...unknownFigures(),
-    {head: 'memory', kind: 'number', value: (each) => each.bytes,
-      text: (each) => each.bytes === undefined ? '–' : atLeast(each, bytesText(each.bytes))},
-    {head: 'why not first', value: reasonOf, cell: (each) => el('span', {class: 'clip'}, reasonOf(each))},
-  ];
+  ].map((column) => ({...column, kind: 'number further'}));
 }
 
 /// A button that opens further facts about a plan.
@@ -137,7 +164,7 @@ function axisText(axis) {
 
 function planDetail(each, columns) {
   const {json} = each;
-  const shown = new Set(['name', 'rank', 'reason', 'mesh', 'parts', 'memory', 'legal']);
+  const shown = new Set(['name', 'label', 'subscripts', 'rank', 'reason', 'mesh', 'parts', 'memory', 'legal']);
   const rest = Object.entries(json).filter(([key, value]) => !shown.has(key) && isScalar(value));
   return el('tr', {class: 'detail'}, el('td', {colspan: columns},
       el('div', {class: 'reason'}, reasonOf(each)),
@@ -200,7 +227,9 @@ function startMatrix() {
     byId('plans').hidden = byId('pareto-section').hidden = true;
     return;
   }
-  planTable = sortableTable(planColumns(), () => plans, {order: {column: 0, ascending: true}, caption: 'Plans', decorate: decoratePlan});
+  const [figures, same] = splitColumns(furtherFigures());
+  byId('matrix-says').textContent = sameText(same);
+  planTable = sortableTable(planColumns(figures), () => plans, {order: {column: 0, ascending: true}, caption: 'Plans', decorate: decoratePlan});
   byId('matrix').append(planTable.element);
   byId('limit').addEventListener('input', (event) => {
     const wanted = Number(event.target.value) * 2 ** 30;

@@ -1,4 +1,5 @@
-// Time against memory, with a point for each plan that was compiled.
+// Time against memory, with a point for each plan that was compiled. Plans
+// with a row are chosen by their points.
 
 /// A scale from values to pixels, with ticks. It is logarithmic over a wide
 /// range.
@@ -11,7 +12,12 @@ function scaleOf(values, from, to, unitOf, wanted) {
   const low = f(least) - margin, high = f(most) + margin;
   const at = (value) => from + (to - from) * (f(value) - low) / (high - low);
   let ticks = niceTicks(least / unit, most / unit, wanted).map((tick) => tick * unit);
-  if (isLog) {
+  if (isLog && unitOf === unitOfBytes) {
+    // "512 MiB" and "1 GiB" are round, "0.2 GiB" is not.
+    const factor = 2 ** Math.max(1, Math.round(Math.log2(most / least) / wanted));
+    ticks = [];
+    for (let tick = 2 ** Math.ceil(Math.log2(least)); tick <= most; tick *= factor) ticks.push(tick);
+  } else if (isLog) {
     ticks = [];
     for (let power = Math.floor(Math.log10(least / unit)); 10 ** power * unit <= most; ++power)
       for (const times of [1, 2, 5]) ticks.push(times * 10 ** power * unit);
@@ -53,20 +59,27 @@ function pointOf(each, x, y, isBest) {
   svgEl('circle', {cx: x, cy: y, r: 12, fill: 'transparent'}), markOf(each, x, y, isBest));
 }
 
-/// Names of plans on the frontier and of the chosen plan, if there is room.
-function paretoLabels(points, place, width) {
-  const taken = [];
-  return points.flatMap((each) => {
-    const [x, y] = place(each);
-    const isRight = x > 0.6 * width;
-    const length = 6.6 * each.name.length;
-    const box = [isRight ? x - 8 - length : x + 8, isRight ? x - 8 : x + 8 + length, y - 22, y - 8];
-    const isFree = box[0] > 60 && box[1] < width && taken.every((other) =>
-      box[1] < other[0] || box[0] > other[1] || box[3] < other[2] || box[2] > other[3]);
-    if (!isFree) return [];
-    taken.push(box);
-    return [svgEl('text', {class: 'name', x: isRight ? x - 8 : x + 8, y: y - 11, 'text-anchor': isRight ? 'end' : 'start'}, each.name)];
-  });
+/// Names of plans: those of `points` that come first have the room. A name
+/// stands next to its point, below or above, where it hides neither a point nor
+/// another name; else the plan's rank does.
+function paretoLabels(points, place, frame) {
+  const dots = points.map(place), taken = [];
+  const isFree = (box) => box[0] > frame.left && box[1] < frame.right + 12 && box[2] > 16 && box[3] < frame.bottom &&
+      dots.every(([x, y]) => x < box[0] - 4 || x > box[1] + 4 || y < box[2] - 4 || y > box[3] + 4) &&
+      taken.every((other) => box[1] < other[0] || box[0] > other[1] || box[3] < other[2] || box[2] > other[3]);
+  const put = (text, [x, y]) => {
+    const length = 7 * text.length;
+    for (const below of [-11, 19])
+      for (const anchor of x > 0.6 * frame.right ? ['end', 'start'] : ['start', 'end']) {
+        const begin = anchor === 'end' ? x - 9 - length : x + 9;
+        const box = [begin, begin + length, y + below - 11, y + below + 3];
+        if (!isFree(box)) continue;
+        taken.push(box);
+        return svgEl('text', {class: 'name', x: anchor === 'end' ? x - 9 : x + 9, y: y + below, 'text-anchor': anchor}, text);
+      }
+    return null;
+  };
+  return points.map((each) => put(each.name, place(each)) || (each.json && each.json.rank > 0 && put(String(each.json.rank), place(each)))).filter(Boolean);
 }
 
 function paretoAxes(x, y, frame) {
@@ -82,6 +95,14 @@ function paretoAxes(x, y, frame) {
     svgEl('line', {class: 'axis', x1: left, x2: left, y1: top, y2: bottom}),
     svgEl('text', {x: right, y: bottom + 36, 'text-anchor': 'end'}, 'time of a step'),
     svgEl('text', {x: 4, y: 14}, 'memory of a rank')];
+}
+
+/// Compiled plans without a row: points that cannot be chosen.
+const otherPlans = () => (matrix.others || []).map((each) => ({name: each.name, seconds: each.seconds, bytes: each.memory}));
+
+function otherPoint(each, [x, y]) {
+  return svgEl('circle', {class: 'mark other', cx: x, cy: y, r: 3},
+      svgEl('title', {}, `${each.name}: ${secondsText(each.seconds)}, ${bytesText(each.bytes)}; it has no row`));
 }
 
 const pointedPlans = () => plans.filter((each) => each.isCompiled && each.seconds > 0 && each.bytes > 0);
@@ -104,8 +125,9 @@ function drawPareto() {
   }
   const width = Math.max(300, room.clientWidth), height = width < 600 ? 320 : 420;
   const frame = {left: 72, right: width - 16, top: 26, bottom: height - 46};
-  const x = scaleOf(points.map((each) => each.seconds), frame.left, frame.right, unitOfSeconds, width < 600 ? 3 : 7);
-  const bytes = points.map((each) => each.bytes);
+  const others = otherPlans();
+  const x = scaleOf([...points, ...others].map((each) => each.seconds), frame.left, frame.right, unitOfSeconds, width < 600 ? 3 : 7);
+  const bytes = [...points, ...others].map((each) => each.bytes);
   const isNear = state.limit < 2 * Math.max(...bytes) && state.limit > Math.min(...bytes) / 2;
   const y = scaleOf(isNear ? [...bytes, state.limit] : bytes, frame.bottom, frame.top, unitOfBytes, 5);
   const place = (each) => [x.at(each.seconds), y.at(each.bytes)];
@@ -115,10 +137,10 @@ function drawPareto() {
       ...paretoAxes(x, y, frame),
       ...paretoLimit(y, frame, isNear),
       svgEl('polyline', {class: 'front', points: front.map((each) => place(each).join(',')).join(' ')}),
+      ...others.map((each) => otherPoint(each, place(each))),
       // If points coincide, the best and the chosen ones are drawn on top.
       ...[...points].sort((a, b) => weight(a) - weight(b)).map((each) => pointOf(each, ...place(each), best.has(each))),
-      ...paretoLabels([...points.filter((each) => each.index === state.chosen), ...front.filter((each) => each.index !== state.chosen)],
-          place, frame.right)));
+      ...paretoLabels([...points].sort((a, b) => weight(b) - weight(a)), place, frame)));
 }
 
 function paretoLegend() {
@@ -126,6 +148,7 @@ function paretoLegend() {
   byId('pareto-legend').replaceChildren(
       sample(svgEl('circle', {class: 'mark best', cx: 13, cy: 7, r: 6}), 'nothing beats it in both (joined)'),
       sample(svgEl('circle', {class: 'mark', cx: 13, cy: 7, r: 4.5}), 'something does'),
+      sample(svgEl('circle', {class: 'mark other', cx: 13, cy: 7, r: 3}), 'compiled, but without a row'),
       sample(svgEl('rect', {class: 'mark out', x: 8.5, y: 2.5, width: 9, height: 9}), 'over the memory'));
 }
 

@@ -40,6 +40,7 @@ public:
     row("  of inputs", &PlanMemory::inputGradients, /*isOptional=*/true,
         "not made with --input-gradients off, or where tpsp.frozen");
     row("inputs", &PlanMemory::inputs);
+    cotangentRow();
     row("outputs", &PlanMemory::outputs);
     row("choices", &PlanMemory::choices, /*isOptional=*/true);
     row("activations", &PlanMemory::activations);
@@ -83,6 +84,22 @@ private:
     for (const PlanMemory &each : parts)
       values.push_back(each.*part);
     print(name, values, isOptional, note);
+  }
+
+  /// The part of the inputs that is cotangents, unless it is next to nothing,
+  /// as a loss's is.
+  void cotangentRow() {
+    std::vector<int64_t> values;
+    bool isWorthARow = false;
+    for (size_t i = 0; i < views.size(); ++i) {
+      int64_t &bytes = values.emplace_back(0);
+      for (const PlanBuffer &tensor : views[i].tensors())
+        bytes += tensor.isCotangent() ? tensor.bytes : 0;
+      isWorthARow |= bytes * 100 > parts[i].inputs;
+    }
+    if (isWorthARow)
+      print("  cotangents", values, /*isOptional=*/false,
+            "of results; of the inputs");
   }
 
   void planRow(const char *name, int64_t Plan::*part, bool isOptional,

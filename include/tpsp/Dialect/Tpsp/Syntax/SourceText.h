@@ -1,7 +1,7 @@
-/// A program's text as an editor has it: words and their places, functions,
+/// A program's text as its author wrote it: words and their places, functions,
 /// indices and axes. Reads text that does not parse, too.
-#ifndef TPSP_TOOLS_LSP_SOURCETEXT_H
-#define TPSP_TOOLS_LSP_SOURCETEXT_H
+#ifndef TPSP_DIALECT_TPSP_SYNTAX_SOURCETEXT_H
+#define TPSP_DIALECT_TPSP_SYNTAX_SOURCETEXT_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-namespace tpsp::lsp {
+namespace tpsp {
 
 /// A token. Lines and columns (in bytes) are from 0.
-struct Word {
+struct SourceWord {
   enum Kind { Value, Symbol, Name, Number, String, Sign };
   Kind kind;
   /// With its sigil or quotes: "%x", "@layer", "einsum", "\"s\"", "->".
@@ -59,21 +59,22 @@ public:
   llvm::ArrayRef<llvm::StringRef> lines() const { return allLines; }
   /// The line, or "" after the last.
   llvm::StringRef line(unsigned number) const;
-  llvm::ArrayRef<Word> words() const { return allWords; }
-  llvm::ArrayRef<Word> wordsOn(unsigned line) const;
+  llvm::ArrayRef<SourceWord> words() const { return allWords; }
+  llvm::ArrayRef<SourceWord> wordsOn(unsigned line) const;
   /// The word that has the column, or ends at it.
-  const Word *wordAt(unsigned line, unsigned column) const;
+  const SourceWord *wordAt(unsigned line, unsigned column) const;
 
   llvm::ArrayRef<SourceFunction> functions() const { return allFunctions; }
   const SourceFunction *functionAt(unsigned line) const;
   const SourceFunction *functionNamed(llvm::StringRef name) const;
   /// Every place of %name in the function that has `line`. The first is where
   /// it is defined.
-  std::vector<const Word *> placesOf(llvm::StringRef name, unsigned line) const;
+  std::vector<const SourceWord *> placesOf(llvm::StringRef name,
+                                           unsigned line) const;
   /// Every place of @name.
-  std::vector<const Word *> placesOfSymbol(llvm::StringRef name) const;
+  std::vector<const SourceWord *> placesOfSymbol(llvm::StringRef name) const;
   /// The operation of a line, "einsum" or "tpsp.einsum"; null if it has none.
-  const Word *operationOn(unsigned line) const;
+  const SourceWord *operationOn(unsigned line) const;
 
   llvm::ArrayRef<SourceIndex> indices() const { return allIndices; }
   llvm::ArrayRef<SourceAxis> axes() const { return allAxes; }
@@ -89,7 +90,7 @@ private:
 
   std::string content;
   std::vector<llvm::StringRef> allLines;
-  std::vector<Word> allWords;
+  std::vector<SourceWord> allWords;
   /// The first word of each line, and the number of words.
   std::vector<size_t> firstOnLine;
   std::vector<SourceFunction> allFunctions;
@@ -97,6 +98,6 @@ private:
   std::vector<SourceAxis> allAxes;
 };
 
-} // namespace tpsp::lsp
+} // namespace tpsp
 
-#endif // TPSP_TOOLS_LSP_SOURCETEXT_H
+#endif // TPSP_DIALECT_TPSP_SYNTAX_SOURCETEXT_H

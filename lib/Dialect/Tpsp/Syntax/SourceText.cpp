@@ -1,11 +1,11 @@
-#include "SourceText.h"
+#include "tpsp/Dialect/Tpsp/Syntax/SourceText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace tpsp::lsp;
+using namespace tpsp;
 using llvm::ArrayRef;
 using llvm::StringRef;
 
@@ -14,10 +14,10 @@ static bool isPartOfName(char c) {
 }
 
 /// The number of bytes of the word that `rest` begins with, and its kind.
-static size_t measure(StringRef rest, Word::Kind &kind) {
+static size_t measure(StringRef rest, SourceWord::Kind &kind) {
   char first = rest.front();
   if (first == '"') {
-    kind = Word::String;
+    kind = SourceWord::String;
     size_t close = 1;
     while (close < rest.size() && rest[close] != '"')
       close += rest[close] == '\\' ? 2 : 1;
@@ -26,13 +26,13 @@ static size_t measure(StringRef rest, Word::Kind &kind) {
   size_t sigil = first == '%' || first == '@' ? 1 : 0;
   size_t size = rest.drop_front(sigil).take_while(isPartOfName).size();
   if (sigil || size > 0) {
-    kind = first == '%'           ? Word::Value
-           : first == '@'         ? Word::Symbol
-           : llvm::isDigit(first) ? Word::Number
-                                  : Word::Name;
+    kind = first == '%'           ? SourceWord::Value
+           : first == '@'         ? SourceWord::Symbol
+           : llvm::isDigit(first) ? SourceWord::Number
+                                  : SourceWord::Name;
     return sigil + size;
   }
-  kind = Word::Sign;
+  kind = SourceWord::Sign;
   return rest.starts_with("->") ? 2 : 1;
 }
 
@@ -57,12 +57,12 @@ void SourceText::split() {
         ++at;
         continue;
       }
-      Word word{Word::Sign, {}, unsigned(number), unsigned(at), 0};
+      SourceWord word{SourceWord::Sign, {}, unsigned(number), unsigned(at), 0};
       size_t size = measure(rest, word.kind);
       word.text = rest.take_front(size);
       word.end = unsigned(at + size);
-      word.isOpen =
-          word.kind == Word::String && (size == 1 || word.text.back() != '"');
+      word.isOpen = word.kind == SourceWord::String &&
+                    (size == 1 || word.text.back() != '"');
       allWords.push_back(word);
       at += size;
     }
@@ -74,17 +74,17 @@ StringRef SourceText::line(unsigned number) const {
   return number < allLines.size() ? allLines[number] : StringRef();
 }
 
-ArrayRef<Word> SourceText::wordsOn(unsigned line) const {
+ArrayRef<SourceWord> SourceText::wordsOn(unsigned line) const {
   if (line + 1 >= firstOnLine.size())
     return {};
-  return ArrayRef<Word>(allWords).slice(
+  return ArrayRef<SourceWord>(allWords).slice(
       firstOnLine[line], firstOnLine[line + 1] - firstOnLine[line]);
 }
 
-const Word *SourceText::wordAt(unsigned line, unsigned column) const {
-  const Word *before = nullptr;
-  for (const Word &word : wordsOn(line)) {
-    bool isSign = word.kind == Word::Sign;
+const SourceWord *SourceText::wordAt(unsigned line, unsigned column) const {
+  const SourceWord *before = nullptr;
+  for (const SourceWord &word : wordsOn(line)) {
+    bool isSign = word.kind == SourceWord::Sign;
     if (word.begin <= column && column < word.end && !(before && isSign))
       return &word;
     if (word.end == column && !isSign)
@@ -98,9 +98,9 @@ void SourceText::findFunctions() {
     if (allWords[i].text != "func" && allWords[i].text != "func.func")
       continue;
     size_t name = i + 1;
-    while (name < allWords.size() && allWords[name].kind == Word::Name)
+    while (name < allWords.size() && allWords[name].kind == SourceWord::Name)
       ++name;
-    if (name == allWords.size() || allWords[name].kind != Word::Symbol)
+    if (name == allWords.size() || allWords[name].kind != SourceWord::Symbol)
       continue;
     if (!allFunctions.empty()) {
       allFunctions.back().end = i;
@@ -126,33 +126,34 @@ const SourceFunction *SourceText::functionNamed(StringRef name) const {
   return nullptr;
 }
 
-std::vector<const Word *> SourceText::placesOf(StringRef name,
-                                               unsigned line) const {
-  std::vector<const Word *> places;
+std::vector<const SourceWord *> SourceText::placesOf(StringRef name,
+                                                     unsigned line) const {
+  std::vector<const SourceWord *> places;
   const SourceFunction *function = functionAt(line);
   if (!function)
     return places;
   for (size_t i = function->begin; i < function->end; ++i)
-    if (allWords[i].kind == Word::Value && allWords[i].bare() == name)
+    if (allWords[i].kind == SourceWord::Value && allWords[i].bare() == name)
       places.push_back(&allWords[i]);
   return places;
 }
 
-std::vector<const Word *> SourceText::placesOfSymbol(StringRef name) const {
-  std::vector<const Word *> places;
-  for (const Word &word : allWords)
-    if (word.kind == Word::Symbol && word.bare() == name)
+std::vector<const SourceWord *>
+SourceText::placesOfSymbol(StringRef name) const {
+  std::vector<const SourceWord *> places;
+  for (const SourceWord &word : allWords)
+    if (word.kind == SourceWord::Symbol && word.bare() == name)
       places.push_back(&word);
   return places;
 }
 
-const Word *SourceText::operationOn(unsigned line) const {
-  ArrayRef<Word> words = wordsOn(line);
+const SourceWord *SourceText::operationOn(unsigned line) const {
+  ArrayRef<SourceWord> words = wordsOn(line);
   while (!words.empty() &&
-         (words.front().kind == Word::Value || words.front().isSign(",") ||
-          words.front().isSign("=")))
+         (words.front().kind == SourceWord::Value ||
+          words.front().isSign(",") || words.front().isSign("=")))
     words = words.drop_front();
-  bool isOperation = !words.empty() && words.front().kind == Word::Name;
+  bool isOperation = !words.empty() && words.front().kind == SourceWord::Name;
   return isOperation ? &words.front() : nullptr;
 }
 
@@ -165,7 +166,8 @@ void SourceText::readExtents(size_t word) {
   for (; word + 2 < allWords.size() && !allWords[word].isSign(">") &&
          !allWords[word].isSign("{");
        ++word) {
-    if (allWords[word].kind != Word::Name || !allWords[word + 1].isSign("="))
+    if (allWords[word].kind != SourceWord::Name ||
+        !allWords[word + 1].isSign("="))
       continue;
     StringRef name = allWords[word].text, value = allWords[word + 2].text;
     auto known = extents.find(value);
@@ -178,12 +180,14 @@ void SourceText::readExtents(size_t word) {
 
 /// Reads `<dp = 2 : data, tp = 4>` from the word after `mesh`.
 void SourceText::readAxes(size_t word) {
-  if (word + 1 >= allWords.size() || allWords[word].kind != Word::Symbol ||
+  if (word + 1 >= allWords.size() ||
+      allWords[word].kind != SourceWord::Symbol ||
       !allWords[word + 1].isSign("<"))
     return;
   for (word += 2; word + 2 < allWords.size() && !allWords[word].isSign(">");
        ++word) {
-    if (allWords[word].kind != Word::Name || !allWords[word + 1].isSign("="))
+    if (allWords[word].kind != SourceWord::Name ||
+        !allWords[word + 1].isSign("="))
       continue;
     SourceAxis axis{allWords[word].text, allWords[word + 2].text, {}};
     word += 2;
@@ -202,7 +206,7 @@ void SourceText::findWrittenIndices() {
     if (allWords[i].text != "tpsp.idx" || !allWords[i - 1].isSign("#"))
       continue;
     for (size_t k = i + 2; k < allWords.size() && !allWords[k].isSign(">"); ++k)
-      if (allWords[k].kind == Word::Name &&
+      if (allWords[k].kind == SourceWord::Name &&
           known.insert(allWords[k].text).second)
         allIndices.push_back({allWords[k].text, ""});
   }
@@ -226,12 +230,13 @@ void SourceText::countCalls() {
     if (auto found = calls.find(function.name); found != calls.end())
       function.calls = found->second;
     for (size_t i = function.nameWord + 1; i < function.end; ++i) {
-      if (allWords[i].kind != Word::Symbol ||
+      if (allWords[i].kind != SourceWord::Symbol ||
           !functionNamed(allWords[i].bare()))
         continue;
-      const Word &before = allWords[i - 1];
+      const SourceWord &before = allWords[i - 1];
       int64_t times = 1;
-      if (before.kind == Word::Number && before.text.getAsInteger(10, times))
+      if (before.kind == SourceWord::Number &&
+          before.text.getAsInteger(10, times))
         times = 1;
       int64_t &sum = calls[allWords[i].bare()];
       sum = llvm::SaturatingMultiplyAdd(

@@ -1,0 +1,71 @@
+// The program of -o is the author's text with other subscripts: names, comments
+// and line breaks stay.
+// REQUIRES: tpsp-run
+// RUN: rm -rf %t && split-file %s %t
+// DEFINE: %{on} = --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --pin e@tp
+
+// RUN: tpsp-plan %t/mine.mlir %{on} -o %t/placed.mlir > %t/log
+// RUN: diff %t/expected.txt %t/placed.mlir
+// RUN: tpsp-run %t/placed.mlir --grad --verify --quiet
+
+// The head of an earlier plan makes way, and subscripts are taken back.
+// RUN: tpsp-plan %t/placed.mlir --forget-placements %{on} -o %t/again.mlir > %t/log
+// RUN: diff %t/placed.mlir %t/again.mlir
+// RUN: tpsp-plan %t/placed.mlir --forget-placements --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --pin b@dp -o %t/dp.mlir > %t/log
+// RUN: FileCheck %s --check-prefix=DP < %t/dp.mlir
+// DP: mesh @mesh <dp = 4 : data>
+// DP: func private @half(%x: [b@dp, d],  param %up "w.up": [e, d], // my weight
+// DP-NEXT: param %down: [d, e]) -> [b@dp, d] {
+// DP: func @mine(%in: [b@dp, d]) -> [b@dp, d] {
+
+// A text of other extents than the plan's is printed anew.
+// RUN: tpsp-plan %t/mine.mlir %{on} --extent b=16 -o %t/printed.mlir > %t/log
+// RUN: FileCheck %s --check-prefix=ANEW < %t/printed.mlir
+// ANEW-NOT: My model
+// ANEW: tpsp.program <b = 16, d = 64, e = 128>
+// ANEW: param %up "w.up": [e@tp, d],
+
+//--- mine.mlir
+// My model.
+tpsp.program <b = 8, d = 64, e = 128> {
+
+func private @half(%x: [b, d, ?],  param %up "w.up": [e, d, ?], // my weight
+                   param %down: [d, e, ?]) -> [b, d, ?] {
+  %h   =  einsum %up, %x -> [b, e, ?] // hidden
+  %act = gelu %h
+  %out = einsum %down, %act -> [b, d, ?]
+  return %out
+}
+
+// Twice.
+func @mine(%in: [b, d, ?]) -> [b, d, ?] {
+  %z = repeat 2 @half(%in) as "layer#.*"
+  return %z
+}
+}
+
+//--- expected.txt
+// tp=4: parameters e@tp
+// TP 4
+//
+//   tpsp-run THIS.mlir --grad --hardware h100-sxm --simulate
+
+// My model.
+tpsp.program <b = 8, d = 64, e = 128> {
+mesh @mesh <tp = 4 : model>
+
+func private @half(%x: [b, d],  param %up "w.up": [e@tp, d], // my weight
+                   param %down: [d, e@tp]) -> [b, d] {
+  %h   =  einsum %up, %x -> [b, e, ?] // hidden
+  %act = gelu %h
+  %out = einsum %down, %act -> [b, d]
+  return %out
+}
+
+// Twice.
+func @mine(%in: [b, d]) -> [b, d] {
+  %z = repeat 2 @half(%in) as "layer#.*"
+  return %z
+}
+}
+
