@@ -26,6 +26,11 @@ config.substitutions.append(
     ("%examples", os.path.join(config.tpsp_src_root, "examples"))
 )
 
+# How many mistakes tpsp-check plants in a test of itself.
+config.substitutions.append(
+    ("%planted", os.environ.get("TPSP_CHECK_PLANTED", "60"))
+)
+
 # The pages of the documentation, and the scripts that make their figures.
 config.substitutions += [
     ("%docs", os.path.join(config.tpsp_src_root, "docs")),

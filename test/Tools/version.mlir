@@ -4,6 +4,7 @@
 // RUN: tpsp-train --version | FileCheck %s
 // RUN: tpsp-plan --version | FileCheck %s
 // RUN: tpsp-import --version | FileCheck %s
+// RUN: tpsp-check --version | FileCheck %s
 // RUN: tpsp-opt --version | FileCheck %s
 // RUN: tpsp-lsp-server --version | FileCheck %s
 // CHECK: {{^ *tpsp-[a-z-]+ [0-9]+\.[0-9]+\.[0-9]+$}}

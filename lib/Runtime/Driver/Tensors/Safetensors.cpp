@@ -195,13 +195,25 @@ static Status parseJson(const std::string &text, Json &header) {
   return {};
 }
 
+/// The texts of the header's metadata; others are left out.
+static SafetensorsMetadata textsOf(const Json &metadata) {
+  SafetensorsMetadata texts;
+  for (const auto &[key, value] : metadata.items())
+    if (value.is_string())
+      texts.emplace(key, value.get<std::string>());
+  return texts;
+}
+
 static Status parseHeader(const std::string &text, int64_t dataBytes,
-                          std::vector<SafetensorsTensor> &out) {
+                          std::vector<SafetensorsTensor> &out,
+                          SafetensorsMetadata &metadata) {
   Json header;
   TPSP_TRY(parseJson(text, header));
   for (const auto &[name, value] : header.items()) {
-    if (name == metadataKey)
+    if (name == metadataKey) {
+      metadata = textsOf(value);
       continue;
+    }
     SafetensorsTensor tensor;
     TPSP_TRY(readTensor(name, value, dataBytes, tensor));
     out.push_back(std::move(tensor));
@@ -231,7 +243,8 @@ findIn(const std::vector<SafetensorsTensor> &list, const TensorNumbers &numbers,
 }
 
 static Status readFile(const FileHandle &file, int64_t bytes,
-                       std::vector<SafetensorsTensor> &out) {
+                       std::vector<SafetensorsTensor> &out,
+                       SafetensorsMetadata &metadata) {
   if (bytes < prefixBytes)
     return invalid("it has {} bytes, fewer than the {} of a "
                    "safetensors header's length",
@@ -247,7 +260,7 @@ static Status readFile(const FileHandle &file, int64_t bytes,
         length, rest);
   std::string text(length, '\0');
   TPSP_TRY(readAt(file, prefixBytes, length, text.data()));
-  return parseHeader(text, rest - static_cast<int64_t>(length), out);
+  return parseHeader(text, rest - static_cast<int64_t>(length), out, metadata);
 }
 
 static Status cannotRead(const std::string &path, const Status &why) {
@@ -258,10 +271,11 @@ Status SafetensorsReader::open(const std::string &path,
                                SafetensorsReader &out) {
   out.path = path;
   out.list.clear();
+  out.texts.clear();
   int64_t bytes = 0;
   Status status = openToRead(path, out.file, bytes);
   if (status.ok())
-    status = readFile(out.file, bytes, out.list);
+    status = readFile(out.file, bytes, out.list, out.texts);
   out.numbers = numbered(out.list);
   return status.ok() ? status : cannotRead(path, status);
 }
@@ -288,7 +302,7 @@ Status SafetensorsReader::read(const SafetensorsTensor &tensor, int64_t begin,
 /// Sorts the tensors and gives each its place after the header, whose text is
 /// returned. Larger elements come first, so that all tensors are aligned.
 static Status layOut(std::vector<SafetensorsTensor> &tensors,
-                     std::string &text) {
+                     const SafetensorsMetadata &metadata, std::string &text) {
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
     int64_t aBytes = elementBytesOf(a.dtype), bBytes = elementBytesOf(b.dtype);
     return std::tie(bBytes, a.name) < std::tie(aBytes, b.name);
@@ -296,6 +310,8 @@ static Status layOut(std::vector<SafetensorsTensor> &tensors,
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   // Older readers of models refuse a file without it.
   header[metadataKey] = {{"format", "pt"}};
+  for (const auto &[key, value] : metadata)
+    header[metadataKey][key] = value;
   int64_t end = 0;
   for (SafetensorsTensor &tensor : tensors) {
     if (header.contains(tensor.name))
@@ -319,9 +335,10 @@ static Status layOut(std::vector<SafetensorsTensor> &tensors,
 
 Status SafetensorsWriter::create(const std::string &path,
                                  std::vector<SafetensorsTensor> tensors,
-                                 std::unique_ptr<SafetensorsWriter> &out) {
+                                 std::unique_ptr<SafetensorsWriter> &out,
+                                 const SafetensorsMetadata &metadata) {
   std::string header;
-  TPSP_TRY(layOut(tensors, header));
+  TPSP_TRY(layOut(tensors, metadata, header));
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
   TPSP_TRY(writer->file.create(path));
   writer->list = std::move(tensors);
@@ -342,7 +359,7 @@ Status SafetensorsWriter::join(const std::string &path, int64_t number,
                                std::vector<SafetensorsTensor> tensors,
                                std::unique_ptr<SafetensorsWriter> &out) {
   std::string header;
-  TPSP_TRY(layOut(tensors, header));
+  TPSP_TRY(layOut(tensors, {}, header));
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
   TPSP_TRY(writer->file.join(path, number));
   writer->list = std::move(tensors);

@@ -14,6 +14,7 @@
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ struct SafetensorsTensor {
   int64_t bytes = 0;
 };
 
+/// The header's `__metadata__`: texts by their keys.
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
 /// Maps a tensor's name to its position in a list.
 using TensorNumbers = std::unordered_map<std::string, size_t>;
 
@@ -46,6 +50,9 @@ public:
   const std::vector<SafetensorsTensor> &tensors() const { return list; }
   /// The tensor of that name, or null.
   const SafetensorsTensor *find(const std::string &name) const;
+  /// The texts that the header has besides tensors. Entries that are not texts
+  /// are left out.
+  const SafetensorsMetadata &metadata() const { return texts; }
 
   /// Reads the bytes [begin, begin + bytes) of a tensor. Thread-safe.
   Status read(const SafetensorsTensor &tensor, int64_t begin, int64_t bytes,
@@ -55,6 +62,7 @@ private:
   std::string path;
   FileHandle file;
   std::vector<SafetensorsTensor> list;
+  SafetensorsMetadata texts;
   TensorNumbers numbers;
 };
 
@@ -63,9 +71,11 @@ class SafetensorsWriter {
 public:
   /// Begins a file of `tensors`, whose names, types (F64, F32, BF16, F16 or
   /// I32) and shapes are set. Their order does not matter.
+  /// `metadata` is added to the header's.
   static Status create(const std::string &path,
                        std::vector<SafetensorsTensor> tensors,
-                       std::unique_ptr<SafetensorsWriter> &out);
+                       std::unique_ptr<SafetensorsWriter> &out,
+                       const SafetensorsMetadata &metadata = {});
   /// Joins a file of the same tensors that another process has begun
   /// (WholeFile::join), in order to write a part of it.
   static Status join(const std::string &path, int64_t number,

@@ -1,0 +1,57 @@
+/// Runs a compiled step, as it is or changed, and returns what every rank has
+/// at its end.
+#ifndef TPSP_CHECK_PREDICTOR_H
+#define TPSP_CHECK_PREDICTOR_H
+
+#include "tpsp/Abi/Plan.h"
+#include "tpsp/Check/Change.h"
+#include "tpsp/Runtime/Driver/Plans/PlanFile.h"
+#include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
+
+#include <memory>
+#include <vector>
+
+namespace tpsp::check {
+
+/// A tensor of each rank: its part, row-major, without padding.
+using RankValues = std::vector<std::vector<double>>;
+
+/// The settings of a Predictor.
+struct PredictorSettings {
+  /// Compute threads of a rank; 0: cores / ranks.
+  int threads = 0;
+  /// How long a rank waits for the others, in seconds.
+  double timeout = 30;
+};
+
+class Predictor {
+public:
+  /// Makes the ranks of a plan. `plan`, `source` and the step's code must
+  /// outlive the predictor. INVALID if the plan has stages or overlap.
+  static rt::Status create(const Plan &plan, rt::StepFunction step,
+                           const rt::TensorSource &source,
+                           const PredictorSettings &settings,
+                           std::unique_ptr<Predictor> &out);
+  Predictor(const Predictor &) = delete;
+  Predictor &operator=(const Predictor &) = delete;
+  ~Predictor();
+
+  const Plan &plan() const;
+  /// The tensors that the step makes: outputs, gradients, new parameters and
+  /// state, in the order of the plan. `pending` ones are summands.
+  const std::vector<const PlanBuffer *> &results() const;
+  /// Runs a step from the same arguments. `out` gets the results, in the order
+  /// of results().
+  rt::Status run(const Change &change, std::vector<RankValues> &out);
+  /// How many steps have run.
+  int64_t runs() const;
+
+private:
+  struct Impl;
+  explicit Predictor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tpsp::check
+
+#endif // TPSP_CHECK_PREDICTOR_H

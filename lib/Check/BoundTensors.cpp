@@ -1,0 +1,250 @@
+#include "BoundTensors.h"
+
+#include "Ledger.h"
+
+#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp;
+using namespace tpsp::check;
+using rt::Status;
+
+RankValues tpsp::check::predictionFor(const BoundTensor &tensor,
+                                      const std::vector<RankValues> &results) {
+  const PlacedTensor &placed = *tensor.each.tensor;
+  RankValues parts = results[tensor.result];
+  if (!placed.buffer().pending.empty())
+    parts = summed(placed.mesh(), parts, placed.buffer().pending);
+  return inForm(placed, tensor.each.form, parts);
+}
+
+int64_t tpsp::check::coarsestType(const Dump &dump) {
+  constexpr int64_t fromFinest[] = {TPSP_RT_F64, TPSP_RT_F32, TPSP_RT_F16,
+                                    TPSP_RT_BF16};
+  size_t coarsest = 0;
+  for (const DumpEntry &entry : dump.entries)
+    for (const std::optional<DumpedTensor> &each : entry.ranks)
+      for (size_t i = 0; each && i < std::size(fromFinest); ++i)
+        if (each->dtype == fromFinest[i])
+          coarsest = std::max(coarsest, i);
+  return fromFinest[coarsest];
+}
+
+Tolerance tpsp::check::toleranceFor(const RankValues &right, double rounding,
+                                    int64_t dtype) {
+  Tolerance tolerance;
+  tolerance.absolute = rounding;
+  tolerance.relative = rt::toleranceOf(dtype);
+  double size = rootMeanSquare(right);
+  if (size > 0)
+    tolerance.relative =
+        std::max(tolerance.relative, rt::roundingFactor * rounding / size);
+  // Beyond it nothing is decided anyway.
+  constexpr double most = 0.3;
+  tolerance.relative = std::min(tolerance.relative, most);
+  return tolerance;
+}
+
+std::vector<FactorSource>
+tpsp::check::factorSources(const std::vector<MeshAxis> &mesh,
+                           int64_t microBatches, double scale) {
+  std::vector<FactorSource> sources;
+  for (const MeshAxis &axis : mesh)
+    if (axis.size > 1)
+      sources.push_back({"the size of " + axis.name, double(axis.size)});
+  if (microBatches > 1)
+    sources.push_back({"the number of micro-batches", double(microBatches)});
+  if (scale != 1)
+    sources.push_back({"the scale", scale});
+  return sources;
+}
+
+const PlanBuffer *BoundTensors::find(const DumpEntry &entry) const {
+  const PlanBuffer *found = nullptr;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    bool isWanted = false;
+    switch (entry.role) {
+    case DumpRole::Gradient:
+    case DumpRole::Cotangent:
+      isWanted =
+          (tensor.kind == BufferKind::Gradient || tensor.isCotangent()) &&
+          (tensor.name == "g[" + entry.name + "]" || tensor.name == entry.name);
+      break;
+    case DumpRole::Parameter:
+      isWanted =
+          tensor.kind == BufferKind::Parameter && tensor.name == entry.name;
+      break;
+    case DumpRole::Updated:
+      isWanted = tensor.kind == BufferKind::Parameter &&
+                 tensor.name == entry.name && tensor.updatedBy >= 0;
+      break;
+    case DumpRole::Activation:
+      isWanted =
+          (tensor.kind == BufferKind::Output ||
+           (tensor.kind == BufferKind::Input && !tensor.isCotangent())) &&
+          tensor.name == entry.name;
+      break;
+    case DumpRole::Loss:
+      isWanted = tensor.kind == BufferKind::Output && tensor.shape.empty();
+      break;
+    case DumpRole::Norm:
+      break;
+    }
+    if (isWanted && !found)
+      found = &tensor;
+  }
+  return found;
+}
+
+/// Why the program has no such tensor, and what to do.
+static std::string absence(const DumpEntry &entry, bool updates) {
+  if (entry.role == DumpRole::Updated && !updates)
+    return "the program updates no parameters; give --optimizer";
+  if (entry.role == DumpRole::Loss)
+    return "the program has no result without indices; name the loss act:NAME";
+  if (entry.role == DumpRole::Norm)
+    return "the norm is compared where gradients are; give --grad";
+  return fmt::format("the program has none of that name; map names by --names, "
+                     "or leave it out of the dump");
+}
+
+static void addUncompared(const DumpEntry &entry, const std::string &why,
+                          CheckReport &report) {
+  TensorVerdict verdict;
+  verdict.title = entry.title();
+  verdict.kind = VerdictKind::NotCompared;
+  verdict.text = why;
+  report.tensors.push_back(std::move(verdict));
+}
+
+Status BoundTensors::bind(const RightValues &right,
+                          std::vector<BoundTensor> &out, CheckReport &report) {
+  bool updates = std::any_of(
+      plan.buffers.begin(), plan.buffers.end(), [](const PlanBuffer &each) {
+        return each.kind == BufferKind::Parameter && each.updatedBy >= 0;
+      });
+  for (const DumpEntry &entry : dump.entries) {
+    if (const PlanBuffer *buffer = find(entry))
+      TPSP_TRY(bindTo(*buffer, entry, right, out, report));
+    else
+      addUncompared(entry, absence(entry, updates), report);
+  }
+  return {};
+}
+
+int64_t BoundTensors::placeOf(const PlanBuffer &buffer) const {
+  int64_t number = &buffer - plan.buffers.data(), place = -1;
+  for (size_t i = 0; i < plan.commands.size(); ++i)
+    for (const PlanAccess &access : plan.commands[i].accesses)
+      if (access.isWrite && access.buffer == number)
+        place = int64_t(i);
+  return place;
+}
+
+int64_t BoundTensors::resultOf(const PlanBuffer &buffer, DumpRole role) const {
+  if (role == DumpRole::Parameter || buffer.resultNumber() < 0)
+    return -1;
+  int64_t number = 0;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (&tensor == &buffer)
+      return number;
+    number += tensor.resultNumber() >= 0;
+  }
+  return -1;
+}
+
+/// The shapes of all ranks, each once: "[4, 8] and [4, 4]".
+static std::string shapesText(const DumpEntry &entry) {
+  std::vector<std::string> texts;
+  for (const std::optional<DumpedTensor> &each : entry.ranks) {
+    if (!each)
+      continue;
+    std::string text = fmt::format("[{}]", fmt::join(each->shape, ", "));
+    if (std::find(texts.begin(), texts.end(), text) == texts.end())
+      texts.push_back(std::move(text));
+  }
+  constexpr size_t most = 3;
+  texts.resize(std::min(texts.size(), most));
+  return fmt::format("{}", fmt::join(texts, " and "));
+}
+
+Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
+                            const RightValues &right,
+                            std::vector<BoundTensor> &out,
+                            CheckReport &report) const {
+  BoundTensor bound;
+  bound.placed = std::make_unique<PlacedTensor>(buffer, mesh);
+  std::optional<Form> form = formOf(*bound.placed, entry);
+  if (!form) {
+    addUncompared(
+        entry,
+        fmt::format("it is {}, and the program's is [{}], of which rank 0 has "
+                    "[{}]; give its placement, or a map of names that permutes "
+                    "or splits it",
+                    shapesText(entry), fmt::join(buffer.shape, ", "),
+                    fmt::join(bound.placed->partShape(0), ", ")),
+        report);
+    return {};
+  }
+  bound.result = resultOf(buffer, entry.role);
+  std::vector<double> whole;
+  if (bound.result >= 0)
+    whole = right.results[buffer.resultNumber()];
+  else
+    TPSP_TRY(source.whole(buffer, whole));
+  TensorCase &each = bound.each;
+  each.tensor = bound.placed.get();
+  each.mesh = &mesh;
+  each.form = *form;
+  each.right = inForm(*each.tensor, *form, each.tensor->partsOf(whole));
+  for (const std::optional<DumpedTensor> &values : entry.ranks)
+    each.values.push_back(values ? values->values : std::vector<double>());
+  // The program's and the dump's own pending sums.
+  std::vector<int64_t> pending = buffer.pending;
+  if (!form->pending.empty())
+    pending = form->pending;
+  if (!pending.empty())
+    each.values = summed(mesh, each.values, pending);
+  int64_t dtype = TPSP_RT_F64;
+  for (const std::optional<DumpedTensor> &values : entry.ranks)
+    if (values && rt::toleranceOf(values->dtype) > rt::toleranceOf(dtype))
+      dtype = values->dtype;
+  double rounding =
+      bound.result >= 0 ? right.rounding[buffer.resultNumber()] : 0;
+  each.tolerance = toleranceFor(each.right, rounding, dtype);
+  each.sources = factorSources(plan.mesh, plan.microBatches, scale);
+  for (int64_t row : rowsOf(plan, buffer))
+    for (int64_t axis : axesOf(plan, plan.ledger[row]))
+      if (plan.mesh[axis].size > 1)
+        each.reduced.push_back(axis);
+  std::sort(each.reduced.begin(), each.reduced.end());
+  each.reduced.erase(std::unique(each.reduced.begin(), each.reduced.end()),
+                     each.reduced.end());
+  TPSP_TRY(addTerms(bound));
+  bound.verdict.title = entry.title();
+  bound.verdict.place = placeOf(buffer);
+  out.push_back(std::move(bound));
+  return {};
+}
+
+/// A gradient may have its parameter's decay in it.
+Status BoundTensors::addTerms(BoundTensor &bound) const {
+  const PlanBuffer &buffer = bound.placed->buffer();
+  if (buffer.kind != BufferKind::Gradient)
+    return {};
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (tensor.kind == BufferKind::Parameter && tensor.number == buffer.of) {
+      std::vector<double> whole;
+      TPSP_TRY(source.whole(tensor, whole));
+      bound.each.terms.push_back(
+          {tensor.name, inForm(*bound.placed, bound.each.form,
+                               bound.placed->partsOf(whole))});
+    }
+  return {};
+}

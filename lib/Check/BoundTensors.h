@@ -1,0 +1,69 @@
+/// The tensors of a dump with those of the program that they should be.
+#ifndef TPSP_LIB_CHECK_BOUNDTENSORS_H
+#define TPSP_LIB_CHECK_BOUNDTENSORS_H
+
+#include "Hypotheses.h"
+#include "RightValues.h"
+
+#include <memory>
+
+namespace tpsp::check {
+
+struct BoundTensor {
+  std::unique_ptr<PlacedTensor> placed;
+  TensorCase each;
+  TensorVerdict verdict;
+  /// Its number among the predictor's results; -1 for an argument.
+  int64_t result = -1;
+  /// Whether its verdict is final.
+  bool isJudged = false;
+};
+
+/// The values that a dump would have of a tensor, if a step made these results.
+RankValues predictionFor(const BoundTensor &tensor,
+                         const std::vector<RankValues> &results);
+
+/// The coarsest type of floating-point numbers in a dump.
+int64_t coarsestType(const Dump &dump);
+
+/// How much rounding may do to a tensor of this size and type. `rounding` is
+/// the root mean square of what it does to an element.
+Tolerance toleranceFor(const RankValues &right, double rounding, int64_t dtype);
+
+/// Sizes that may explain a factor.
+std::vector<FactorSource> factorSources(const std::vector<MeshAxis> &mesh,
+                                        int64_t microBatches, double scale);
+
+/// Finds for each tensor of a dump the program's.
+class BoundTensors {
+public:
+  /// All must outlive this object and the bound tensors.
+  BoundTensors(const Plan &plan, const rt::RankMesh &mesh, const Dump &dump,
+               const rt::TensorSource &source)
+      : plan(plan), mesh(mesh), dump(dump), source(source) {}
+
+  /// Adds a bound tensor for each that the program has. Others get a verdict in
+  /// `report`.
+  rt::Status bind(const RightValues &right, std::vector<BoundTensor> &out,
+                  CheckReport &report);
+  /// A scale that may explain a factor.
+  double scale = 1;
+
+private:
+  const PlanBuffer *find(const DumpEntry &entry) const;
+  rt::Status bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
+                    const RightValues &right, std::vector<BoundTensor> &out,
+                    CheckReport &report) const;
+  rt::Status addTerms(BoundTensor &bound) const;
+  int64_t placeOf(const PlanBuffer &buffer) const;
+  int64_t resultOf(const PlanBuffer &buffer, DumpRole role) const;
+
+  const Plan &plan;
+  const rt::RankMesh &mesh;
+  const Dump &dump;
+  const rt::TensorSource &source;
+};
+
+} // namespace tpsp::check
+
+#endif // TPSP_LIB_CHECK_BOUNDTENSORS_H

@@ -1,0 +1,145 @@
+#include "CauseSearch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::check;
+using rt::Status;
+
+bool tpsp::check::isOpen(const BoundTensor &tensor) {
+  switch (tensor.verdict.kind) {
+  case VerdictKind::Wrong:
+  case VerdictKind::Copies:
+  case VerdictKind::Rows:
+  case VerdictKind::Term:
+    return true;
+  case VerdictKind::Factor:
+  case VerdictKind::OtherAxes:
+  case VerdictKind::OtherShard:
+  case VerdictKind::OtherCut:
+    return tensor.verdict.isUnexplained || tensor.each.reduced.empty();
+  default:
+    return false;
+  }
+}
+
+void tpsp::check::nameRow(const LedgerRow &row, TensorVerdict &verdict) {
+  verdict.collective = rowText(row);
+  verdict.rule = ruleOf(row);
+  verdict.location = row.location;
+}
+
+Status CauseSearch::run(const Change &base, const Change &change,
+                        std::vector<RankValues> &results) {
+  Change both = base;
+  both.add(change);
+  return predictor.run(both, results);
+}
+
+CauseSearch::Score
+CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
+  Score score;
+  for (const BoundTensor &tensor : tensors) {
+    // A tensor that follows from an earlier cause may be anything under this
+    // one.
+    if (tensor.result < 0 || tensor.verdict.kind == VerdictKind::Follows ||
+        tensor.verdict.kind == VerdictKind::Zero)
+      continue;
+    bool isFit = distance(tensor.each.values, predictionFor(tensor, results)) <=
+                 tensor.each.tolerance.relative;
+    bool isRightNow = tensor.verdict.kind == VerdictKind::Equal;
+    score.explained += isFit && !isRightNow;
+    score.open += isFit && isOpen(tensor);
+    score.contradicts |= !isFit && isRightNow;
+  }
+  return score;
+}
+
+Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
+                              const Change &base,
+                              std::vector<StepHypothesis> &found) {
+  size_t most = 0;
+  for (StepHypothesis &each : hypotheses) {
+    if (predictor.runs() - firstRun >= settings.mostRuns) {
+      noteBudget();
+      break;
+    }
+    if (settings.progress)
+      settings.progress("if " + each.text);
+    std::vector<RankValues> results;
+    TPSP_TRY(run(base, each.change, results));
+    Score score = scoreOf(results);
+    if (score.contradicts || score.open == 0 || score.explained < most)
+      continue;
+    if (score.explained > most)
+      found.clear();
+    most = score.explained;
+    found.push_back(std::move(each));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const StepHypothesis &a, const StepHypothesis &b) {
+                     return a.weight < b.weight;
+                   });
+  return {};
+}
+
+Status CauseSearch::find(const Change &base, StepHypothesis &best) {
+  rt::RankMesh mesh;
+  TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
+  for (bool ofSingleRows : {false, true}) {
+    std::vector<StepHypothesis> found;
+    TPSP_TRY(findAmong(hypothesesOf(plan, mesh, ofSingleRows), base, found));
+    if (found.empty())
+      continue;
+    best = found.front();
+    return accept(base, found);
+  }
+  return {};
+}
+
+void CauseSearch::noteBudget() {
+  std::string note = fmt::format(
+      "after {} steps no more hypotheses were tried; --runs allows more",
+      settings.mostRuns);
+  if (std::find(report.notes.begin(), report.notes.end(), note) ==
+      report.notes.end())
+    report.notes.push_back(note);
+}
+
+Status CauseSearch::accept(const Change &base,
+                           const std::vector<StepHypothesis> &found) {
+  std::vector<RankValues> results;
+  TPSP_TRY(run(base, found.front().change, results));
+  for (BoundTensor &tensor : tensors) {
+    if (tensor.result < 0 || isRight(tensor.verdict.kind) ||
+        tensor.verdict.kind == VerdictKind::Follows)
+      continue;
+    RankValues prediction = predictionFor(tensor, results);
+    double error = distance(tensor.each.values, prediction);
+    if (error <= tensor.each.tolerance.relative)
+      accept(found, prediction, error, tensor);
+  }
+  return {};
+}
+
+void CauseSearch::accept(const std::vector<StepHypothesis> &found,
+                         const RankValues &prediction, double error,
+                         BoundTensor &tensor) const {
+  const StepHypothesis &best = found.front();
+  TensorVerdict &verdict = tensor.verdict;
+  static_cast<Claim &>(verdict) = {VerdictKind::Follows, best.text, {}, 1};
+  verdict.isUnexplained = false;
+  verdict.alternatives.clear();
+  for (size_t i = 1; i < found.size(); ++i)
+    verdict.alternatives.push_back(
+        {VerdictKind::Follows, found[i].text, {}, 1});
+  verdict.error = error;
+  verdict.nextError = verdict.errorOfRight;
+  verdict.next = "right";
+  verdict.distinguishing =
+      distinguishing(prediction, tensor.each.right, tensor.each.tolerance);
+  if (best.row >= 0)
+    nameRow(plan.ledger[best.row], verdict);
+}

@@ -1,0 +1,282 @@
+#include "tpsp/Check/Check.h"
+
+#include "BoundTensors.h"
+#include "CauseSearch.h"
+#include "Hypotheses.h"
+#include "Ledger.h"
+#include "RightValues.h"
+
+#include "tpsp/Abi/InvalidStatus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace tpsp;
+using namespace tpsp::check;
+using rt::Status;
+
+namespace {
+
+/// The state that all checks of a program share.
+struct Prepared {
+  Prepared(const CheckedProgram &program, const CheckSettings &settings)
+      : program(program), plan(*program.description.plan), settings(settings) {}
+
+  CheckedProgram program;
+  const Plan &plan;
+  CheckSettings settings;
+  rt::RankMesh mesh;
+  std::unique_ptr<Predictor> predictor;
+  /// By the type in which dumps are.
+  std::map<int64_t, RightValues> right;
+  /// The results of the program's own step.
+  std::vector<RankValues> own;
+};
+
+class NumbersCheck {
+public:
+  NumbersCheck(Prepared &prepared, const Dump &dump, CheckReport &report)
+      : prepared(prepared), plan(prepared.plan), mesh(prepared.mesh),
+        dump(dump), settings(prepared.settings), report(report),
+        predictor(prepared.predictor.get()),
+        firstRun(prepared.predictor->runs()) {}
+
+  Status run() {
+    TPSP_TRY(checkMesh());
+    RightValues &right = prepared.right[dtype()];
+    if (right.results.empty()) {
+      say("reference in f64");
+      TPSP_TRY(evaluateReference(prepared.program.description,
+                                 prepared.program.source, dtype(), right));
+    }
+    BoundTensors bound(plan, mesh, dump, prepared.program.source);
+    bound.scale = settings.scale;
+    TPSP_TRY(bound.bind(right, tensors, report));
+    TPSP_TRY(checkItself());
+    judgeAll({});
+    TPSP_TRY(judgeRest());
+    for (BoundTensor &tensor : tensors)
+      report.tensors.push_back(std::move(tensor.verdict));
+    report.runs += runs();
+    return {};
+  }
+
+private:
+  int64_t runs() const { return predictor->runs() - firstRun; }
+
+  void say(const std::string &what) const {
+    if (settings.progress)
+      settings.progress(what);
+  }
+
+  Status checkMesh() const {
+    if (dump.numRanks != mesh.numRanks())
+      return rt::invalid("'{}' has files of {} ranks, and the program's mesh "
+                         "has {}; give the run's mesh with --mesh",
+                         dump.path, dump.numRanks, mesh.numRanks());
+    if (dump.mesh.empty())
+      return {};
+    std::vector<std::string> theirs, ours;
+    for (const MeshAxis &axis : dump.mesh)
+      if (axis.size > 1)
+        theirs.push_back(fmt::format("{}={}", axis.name, axis.size));
+    for (const MeshAxis &axis : plan.mesh)
+      if (axis.size > 1)
+        ours.push_back(fmt::format("{}={}", axis.name, axis.size));
+    if (theirs == ours)
+      return {};
+    return rt::invalid("'{}' is of a run on the mesh {}, and the program's is "
+                       "{}; name the program's axes so, in this order, or give "
+                       "--mesh",
+                       dump.path, fmt::join(theirs, ","), fmt::join(ours, ","));
+  }
+
+  /// The coarsest type of the dump, or the one that was given.
+  int64_t dtype() const {
+    if (settings.dtype >= 0)
+      return settings.dtype;
+    return coarsestType(dump);
+  }
+
+  //===--- Predictions ---------------------------------------------------===//
+
+  /// The plan in f64 must agree with the reference, or its hypotheses mean
+  /// nothing.
+  Status checkItself() {
+    if (prepared.own.empty()) {
+      say("the program's own step");
+      TPSP_TRY(predictor->run({}, prepared.own));
+    }
+    constexpr double most = 1e-4;
+    for (const BoundTensor &tensor : tensors) {
+      if (tensor.result < 0 || rootMeanSquare(tensor.each.right) <
+                                   1e3 * tensor.each.tolerance.absolute)
+        continue;
+      double error =
+          distance(predictionFor(tensor, prepared.own), tensor.each.right);
+      if (error > std::max(most, tensor.each.tolerance.relative))
+        report.notes.push_back(fmt::format(
+            "the program's own step differs from the unsharded program in {} "
+            "by {:.2g}: the collectives' hypotheses about it mean nothing",
+            tensor.verdict.title, error));
+    }
+    return {};
+  }
+
+  /// Adds predictions of partial tensors, in which gradients are added up over
+  /// every set of axes.
+  Status addPartials(const Change &base) {
+    std::vector<int64_t> axes;
+    for (int64_t axis = 0; axis < int64_t(plan.mesh.size()); ++axis)
+      if (plan.mesh[axis].size > 1)
+        axes.push_back(axis);
+    constexpr size_t mostAxes = 4;
+    if (axes.size() > mostAxes)
+      axes.resize(mostAxes);
+    std::vector<const PlanBuffer *> reduced;
+    for (const BoundTensor &tensor : tensors)
+      if (tensor.result >= 0 && !tensor.each.reduced.empty())
+        reduced.push_back(&tensor.each.tensor->buffer());
+    for (BoundTensor &tensor : tensors)
+      tensor.each.partial.clear();
+    if (reduced.empty())
+      return {};
+    for (const std::vector<int64_t> &over : subsetsOf(axes)) {
+      Change change = base;
+      change.add(reducedOver(plan, reduced, over));
+      std::vector<RankValues> results;
+      TPSP_TRY(predictor->run(change, results));
+      for (BoundTensor &tensor : tensors)
+        if (tensor.result >= 0 && !tensor.each.reduced.empty())
+          tensor.each.partial.push_back({over, predictionFor(tensor, results)});
+    }
+    return {};
+  }
+
+  //===--- Verdicts ------------------------------------------------------===//
+
+  /// Judges the tensors that are open. Afterwards `base` is named as the cause
+  /// of those that are right under it.
+  void judgeAll(const std::string &base) {
+    for (BoundTensor &tensor : tensors) {
+      if (tensor.isJudged || (!base.empty() && !isOpen(tensor)))
+        continue;
+      TensorVerdict verdict = tensor.verdict;
+      verdict.isUnexplained = false;
+      verdict.alternatives.clear();
+      verdict.axes.clear();
+      judge(tensor.each, verdict);
+      bool isBetter = verdict.kind < tensor.verdict.kind ||
+                      tensor.verdict.kind == VerdictKind::Wrong;
+      if (!base.empty() && !isBetter)
+        continue;
+      if (!base.empty())
+        verdict.text += ", given that " + base;
+      tensor.verdict = std::move(verdict);
+      describeRow(tensor);
+    }
+  }
+
+  /// Names the collective that the program has for a tensor.
+  void describeRow(BoundTensor &tensor) const {
+    if (tensor.result < 0 || isRight(tensor.verdict.kind))
+      return;
+    const PlanBuffer &buffer = tensor.each.tensor->buffer();
+    std::vector<int64_t> rows = rowsOf(plan, buffer);
+    tensor.verdict.location = buffer.location;
+    if (rows.empty())
+      return;
+    const LedgerRow *row = &plan.ledger[rows.front()];
+    for (int64_t each : rows)
+      for (const std::string &axis : plan.ledger[each].axes)
+        for (const std::string &missing : tensor.verdict.axes)
+          if (axis == missing)
+            row = &plan.ledger[each];
+    nameRow(*row, tensor.verdict);
+  }
+
+  bool anyOpen() const {
+    return std::any_of(tensors.begin(), tensors.end(), isOpen);
+  }
+  bool anyWrong() const {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const BoundTensor &each) {
+                         return !each.isJudged && !isRight(each.verdict.kind);
+                       });
+  }
+
+  /// Judges by partial tensors, and then by changed collectives in the middle
+  /// of the step, one after another.
+  Status judgeRest() {
+    if (!anyWrong())
+      return {};
+    say("partial gradients");
+    TPSP_TRY(addPartials({}));
+    judgeAll({});
+    Change base;
+    constexpr int mostCauses = 4;
+    for (int cause = 0; cause < mostCauses && anyOpen(); ++cause) {
+      StepHypothesis best;
+      TPSP_TRY(CauseSearch(*predictor, settings, firstRun, tensors, report)
+                   .find(base, best));
+      if (best.change.isEmpty())
+        break;
+      base.add(best.change);
+      TPSP_TRY(rebase(base));
+      judgeAll(best.text);
+    }
+    return {};
+  }
+
+  /// Makes the changed step the one that tensors are compared with.
+  Status rebase(const Change &base) {
+    std::vector<RankValues> results;
+    TPSP_TRY(predictor->run(base, results));
+    for (BoundTensor &tensor : tensors)
+      if (tensor.result >= 0)
+        tensor.each.right = predictionFor(tensor, results);
+    return addPartials(base);
+  }
+
+  Prepared &prepared;
+  const Plan &plan;
+  const rt::RankMesh &mesh;
+  const Dump &dump;
+  const CheckSettings &settings;
+  CheckReport &report;
+  Predictor *predictor;
+  const int64_t firstRun;
+  std::vector<BoundTensor> tensors;
+};
+
+} // namespace
+
+struct NumbersChecker::Impl : Prepared {
+  using Prepared::Prepared;
+};
+
+NumbersChecker::NumbersChecker(std::unique_ptr<Impl> impl)
+    : impl(std::move(impl)) {}
+NumbersChecker::~NumbersChecker() = default;
+
+Status NumbersChecker::create(const CheckedProgram &program,
+                              const CheckSettings &settings,
+                              std::unique_ptr<NumbersChecker> &out) {
+  auto impl = std::make_unique<Impl>(program, settings);
+  TPSP_TRY(rt::RankMesh::create(impl->plan.mesh, impl->mesh));
+  TPSP_TRY(Predictor::create(impl->plan, program.step, program.source,
+                             settings.predictor, impl->predictor));
+  out.reset(new NumbersChecker(std::move(impl)));
+  return {};
+}
+
+Status NumbersChecker::check(const Dump &dump, CheckReport &report) {
+  report.mesh = impl->plan.mesh;
+  report.model = impl->program.description.model;
+  report.dump = dump.path;
+  return NumbersCheck(*impl, dump, report).run();
+}

@@ -1,0 +1,126 @@
+#include "Hypotheses.h"
+
+#include "Candidates.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+using namespace tpsp;
+using namespace tpsp::check;
+
+std::string tpsp::check::axesText(const rt::RankMesh &mesh,
+                                  const std::vector<int64_t> &axes) {
+  std::vector<std::string> names;
+  for (int64_t axis : axes)
+    names.push_back(mesh.axes()[axis].name);
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+namespace {
+
+/// Tries all hypotheses on a tensor and takes the simplest one that is proven.
+class Judge {
+public:
+  explicit Judge(const TensorCase &each)
+      : each(each), mesh(*each.mesh), all(each) {}
+
+  void run(TensorVerdict &verdict) {
+    verdict.elements = 0;
+    for (const std::vector<double> &values : each.values)
+      verdict.elements += int64_t(values.size());
+    verdict.errorOfRight = distance(each.values, each.right);
+    if (isZero())
+      return judgeZero(verdict);
+    if (verdict.errorOfRight <= each.tolerance.relative) {
+      verdict.kind = VerdictKind::Equal;
+      verdict.error = verdict.errorOfRight;
+      return;
+    }
+    addReductions(all);
+    addLayouts(all);
+    addDamages(all);
+    conclude(verdict);
+  }
+
+private:
+  /// Whether what is right is nothing but rounding.
+  bool isZero() const {
+    double right = rootMeanSquare(each.right);
+    return right == 0 || right < 1e-3 * each.tolerance.absolute;
+  }
+
+  void judgeZero(TensorVerdict &verdict) {
+    constexpr double most = 64;
+    double has = rootMeanSquare(each.values);
+    bool isRight = has <= most * each.tolerance.absolute;
+    verdict.kind = isRight ? VerdictKind::Zero : VerdictKind::Wrong;
+    verdict.text =
+        isRight ? "zero but for rounding, which decides nothing"
+                : fmt::format("should be zero, and is {:.2g} in size", has);
+    verdict.error = has;
+  }
+
+  void conclude(TensorVerdict &verdict) {
+    std::stable_sort(
+        all.list.begin(), all.list.end(),
+        [&](const Candidate &a, const Candidate &b) {
+          return std::tuple(!all.isProven(a), int(a.kind), a.weight) <
+                 std::tuple(!all.isProven(b), int(b.kind), b.weight);
+        });
+    verdict.kind = VerdictKind::Wrong;
+    verdict.text = "wrong";
+    verdict.error = verdict.errorOfRight;
+    if (!all.list.empty() && all.isProven(all.list.front()))
+      accept(all.list.front(), verdict);
+    findNext(verdict);
+  }
+
+  Claim claimOf(const Candidate &candidate) const {
+    Claim claim{candidate.kind, candidate.text, {}, candidate.factor};
+    for (int64_t axis : candidate.axes)
+      claim.axes.push_back(mesh.axes()[axis].name);
+    return claim;
+  }
+
+  void accept(const Candidate &candidate, TensorVerdict &verdict) {
+    static_cast<Claim &>(verdict) = claimOf(candidate);
+    verdict.isUnexplained = candidate.isUnexplained;
+    verdict.error = candidate.error;
+    RankValues scaled = candidate.prediction;
+    for (std::vector<double> &values : scaled)
+      for (double &value : values)
+        value *= candidate.factor;
+    verdict.distinguishing = distinguishing(
+        scaled.empty() ? each.values : scaled, each.right, each.tolerance);
+    std::set<std::string> said = {candidate.text};
+    for (const Candidate &other : all.list)
+      if (all.isProven(other) && other.kind < VerdictKind::Rows &&
+          said.insert(other.text).second)
+        verdict.alternatives.push_back(claimOf(other));
+  }
+
+  /// The best of the hypotheses that the numbers exclude.
+  void findNext(TensorVerdict &verdict) const {
+    verdict.nextError = verdict.errorOfRight;
+    verdict.next = "right";
+    for (const Candidate &candidate : all.list)
+      if (!all.isProven(candidate) && candidate.error < verdict.nextError) {
+        verdict.nextError = candidate.error;
+        verdict.next = candidate.text;
+      }
+  }
+
+  const TensorCase &each;
+  const rt::RankMesh &mesh;
+  Candidates all;
+};
+
+} // namespace
+
+void tpsp::check::judge(const TensorCase &each, TensorVerdict &verdict) {
+  Judge(each).run(verdict);
+}

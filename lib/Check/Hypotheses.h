@@ -1,0 +1,41 @@
+/// The hypotheses about one tensor, from its own values and from partial ones.
+#ifndef TPSP_LIB_CHECK_HYPOTHESES_H
+#define TPSP_LIB_CHECK_HYPOTHESES_H
+
+#include "Compare.h"
+#include "Form.h"
+
+#include "tpsp/Check/Check.h"
+
+namespace tpsp::check {
+
+/// The facts by which a tensor is judged.
+struct TensorCase {
+  /// Null without a program: two dumps are compared.
+  const PlacedTensor *tensor = nullptr;
+  const rt::RankMesh *mesh = nullptr;
+  Form form;
+  /// The dumped and the right values, in the form.
+  RankValues values, right;
+  /// A prediction for each set of axes over which the program's partial tensor
+  /// may have been added up, in the form.
+  std::vector<std::pair<std::vector<int64_t>, RankValues>> partial;
+  /// The axes over which the program adds it up in the end.
+  std::vector<int64_t> reduced;
+  /// Tensors of the same form that may have been added: their names and values.
+  std::vector<std::pair<std::string, RankValues>> terms;
+  Tolerance tolerance;
+  std::vector<FactorSource> sources;
+};
+
+/// Judges a tensor. Sets what the values decide: kind, text, axes, factor,
+/// errors and alternatives.
+void judge(const TensorCase &each, TensorVerdict &verdict);
+
+/// The names of axes: "dp and tp".
+std::string axesText(const rt::RankMesh &mesh,
+                     const std::vector<int64_t> &axes);
+
+} // namespace tpsp::check
+
+#endif // TPSP_LIB_CHECK_HYPOTHESES_H

@@ -1,0 +1,258 @@
+#include "tpsp/Check/Check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+using namespace tpsp;
+using namespace tpsp::check;
+
+bool CheckReport::isRight() const {
+  bool isCompared = std::any_of(tensors.begin(), tensors.end(),
+                                [](const TensorVerdict &each) {
+                                  return each.kind == VerdictKind::Equal;
+                                });
+  return isCompared && findings.empty() &&
+         std::all_of(tensors.begin(), tensors.end(),
+                     [](const TensorVerdict &each) {
+                       return check::isRight(each.kind);
+                     });
+}
+
+std::string tpsp::check::patternOf(const std::string &name) {
+  std::string pattern;
+  for (size_t i = 0; i < name.size(); ++i) {
+    // "layers.12.w1", but not "w1".
+    bool begins =
+        i == 0 || !std::isalnum(static_cast<unsigned char>(name[i - 1]));
+    size_t end = i;
+    while (end < name.size() &&
+           std::isdigit(static_cast<unsigned char>(name[end])))
+      ++end;
+    bool ends =
+        end > i && (end == name.size() ||
+                    !std::isalnum(static_cast<unsigned char>(name[end])));
+    if (!begins || !ends) {
+      pattern += name[i];
+      continue;
+    }
+    pattern += '#';
+    i = end - 1;
+  }
+  return pattern;
+}
+
+/// Whether two verdicts have one cause.
+static bool haveOneCause(const TensorVerdict &a, const TensorVerdict &b) {
+  if (a.kind != b.kind)
+    return false;
+  // Unexplained tensors are one finding: later ones follow from the first.
+  return a.kind == VerdictKind::Wrong || a.text == b.text;
+}
+
+void tpsp::check::findCauses(CheckReport &report) {
+  std::stable_sort(report.tensors.begin(), report.tensors.end(),
+                   [](const TensorVerdict &a, const TensorVerdict &b) {
+                     return a.place < b.place;
+                   });
+  report.findings.clear();
+  for (const TensorVerdict &each : report.tensors) {
+    if (isRight(each.kind))
+      continue;
+    auto found = std::find_if(
+        report.findings.begin(), report.findings.end(),
+        [&](const Finding &other) { return haveOneCause(other.first, each); });
+    if (found == report.findings.end()) {
+      report.findings.push_back({each, {}, {}});
+      found = std::prev(report.findings.end());
+    }
+    found->tensors.push_back(each.title);
+    std::string pattern = patternOf(each.title);
+    if (std::find(found->patterns.begin(), found->patterns.end(), pattern) ==
+        found->patterns.end())
+      found->patterns.push_back(std::move(pattern));
+  }
+  // Tensors that were not compared come last: they may be no mistake.
+  std::stable_partition(report.findings.begin(), report.findings.end(),
+                        [](const Finding &each) {
+                          return each.first.kind != VerdictKind::NotCompared;
+                        });
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static size_t countOf(const CheckReport &report, VerdictKind kind) {
+  return std::count_if(
+      report.tensors.begin(), report.tensors.end(),
+      [&](const TensorVerdict &each) { return each.kind == kind; });
+}
+
+static std::string plural(size_t count, const char *one, const char *several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+/// The answer in one line.
+static std::string headline(const CheckReport &report) {
+  size_t right = countOf(report, VerdictKind::Equal);
+  size_t zero = countOf(report, VerdictKind::Zero);
+  size_t uncompared = countOf(report, VerdictKind::NotCompared);
+  size_t wrong = report.tensors.size() - right - zero - uncompared;
+  if (wrong > 0) {
+    size_t causes = std::count_if(
+        report.findings.begin(), report.findings.end(), [](const Finding &f) {
+          return f.first.kind != VerdictKind::NotCompared;
+        });
+    return fmt::format("wrong: {} of {}, by {}", wrong,
+                       plural(report.tensors.size(), "tensor", "tensors"),
+                       plural(causes, "cause", "causes"));
+  }
+  if (right == 0)
+    return "nothing was compared";
+  std::string text =
+      fmt::format("right: {}", plural(right, "tensor", "tensors"));
+  if (zero > 0)
+    text += fmt::format(", and {} that are zero and decide nothing", zero);
+  if (uncompared > 0)
+    text += fmt::format("; not compared: {}", uncompared);
+  return text;
+}
+
+/// The names of a finding's tensors, by patterns.
+static std::string namesText(const Finding &finding) {
+  constexpr size_t most = 3;
+  std::vector<std::string> shown = finding.patterns;
+  if (finding.tensors.size() == finding.patterns.size())
+    shown = finding.tensors;
+  size_t more = shown.size() - std::min(shown.size(), most);
+  shown.resize(std::min(shown.size(), most));
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (more > 0)
+    text += fmt::format(" and {} more", more);
+  if (finding.tensors.size() > shown.size())
+    text += fmt::format(" ({} tensors)", finding.tensors.size());
+  return text;
+}
+
+/// A line of a finding's evidence.
+static void addLine(std::string &text, const char *key,
+                    const std::string &value) {
+  if (!value.empty())
+    text += fmt::format("   {:10} {}\n", key, value);
+}
+
+static std::string evidenceText(const TensorVerdict &first) {
+  if (first.kind == VerdictKind::NotCompared)
+    return "";
+  std::string text = fmt::format("error {:.2g}", first.error);
+  if (first.kind == VerdictKind::Wrong)
+    return fmt::format("error {:.2g}; nearest: {}, {:.2g}", first.error,
+                       first.next, first.nextError);
+  if (!first.next.empty())
+    text += fmt::format("; next hypothesis: {}, {:.2g}", first.next,
+                        first.nextError);
+  if (first.distinguishing > 0)
+    text += fmt::format("; {} of {} elements tell it from right",
+                        first.distinguishing, first.elements);
+  return text;
+}
+
+static std::string textOf(const Finding &finding, size_t number) {
+  const TensorVerdict &first = finding.first;
+  std::string text =
+      fmt::format("\n{}. {}: {}\n", number, namesText(finding), first.text);
+  if (first.kind == VerdictKind::Wrong && finding.tensors.size() > 1)
+    text = fmt::format("\n{}. first wrong: {}, {}; {} follow\n", number,
+                       first.title, first.text,
+                       plural(finding.tensors.size() - 1, "other", "others"));
+  addLine(text, "needs", first.collective);
+  addLine(text, "at", first.location);
+  addLine(text, "rule",
+          first.rule.empty() ? "" : first.rule + " (docs/Spec.md)");
+  constexpr size_t most = 3;
+  for (size_t i = 0; i < std::min(most, first.alternatives.size()); ++i)
+    addLine(text, "or", first.alternatives[i].text);
+  addLine(text, "evidence", evidenceText(first));
+  return text;
+}
+
+/// One line for each tensor.
+static std::string tableOf(const CheckReport &report) {
+  size_t width = 6;
+  for (const TensorVerdict &each : report.tensors)
+    width = std::max(width, each.title.size());
+  std::string text =
+      fmt::format("\n  {:{}}  {:>8}  verdict\n", "tensor", width, "error");
+  for (const TensorVerdict &each : report.tensors)
+    text += fmt::format("  {:{}}  {:8.2g}  {}{}{}\n", each.title, width,
+                        each.errorOfRight, nameOf(each.kind),
+                        each.text.empty() ? "" : ": ", each.text);
+  return text;
+}
+
+std::string tpsp::check::toText(const CheckReport &report, bool everyTensor) {
+  std::string text = headline(report) + "\n";
+  size_t number = 0;
+  for (const Finding &finding : report.findings)
+    text += textOf(finding, ++number);
+  if (everyTensor)
+    text += tableOf(report);
+  for (const std::string &note : report.notes)
+    text += fmt::format("\nnote: {}\n", note);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+using Json = nlohmann::ordered_json;
+
+static Json jsonOf(const TensorVerdict &each) {
+  Json json;
+  json["tensor"] = each.title;
+  json["kind"] = nameOf(each.kind);
+  json["text"] = each.text;
+  json["axes"] = each.axes;
+  json["factor"] = each.factor;
+  json["alternatives"] = Json::array();
+  for (const Claim &other : each.alternatives)
+    json["alternatives"].push_back(other.text);
+  json["collective"] = each.collective;
+  json["rule"] = each.rule;
+  json["location"] = each.location;
+  json["error"] = each.error;
+  json["error_of_right"] = each.errorOfRight;
+  json["next"] = each.next;
+  json["next_error"] = each.nextError;
+  json["elements"] = each.elements;
+  json["distinguishing"] = each.distinguishing;
+  return json;
+}
+
+std::string tpsp::check::toJson(const CheckReport &report) {
+  Json json;
+  json["version"] = 1;
+  json["right"] = report.isRight();
+  json["model"] = report.model;
+  json["dump"] = report.dump;
+  json["mesh"] = Json::object();
+  for (const MeshAxis &axis : report.mesh)
+    json["mesh"][axis.name] = axis.size;
+  json["findings"] = Json::array();
+  for (const Finding &finding : report.findings) {
+    Json one = jsonOf(finding.first);
+    one["tensors"] = finding.tensors;
+    json["findings"].push_back(std::move(one));
+  }
+  json["tensors"] = Json::array();
+  for (const TensorVerdict &each : report.tensors)
+    json["tensors"].push_back(jsonOf(each));
+  json["notes"] = report.notes;
+  json["runs"] = report.runs;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}

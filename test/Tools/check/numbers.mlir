@@ -1,0 +1,111 @@
+// Dumps of ranks against a layer: each mistake is named, and nothing is wrong
+// with a dump that is right.
+// REQUIRES: tpsp-run
+// RUN: split-file %s %t
+// RUN: cd %t && tpsp-run layer.mlir --grad --quiet --save-all right.safetensors
+// RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 dumps.py
+
+// RUN: cd %t && tpsp-check layer.mlir --numbers right | FileCheck %s --check-prefix=RIGHT
+// RIGHT: {{^}}right: 5 tensors{{$}}
+
+// RUN: cd %t && not tpsp-check layer.mlir --numbers missing | FileCheck %s --check-prefix=MISSING
+// MISSING: {{^}}wrong: 1 of 5 tensors, by 1 cause{{$}}
+// MISSING: {{^}}1. grad:gain: the mean over tp is missing{{$}}
+// MISSING-NEXT: needs all_reduce of g[gain] over tp: @tp divides s, which is summed away{{$}}
+// MISSING-NEXT: at layer.mlir:4:8{{$}}
+// MISSING-NEXT: rule I6, C1 (docs/Spec.md)
+// MISSING-NEXT: evidence error {{.*}}; 16 of 16 elements tell it from right
+
+// RUN: cd %t && not tpsp-check layer.mlir --numbers factor | FileCheck %s --check-prefix=FACTOR
+// FACTOR: {{^}}1. grad:up: 4 times too large (the size of tp){{$}}
+
+// RUN: cd %t && not tpsp-check layer.mlir --numbers shard | FileCheck %s --check-prefix=SHARD
+// SHARD: {{^}}1. grad:down: the parts of other ranks: rank 0 has rank 1's, rank 1 has rank 2's, rank 2 has rank 3's, rank 3 has rank 0's{{$}}
+
+// RUN: cd %t && not tpsp-check layer.mlir --numbers rows | FileCheck %s --check-prefix=ROWS
+// ROWS: {{^}}1. grad:up: right but for 2 of 16 positions along e (3 to 4){{$}}
+
+// RUN: cd %t && not tpsp-check layer.mlir --numbers decay | FileCheck %s --check-prefix=DECAY
+// DECAY: {{^}}1. grad:gain: right but for a term: 0.5 times gain has been added{{$}}
+
+// RUN: cd %t && not tpsp-check layer.mlir --numbers wrong --json - | FileCheck %s --check-prefix=JSON
+// JSON: "right": false
+// JSON: "tensor": "grad:up",
+// JSON-NEXT: "kind": "wrong"
+
+// A norm, whole tensors on all ranks, and a tensor that the program lacks.
+// RUN: cd %t && not tpsp-check layer.mlir --numbers whole --all | FileCheck %s --check-prefix=WHOLE
+// WHOLE: {{^}}right: 2 tensors; not compared: 1{{$}}
+// WHOLE: {{^}}1. grad:nobody: the program has none of that name; map names by --names
+
+//--- layer.mlir
+tpsp.program <b = 2, s = 8, d = 4, e = 16> {
+mesh @mesh <tp = 4 : model>
+func @mlp(%x: [b, s@tp, d], param %gain: [d], param %up: [e@tp, d], param %down: [d, e@tp]) -> [b, s@tp, d] {
+  %n = mul %x, %gain
+  %u = einsum %up, %n -> [b, s, e, ?]
+  %a = relu %u
+  %z = einsum %down, %a -> [b, s@tp, d]
+  return %z
+}
+}
+
+//--- dumps.py
+from write_dump import cut, read, scaled, write
+
+N = 4
+right = read("right.safetensors")
+DIMS = {"up": 0, "down": 1, "x": 1}
+
+
+def ranks():
+    """What the ranks have if all is right."""
+    out = []
+    for rank in range(N):
+        own = {"grad:gain": right["g[gain]"]}
+        for name, dim in DIMS.items():
+            own["grad:" + name] = cut(right[f"g[{name}]"], dim, N, rank)
+        own["act:z"] = cut(right["z"], 1, N, rank)
+        out.append(own)
+    return out
+
+
+def save(folder, dump):
+    for rank, own in enumerate(dump):
+        write(folder, rank, own, {"tpsp.mesh": "tp=4", "tpsp.coords": f"tp={rank}"})
+
+
+save("right", ranks())
+dump = ranks()
+x, gz = right["x"], right["g[gain]"]
+for rank, own in enumerate(dump):
+    # Other summands than the program's, whose mean is right.
+    shape, values = right["g[gain]"]
+    own["grad:gain"] = shape, [v * (0.4 + 0.4 * rank) for v in values]
+save("missing", dump)
+dump = ranks()
+for own in dump:
+    own["grad:up"] = scaled(own["grad:up"], N)
+save("factor", dump)
+dump = ranks()
+for rank, own in enumerate(dump):
+    own["grad:down"] = ranks()[(rank + 1) % N]["grad:down"]
+save("shard", dump)
+dump = ranks()
+dump[0]["grad:up"][1][12:16] = type(right["x"][1])("f", [7] * 4)
+dump[1]["grad:up"][1][0:4] = type(right["x"][1])("f", [7] * 4)
+save("rows", dump)
+dump = ranks()
+for own in dump:
+    shape, values = own["grad:gain"]
+    own["grad:gain"] = shape, [v + 0.5 * w for v, w in zip(values, right["gain"][1])]
+save("decay", dump)
+dump = ranks()
+for own in dump:
+    shape, values = own["grad:up"]
+    own["grad:up"] = shape, [v * v + 1 for v in values]
+save("wrong", dump)
+save(
+    "whole",
+    [{"up": right["g[up]"], "down": right["g[down]"], "nobody": right["x"]}] * N,
+)

@@ -1,0 +1,66 @@
+#include "Options.h"
+
+#include "common/OptionDeclaration.h"
+
+using namespace tpsp;
+using namespace tpsp::tool;
+using namespace tpsp::checktool;
+
+static constexpr const char *footer = R"(Examples:
+  tpsp-check layer.mlir --numbers dump
+      hold what four ranks have dumped against what the layer needs
+  tpsp-check model.mlir --mesh dp=2,tp=2 --weights model.safetensors
+             --inputs ids=ids.npy --numbers dump --names names.json
+      on another mesh, with the run's weights and inputs, and its own names
+  tpsp-check --against before --numbers after
+      two dumps, without a model
+
+Exit status: 0 all that was given is right, 1 something is wrong or cannot be
+read, 2 wrong usage.)";
+
+Options::Options() { tool = "tpsp-check"; }
+
+static void declareOptions(CLI::App &app, Options &options) {
+  Declaration<Options> declare(app, options);
+  // A check has one way to run: on CPUs, one command after another.
+  declare.withheld = {"backend",         "graph",          "nccl-always",
+                      "overlap",         "overlap-memory", "overlap-chunks",
+                      "require-overlap", "hardware",       "bucket-mib",
+                      "bucket-layers",   "max-dropped",    "grad"};
+  declareCompiling(app, options, declare);
+  declare.group = "What is checked";
+#define OPTION(type, field, value, row) declare(&Options::field, row);
+#include "CheckOptions.def"
+#undef OPTION
+  declare.group = "How it runs";
+  declareCommon(declare);
+}
+
+static std::string contradictionIn(const Options &o) {
+  if (std::string problem = commonContradictionIn(o); !problem.empty())
+    return problem;
+  return firstOf(
+      {{!o.has("model") && !o.has("against"),
+        {},
+        "model is required, or --against with a dump that is right\nRun with "
+        "--help for more information."},
+       {o.has("model"),
+        {"against"},
+        "{} compares two dumps, and takes no model; leave one of them out"},
+       {!o.has("numbers") && !o.has("selftest"),
+        {},
+        "nothing is given to check; give the ranks' dump with --numbers"},
+       {o.has("numbers"),
+        {"selftest"},
+        "{} makes its own dumps; leave --numbers out"}},
+      o);
+}
+
+int tpsp::checktool::parseOptions(int argc, char **argv, Options &options) {
+  return parseCommandLine(
+      argc, argv, options,
+      {"Holds a hand-written parallel run against what a program needs: which "
+       "reduction is missing, doubled or over the wrong ranks.",
+       footer, [&](CLI::App &app) { declareOptions(app, options); },
+       [&] { return contradictionIn(options); }});
+}
