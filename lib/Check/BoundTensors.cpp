@@ -109,7 +109,7 @@ static std::string absence(const DumpEntry &entry, bool updates) {
   if (entry.role == DumpRole::Loss)
     return "the program has no result without indices; name the loss act:NAME";
   if (entry.role == DumpRole::Norm)
-    return "the norm is compared where gradients are; give --grad";
+    return "the program has no gradients, of which it would be the norm";
   return fmt::format("the program has none of that name; map names by --names, "
                      "or leave it out of the dump");
 }
@@ -129,7 +129,12 @@ Status BoundTensors::bind(const RightValues &right,
       plan.buffers.begin(), plan.buffers.end(), [](const PlanBuffer &each) {
         return each.kind == BufferKind::Parameter && each.updatedBy >= 0;
       });
+  bool hasGradients = std::any_of(
+      plan.buffers.begin(), plan.buffers.end(),
+      [](const PlanBuffer &each) { return each.kind == BufferKind::Gradient; });
   for (const DumpEntry &entry : dump.entries) {
+    if (entry.role == DumpRole::Norm && hasGradients)
+      continue; // judged by all gradients together (Norm.h)
     if (const PlanBuffer *buffer = find(entry))
       TPSP_TRY(bindTo(*buffer, entry, right, out, report));
     else
@@ -174,6 +179,17 @@ static std::string shapesText(const DumpEntry &entry) {
   return fmt::format("{}", fmt::join(texts, " and "));
 }
 
+/// Says which ranks lack a tensor that others have.
+static void noteAbsences(const DumpEntry &entry, CheckReport &report) {
+  std::vector<size_t> ranks;
+  for (size_t rank = 0; rank < entry.ranks.size(); ++rank)
+    if (!entry.ranks[rank])
+      ranks.push_back(rank);
+  if (!ranks.empty())
+    report.notes.push_back(fmt::format("{} is not in the files of ranks {}",
+                                       entry.title(), fmt::join(ranks, ", ")));
+}
+
 Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
                             const RightValues &right,
                             std::vector<BoundTensor> &out,
@@ -192,6 +208,7 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
         report);
     return {};
   }
+  noteAbsences(entry, report);
   bound.result = resultOf(buffer, entry.role);
   std::vector<double> whole;
   if (bound.result >= 0)

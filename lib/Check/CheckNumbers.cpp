@@ -4,6 +4,7 @@
 #include "CauseSearch.h"
 #include "Hypotheses.h"
 #include "Ledger.h"
+#include "Norm.h"
 #include "RightValues.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
@@ -59,6 +60,7 @@ public:
     TPSP_TRY(checkItself());
     judgeAll({});
     TPSP_TRY(judgeRest());
+    judgeNorms();
     for (BoundTensor &tensor : tensors)
       report.tensors.push_back(std::move(tensor.verdict));
     report.runs += runs();
@@ -230,6 +232,17 @@ private:
       judgeAll(best.text);
     }
     return {};
+  }
+
+  void judgeNorms() {
+    bool hasGradients = std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                                    [](const PlanBuffer &each) {
+                                      return each.kind == BufferKind::Gradient;
+                                    });
+    for (const DumpEntry &entry : dump.entries)
+      if (entry.role == DumpRole::Norm && hasGradients)
+        report.tensors.push_back(
+            judgeNorm(entry, plan, mesh, prepared.own, settings.scale));
   }
 
   /// Makes the changed step the one that tensors are compared with.

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -40,6 +41,8 @@ public:
       verdict.error = verdict.errorOfRight;
       return;
     }
+    if (judgeNotFinite(verdict))
+      return;
     addReductions(all);
     addLayouts(all);
     addDamages(all);
@@ -47,6 +50,29 @@ public:
   }
 
 private:
+  /// Numbers that are not finite, if the right ones are, need no hypothesis.
+  bool judgeNotFinite(TensorVerdict &verdict) const {
+    int64_t count = 0;
+    size_t first = 0;
+    for (size_t rank = 0; rank < each.values.size(); ++rank)
+      for (double value : each.values[rank])
+        if (!std::isfinite(value) && ++count == 1)
+          first = rank;
+    for (const std::vector<double> &values : each.right)
+      for (double value : values)
+        if (!std::isfinite(value))
+          return false;
+    if (count == 0)
+      return false;
+    verdict.kind = VerdictKind::Wrong;
+    verdict.text = fmt::format("wrong: {} elements are not finite, first on "
+                               "rank {}",
+                               count, first);
+    verdict.error = verdict.nextError = verdict.errorOfRight;
+    verdict.next = "right";
+    return true;
+  }
+
   /// Whether what is right is nothing but rounding.
   bool isZero() const {
     double right = rootMeanSquare(each.right);

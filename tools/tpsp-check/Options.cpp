@@ -12,6 +12,9 @@ static constexpr const char *footer = R"(Examples:
   tpsp-check model.mlir --mesh dp=2,tp=2 --weights model.safetensors
              --inputs ids=ids.npy --numbers dump --names names.json
       on another mesh, with the run's weights and inputs, and its own names
+  tpsp-check model.mlir --mesh tp=4 --trace rank0.json rank1.json rank2.json
+             rank3.json
+      hold the collectives of a step against the ledger
   tpsp-check --against before --numbers after
       two dumps, without a model
 
@@ -47,9 +50,13 @@ static std::string contradictionIn(const Options &o) {
        {o.has("model"),
         {"against"},
         "{} compares two dumps, and takes no model; leave one of them out"},
-       {!o.has("numbers") && !o.has("selftest"),
+       {!o.has("numbers") && !o.has("selftest") && !o.has("trace"),
         {},
-        "nothing is given to check; give the ranks' dump with --numbers"},
+        "nothing is given to check; give the ranks' dump with --numbers, or "
+        "recordings of collectives with --trace"},
+       {!o.has("numbers"), {"against", "names"}, "{} goes with --numbers"},
+       {!o.has("model"), {"trace"}, "{} needs a model"},
+       {!o.has("trace"), {"forward"}, "{} goes with --trace"},
        {o.has("numbers"),
         {"selftest"},
         "{} makes its own dumps; leave --numbers out"}},

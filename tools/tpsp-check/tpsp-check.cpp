@@ -5,7 +5,10 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Check/Check.h"
+#include "tpsp/Check/DumpedArguments.h"
+#include "tpsp/Check/Names.h"
 #include "tpsp/Check/Planted.h"
+#include "tpsp/Check/Traces.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 using namespace tpsp;
 using namespace tpsp::checktool;
@@ -57,18 +61,29 @@ static Options compiledAs(Options options, bool updates, bool hasGradients) {
 struct Opened {
   tool::Program program;
   tool::Arguments arguments;
+  /// The titles of the dump's tensors that are arguments.
+  std::set<std::string> taken;
 
   CheckedProgram checked() const {
     return {program.description, program.step, *arguments.source};
   }
 };
 
-static Status open(const Options &options, Progress &progress, Opened &out) {
+/// Compiles the program. Arguments that no file gives are the dump's, and else
+/// random.
+static Status open(const Options &options, const Dump &dump, Progress &progress,
+                   Opened &out) {
   TPSP_TRY(tool::openProgram(options, CompileUse(), /*speaks=*/true, progress,
                              out.program));
-  return tool::openArguments(options, out.program.plan(),
-                             std::make_unique<rt::RandomSource>(options.seed),
-                             out.arguments);
+  auto dumped = std::make_unique<DumpedArguments>(
+      std::make_unique<rt::RandomSource>(options.seed));
+  TPSP_TRY(dumped->take(out.program.plan(), dump));
+  out.taken = dumped->taken();
+  TPSP_TRY(tool::openArguments(options, out.program.plan(), std::move(dumped),
+                               out.arguments));
+  if (!out.arguments.warning.empty() && !options.quiet)
+    fmt::print(stderr, "tpsp-check: warning: {}\n", out.arguments.warning);
+  return {};
 }
 
 /// The entries for which `keeps` holds.
@@ -82,8 +97,10 @@ template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
   return part;
 }
 
-static Status checkPart(const Options &options, const Dump &dump, bool updates,
-                        Progress &progress, CheckReport &report) {
+/// Checks a part of a dump, with the arguments that the whole dump has.
+static Status checkPart(const Options &options, const Dump &all,
+                        const Dump &dump, bool updates, Progress &progress,
+                        CheckReport &report) {
   if (dump.entries.empty())
     return {};
   bool hasGradients = std::any_of(dump.entries.begin(), dump.entries.end(),
@@ -94,11 +111,34 @@ static Status checkPart(const Options &options, const Dump &dump, bool updates,
                                   });
   Opened opened;
   Options compiled = compiledAs(options, updates, hasGradients);
-  TPSP_TRY(open(compiled, progress, opened));
+  TPSP_TRY(open(compiled, all, progress, opened));
   std::unique_ptr<NumbersChecker> checker;
   TPSP_TRY(NumbersChecker::create(opened.checked(),
                                   settingsOf(options, progress), checker));
-  return checker->check(dump, report);
+  TPSP_TRY(checker->check(dump, report));
+  for (TensorVerdict &verdict : report.tensors)
+    if (verdict.kind == VerdictKind::Equal && opened.taken.count(verdict.title))
+      verdict.text = "taken as the program's argument";
+  return {};
+}
+
+/// Reads --numbers, with --names.
+static Status readDumps(const Options &options, Dump &out) {
+  TPSP_TRY(readDump(options.numbers, out));
+  if (options.names.empty())
+    return {};
+  NameMap names;
+  TPSP_TRY(NameMap::read(options.names, names));
+  return names.apply(out);
+}
+
+/// --against: two dumps, without a model.
+static Status checkAgainst(const Options &options, Progress &progress,
+                           CheckReport &report) {
+  Dump right, dump;
+  TPSP_TRY(readDump(options.against, right));
+  TPSP_TRY(readDumps(options, dump));
+  return checkDumps(right, dump, settingsOf(options, progress), report);
 }
 
 /// New parameters come from a step with an update, and all else from one
@@ -106,12 +146,12 @@ static Status checkPart(const Options &options, const Dump &dump, bool updates,
 static Status checkModel(const Options &options, Progress &progress,
                          CheckReport &report) {
   Dump dump;
-  TPSP_TRY(readDump(options.numbers, dump));
+  TPSP_TRY(readDumps(options, dump));
   auto isUpdated = [](DumpRole role) { return role == DumpRole::Updated; };
-  TPSP_TRY(checkPart(
-      options, partOf(dump, [&](DumpRole role) { return !isUpdated(role); }),
-      false, progress, report));
-  return checkPart(options, partOf(dump, isUpdated),
+  auto isNot = [](DumpRole role) { return role != DumpRole::Updated; };
+  TPSP_TRY(
+      checkPart(options, dump, partOf(dump, isNot), false, progress, report));
+  return checkPart(options, dump, partOf(dump, isUpdated),
                    options.optimizer != "none", progress, report);
 }
 
@@ -123,14 +163,21 @@ static Status say(const std::string &text) {
                                 std::strerror(errno)};
 }
 
-static Status print(const Options &options, const CheckReport &report) {
-  bool isPiped = options.json == "-";
-  if (!isPiped && !options.quiet)
-    TPSP_TRY(say(toText(report, options.all)));
-  if (isPiped)
-    return say(toJson(report));
-  return options.json.empty() ? Status()
-                              : rt::writeText(options.json, toJson(report));
+/// Prints a report as text, and writes --json. A report that is right is
+/// printed as well, so that silence means nothing.
+static Status print(const Options &options, bool isRight,
+                    const std::string &text, const std::string &json) {
+  if (options.json == "-")
+    return say(json);
+  if (!options.quiet || !isRight)
+    TPSP_TRY(say(text));
+  return options.json.empty() ? Status() : rt::writeText(options.json, json);
+}
+
+/// Ends with a message about a failure.
+static int fail(const Status &status) {
+  fmt::print(stderr, "tpsp-check: {}\n", status.message());
+  return tool::Failed;
 }
 
 /// Whether all planted mistakes that numbers show were named.
@@ -150,9 +197,9 @@ static int plant(const Options &options) {
   Options own = compiledAs(options, false, true);
   std::vector<PlantedMistakeReport> planted;
   auto plantAll = [&]() -> Status {
-    TPSP_TRY(open(own, progress, checked));
+    TPSP_TRY(open(own, {}, progress, checked));
     own.dtype = options.dtype;
-    TPSP_TRY(open(own, progress, run));
+    TPSP_TRY(open(own, {}, progress, run));
     std::unique_ptr<NumbersChecker> checker;
     CheckSettings settings = settingsOf(options, progress);
     TPSP_TRY(NumbersChecker::create(checked.checked(), settings, checker));
@@ -163,32 +210,76 @@ static int plant(const Options &options) {
   progress.done();
   if (status.ok())
     status = say(toText(planted));
-  if (!status.ok()) {
-    fmt::print(stderr, "tpsp-check: {}\n", status.message());
-    return tool::Failed;
-  }
+  if (!status.ok())
+    return fail(status);
   return areNamed(planted) ? tool::Done : tool::Failed;
 }
 
-static int carryOut(const Options &options) {
+static int checkDump(const Options &options) {
   Progress progress(options.quiet);
   CheckReport report;
-  Status status = checkModel(options, progress, report);
+  Status status = options.against.empty()
+                      ? checkModel(options, progress, report)
+                      : checkAgainst(options, progress, report);
   progress.done();
   if (status.ok()) {
     findCauses(report);
-    status = print(options, report);
+    status = print(options, report.isRight(), toText(report, options.all),
+                   toJson(report));
   }
-  if (!status.ok()) {
-    fmt::print(stderr, "tpsp-check: {}\n", status.message());
-    return tool::Failed;
-  }
+  if (!status.ok())
+    return fail(status);
   return report.isRight() ? tool::Done : tool::Failed;
+}
+
+/// The plan of a run has no buckets and no overlap, which recordings may have.
+static Options recordedAs(Options options) {
+  options.bucketMib = 0;
+  options.bucketLayers = "off";
+  options.grad = !options.forward;
+  return options;
+}
+
+static Status compareTraces(const Options &options, Progress &progress,
+                            TraceReport &report) {
+  std::vector<Recording> recordings;
+  for (size_t i = 0; i < options.traces.size(); ++i)
+    TPSP_TRY(readRecording(options.traces[i], int64_t(i),
+                           recordings.emplace_back()));
+  Options compiled = recordedAs(options);
+  tool::Program program;
+  TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,
+                             program));
+  return checkTraces(program.plan(), std::move(recordings), report);
+}
+
+/// --trace: the collectives of a step.
+static int checkTrace(const Options &options) {
+  Progress progress(options.quiet);
+  TraceReport report;
+  Status status = compareTraces(options, progress, report);
+  progress.done();
+  if (status.ok())
+    status = print(options, report.isRight(), toText(report), toJson(report));
+  if (!status.ok())
+    return fail(status);
+  return report.isRight() ? tool::Done : tool::Failed;
+}
+
+static int carryOut(const Options &options) {
+  if (options.selftest > 0)
+    return plant(options);
+  int code = tool::Done;
+  if (!options.traces.empty())
+    code = checkTrace(options);
+  if (!options.numbers.empty())
+    code = std::max(code, checkDump(options));
+  return code;
 }
 
 int main(int argc, char **argv) {
   Options options;
   if (int code = parseOptions(argc, argv, options); code >= 0)
     return code;
-  return options.selftest > 0 ? plant(options) : carryOut(options);
+  return carryOut(options);
 }

@@ -24,7 +24,7 @@ func private @layer(%x: [b@dp, s@tp, d], param %gain: [d], param %up: [e@tp, d],
   return %h
 }
 func @model(%x: [b@dp, s@tp, d]) -> [b@dp, s@tp, d] {
-  %y = repeat 2 @layer(%x) as "layer.*"
+  %y = repeat 2 @layer(%x) as "layer#.*"
   return %y
 }
 }

@@ -1,0 +1,104 @@
+#include "Norm.h"
+
+#include "tpsp/Runtime/Driver/Comparison/Comparison.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::check;
+
+namespace {
+
+/// Sums of squares of the gradients of parameters.
+struct GradientSquares {
+  /// Every element once.
+  double all = 0;
+  /// Each rank's own parts.
+  RankValues own;
+};
+
+GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
+                          const std::vector<RankValues> &results) {
+  std::set<int64_t> parameters;
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (tensor.kind == BufferKind::Parameter)
+      parameters.insert(tensor.number);
+  GradientSquares squares;
+  squares.own.assign(mesh.numRanks(), {0});
+  size_t number = 0;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (tensor.resultNumber() < 0)
+      continue;
+    const RankValues &parts = results[number++];
+    if (tensor.kind != BufferKind::Gradient || !parameters.count(tensor.of))
+      continue;
+    for (double value : PlacedTensor(tensor, mesh).wholeAt(parts, 0))
+      squares.all += value * value;
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      for (double value : parts[rank])
+        squares.own[rank].front() += value * value;
+  }
+  return squares;
+}
+
+/// Says over which ranks the squares were added up, if that predicts the
+/// values.
+void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
+             const RankValues &values, double tolerance,
+             TensorVerdict &verdict) {
+  std::vector<int64_t> all(mesh.axes().size());
+  std::iota(all.begin(), all.end(), 0);
+  constexpr size_t mostAxes = 6;
+  if (all.size() > mostAxes)
+    return;
+  for (const std::vector<int64_t> &axes : subsetsOf(all)) {
+    RankValues norms = summed(mesh, squares.own, axes);
+    for (std::vector<double> &each : norms)
+      each.front() = std::sqrt(each.front());
+    if (distance(values, norms) > tolerance)
+      continue;
+    verdict.kind = VerdictKind::OtherAxes;
+    verdict.text =
+        axes.empty()
+            ? "the norm of each rank's own parts: their squares are not added "
+              "up over the ranks"
+            : fmt::format("the ranks' squares are added up over {}: copies "
+                          "count several times, or parts are left out",
+                          axesText(mesh, axes));
+    verdict.error = distance(values, norms);
+    return;
+  }
+}
+
+} // namespace
+
+TensorVerdict tpsp::check::judgeNorm(const DumpEntry &entry, const Plan &plan,
+                                     const rt::RankMesh &mesh,
+                                     const std::vector<RankValues> &results,
+                                     double scale) {
+  GradientSquares squares = squaresOf(plan, mesh, results);
+  TensorCase each;
+  each.mesh = &mesh;
+  int64_t dtype = TPSP_RT_F64;
+  for (const std::optional<DumpedTensor> &value : entry.ranks) {
+    each.values.push_back(value ? value->values : std::vector<double>());
+    if (value && rt::toleranceOf(value->dtype) > rt::toleranceOf(dtype))
+      dtype = value->dtype;
+  }
+  each.right.assign(mesh.numRanks(), {std::sqrt(squares.all)});
+  // A norm is printed and dumped with few digits.
+  constexpr double least = 1e-4;
+  each.tolerance.relative = std::max(least, rt::toleranceOf(dtype));
+  each.sources = factorSources(plan.mesh, plan.microBatches, scale);
+  TensorVerdict verdict;
+  verdict.title = entry.title();
+  verdict.place = int64_t(plan.commands.size());
+  judge(each, verdict);
+  if (!isRight(verdict.kind))
+    explain(squares, mesh, each.values, each.tolerance.relative, verdict);
+  return verdict;
+}
