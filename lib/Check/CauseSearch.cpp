@@ -15,6 +15,7 @@ bool tpsp::check::isOpen(const BoundTensor &tensor) {
   case VerdictKind::Rows:
   case VerdictKind::Term:
     return true;
+  case VerdictKind::Missing:
   case VerdictKind::Factor:
   case VerdictKind::OtherAxes:
   case VerdictKind::OtherShard:
