@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json
 // CHECK: gradients 576.0 KiB
 // CHECK-NEXT: {{^}}    of inputs      64.0 KiB  (not made with --input-gradients off, or where tpsp.frozen){{$}}
+// CHECK-NEXT: inputs
+// CHECK-NEXT: {{^}}    cotangents     64.0 KiB  (of results; of the inputs){{$}}
 // REPORT: "gradients": 589824,
 // REPORT-NEXT: "input_gradients": 65536,
 

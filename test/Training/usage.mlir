@@ -102,6 +102,8 @@
 // CONFIG: {{^}}2064 parameters on 2 ranks
 // CONFIG: {{^}}step 1/4  loss
 // CONFIG: {{^}}step 3 evaluation: loss {{.*}} over 2 batches
+// CONFIG: {{^}}step 4/4  loss
+// CONFIG-NEXT: {{^}}step 4 evaluation: loss
 // CONFIG: {{^}}done: step 4; checkpoint in {{.*}}step-00000004; metrics in {{.*}}metrics.jsonl{{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --config %t/run.toml --data %s --eval-data %t/m.mlir --out %t.out 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: {{^}}tpsp-train: '{{.*}}.out' has checkpoints, the last of them '{{.*}}step-00000004'; go on from it with --resume {{.*}}, or give another --out{{$}}

@@ -15,8 +15,8 @@ RunSettings tpsp::train::settingsOf(const Options &options,
                                     const Batches &data) {
   RunSettings all = {
       {"--batch", fmt::to_string(data.sequences())},
-      {"--lr", fmt::to_string(rate.peak)},
-      {"--min-lr", fmt::to_string(rate.low)},
+      {"--lr", fmt::format("{:g}", rate.peak)},
+      {"--min-lr", fmt::format("{:g}", rate.low)},
       {"--schedule", rate.schedule},
       {"--steps", fmt::to_string(rate.steps)},
       {"--warmup", fmt::to_string(rate.warmup)},
@@ -26,7 +26,7 @@ RunSettings tpsp::train::settingsOf(const Options &options,
   all[optimizerFlag] = options.optimizer;
   all["--optimizer-settings"] =
       fmt::format("{}", fmt::join(options.optimizerSettings, ","));
-  all["--clip"] = fmt::to_string(options.clip);
+  all["--clip"] = fmt::format("{:g}", options.clip);
   return all;
 }
 

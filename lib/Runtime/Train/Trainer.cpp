@@ -248,6 +248,12 @@ Status Trainer::run(TrainingPosition &position,
     int64_t interrupted = isInterrupted();
     TPSP_TRY(step.loaded().world->sumOverProcesses(interrupted));
     isLast = position.step >= options.steps || interrupted > 0;
+    bool isFirst = position.step == progress.firstStep + 1;
+    if (speaks() &&
+        (isFirst || isLast || isDue(position.step, options.logEvery)))
+      say(lineOf(progress.records.back(), options.steps, batches.unit(),
+                 secondsLeft(position.step - progress.firstStep,
+                             options.steps - position.step, progress.begin)));
     // Saved before evaluating, because a user who interrupts a run may not wait
     // for an evaluation.
     if (isLast || isDue(position.step, options.saveEvery))
@@ -257,13 +263,6 @@ Status Trainer::run(TrainingPosition &position,
       if (writes)
         TPSP_TRY(writeMetrics(metrics, progress.records));
     }
-    const StepRecord &record = progress.records.back();
-    bool isFirst = position.step == progress.firstStep + 1;
-    if (speaks() &&
-        (isFirst || isLast || isDue(position.step, options.logEvery)))
-      say(lineOf(record, options.steps, batches.unit(),
-                 secondsLeft(position.step - progress.firstStep,
-                             options.steps - position.step, progress.begin)));
   }
   if (speaks() && !options.plot.empty())
     TPSP_TRY(writeText(options.plot, curvesSvg(progress.records)));
