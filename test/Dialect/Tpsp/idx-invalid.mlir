@@ -107,7 +107,7 @@ func.func private @f(tensor<4xi32, #tpsp.idx<b>> {tpsp.param = "ids"})
 
 // -----
 
-// expected-error @+1 {{argument #0: tpsp.data is "tokens", "next_tokens", "positions" or "labels"}}
+// expected-error @+1 {{argument #0: tpsp.data is "tokens", "next_tokens", "positions", "documents", "document_positions" or "labels"}}
 func.func private @f(tensor<4xi32, #tpsp.idx<s>> {tpsp.data = "words"})
 
 // -----
