@@ -164,37 +164,24 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
   links.time.atEnd.addSerial(most.atEnd(), isOfLayers ? most.atEnd() : 0);
 }
 
-/// The number of axes that divide heads within attention.
-static int64_t countHeadAxes(const SpaceNode &node) {
-  return llvm::count_if(node.candidate.axes, [](const CandidateAxis &axis) {
-    return axis.use.heads.has_value() && axis.size > 1;
-  });
-}
-
 /// Adds the gathers of keys and values along data axes on positions, and the
 /// reductions of their gradients. The last of several gathers makes them whole.
-/// An axis on heads exchanges them, and their gradients, instead. The exchange
-/// along several such axes is not counted.
+/// Along an axis on heads they are exchanged instead.
 void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
                       int64_t microBatches, DataLinks &links) const {
+  addExchange(operand, node, microBatches, links);
+  if (!options.gathersKeys)
+    return;
   std::vector<SharedPlace> places;
   llvm::SmallVector<unsigned> along;
   llvm::SmallVector<LinkTier> tiers;
   for (DataAxis &axis : links.axes) {
     const AxisUse &use = node.candidate.axes[axis.position].use;
-    bool isOneOfSeveral = use.heads && countHeadAxes(node) > 1;
-    if (use.activations != operand.index || isOneOfSeveral)
+    if (use.activations != operand.index || use.heads)
       continue;
-    double seconds =
-        double(operand.count) * wholeSeconds(operand, node, axis.gathering,
-                                             axis.position, microBatches);
-    axis.seconds += seconds;
-    if (use.heads) {
-      links.time.all.add(seconds, axis.tier);
-      links.time.all.addSerial(seconds, seconds * countInLayers(operand.count) /
-                                            double(operand.count));
-      continue;
-    }
+    axis.seconds += double(operand.count) *
+                    movingSeconds(CollectiveKind::AllGather, operand, node,
+                                  axis.gathering, axis.position, microBatches);
     along.push_back(axis.position);
     tiers.push_back(axis.tier);
     for (const SharedPlace &each : axis.gathering)
@@ -202,10 +189,34 @@ void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
   }
   if (along.empty())
     return;
-  double whole = wholeSeconds(operand, node, places, along, microBatches);
+  double whole = movingSeconds(CollectiveKind::AllGather, operand, node, places,
+                               along, microBatches);
   links.time.all.add(double(operand.count) * whole, commonTier(tiers));
   links.time.all.addSerial(double(operand.count) * whole,
                            countInLayers(operand.count) * whole);
+}
+
+/// Adds the exchange of attention's tensor, and of its gradient, along an axis
+/// on heads. An exchange along several such axes is not counted.
+void Bounds::addExchange(const WholeOperand &tensor, const SpaceNode &node,
+                         int64_t microBatches, DataLinks &links) const {
+  DataAxis *only = nullptr;
+  for (DataAxis &axis : links.axes) {
+    if (!node.candidate.axes[axis.position].use.heads)
+      continue;
+    if (only)
+      return;
+    only = &axis;
+  }
+  if (!only ||
+      node.candidate.axes[only->position].use.activations != tensor.index)
+    return;
+  double each = movingSeconds(CollectiveKind::AllToAll, tensor, node,
+                              only->gathering, only->position, microBatches);
+  double seconds = double(tensor.count) * each;
+  only->seconds += seconds;
+  links.time.all.add(seconds, only->tier);
+  links.time.all.addSerial(seconds, countInLayers(tensor.count) * each);
 }
 
 Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
@@ -241,9 +252,10 @@ Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
   if (options.hasGradients)
     for (const TensorFacts &tensor : facts.tensors)
       addTensor(tensor, node, microBatches, links);
-  if (options.gathersKeys)
-    for (const WholeOperand &operand : facts.wholeOperands)
-      addWhole(operand, node, microBatches, links);
+  for (const WholeOperand &operand : facts.wholeOperands)
+    addWhole(operand, node, microBatches, links);
+  for (const WholeOperand &tensor : facts.exchanged)
+    addExchange(tensor, node, microBatches, links);
   DataTime time = links.time;
   // Tensors may have different orders of axes, so each set of the storing axes
   // may have links of its own.
@@ -257,36 +269,32 @@ Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
   return time;
 }
 
-/// Seconds of a gather of the part that axes other than `along` leave. If
-/// `along` is an axis on heads, seconds of an exchange of a rank's share of it.
-double Bounds::wholeSeconds(const WholeOperand &operand, const SpaceNode &node,
-                            llvm::ArrayRef<SharedPlace> places,
-                            llvm::ArrayRef<unsigned> along,
-                            int64_t microBatches) const {
+/// Seconds of a gather of the part that axes other than `along` leave, or of an
+/// exchange of a rank's share of it. Includes the way back of the gradient.
+double Bounds::movingSeconds(CollectiveKind kind, const WholeOperand &operand,
+                             const SpaceNode &node,
+                             llvm::ArrayRef<SharedPlace> places,
+                             llvm::ArrayRef<unsigned> along,
+                             int64_t microBatches) const {
+  bool isExchanged = kind == CollectiveKind::AllToAll;
   double local = double(operand.bytes);
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
-    const CandidateAxis &other = node.candidate.axes[i];
-    if (!llvm::is_contained(along, i) &&
-        llvm::any_of(operand.dims, [&](ClassId id) {
-          return other.use.isOn(id) || other.use.heads == id;
-        }))
-      local /= double(other.size);
+    const CandidateAxis &axis = node.candidate.axes[i];
+    bool divides = llvm::any_of(operand.dims, [&](ClassId id) {
+      return axis.use.isOn(id) || axis.use.heads == id;
+    });
+    if (divides && (isExchanged || !llvm::is_contained(along, i)))
+      local /= double(axis.size);
   }
-  const CandidateAxis &first = node.candidate.axes[along.front()];
-  bool isExchanged = first.use.heads.has_value();
-  if (isExchanged)
-    local /= double(first.size);
   double bytes = local / double(node.remaining);
   double largest = largestOf(local, operand.dims, microBatches);
-  auto secondsOf = [&](CollectiveKind kind) {
-    return activationSeconds(kind, places, node, operand.dims, bytes, largest);
+  auto secondsOf = [&](CollectiveKind each) {
+    return activationSeconds(each, places, node, operand.dims, bytes, largest);
   };
-  double each = secondsOf(isExchanged ? CollectiveKind::AllToAll
-                                      : CollectiveKind::AllGather);
+  double seconds = secondsOf(kind);
   if (options.hasGradients && operand.hasGradient)
-    each += secondsOf(isExchanged ? CollectiveKind::AllToAll
-                                  : CollectiveKind::ReduceScatter);
-  return each;
+    seconds += secondsOf(isExchanged ? kind : CollectiveKind::ReduceScatter);
+  return seconds;
 }
 
 /// Whether the axis divides parameters along an index of the tensor. If so, the

@@ -51,6 +51,10 @@ void ProgramFacts::add(WholeOperand operand) {
   addOnce(wholeOperands, std::move(operand));
 }
 
+void ProgramFacts::addExchanged(WholeOperand tensor) {
+  addOnce(exchanged, std::move(tensor));
+}
+
 std::optional<ClassId> ProgramFacts::find(const std::string &name) const {
   for (ClassId id = 0; id < classes.size(); ++id)
     if (llvm::is_contained(classes[id].names, name))

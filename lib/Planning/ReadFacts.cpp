@@ -247,20 +247,31 @@ private:
     addWholeOperands(op, structure);
   }
 
+  WholeOperand wholeOperand(Value value, ClassId index) const {
+    return {index, names(value.getType()), tensorBytes(value.getType()),
+            isDifferentiable(value)};
+  }
+
+  /// Also adds queries and results, which have the classes of keys' positions.
   void addWholeOperands(IndexedOpInterface op,
                         const IndexStructure &structure) {
+    Classes all;
     for (auto [value, tensor] :
          llvm::zip(op->getOperands(), structure.operands)) {
-      llvm::SmallSetVector<ClassId, 2> whole;
+      Classes whole;
       for (auto [name, index] :
            llvm::zip(indexNames(value.getType()), tensor.indices))
         if (structure.indices[index].whole)
           whole.insert(names[name]);
       for (ClassId id : whole)
-        facts.add(WholeOperand{id, names(value.getType()),
-                               tensorBytes(value.getType()),
-                               isDifferentiable(value)});
+        facts.add(wholeOperand(value, id));
+      all.insert_range(whole);
     }
+    const Value rows[] = {op->getOperand(0), op->getResult(0)};
+    for (Value value : rows)
+      for (ClassId id : names(value.getType()))
+        if (all.contains(id))
+          facts.addExchanged(wholeOperand(value, id));
   }
 
   void addProduct(IndexedOpInterface op, const Factors &factors) {

@@ -378,10 +378,13 @@ private:
   TensorTime storingTime(const TensorFacts &tensor, const SpaceNode &node,
                          llvm::ArrayRef<GroupPlace> places, double bytes,
                          int64_t microBatches) const;
-  double wholeSeconds(const WholeOperand &operand, const SpaceNode &node,
-                      llvm::ArrayRef<SharedPlace> places,
-                      llvm::ArrayRef<unsigned> along,
-                      int64_t microBatches) const;
+  void addExchange(const WholeOperand &tensor, const SpaceNode &node,
+                   int64_t microBatches, DataLinks &links) const;
+  double movingSeconds(CollectiveKind kind, const WholeOperand &operand,
+                       const SpaceNode &node,
+                       llvm::ArrayRef<SharedPlace> places,
+                       llvm::ArrayRef<unsigned> along,
+                       int64_t microBatches) const;
   LinkTime modelTime(const SpaceNode &node, int64_t microBatches) const;
   std::vector<ModelAxis> modelAxesOf(const SpaceNode &node) const;
   double completionSeconds(const Completion &completion, const SpaceNode &node,

@@ -180,6 +180,9 @@ struct ProgramFacts {
   std::vector<ProductFacts> products;
   std::vector<Completion> completions;
   std::vector<WholeOperand> wholeOperands;
+  /// The queries and results of attentions, by the class of their positions.
+  /// Like keys and values, they are exchanged along an axis on heads.
+  std::vector<WholeOperand> exchanged;
   /// Major to minor.
   std::vector<WrittenAxis> mesh;
   /// The classes that axes may divide in activations: those of inputs that no
@@ -197,6 +200,7 @@ struct ProgramFacts {
   void add(ProductFacts product);
   void add(Completion completion);
   void add(WholeOperand operand);
+  void addExchanged(WholeOperand tensor);
 
   /// The class that has the name, if any.
   std::optional<ClassId> find(const std::string &name) const;
