@@ -84,25 +84,6 @@ function unknownFigures() {
   return [...keys].map((key) => figure(wordsOf(key), key, (value) => valueText(key, value)));
 }
 
-/// Columns in which plans differ, and those in which all have one value. The
-/// latter are a line below the table.
-function splitColumns(columns) {
-  const isSame = (column) => {
-    const known = plans.filter((each) => column.value(each) !== undefined);
-    return known.length !== 1 && new Set(known.map(column.text)).size < 2;
-  };
-  return plans.length < 2 ? [columns, []] : [columns.filter((column) => !isSame(column)), columns.filter(isSame)];
-}
-
-/// "In all plans: bubble 0.0 %, stage chunks 1."
-function sameText(columns) {
-  const values = columns.flatMap((column) => {
-    const known = plans.find((each) => column.value(each) !== undefined);
-    return known ? [`${column.head} ${column.text(known)}`] : [];
-  });
-  return values.length ? `In all plans that have it: ${values.join(', ')}.` : '';
-}
-
 let places = placesAtLimit();
 
 function planColumns(figures) {
@@ -227,8 +208,8 @@ function startMatrix() {
     byId('plans').hidden = byId('pareto-section').hidden = true;
     return;
   }
-  const [figures, same] = splitColumns(furtherFigures());
-  byId('matrix-says').textContent = sameText(same);
+  const [figures, same] = splitColumns(furtherFigures(), plans);
+  byId('matrix-says').textContent = sameText(same, plans, 'In all plans that have it');
   planTable = sortableTable(planColumns(figures), () => plans, {order: {column: 0, ascending: true}, caption: 'Plans', decorate: decoratePlan});
   byId('matrix').append(planTable.element);
   byId('limit').addEventListener('input', (event) => {

@@ -115,19 +115,35 @@ function drawCurve() {
       svgEl('text', {x: x(peakTime) + (isRight ? -7 : 7), y: bottom - 8, 'text-anchor': isRight ? 'end' : 'start'}, label)));
 }
 
+/// Tensors of several layers that have equal names, but for a number, and equal
+/// bytes become one row.
+function foldedLargest(tensors) {
+  const folded = new Map();
+  for (const each of tensors) {
+    const name = each.name || 'a temporary';
+    const key = each.name ? JSON.stringify([name.replace(/\d+/, '#'), each.bytes, each.kind]) : String(folded.size);
+    const first = folded.get(key);
+    if (first) Object.assign(first, {times: first.times + 1, last: name});
+    else folded.set(key, {name, last: '', times: 1, bytes: each.bytes, kind: each.kind});
+  }
+  return [...folded.values()];
+}
+
 function drawLargest() {
   const room = byId('largest'), step = plan().step && plan().step.step;
   const rank = step && fullestRank(step);
   room.replaceChildren();
   if (!rank || !rank.peak.largest.length) return;
-  const most = rank.peak.largest[0].bytes, more = rank.peak.buffers - rank.peak.largest.length;
+  const folded = foldedLargest(rank.peak.largest), more = rank.peak.buffers - rank.peak.largest.length;
+  const all = (each) => each.bytes * each.times, most = Math.max(...folded.map(all));
   const table = sortableTable([
-    {head: 'bytes', kind: 'number', descendsFirst: true, value: (each) => each.bytes, text: (each) => bytesText(each.bytes)},
-    {head: '', value: (each) => each.bytes, cell: (each) => el('span', {class: 'bar', style: `width:${Math.max(1, 160 * each.bytes / most)}px`})},
-    {head: 'tensor', value: (each) => each.name || 'a temporary'},
+    {head: 'bytes', kind: 'number', descendsFirst: true, value: all, text: (each) => bytesText(all(each))},
+    {head: '', value: all, cell: (each) => el('span', {class: 'bar', style: `width:${Math.max(1, 160 * all(each) / most)}px`})},
+    {head: 'tensor', kind: 'names', value: (each) => each.name,
+      text: (each) => each.times > 1 ? `${each.name} to ${each.last}, ${each.times} of ${bytesText(each.bytes)}` : each.name},
     {head: 'kind', value: (each) => each.kind},
-  ], () => rank.peak.largest, {order: {column: 0, ascending: false}, caption: 'The largest at the peak'});
-  room.append(el('h3', {}, `The largest at the peak${more > 0 ? `, of ${rank.peak.buffers}` : ''}`),
+  ], () => folded, {order: {column: 0, ascending: false}, caption: 'The largest at the peak'});
+  room.append(el('h3', {}, more > 0 ? `The ${rank.peak.largest.length} largest at the peak, of ${rank.peak.buffers}` : 'The largest at the peak'),
       el('div', {class: 'scroll', role: 'region', 'aria-label': 'The largest at the peak, as a table', tabindex: 0}, table.element));
 }
 

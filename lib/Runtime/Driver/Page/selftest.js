@@ -139,6 +139,11 @@ function testMemory(check) {
   const sum = bill.parts.reduce((total, part) => total + part.bytes, 0);
   check(byId('bill').querySelectorAll('rect[fill]').length === bill.parts.length, 'the bill has its parts');
   check(Math.abs(sum - bill.total) <= 0.01 * bill.total, `parts ${bytesText(sum)} add up to ${bytesText(bill.total)}`);
+  const rank = plan().step && plan().step.step && fullestRank(plan().step.step);
+  if (rank) {
+    const times = foldedLargest(rank.peak.largest).reduce((total, each) => total + each.times, 0);
+    check(times === rank.peak.largest.length, `${times} largest tensors`);
+  }
   if (plan().step && plan().step.step) check(byId('curve').querySelector('path.line').getAttribute('d').length > 5, 'a curve');
 }
 
@@ -163,7 +168,7 @@ function testTables(check) {
   const rows = plan().step && plan().step.report && plan().step.report.collectives;
   if (rows && rows.length) {
     const shown = [...byId('ledger-table').querySelectorAll('tbody tr')];
-    const times = shown.reduce((sum, row) => sum + Number(row.children[4].textContent.slice(1)), 0);
+    const times = shown.reduce((sum, row) => sum + Number(row.querySelector('td.times').textContent.slice(1)), 0);
     check(times === rows.length, `${rows.length} collectives in ${shown.length} rows`);
   }
   const details = byId('everything').querySelector('details');

@@ -63,14 +63,14 @@ const ledgerColumns = [
   {head: 'kind', value: (row) => row.kind},
   {head: 'over', value: (row) => row.axes.join(', ')},
   {head: 'index', value: (row) => row.index, text: (row) => row.index || '–'},
-  {head: 'times', kind: 'number', descendsFirst: true, value: (row) => row.times, text: (row) => `×${row.times}`},
+  {head: 'times', kind: 'number times', descendsFirst: true, value: (row) => row.times, text: (row) => `×${row.times}`},
   {head: 'bytes each', kind: 'number', descendsFirst: true, value: (row) => row.bytes, text: (row) => bytesText(row.bytes)},
   {head: 'takes', kind: 'number', descendsFirst: true, value: (row) => row.seconds, text: (row) => valueText('seconds', row.seconds)},
   {head: 'exposed', kind: 'number', descendsFirst: true, value: (row) => row.exposed_seconds, text: (row) => valueText('seconds', row.exposed_seconds)},
   {head: 'hidden under', value: (row) => row.hidden_under || '', text: (row) => row.hidden_under || '–'},
   {head: 'tensor', kind: 'names', value: (row) => row.tensor},
   {head: 'why', kind: 'wide', value: (row) => row.reason},
-  {head: 'where', value: (row) => row.location},
+  {head: 'where', kind: 'names', value: (row) => row.location, text: (row) => (row.location || '–').replace(/^.*\//, '')},
 ];
 
 function drawLedger() {
@@ -81,9 +81,12 @@ function drawLedger() {
   const all = step.cut.collectives;
   byId('ledger-says').textContent = rows.length === 0 ? 'Nothing is sent.'
       : `${rows.length} collectives send ${bytesText(sent)} a rank.${all ? ` These are the first of ${all}.` : ''}`;
+  const [differing, same] = splitColumns(ledgerColumns, folded), isKept = (column) => differing.includes(column) || column.head === 'times';
+  const columns = ledgerColumns.filter(isKept);
+  byId('ledger-says').append(` ${sameText(same.filter((column) => !isKept(column)), folded, 'In all rows')}`);
   byId('ledger-table').hidden = rows.length === 0;
   byId('ledger-table').replaceChildren(
-      sortableTable(ledgerColumns, () => folded, {caption: 'Collectives'}).element);
+      sortableTable(columns, () => folded, {caption: 'Collectives'}).element);
 }
 
 /// A list of objects as a table of their scalars.

@@ -104,6 +104,28 @@ function niceTicks(least, most, wanted) {
   return ticks;
 }
 
+/// The text of a column's cell.
+const cellText = (column, row) => column.text ? column.text(row) : String(column.value(row) ?? '–');
+
+/// Columns in which rows differ, and those in which all have one value. The
+/// latter are a line below the table.
+function splitColumns(columns, rows) {
+  const isSame = (column) => {
+    const known = rows.filter((row) => column.value(row) !== undefined);
+    return known.length !== 1 && new Set(known.map((row) => cellText(column, row))).size < 2;
+  };
+  return rows.length < 2 ? [columns, []] : [columns.filter((column) => !isSame(column)), columns.filter(isSame)];
+}
+
+/// "In all plans: bubble 0.0 %, stage chunks 1."
+function sameText(columns, rows, where) {
+  const values = columns.flatMap((column) => {
+    const known = rows.find((row) => column.value(row) !== undefined && column.value(row) !== '' && cellText(column, row) !== '–');
+    return known ? [`${column.head} ${cellText(column, known)}`] : [];
+  });
+  return values.length ? `${where}: ${values.join(', ')}.` : '';
+}
+
 /// Redraws when an element's width changes. Drawing may change its height.
 function onWidth(element, draw) {
   let width = element.clientWidth;
@@ -141,7 +163,7 @@ function sortableTable(columns, rows, options) {
   }
   function rowOf(row) {
     const cells = columns.map((column) => el('td', {class: column.kind},
-        column.cell ? column.cell(row) : column.text ? column.text(row) : String(column.value(row) ?? '–')));
+        column.cell ? column.cell(row) : cellText(column, row)));
     const tr = el('tr', {}, ...cells);
     return [tr, ...((options.decorate && options.decorate(tr, row)) || [])];
   }
