@@ -250,18 +250,26 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   return {};
 }
 
-/// A gradient may have its parameter's decay in it.
+/// A gradient may have its parameter's decay in it, and a new parameter may be
+/// the old one.
 Status BoundTensors::addTerms(BoundTensor &bound) const {
   const PlanBuffer &buffer = bound.placed->buffer();
-  if (buffer.kind != BufferKind::Gradient)
+  bool isNew = buffer.kind == BufferKind::Parameter && bound.result >= 0;
+  if (buffer.kind != BufferKind::Gradient && !isNew)
     return {};
-  for (const PlanBuffer &tensor : plan.tensors())
-    if (tensor.kind == BufferKind::Parameter && tensor.number == buffer.of) {
-      std::vector<double> whole;
-      TPSP_TRY(source.whole(tensor, whole));
-      bound.each.terms.push_back(
-          {tensor.name, inForm(*bound.placed, bound.each.form,
-                               bound.placed->partsOf(whole))});
-    }
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (tensor.kind != BufferKind::Parameter ||
+        (isNew ? &tensor != &buffer : tensor.number != buffer.of))
+      continue;
+    std::vector<double> whole;
+    TPSP_TRY(source.whole(tensor, whole));
+    RankValues values =
+        inForm(*bound.placed, bound.each.form, bound.placed->partsOf(whole));
+    if (isNew)
+      bound.each.others.push_back(
+          {"not updated: it is the parameter before the step", values});
+    else
+      bound.each.terms.push_back({tensor.name, values});
+  }
   return {};
 }

@@ -15,8 +15,9 @@ struct BoundTensor {
   TensorVerdict verdict;
   /// Its number among the predictor's results; -1 for an argument.
   int64_t result = -1;
-  /// Whether its verdict is final.
-  bool isJudged = false;
+  /// Whether others are wrong by the same factor, so that one cause may explain
+  /// all of them.
+  bool sharesFactor = false;
 };
 
 /// The values that a dump would have of a tensor, if a step made these results.

@@ -52,7 +52,9 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
                  tensor.each.tolerance.relative;
     bool isRightNow = tensor.verdict.kind == VerdictKind::Equal;
     score.explained += isFit && !isRightNow;
-    score.open += isFit && isOpen(tensor);
+    score.open += isFit && isOpen(tensor) && !tensor.sharesFactor;
+    score.shared += tensor.sharesFactor;
+    score.sharedExplained += isFit && tensor.sharesFactor;
     score.contradicts |= !isFit && isRightNow;
   }
   return score;
@@ -72,7 +74,7 @@ Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
     std::vector<RankValues> results;
     TPSP_TRY(run(base, each.change, results));
     Score score = scoreOf(results);
-    if (score.contradicts || score.open == 0 || score.explained < most)
+    if (!score.isCause() || score.explained < most)
       continue;
     if (score.explained > most)
       found.clear();
@@ -132,6 +134,7 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   TensorVerdict &verdict = tensor.verdict;
   static_cast<Claim &>(verdict) = {VerdictKind::Follows, best.text, {}, 1};
   verdict.isUnexplained = false;
+  tensor.sharesFactor = false;
   verdict.alternatives.clear();
   for (size_t i = 1; i < found.size(); ++i)
     verdict.alternatives.push_back(

@@ -35,7 +35,15 @@ private:
   struct Score {
     /// The tensors that it explains, and how many of them are open.
     size_t explained = 0, open = 0;
+    /// Tensors that share a factor, and those of them that it explains. It must
+    /// explain all or it is no cause of them.
+    size_t shared = 0, sharedExplained = 0;
     bool contradicts = false;
+
+    bool isCause() const {
+      return !contradicts &&
+             (open > 0 || (shared > 0 && sharedExplained == shared));
+    }
   };
 
   rt::Status run(const Change &base, const Change &change,

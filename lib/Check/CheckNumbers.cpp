@@ -165,7 +165,7 @@ private:
   /// of those that are right under it.
   void judgeAll(const std::string &base) {
     for (BoundTensor &tensor : tensors) {
-      if (tensor.isJudged || (!base.empty() && !isOpen(tensor)))
+      if (!base.empty() && !isOpen(tensor))
         continue;
       TensorVerdict verdict = tensor.verdict;
       verdict.isUnexplained = false;
@@ -202,13 +202,25 @@ private:
   }
 
   bool anyOpen() const {
-    return std::any_of(tensors.begin(), tensors.end(), isOpen);
-  }
-  bool anyWrong() const {
     return std::any_of(tensors.begin(), tensors.end(),
                        [](const BoundTensor &each) {
-                         return !each.isJudged && !isRight(each.verdict.kind);
+                         return isOpen(each) || each.sharesFactor;
                        });
+  }
+  bool anyWrong() const {
+    return std::any_of(
+        tensors.begin(), tensors.end(),
+        [](const BoundTensor &each) { return !isRight(each.verdict.kind); });
+  }
+
+  /// Marks tensors that are wrong by one factor.
+  void findSharedFactors() {
+    for (BoundTensor &one : tensors)
+      for (const BoundTensor &other : tensors)
+        if (&one != &other && one.verdict.kind == VerdictKind::Factor &&
+            other.verdict.kind == VerdictKind::Factor &&
+            one.verdict.text == other.verdict.text)
+          one.sharesFactor = true;
   }
 
   /// Judges by partial tensors, and then by changed collectives in the middle
@@ -219,6 +231,7 @@ private:
     say("partial gradients");
     TPSP_TRY(addPartials({}));
     judgeAll({});
+    findSharedFactors();
     Change base;
     constexpr int mostCauses = 4;
     for (int cause = 0; cause < mostCauses && anyOpen(); ++cause) {

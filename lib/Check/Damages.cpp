@@ -18,6 +18,8 @@ public:
   explicit Damages(Candidates &all) : all(all) {}
 
   void addAll() {
+    for (const auto &[text, values] : all.each.others)
+      all.add(VerdictKind::Term, 0, text, {}, values);
     tryTerms();
     tryRows();
     tryCopies();

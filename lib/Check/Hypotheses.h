@@ -24,6 +24,8 @@ struct TensorCase {
   std::vector<int64_t> reduced;
   /// Tensors of the same form that may have been added: their names and values.
   std::vector<std::pair<std::string, RankValues>> terms;
+  /// Other values that the ranks may have, with a text that says so.
+  std::vector<std::pair<std::string, RankValues>> others;
   Tolerance tolerance;
   std::vector<FactorSource> sources;
 };

@@ -202,8 +202,13 @@ private:
     for (int64_t axis : isMissing ? missing : change.axes)
       names.insert(plan.mesh[axis].name);
     bool isSame = isNear(verdict.factor, change.factor);
+    // Axes over which another row adds up as well multiply by their sizes.
+    double extra = change.factor;
+    for (int64_t axis : change.axes)
+      if (std::find(own.begin(), own.end(), axis) == own.end())
+        extra *= double(plan.mesh[axis].size);
     if (verdict.kind == VerdictKind::Factor)
-      return isSame && missing.empty();
+      return isNear(verdict.factor, extra) && missing.empty();
     if (isMissing)
       return said == names && isSame;
     return verdict.kind == VerdictKind::OtherAxes && isSame;

@@ -3,6 +3,7 @@
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // RUN: cd %t && tpsp-run layer.mlir --grad --quiet --seed 3 --save-all right.safetensors
+// RUN: cd %t && tpsp-run layer.mlir --grad --quiet --seed 3 --optimizer sgd --save-all after.safetensors
 // RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 dumps.py
 
 // The arguments are the dump's: the seed of the run is not known here.
@@ -25,6 +26,14 @@
 // NORM: norm: the norm of each rank's own parts: their squares are not added up over the ranks
 // RUN: cd %t && not tpsp-check layer.mlir --numbers copies --seed 3 | FileCheck %s --check-prefix=COPIES
 // COPIES: norm: the ranks' squares are added up over tp: copies count several times, or parts are left out
+
+// Parameters after the update.
+// RUN: cd %t && tpsp-check layer.mlir --numbers updated --seed 3 --optimizer sgd | FileCheck %s --check-prefix=UPDATED
+// UPDATED: {{^}}right: 3 tensors{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir --numbers stale --seed 3 --optimizer sgd | FileCheck %s --check-prefix=STALE
+// STALE: {{^}}1. updated:gain: not updated: it is the parameter before the step{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir --numbers updated --seed 3 | FileCheck %s --check-prefix=OPTIMIZER
+// OPTIMIZER: the program updates no parameters; give --optimizer
 
 // Two dumps.
 // RUN: cd %t && tpsp-check --against own --numbers own | FileCheck %s --check-prefix=TWIN
@@ -155,6 +164,10 @@ for rank, own in enumerate(missing):
     shape, values = right["g[gain]"]
     own["grad:gain"] = shape, [v * (0.1 + 0.1 * rank) for v in values]
 save("missing", missing)
+
+after = read("after.safetensors")
+save("updated", [{"updated:" + name: after[name] for name in ["gain", "up", "down"]}] * N)
+save("stale", [{"updated:gain": right["gain"], "updated:up": after["up"]}] * N)
 
 save("cut", ranks())
 data = open("cut/rank1.safetensors", "rb").read()
