@@ -103,6 +103,19 @@ private:
     if (!all.list.empty() && all.isProven(all.list.front()))
       accept(all.list.front(), verdict);
     findNext(verdict);
+    if (verdict.kind == VerdictKind::Wrong)
+      describeCloseness(verdict);
+  }
+
+  /// A small error without a pattern is mostly that of a narrower type.
+  void describeCloseness(TensorVerdict &verdict) const {
+    constexpr double small = 0.05;
+    if (verdict.errorOfRight > small)
+      return;
+    verdict.text = fmt::format(
+        "nearly right: the error is {:.2g}, and rounding explains {:.2g}; did "
+        "the run compute in a narrower type (--dtype bf16, TF32)",
+        verdict.errorOfRight, each.tolerance.relative);
   }
 
   Claim claimOf(const Candidate &candidate) const {

@@ -35,6 +35,16 @@
 // RUN: cd %t && not tpsp-check layer.mlir --numbers updated --seed 3 | FileCheck %s --check-prefix=OPTIMIZER
 // OPTIMIZER: the program updates no parameters; give --optimizer
 
+// A run in a narrower type, and wrong usage.
+// RUN: cd %t && not tpsp-check layer.mlir --numbers near --seed 3 | FileCheck %s --check-prefix=NEAR
+// NEAR: {{^}}1. grad:up: nearly right: the error is 0.0{{.*}}; did the run compute in a narrower type
+// RUN: cd %t && tpsp-check layer.mlir --numbers near --seed 3 --dtype bf16 | FileCheck %s --check-prefix=BF16
+// BF16: {{^}}right: 1 tensor{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir 2>&1 | FileCheck %s --check-prefix=USAGE
+// USAGE: tpsp-check: nothing is given to check; give the ranks' dump with --numbers, or recordings of collectives with --trace
+// RUN: cd %t && not tpsp-check layer.mlir --against own --numbers own 2>&1 | FileCheck %s --check-prefix=MODEL
+// MODEL: tpsp-check: --against compares two dumps, and takes no model; leave one of them out
+
 // Two dumps.
 // RUN: cd %t && tpsp-check --against own --numbers own | FileCheck %s --check-prefix=TWIN
 // TWIN: {{^}}right: 10 tensors{{$}}
@@ -168,6 +178,13 @@ save("missing", missing)
 after = read("after.safetensors")
 save("updated", [{"updated:" + name: after[name] for name in ["gain", "up", "down"]}] * N)
 save("stale", [{"updated:gain": right["gain"], "updated:up": after["up"]}] * N)
+
+near = ranks(False)
+for rank, own in enumerate(near):
+    shape, values = own["grad:up"]
+    noisy = [v * (1 + 0.004 * math.sin(37 * i + rank)) for i, v in enumerate(values)]
+    near[rank] = {"grad:up": (shape, noisy)}
+save("near", near)
 
 save("cut", ranks())
 data = open("cut/rank1.safetensors", "rb").read()
