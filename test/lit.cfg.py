@@ -28,7 +28,7 @@ config.substitutions.append(
 
 # How many mistakes tpsp-check plants in a test of itself.
 config.substitutions.append(
-    ("%planted", os.environ.get("TPSP_CHECK_PLANTED", "60"))
+    ("%planted", os.environ.get("TPSP_CHECK_PLANTED", "30"))
 )
 
 # The pages of the documentation, and the scripts that make their figures.

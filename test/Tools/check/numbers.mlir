@@ -19,6 +19,11 @@
 // RUN: cd %t && not tpsp-check layer.mlir --numbers factor | FileCheck %s --check-prefix=FACTOR
 // FACTOR: {{^}}1. grad:up: 4 times too large (the size of tp){{$}}
 
+// One cause for two gradients: a collective before both.
+// RUN: cd %t && not tpsp-check layer.mlir --numbers cause | FileCheck %s --check-prefix=CAUSE
+// CAUSE: {{^}}wrong: 2 of 5 tensors, by 1 cause{{$}}
+// CAUSE: {{^}}1. grad:x, grad:gain: the reduce_scatter of g[n] over tp is done twice, or multiplied by the ranks{{$}}
+
 // RUN: cd %t && not tpsp-check layer.mlir --numbers shard | FileCheck %s --check-prefix=SHARD
 // SHARD: {{^}}1. grad:down: the parts of other ranks: rank 0 has rank 1's, rank 1 has rank 2's, rank 2 has rank 3's, rank 3 has rank 0's{{$}}
 
@@ -87,6 +92,11 @@ dump = ranks()
 for own in dump:
     own["grad:up"] = scaled(own["grad:up"], N)
 save("factor", dump)
+dump = ranks()
+for own in dump:
+    for name in ["grad:x", "grad:gain"]:
+        own[name] = scaled(own[name], N)
+save("cause", dump)
 dump = ranks()
 for rank, own in enumerate(dump):
     own["grad:down"] = ranks()[(rank + 1) % N]["grad:down"]
