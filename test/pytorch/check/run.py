@@ -67,7 +67,7 @@ def serve(number, port, folder, jobs):
     """One process: runs all jobs in order."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=number, world_size=PROCESSES,
-                            timeout=datetime.timedelta(seconds=30))
+                            timeout=datetime.timedelta(seconds=300))
     world = World()
     for name, mistake in jobs:
         try:
