@@ -63,7 +63,8 @@ _REDUCTIONS = {
 
 # Frames of these files are between a caller and this one, and say nothing.
 _UNINTERESTING = (__file__, os.path.join("torch", "_ops.py"), os.path.join("torch", "utils", "_python_dispatch.py"),
-                  os.path.join("torch", "distributed", "c10d_logger.py"))
+                  os.path.join("torch", "distributed", "c10d_logger.py"), os.path.join("torch", "_compile.py"),
+                  os.path.join("torch", "_dynamo", "eval_frame.py"))
 _MOST_FRAMES = 32
 
 
@@ -104,6 +105,7 @@ class Trace(TorchDispatchMode):
             "version": "2.10",
             "pg_config": {name: {"name": name, "desc": group.desc, "ranks": str(group.ranks)} for name, group in self.groups.items()},
             "pg_status": {},
+            "steps": 1,
             "entries": self.entries,
         }
 

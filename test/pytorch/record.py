@@ -165,6 +165,8 @@ def check_trace(folder):
     assert [entry["record_id"] for entry in trace["entries"]] == list(range(len(wanted)))
     first = trace["entries"][0]
     assert first["input_sizes"] == [[4]] and first["input_dtypes"] == ["Float"] and first["process_group"][1] == "mesh_tp", first
+    assert trace["steps"] == 1
+    assert first["frames"][0]["filename"].endswith("distributed_c10d.py"), first["frames"]
     assert any(frame["name"] == "each_kind" for frame in first["frames"]), first["frames"]
     own = json.loads((folder / "torch" / "trace0.json").read_text())["entries"]
     kinds = {(entry["profiling_name"].split(":")[1], entry["phase"], len(entry["ranks"])) for entry in own}
