@@ -247,14 +247,13 @@ private:
     addWholeOperands(op, structure);
   }
 
-  WholeOperand wholeOperand(Value value, ClassId index) const {
-    return {index, names(value.getType()), tensorBytes(value.getType()),
-            isDifferentiable(value)};
-  }
-
   /// Also adds queries and results, which have the classes of keys' positions.
   void addWholeOperands(IndexedOpInterface op,
                         const IndexStructure &structure) {
+    auto wholeOperand = [&](Value value, ClassId index) -> WholeOperand {
+      return {index, names(value.getType()), tensorBytes(value.getType()),
+              isDifferentiable(value)};
+    };
     Classes all;
     for (auto [value, tensor] :
          llvm::zip(op->getOperands(), structure.operands)) {
