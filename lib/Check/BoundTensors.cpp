@@ -186,8 +186,9 @@ static void noteAbsences(const DumpEntry &entry, CheckReport &report) {
     if (!entry.ranks[rank])
       ranks.push_back(rank);
   if (!ranks.empty())
-    report.notes.push_back(fmt::format("{} is not in the files of ranks {}",
-                                       entry.title(), fmt::join(ranks, ", ")));
+    report.notes.push_back(
+        fmt::format("{} is not in the files of rank{} {}", entry.title(),
+                    ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", ")));
 }
 
 Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
@@ -235,6 +236,8 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   double rounding =
       bound.result >= 0 ? right.rounding[buffer.resultNumber()] : 0;
   each.tolerance = toleranceFor(each.right, rounding, dtype);
+  if (bound.result >= 0)
+    each.rounding = right.roundings[buffer.resultNumber()];
   each.sources = factorSources(plan.mesh, plan.microBatches, scale);
   for (int64_t row : rowsOf(plan, buffer))
     for (int64_t axis : axesOf(plan, plan.ledger[row]))

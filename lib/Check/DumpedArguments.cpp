@@ -17,8 +17,9 @@ static bool isArgument(const DumpEntry &entry, const PlanBuffer &tensor) {
   case DumpRole::Parameter:
     return tensor.kind == BufferKind::Parameter && tensor.name == entry.name;
   case DumpRole::Activation:
-    return tensor.kind == BufferKind::Input && !tensor.isCotangent() &&
-           tensor.name == entry.name;
+    return (tensor.kind == BufferKind::Input ||
+            tensor.kind == BufferKind::State) &&
+           !tensor.isCotangent() && tensor.name == entry.name;
   case DumpRole::Cotangent:
     return tensor.isCotangent() && tensor.name == "g[" + entry.name + "]";
   default:

@@ -375,8 +375,10 @@ static std::optional<Form> otherOrder(const PlacedTensor &tensor,
 std::optional<Form> tpsp::check::formOf(const PlacedTensor &tensor,
                                         const DumpEntry &entry) {
   std::optional<Form> stated = statedForm(tensor, entry);
-  if (stated && fits(tensor, *stated, entry))
+  if (stated && fits(tensor, *stated, entry)) {
+    stated->isStated = true;
     return stated;
+  }
   for (Form::Kind kind : {Form::Part, Form::Whole}) {
     Form form;
     form.kind = kind;

@@ -60,8 +60,10 @@ struct Form {
   std::vector<size_t> order;
   /// The axes over which the dump says that it has summands.
   std::vector<int64_t> pending;
-  /// A note for people; empty if the form is the program's.
+  /// How it differs from the program's form, for people; empty if it does not.
   std::string note;
+  /// Whether the dump says that it is so.
+  bool isStated = false;
 };
 
 /// Finds the form by the dumped shapes, or by the placement that the dump

@@ -1,6 +1,7 @@
 #include "Hypotheses.h"
 
 #include "Candidates.h"
+#include "Slices.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,11 +37,8 @@ public:
     verdict.errorOfRight = distance(each.values, each.right);
     if (isZero())
       return judgeZero(verdict);
-    if (verdict.errorOfRight <= each.tolerance.relative) {
-      verdict.kind = VerdictKind::Equal;
-      verdict.error = verdict.errorOfRight;
-      return;
-    }
+    if (verdict.errorOfRight <= each.tolerance.relative)
+      return judgeEqual(verdict);
     if (judgeNotFinite(verdict))
       return;
     addReductions(all);
@@ -50,6 +48,60 @@ public:
   }
 
 private:
+  /// The whole tensor is right by its norm. It may still be held otherwise than
+  /// the program holds it, or have small slices that are wrong.
+  void judgeEqual(TensorVerdict &verdict) const {
+    verdict.kind = VerdictKind::Equal;
+    verdict.error = verdict.errorOfRight;
+    const Form &form = each.form;
+    if (!form.isStated && (form.kind == Form::Cut || !form.order.empty())) {
+      verdict.kind = VerdictKind::OtherCut;
+      verdict.text = fmt::format(
+          "the right numbers, {}; the program has [{}]. If that is meant, let "
+          "the dump say its placement",
+          form.note, each.tensor->buffer().subscripts);
+      return;
+    }
+    judgeSlices(verdict);
+  }
+
+  void judgeSlices(TensorVerdict &verdict) const {
+    if (!each.tensor || each.rounding.empty() || !each.form.order.empty() ||
+        each.form.kind == Form::Cut)
+      return;
+    const PlanBuffer &buffer = each.tensor->buffer();
+    auto wholeOf = [&](const RankValues &values, size_t rank) {
+      return each.form.kind == Form::Whole
+                 ? values[rank]
+                 : each.tensor->wholeAt(values, int64_t(rank));
+    };
+    std::vector<double> checked;
+    for (size_t rank = 0; rank < each.values.size(); ++rank) {
+      std::vector<double> has = wholeOf(each.values, rank);
+      // Copies are mostly equal, and are judged once.
+      if (has == checked)
+        continue;
+      std::optional<WrongSlices> wrong =
+          wrongSlices(has, wholeOf(each.right, rank), each.rounding,
+                      buffer.shape, each.tolerance);
+      if (wrong)
+        return describe(*wrong, rank, verdict);
+      checked = std::move(has);
+    }
+  }
+
+  void describe(const WrongSlices &wrong, size_t rank,
+                TensorVerdict &verdict) const {
+    const std::vector<int64_t> &at = wrong.positions;
+    verdict.kind = VerdictKind::Rows;
+    verdict.text = fmt::format(
+        "right but for {} of {} positions along {} ({}{}), first on rank {}: "
+        "they are small beside the others, and wrong by more than rounding",
+        at.size(), each.tensor->buffer().shape[wrong.dim],
+        indexNamesOf(each.tensor->buffer())[wrong.dim], at.front(),
+        at.size() > 1 ? fmt::format(" to {}", at.back()) : "", rank);
+  }
+
   /// Numbers that are not finite, if the right ones are, need no hypothesis.
   bool judgeNotFinite(TensorVerdict &verdict) const {
     int64_t count = 0;

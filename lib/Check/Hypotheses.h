@@ -27,6 +27,9 @@ struct TensorCase {
   /// Other values that the ranks may have, with a text that says so.
   std::vector<std::pair<std::string, RankValues>> others;
   Tolerance tolerance;
+  /// The root mean square of what rounding does to each element of the whole
+  /// tensor; empty if that is not known.
+  std::vector<double> rounding;
   std::vector<FactorSource> sources;
 };
 

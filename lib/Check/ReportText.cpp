@@ -11,10 +11,10 @@ using namespace tpsp;
 using namespace tpsp::check;
 
 bool CheckReport::isRight() const {
-  bool isCompared = std::any_of(tensors.begin(), tensors.end(),
-                                [](const TensorVerdict &each) {
-                                  return each.kind == VerdictKind::Equal;
-                                });
+  bool isCompared = std::any_of(
+      tensors.begin(), tensors.end(), [](const TensorVerdict &each) {
+        return each.kind == VerdictKind::Equal && !each.isTaken;
+      });
   return isCompared && findings.empty() &&
          std::all_of(tensors.begin(), tensors.end(),
                      [](const TensorVerdict &each) {
@@ -98,21 +98,28 @@ static std::string plural(size_t count, const char *one, const char *several) {
 
 /// The answer in one line.
 static std::string headline(const CheckReport &report) {
-  size_t right = countOf(report, VerdictKind::Equal);
+  size_t taken =
+      std::count_if(report.tensors.begin(), report.tensors.end(),
+                    [](const TensorVerdict &each) {
+                      return each.kind == VerdictKind::Equal && each.isTaken;
+                    });
+  size_t right = countOf(report, VerdictKind::Equal) - taken;
   size_t zero = countOf(report, VerdictKind::Zero);
   size_t uncompared = countOf(report, VerdictKind::NotCompared);
-  size_t wrong = report.tensors.size() - right - zero - uncompared;
+  size_t all = report.tensors.size() - taken;
+  size_t wrong = all - right - zero - uncompared;
   if (wrong > 0) {
     size_t causes = std::count_if(
         report.findings.begin(), report.findings.end(), [](const Finding &f) {
           return f.first.kind != VerdictKind::NotCompared;
         });
     return fmt::format("wrong: {} of {}, by {}", wrong,
-                       plural(report.tensors.size(), "tensor", "tensors"),
+                       plural(all, "tensor", "tensors"),
                        plural(causes, "cause", "causes"));
   }
   if (right == 0)
-    return "nothing was compared";
+    return taken > 0 ? "nothing was compared: the dump has arguments alone"
+                     : "nothing was compared";
   std::string text =
       fmt::format("right: {}", plural(right, "tensor", "tensors"));
   if (zero > 0)

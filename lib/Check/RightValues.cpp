@@ -63,7 +63,9 @@ static void addSquares(const std::vector<reference::Tensor> &rounded,
     double squares = 0;
     for (size_t k = 0; k < out.results[i].size(); ++k) {
       double off = (rounded[i].data[k] - out.results[i][k]) / exaggeration;
-      squares += std::isfinite(off) ? off * off : 0;
+      double square = std::isfinite(off) ? off * off : 0;
+      squares += square;
+      out.roundings[i][k] += square;
     }
     out.rounding[i] +=
         squares / double(std::max<size_t>(out.results[i].size(), 1));
@@ -88,6 +90,8 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
   for (reference::Tensor &result : results)
     out.results.push_back(std::move(result.data));
   out.rounding.assign(results.size(), 0);
+  for (const std::vector<double> &result : out.results)
+    out.roundings.emplace_back(result.size(), 0);
   reference::Program stored = storedIn(description.reference, dtype);
   constexpr size_t mostDraws = 3;
   size_t draws = 0;
@@ -105,5 +109,8 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
   }
   for (double &rounding : out.rounding)
     rounding = std::sqrt(rounding / double(std::min(draws, mostDraws)));
+  for (std::vector<double> &each : out.roundings)
+    for (double &rounding : each)
+      rounding = std::sqrt(rounding / double(std::min(draws, mostDraws)));
   return {};
 }

@@ -12,8 +12,10 @@ namespace tpsp::check {
 struct RightValues {
   /// The results are listed by their numbers, whole, in f64.
   std::vector<std::vector<double>> results;
-  /// The root mean squares of what rounding to the run's type does.
+  /// The root mean squares of what rounding to the run's type does: of each
+  /// result, and of each of its elements.
   std::vector<double> rounding;
+  std::vector<std::vector<double>> roundings;
 };
 
 /// Evaluates the unsharded program in f64, and rounded to `dtype`. INVALID if

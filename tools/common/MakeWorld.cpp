@@ -26,6 +26,7 @@ rt::Status tpsp::tool::openArguments(const ToolOptions &options,
                                      std::unique_ptr<rt::TensorSource> others,
                                      Arguments &out) {
   auto inputs = std::make_unique<rt::InputsSource>();
+  inputs->leaveOut(out.leftOut);
   TPSP_TRY(inputs->open(options.inputs, plan));
   addFiles("--inputs", inputs->paths(), out.files);
   if (!options.weights.empty()) {

@@ -11,6 +11,8 @@
 #include "tpsp/Runtime/Transport.h"
 #include "tpsp/Runtime/World.h"
 
+#include <set>
+
 namespace tpsp::tool {
 
 /// The source of the arguments' values.
@@ -20,6 +22,9 @@ struct Arguments {
   std::vector<rt::AgreedFile> files;
   /// Empty if there is nothing to warn of.
   std::string warning;
+  /// Names that --inputs may give, though the program lacks them. To be set
+  /// before openArguments().
+  std::set<std::string> leftOut;
 };
 
 /// Takes values from --inputs, else from --weights, else from `others`.

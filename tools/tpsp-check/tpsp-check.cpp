@@ -89,18 +89,18 @@ static Status open(const Options &options, const Dump &dump, Progress &progress,
 /// The entries for which `keeps` holds.
 template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
   Dump part = dump;
-  part.entries.erase(std::remove_if(part.entries.begin(), part.entries.end(),
-                                    [&](const DumpEntry &entry) {
-                                      return !keeps(entry.role);
-                                    }),
-                     part.entries.end());
+  part.entries.erase(
+      std::remove_if(part.entries.begin(), part.entries.end(),
+                     [&](const DumpEntry &entry) { return !keeps(entry); }),
+      part.entries.end());
   return part;
 }
 
 /// Checks a part of a dump, with the arguments that the whole dump has.
 static Status checkPart(const Options &options, const Dump &all,
-                        const Dump &dump, bool updates, Progress &progress,
-                        CheckReport &report) {
+                        const Dump &dump, bool updates,
+                        const std::set<std::string> &leftOut,
+                        Progress &progress, CheckReport &report) {
   if (dump.entries.empty())
     return {};
   bool hasGradients = std::any_of(dump.entries.begin(), dump.entries.end(),
@@ -110,6 +110,7 @@ static Status checkPart(const Options &options, const Dump &all,
                                            entry.role == DumpRole::Norm;
                                   });
   Opened opened;
+  opened.arguments.leftOut = leftOut;
   Options compiled = compiledAs(options, updates, hasGradients);
   TPSP_TRY(open(compiled, all, progress, opened));
   std::unique_ptr<NumbersChecker> checker;
@@ -117,8 +118,11 @@ static Status checkPart(const Options &options, const Dump &all,
                                   settingsOf(options, progress), checker));
   TPSP_TRY(checker->check(dump, report));
   for (TensorVerdict &verdict : report.tensors)
-    if (verdict.kind == VerdictKind::Equal && opened.taken.count(verdict.title))
+    if (verdict.kind == VerdictKind::Equal &&
+        opened.taken.count(verdict.title)) {
       verdict.text = "taken as the program's argument";
+      verdict.isTaken = true;
+    }
   return {};
 }
 
@@ -141,18 +145,41 @@ static Status checkAgainst(const Options &options, Progress &progress,
   return checkDumps(right, dump, settingsOf(options, progress), report);
 }
 
+/// The names of the update's arguments that a step without it lacks: learning
+/// rate, step number, state.
+static Status namesOfUpdate(const Options &options, Progress &progress,
+                            std::set<std::string> &out) {
+  tool::Program program;
+  TPSP_TRY(tool::openProgram(compiledAs(options, true, true), CompileUse(),
+                             /*speaks=*/false, progress, program));
+  for (const PlanBuffer &tensor : program.plan().tensors())
+    if (tensor.isArgument() &&
+        (tensor.kind == BufferKind::State || tensor.isScalar))
+      out.insert(tensor.name);
+  return {};
+}
+
 /// New parameters come from a step with an update, and all else from one
 /// without, which returns gradients.
 static Status checkModel(const Options &options, Progress &progress,
                          CheckReport &report) {
   Dump dump;
   TPSP_TRY(readDumps(options, dump));
-  auto isUpdated = [](DumpRole role) { return role == DumpRole::Updated; };
-  auto isNot = [](DumpRole role) { return role != DumpRole::Updated; };
-  TPSP_TRY(
-      checkPart(options, dump, partOf(dump, isNot), false, progress, report));
-  return checkPart(options, dump, partOf(dump, isUpdated),
-                   options.optimizer != "none", progress, report);
+  std::set<std::string> ofUpdate;
+  bool updates = options.optimizer != "none";
+  if (updates)
+    TPSP_TRY(namesOfUpdate(options, progress, ofUpdate));
+  auto isUpdated = [](const DumpEntry &entry) {
+    return entry.role == DumpRole::Updated;
+  };
+  auto isNot = [&](const DumpEntry &entry) {
+    return !isUpdated(entry) &&
+           !(entry.role == DumpRole::Activation && ofUpdate.count(entry.name));
+  };
+  TPSP_TRY(checkPart(options, dump, partOf(dump, isNot), false, ofUpdate,
+                     progress, report));
+  return checkPart(options, dump, partOf(dump, isUpdated), updates, {},
+                   progress, report);
 }
 
 static Status say(const std::string &text) {

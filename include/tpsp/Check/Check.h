@@ -83,6 +83,9 @@ struct TensorVerdict : Claim {
   int64_t elements = 0, distinguishing = 0;
   /// Whether a factor is found that nothing explains.
   bool isUnexplained = false;
+  /// Whether it was taken as an argument of the program, so that it is equal by
+  /// itself.
+  bool isTaken = false;
   /// Where the program makes it: the number of the command.
   int64_t place = 0;
 };

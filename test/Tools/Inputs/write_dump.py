@@ -47,6 +47,10 @@ def scaled(tensor, factor):
 def write(folder, rank, tensors, metadata=None):
     """Writes the file of one rank."""
     os.makedirs(folder, exist_ok=True)
+    write_file(f"{folder}/rank{rank}.safetensors", tensors, metadata)
+
+
+def write_file(path, tensors, metadata=None):
     header, data = {}, b""
     if metadata:
         header["__metadata__"] = metadata
@@ -59,5 +63,5 @@ def write(folder, rank, tensors, metadata=None):
         }
         data += raw
     text = json.dumps(header).encode()
-    with open(f"{folder}/rank{rank}.safetensors", "wb") as file:
+    with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)

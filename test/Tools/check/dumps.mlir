@@ -8,7 +8,7 @@
 
 // The arguments are the dump's: the seed of the run is not known here.
 // RUN: cd %t && tpsp-check layer.mlir --numbers own --all | FileCheck %s --check-prefix=OWN
-// OWN: {{^}}right: 10 tensors{{$}}
+// OWN: {{^}}right: 5 tensors{{$}}
 // OWN: param:up {{.*}} equal: taken as the program's argument
 // RUN: cd %t && not tpsp-check layer.mlir --numbers own --seed 3 --inputs x.safetensors | FileCheck %s --check-prefix=OTHER
 // OTHER: {{^}}wrong:

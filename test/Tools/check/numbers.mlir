@@ -3,7 +3,9 @@
 // REQUIRES: tpsp-run
 // RUN: split-file %s %t
 // RUN: cd %t && tpsp-run layer.mlir --grad --quiet --save-all right.safetensors
-// RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 dumps.py
+// RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 dumps.py first
+// RUN: cd %t && tpsp-run layer.mlir --grad --quiet --inputs rows.safetensors --save-all small.safetensors
+// RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 dumps.py small
 
 // RUN: cd %t && tpsp-check layer.mlir --numbers right | FileCheck %s --check-prefix=RIGHT
 // RIGHT: {{^}}right: 5 tensors{{$}}
@@ -43,6 +45,16 @@
 // WHOLE: {{^}}right: 2 tensors; not compared: 1{{$}}
 // WHOLE: {{^}}1. grad:nobody: the program has none of that name; map names by --names
 
+// A row that is small beside the others and wrong; a dump of arguments alone;
+// a gradient that is divided along another dimension.
+// RUN: cd %t && not tpsp-check layer.mlir --numbers small --inputs rows.safetensors | FileCheck %s --check-prefix=SMALL
+// SMALL: {{^}}1. grad:up: right but for 1 of 16 positions along e (5), first on rank 0: they are small beside the others
+// RUN: cd %t && tpsp-check layer.mlir --numbers small-right --inputs rows.safetensors | FileCheck %s --check-prefix=RIGHT
+// RUN: cd %t && not tpsp-check layer.mlir --numbers arguments | FileCheck %s --check-prefix=ARGUMENTS
+// ARGUMENTS: {{^}}nothing was compared: the dump has arguments alone{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir --numbers otherwise | FileCheck %s --check-prefix=OTHERWISE
+// OTHERWISE: {{^}}1. grad:up: the right numbers, d divided by tp; the program has [e@tp, d].
+
 //--- layer.mlir
 tpsp.program <b = 2, s = 8, d = 4, e = 16> {
 mesh @mesh <tp = 4 : model>
@@ -56,10 +68,11 @@ func @mlp(%x: [b, s@tp, d], param %gain: [d], param %up: [e@tp, d], param %down:
 }
 
 //--- dumps.py
-from write_dump import cut, read, scaled, write
+import sys
+from write_dump import cut, read, scaled, write, write_file
 
 N = 4
-right = read("right.safetensors")
+right = read("right.safetensors" if sys.argv[1] == "first" else "small.safetensors")
 DIMS = {"up": 0, "down": 1, "x": 1}
 
 
@@ -80,6 +93,12 @@ def save(folder, dump):
         write(folder, rank, own, {"tpsp.mesh": "tp=4", "tpsp.coords": f"tp={rank}"})
 
 
+if sys.argv[1] == "small":
+    save("small-right", ranks())
+    dump = ranks()
+    dump[1]["grad:up"][1][4:8] = type(right["x"][1])("f", [0] * 4)
+    save("small", dump)
+    sys.exit()
 save("right", ranks())
 dump = ranks()
 x, gz = right["x"], right["g[gain]"]
@@ -119,3 +138,16 @@ save(
     "whole",
     [{"up": right["g[up]"], "down": right["g[down]"], "nobody": right["x"]}] * N,
 )
+# down with a column, and so a row of g[up], that is small beside the others.
+shape, values = right["down"]
+small = [v * (3e-6 if i % shape[1] == 5 else 1) for i, v in enumerate(values)]
+write_file("rows.safetensors", {"down": (shape, small)})
+dump = [{} for _ in range(N)]
+for rank, own in enumerate(dump):
+    own["param:gain"] = right["gain"]
+    own["act:x"] = cut(right["x"], 1, N, rank)
+save("arguments", dump)
+dump = ranks()
+for rank, own in enumerate(dump):
+    own["grad:up"] = cut(right["g[up]"], 1, N, rank)
+save("otherwise", dump)

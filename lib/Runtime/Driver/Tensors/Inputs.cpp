@@ -152,6 +152,9 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
     if (tensor.isArgument() && !arguments.emplace(tensor.name, &tensor).second)
       ambiguous.insert(tensor.name);
   std::vector<std::string> unknown, differences;
+  for (const std::string &name : leftOut)
+    if (!arguments.count(name))
+      found.erase(name);
   for (const auto &[name, stored] : found) {
     auto argument = arguments.find(name);
     if (argument == arguments.end()) {

@@ -33,6 +33,9 @@ public:
   /// another shape. It is an error if its type does not convert, or if an
   /// integer is out of range.
   Status open(const std::vector<std::string> &files, const Plan &plan);
+  /// Lets files give tensors of these names, which this program lacks: another
+  /// form of it takes them. To be called before files are opened.
+  void leaveOut(std::set<std::string> names) { leftOut = std::move(names); }
   /// Opens one more file, with the same errors.
   Status openFile(const InputsFile &file, const Plan &plan);
 
@@ -78,6 +81,7 @@ private:
                            Visit visit);
 
   std::vector<std::string> opened;
+  std::set<std::string> leftOut;
   StoredTensors tensors;
   std::unique_ptr<TensorSource> others;
 };
