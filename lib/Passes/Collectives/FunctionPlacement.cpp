@@ -115,7 +115,7 @@ private:
         operation.isSum && op->getNumOperands() == 1 &&
         getElementTypeOrSelf(op->getOperand(0).getType()) !=
             getElementTypeOrSelf(op->getResult(0).getType());
-    operation.isReshard = phaseOf(op) == Phase::Forward && isa<ReshardOp>(op);
+    operation.isReshard = isRequested(op);
     operation.part = partOf(op);
     std::optional<unsigned> sum = sumSoFar(op);
     SmallVector<Placement> operands;
@@ -141,6 +141,13 @@ private:
       operation.results.push_back(enter(result, std::move(value)));
     }
     problem.operations.push_back(std::move(operation));
+  }
+
+  /// Whether the program asks for the movement of a tensor of features. The
+  /// compiler's own requests are about gradients and numbers of labels.
+  bool isRequested(IndexedOpInterface op) const {
+    return isa<ReshardOp>(op) && phaseOf(op) == Phase::Forward &&
+           features->has(op->getOperand(0));
   }
 
   std::optional<unsigned> sumSoFar(Operation *op) const {
