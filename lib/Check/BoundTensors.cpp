@@ -225,7 +225,7 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
     each.values.push_back(values ? values->values : std::vector<double>());
   // The program's and the dump's own pending sums.
   std::vector<int64_t> pending = buffer.pending;
-  if (!form->pending.empty())
+  if (form->isStated)
     pending = form->pending;
   if (!pending.empty())
     each.values = summed(mesh, each.values, pending);

@@ -318,7 +318,12 @@ static std::optional<Form> statedForm(const PlacedTensor &tensor,
     plain[dim].insert(plain[dim].end(), strided[dim].begin(),
                       strided[dim].end());
   form.axes = std::move(plain);
-  form.kind = form.axes == tensor.buffer().axes ? Form::Part : Form::Cut;
+  bool isWhole = std::all_of(
+      form.axes.begin(), form.axes.end(),
+      [](const std::vector<int64_t> &axes) { return axes.empty(); });
+  form.kind = form.axes == tensor.buffer().axes ? Form::Part
+              : isWhole                         ? Form::Whole
+                                                : Form::Cut;
   if (!form.pending.empty())
     form.note = "summands over " + axesText(tensor, form.pending);
   return form;

@@ -35,6 +35,13 @@ public:
     for (const std::vector<double> &values : each.values)
       verdict.elements += int64_t(values.size());
     verdict.errorOfRight = distance(each.values, each.right);
+    if (!isRightFinite()) {
+      verdict.kind = VerdictKind::NotCompared;
+      verdict.text = "the program has numbers that are not finite, which "
+                     "decide nothing; look for their source with tpsp-run "
+                     "--verify";
+      return;
+    }
     if (isZero())
       return judgeZero(verdict);
     if (verdict.errorOfRight <= each.tolerance.relative)
@@ -75,6 +82,10 @@ private:
                  ? values[rank]
                  : each.tensor->wholeAt(values, int64_t(rank));
     };
+    // A tensor of which ranks lack parts cannot be put together.
+    for (const std::vector<double> &values : each.values)
+      if (values.empty())
+        return;
     std::vector<double> checked;
     for (size_t rank = 0; rank < each.values.size(); ++rank) {
       std::vector<double> has = wholeOf(each.values, rank);
@@ -110,10 +121,6 @@ private:
       for (double value : each.values[rank])
         if (!std::isfinite(value) && ++count == 1)
           first = rank;
-    for (const std::vector<double> &values : each.right)
-      for (double value : values)
-        if (!std::isfinite(value))
-          return false;
     if (count == 0)
       return false;
     verdict.kind = VerdictKind::Wrong;
@@ -122,6 +129,14 @@ private:
                                count, first);
     verdict.error = verdict.nextError = verdict.errorOfRight;
     verdict.next = "right";
+    return true;
+  }
+
+  bool isRightFinite() const {
+    for (const std::vector<double> &values : each.right)
+      for (double value : values)
+        if (!std::isfinite(value))
+          return false;
     return true;
   }
 

@@ -40,9 +40,8 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
                              std::unique_ptr<Predictor> &out) {
   if (plan.stageAxis >= 0 && plan.numStages() > 1)
     return rt::invalid("the program's layers are divided over stages by @{}, "
-                       "and a check needs a step without stages; check the "
-                       "stages' ranks by --mesh {}=1",
-                       plan.mesh[plan.stageAxis].name,
+                       "and a check needs a step without stages; write one "
+                       "stage's layers as a program",
                        plan.mesh[plan.stageAxis].name);
   if (plan.numStreams > 1)
     return rt::invalid("the plan overlaps communication, and a check needs its "

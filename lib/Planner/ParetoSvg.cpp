@@ -96,13 +96,19 @@ private:
     return {least, most};
   }
 
-  /// Whether the limit is at most twice, and at least half, of some plan.
+  /// Whether the limit is less than twice the largest plan, and more than half
+  /// of the smallest.
   bool nearLimit() const {
     double limit = double(matrix.options.memoryLimit);
-    return llvm::any_of(points, [&](const Point &point) {
-      double bytes = double(point.plan->memory.total);
-      return bytes > limit / 2 && bytes < limit * 2;
-    });
+    auto bytes = [](const Point &point) {
+      return double(point.plan->memory.total);
+    };
+    return llvm::any_of(
+               points,
+               [&](const Point &point) { return limit < 2 * bytes(point); }) &&
+           llvm::any_of(points, [&](const Point &point) {
+             return limit > bytes(point) / 2;
+           });
   }
 
   Scale scale(bool isTime) const {

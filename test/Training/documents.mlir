@@ -25,6 +25,11 @@
 // NONE: 'document' numbers documents (documents); say which token ends one (--separator 0), or give it by name
 // RUN: not tpsp-train %examples/llama-tiny.mlir --data tokens.bin --separator 0 --steps 1 2>&1 | FileCheck %s --check-prefix=UNMARKED
 // UNMARKED: --separator 0 ends documents, and no argument of the program numbers them; write {tpsp.data = "documents"}
+// A text that is continued is one document: its positions are those of the row.
+// DEFINE: %{sample} = --weights weights.safetensors --mesh dp=1,cp=1 --sample-tokens 3,4,5,6 --sample-count 8
+// RUN: tpsp-train packed.mlir %{sample} > documents.txt
+// RUN: sed 's/"document_positions"/"positions"/' packed.mlir > places.mlir
+// RUN: tpsp-train places.mlir %{sample} | diff documents.txt -
 
 //--- model.mlir
 tpsp.program <b = BATCH, s = LENGTH, t = s, d = 16, h = 2, k = 8, v = 32, p = 24> {

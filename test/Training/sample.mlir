@@ -30,7 +30,7 @@
 // RESULT: tpsp-train: the plan has no result 'logits'; compile a model that returns them by this name, without --grad
 // RUN: sed 's/, causal//' %t/m.mlir > %t/both.mlir
 // RUN: %{refused} %t/both.mlir --resume %t/run --sample abc --sample-count 1 2>&1 | FileCheck %s --check-prefix=CAUSAL
-// CAUSAL: tpsp-train: the logits of a token change by {{.*}} with the tokens after it, so the model cannot continue a text; its attention must be causal
+// CAUSAL: tpsp-train: the logits of a token change by {{.*}} with the tokens after it, so the model cannot continue a text; something in it looks ahead, such as attention without 'causal'
 // RUN: %{refused} %t/m.mlir --resume %t/run --sample-tokens 97,128 2>&1 | FileCheck %s --check-prefix=RANGE
 // RANGE: tpsp-train: token 1 is 128, and the model takes tokens below 128
 // RUN: %{refused} %t/m.mlir --resume %t/run --sample-tokens 97,b 2>&1 | FileCheck %s --check-prefix=NUMBER

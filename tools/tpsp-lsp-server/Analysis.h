@@ -36,7 +36,8 @@ struct Analysis {
 
 /// Compiles `text`, which messages call `path`. Reads no file. Layers that are
 /// repeated more than three times are compiled three times: the first, the last
-/// and one between. So the time does not depend on their number.
+/// and one between. So the time does not depend on their number, except with
+/// stages.
 Analysis analyse(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace tpsp::lsp

@@ -78,7 +78,8 @@ static std::string contradictionInSample(const Options &o) {
         {},
         "--backend trace computes nothing to draw tokens from"},
        {true,
-        {"data", "out", "eval-data", "plot", "save-every", "steps"},
+        {"data", "out", "eval-data", "plot", "save-every", "steps",
+         "separator"},
         "{} is about training, and --sample does not train"}},
       o);
 }

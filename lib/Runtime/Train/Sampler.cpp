@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -50,7 +51,9 @@ Status Sampler::create(LoadedProgram program, const TensorSource &source,
 int64_t Sampler::valueAt(const PlanBuffer &tensor, int64_t element,
                          const std::vector<int64_t> &window) const {
   int64_t column = tensor.shape.empty() ? 0 : element % tensor.shape.back();
-  if (tensor.data == DataRole::Positions)
+  // The window is one document, number 0.
+  if (tensor.data == DataRole::Positions ||
+      tensor.data == DataRole::DocumentPositions)
     return column;
   bool isToken =
       tensor.data == DataRole::Tokens && column < int64_t(window.size());
@@ -127,6 +130,11 @@ Status Sampler::checkCausal(const std::vector<int64_t> &tokens) {
   TPSP_TRY(logitsAfter(tokens, vocabulary() - 1, other));
   double largest = 0, difference = 0;
   for (size_t i = 0; i < one.size(); ++i) {
+    bool isFinite = std::isfinite(one[i]);
+    if (isFinite != std::isfinite(other[i]))
+      difference = std::numeric_limits<double>::infinity();
+    if (!isFinite || !std::isfinite(other[i]))
+      continue;
     largest = std::max(largest, std::fabs(one[i]));
     difference = std::max(difference, std::fabs(one[i] - other[i]));
   }
@@ -134,8 +142,8 @@ Status Sampler::checkCausal(const std::vector<int64_t> &tokens) {
   if (difference <= 1e-6 * largest)
     return {};
   return invalid("the logits of a token change by {:.2g} with the tokens after "
-                 "it, so the model cannot continue a text; its attention must "
-                 "be causal",
+                 "it, so the model cannot continue a text; something in it "
+                 "looks ahead, such as attention without 'causal'",
                  difference);
 }
 

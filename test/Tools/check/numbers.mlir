@@ -49,6 +49,9 @@
 // a gradient that is divided along another dimension.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers small --inputs rows.safetensors | FileCheck %s --check-prefix=SMALL
 // SMALL: {{^}}1. grad:up: right but for 1 of 16 positions along e (5), first on rank 0: they are small beside the others
+// RUN: cd %t && not tpsp-check layer.mlir --numbers small-alone --inputs rows.safetensors | FileCheck %s --check-prefix=SMALL
+// RUN: cd %t && not tpsp-check layer.mlir --numbers not-finite | FileCheck %s --check-prefix=FINITE
+// FINITE: param:gain: the program has numbers that are not finite, which decide nothing
 // RUN: cd %t && tpsp-check layer.mlir --numbers small-right --inputs rows.safetensors | FileCheck %s --check-prefix=RIGHT
 // RUN: cd %t && not tpsp-check layer.mlir --numbers arguments | FileCheck %s --check-prefix=ARGUMENTS
 // ARGUMENTS: {{^}}nothing was compared: the dump has arguments alone{{$}}
@@ -98,6 +101,7 @@ if sys.argv[1] == "small":
     dump = ranks()
     dump[1]["grad:up"][1][4:8] = type(right["x"][1])("f", [0] * 4)
     save("small", dump)
+    save("small-alone", [{"grad:up": own["grad:up"]} for own in dump])
     sys.exit()
 save("right", ranks())
 dump = ranks()
@@ -147,6 +151,10 @@ for rank, own in enumerate(dump):
     own["param:gain"] = right["gain"]
     own["act:x"] = cut(right["x"], 1, N, rank)
 save("arguments", dump)
+for own in dump:
+    own["param:gain"] = scaled(right["gain"], float("nan"))
+    own["grad:gain"] = scaled(right["gain"], float("nan"))
+save("not-finite", dump)
 dump = ranks()
 for rank, own in enumerate(dump):
     own["grad:up"] = cut(right["g[up]"], 1, N, rank)
