@@ -28,12 +28,11 @@ function(tpsp_add_gtest name)
   cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
   tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS}
     LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  # A test runs only once after each compilation, so it is optimised little.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  tpsp_optimise_little(${name})
   if(NOT ARG_HEADERS)
     set(ARG_HEADERS TestHeaders.h)
   endif()
-  tpsp_precompile(${ARG_HEADERS} ${name})
+  tpsp_precompile(${ARG_HEADERS} ${name} FOR_TESTS)
   add_test(NAME ${name} COMMAND ${name})
   # Only against hangs: a loaded machine takes much less.
   set(timeout 3600)
@@ -43,16 +42,25 @@ function(tpsp_add_gtest name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
-# tpsp_precompile(HEADERS targets...): precompiles cmake/HEADERS, once for all of
-# these targets. Half of a pass's compile time is reading headers. With a
-# compiler launcher nothing is precompiled, because ccache then would not
-# recognise objects.
+# A test runs only once after each compilation, so it is optimised little.
+function(tpsp_optimise_little name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# tpsp_precompile(HEADERS targets... [FOR_TESTS]): precompiles cmake/HEADERS, once
+# for all of these targets, and once for tests, whose options differ. Half of a
+# pass's compile time is reading headers. With a compiler launcher nothing is
+# precompiled, because ccache then would not recognise objects.
 function(tpsp_precompile headers)
+  cmake_parse_arguments(ARG "FOR_TESTS" "" "" ${ARGN})
   if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT TPSP_PRECOMPILE)
     return()
   endif()
   get_filename_component(owner ${headers} NAME_WE)
   set(owner Tpsp${owner})
+  if(ARG_FOR_TESTS)
+    string(APPEND owner ForTests)
+  endif()
   # The definitions on the command line must be the same for all targets.
   set(libraries fmt::fmt $<$<STREQUAL:${headers},TestHeaders.h>:GTest::gmock>)
   if(NOT TARGET ${owner})
@@ -60,11 +68,14 @@ function(tpsp_precompile headers)
     file(CONFIGURE OUTPUT ${empty} CONTENT "")
     add_library(${owner} OBJECT ${empty})
     tpsp_set_warnings(${owner})
+    if(ARG_FOR_TESTS)
+      tpsp_optimise_little(${owner})
+    endif()
     target_link_libraries(${owner} PUBLIC ${libraries})
     target_precompile_headers(${owner} PRIVATE
       ${PROJECT_SOURCE_DIR}/cmake/${headers})
   endif()
-  foreach(name IN LISTS ARGN)
+  foreach(name IN LISTS ARG_UNPARSED_ARGUMENTS)
     # Programs would be compiled with -fPIE, but the headers are with -fPIC.
     target_compile_options(${name} PRIVATE -fPIC)
     target_link_libraries(${name} PRIVATE ${libraries})
@@ -81,4 +92,26 @@ function(tpsp_set_warnings name)
       -fno-omit-frame-pointer)
     target_link_options(${name} PUBLIC -fsanitize=${TPSP_SANITIZE})
   endif()
+endfunction()
+
+# Embeds the JSON files of FOLDER, so that a tool still has them after it is
+# copied elsewhere, and installs them. Makes Embedded<NOUN>.cpp, which defines
+# embedded<NOUN>(name) and embedded<NOUN>Names(), in the binary directory.
+function(tpsp_embed_texts FOLDER NOUN)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${FOLDER}/*.json)
+  set(TPSP_EMBEDDED_FOLDER ${FOLDER})
+  set(TPSP_EMBEDDED_NOUN ${NOUN})
+  set(TPSP_EMBEDDED_TEXTS "")
+  set(TPSP_EMBEDDED_NAMES "")
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} text)
+    string(APPEND TPSP_EMBEDDED_TEXTS
+      "  if (name == \"${name}\")\n    return R\"json(${text})json\";\n")
+    string(APPEND TPSP_EMBEDDED_NAMES "\"${name}\", ")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/EmbeddedTexts.cpp.in
+    Embedded${NOUN}.cpp @ONLY)
+  install(FILES ${files} DESTINATION share/tpsp/${FOLDER})
 endfunction()

@@ -159,12 +159,21 @@ config.substitutions.append(("%python", python))
 for feature, packages in {
     # Models with which imported ones are compared.
     "transformers": ["torch", "transformers", "safetensors", "numpy"],
-    # Targets of --export; their sources are enough (pip install --no-deps).
-    "export-targets": ["transformers", "torchtitan", "megatron"],
+    # Systems that read the output of --export; for most their sources are
+    # enough (pip install --no-deps). A version may follow.
+    "hf-source": ["transformers"],
+    "torchtitan-0.2": ["torchtitan==0.2"],
+    "torchtitan-0.3": ["torchtitan==0.3"],
+    "megatron-core": ["megatron", "torch"],
 }.items():
     found = subprocess.run(
-        [python, "-c", "import sys, importlib.util as u;"
-         "print(*[p for p in sys.argv[1:] if not u.find_spec(p)])"] + packages,
+        [python, "-c", """
+import importlib.metadata, importlib.util, sys
+def has(package):
+    name, _, version = package.partition("==")
+    return importlib.util.find_spec(name) and (
+        not version or importlib.metadata.version(name).startswith(version + "."))
+print(*[each for each in sys.argv[1:] if not has(each)])"""] + packages,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if found.returncode == 0 and not found.stdout.strip():
         config.available_features.add(feature)

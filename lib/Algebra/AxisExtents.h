@@ -50,6 +50,8 @@ protected:
   bool divides(const Operation &operation, IndexId index) const {
     if (!isOneBlock(operation, index))
       return false;
+    if (cutsRows(operation, index))
+      return true;
     int64_t driven = size * partsDecided(operation, index);
     auto fits = [&](const IndexStructure::Tensor &tensor, unsigned value) {
       std::optional<unsigned> dim = tensor.dimOf(index);
@@ -90,6 +92,19 @@ protected:
   int64_t size;
 
 private:
+  /// Whether the operation works on rows of elements, and the axis is expected
+  /// on the index of a tensor that is cut along it.
+  bool cutsRows(const Operation &operation, IndexId index) const {
+    auto isEven = [&](const IndexStructure::Tensor &tensor, unsigned value) {
+      const Placement &placement = expected(value);
+      std::optional<FlatCut> cut =
+          flatCut(problem.values[value].shape, placement, problem.mesh);
+      return !cut || tensor.dimOf(index) != cut->dim ||
+             !llvm::is_contained(placement.dims[cut->dim], axis);
+    };
+    return !allTensors(operation, isEven) && operation.structure.worksOnRows();
+  }
+
   /// The number of parts into which other axes, not decided yet, are expected
   /// to divide a dimension of a value.
   int64_t partsUndecided(unsigned value, unsigned dim) const {

@@ -370,6 +370,54 @@ std::optional<Transition> tpsp::planTransition(const Placement &from,
                                         : planAroundUnits(from, to, mesh);
 }
 
+/// Whether one placement has the axes of the other, and further axes only after
+/// those that cut the tensor.
+static bool areNested(llvm::ArrayRef<int64_t> shape, const Placement &a,
+                      const Placement &b, const Mesh &mesh) {
+  std::optional<FlatCut> cut = flatCut(shape, a, mesh);
+  std::optional<FlatCut> other = flatCut(shape, b, mesh);
+  if (!cut || !other || cut->dim != other->dim)
+    return false;
+  for (unsigned dim = 0; dim < a.dims.size(); ++dim) {
+    const AxisList &less = a.dims[dim], &more = b.dims[dim];
+    size_t shared = dim == cut->dim ? std::min(less.size(), more.size())
+                                    : std::max(less.size(), more.size());
+    if (llvm::ArrayRef<AxisId>(less).take_front(shared) !=
+        llvm::ArrayRef<AxisId>(more).take_front(shared))
+      return false;
+  }
+  return true;
+}
+
+std::optional<Transition> tpsp::planTransition(const Placement &from,
+                                               const Placement &to,
+                                               llvm::ArrayRef<int64_t> shape,
+                                               const Mesh &mesh) {
+  std::optional<FlatCut> before = flatCut(shape, from, mesh);
+  std::optional<FlatCut> after = flatCut(shape, to, mesh);
+  if ((!before && !after) || areNested(shape, from, to, mesh))
+    return planTransition(from, to, mesh);
+  Placement whole = withoutCut(shape, from, mesh);
+  Placement last = withoutCut(shape, to, mesh);
+  // A sum over all axes of the cut waits, and is scattered.
+  bool waits = after && llvm::all_of(after->axes, [&](AxisId axis) {
+                 return from.isPending(axis);
+               });
+  if (waits) {
+    last.pending.append(after->axes.begin(), after->axes.end());
+    last.reduction = from.reduction;
+  }
+  const Placement *way[] = {&from, &whole, &last, &to};
+  Transition steps;
+  for (size_t i = 1; i < std::size(way); ++i) {
+    std::optional<Transition> more = planTransition(*way[i - 1], *way[i], mesh);
+    if (!more)
+      return std::nullopt;
+    llvm::append_range(steps, *more);
+  }
+  return steps;
+}
+
 std::optional<CollectiveStep> tpsp::stepOfKind(CollectiveKind kind,
                                                const Placement &from,
                                                const Placement &to,

@@ -131,19 +131,30 @@ Placement placed(const IndexStructure::Tensor &tensor,
   return placement;
 }
 
-/// Whether `placement`, made from these axes, divides every dimension of the
-/// tensor into equal blocks.
-bool isEven(const IndexStructure &structure,
-            const IndexStructure::Tensor &tensor,
-            llvm::ArrayRef<AxisList> axesOfIndex, const Placement &placement,
-            const Mesh &mesh) {
+/// Whether some tensor is, or is wanted, cut as a row of elements.
+bool isAnyCut(const PlacedOperation &operation) {
+  return llvm::any_of(carriers(operation), [&](const Carrier &carrier) {
+    return flatCut(carrier.first->shape, *carrier.second, operation.mesh);
+  });
+}
+
+/// Whether ranks can compute with a tensor in `placement`, which is made from
+/// these axes. They divide every dimension into equal blocks; or they cut the
+/// tensor as a row, as others are, and the operation works on rows.
+bool isPossible(const PlacedOperation &operation,
+                const IndexStructure::Tensor &tensor,
+                llvm::ArrayRef<AxisList> axesOfIndex,
+                const Placement &placement) {
+  const Mesh &mesh = operation.mesh;
   auto ranks = [&](IndexId index) {
     return mesh.groupSize(axesOfIndex[index]);
   };
   for (unsigned dim = 0; dim < tensor.minors.size(); ++dim)
-    if (!structure.isOneBlock(tensor, dim, ranks))
+    if (!operation.structure.isOneBlock(tensor, dim, ranks))
       return false;
-  return !firstUnevenDim(tensor.shape, placement, mesh);
+  return !firstUnevenDim(tensor.shape, placement, mesh) ||
+         (canBeStored(tensor.shape, placement, mesh) &&
+          operation.structure.worksOnRows() && isAnyCut(operation));
 }
 
 /// The counter for an axis: `count` if it has several ranks, `trivial` if it
@@ -191,7 +202,8 @@ bool addTransition(const IndexStructure::Tensor &tensor, bool isWeight,
                    PlacementCost &total) {
   if (from == to)
     return true;
-  std::optional<Transition> steps = planTransition(from, to, mesh);
+  std::optional<Transition> steps =
+      planTransition(from, to, tensor.shape, mesh);
   if (!steps)
     return false;
   TransitionCost added =
@@ -269,7 +281,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   for (auto [tensor, has] :
        llvm::zip_equal(structure.operands, operation.operands)) {
     Placement needs = placed(tensor, axes);
-    if (!isEven(structure, tensor, axes, needs, mesh))
+    if (!isPossible(operation, tensor, axes, needs))
       return std::nullopt;
     for (AxisId axis : has.pending)
       if (passing[axis] == has.reduction)
@@ -286,7 +298,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   for (auto [tensor, wants] :
        llvm::zip_equal(structure.results, operation.wanted)) {
     Placement comesOut = placed(tensor, axes);
-    if (!isEven(structure, tensor, axes, comesOut, mesh))
+    if (!isPossible(operation, tensor, axes, comesOut))
       return std::nullopt;
     comesOut.reduction = structure.reduction;
     for (AxisId axis = 0; axis < drives.size(); ++axis) {

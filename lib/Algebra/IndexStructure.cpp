@@ -34,6 +34,18 @@ double IndexStructure::work() const {
   return product;
 }
 
+bool IndexStructure::worksOnRows() const {
+  auto fits = [&](const Tensor &tensor) {
+    return tensor.indices.empty() ||
+           (tensor.minors.empty() && tensor.indices.size() == indices.size() &&
+            llvm::is_sorted(tensor.indices));
+  };
+  bool isAnyWhole =
+      llvm::any_of(indices, [](const Index &index) { return index.whole; });
+  return !usesPositions && !isAnyWhole && llvm::all_of(operands, fits) &&
+         llvm::all_of(results, fits);
+}
+
 bool IndexStructure::isMinor(IndexId index) const {
   auto has = [&](const Tensor &tensor) {
     std::optional<unsigned> dim = tensor.dimOf(index);

@@ -36,17 +36,36 @@ int64_t tpsp::check::coarsestType(const Dump &dump) {
   return fromFinest[coarsest];
 }
 
-Tolerance tpsp::check::toleranceFor(const RankValues &right, double rounding,
-                                    int64_t dtype) {
-  Tolerance tolerance;
-  tolerance.absolute = rounding;
-  tolerance.relative = rt::toleranceOf(dtype);
+/// The root mean square of a tensor, or of its smallest part of few elements as
+/// distance() measures it.
+static double leastSize(const RankValues &right) {
   double size = rootMeanSquare(right);
+  std::vector<double> sizes = sizesOfParts(right);
+  for (size_t rank = 0; rank < right.size(); ++rank)
+    if (sizes[rank] > 0 &&
+        int64_t(right[rank].size()) < rt::elementsToJudgeAlone)
+      size = std::min(size, sizes[rank]);
+  return size;
+}
+
+Tolerance tpsp::check::toleranceFor(const RankValues &right,
+                                    const ResultRounding &rounding,
+                                    int64_t dtype) {
+  double factor = rt::roundingFactorOf(rounding.samples);
+  Tolerance tolerance;
+  tolerance.absolute = rounding.size;
+  tolerance.relative = rt::toleranceOf(dtype);
+  double size = leastSize(right);
   if (size > 0)
     tolerance.relative =
-        std::max(tolerance.relative, rt::roundingFactor * rounding / size);
-  // Beyond it nothing is decided anyway.
+        std::max(tolerance.relative, factor * rounding.size / size);
+  // Beyond it half of a tensor would pass for the whole.
   constexpr double most = 0.3;
+  if (tolerance.relative > most)
+    tolerance.undecided = tolerance.relative;
+  // Noise as large as the values does not propagate like a small error.
+  if (tolerance.relative > rt::TensorError::mostWithDigits)
+    tolerance.undecided *= factor;
   tolerance.relative = std::min(tolerance.relative, most);
   return tolerance;
 }
@@ -233,11 +252,12 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   for (const std::optional<DumpedTensor> &values : entry.ranks)
     if (values && rt::toleranceOf(values->dtype) > rt::toleranceOf(dtype))
       dtype = values->dtype;
-  double rounding =
-      bound.result >= 0 ? right.rounding[buffer.resultNumber()] : 0;
-  each.tolerance = toleranceFor(each.right, rounding, dtype);
-  if (bound.result >= 0)
+  ResultRounding rounding;
+  if (bound.result >= 0) {
+    rounding = right.rounding[buffer.resultNumber()];
     each.rounding = right.roundings[buffer.resultNumber()];
+  }
+  each.tolerance = toleranceFor(each.right, rounding, dtype);
   each.sources = factorSources(plan.mesh, plan.microBatches, scale);
   for (int64_t row : rowsOf(plan, buffer))
     for (int64_t axis : axesOf(plan, plan.ledger[row]))

@@ -27,9 +27,9 @@ RankValues predictionFor(const BoundTensor &tensor,
 /// The coarsest type of floating-point numbers in a dump.
 int64_t coarsestType(const Dump &dump);
 
-/// How much rounding may do to a tensor of this size and type. `rounding` is
-/// the root mean square of what it does to an element.
-Tolerance toleranceFor(const RankValues &right, double rounding, int64_t dtype);
+/// How much rounding may do to a tensor of this size and type.
+Tolerance toleranceFor(const RankValues &right, const ResultRounding &rounding,
+                       int64_t dtype);
 
 /// Sizes that may explain a factor.
 std::vector<FactorSource> factorSources(const std::vector<MeshAxis> &mesh,

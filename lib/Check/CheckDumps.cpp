@@ -67,7 +67,7 @@ static TensorVerdict compare(const DumpEntry &entry, const DumpEntry *right,
   each.mesh = &mesh;
   each.values = valuesOf(entry);
   each.right = valuesOf(*right);
-  each.tolerance = toleranceFor(each.right, 0, dtype);
+  each.tolerance = toleranceFor(each.right, {}, dtype);
   each.sources = factorSources(mesh.axes(), 1, settings.scale);
   judge(each, verdict);
   return verdict;

@@ -33,22 +33,43 @@ static Squares squaresOf(const std::vector<double> &values,
   return squares;
 }
 
+/// The least norm by which a part's error is divided. A part that is much
+/// smaller than the others has their rounding, too.
+static double leastNorm(const std::vector<Squares> &ranks) {
+  constexpr double share = 0.1;
+  double total = 0;
+  for (const Squares &each : ranks)
+    total += each.wanted;
+  return share * std::sqrt(total / double(std::max<size_t>(ranks.size(), 1)));
+}
+
+std::vector<double> tpsp::check::sizesOfParts(const RankValues &wanted) {
+  std::vector<Squares> ranks;
+  for (const std::vector<double> &part : wanted)
+    if (!part.empty())
+      ranks.push_back(squaresOf({}, part, 1));
+  double least = leastNorm(ranks);
+  std::vector<double> sizes;
+  auto squares = ranks.begin();
+  for (const std::vector<double> &part : wanted)
+    sizes.push_back(part.empty()
+                        ? 0
+                        : std::max(std::sqrt((squares++)->wanted), least) /
+                              std::sqrt(double(part.size())));
+  return sizes;
+}
+
 double tpsp::check::distance(const RankValues &values, const RankValues &wanted,
                              double factor) {
   std::vector<Squares> ranks;
-  double total = 0;
   for (size_t rank = 0; rank < values.size(); ++rank) {
     if (values[rank].empty())
       continue;
     if (values[rank].size() != wanted[rank].size())
       return infinity;
     ranks.push_back(squaresOf(values[rank], wanted[rank], factor));
-    total += ranks.back().wanted;
   }
-  // A part that is much smaller than the others has their rounding, too.
-  constexpr double share = 0.1;
-  double least =
-      share * std::sqrt(total / double(std::max<size_t>(ranks.size(), 1)));
+  double least = leastNorm(ranks);
   double worst = 0;
   for (const Squares &each : ranks) {
     double norm = std::max(std::sqrt(each.wanted), least);

@@ -17,7 +17,15 @@ struct Tolerance {
   double relative = 1e-5;
   /// The root mean square of what rounding does to one element.
   double absolute = 0;
+  /// A larger error than `relative` that rounding explains as well: the tensor
+  /// has so few correct digits that such an error decides nothing. 0 if there
+  /// is none.
+  double undecided = 0;
 };
+
+/// The root mean square of each rank's part, as distance() measures it; 0 for
+/// ranks without values.
+std::vector<double> sizesOfParts(const RankValues &wanted);
 
 /// The distance of `values` from `factor` times `wanted`. It is the norm of the
 /// difference divided by the norm of the target, on the rank where that is

@@ -50,16 +50,13 @@ private:
 
   /// Right but for a few positions of one dimension.
   void tryRows() {
-    if (!all.each.tensor || !all.each.form.order.empty() ||
-        all.each.form.kind == Form::Cut)
+    if (!all.each.tensor)
       return;
     const PlanBuffer &buffer = all.each.tensor->buffer();
-    std::vector<double> has, wanted;
-    for (const auto &[from, to] : {std::pair(&all.each.values, &has),
-                                   std::pair(&all.each.right, &wanted)})
-      *to = all.each.form.kind == Form::Whole
-                ? from->front()
-                : all.each.tensor->wholeAt(*from, 0);
+    std::vector<double> wanted =
+        wholeOf(*all.each.tensor, all.each.form, all.each.right, 0);
+    std::vector<double> has =
+        wholeOf(*all.each.tensor, all.each.form, all.each.values, 0);
     if (has.size() != wanted.size())
       return;
     std::vector<std::string> names = indexNamesOf(buffer);

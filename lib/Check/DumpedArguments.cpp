@@ -4,7 +4,8 @@
 
 #include "tpsp/Abi/ElementType.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
 
 using namespace tpsp;
@@ -27,40 +28,59 @@ static bool isArgument(const DumpEntry &entry, const PlanBuffer &tensor) {
   }
 }
 
+/// The whole tensor that the ranks have; half a sentence if they have none.
+static std::string putTogether(const PlacedTensor &tensor,
+                               const DumpEntry &entry,
+                               std::vector<double> &out) {
+  RankValues values;
+  for (size_t rank = 0; rank < entry.ranks.size(); ++rank) {
+    if (!entry.ranks[rank])
+      return fmt::format("rank {} lacks it", rank);
+    values.push_back(entry.ranks[rank]->values);
+  }
+  std::optional<Form> form = formOf(tensor, entry);
+  if (!form)
+    return "its shapes are not those of the program";
+  if (!form->pending.empty())
+    values = summed(tensor.mesh(), values, form->pending);
+  out = wholeOf(tensor, *form, values, 0);
+  return "";
+}
+
 Status DumpedArguments::take(const Plan &plan, const Dump &dump) {
   rt::RankMesh mesh;
   TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
+  if (dump.numRanks != mesh.numRanks())
+    return {};
   for (const PlanBuffer &tensor : plan.tensors())
     for (const DumpEntry &entry : dump.entries) {
-      bool isWhole = std::all_of(entry.ranks.begin(), entry.ranks.end(),
-                                 [](const auto &each) { return bool(each); });
-      if (!tensor.isArgument() || !isArgument(entry, tensor) || !isWhole ||
-          dump.numRanks != mesh.numRanks())
+      if (!tensor.isArgument() || !isArgument(entry, tensor))
         continue;
-      PlacedTensor placed(tensor, mesh);
-      std::optional<Form> form = formOf(placed, entry);
-      if (!form || form->kind == Form::Cut || !form->order.empty() ||
-          !form->pending.empty())
-        continue;
-      RankValues parts;
-      for (const std::optional<DumpedTensor> &each : entry.ranks)
-        parts.push_back(each->values);
-      values[tensor.number] =
-          form->kind == Form::Whole ? parts.front() : placed.wholeAt(parts, 0);
-      titles.insert(entry.title());
+      std::vector<double> whole;
+      std::string problem =
+          putTogether(PlacedTensor(tensor, mesh), entry, whole);
+      if (problem.empty())
+        values[tensor.number] = {entry.title(), std::move(whole)};
+      else
+        leftOut[entry.title()] = problem;
     }
   return {};
 }
 
+const std::vector<double> *
+DumpedArguments::find(const PlanBuffer &tensor) const {
+  auto found = values.find(tensor.number);
+  return found == values.end() ? nullptr : &found->second.whole;
+}
+
 Status DumpedArguments::fill(const PlanBuffer &tensor, const rt::Shard &shard,
                              void *memory) const {
-  auto found = values.find(tensor.number);
-  if (found == values.end())
+  const std::vector<double> *all = find(tensor);
+  if (!all)
     return others->fill(tensor, shard, memory);
-  const std::vector<double> &all = found->second;
   shard.forEachRun([&](int64_t global, int64_t local, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      double value = all[global + i];
+      double value = (*all)[global + i];
       if (rt::isInteger(tensor.dtype))
         rt::storeInteger(std::isfinite(value) ? int64_t(value) : 0,
                          tensor.dtype, memory, local + i);
@@ -73,13 +93,14 @@ Status DumpedArguments::fill(const PlanBuffer &tensor, const rt::Shard &shard,
 
 Status DumpedArguments::whole(const PlanBuffer &tensor,
                               std::vector<double> &out) const {
-  auto found = values.find(tensor.number);
-  if (found == values.end())
+  const std::vector<double> *all = find(tensor);
+  if (!all)
     return others->whole(tensor, out);
-  out = found->second;
+  asked.insert(values.at(tensor.number).title);
+  out = *all;
   return {};
 }
 
 bool DumpedArguments::isGiven(const PlanBuffer &tensor) const {
-  return values.count(tensor.number) > 0 || others->isGiven(tensor);
+  return find(tensor) || others->isGiven(tensor);
 }

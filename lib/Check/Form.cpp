@@ -71,6 +71,10 @@ Shape PlacedTensor::partShape(int64_t rank) const {
   Shape shape;
   for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
     auto [number, size] = placeIn(ranks, rank, tensor.axes[dim]);
+    // A piece of a row of elements has no other extent.
+    if (tensor.heldExtent(dim) % size != 0)
+      return {
+          rt::Shard(tensor, ranks.axes(), ranks.coordinates(rank)).elements()};
     int64_t held = tensor.heldExtent(dim) / size;
     shape.push_back(
         std::clamp<int64_t>(tensor.shape[dim] - number * held, 0, held));
@@ -115,33 +119,6 @@ std::vector<double> PlacedTensor::wholeAt(const RankValues &parts,
   return whole;
 }
 
-//===----------------------------------------------------------------------===//
-// Dense tensors
-//===----------------------------------------------------------------------===//
-
-std::vector<double> tpsp::check::transposed(const std::vector<double> &values,
-                                            const Shape &shape,
-                                            const std::vector<size_t> &order) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * shape[i];
-  std::vector<double> out;
-  out.reserve(values.size());
-  std::vector<int64_t> at(shape.size(), 0);
-  for (size_t k = 0; k < values.size(); ++k) {
-    int64_t from = 0;
-    for (size_t i = 0; i < order.size(); ++i)
-      from += at[i] * strides[order[i]];
-    out.push_back(values[from]);
-    for (size_t i = order.size(); i-- > 0;) {
-      if (++at[i] < shape[order[i]])
-        break;
-      at[i] = 0;
-    }
-  }
-  return out;
-}
-
 /// The positions that a rank has of a dimension, as torch divides it. Pieces
 /// have one size, and the last ones are smaller or empty.
 static std::pair<int64_t, int64_t> pieceOf(int64_t extent, int64_t number,
@@ -151,27 +128,16 @@ static std::pair<int64_t, int64_t> pieceOf(int64_t extent, int64_t number,
   return {begin, std::min(extent, begin + piece)};
 }
 
-/// A rank's block of a whole tensor.
-static std::vector<double>
-cutOut(const std::vector<double> &whole, const Shape &shape,
-       const rt::RankMesh &mesh, int64_t rank,
-       const std::vector<std::vector<int64_t>> &axes) {
-  std::vector<std::pair<int64_t, int64_t>> ranges;
+/// A rank's block of a whole tensor in a form that divides it in another way.
+static Block blockIn(const PlacedTensor &tensor, const Form &form,
+                     int64_t rank) {
+  Block block;
+  const Shape &shape = tensor.buffer().shape;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
-    auto [number, size] = placeIn(mesh, rank, axes[dim]);
-    ranges.push_back(pieceOf(shape[dim], number, size));
-  }
-  std::vector<double> block;
-  for (int64_t i = 0; i < int64_t(whole.size()); ++i) {
-    int64_t rest = i;
-    bool isIn = true;
-    for (size_t dim = shape.size(); dim-- > 0 && isIn;) {
-      int64_t at = rest % shape[dim];
-      rest /= shape[dim];
-      isIn = at >= ranges[dim].first && at < ranges[dim].second;
-    }
-    if (isIn)
-      block.push_back(whole[i]);
+    auto [number, size] = placeIn(tensor.mesh(), rank, form.axes[dim]);
+    auto [begin, end] = pieceOf(shape[dim], number, size);
+    block.begin.push_back(begin);
+    block.count.push_back(end - begin);
   }
   return block;
 }
@@ -213,23 +179,24 @@ tpsp::check::subsetsOf(const std::vector<int64_t> &list) {
 // Forms
 //===----------------------------------------------------------------------===//
 
-/// The shape of a rank in a form, with its dimensions in the form's order.
+/// The shape of a rank in a form, with its dimensions in the program's order.
+static Shape orderedShape(const PlacedTensor &tensor, const Form &form,
+                          int64_t rank) {
+  switch (form.kind) {
+  case Form::Part:
+    return tensor.partShape(rank);
+  case Form::Cut:
+    return blockIn(tensor, form, rank).count;
+  default:
+    return tensor.buffer().shape;
+  }
+}
+
+/// The same with its dimensions in the form's order.
 static Shape shapeIn(const PlacedTensor &tensor, const Form &form,
                      int64_t rank) {
-  Shape shape = tensor.buffer().shape;
-  if (form.kind == Form::Part)
-    shape = tensor.partShape(rank);
-  for (size_t dim = 0; form.kind == Form::Cut && dim < shape.size(); ++dim) {
-    auto [number, size] = placeIn(tensor.mesh(), rank, form.axes[dim]);
-    auto [begin, end] = pieceOf(shape[dim], number, size);
-    shape[dim] = end - begin;
-  }
-  if (form.order.empty())
-    return shape;
-  Shape ordered;
-  for (size_t dim : form.order)
-    ordered.push_back(shape[dim]);
-  return ordered;
+  Shape shape = orderedShape(tensor, form, rank);
+  return form.order.empty() ? shape : transposedShape(shape, form.order);
 }
 
 /// Extents of 1 decide nothing: a loss may be [] or [1].
@@ -238,8 +205,8 @@ static Shape withoutOnes(Shape shape) {
   return shape;
 }
 
-static bool fits(const PlacedTensor &tensor, const Form &form,
-                 const DumpEntry &entry) {
+bool tpsp::check::fits(const PlacedTensor &tensor, const Form &form,
+                       const DumpEntry &entry) {
   for (size_t rank = 0; rank < entry.ranks.size(); ++rank) {
     if (!entry.ranks[rank])
       continue;
@@ -290,9 +257,8 @@ static std::optional<Stated> parsePlacement(const std::string &text,
   return stated;
 }
 
-/// The form that the dump's placement says; none if it says something else.
-static std::optional<Form> statedForm(const PlacedTensor &tensor,
-                                      const DumpEntry &entry) {
+std::optional<Form> tpsp::check::statedForm(const PlacedTensor &tensor,
+                                            const DumpEntry &entry) {
   if (entry.placement.empty())
     return std::nullopt;
   auto dims = int64_t(tensor.buffer().shape.size());
@@ -399,19 +365,48 @@ RankValues tpsp::check::inForm(const PlacedTensor &tensor, const Form &form,
                                const RankValues &parts) {
   RankValues out(parts.size());
   for (int64_t rank = 0; rank < int64_t(parts.size()); ++rank) {
-    if (form.kind == Form::Part) {
-      out[rank] = parts[rank];
-    } else {
-      out[rank] = tensor.wholeAt(parts, rank);
-      if (form.kind == Form::Cut)
-        out[rank] = cutOut(out[rank], tensor.buffer().shape, tensor.mesh(),
-                           rank, form.axes);
-    }
-    if (form.order.empty())
-      continue;
-    Shape shape = form.kind == Form::Part ? tensor.partShape(rank)
-                                          : tensor.buffer().shape;
-    out[rank] = transposed(out[rank], shape, form.order);
+    out[rank] =
+        form.kind == Form::Part ? parts[rank] : tensor.wholeAt(parts, rank);
+    if (form.kind == Form::Cut)
+      out[rank] =
+          cutOut(out[rank], tensor.buffer().shape, blockIn(tensor, form, rank));
+    if (!form.order.empty())
+      out[rank] =
+          transposed(out[rank], orderedShape(tensor, form, rank), form.order);
   }
   return out;
+}
+
+/// The values with their dimensions in the program's order. Ranks without
+/// values stay so.
+static RankValues inOrder(const PlacedTensor &tensor, const Form &form,
+                          RankValues values) {
+  if (form.order.empty())
+    return values;
+  for (int64_t rank = 0; rank < int64_t(values.size()); ++rank)
+    values[rank] = transposed(values[rank], shapeIn(tensor, form, rank),
+                              inverseOf(form.order));
+  return values;
+}
+
+std::vector<double> tpsp::check::wholeOf(const PlacedTensor &tensor,
+                                         const Form &form,
+                                         const RankValues &values,
+                                         int64_t rank) {
+  RankValues ordered = inOrder(tensor, form, values);
+  if (form.kind == Form::Part)
+    return tensor.wholeAt(ordered, rank);
+  if (form.kind == Form::Whole)
+    return std::move(ordered[rank]);
+  std::vector<int64_t> dividing;
+  for (const std::vector<int64_t> &axes : form.axes)
+    dividing.insert(dividing.end(), axes.begin(), axes.end());
+  std::vector<double> whole(tensor.buffer().elements());
+  rt::RankGroup group;
+  if (!tensor.mesh().group(rank, dividing, group).ok())
+    return whole;
+  for (int64_t other : group.ranks)
+    putInto(whole, tensor.buffer().shape, blockIn(tensor, form, other),
+            ordered[other]);
+  return whole;
 }

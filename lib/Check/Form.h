@@ -2,6 +2,8 @@
 #ifndef TPSP_LIB_CHECK_FORM_H
 #define TPSP_LIB_CHECK_FORM_H
 
+#include "Dense.h"
+
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Check/Dump.h"
@@ -12,8 +14,6 @@
 #include <vector>
 
 namespace tpsp::check {
-
-using Shape = std::vector<int64_t>;
 
 /// The index names of a tensor, in the order of its dimensions.
 std::vector<std::string> indexNamesOf(const PlanBuffer &tensor);
@@ -31,7 +31,8 @@ public:
   std::vector<int64_t> dividing() const;
   /// The axes along which ranks have copies, ascending.
   std::vector<int64_t> copied() const;
-  /// The extents of a rank's part, without padding.
+  /// The extents of a rank's part, without padding; for a piece of a row of
+  /// elements (Abi/FlatCut.h), their number.
   Shape partShape(int64_t rank) const;
   /// A rank's part of the whole tensor, row-major.
   std::vector<double> partOf(const std::vector<double> &whole,
@@ -71,15 +72,21 @@ struct Form {
 /// shapes.
 std::optional<Form> formOf(const PlacedTensor &tensor, const DumpEntry &entry);
 
+/// The form that the dump's placement says; none if it has none, or one of
+/// other dimensions. The shapes are not looked at.
+std::optional<Form> statedForm(const PlacedTensor &tensor,
+                               const DumpEntry &entry);
+/// Whether the ranks' shapes are those of a form. Extents of 1 decide nothing.
+bool fits(const PlacedTensor &tensor, const Form &form, const DumpEntry &entry);
+
 /// A prediction, in parts, as the form has it.
 RankValues inForm(const PlacedTensor &tensor, const Form &form,
                   const RankValues &parts);
 
-/// A dense tensor with its dimensions in another order: dimension i of the
-/// result is dimension order[i].
-std::vector<double> transposed(const std::vector<double> &values,
-                               const Shape &shape,
-                               const std::vector<size_t> &order);
+/// The whole tensor, by what a rank and those that hold its other parts have in
+/// a form. Elements that no rank has are zero.
+std::vector<double> wholeOf(const PlacedTensor &tensor, const Form &form,
+                            const RankValues &values, int64_t rank);
 
 /// The sum over the groups of some axes. Every rank gets its group's.
 RankValues summed(const rt::RankMesh &mesh, const RankValues &values,

@@ -46,6 +46,8 @@ public:
       return judgeZero(verdict);
     if (verdict.errorOfRight <= each.tolerance.relative)
       return judgeEqual(verdict);
+    if (verdict.errorOfRight <= each.tolerance.undecided)
+      return judgeLost(verdict);
     if (judgeNotFinite(verdict))
       return;
     addReductions(all);
@@ -73,28 +75,24 @@ private:
   }
 
   void judgeSlices(TensorVerdict &verdict) const {
-    if (!each.tensor || each.rounding.empty() || !each.form.order.empty() ||
-        each.form.kind == Form::Cut)
+    if (!each.tensor || each.rounding.empty())
       return;
-    const PlanBuffer &buffer = each.tensor->buffer();
-    auto wholeOf = [&](const RankValues &values, size_t rank) {
-      return each.form.kind == Form::Whole
-                 ? values[rank]
-                 : each.tensor->wholeAt(values, int64_t(rank));
+    auto whole = [&](const RankValues &values, size_t rank) {
+      return wholeOf(*each.tensor, each.form, values, int64_t(rank));
     };
     // A tensor of which ranks lack parts cannot be put together.
-    for (const std::vector<double> &values : each.values)
-      if (values.empty())
+    for (size_t rank = 0; rank < each.values.size(); ++rank)
+      if (each.values[rank].empty() && !each.right[rank].empty())
         return;
     std::vector<double> checked;
     for (size_t rank = 0; rank < each.values.size(); ++rank) {
-      std::vector<double> has = wholeOf(each.values, rank);
+      std::vector<double> has = whole(each.values, rank);
       // Copies are mostly equal, and are judged once.
       if (has == checked)
         continue;
       std::optional<WrongSlices> wrong =
-          wrongSlices(has, wholeOf(each.right, rank), each.rounding,
-                      buffer.shape, each.tolerance);
+          wrongSlices(has, whole(each.right, rank), each.rounding,
+                      each.tensor->buffer().shape, each.tolerance);
       if (wrong)
         return describe(*wrong, rank, verdict);
       checked = std::move(has);
@@ -144,6 +142,17 @@ private:
   bool isZero() const {
     double right = rootMeanSquare(each.right);
     return right == 0 || right < 1e-3 * each.tolerance.absolute;
+  }
+
+  /// Rounding leaves the tensor too few correct digits.
+  void judgeLost(TensorVerdict &verdict) const {
+    verdict.kind = VerdictKind::Zero;
+    verdict.error = verdict.errorOfRight;
+    verdict.text = fmt::format(
+        "lost in rounding, which is {:.2g} of its size, and its error {:.2g}: "
+        "this decides nothing; a run in a wider type does",
+        each.tolerance.absolute / rootMeanSquare(each.right),
+        verdict.errorOfRight);
   }
 
   void judgeZero(TensorVerdict &verdict) {

@@ -67,15 +67,12 @@ private:
   /// The whole tensor in another order: two dimensions of equal extents are
   /// exchanged, or a dimension's chunks are in another order.
   void tryChunks() {
-    if (!all.each.tensor || !all.each.form.order.empty() ||
-        all.each.form.kind == Form::Cut)
+    if (!all.each.tensor)
       return;
     const PlanBuffer &buffer = all.each.tensor->buffer();
     std::vector<std::string> names = indexNamesOf(buffer);
     std::vector<double> whole =
-        all.each.form.kind == Form::Whole
-            ? all.each.right.front()
-            : all.each.tensor->wholeAt(all.each.right, 0);
+        wholeOf(*all.each.tensor, all.each.form, all.each.right, 0);
     const Shape &shape = buffer.shape;
     for (size_t i = 0; i < shape.size(); ++i)
       for (size_t j = i + 1; j < shape.size(); ++j)

@@ -124,16 +124,17 @@ public:
     addOtherAxes(rows, own);
   }
 
+  /// A vector that all ranks of an axis add to their summands counts as often.
   void addArguments() {
-    std::vector<double> sizes;
+    std::map<int64_t, std::vector<std::string>> axesBySize;
     for (const MeshAxis &axis : plan.mesh)
-      if (axis.size > 1 && std::find(sizes.begin(), sizes.end(),
-                                     double(axis.size)) == sizes.end())
-        sizes.push_back(double(axis.size));
+      if (axis.size > 1)
+        axesBySize[axis.size].push_back(axis.name);
     for (const PlanBuffer &tensor : plan.tensors())
       if (tensor.kind == BufferKind::Parameter && tensor.shape.size() == 1)
-        for (double size : sizes)
-          addArgument(tensor, size);
+        for (const auto &[size, axes] : axesBySize)
+          addArgument(tensor, double(size),
+                      fmt::format("{}", fmt::join(axes, " or ")));
   }
 
   std::vector<StepHypothesis> list;
@@ -168,10 +169,12 @@ private:
     }
   }
 
-  void addArgument(const PlanBuffer &tensor, double size) {
+  void addArgument(const PlanBuffer &tensor, double size,
+                   const std::string &axes) {
     StepHypothesis &hypothesis = list.emplace_back();
-    hypothesis.text = fmt::format("{} counts {} times, once for each rank",
-                                  tensor.name, size);
+    hypothesis.text =
+        fmt::format("{} counts {} times, once for each rank of {}", tensor.name,
+                    size, axes);
     hypothesis.weight = 6;
     hypothesis.change.arguments[tensor.number] = size;
   }

@@ -1,13 +1,14 @@
 #include "tpsp/Check/Names.h"
 
+#include "ExtentText.h"
 #include "Form.h"
+#include "NameEntry.h"
 
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -23,17 +24,6 @@ using rt::quotedName;
 using rt::Status;
 using Json = nlohmann::ordered_json;
 
-struct NameMap::Entry {
-  std::string pattern;
-  bool isLeftOut = false;
-  /// One name; several if the tensor is split.
-  std::vector<std::string> names;
-  size_t splitDim = 0;
-  Shape sizes;
-  Shape unpad, shape;
-  std::vector<size_t> permute;
-};
-
 NameMap::NameMap() = default;
 NameMap::NameMap(NameMap &&) noexcept = default;
 NameMap &NameMap::operator=(NameMap &&) noexcept = default;
@@ -43,17 +33,39 @@ NameMap::~NameMap() = default;
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Reads a list of numbers from 0 up.
-template <typename T>
-static bool readList(const Json &json, std::vector<T> &out) {
+/// Reads a number, or a text of ExtentText.h.
+static bool readExtent(const Json &json, std::string &out) {
+  if (json.is_number_integer())
+    out = fmt::to_string(json.get<int64_t>());
+  else if (json.is_string())
+    out = json.get<std::string>();
+  return json.is_number_integer() || json.is_string();
+}
+
+static bool readExtents(const Json &json, ExtentTexts &out) {
   if (!json.is_array())
     return false;
-  for (const Json &each : json) {
-    constexpr int64_t most = int64_t(1) << 48;
-    if (!each.is_number_unsigned() || each.get<uint64_t>() > uint64_t(most))
+  for (const Json &each : json)
+    if (!readExtent(each, out.emplace_back()))
       return false;
-    out.push_back(T(each.get<uint64_t>()));
-  }
+  return !out.empty();
+}
+
+/// Reads the position of a dimension.
+static bool readDimension(const Json &json, size_t &out) {
+  constexpr uint64_t most = 64;
+  if (!json.is_number_unsigned() || json.get<uint64_t>() > most)
+    return false;
+  out = json.get<size_t>();
+  return true;
+}
+
+static bool readDimensions(const Json &json, std::vector<size_t> &out) {
+  if (!json.is_array())
+    return false;
+  for (const Json &each : json)
+    if (!readDimension(each, out.emplace_back()))
+      return false;
   return true;
 }
 
@@ -77,37 +89,55 @@ static bool isPermutation(std::vector<size_t> order) {
   return true;
 }
 
+static bool readSplit(const Json &json, NameMap::Entry &entry) {
+  return json.is_object() && json.contains("dim") &&
+         readDimension(json["dim"], entry.splitDim) && json.contains("names") &&
+         readNames(json["names"], entry.names) && json.contains("sizes") &&
+         readExtents(json["sizes"], entry.sizes) &&
+         entry.sizes.size() == entry.names.size();
+}
+
+static bool readPadded(const Json &json, NameMap::Entry &entry) {
+  PaddedDimension &padded = entry.padded.emplace();
+  return json.is_object() && json.contains("dim") &&
+         readDimension(json["dim"], padded.dim) && json.contains("extent") &&
+         readExtent(json["extent"], padded.extent) && json.contains("axes") &&
+         readNames(json["axes"], padded.axes);
+}
+
 /// The readers of the keys of an entry; each returns false if the value is
 /// malformed.
-template <typename Entry> static auto readersOf(Entry &entry) {
+static auto readersOf(NameMap::Entry &entry) {
   using Reader = std::function<bool(const Json &)>;
   return std::map<std::string, Reader>{
       {"name",
        [&](const Json &json) {
          if (json.is_string())
-           entry.names = {json.template get<std::string>()};
+           entry.names = {json.get<std::string>()};
          return json.is_string();
        }},
-      {"unpad", [&](const Json &json) { return readList(json, entry.unpad); }},
-      {"shape", [&](const Json &json) { return readList(json, entry.shape); }},
+      {"whole",
+       [&](const Json &json) {
+         entry.isWhole = json.is_boolean() && json.get<bool>();
+         return json.is_boolean();
+       }},
+      {"padded", [&](const Json &json) { return readPadded(json, entry); }},
+      {"unpad",
+       [&](const Json &json) { return readExtents(json, entry.unpad); }},
+      {"shape",
+       [&](const Json &json) { return readExtents(json, entry.shape); }},
       {"permute",
        [&](const Json &json) {
-         return readList(json, entry.permute) && isPermutation(entry.permute);
+         return readDimensions(json, entry.permute) &&
+                isPermutation(entry.permute);
        }},
-      {"split", [&](const Json &json) {
-         return json.is_object() && json.contains("dim") &&
-                json["dim"].is_number_unsigned() && json.contains("names") &&
-                readNames(json["names"], entry.names) &&
-                json.contains("sizes") &&
-                readList(json["sizes"], entry.sizes) &&
-                entry.sizes.size() == entry.names.size() &&
-                (entry.splitDim = json["dim"].template get<size_t>(), true);
-       }}};
+      {"split", [&](const Json &json) { return readSplit(json, entry); }},
+      {"reshape",
+       [&](const Json &json) { return readExtents(json, entry.reshape); }}};
 }
 
 /// Reads the parts of an entry; false if one is malformed or unknown.
-template <typename Entry>
-static bool readParts(const Json &json, Entry &entry) {
+static bool readParts(const Json &json, NameMap::Entry &entry) {
   auto readers = readersOf(entry);
   for (const auto &[part, content] : json.items()) {
     auto reader = readers.find(part);
@@ -128,6 +158,8 @@ Status NameMap::read(const std::string &path, NameMap &out) {
     return invalid("'{}' is no JSON object of names (docs/Check.md#names)",
                    path);
   for (const auto &[key, value] : json.items()) {
+    if (key == "$source")
+      continue;
     Entry &entry = out.entries.emplace_back();
     entry.pattern = key;
     entry.isLeftOut = value.is_null();
@@ -137,10 +169,11 @@ Status NameMap::read(const std::string &path, NameMap &out) {
     if (value.is_object())
       isRight = readParts(value, entry);
     if (!isRight || (entry.names.empty() && !entry.isLeftOut))
-      return invalid("'{}': the entry of {} is none; write a name, null, or an "
-                     "object with name, unpad, shape, permute or split "
-                     "(docs/Check.md#names)",
-                     path, quotedName(key));
+      return invalid(
+          "'{}': the entry of {} is none; write a name, null, or an "
+          "object with name, whole, padded, unpad, shape, permute, split "
+          "or reshape (docs/Check.md#names)",
+          path, quotedName(key));
   }
   return {};
 }
@@ -185,95 +218,27 @@ static std::string filled(const std::string &name,
   return out;
 }
 
-static int64_t elementsOf(const Shape &shape) {
-  int64_t product = 1;
-  for (int64_t extent : shape)
-    if (__builtin_mul_overflow(product, extent, &product))
-      return -1;
-  return product;
-}
-
-/// The block at [begin, begin + count) of each dimension.
-static DumpedTensor blockOf(const DumpedTensor &tensor, const Shape &begin,
-                            const Shape &count) {
-  DumpedTensor out{tensor.dtype, count, {}};
-  for (int64_t i = 0; i < int64_t(tensor.values.size()); ++i) {
-    int64_t rest = i;
-    bool isIn = true;
-    for (size_t dim = count.size(); dim-- > 0 && isIn;) {
-      int64_t at = rest % tensor.shape[dim];
-      rest /= tensor.shape[dim];
-      isIn = at >= begin[dim] && at < begin[dim] + count[dim];
-    }
-    if (isIn)
-      out.values.push_back(tensor.values[i]);
+NamedExtents tpsp::check::namedExtentsOf(const Plan &plan) {
+  NamedExtents out;
+  out.mesh = plan.mesh;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    std::vector<std::string> names = indexNamesOf(tensor);
+    for (size_t i = 0; i < names.size(); ++i)
+      out.indices[names[i]] = tensor.shape[i];
   }
   return out;
 }
 
-/// Rearranges one rank's tensor, up to the split. Returns half a sentence if it
-/// does not fit.
-template <typename Entry>
-static std::string rearrange(const Entry &entry, DumpedTensor &tensor) {
-  auto text = [&] {
-    return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
-  };
-  if (!entry.unpad.empty()) {
-    bool fits = entry.unpad.size() == tensor.shape.size();
-    for (size_t i = 0; fits && i < entry.unpad.size(); ++i)
-      fits = entry.unpad[i] <= tensor.shape[i];
-    if (!fits)
-      return fmt::format("cannot be cut from {} to [{}]", text(),
-                         fmt::join(entry.unpad, ", "));
-    tensor = blockOf(tensor, Shape(entry.unpad.size(), 0), entry.unpad);
-  }
-  if (!entry.shape.empty()) {
-    if (elementsOf(entry.shape) != int64_t(tensor.values.size()))
-      return fmt::format("is {} and has other elements than [{}]", text(),
-                         fmt::join(entry.shape, ", "));
-    tensor.shape = entry.shape;
-  }
-  if (entry.permute.empty())
-    return "";
-  if (entry.permute.size() != tensor.shape.size())
-    return fmt::format("is {}, and 'permute' has {} dimensions", text(),
-                       entry.permute.size());
-  tensor.values = transposed(tensor.values, tensor.shape, entry.permute);
-  Shape shape;
-  for (size_t dim : entry.permute)
-    shape.push_back(tensor.shape[dim]);
-  tensor.shape = shape;
-  return "";
+bool NameMap::needsProgram() const {
+  return std::any_of(entries.begin(), entries.end(), [](const Entry &entry) {
+    bool hasNames = entry.padded.has_value() || entry.isWhole;
+    for (const ExtentTexts *list : entry.lists())
+      hasNames |= std::any_of(list->begin(), list->end(), hasName);
+    return hasNames;
+  });
 }
 
-/// The part of a rank's tensor that belongs to a name of a split. Sizes are in
-/// any unit: a rank may have a share of each part.
-template <typename Entry>
-static std::string cutPart(const Entry &entry, size_t number,
-                           DumpedTensor &tensor) {
-  if (entry.sizes.empty())
-    return "";
-  int64_t total = 0, before = 0;
-  for (size_t i = 0; i < entry.sizes.size(); ++i) {
-    total += entry.sizes[i];
-    before += i < number ? entry.sizes[i] : 0;
-  }
-  bool fits = entry.splitDim < tensor.shape.size() && total > 0;
-  int64_t extent = fits ? tensor.shape[entry.splitDim] : 0;
-  if (!fits || extent * entry.sizes[number] % total != 0 ||
-      extent * before % total != 0)
-    return fmt::format("is [{}], which cannot be split along dimension {} into "
-                       "shares of {}",
-                       fmt::join(tensor.shape, ", "), entry.splitDim,
-                       fmt::join(entry.sizes, ", "));
-  Shape begin(tensor.shape.size(), 0), count = tensor.shape;
-  begin[entry.splitDim] = extent * before / total;
-  count[entry.splitDim] = extent * entry.sizes[number] / total;
-  tensor = blockOf(tensor, begin, count);
-  return "";
-}
-
-Status NameMap::apply(Dump &dump) const {
+Status NameMap::apply(const NamedExtents &program, Dump &dump) const {
   std::vector<DumpEntry> out;
   std::set<std::string> titles;
   auto keep = [&](DumpEntry entry) -> Status {
@@ -299,16 +264,10 @@ Status NameMap::apply(Dump &dump) const {
         continue;
       DumpEntry mapped = entry;
       mapped.name = filled(found->names[i], stars);
-      for (std::optional<DumpedTensor> &tensor : mapped.ranks) {
-        if (!tensor)
-          continue;
-        std::string problem = rearrange(*found, *tensor);
-        if (problem.empty())
-          problem = cutPart(*found, i, *tensor);
-        if (!problem.empty())
-          return invalid("{} of '{}' {}; change its entry in the map of names",
-                         quotedName(entry.title()), dump.path, problem);
-      }
+      Status status = Rearranger(*found, program).apply(i, mapped);
+      if (!status.ok())
+        return invalid("{} of '{}' {}; change its entry in the map of names",
+                       quotedName(entry.title()), dump.path, status.message());
       TPSP_TRY(keep(std::move(mapped)));
     }
   }

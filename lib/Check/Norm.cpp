@@ -19,6 +19,8 @@ struct GradientSquares {
   double all = 0;
   /// Each rank's own parts.
   RankValues own;
+  /// The axes that divide one of them at least.
+  std::set<int64_t> dividing;
 };
 
 GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
@@ -36,8 +38,11 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
     const RankValues &parts = results[number++];
     if (tensor.kind != BufferKind::Gradient || !parameters.count(tensor.of))
       continue;
-    for (double value : PlacedTensor(tensor, mesh).wholeAt(parts, 0))
+    PlacedTensor placed(tensor, mesh);
+    for (double value : placed.wholeAt(parts, 0))
       squares.all += value * value;
+    for (int64_t axis : placed.dividing())
+      squares.dividing.insert(axis);
     for (size_t rank = 0; rank < parts.size(); ++rank)
       for (double value : parts[rank])
         squares.own[rank].front() += value * value;
@@ -64,8 +69,11 @@ void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
     verdict.kind = VerdictKind::OtherAxes;
     verdict.text =
         axes.empty()
-            ? "the norm of each rank's own parts: their squares are not added "
-              "up over the ranks"
+            ? fmt::format(
+                  "the norm of each rank's own parts: their squares are not "
+                  "added up over {}",
+                  axesText(mesh,
+                           {squares.dividing.begin(), squares.dividing.end()}))
             : fmt::format("the ranks' squares are added up over {}: copies "
                           "count several times, or parts are left out",
                           axesText(mesh, axes));

@@ -1,16 +1,16 @@
 #include "tpsp/Check/Traces.h"
 
-#include "tpsp/Abi/FileHandle.h"
+#include "JsonElements.h"
+
 #include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <set>
 
 using namespace tpsp;
 using namespace tpsp::check;
@@ -19,18 +19,25 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Which kind a recorded name has. The first row whose word the name contains
-/// decides. Names differ in underscores and prefixes alone.
-struct KindWord {
+/// The meaning of a recorded name.
+struct CallName {
+  /// The name contains this word; names differ in underscores and prefixes
+  /// alone. The first row whose word fits decides.
   const char *word;
+  /// None: no row of a ledger, though it may move or add up data.
   std::optional<CollectiveKind> kind;
 };
 
-constexpr KindWord kindWords[] = {
+constexpr CallName callNames[] = {
     {"reducescatter", CollectiveKind::ReduceScatter},
     {"allreduce", CollectiveKind::AllReduce},
     {"allgather", CollectiveKind::AllGather},
     {"alltoall", CollectiveKind::AllToAll},
+    {"send", CollectiveKind::Transfer},
+    {"recv", CollectiveKind::Transfer},
+    {"reduce", std::nullopt},
+    {"gather", std::nullopt},
+    {"scatter", std::nullopt},
 };
 
 /// "nccl:_all_gather_base" as "ncclallgatherbase".
@@ -42,12 +49,12 @@ std::string lettersOf(const std::string &name) {
   return letters;
 }
 
-std::optional<CollectiveKind> kindOf(const std::string &name) {
-  std::string letters = lettersOf(name);
-  for (const KindWord &each : kindWords)
+/// Null if a call is no collective of a step: a barrier, a broadcast.
+const CallName *meaningOf(const std::string &letters) {
+  for (const CallName &each : callNames)
     if (letters.find(each.word) != std::string::npos)
-      return each.kind;
-  return std::nullopt;
+      return &each;
+  return nullptr;
 }
 
 int64_t bytesOfType(const std::string &name) {
@@ -60,40 +67,67 @@ int64_t bytesOfType(const std::string &name) {
   return found == bytes.end() ? 0 : found->second;
 }
 
-/// The numbers of "[0, 1, 2]"; none if the list is abridged.
-std::vector<int64_t> ranksOf(const std::string &text) {
-  std::vector<int64_t> ranks;
-  if (text.find("...") != std::string::npos)
-    return ranks;
+/// The numbers in a text, in their order.
+std::vector<int64_t> numbersIn(const std::string &text) {
+  std::vector<int64_t> numbers;
   for (size_t i = 0; i < text.size(); ++i) {
     if (!std::isdigit(static_cast<unsigned char>(text[i])))
       continue;
     size_t end = i;
-    int64_t rank = 0;
+    int64_t number = 0;
     constexpr int64_t most = 1 << 20;
     while (end < text.size() &&
            std::isdigit(static_cast<unsigned char>(text[end])))
-      rank = std::min(most, rank * 10 + (text[end++] - '0'));
-    ranks.push_back(rank);
+      number = std::min(most, number * 10 + (text[end++] - '0'));
+    numbers.push_back(number);
     i = end;
   }
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
+  return numbers;
+}
+
+/// The ranks of "[0, 1, 2]", in the group's order; none if the list is
+/// abridged.
+std::vector<int64_t> ranksOf(const std::string &text) {
+  if (text.find("...") != std::string::npos)
+    return {};
+  return numbersIn(text);
 }
 
 /// The last number in a file's name: "run_rank_3.json" is of rank 3.
 std::optional<int64_t> rankInName(const std::string &path) {
   std::string stem = std::filesystem::path(path).stem().string();
-  size_t end = stem.find_last_of("0123456789");
-  if (end == std::string::npos)
+  std::vector<int64_t> numbers = numbersIn(stem);
+  constexpr int64_t most = 1 << 16;
+  if (numbers.empty() || numbers.back() >= most)
     return std::nullopt;
-  size_t begin = end;
-  while (begin > 0 && std::isdigit(static_cast<unsigned char>(stem[begin - 1])))
-    --begin;
-  constexpr size_t mostDigits = 6;
-  if (end - begin >= mostDigits)
-    return std::nullopt;
-  return std::stoll(stem.substr(begin, end - begin + 1));
+  return numbers.back();
+}
+
+std::string textOf(const Json &object, const char *key) {
+  auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>()
+                                                     : "";
+}
+
+/// A number from 0 up; 0 if there is none.
+int64_t countOf(const Json &object, const char *key) {
+  auto found = object.find(key);
+  if (found == object.end() || !found->is_number())
+    return 0;
+  constexpr double most = 9e15;
+  return int64_t(std::clamp(found->get<double>(), 0.0, most));
+}
+
+/// The ranks of a group by their order in it.
+void setGroup(std::vector<int64_t> order, RecordedCall &call) {
+  // A peer is numbered within the group.
+  if (call.peer >= 0 && call.peer < int64_t(order.size()))
+    call.peer = order[call.peer];
+  else if (!order.empty())
+    call.peer = -1;
+  call.groupSize = int64_t(order.size());
+  std::sort(order.begin(), order.end());
+  call.ranks = std::move(order);
 }
 
 //===--- Flight recorder -------------------------------------------------===//
@@ -117,12 +151,6 @@ int64_t elementsOf(const Json &shapes) {
   return sum;
 }
 
-std::string textOf(const Json &object, const char *key) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>()
-                                                     : "";
-}
-
 /// The first frame that is not torch's own.
 std::string userLine(const Json &entry) {
   auto frames = entry.find("frames");
@@ -140,236 +168,222 @@ std::string userLine(const Json &entry) {
   return "";
 }
 
+/// Reads entries as they come; groups may be declared after them.
 class FlightRecorder {
 public:
-  FlightRecorder(const Json &top, Recording &out) : top(top), out(out) {}
+  explicit FlightRecorder(Recording &out) : out(out) {}
 
-  Status read() {
-    auto entries = top.find("entries");
-    if (entries == top.end() || !entries->is_array())
-      return rt::invalid("it has no list 'entries'");
-    size_t number = 0;
-    for (const Json &entry : *entries) {
-      Status status = readEntry(entry);
-      if (!status.ok())
-        return rt::invalid("entry {}: {}", number, status.message());
-      ++number;
-    }
+  Status readEntry(const Json &entry) {
+    Status status = addEntry(entry);
+    if (!status.ok())
+      return rt::invalid("entry {}: {}", number, status.message());
+    ++number;
     return {};
   }
 
+  void readGroups(const Json &config) {
+    if (!config.is_object())
+      return;
+    for (const auto &[name, group] : config.items())
+      if (group.is_object())
+        groups[name] = ranksOf(textOf(group, "ranks"));
+  }
+
+  void finish() {
+    for (size_t i = 0; i < out.calls.size(); ++i) {
+      auto found = groups.find(groupNames[i]);
+      if (own[i].empty() && found != groups.end())
+        own[i] = found->second;
+      setGroup(own[i], out.calls[i]);
+    }
+  }
+
 private:
-  Status readEntry(const Json &entry) {
+  Status addEntry(const Json &entry) {
     if (!entry.is_object())
       return rt::invalid("it is no object");
     std::string name = textOf(entry, "profiling_name");
     if (name.empty())
       return rt::invalid("it has no profiling_name");
-    std::optional<CollectiveKind> kind = kindOf(name);
-    if (!kind) {
+    if (number == 0)
+      out.lost = countOf(entry, "record_id");
+    const CallName *meaning = meaningOf(lettersOf(name));
+    if (!meaning) {
       ++out.others;
       return {};
     }
     RecordedCall call;
-    call.kind = *kind;
-    const char *key =
-        *kind == CollectiveKind::AllGather ? "output_sizes" : "input_sizes";
-    call.elements = entry.contains(key) ? elementsOf(entry[key]) : -1;
-    if (call.elements < 0)
-      return rt::invalid("its {} are no list of shapes", key);
-    auto types = entry.find("input_dtypes");
-    if (types != entry.end() && types->is_array() && !types->empty() &&
-        types->front().is_string())
-      call.elementBytes = bytesOfType(types->front().get<std::string>());
-    readGroup(entry, call);
+    call.kind = meaning->kind;
+    call.name = name;
+    call.isReceive = name.find("recv") != std::string::npos;
+    bool isOutput = call.isReceive ||
+                    (call.kind && *call.kind == CollectiveKind::AllGather);
+    TPSP_TRY(readSizes(entry, isOutput ? "output" : "input", call));
+    if (call.kind == CollectiveKind::Transfer)
+      readPeer(name, call);
+    readWords(entry, call);
     call.line = userLine(entry);
+    addGroup(entry, call);
     out.calls.push_back(std::move(call));
     return {};
   }
 
-  void readGroup(const Json &entry, RecordedCall &call) const {
-    auto group = entry.find("process_group");
-    if (group == entry.end() || !group->is_array() || group->empty())
-      return;
-    if (group->back().is_string())
-      call.group = group->back().get<std::string>();
-    auto config = top.find("pg_config");
-    if (!group->front().is_string() || config == top.end() ||
-        !config->is_object())
-      return;
-    auto found = config->find(group->front().get<std::string>());
-    if (found == config->end() || !found->is_object())
-      return;
-    call.ranks = ranksOf(textOf(*found, "ranks"));
-    call.groupSize = int64_t(call.ranks.size());
+  static Status readSizes(const Json &entry, const std::string &side,
+                          RecordedCall &call) {
+    std::string key = side + "_sizes";
+    call.elements = entry.contains(key) ? elementsOf(entry[key]) : -1;
+    if (call.elements < 0)
+      return rt::invalid("its {} are no list of shapes", key);
+    auto types = entry.find(side + "_dtypes");
+    if (types != entry.end() && types->is_array() && !types->empty() &&
+        types->front().is_string())
+      call.elementBytes = bytesOfType(types->front().get<std::string>());
+    return {};
   }
 
-  const Json &top;
+  /// "nccl:send 0->1" and "nccl:recv 1<-0".
+  static void readPeer(const std::string &name, RecordedCall &call) {
+    std::vector<int64_t> ends = numbersIn(name);
+    if (ends.size() >= 2)
+      call.peer = ends.back();
+  }
+
+  /// Reads the fields that recordings of tpsp_torch have besides torch's.
+  static void readWords(const Json &entry, RecordedCall &call) {
+    std::string phase = textOf(entry, "phase");
+    for (Phase each : {Phase::Forward, Phase::Backward})
+      if (phase == nameOf(each))
+        call.phase = each;
+    std::string reduction = textOf(entry, "reduce_op");
+    call.isExtremum = reduction == "max" || reduction == "min";
+  }
+
+  void addGroup(const Json &entry, RecordedCall &call) {
+    std::string name;
+    auto group = entry.find("process_group");
+    if (group != entry.end() && group->is_array() && !group->empty()) {
+      if (group->back().is_string())
+        call.group = group->back().get<std::string>();
+      if (group->front().is_string())
+        name = group->front().get<std::string>();
+    }
+    groupNames.push_back(name);
+    std::vector<int64_t> &ranks = own.emplace_back();
+    auto list = entry.find("ranks");
+    if (list == entry.end() || !list->is_array())
+      return;
+    for (const Json &rank : *list)
+      if (rank.is_number_unsigned())
+        ranks.push_back(int64_t(rank.get<uint64_t>() & 0xfffff));
+  }
+
   Recording &out;
+  size_t number = 0;
+  std::map<std::string, std::vector<int64_t>> groups;
+  /// By call: its group's name, and the ranks that the entry itself lists.
+  std::vector<std::string> groupNames;
+  std::vector<std::vector<int64_t>> own;
 };
 
 //===--- Chrome trace ----------------------------------------------------===//
 
-/// Reads a Chrome trace event by event. An event's numbers and texts are kept
-/// until it ends; lists and everything else are passed over.
-class ChromeEvents final : public nlohmann::json_sax<Json> {
+/// Reads a profiler's events.
+class ChromeEvents {
 public:
   explicit ChromeEvents(Recording &out) : out(out) {}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t value) override {
-    return number(double(value));
+  void readEvent(const Json &event) {
+    if (!event.is_object())
+      return;
+    std::string name = textOf(event, "name");
+    if (name.rfind("ProfilerStep#", 0) == 0)
+      steps.insert(name);
+    bool isCall = name == "record_param_comms";
+    bool isKernel = name.rfind("nccl", 0) == 0;
+    auto args = event.find("args");
+    if ((isCall || isKernel) && args != event.end() && args->is_object())
+      readCall(*args, isCall);
   }
-  bool number_unsigned(number_unsigned_t value) override {
-    return number(double(value));
-  }
-  bool number_float(number_float_t value, const string_t &) override {
-    return number(value);
-  }
-  bool binary(binary_t &) override { return true; }
-  bool string(string_t &value) override {
-    if (keeps())
-      texts[lastKey] = value;
-    return true;
-  }
-  bool start_object(std::size_t) override {
-    ++depth;
-    if (isInEvents && depth == eventDepth) {
-      texts.clear();
-      numbers.clear();
-    }
-    return true;
-  }
-  bool end_object() override {
-    if (isInEvents && depth == eventDepth)
-      endEvent();
-    --depth;
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    ++depth;
-    if (lastKey == "traceEvents" && !isInEvents) {
-      isInEvents = hasEvents = true;
-      eventDepth = depth + 1;
-    }
-    return true;
-  }
-  bool end_array() override {
-    if (isInEvents && depth == eventDepth - 1)
-      isInEvents = false;
-    --depth;
-    return true;
-  }
-  bool key(string_t &value) override {
-    lastKey = value;
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string &,
-                   const nlohmann::detail::exception &) override {
-    where = position;
-    return false;
+
+  void readInfo(const Json &info) {
+    if (info.is_object() && info.contains("rank") &&
+        info["rank"].is_number_unsigned())
+      out.rank = countOf(info, "rank");
   }
 
   /// Events of kernels serve only if there are none of calls.
   void finish() {
     out.calls = calls.empty() ? std::move(kernels) : std::move(calls);
+    out.steps = out.calls.empty() ? 0 : int64_t(steps.size());
   }
-
-  bool hasEvents = false;
-  std::size_t where = 0;
 
 private:
-  bool number(double value) {
-    if (keeps())
-      numbers[lastKey] = value;
-    else if (lastKey == "rank" && !isInEvents && depth <= 2)
-      out.rank = int64_t(std::clamp(value, 0.0, 1e6));
-    return true;
-  }
-  /// Whether a value belongs to an event, or to its args.
-  bool keeps() const {
-    return isInEvents && (depth == eventDepth || depth == eventDepth + 1);
-  }
-
-  int64_t count(const char *key) const {
-    auto found = numbers.find(key);
-    return found == numbers.end()
-               ? 0
-               : int64_t(std::clamp(found->second, 0.0, 9e18));
-  }
-
-  void endEvent() {
-    const std::string &name = texts["name"];
-    bool isCall = name == "record_param_comms";
-    bool isKernel = name.rfind("nccl", 0) == 0;
-    auto collective = texts.find("Collective name");
-    if ((!isCall && !isKernel) || collective == texts.end())
-      return;
-    std::optional<CollectiveKind> kind = kindOf(collective->second);
-    if (!kind) {
-      out.others += isCall;
+  void readCall(const Json &args, bool isCall) {
+    std::string name = textOf(args, "Collective name");
+    const CallName *meaning = meaningOf(lettersOf(name));
+    if (!meaning) {
+      out.others += isCall && !name.empty();
       return;
     }
     RecordedCall call;
-    call.kind = *kind;
-    call.elements = count(*kind == CollectiveKind::AllGather ? "Out msg nelems"
-                                                             : "In msg nelems");
-    call.elementBytes = bytesOfType(texts["dtype"]);
-    call.ranks = ranksOf(texts["Process Group Ranks"]);
-    call.groupSize = count("Group size");
-    call.group = texts["Process Group Description"];
+    call.kind = meaning->kind;
+    call.name = name;
+    call.isReceive = name.find("recv") != std::string::npos;
+    bool isOutput = call.isReceive ||
+                    (call.kind && *call.kind == CollectiveKind::AllGather);
+    call.elements =
+        countOf(args, isOutput ? "Out msg nelems" : "In msg nelems");
+    call.elementBytes = bytesOfType(textOf(args, "dtype"));
+    const char *peer = call.isReceive ? "Src Rank" : "Dst Rank";
+    if (call.kind == CollectiveKind::Transfer && args.contains(peer))
+      call.peer = countOf(args, peer);
+    setGroup(ranksOf(textOf(args, "Process Group Ranks")), call);
+    if (call.ranks.empty())
+      call.groupSize = countOf(args, "Group size");
+    call.group = textOf(args, "Process Group Description");
     (isCall ? calls : kernels).push_back(std::move(call));
   }
 
   Recording &out;
   std::vector<RecordedCall> calls, kernels;
-  std::map<std::string, std::string> texts;
-  std::map<std::string, double> numbers;
-  std::string lastKey;
-  int depth = 0, eventDepth = 0;
-  bool isInEvents = false;
+  std::set<std::string> steps;
 };
 
-Status readChrome(const std::string &path, Recording &out) {
-  std::ifstream file(path, std::ios::binary);
-  ChromeEvents events(out);
-  if (!Json::sax_parse(file, &events))
-    return rt::invalid("it is no JSON from byte {} on: it is cut short or "
-                       "another file",
-                       events.where);
-  if (!events.hasEvents)
+//===--- Either ----------------------------------------------------------===//
+
+Status readEither(const std::string &path, Recording &out) {
+  FlightRecorder recorder(out);
+  ChromeEvents chrome(out);
+  bool hasEntries = false, hasEvents = false;
+  JsonParts parts;
+  parts.keys = {"entries", "traceEvents", "pg_config", "steps",
+                "distributedInfo"};
+  parts.element = [&](const std::string &key, const Json &element) -> Status {
+    if (key == "entries")
+      return recorder.readEntry(element);
+    if (key == "traceEvents")
+      chrome.readEvent(element);
+    return {};
+  };
+  parts.value = [&](const std::string &key, const Json &value) -> Status {
+    hasEntries |= key == "entries" && value.is_null();
+    hasEvents |= key == "traceEvents" && value.is_null();
+    if (key == "pg_config")
+      recorder.readGroups(value);
+    if (key == "distributedInfo")
+      chrome.readInfo(value);
+    if (key == "steps" && value.is_number_unsigned())
+      out.steps = int64_t(std::min<uint64_t>(value.get<uint64_t>(), 1 << 20));
+    return {};
+  };
+  TPSP_TRY(readJsonParts(path, parts));
+  if (!hasEntries && !hasEvents)
     return rt::invalid("it has neither 'entries', as a flight recorder, nor "
                        "'traceEvents', as a profiler's trace");
-  events.finish();
-  return {};
-}
-
-Status readFlightRecorder(const std::string &path, Recording &out) {
-  constexpr int64_t most = 1 << 30;
-  constexpr int deepest = 16;
-  std::string text;
-  TPSP_TRY(rt::readWhole(path, most, text));
-  auto keep = [](int depth, Json::parse_event_t, Json &) {
-    return depth <= deepest;
-  };
-  Json top = Json::parse(text, keep, /*allow_exceptions=*/false);
-  if (!top.is_object())
-    return rt::invalid("it is no JSON object: it is cut short or another file");
-  return FlightRecorder(top, out).read();
-}
-
-/// Whether a file begins like a flight recorder's.
-Status looksLikeFlightRecorder(const std::string &path, bool &out) {
-  constexpr int64_t most = 1 << 16;
-  rt::FileHandle file;
-  int64_t bytes = 0;
-  TPSP_TRY(rt::openToRead(path, file, bytes));
-  std::string begin(std::min(bytes, most), '\0');
-  TPSP_TRY(rt::readAt(file, 0, int64_t(begin.size()), begin.data()));
-  out = begin.find("\"traceEvents\"") == std::string::npos &&
-        (begin.find("\"pg_config\"") != std::string::npos ||
-         begin.find("\"entries\"") != std::string::npos);
+  if (hasEvents)
+    chrome.finish();
+  else
+    recorder.finish();
   return {};
 }
 
@@ -380,15 +394,12 @@ Status tpsp::check::readRecording(const std::string &path, int64_t number,
   out = {};
   out.path = path;
   out.rank = rankInName(path).value_or(number);
-  bool isFlightRecorder = false;
-  Status status = looksLikeFlightRecorder(path, isFlightRecorder);
-  if (status.ok())
-    status = isFlightRecorder ? readFlightRecorder(path, out)
-                              : readChrome(path, out);
+  Status status = readEither(path, out);
   if (!status.ok())
     return {status.code(),
             fmt::format("cannot read '{}': {}", path, status.message())};
-  if (out.calls.empty())
+  // A recording that says its steps may have none.
+  if (out.calls.empty() && out.steps == 0)
     return rt::invalid("'{}' has no collective with sizes; record a step with "
                        "the flight recorder or the profiler (docs/Check.md)",
                        path);

@@ -1,8 +1,7 @@
 #include "RightValues.h"
 
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Abi/InvalidStatus.h"
-#include "tpsp/Runtime/HostMemory.h"
+#include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 
 #include <cmath>
 
@@ -30,32 +29,6 @@ static reference::Program storedIn(reference::Program program, int64_t dtype) {
   return program;
 }
 
-static rt::Status readArguments(const rt::PlanDescription &description,
-                                const rt::TensorSource &source,
-                                std::vector<reference::Tensor> &out) {
-  for (const PlanBuffer &tensor : description.plan->tensors()) {
-    if (!tensor.isArgument())
-      continue;
-    const reference::ValueType &type =
-        reference::argumentType(description.reference, out.size());
-    std::vector<double> values;
-    TPSP_TRY(source.whole(tensor, values));
-    out.push_back({type.indices, type.shape, std::move(values)});
-  }
-  return {};
-}
-
-static rt::Status checkMemory(const reference::Program &program) {
-  int64_t needed = reference::leastBytes(program);
-  int64_t available = rt::availableHostBytes();
-  if (available < 0 || needed <= available)
-    return {};
-  return rt::invalid("the unsharded program in f64 takes at least {:.2f} GiB "
-                     "of memory, but {:.2f} GiB are available; check smaller "
-                     "shapes (--extent) or fewer layers",
-                     rt::gibibytes(needed), rt::gibibytes(available));
-}
-
 /// Adds the squares of the differences.
 static void addSquares(const std::vector<reference::Tensor> &rounded,
                        double exaggeration, RightValues &out) {
@@ -67,7 +40,7 @@ static void addSquares(const std::vector<reference::Tensor> &rounded,
       squares += square;
       out.roundings[i][k] += square;
     }
-    out.rounding[i] +=
+    out.rounding[i].size +=
         squares / double(std::max<size_t>(out.results[i].size(), 1));
   }
 }
@@ -76,9 +49,11 @@ rt::Status
 tpsp::check::evaluateReference(const rt::PlanDescription &description,
                                const rt::TensorSource &source, int64_t dtype,
                                RightValues &out) {
-  TPSP_TRY(checkMemory(description.reference));
+  TPSP_TRY(rt::checkReferenceMemory(
+      description.reference, "the unsharded program in f64",
+      "check smaller shapes (--extent) or fewer layers"));
   std::vector<reference::Tensor> arguments, results;
-  TPSP_TRY(readArguments(description, source, arguments));
+  TPSP_TRY(rt::wholeArguments(description, source, arguments));
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)
     pointers.push_back(&argument);
@@ -89,16 +64,14 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
   out = {};
   for (reference::Tensor &result : results)
     out.results.push_back(std::move(result.data));
-  out.rounding.assign(results.size(), 0);
+  out.rounding.assign(results.size(), {});
   for (const std::vector<double> &result : out.results)
     out.roundings.emplace_back(result.size(), 0);
   reference::Program stored = storedIn(description.reference, dtype);
-  constexpr size_t mostDraws = 3;
   size_t draws = 0;
   for (const reference::EvaluationOptions &options :
        reference::roundings(stored)) {
-    if (++draws > mostDraws)
-      break;
+    ++draws;
     problem = reference::evaluate(stored, pointers, results, options);
     if (!problem.empty())
       return {TPSP_RT_INTERNAL, problem};
@@ -107,10 +80,12 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
         options.narrowsF64 ? std::ldexp(1.0, reference::digitsOfNarrowing) : 1,
         out);
   }
-  for (double &rounding : out.rounding)
-    rounding = std::sqrt(rounding / double(std::min(draws, mostDraws)));
-  for (std::vector<double> &each : out.roundings)
-    for (double &rounding : each)
-      rounding = std::sqrt(rounding / double(std::min(draws, mostDraws)));
+  for (size_t i = 0; draws > 0 && i < out.results.size(); ++i) {
+    ResultRounding &rounding = out.rounding[i];
+    rounding.size = std::sqrt(rounding.size / double(draws));
+    rounding.samples = int64_t(out.results[i].size() * draws);
+    for (double &each : out.roundings[i])
+      each = std::sqrt(each / double(draws));
+  }
   return {};
 }

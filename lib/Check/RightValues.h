@@ -9,12 +9,20 @@
 
 namespace tpsp::check {
 
+/// The errors that rounding to the run's type makes in a result.
+struct ResultRounding {
+  /// The root mean square of an element's error.
+  double size = 0;
+  /// The numbers that it is known from: elements times evaluations. 0 if
+  /// nothing rounds.
+  int64_t samples = 0;
+};
+
 struct RightValues {
   /// The results are listed by their numbers, whole, in f64.
   std::vector<std::vector<double>> results;
-  /// The root mean squares of what rounding to the run's type does: of each
-  /// result, and of each of its elements.
-  std::vector<double> rounding;
+  std::vector<ResultRounding> rounding;
+  /// The same for each element: root mean squares.
   std::vector<std::vector<double>> roundings;
 };
 

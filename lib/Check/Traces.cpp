@@ -1,73 +1,197 @@
 #include "tpsp/Check/Traces.h"
 
 #include "Form.h"
-#include "LedgerMatch.h"
+#include "OddGroups.h"
+#include "RankAgreement.h"
 
-#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/RankMesh.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
-#include <set>
+#include <tuple>
 
 using namespace tpsp;
 using namespace tpsp::check;
 using rt::Status;
 
-bool TraceReport::isRight() const {
-  return matched > 0 &&
-         std::all_of(findings.begin(), findings.end(),
-                     [](const TraceFinding &each) {
-                       return each.fault == TraceFault::OtherKind;
-                     });
+TraceOutcome TraceReport::outcome() const {
+  TraceOutcome worst = matched > 0 ? TraceOutcome::Right : TraceOutcome::Untold;
+  for (const TraceFinding &each : findings)
+    worst = std::max(worst, each.outcome);
+  return worst;
 }
 
 namespace {
 
 bool isAlike(const RecordedCall &a, const RecordedCall &b) {
-  return a.kind == b.kind && a.elements == b.elements && a.ranks == b.ranks &&
-         a.group == b.group && a.elementBytes == b.elementBytes;
+  auto key = [](const RecordedCall &call) {
+    return std::tie(call.kind, call.elements, call.elementBytes, call.ranks,
+                    call.group, call.isReceive, call.peer, call.phase,
+                    call.isExtremum);
+  };
+  return key(a) == key(b);
 }
 
-/// The number of calls after which a recording repeats; all of them if it does
-/// not.
-size_t periodOf(const std::vector<RecordedCall> &calls) {
-  for (size_t period = 1; period * 2 <= calls.size(); ++period) {
-    if (calls.size() % period != 0)
-      continue;
-    bool repeats = true;
-    for (size_t i = period; i < calls.size() && repeats; ++i)
-      repeats = isAlike(calls[i], calls[i - period]);
-    // Layers repeat, too: a step has more than one kind of call.
-    bool isOne = std::all_of(
-        calls.begin(), calls.begin() + period,
-        [&](const RecordedCall &each) { return isAlike(each, calls.front()); });
-    if (repeats && !isOne)
-      return period;
+/// Whether the calls are `times` equal pieces, one after another.
+bool repeats(const std::vector<RecordedCall> &calls, size_t times) {
+  if (times == 0 || calls.size() % times != 0)
+    return false;
+  size_t period = calls.size() / times;
+  for (size_t i = period; i < calls.size(); ++i)
+    if (!isAlike(calls[i], calls[i - period]))
+      return false;
+  return true;
+}
+
+/// The calls that are more than a norm, a loss or a log's number; all calls if
+/// none is.
+std::vector<RecordedCall> largeCalls(const std::vector<RecordedCall> &calls) {
+  std::vector<RecordedCall> large;
+  std::copy_if(
+      calls.begin(), calls.end(), std::back_inserter(large),
+      [](const RecordedCall &call) { return call.elements > fewElements; });
+  return large.empty() ? calls : large;
+}
+
+/// The numbers of steps that a recording may have that does not say it: those
+/// of which its large calls are a repetition. Logs need not be in every step.
+std::vector<int64_t> possibleSteps(const Recording &recording) {
+  std::vector<RecordedCall> calls = largeCalls(recording.calls);
+  std::vector<int64_t> steps;
+  constexpr size_t most = 64;
+  for (size_t times = 1; times <= std::min(most, calls.size()); ++times)
+    if (repeats(calls, times))
+      steps.push_back(int64_t(times));
+  // Without calls, it is one step that lacks them all.
+  if (steps.empty())
+    steps = {1};
+  return steps;
+}
+
+/// Removes the calls of groups of one rank, which do nothing.
+void dropLoneCalls(Recording &recording) {
+  std::vector<RecordedCall> &calls = recording.calls;
+  calls.erase(
+      std::remove_if(calls.begin(), calls.end(),
+                     [](const RecordedCall &c) { return c.groupSize == 1; }),
+      calls.end());
+}
+
+/// The axes of a rank's groups.
+class GroupAxes {
+public:
+  GroupAxes(const rt::RankMesh &mesh, int64_t rank) : mesh(mesh), rank(rank) {}
+
+  Made made(const RecordedCall &call) {
+    Made made;
+    made.call = &call;
+    std::vector<int64_t> ranks = call.ranks;
+    bool isTransfer = call.kind == CollectiveKind::Transfer;
+    if (isTransfer && call.peer >= 0)
+      ranks = {std::min(rank, call.peer), std::max(rank, call.peer)};
+    auto [found, isNew] = known.try_emplace({ranks, call.group, isTransfer});
+    if (isNew)
+      found->second = isTransfer ? ofTransfer(call, ranks) : ofGroup(call);
+    std::tie(made.axes, made.touched) = found->second;
+    return made;
   }
-  return calls.size();
-}
 
-std::string describe(const RecordedCall &call) {
-  return fmt::format("{} of {} elements", nameOf(call.kind), call.elements);
-}
+private:
+  using Found = std::pair<std::optional<Axes>, Axes>;
+
+  Axes allAxes() const {
+    Axes all(mesh.axes().size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  Axes differing(const std::vector<int64_t> &ranks) const {
+    if (ranks.empty() || ranks.front() < 0 || ranks.back() >= mesh.numRanks())
+      return allAxes();
+    Axes axes;
+    std::vector<int64_t> first = mesh.coordinates(ranks.front());
+    for (int64_t other : ranks) {
+      std::vector<int64_t> at = mesh.coordinates(other);
+      for (int64_t axis = 0; axis < int64_t(at.size()); ++axis)
+        if (at[axis] != first[axis])
+          axes = joined(axes, {axis});
+    }
+    return axes;
+  }
+
+  Found ofTransfer(const RecordedCall &call,
+                   const std::vector<int64_t> &ranks) const {
+    Axes axes = differing(ranks);
+    return {call.peer >= 0 && call.peer < mesh.numRanks()
+                ? std::optional<Axes>(axes)
+                : std::nullopt,
+            axes};
+  }
+
+  Found ofGroup(const RecordedCall &call) const {
+    std::optional<Axes> axes = call.ranks.empty()
+                                   ? axesOfName(call)
+                                   : axesOfRanks(mesh, rank, call.ranks);
+    return {axes, axes ? *axes : differing(call.ranks)};
+  }
+
+  /// Without the group's ranks, its name or its size must do. A size must be
+  /// that of one set of axes alone.
+  std::optional<Axes> axesOfName(const RecordedCall &call) const {
+    constexpr size_t mostAxes = 8;
+    if (mesh.axes().size() > mostAxes)
+      return std::nullopt;
+    std::vector<Axes> bySize;
+    for (const Axes &axes : subsetsOf(allAxes())) {
+      std::vector<std::string> names;
+      int64_t size = 1;
+      for (int64_t axis : axes) {
+        names.push_back(mesh.axes()[axis].name);
+        size *= mesh.axes()[axis].size;
+      }
+      if (size > 1 &&
+          call.group == fmt::format("mesh_{}", fmt::join(names, "_")))
+        return wide(mesh, axes);
+      bool isWide = std::all_of(axes.begin(), axes.end(), [&](int64_t axis) {
+        return mesh.axes()[axis].size > 1;
+      });
+      if (isWide && !axes.empty() && size == call.groupSize)
+        bySize.push_back(axes);
+    }
+    return bySize.size() == 1 ? std::optional<Axes>(bySize.front())
+                              : std::nullopt;
+  }
+
+  const rt::RankMesh &mesh;
+  const int64_t rank;
+  std::map<std::tuple<std::vector<int64_t>, std::string, bool>, Found> known;
+};
 
 class TraceCheck {
 public:
-  TraceCheck(const Plan &plan, std::vector<Recording> recordings,
+  TraceCheck(const Plan &plan, std::vector<Recording> recordings, int64_t steps,
              TraceReport &report)
-      : plan(plan), recordings(std::move(recordings)), report(report) {}
+      : plan(plan), recordings(std::move(recordings)), steps(steps),
+        report(report) {}
 
   Status run() {
     TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
     TPSP_TRY(checkRanks());
-    compareRanks();
-    TPSP_TRY(matchLedger());
+    compareRanks(recordings, report);
+    joinOddGroups(mesh, recordings, report);
+    judgeAll();
+    doubtStages();
+    noteOthers();
+    std::stable_sort(report.findings.begin(), report.findings.end(),
+                     [](const TraceFinding &a, const TraceFinding &b) {
+                       return a.outcome > b.outcome;
+                     });
     return {};
   }
 
@@ -76,13 +200,23 @@ private:
     std::sort(
         recordings.begin(), recordings.end(),
         [](const Recording &a, const Recording &b) { return a.rank < b.rank; });
+    report.meshRanks = mesh.numRanks();
     for (size_t i = 0; i < recordings.size(); ++i) {
-      const Recording &each = recordings[i];
+      Recording &each = recordings[i];
+      dropLoneCalls(each);
+      if (steps > 0) {
+        each.steps = steps;
+        each.lost = 0;
+      }
       report.files.push_back(each.path);
+      report.ranks.push_back(each.rank);
       if (each.rank >= mesh.numRanks())
         return rt::invalid("'{}' is of rank {}, and the mesh has {}; give the "
                            "run's mesh with --mesh",
                            each.path, each.rank, mesh.numRanks());
+      if (!each.calls.empty() && each.steps > int64_t(each.calls.size()))
+        return rt::invalid("'{}' has {} collectives, and cannot be of {} steps",
+                           each.path, each.calls.size(), each.steps);
       if (i > 0 && recordings[i - 1].rank == each.rank)
         return rt::invalid("'{}' and '{}' are both of rank {}; end the files' "
                            "names with the ranks' numbers",
@@ -91,118 +225,174 @@ private:
     return {};
   }
 
-  /// The calls of a recording in one group, in order.
-  static std::vector<const RecordedCall *> callsIn(const Recording &recording,
-                                                   const RecordedCall &like) {
-    std::vector<const RecordedCall *> calls;
-    for (const RecordedCall &each : recording.calls)
-      if (each.ranks == like.ranks && each.group == like.group)
-        calls.push_back(&each);
-    return calls;
+  //===--- Matching
+  //--------------------------------------------------------===//
+
+  /// Matches a recording of so many steps with the ledger.
+  Matching matched(const Recording &recording, int64_t steps) const {
+    Matching matching(plan, mesh);
+    matching.lost = recording.steps > 0 ? 0 : recording.lost;
+    size_t count = recording.calls.size();
+    // The last of equal steps counts.
+    bool areEqual = repeats(recording.calls, size_t(steps));
+    matching.addRows(recording.rank, areEqual ? 1 : steps);
+    GroupAxes groups(mesh, recording.rank);
+    for (size_t i = areEqual ? count - count / steps : 0; i < count; ++i)
+      matching.calls.push_back(groups.made(recording.calls[i]));
+    matchExactly(matching);
+    matchOtherWays(matching);
+    concludeMatching(matching);
+    return matching;
   }
 
-  /// Ranks of one group must make the same calls in the same order.
-  void compareRanks() {
-    std::set<std::pair<std::vector<int64_t>, std::string>> seen;
-    for (const Recording &recording : recordings)
-      for (const RecordedCall &call : recording.calls)
-        if (!call.ranks.empty() && seen.insert({call.ranks, call.group}).second)
-          compareGroup(call);
+  static TraceOutcome outcomeOf(const Matching &matching) {
+    TraceOutcome worst =
+        matching.matched > 0 ? TraceOutcome::Right : TraceOutcome::Untold;
+    for (const TraceFinding &each : matching.findings)
+      worst = std::max(worst, each.outcome);
+    return worst;
   }
 
-  void compareGroup(const RecordedCall &like) {
-    const Recording *first = nullptr;
-    std::vector<const RecordedCall *> wanted;
-    for (const Recording &recording : recordings) {
-      if (!std::binary_search(like.ranks.begin(), like.ranks.end(),
-                              recording.rank))
-        continue;
-      std::vector<const RecordedCall *> calls = callsIn(recording, like);
-      if (!first) {
-        first = &recording;
-        wanted = std::move(calls);
-        continue;
+  /// A recording need not say its number of steps. It is then judged by every
+  /// number of which it is a repetition, or by one. If these differ, it is not
+  /// judged.
+  void judge(const Recording &recording, const std::vector<int64_t> &ranks) {
+    std::vector<int64_t> possible = {recording.steps};
+    if (recording.steps == 0)
+      possible = possibleSteps(recording);
+    std::vector<TraceOutcome> outcomes;
+    std::optional<Matching> last;
+    for (int64_t each : possible) {
+      last.emplace(matched(recording, each));
+      outcomes.push_back(outcomeOf(*last));
+    }
+    if (std::count(outcomes.begin(), outcomes.end(), outcomes.front()) ==
+        int64_t(outcomes.size()))
+      add(*last, possible.back(), ranks);
+    else
+      addUnknownSteps(possible, outcomes, *last, ranks);
+  }
+
+  void add(const Matching &matching, int64_t steps,
+           const std::vector<int64_t> &ranks) {
+    if (report.calls == 0) {
+      report.calls = int64_t(matching.calls.size());
+      report.steps = steps;
+    }
+    report.matched += matching.matched;
+    for (const std::string &note : matching.notes)
+      if (std::find(report.notes.begin(), report.notes.end(), note) ==
+          report.notes.end())
+        report.notes.push_back(note);
+    for (const TraceFinding &each : matching.findings)
+      addFinding(each, ranks);
+  }
+
+  void addFinding(TraceFinding finding, const std::vector<int64_t> &ranks) {
+    for (TraceFinding &each : report.findings)
+      if (each.fault == finding.fault && each.text == finding.text &&
+          each.outcome == finding.outcome) {
+        each.ranks.insert(each.ranks.end(), ranks.begin(), ranks.end());
+        std::sort(each.ranks.begin(), each.ranks.end());
+        return;
       }
-      size_t i = 0, common = std::min(calls.size(), wanted.size());
-      while (i < common && calls[i]->kind == wanted[i]->kind &&
-             calls[i]->elements == wanted[i]->elements)
+    finding.ranks = ranks;
+    report.findings.push_back(std::move(finding));
+  }
+
+  void addUnknownSteps(const std::vector<int64_t> &possible,
+                       const std::vector<TraceOutcome> &outcomes,
+                       const Matching &last,
+                       const std::vector<int64_t> &ranks) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < possible.size(); ++i)
+      texts.push_back(fmt::format("{} as {} step{}",
+                                  outcomes[i] == TraceOutcome::Untold
+                                      ? "undecided"
+                                      : nameOf(outcomes[i]),
+                                  possible[i], possible[i] == 1 ? "" : "s"));
+    TraceFinding finding;
+    finding.fault = TraceFault::UnknownSteps;
+    finding.outcome = TraceOutcome::Untold;
+    finding.text = fmt::format(
+        "the recording repeats {} times and does not say how many steps it "
+        "has: it is {}; say their number with --steps",
+        possible.back(), fmt::join(texts, ", "));
+    addFinding(std::move(finding), ranks);
+    report.matched += last.matched;
+    report.calls = int64_t(last.calls.size());
+    report.steps = 0;
+  }
+
+  /// Judges each different recording once, for all ranks that have it.
+  void judgeAll() {
+    std::vector<std::pair<const Recording *, std::vector<int64_t>>> classes;
+    std::vector<std::vector<Made>> made;
+    for (const Recording &recording : recordings) {
+      GroupAxes groups(mesh, recording.rank);
+      std::vector<Made> own;
+      for (const RecordedCall &call : recording.calls)
+        own.push_back(groups.made(call));
+      size_t i = 0;
+      while (i < classes.size() &&
+             !(classes[i].first->steps == recording.steps &&
+               stageOf(classes[i].first->rank) == stageOf(recording.rank) &&
+               classes[i].first->lost == recording.lost &&
+               areAlike(made[i], own)))
         ++i;
-      if (i == common && calls.size() == wanted.size())
-        continue;
-      TraceFinding finding;
-      finding.fault = TraceFault::OtherOrder;
-      finding.text = fmt::format(
-          "ranks {} and {} disagree at call {} of group {}: {} and {}; they "
-          "will wait for each other",
-          first->rank, recording.rank, i + 1, groupText(like),
-          i < wanted.size() ? describe(*wanted[i]) : "none",
-          i < calls.size() ? describe(*calls[i]) : "none");
-      finding.line = i < calls.size() ? calls[i]->line : "";
-      report.findings.push_back(std::move(finding));
+      if (i == classes.size()) {
+        classes.push_back({&recording, {}});
+        made.push_back(std::move(own));
+      }
+      classes[i].second.push_back(recording.rank);
     }
+    for (const auto &[recording, ranks] : classes)
+      judge(*recording, ranks);
   }
 
-  static std::string groupText(const RecordedCall &call) {
-    return call.group.empty() ? fmt::format("[{}]", fmt::join(call.ranks, ", "))
-                              : call.group;
+  int64_t stageOf(int64_t rank) const {
+    return plan.stageAxis < 0 ? 0 : mesh.coordinates(rank)[plan.stageAxis];
   }
 
-  /// The axes of a call's group, or none.
-  std::optional<std::vector<int64_t>> axesOf(const RecordedCall &call,
-                                             int64_t rank) const {
-    std::vector<int64_t> all(mesh.axes().size());
-    std::iota(all.begin(), all.end(), 0);
-    constexpr size_t mostAxes = 8;
-    if (all.size() > mostAxes)
-      return std::nullopt;
-    for (const std::vector<int64_t> &axes : subsetsOf(all)) {
-      rt::RankGroup group;
-      bool isWide = std::all_of(axes.begin(), axes.end(), [&](int64_t axis) {
-        return mesh.axes()[axis].size > 1;
-      });
-      if (axes.empty() || !isWide || !mesh.group(rank, axes, group).ok())
-        continue;
-      std::sort(group.ranks.begin(), group.ranks.end());
-      if (call.ranks.empty() ? isNamed(call, axes, group)
-                             : group.ranks == call.ranks)
-        return axes;
-    }
-    return std::nullopt;
+  /// Whether two ranks make the same calls over the same axes.
+  static bool areAlike(const std::vector<Made> &a, const std::vector<Made> &b) {
+    auto key = [](const Made &made) {
+      const RecordedCall &call = *made.call;
+      return std::tie(made.axes, made.touched, call.kind, call.elements,
+                      call.elementBytes, call.isReceive, call.phase,
+                      call.isExtremum, call.line);
+    };
+    return std::equal(
+        a.begin(), a.end(), b.begin(), b.end(),
+        [&](const Made &x, const Made &y) { return key(x) == key(y); });
   }
 
-  /// Without the group's ranks, its name or its size must do.
-  bool isNamed(const RecordedCall &call, const std::vector<int64_t> &axes,
-               const rt::RankGroup &group) const {
-    std::vector<std::string> names;
-    for (int64_t axis : axes)
-      names.push_back(mesh.axes()[axis].name);
-    if (call.group == fmt::format("mesh_{}", fmt::join(names, "_")))
-      return true;
-    return call.groupSize == group.size() || group.size() == mesh.numRanks();
+  /// Sends between stages have the sizes of activations, and a tied table may
+  /// have the same: their number alone proves no sum of gradients.
+  void doubtStages() {
+    if (plan.stageAxis < 0)
+      return;
+    TraceFinding finding;
+    finding.fault = TraceFault::OtherWay;
+    finding.outcome = TraceOutcome::Untold;
+    finding.text = fmt::format(
+        "the program has stages over {}: sends of activations and of gradients "
+        "between them are not told apart",
+        plan.mesh[plan.stageAxis].name);
+    addFinding(std::move(finding), report.ranks);
   }
 
-  Status matchLedger() {
-    const Recording &recording = recordings.front();
-    size_t period = periodOf(recording.calls);
-    report.steps = int64_t(recording.calls.size() / period);
-    report.calls = int64_t(period);
-    LedgerMatch match(plan, mesh, report);
-    for (size_t i = recording.calls.size() - period; i < recording.calls.size();
-         ++i) {
-      const RecordedCall &call = recording.calls[i];
-      match.add(call, axesOf(call, recording.rank));
-    }
-    match.run();
-    if (recording.others > 0)
+  void noteOthers() {
+    if (int64_t others = recordings.front().others)
       report.notes.push_back(fmt::format(
           "{} recorded calls are no collectives of a step (barriers, "
-          "broadcasts, sends) and were passed over",
-          recording.others));
-    return {};
+          "broadcasts) and were passed over",
+          others));
   }
 
   const Plan &plan;
   std::vector<Recording> recordings;
+  const int64_t steps;
   TraceReport &report;
   rt::RankMesh mesh;
 };
@@ -211,63 +401,8 @@ private:
 
 Status tpsp::check::checkTraces(const Plan &plan,
                                 std::vector<Recording> recordings,
-                                TraceReport &report) {
+                                int64_t steps, TraceReport &report) {
   if (recordings.empty())
     return rt::invalid("no recording is given");
-  return TraceCheck(plan, std::move(recordings), report).run();
-}
-
-std::string tpsp::check::toText(const TraceReport &report) {
-  size_t wrong = 0;
-  for (const TraceFinding &each : report.findings)
-    wrong += each.fault != TraceFault::OtherKind;
-  std::string text =
-      wrong > 0 ? fmt::format("wrong: {} in a step of {} collectives\n",
-                              wrong == 1 ? "1 finding"
-                                         : fmt::format("{} findings", wrong),
-                              report.calls)
-      : report.matched > 0
-          ? fmt::format("right: {} collectives of a step\n", report.calls)
-          : "nothing was matched\n";
-  size_t number = 0;
-  for (const TraceFinding &each : report.findings) {
-    text +=
-        fmt::format("\n{}. {}: {}\n", ++number, nameOf(each.fault), each.text);
-    const std::pair<const char *, const std::string &> lines[] = {
-        {"needs", each.collective},
-        {"at", each.location},
-        {"rule", each.rule},
-        {"recorded", each.line}};
-    for (const auto &[key, value] : lines)
-      if (!value.empty())
-        text += fmt::format("   {:10} {}\n", key, value);
-    if (each.times > 1)
-      text += fmt::format("   {:10} {}\n", "times", each.times);
-  }
-  for (const std::string &note : report.notes)
-    text += fmt::format("\nnote: {}\n", note);
-  return text;
-}
-
-std::string tpsp::check::toJson(const TraceReport &report) {
-  nlohmann::ordered_json json;
-  json["version"] = 1;
-  json["right"] = report.isRight();
-  json["files"] = report.files;
-  json["steps"] = report.steps;
-  json["calls"] = report.calls;
-  json["matched"] = report.matched;
-  json["findings"] = nlohmann::ordered_json::array();
-  for (const TraceFinding &each : report.findings)
-    json["findings"].push_back({{"kind", nameOf(each.fault)},
-                                {"text", each.text},
-                                {"collective", each.collective},
-                                {"rule", each.rule},
-                                {"location", each.location},
-                                {"line", each.line},
-                                {"times", each.times}});
-  json["notes"] = report.notes;
-  return json.dump(2, ' ', false,
-                   nlohmann::ordered_json::error_handler_t::replace) +
-         "\n";
+  return TraceCheck(plan, std::move(recordings), steps, report).run();
 }

@@ -1,5 +1,7 @@
 #include "tpsp/Planner/Candidate.h"
 
+#include "tpsp/Abi/FlatCut.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -58,15 +60,24 @@ public:
     return false;
   }
 
-  /// Divides the best dimension for storage, if the axis divides any.
+  /// Divides the best dimension for storage. If the axis divides none, it cuts
+  /// a large tensor as a row of elements, with all axes after it.
   void divideAnywhere(unsigned axis) {
-    std::optional<size_t> best;
-    for (size_t dim = 0; dim < dims.size(); ++dim)
-      if (local[dim] % candidate.axes[axis].size == 0 &&
-          (!best || isBetter(dim, *best)))
-        best = dim;
+    if (cut)
+      return divide(*cut, axis);
+    std::optional<size_t> best, any;
+    for (size_t dim = 0; dim < dims.size(); ++dim) {
+      bool isEven = local[dim] % candidate.axes[axis].size == 0;
+      for (std::optional<size_t> *each : {isEven ? &best : nullptr, &any})
+        if (each && (!*each || isBetter(dim, **each)))
+          *each = dim;
+    }
     if (best)
-      divide(*best, axis);
+      return divide(*best, axis);
+    if (llvm::product_of(tensor.shape) < fewestCutElements)
+      return;
+    cut = any;
+    divide(*cut, axis);
   }
 
   Subscripts take() { return std::move(dims); }
@@ -82,6 +93,8 @@ private:
   const Candidate &candidate;
   Subscripts dims;
   std::vector<int64_t> local;
+  /// The dimension whose axes cut the tensor as a row of elements.
+  std::optional<size_t> cut;
 };
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "tpsp/Planner/Matrix.h"
 
+#include "DevicesText.h"
+
 #include "tpsp/Abi/Quantity.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -260,11 +262,21 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
 // Text
 //===----------------------------------------------------------------------===//
 
-static std::string devicesText(int64_t devices) {
-  return fmt::format("{} device{}", devices, devices == 1 ? "" : "s");
+using Cells = std::vector<std::string>;
+
+/// The memory by the profile: allocated and reserved.
+static Cells profiledCells(const MemoryBill &memory) {
+  auto text = [](int64_t bytes) {
+    return bytes > 0 ? bytesText(double(bytes)) : std::string("-");
+  };
+  return {text(memory.profiled), text(memory.profiledReserved)};
 }
 
-using Cells = std::vector<std::string>;
+/// Inserts cells before the last one.
+static Cells beforeReason(Cells row, const Cells &cells) {
+  row.insert(row.end() - 1, cells.begin(), cells.end());
+  return row;
+}
 
 static Cells cellsOf(const MatrixRow &row) {
   const Evaluation &e = *row.evaluation;
@@ -305,7 +317,7 @@ static std::string table(const std::vector<Cells> &rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       std::string space(widths[i] - width(row[i]), ' ');
-      bool isNumber = i == 0 || (i >= 3 && i <= 7);
+      bool isNumber = i == 0 || (i >= 3 && i + 1 < row.size());
       line += "  " + (isNumber ? space + row[i] : row[i] + space);
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -354,19 +366,30 @@ static std::string gapText(double gap) {
   return gap < shown ? "below 0.1 %" : fmt::format("{:.1f} %", 100 * gap);
 }
 
+static std::string tiesText(const Matrix &matrix) {
+  return matrix.ties.empty()
+             ? ""
+             : fmt::format("  {} are within the error of {}: any of them may "
+                           "be the fastest\n",
+                           ranksText(matrix.ties), errorText(matrix.tieError));
+}
+
 std::string tpsp::planner::claimText(const Matrix &matrix) {
   const std::string plans = plansText(matrix.options.space);
   double gap = matrix.result->state.gap;
+  if (!matrix.options.calibration.empty())
+    return matrix.options.calibration +
+           "  the search went by times and bytes that are not calibrated: a "
+           "plan that it left out may be faster, or fit\n" +
+           tiesText(matrix) +
+           "  the space: " + spaceText(matrix.options.space) + "\n";
   std::string text =
       gap > 0 ? fmt::format("  gap {}: no plan {} can be faster by more; give "
                             "more time for less\n",
                             gapText(gap), plans)
               : fmt::format("  gap 0: no plan {} is faster\n", plans);
-  if (!matrix.ties.empty())
-    text += fmt::format("  {} are within the error of {}: any of them may be "
-                        "the fastest\n",
-                        ranksText(matrix.ties), errorText(matrix.tieError));
-  return text + "  the space: " + spaceText(matrix.options.space) + "\n";
+  return text + tiesText(matrix) +
+         "  the space: " + spaceText(matrix.options.space) + "\n";
 }
 
 static std::string searchText(const Matrix &matrix) {
@@ -382,7 +405,7 @@ static std::string searchText(const Matrix &matrix) {
                       result.tooSlow, result.tooLarge, result.uncut,
                       result.symmetric);
   const Evaluation *best = result.best(matrix.options.memoryLimit);
-  if (best && best->isComposed)
+  if (best && best->isComposed && matrix.options.calibration.empty())
     text += fmt::format("  plan 1 is composed of layers, to {}: there was no "
                         "time to compile it whole\n",
                         errorText(best->error.seconds));
@@ -406,66 +429,13 @@ std::string tpsp::planner::toText(const Matrix &matrix) {
                               "MFU", "exposed", "memory", "why not first"}};
   for (const MatrixRow &row : matrix.rows)
     rows.push_back(cellsOf(row));
+  if (!o.profile.empty()) {
+    rows[0] = beforeReason(rows[0], {o.profile + " allocates", "reserves"});
+    for (auto [cells, row] : llvm::zip(llvm::drop_begin(rows), matrix.rows))
+      cells = beforeReason(cells, profiledCells(row.evaluation->memory));
+  }
   text += matrix.rows.empty() ? "  no plan was compiled\n" : table(rows);
   if (!matrix.rows.empty() && matrix.rows.front().rank == 1)
     text += billText(matrix, matrix.rows.front().evaluation->memory);
   return text + searchText(matrix);
-}
-
-/// Whether a legal plan was seen, if only by its bounds.
-static bool isAnyLegal(const SearchResult &result) {
-  return result.leastTooLarge > 0 ||
-         llvm::any_of(result.evaluations,
-                      [](const Evaluation &each) { return each.isLegal(); });
-}
-
-static std::string notFound(const Matrix &matrix) {
-  const SearchResult &result = *matrix.result;
-  std::string seconds = fmt::format("{:.1f} s", result.state.seconds);
-  const char *wayOut = "more --seconds would help, or a --pin of what you know";
-  if (result.illegal > 0 && !isAnyLegal(result))
-    return fmt::format("none of the {} plans that were compiled in {} is "
-                       "legal; the table says why; {}",
-                       result.illegal, seconds, wayOut);
-  return fmt::format("no plan that fits into {} on {} was found in {}; {}",
-                     bytesText(double(matrix.options.memoryLimit)),
-                     devicesText(matrix.options.devices), seconds, wayOut);
-}
-
-/// The bytes of the smallest compiled plan, or else the least bytes of any
-/// plan.
-static std::string needText(const SearchResult &result) {
-  const Evaluation *nearest = nullptr;
-  for (const Evaluation &each : result.evaluations)
-    if (each.isLegal() && !each.isBound &&
-        (!nearest || each.memory.total < nearest->memory.total))
-      nearest = &each;
-  int64_t least = result.leastTooLarge;
-  if (!nearest)
-    return "each needs at least " + bytesText(double(least));
-  std::string text =
-      "the nearest needs " + bytesText(double(nearest->memory.total));
-  if (least == 0 || least >= nearest->memory.total)
-    return text;
-  return text + " of those compiled, and each at least " +
-         bytesText(double(least));
-}
-
-std::string tpsp::planner::nothingFits(const Matrix &matrix) {
-  const SearchResult &result = *matrix.result;
-  if (result.state.gap > 0)
-    return notFound(matrix);
-  if (matrix.rows.empty() && result.uncut > 0)
-    return "no plan's batch can be cut into as many micro-batches as its "
-           "stages take; give other --micro-batches, fewer --stages, or the "
-           "batch another --extent";
-  if (!isAnyLegal(result))
-    return "no plan is legal; the table says why";
-  return fmt::format(
-      "no plan fits into {} on {}; {}; {}a larger --memory or a smaller batch "
-      "would help",
-      bytesText(double(matrix.options.memoryLimit)),
-      devicesText(matrix.options.devices), needText(result),
-      matrix.options.sharesMemory ? "they share the machine's memory; "
-                                  : "more devices, ");
 }

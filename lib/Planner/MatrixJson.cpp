@@ -6,10 +6,16 @@ using namespace tpsp::planner;
 using Json = nlohmann::ordered_json;
 
 static Json memoryJson(const MemoryBill &bill) {
-  return {{"parameters", bill.parameters}, {"gradients", bill.gradients},
-          {"state", bill.state},           {"inputs", bill.inputs},
-          {"outputs", bill.outputs},       {"activations", bill.activations},
-          {"saved", bill.savedAtPeak()},   {"total", bill.total}};
+  return {{"parameters", bill.parameters},
+          {"gradients", bill.gradients},
+          {"state", bill.state},
+          {"inputs", bill.inputs},
+          {"outputs", bill.outputs},
+          {"activations", bill.activations},
+          {"saved", bill.savedAtPeak()},
+          {"total", bill.total},
+          {"profiled", bill.profiled},
+          {"profiled_reserved", bill.profiledReserved}};
 }
 
 static Json rowJson(const MatrixRow &row) {
@@ -56,6 +62,7 @@ static Json spaceJson(const SearchedSpace &space) {
   Json json = settingsJson(space.settings);
   json["max_axes"] = space.maxAxes;
   json["pins"] = space.pins;
+  json["target"] = space.target;
   json["stages"] = nullptr;
   if (!space.stageSettings.empty()) {
     json["stages"] = settingsJson(space.stageSettings);
@@ -81,22 +88,25 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
   const SearchResult &result = *matrix.result;
   Json json = {{"format", "tpsp-plan-1"},       {"program", o.program},
                {"hardware", o.hardware},        {"devices", o.devices},
-               {"memory_limit", o.memoryLimit}, {"tokens", o.tokens}};
-  json["search"] = {{"seconds", result.state.seconds},
-                    {"certified_seconds", result.certifiedSeconds},
-                    {"finalists", result.finalists},
-                    {"evaluations", result.state.evaluations},
-                    {"gap", result.state.gap},
-                    {"error", matrix.tieError},
-                    {"ties", matrix.ties},
-                    {"space", spaceJson(o.space)},
-                    {"too_slow", result.tooSlow},
-                    {"too_large", result.tooLarge},
-                    {"uncut", result.uncut},
-                    {"symmetric", result.symmetric},
-                    {"illegal", result.illegal},
-                    {"time_error", result.timeError},
-                    {"memory_error", result.memoryError}};
+               {"memory_limit", o.memoryLimit}, {"tokens", o.tokens},
+               {"profile", o.profile}};
+  json["search"] = {
+      {"seconds", result.state.seconds},
+      {"certified_seconds", result.certifiedSeconds},
+      {"finalists", result.finalists},
+      {"evaluations", result.state.evaluations},
+      {"gap", o.calibration.empty() ? Json(result.state.gap) : Json(nullptr)},
+      {"calibration", o.calibration},
+      {"error", matrix.tieError},
+      {"ties", matrix.ties},
+      {"space", spaceJson(o.space)},
+      {"too_slow", result.tooSlow},
+      {"too_large", result.tooLarge},
+      {"uncut", result.uncut},
+      {"symmetric", result.symmetric},
+      {"illegal", result.illegal},
+      {"time_error", result.timeError},
+      {"memory_error", result.memoryError}};
   json["plans"] = Json::array();
   for (const MatrixRow &row : matrix.rows)
     json["plans"].push_back(rowJson(row));

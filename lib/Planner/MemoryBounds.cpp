@@ -88,7 +88,8 @@ bool Bounds::hasChunks(const SpaceNode &node, int64_t perStage) const {
 
 bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
   int64_t parts = settings.microBatches;
-  if (parts < node.candidate.numStages() || !hasChunks(node, settings.chunks))
+  if (parts < node.candidate.numStages() || !hasChunks(node, settings.chunks) ||
+      !options.reader.takesSettings(node.candidate, settings, facts))
     return false;
   if (!options.microBatchIndex || parts == 1)
     return true;

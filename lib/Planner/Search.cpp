@@ -110,7 +110,7 @@ private:
   void evaluateNamed() {
     std::vector<EvaluationTask> tasks;
     for (const std::vector<Candidate> &plan : options.named)
-      if (!plan.empty() && !isCompiled(plan)) {
+      if (!plan.empty() && !isCompiled(plan) && hasSettings(plan.front())) {
         EvaluationTask &task = tasks.emplace_back();
         task.candidate = plan.front();
         task.trials = settingsFor(task.candidate, bounds, options);
@@ -124,6 +124,11 @@ private:
       });
       take(std::move(*task.found));
     }
+  }
+
+  /// A target may take no schedule that was asked for.
+  bool hasSettings(const Candidate &candidate) const {
+    return !candidate.hasStages() || !options.stageSettings.empty();
   }
 
   bool isCompiled(llvm::ArrayRef<Candidate> plan) const {

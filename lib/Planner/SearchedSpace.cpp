@@ -108,6 +108,8 @@ std::string tpsp::planner::plansText(const SearchedSpace &space) {
                         rangeOf(microBatchesOf(space.stageSettings)));
   if (!space.pins.empty())
     text += fmt::format(" and {}", fmt::join(space.pins, ", "));
+  if (!space.target.empty())
+    text += fmt::format(" that {} can express", space.target);
   return text;
 }
 
@@ -121,5 +123,7 @@ std::string tpsp::planner::spaceText(const SearchedSpace &space) {
     text += "; " + stagesText(space.stageSettings);
   if (!space.pins.empty())
     text += fmt::format("; {}", fmt::join(space.pins, ", "));
+  if (!space.target.empty())
+    text += fmt::format("; what {} can express", space.target);
   return text;
 }

@@ -1,5 +1,7 @@
 #include "tpsp/Planner/Space.h"
 
+#include "DevicesText.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -87,7 +89,20 @@ Space::parameterSets(int64_t size, bool onlyDivisible) const {
       classes,
       [&](ClassId a, ClassId b) { return haveOneTensor(tensors, a, b); }, 0,
       chosen, result);
+  addExpertsAlone(classes, result);
   return result;
+}
+
+/// Other systems divide experts and nothing else. Without a target this set is
+/// left out, as every set that is not maximal.
+void Space::addExpertsAlone(const std::vector<ClassId> &classes,
+                            std::vector<std::vector<ClassId>> &sets) const {
+  if (!options.reader.target)
+    return;
+  for (ClassId id : classes)
+    if (facts.classes[id].hasOwnParameters &&
+        !llvm::is_contained(sets, std::vector<ClassId>{id}))
+      sets.push_back({id});
 }
 
 std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
@@ -211,7 +226,8 @@ void Space::addChildren(const SpaceNode &node, CandidateAxis axis,
       continue;
     }
     child.candidate.axes.back().use = use;
-    if (divides(child.candidate) && maySatisfyPins(child))
+    if (divides(child.candidate) && maySatisfyPins(child) &&
+        options.reader.mayTake(child.candidate, facts))
       out.push_back(child);
   }
 }
@@ -280,7 +296,8 @@ std::vector<Candidate> Space::pure() const {
     Candidate candidate;
     candidate.axes.push_back({"", options.devices, use});
     nameAxes(candidate, facts);
-    result.push_back(std::move(candidate));
+    if (options.reader.takesAxes(candidate, facts))
+      result.push_back(std::move(candidate));
   }
   return result;
 }
@@ -326,7 +343,8 @@ static bool namePinned(Candidate &candidate, const std::vector<Pin> &pins,
 bool Space::satisfiesPins(Candidate &candidate) const {
   std::set<std::string> missing;
   if ((options.stages > 1 && candidate.numStages() != options.stages) ||
-      !namePinned(candidate, options.pins, missing) || !missing.empty())
+      !namePinned(candidate, options.pins, missing) || !missing.empty() ||
+      !options.reader.takesAxes(candidate, facts))
     return false;
   nameAxes(candidate, facts);
   return true;
@@ -368,6 +386,23 @@ std::string Space::checkStages() const {
   return "";
 }
 
+/// Why the target takes no candidate, if there are any: the reason of one of
+/// them.
+std::string Space::noneIsTaken() const {
+  if (!options.reader.target)
+    return "";
+  SpaceOptions others = options;
+  others.reader.target = nullptr;
+  std::vector<Candidate> refused = Space(facts, others).leaves(/*most=*/1);
+  if (refused.empty())
+    return "";
+  const Target &target = *options.reader.target;
+  return std::string(target.title) + " can express no plan on " +
+         devicesText(options.devices) + "; " +
+         usualName(refused.front(), facts) + ", for instance: " +
+         whyNot(target, refused.front(), facts, options.reader.names);
+}
+
 std::string Space::check() const {
   int64_t written = writtenRanks(facts);
   if (options.devices % written != 0)
@@ -379,6 +414,8 @@ std::string Space::check() const {
       return problem;
   if (!leaves(/*most=*/1).empty())
     return "";
+  if (std::string problem = noneIsTaken(); !problem.empty())
+    return problem;
   SpaceOptions unpinned = options;
   unpinned.pins.clear();
   if (!options.pins.empty() && !Space(facts, unpinned).leaves(1).empty())

@@ -1,6 +1,8 @@
 #include "tpsp/Planning/Planning.h"
 
 #include "BatchCut.h"
+#include "ProfiledEvaluator.h"
+#include "RequestChecks.h"
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Planner/Compare.h"
@@ -180,7 +182,9 @@ public:
     request.search.settings = memorySettings(compile(), request.given, extent);
     request.search.stageSettings = stageSettings(
         compile(), request.given, extent, facts.layers, request.stages);
-    if (llvm::Error error = checkStages(facts))
+    if (llvm::Error error = checkStages(request, facts))
+      return error;
+    if (llvm::Error error = keepTaken(request, facts))
       return error;
     llvm::Expected<UndividedProgram> undivided =
         undividedProgram(request.evaluator, request.search.settings);
@@ -197,7 +201,7 @@ public:
       request.search.named.push_back(candidatesNamed(name, space, bounds));
     std::vector<Candidate> pure = space.pure();
     planning->result =
-        search(space, bounds, candidateEvaluators(request.evaluator), pure,
+        search(space, bounds, evaluators(request.evaluator, facts), pure,
                request.search, progress);
     if (!planning->result.best(memoryLimit()) && planning->result.state.gap > 0)
       takeAny(facts, *options, *undivided, planning->result);
@@ -231,17 +235,7 @@ private:
     if (!program)
       return program.takeError();
     facts = (*program)->facts();
-    return checkFree(facts);
-  }
-
-  llvm::Error checkFree(const ProgramFacts &facts) const {
-    if (llvm::any_of(facts.tensors,
-                     [](const TensorFacts &tensor) { return tensor.isFree; }))
-      return llvm::Error::success();
-    return llvm::createStringError(
-        "'" + request.evaluator.path +
-        "' places all of its arguments; leave one unplaced ('?'), or give "
-        "--forget-placements");
+    return checkFree(request, facts);
   }
 
   llvm::Expected<SpaceOptions> spaceOptions(const ProgramFacts &facts) const {
@@ -251,6 +245,7 @@ private:
     options.maxAxes = request.maxAxes;
     options.hasState = compile().optimizer != "none";
     options.stages = request.stages.stages;
+    options.reader = request.reader;
     if (std::string problem = stagesProblem(compile()); !problem.empty()) {
       if (options.stages > 1)
         return llvm::createStringError(problem);
@@ -264,36 +259,14 @@ private:
     return options;
   }
 
-  /// Checks that requested or written stages have at least as many
-  /// micro-batches, and a layer for each chunk.
-  llvm::Error checkStages(const ProgramFacts &facts) const {
-    int64_t stages = request.stages.stages;
-    for (const WrittenAxis &axis : facts.mesh)
-      if (axis.role == AxisRole::Stage)
-        stages = axis.size;
-    int64_t chunks = stages * std::max<int64_t>(request.stages.chunks, 1);
-    if (stages > 1 && chunks > facts.layers)
-      return llvm::createStringError(
-          llvm::formatv("{0} stages of --stage-chunks {1} take {2} layers "
-                        "(calls of functions), and the program has {3}; give "
-                        "fewer chunks",
-                        stages, request.stages.chunks, chunks, facts.layers)
-              .str());
-    if (stages <= 1 ||
-        llvm::any_of(request.search.stageSettings, [&](const Settings &each) {
-          return each.microBatches >= stages;
-        }))
-      return llvm::Error::success();
-    return llvm::createStringError(
-        llvm::formatv("{0} stages take as many micro-batches, and {1}; give "
-                      "fewer stages",
-                      stages,
-                      request.given.microBatches
-                          ? "--micro-batches says " +
-                                std::to_string(compile().microBatches)
-                          : "index '" + compile().microBatchIndex +
-                                "' cannot be cut into so many")
-            .str());
+  EvaluatorFactory evaluators(const CandidateEvaluatorOptions &options,
+                              const ProgramFacts &facts) const {
+    EvaluatorFactory own = candidateEvaluators(options);
+    if (!request.profile)
+      return own;
+    return profiledEvaluators(std::move(own), request.profile, facts,
+                              request.reader.names,
+                              compile().optimizer != "none");
   }
 
   /// Drops rematerialisations that save no more than an earlier one. For
@@ -318,6 +291,7 @@ private:
                          const SearchOptions &search) const {
     BoundOptions options = boundOptions(compile(), undivided, devices, search);
     options.microBatchIndex = batch;
+    options.reader = request.reader;
     return options;
   }
 
@@ -350,7 +324,7 @@ private:
     evaluator.compile.hardware = machine;
     Bounds bounds(facts, llvm::cantFail(findHardware(machine)),
                   boundsFor(undivided, devices, serial));
-    return search(space, bounds, candidateEvaluators(evaluator), /*notable=*/{},
+    return search(space, bounds, evaluators(evaluator, facts), /*notable=*/{},
                   serial, [](const SearchState &) {});
   }
 
@@ -417,6 +391,8 @@ private:
     MatrixOptions options;
     options.space = {
         inSpace.maxAxes, request.search.settings, {}, request.pins};
+    if (request.reader.target)
+      options.space.target = request.reader.target->title;
     if (inSpace.stages != 1 && facts.layers > 1 && request.devices > 1)
       llvm::copy_if(request.search.stageSettings,
                     std::back_inserter(options.space.stageSettings),
@@ -429,6 +405,7 @@ private:
     options.modelFlops = facts.modelFlops(compile().grad);
     options.tokens = facts.tokens;
     options.rows = request.rows;
+    options.profile = request.profile ? request.profile->name : "";
     if (!facts.products.empty())
       options.peakFlops =
           matmulPeak(hardware, facts.products.front().dtype, request.devices);

@@ -8,7 +8,7 @@
 using namespace tpsp;
 
 namespace tpsp {
-// Defined in EmbeddedHardware.cpp.in.
+// Defined in EmbeddedHardware.cpp.
 const char *embeddedHardware(llvm::StringRef name);
 llvm::ArrayRef<llvm::StringRef> embeddedHardwareNames();
 } // namespace tpsp

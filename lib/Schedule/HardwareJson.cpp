@@ -15,7 +15,7 @@ using namespace tpsp;
 using Json = nlohmann::ordered_json;
 
 namespace tpsp {
-/// The text of a built-in description, or null (EmbeddedHardware.cpp.in).
+/// The text of a built-in description, or null (EmbeddedHardware.cpp).
 const char *embeddedHardware(llvm::StringRef name);
 } // namespace tpsp
 

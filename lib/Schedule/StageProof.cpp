@@ -41,10 +41,13 @@ private:
   /// Every command of a send has its command of the receive, of as many bytes.
   std::optional<std::string> checkTransfers() const {
     std::vector<std::vector<int64_t>> moved(plan.segments.size());
+    std::vector<int64_t> streams(plan.segments.size(), 0);
     for (const PlanCommand &command : plan.commands)
-      if (plan.segments[command.segment].isTransfer() && !command.isEvent())
+      if (plan.segments[command.segment].isTransfer() && !command.isEvent()) {
         moved[command.segment].push_back(command.bytesRead() +
                                          command.bytesWritten());
+        streams[command.segment] = command.stream;
+      }
     for (size_t number = 0; number < plan.segments.size(); ++number) {
       const PlanSegment &segment = plan.segments[number];
       if (segment.work != SegmentWork::Send)
@@ -56,6 +59,11 @@ private:
                            segment.name, listed(moved[number]),
                            plan.segments[segment.peer].name,
                            listed(moved[segment.peer]));
+      if (streams[number] != streams[segment.peer])
+        return fmt::format("'{}' is on stream {}, but '{}' is on stream {}",
+                           segment.name, streams[number],
+                           plan.segments[segment.peer].name,
+                           streams[segment.peer]);
     }
     return std::nullopt;
   }

@@ -5,16 +5,19 @@ import contextlib
 import torch
 
 
-def export(module, args=(), path=None, *, kwargs=None, weights=True):
+def export(module, args=(), path=None, *, kwargs=None, weights=True, dynamic_shapes=None):
     """Exports `module`, called with `args` and `kwargs`, and saves it to `path`.
 
     Parts that run without gradient (torch.no_grad) are detached, so that gradients
     stay those of the module. With weights=False, parameters are saved as single
     numbers: the archive is small, and the program is the same. Buffers are saved in
-    full. Returns the exported program. Raises what torch.export raises.
+    full. `dynamic_shapes` is that of torch.export: tpsp-import --extent gives such
+    dimensions their extents. Returns the exported program. Raises what torch.export
+    raises.
     """
     with contextlib.nullcontext() if weights else _without_weights(module):
-        exported = torch.export.export(module, tuple(args), kwargs=kwargs or {}, strict=False)
+        exported = torch.export.export(
+            module, tuple(args), kwargs=kwargs or {}, strict=False, dynamic_shapes=dynamic_shapes)
         _detach_regions(exported.graph_module)
         exported = exported.run_decompositions({})
         if path is not None:
@@ -32,14 +35,39 @@ def _detach_regions(graph_module):
             continue
         for node in list(part.graph.nodes):
             if str(node.target) == "wrap_with_set_grad_enabled" and not node.args[0]:
-                _detach_results(part.graph, node)
+                _detach_results(part, node)
         part.recompile()
 
 
-def _detach_results(graph, region):
+# Operations that return their operand itself if it already is what they make.
+_IDENTITIES = ("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.contiguous.default")
+
+
+def _is_identity(node):
+    if str(node.target) not in _IDENTITIES:
+        return False
+    old, new = node.args[0].meta["val"], node.meta["val"]
+    return (old.dtype, old.device, old.stride()) == (new.dtype, new.device, new.stride())
+
+
+def _handed_through(graph_module, region):
+    """The numbers of the region's results that are its operands: they keep their gradient."""
+    inner = getattr(graph_module, str(region.args[1].target))
+    results = next(node for node in inner.graph.nodes if node.op == "output").args[0]
+    kept = set()
+    for i, one in enumerate(results if isinstance(results, (tuple, list)) else [results]):
+        while isinstance(one, torch.fx.Node) and _is_identity(one):
+            one = one.args[0]
+        if isinstance(one, torch.fx.Node) and one.op == "placeholder":
+            kept.add(i)
+    return kept
+
+
+def _detach_results(graph_module, region):
+    graph, kept = graph_module.graph, _handed_through(graph_module, region)
     for result in list(region.users):
         value = result.meta.get("val")
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or result.args[1] in kept:
             continue
         with graph.inserting_after(result):
             detached = graph.call_function(torch.ops.aten.detach.default, (result,))

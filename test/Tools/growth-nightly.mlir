@@ -5,3 +5,4 @@
 // RUN: %python %S/Inputs/growth.py parameters 150 tpsp-opt @ --tpsp-explain
 // RUN: %python %S/Inputs/growth.py fan 100 tpsp-opt @ --tpsp-explain
 // RUN: %python %S/Inputs/growth.py sharded 20 tpsp-run @ --grad --simulate --hardware h100-sxm --overlap on
+// RUN: %python %S/Inputs/growth.py parameters 150 tpsp-run @ --grad --optimizer adamw --simulate --hardware h100-sxm

@@ -103,7 +103,7 @@
 // RUN: tpsp-plan %s %{on} --export json | FileCheck %s --check-prefix=NEUTRAL
 // NEUTRAL: "format": "tpsp-placement-1"
 // RUN: not tpsp-plan %s %{on} --pin s@cp --export hf 2>&1 | FileCheck %s --check-prefix=NOWORD
-// NOWORD: a base_model_tp_plan says tensor parallelism and nothing else, and plan 1 is DP 4; --pin one axis of all devices on an index that parameters have
+// NOWORD: tpsp-plan: transformers can express no plan of the table; plan 1 is {{.*}}: transformers' base_model_tp_plan says tensor parallelism and nothing else; --pin one axis of all devices on an index that parameters have. --for hf searches what it can express
 
 // One device has no mesh, and its subscripts are not mentioned.
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 1 -o %t.one.mlir | FileCheck %s --check-prefix=DEVICE

@@ -148,7 +148,7 @@ TEST_P(StreamTest, EventsOrderStreamsInBothDirections) {
     plan.on(to).add(tpsp_rt_event_wait, event(3), {});
     plan.add(tpsp_rt_kernel, kernel, {0, 8}, "%next", addOne);
     auto world = makeWorld(settings({}));
-    Status status = world->run([&](Rank &rank) -> Status {
+    Status status = world->run([&, from = from, to = to](Rank &rank) -> Status {
       // The second step must not accept the event that the first step recorded.
       for (int step = 0; step < 2; ++step) {
         int64_t values[2] = {0, 0};

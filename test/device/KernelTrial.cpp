@@ -170,7 +170,7 @@ private:
 /// The parameters of one call, and its outputs.
 class Call {
 public:
-  Call(func::FuncOp function, int64_t inputs) : inputs(inputs) {
+  explicit Call(func::FuncOp function) {
     for (Type type : function.getArgumentTypes())
       if (auto buffer = dyn_cast<MemRefType>(type))
         buffers.emplace_back(buffer);
@@ -200,7 +200,6 @@ public:
   }
 
 private:
-  int64_t inputs;
   std::vector<Memory> buffers;
   std::vector<void *> pointers;
   std::vector<int64_t> integers;
@@ -285,8 +284,7 @@ private:
   std::string tryKernel(const Kernel &kernel, double least) {
     if (!kernel.wide)
       return "the f64 program has no such kernel";
-    Call cpu(func::FuncOp(kernel.function), kernel.inputs),
-        exact(func::FuncOp(kernel.wide), kernel.inputs);
+    Call cpu(func::FuncOp(kernel.function)), exact(func::FuncOp(kernel.wide));
     for (int64_t i = 0; i < kernel.inputs; ++i) {
       func::FuncOp function = kernel.function;
       auto type = cast<MemRefType>(function.getArgumentTypes()[i]);

@@ -159,16 +159,33 @@ static void placeByName(Random &random, Program &program,
   program.expectation = Expectation::Legal;
 }
 
+static bool isView(const Operation &op) {
+  static const char *const views[] = {"rename", "split", "merge", "reshard"};
+  return std::find(std::begin(views), std::end(views), op.mnemonic) !=
+         std::end(views);
+}
+
 /// Whether a value is a parameter or a view of one.
 static bool isParameter(const Program &program, ValueId value) {
-  static const char *const views[] = {"rename", "split", "merge", "reshard"};
   while (const Operation *op = program.definition(value)) {
-    if (std::find(std::begin(views), std::end(views), op->mnemonic) ==
-        std::end(views))
+    if (!isView(*op))
       return false;
     value = op->operands.front();
   }
   return program.argument(value)->isParameter;
+}
+
+/// Whether a value may be a parameter after elementwise changes, which count as
+/// the parameter.
+static bool isChangedParameter(const Program &program, ValueId value) {
+  bool isChanged = false;
+  while (const Operation *op = program.definition(value)) {
+    if (op->operands.size() != 1 && !isView(*op))
+      return false;
+    isChanged |= !isView(*op);
+    value = op->operands.front();
+  }
+  return isChanged && program.argument(value)->isParameter;
 }
 
 /// Whether at every operation the roles decide which operand's axes stay,
@@ -181,8 +198,11 @@ static bool rolesDecide(const Program &program) {
     distinct.erase(std::unique(distinct.begin(), distinct.end()),
                    distinct.end());
     unsigned parameters = 0;
-    for (ValueId value : distinct)
+    for (ValueId value : distinct) {
       parameters += isParameter(program, value);
+      if (isChangedParameter(program, value))
+        return false;
+    }
     bool isNorm = op.mnemonic == "rms_norm" || op.mnemonic == "layer_norm";
     if (distinct.size() > 1 && !isNorm &&
         !(distinct.size() == 2 && parameters == 1))
@@ -255,7 +275,7 @@ static void addOperation(ProgramBuilder &builder,
       continue;
     for (size_t i = before; i < builder.program.operations.size(); ++i) {
       Operation &op = builder.program.operations[i];
-      if (op.mnemonic == rule->mnemonic)
+      if (op.mnemonic == rule->mnemonic && op.linear == Linear::No)
         op.linear = rule->linear;
     }
     return;

@@ -57,10 +57,19 @@ static void clearPlacement(Tensor &tensor) {
     dim.axes.clear();
 }
 
+/// Whether an axis may be on a dimension. Data axes cut parameters as rows of
+/// elements, whatever their extents.
+static bool mayDivide(const Program &program, const Tensor &tensor,
+                      const Dim &dim, const Axis &axis) {
+  const Argument *argument = program.argument(&tensor - program.values.data());
+  bool isParameter = argument && argument->isParameter;
+  return dim.extent % axis.size == 0 || (isParameter && axis.role != "model");
+}
+
 static bool isUneven(const Program &program, const Tensor &tensor) {
   for (const Dim &dim : tensor.dims)
     for (const Axis &axis : program.mesh)
-      if (dim.extent % axis.size != 0)
+      if (!mayDivide(program, tensor, dim, axis))
         return true;
   return false;
 }
@@ -72,7 +81,7 @@ static bool shardUnevenly(Random &random, Program &program) {
     clearPlacement(tensor);
     for (Dim &dim : tensor.dims)
       for (const Axis &axis : program.mesh)
-        if (dim.extent % axis.size != 0) {
+        if (!mayDivide(program, tensor, dim, axis)) {
           dim.axes = {axis.name};
           return true;
         }

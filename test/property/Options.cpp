@@ -42,6 +42,8 @@ static bool take(const std::string &argument) {
     return parse(value, options.seed);
   if (name == "--jobs")
     return parse(value, options.jobs) && options.jobs > 0;
+  if (name == "--planted")
+    return parse(value, options.planted);
   if (name == "--shrink")
     return parse(value, options.shrinkAttempts);
   if (name == "--element") {

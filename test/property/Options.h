@@ -12,6 +12,8 @@ struct Options {
   uint64_t seed = 1;
   unsigned jobs = 2;
   unsigned shrinkAttempts = 250;
+  /// Mistakes that PlantedChecks plants and numbers show.
+  uint64_t planted = 40;
   bool print = false;
   /// Give arguments the same random data as tpsp-run, which depends on their
   /// use.

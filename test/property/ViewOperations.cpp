@@ -169,5 +169,7 @@ bool tpsp::property::applyPad(Builder &b) {
   b.add("pad", {*x}, *dims, {b.range(*x).magnitude, false},
         run((*dims)[at], "before", b.random.below(more + 1)) +
             (isZero ? "}" : ", value = 0.75 : f64}"));
+  if (isZero)
+    b.program.operations.back().linear = Linear::Jointly;
   return true;
 }

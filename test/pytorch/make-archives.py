@@ -39,6 +39,37 @@ def llama():
     return modules.words(Logits(transformers.LlamaForCausalLM(config)), 20)
 
 
+def mixtral():
+    import transformers
+    config = transformers.MixtralConfig(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, vocab_size=20,
+        num_local_experts=4, num_experts_per_tok=2, max_position_embeddings=16, bos_token_id=None, eos_token_id=None,
+        initializer_range=0.2)
+    return modules.words(Logits(transformers.MixtralForCausalLM(config)), 20)
+
+
+class Dynamic(torch.nn.Module):
+    """Was exported with dimensions that are given later."""
+
+    def __init__(self):
+        super().__init__()
+        self.gpt = modules.Gpt(layers=2)
+
+    def forward(self, ids, labels):
+        out = self.gpt(ids)
+        return out, modules.classes(out, labels)
+
+
+def dynamic(batch=2, length=8):
+    words = lambda: torch.randint(0, 20, (batch, length))
+    return Dynamic(), {"ids": words(), "labels": words()}
+
+
+def unlabelled():
+    """Its loss is added by tpsp-import."""
+    return modules.words(modules.Gpt(layers=1), 20)
+
+
 class Refused(torch.nn.Module):
     """Has two operations that are refused, on one line each."""
 
@@ -52,7 +83,8 @@ def refused():
 
 
 ARCHIVES = {name: modules.MODULES[name] for name in ("gpt-tied", "convolutions", "detection", "diffusion", "dlrm", "state-space")}
-ARCHIVES |= {"llama": llama, "refused": refused}
+ARCHIVES |= {"llama": llama, "mixtral": mixtral, "batch-norm": modules.MODULES["batch-norm"], "dynamic": dynamic, "unlabelled": unlabelled, "refused": refused}
+DIMS = {0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=12)}
 
 
 def shortened(text):
@@ -82,15 +114,22 @@ def make(name, folder):
     module, inputs = ARCHIVES[name]()
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.pt2"
-        tpsp_torch.export(module, (), path, kwargs=inputs)
+        shapes = {"ids": DIMS, "labels": DIMS} if name == "dynamic" else None
+        if name == "unlabelled":
+            tpsp_torch.export(module.network, (inputs["ids"],), path)
+        else:
+            tpsp_torch.export(module, (), path, kwargs=inputs, dynamic_shapes=shapes)
         compress(path, folder / f"{name}.pt2")
+    if name == "dynamic":
+        inputs = dynamic(batch=3, length=10)[1]
     out, loss = module(**inputs)
     if name == "refused":
         return
     loss.backward()
-    gradients = {f"g[{n}]": p.grad for n, p in module.named_parameters() if p.grad is not None}
+    owner = module.network if name == "unlabelled" else module
+    gradients = {f"g[{n}]": p.grad for n, p in owner.named_parameters() if p.grad is not None}
     save(folder / f"{name}-inputs.safetensors", {**inputs, "g[out]": torch.zeros_like(out)})
-    save(folder / f"{name}.safetensors", {"out": out.detach(), "loss": loss.detach(), **gradients})
+    save(folder / f"{name}.safetensors", {"out": out.detach(), "loss": loss.detach(), **gradients, **modules.statistics(module)})
 
 
 for one in sys.argv[2:] or ARCHIVES:

@@ -214,21 +214,45 @@ class Convolutions(nn.Module):
         return self.head(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
+class BatchNorm(nn.Module):
+    """A block of a ResNet in training mode."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.conv = nn.Conv2d(3, width, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(width)
+        self.inner, self.inner_norm = nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width, momentum=0.3)
+        self.head = nn.Linear(width, 4)
+
+    def forward(self, image):
+        x = F.relu(self.norm(self.conv(image)))
+        x = F.relu(x + self.inner_norm(self.inner(x)))
+        return self.head(x.mean((2, 3)))
+
+
+def statistics(module):
+    """The running statistics of batch norms after a step, by the names of a program's results."""
+    return {"new_" + name.replace(".", "_"): buffer.detach().clone() for name, buffer in module.named_buffers()
+            if "running_" in name and module.training}
+
+
 def image(size=16):
     return torch.randn(2, 3, size, size)
 
 
 class Distilled(nn.Module):
-    """The teacher runs without gradient."""
+    """The teacher runs without gradient, on features that have one."""
 
     def __init__(self, width=12):
         super().__init__()
         self.student, self.teacher, self.head = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, 5)
 
     def forward(self, x):
+        x = self.student(x)
         with torch.no_grad():
             wanted = torch.tanh(self.teacher(x))
-        return self.head(self.student(x) * wanted + wanted)
+            x = x.float()  # It is the same tensor, and keeps its gradient.
+        return self.head(x * wanted + wanted)
 
 
 class Oddities(nn.Module):
@@ -251,6 +275,7 @@ class Oddities(nn.Module):
 
 MODULES = {
     "oddities": lambda: classifier(Oddities(), 4, image=image(8)),
+    "batch-norm": lambda: classifier(BatchNorm(), 4, image=image(8)),
     "distilled": lambda: regression(Distilled(), (4, 5), x=torch.randn(4, 12)),
     "mixer": lambda: classifier(Mixer(), 6, image=image()),
     "unet": lambda: regression(UNet(), (2, 3, 8, 8), image=image(8)),

@@ -56,7 +56,7 @@ static std::string contradictionIn(const Options &o) {
         "recordings of collectives with --trace"},
        {!o.has("numbers"), {"against", "names"}, "{} goes with --numbers"},
        {!o.has("model"), {"trace"}, "{} needs a model"},
-       {!o.has("trace"), {"forward"}, "{} goes with --trace"},
+       {!o.has("trace"), {"forward", "steps"}, "{} goes with --trace"},
        {o.has("numbers"),
         {"selftest"},
         "{} makes its own dumps; leave --numbers out"}},

@@ -4,6 +4,7 @@
 #include "common/MakeWorld.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Check/Check.h"
 #include "tpsp/Check/DumpedArguments.h"
 #include "tpsp/Check/Names.h"
@@ -61,8 +62,8 @@ static Options compiledAs(Options options, bool updates, bool hasGradients) {
 struct Opened {
   tool::Program program;
   tool::Arguments arguments;
-  /// The titles of the dump's tensors that are arguments.
-  std::set<std::string> taken;
+  /// Those of the dump; a part of the arguments' source.
+  const DumpedArguments *dumped = nullptr;
 
   CheckedProgram checked() const {
     return {program.description, program.step, *arguments.source};
@@ -78,7 +79,7 @@ static Status open(const Options &options, const Dump &dump, Progress &progress,
   auto dumped = std::make_unique<DumpedArguments>(
       std::make_unique<rt::RandomSource>(options.seed));
   TPSP_TRY(dumped->take(out.program.plan(), dump));
-  out.taken = dumped->taken();
+  out.dumped = dumped.get();
   TPSP_TRY(tool::openArguments(options, out.program.plan(), std::move(dumped),
                                out.arguments));
   if (!out.arguments.warning.empty() && !options.quiet)
@@ -94,6 +95,22 @@ template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
                      [&](const DumpEntry &entry) { return !keeps(entry); }),
       part.entries.end());
   return part;
+}
+
+/// Marks the verdicts on what the program took from the dump, and says what it
+/// could not take.
+static void markTaken(const DumpedArguments &dumped, CheckReport &report) {
+  for (TensorVerdict &verdict : report.tensors)
+    if (verdict.kind == VerdictKind::Equal &&
+        dumped.taken().count(verdict.title)) {
+      verdict.text = "taken as the program's argument";
+      verdict.isTaken = true;
+    }
+  for (const auto &[title, why] : dumped.passedOver())
+    report.notes.push_back(fmt::format(
+        "{} is not the program's argument, because {}; random values, or those "
+        "of --weights and --inputs, are in its place",
+        title, why));
 }
 
 /// Checks a part of a dump, with the arguments that the whole dump has.
@@ -117,23 +134,34 @@ static Status checkPart(const Options &options, const Dump &all,
   TPSP_TRY(NumbersChecker::create(opened.checked(),
                                   settingsOf(options, progress), checker));
   TPSP_TRY(checker->check(dump, report));
-  for (TensorVerdict &verdict : report.tensors)
-    if (verdict.kind == VerdictKind::Equal &&
-        opened.taken.count(verdict.title)) {
-      verdict.text = "taken as the program's argument";
-      verdict.isTaken = true;
-    }
+  markTaken(*opened.dumped, report);
+  return {};
+}
+
+/// The extents and the mesh of the model, which maps of names refer to.
+static Status findExtents(const Options &options, Progress &progress,
+                          NamedExtents &out) {
+  tool::Program program;
+  TPSP_TRY(tool::openProgram(compiledAs(options, false, false), CompileUse(),
+                             /*speaks=*/false, progress, program));
+  out = namedExtentsOf(program.plan());
   return {};
 }
 
 /// Reads --numbers, with --names.
-static Status readDumps(const Options &options, Dump &out) {
+static Status readDumps(const Options &options, Progress &progress, Dump &out) {
   TPSP_TRY(readDump(options.numbers, out));
   if (options.names.empty())
     return {};
   NameMap names;
   TPSP_TRY(NameMap::read(options.names, names));
-  return names.apply(out);
+  NamedExtents extents;
+  if (names.needsProgram() && !options.against.empty())
+    return rt::invalid("--names refers to a program's extents or mesh; "
+                       "--against has no program");
+  if (names.needsProgram())
+    TPSP_TRY(findExtents(options, progress, extents));
+  return names.apply(extents, out);
 }
 
 /// --against: two dumps, without a model.
@@ -141,7 +169,7 @@ static Status checkAgainst(const Options &options, Progress &progress,
                            CheckReport &report) {
   Dump right, dump;
   TPSP_TRY(readDump(options.against, right));
-  TPSP_TRY(readDumps(options, dump));
+  TPSP_TRY(readDumps(options, progress, dump));
   return checkDumps(right, dump, settingsOf(options, progress), report);
 }
 
@@ -164,7 +192,7 @@ static Status namesOfUpdate(const Options &options, Progress &progress,
 static Status checkModel(const Options &options, Progress &progress,
                          CheckReport &report) {
   Dump dump;
-  TPSP_TRY(readDumps(options, dump));
+  TPSP_TRY(readDumps(options, progress, dump));
   std::set<std::string> ofUpdate;
   bool updates = options.optimizer != "none";
   if (updates)
@@ -277,7 +305,8 @@ static Status compareTraces(const Options &options, Progress &progress,
   tool::Program program;
   TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,
                              program));
-  return checkTraces(program.plan(), std::move(recordings), report);
+  return checkTraces(program.plan(), std::move(recordings), options.steps,
+                     report);
 }
 
 /// --trace: the collectives of a step.
@@ -286,11 +315,12 @@ static int checkTrace(const Options &options) {
   TraceReport report;
   Status status = compareTraces(options, progress, report);
   progress.done();
+  bool isRight = report.outcome() == TraceOutcome::Right;
   if (status.ok())
-    status = print(options, report.isRight(), toText(report), toJson(report));
+    status = print(options, isRight, toText(report), toJson(report));
   if (!status.ok())
     return fail(status);
-  return report.isRight() ? tool::Done : tool::Failed;
+  return isRight ? tool::Done : tool::Failed;
 }
 
 static int carryOut(const Options &options) {

@@ -45,7 +45,7 @@ struct Arguments {
   bool countsOnly = false;
   // These options are for archives.
   TorchOptions torch;
-  std::vector<std::string> names;
+  std::vector<std::string> names, extents;
   std::string weights, constants;
   bool keepsOperations = false, keepsLayers = false, reports = false;
 };
@@ -118,6 +118,17 @@ static void declareForArchives(CLI::App &app, Arguments &a) {
       "Write the constants that are integers to this file, for --inputs of "
       "tpsp-run");
   add("--name", a.names, "INDEX=NAME, another name of an index");
+  add("--extent", a.extents,
+      "INPUT.DIM=N, the extent of a dynamic dimension: ids.1=4096");
+  app.add_option("--loss", a.torch.loss,
+                 "Add a loss of the first output: cross-entropy, mse")
+      ->check(CLI::IsMember({"cross-entropy", "mse"}))
+      ->group(ofArchives);
+  app.add_option("--targets", a.torch.targets,
+                 "The input that the added loss compares with")
+      ->capture_default_str()
+      ->needs("--loss")
+      ->group(ofArchives);
   flag("--keep-operations", a.keepsOperations,
        "Attention, norms and rotations stay the operations that they are "
        "written as");
@@ -230,8 +241,27 @@ static Status readNames(Arguments &a) {
   return {};
 }
 
+static Status readExtents(Arguments &a) {
+  for (const std::string &entry : a.extents) {
+    size_t equals = entry.find('=');
+    int64_t extent = 0;
+    bool isNumber = equals != std::string::npos &&
+                    CLI::detail::lexical_cast(entry.substr(equals + 1), extent);
+    if (!isNumber || equals == 0 || extent < 1)
+      return invalid("--extent '{}' is not INPUT.DIM=N, as ids.1=4096 is",
+                     entry);
+    auto [place, isNew] =
+        a.torch.extents.try_emplace(entry.substr(0, equals), extent);
+    if (!isNew && place->second != extent)
+      return invalid("--extent {}: it has extent {} already", entry,
+                     place->second);
+  }
+  return {};
+}
+
 static Status runArchive(Arguments &a) {
   TPSP_TRY(readNames(a));
+  TPSP_TRY(readExtents(a));
   a.torch.strategy = a.import.strategy;
   a.torch.mesh = a.import.mesh;
   a.torch.recognises = !a.keepsOperations;

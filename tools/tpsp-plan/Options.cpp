@@ -2,6 +2,8 @@
 
 #include "common/OptionDeclaration.h"
 
+#include "tpsp/Planner/Target.h"
+
 #include <cmath>
 #include <filesystem>
 
@@ -17,6 +19,9 @@ static constexpr const char *footer = R"(Examples:
       likewise for a step with its update; the program, placed, into a file
   tpsp-plan model.mlir --hardware h100-sxm --devices 8 --html plans.html
       the same as a page for browsers, with the best plans' steps
+  tpsp-plan model.mlir --hardware h100-sxm --devices 8 --for megatron
+            --export megatron
+      the best plan that Megatron-LM can express, as its flags
   tpsp-plan examples/llama-tiny.mlir --forget-placements --devices 2
       what the planner would have chosen
   tpsp-plan model.mlir --hardware h100-sxm --devices 8 --pin b@dp=2
@@ -28,6 +33,12 @@ Options::Options() {
   tool = "tpsp-plan";
   grad = true;
   overlap = "on";
+}
+
+static std::vector<std::string> exportWords() {
+  std::vector<std::string> words = planner::targetWords();
+  words.emplace_back("json");
+  return words;
 }
 
 static void declareOptions(CLI::App &app, Options &options) {
@@ -109,12 +120,16 @@ static std::string problemIn(Options &o) {
         "{} names a file that is read, or written by another option; give "
         "another path"},
        {!o.along.empty(),
-        {"json", "html", "pareto", "export", "compare", "output"},
+        {"json", "html", "pareto", "export", "compare", "output", "measured"},
         "{} is about the plans of one extent, and --along prints the best of "
         "several; give one of the two"},
        {o.printsProgram(),
         {"json", "export", "compare"},
         "{} and -o - both say what is printed; give a path"},
+       {!o.target.empty() && !o.exported.empty() && o.exported != "json" &&
+            o.exported != o.target,
+        {"export"},
+        "{} and --for name two systems; give one of them"},
        {o.json && !o.exported.empty(),
         {"json"},
         "{} and --export both say what is printed; give one"},

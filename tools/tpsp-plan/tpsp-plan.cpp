@@ -1,12 +1,13 @@
 // tpsp-plan: finds the parallelism for a model, and says whether it fits, how
 // fast it is, and why not another.
+#include "Measured.h"
 #include "Options.h"
 #include "Page.h"
+#include "PlanExport.h"
 #include "common/Compilation.h"
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Planner/Compare.h"
-#include "tpsp/Planner/Export.h"
 #include "tpsp/Planning/PlansByExtent.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
@@ -31,6 +32,7 @@ static PlanningRequest requestOf(const Options &options) {
   request.memoryLimit = options.memoryBytes;
   request.pins = options.pins;
   request.named = options.compared;
+  request.reader = readerOf(options);
   request.maxAxes = unsigned(options.maxAxes);
   request.rows = size_t(options.rows);
   request.search.threads = std::max(1u, std::thread::hardware_concurrency());
@@ -97,11 +99,9 @@ static int printComparison(const Options &options, const Planning &planning) {
 }
 
 static int printExport(const Options &options, const Planning &planning) {
-  planner::ExportOptions how;
-  how.batchIndex = options.microBatchIndex;
-  how.hasOptimizer = options.optimizer != "none";
-  planner::Exported exported = planner::exportPlan(
-      options.exported, planning.best()->candidate, planning.facts, how);
+  planner::Exported exported = exportBest(options, planning);
+  for (const std::string &note : exported.notes)
+    fmt::print(stderr, "tpsp-plan: {}\n", note);
   return exported.problem.empty() ? print(exported.text)
                                   : fail(exported.problem);
 }
@@ -183,6 +183,19 @@ int main(int argc, char **argv) {
                        "instance, plans for GPUs\n");
   Compilation compilation(options, {}, /*speaks=*/true);
   PlanningRequest request = requestOf(options);
+  auto profile = profileOf(options);
+  if (!profile)
+    return fail("--profile: " + llvm::toString(profile.takeError()));
+  request.profile = std::move(*profile);
+  std::vector<planner::MeasuredRun> measured;
+  if (!options.measured.empty()) {
+    auto runs = readMeasured(options.measured);
+    if (!runs)
+      return fail("--measured: " + llvm::toString(runs.takeError()));
+    measured = std::move(*runs);
+    for (const planner::MeasuredRun &run : measured)
+      request.named.push_back(run.plan);
+  }
   if (!options.along.empty())
     return planAlong(compilation.mlirContext(), options, request);
   Progress progress(/*quiet=*/false);
@@ -194,6 +207,9 @@ int main(int argc, char **argv) {
   progress.done();
   if (!planning)
     return fail(llvm::toString(planning.takeError()));
+  if (!measured.empty())
+    if (llvm::Error error = calibrate(measured, **planning))
+      return fail("--measured: " + llvm::toString(std::move(error)));
   if (int code = writePictures(options, compilation.mlirContext(), **planning,
                                progress);
       code != Done)

@@ -36,10 +36,6 @@ rt::Status runSteps(const Options &options, const Program &program,
 StepTrace recordedTrace(const Program &program, const rt::Timeline &timeline,
                         const Options &options);
 
-/// Returns INVALID, with both figures, if evaluating the unsharded program
-/// surely needs more memory than the machine has left.
-rt::Status checkReferenceMemory(const Program &program);
-
 /// Evaluates the unsharded program in f64 and compares every result of the
 /// world. With several processes the one with rank 0 compares; the others send
 /// their results. The world has run options.steps steps; with an update each

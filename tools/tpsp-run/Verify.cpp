@@ -1,6 +1,7 @@
 #include "Execute.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 #include "tpsp/Runtime/Driver/Tensors/PartialTensor.h"
 #include "tpsp/Runtime/HostMemory.h"
 
@@ -132,22 +133,6 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
   return {};
 }
 
-/// Sets `out` to the unsharded arguments, in the order of the program.
-static rt::Status wholeArguments(const Program &program,
-                                 const rt::TensorSource &source,
-                                 std::vector<reference::Tensor> &out) {
-  for (const PlanBuffer &tensor : program.plan().tensors()) {
-    if (!tensor.isArgument())
-      continue;
-    const reference::ValueType &type =
-        reference::argumentType(program.description.reference, out.size());
-    std::vector<double> values;
-    TPSP_TRY(source.whole(tensor, values));
-    out.push_back({type.indices, type.shape, std::move(values)});
-  }
-  return {};
-}
-
 namespace {
 
 /// The unsharded program with the arguments of a run.
@@ -158,7 +143,8 @@ public:
 
   rt::Status readArguments(const Program &program,
                            const rt::TensorSource &source) {
-    rt::Status status = wholeArguments(program, source, arguments);
+    rt::Status status =
+        rt::wholeArguments(program.description, source, arguments);
     for (const reference::Tensor &argument : arguments)
       pointers.push_back(&argument);
     for (const PlanBuffer &tensor : program.plan().tensors())
@@ -294,18 +280,6 @@ roundingOfChoices(const reference::Program &program, Reference &reference,
   for (size_t i = 0; i < own.size(); ++i)
     rounding[i] = own[i].shortfall;
   return {};
-}
-
-rt::Status tpsp::run::checkReferenceMemory(const Program &program) {
-  int64_t needed = reference::leastBytes(program.description.reference);
-  int64_t available = rt::availableHostBytes();
-  if (available < 0 || needed <= available)
-    return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("--verify evaluates the unsharded program in f64, which "
-                      "takes at least {:.2f} GiB of memory, but {:.2f} GiB are "
-                      "available; use smaller shapes (--extent)",
-                      rt::gibibytes(needed), rt::gibibytes(available))};
 }
 
 /// Adds a line for each argument with numbers that are not finite.

@@ -8,6 +8,7 @@
 
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 #include "tpsp/Runtime/Driver/Page/Page.h"
 #include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
@@ -169,7 +170,10 @@ static rt::Status runProgram(const Options &options, const Program &program,
   // The arenas are allocated and filled by now, so the memory left is known.
   // The check comes before the steps, for which the user would wait.
   if (!options.verify.empty() && run.world->hasFirstRank())
-    TPSP_TRY(checkReferenceMemory(program));
+    TPSP_TRY(rt::checkReferenceMemory(
+        program.description.reference,
+        "--verify evaluates the unsharded program in f64, which",
+        "use smaller shapes (--extent)"));
   if (states && options.backend != "trace") {
     progress.phase("a step, for the size of optimizer states");
     run.timeline.begin();

@@ -58,6 +58,15 @@ std::optional<Transition> planTransition(const Placement &from,
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to, const Mesh &mesh);
 
+/// The same for a tensor of this shape, which may be cut as a row of elements
+/// before or after (Abi/FlatCut.h). A row is gathered whole, before any other
+/// step, and is cut after all others: no other step can take a part of it. Rows
+/// whose pieces are parts of the other's are moved directly.
+std::optional<Transition> planTransition(const Placement &from,
+                                         const Placement &to,
+                                         llvm::ArrayRef<int64_t> shape,
+                                         const Mesh &mesh);
+
 /// The step by which one collective of this kind takes a tensor from one
 /// placement to another; nullopt if none does. A program may write a collective
 /// that the mesh does not need, such as a permute around an axis of one rank.

@@ -65,6 +65,8 @@ struct IndexStructure {
   /// Whether each element of a result is an element of an operand. If so, a
   /// maximum may be taken after the operation instead of before it.
   bool selects = false;
+  /// Whether it computes with the positions of elements, such as a mask.
+  bool usesPositions = false;
   /// How values along the indices that a result lacks are combined.
   Reduction reduction = Reduction::Sum;
 
@@ -72,6 +74,10 @@ struct IndexStructure {
   IndexId intern(llvm::StringRef name, int64_t extent);
   /// Scalar operations of one evaluation: the product of all extents.
   double work() const;
+  /// Whether the operation can work on tensors that are cut as rows of elements
+  /// (Abi/FlatCut.h). Each tensor then has all indices in one order, or none,
+  /// and no position counts: it is elementwise, or a sum of everything.
+  bool worksOnRows() const;
   /// Whether some dimension has the index as a minor part.
   bool isMinor(IndexId index) const;
   /// The index that `axis` divides. An axis divides the first part of a

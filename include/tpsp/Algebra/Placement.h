@@ -37,8 +37,8 @@ struct Placement {
   bool operator!=(const Placement &other) const { return !(*this == other); }
 };
 
-/// One rank's part of a tensor of this global shape. The axes must divide the
-/// extents (see firstUnevenDim).
+/// One rank's part of a tensor of this global shape. If the tensor is cut as a
+/// row (flatCut), its last extent is that of a piece, and the others are 1.
 llvm::SmallVector<int64_t, 4> localShape(llvm::ArrayRef<int64_t> shape,
                                          const Placement &placement,
                                          const Mesh &mesh);
@@ -47,6 +47,32 @@ llvm::SmallVector<int64_t, 4> localShape(llvm::ArrayRef<int64_t> shape,
 std::optional<unsigned> firstUnevenDim(llvm::ArrayRef<int64_t> shape,
                                        const Placement &placement,
                                        const Mesh &mesh);
+
+/// The axes of `dim` that cut a tensor as a row of elements (Abi/FlatCut.h),
+/// major to minor.
+struct FlatCut {
+  unsigned dim;
+  AxisList axes;
+};
+
+/// The cut of the first dimension whose axes do not divide it; nullopt if all
+/// dimensions are even.
+std::optional<FlatCut> flatCut(llvm::ArrayRef<int64_t> shape,
+                               const Placement &placement, const Mesh &mesh);
+
+/// Whether ranks can store a tensor of this shape. Every axis must divide its
+/// dimension, or data axes of a single dimension cut the tensor as a row.
+bool canBeStored(llvm::ArrayRef<int64_t> shape, const Placement &placement,
+                 const Mesh &mesh);
+
+/// The placement without the axes that cut the tensor as a row of elements.
+Placement withoutCut(llvm::ArrayRef<int64_t> shape, Placement placement,
+                     const Mesh &mesh);
+
+/// The placement with the axes of a cut on the last dimension, where the pieces
+/// of localShape have them; unchanged if there is no cut.
+Placement withCutLast(llvm::ArrayRef<int64_t> shape, const Placement &placement,
+                      const Mesh &mesh);
 
 } // namespace tpsp
 

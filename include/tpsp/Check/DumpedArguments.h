@@ -19,11 +19,16 @@ public:
   explicit DumpedArguments(std::unique_ptr<rt::TensorSource> others)
       : others(std::move(others)) {}
 
-  /// Takes the arguments of a plan from a dump. A tensor that the ranks do not
-  /// hold in the program's parts, or whole, is passed over.
+  /// Takes the arguments of a plan from a dump, in whatever form it has them.
   rt::Status take(const Plan &plan, const Dump &dump);
-  /// The titles of the tensors that were taken: "param:w1".
-  const std::set<std::string> &taken() const { return titles; }
+  /// The titles of the tensors that were given so far as whole arguments:
+  /// "param:w1". Those that a file gives in their place are not among them.
+  const std::set<std::string> &taken() const { return asked; }
+  /// The titles of arguments that the dump has and that cannot be taken, with
+  /// half a sentence that says why.
+  const std::map<std::string, std::string> &passedOver() const {
+    return leftOut;
+  }
 
   rt::Status fill(const PlanBuffer &tensor, const rt::Shard &shard,
                   void *memory) const override;
@@ -32,10 +37,18 @@ public:
   bool isGiven(const PlanBuffer &tensor) const override;
 
 private:
+  struct Taken {
+    std::string title;
+    std::vector<double> whole;
+  };
+  /// Null if the dump does not give the argument.
+  const std::vector<double> *find(const PlanBuffer &tensor) const;
+
   std::unique_ptr<rt::TensorSource> others;
-  /// Whole tensors, by the argument's number.
-  std::map<int64_t, std::vector<double>> values;
-  std::set<std::string> titles;
+  /// By the argument's number.
+  std::map<int64_t, Taken> values;
+  std::map<std::string, std::string> leftOut;
+  mutable std::set<std::string> asked;
 };
 
 } // namespace tpsp::check

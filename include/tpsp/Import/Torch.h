@@ -26,6 +26,12 @@ struct TorchOptions {
   std::string mesh;
   /// Names of indices in place of those that are chosen: "e" to "hidden".
   std::map<std::string, std::string> names;
+  /// Extents of dynamic dimensions of inputs: "ids.1" to 64.
+  std::map<std::string, int64_t> extents;
+  /// The loss that is added: "cross-entropy", "mse"; empty: none.
+  std::string loss;
+  /// The name of the input that the added loss compares with.
+  std::string targets = "labels";
   /// Whether attention, norms and rotations become operations of their own.
   bool recognises = true;
   /// Whether equal layers become one function.

@@ -78,7 +78,8 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
     unplaced and on global shapes. They get their collectives like all others.
 
     *State* has its parameter's subscripts and, in addition, `optimizer-axes`: each on the
-    first index that it divides. The gradient is wanted at these subscripts
+    first index that it divides. An axis that divides none cuts a large tensor
+    as a row of elements (docs/decisions/0035). The gradient is wanted at these subscripts
     (`tpsp.gradient_at`), and the update is computed there. With `axes=dp` that
     is ZeRO-1: a sum over dp whose user dp divides is a reduce-scatter. The new
     parameter is gathered. If fsdp divides a parameter, it divides the state in

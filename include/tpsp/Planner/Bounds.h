@@ -130,6 +130,8 @@ struct BoundOptions {
   /// One yardstick of the program on one device for each rematerialisation.
   /// Without them, kernels take no time and nothing is saved or redone.
   std::vector<Yardstick> yardsticks;
+  /// Who has to be able to express the settings.
+  Reader reader = {};
 };
 
 class Bounds {
@@ -139,7 +141,8 @@ public:
 
   Bound of(const SpaceNode &node) const;
   /// Whether a rank's part of the batch can be cut into so many micro-batches.
-  /// There must be at least as many as stages, and a layer for each chunk.
+  /// There must be at least as many as stages, and a layer for each chunk. The
+  /// reader must take the settings.
   bool canCut(const SpaceNode &node, const Settings &settings) const;
   /// The bytes that a rank needs at least with these settings.
   int64_t bytesWith(const SpaceNode &node, const Settings &settings) const;

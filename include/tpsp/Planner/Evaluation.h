@@ -28,6 +28,10 @@ struct MemoryBill {
   /// The bytes that the rank allocates, and those that it would allocate if
   /// commands ran one after another.
   int64_t total = 0, serial = 0;
+  /// With a profile: the bytes that the other system allocates, and those that
+  /// it reserves at least. `total` is then no less than the former. 0 if the
+  /// profile has no formula for the plan.
+  int64_t profiled = 0, profiledReserved = 0;
 
   /// An upper bound on the saved bytes among `activations`.
   int64_t savedAtPeak() const { return std::min(saved, activations); }

@@ -20,6 +20,11 @@ struct MatrixOptions {
   int64_t tokens = 0;
   /// The number of rows of plans that fit, besides the rows of `notable`.
   size_t rows = 10;
+  /// The name of the profile whose memory the table has; empty: none.
+  std::string profile;
+  /// Says how measured runs calibrated the figures; empty: they did not. Ends
+  /// with a newline.
+  std::string calibration;
   /// The space that was searched.
   SearchedSpace space;
 };

@@ -17,6 +17,8 @@ struct SearchedSpace {
   std::vector<Settings> settings = {{}}, stageSettings = {};
   /// The pins as they were given: "b@dp=4".
   std::vector<std::string> pins = {};
+  /// The system that has to be able to express the plans; empty: any.
+  std::string target = {};
 };
 
 /// "with at most 3 axes and 1, 2, 4 or 8 micro-batches", to follow "no plan".

@@ -17,10 +17,13 @@
 /// from node to node. A model axis divides no parameters along an index that
 /// attention needs whole. An axis divides the extents of its classes. The
 /// compiler reports every other reason why a candidate is illegal.
+///
+/// For a reader with a target, the space has the candidates that the target can
+/// express. Then a model axis may also divide experts and nothing else.
 #ifndef TPSP_PLANNER_SPACE_H
 #define TPSP_PLANNER_SPACE_H
 
-#include "tpsp/Planner/Candidate.h"
+#include "tpsp/Planner/Target.h"
 
 #include <functional>
 
@@ -45,6 +48,8 @@ struct SpaceOptions {
   bool hasState = false;
   /// The size of the stage axis; 1: no stage axis; 0: any size, or none.
   int64_t stages = 0;
+  /// Who has to be able to express the candidates.
+  Reader reader = {};
 };
 
 /// The axes so far, and the number of devices for the inner axes.
@@ -71,7 +76,8 @@ public:
                                   int64_t &symmetric) const;
   /// Whether the node is a leaf, and has the axes of the program's own mesh.
   bool isDone(const SpaceNode &node) const;
-  /// Whether a leaf satisfies the pins. Names its axes as the pins do.
+  /// Whether a leaf satisfies the pins, and the reader takes it. Names its axes
+  /// as the pins do.
   bool satisfiesPins(Candidate &candidate) const;
   /// Leaves that satisfy the pins, with names, at most `most` of them. Only for
   /// few devices can one ask for all.
@@ -90,6 +96,8 @@ private:
   std::vector<AxisUse> usesOf(int64_t size, bool onlyDivisible) const;
   std::vector<std::vector<ClassId>> parameterSets(int64_t size,
                                                   bool onlyDivisible) const;
+  void addExpertsAlone(const std::vector<ClassId> &classes,
+                       std::vector<std::vector<ClassId>> &sets) const;
   /// The classes of heads that an axis on these activations may divide within
   /// attention; nullopt for none.
   std::vector<std::optional<ClassId>>
@@ -104,6 +112,7 @@ private:
                    std::vector<SpaceNode> &out, int64_t &symmetric) const;
   std::string checkPins() const;
   std::string checkStages() const;
+  std::string noneIsTaken() const;
 
   ProgramFacts facts;
   SpaceOptions options;

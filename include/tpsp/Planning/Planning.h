@@ -4,6 +4,7 @@
 
 #include "tpsp/Planner/Bounds.h"
 #include "tpsp/Planner/Matrix.h"
+#include "tpsp/Planner/Profile.h"
 #include "tpsp/Planning/CandidateEvaluator.h"
 
 #include <set>
@@ -35,6 +36,11 @@ struct PlanningRequest {
   /// The memory of a device in bytes; 0: the machine's.
   int64_t memoryLimit = 0;
   std::vector<std::string> pins;
+  /// Who has to be able to express the plans.
+  planner::Reader reader;
+  /// The profile of the system that runs the plans. Plans have to fit by it,
+  /// too. Null: tpsp itself.
+  std::shared_ptr<const planner::Profile> profile;
   unsigned maxAxes = 3;
   GivenSettings given;
   StageChoice stages;

@@ -14,7 +14,8 @@ namespace tpsp {
 ///
 /// - every segment runs on each of its stages, once for every micro-batch, and
 ///   nowhere else;
-/// - a receive has as many commands as its send, of the same bytes;
+/// - a receive has as many commands as its send, of the same bytes, on a stream
+///   of the same number;
 /// - the sends and receives between two stages on one stream come in the same
 ///   order on both;
 /// - all actions end if each waits for those before it on its stream, for those

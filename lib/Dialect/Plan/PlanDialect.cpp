@@ -115,9 +115,9 @@ void BufferOp::build(OpBuilder &builder, OperationState &state, Type type,
 }
 
 LogicalResult ViewOp::verify() {
-  if (bytesOf(getSource().getType()) == bytesOf(getResult().getType()))
+  if (bytesOf(getSource().getType()) >= bytesOf(getResult().getType()))
     return success();
-  return emitOpError("changes the number of bytes");
+  return emitOpError("has more bytes than its source");
 }
 
 LogicalResult tpsp::plan::verifyCommand(Operation *op) {

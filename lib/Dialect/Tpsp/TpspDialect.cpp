@@ -147,7 +147,8 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
   // Only the compiler sets these attributes.
   if (llvm::is_contained({cotangentAttrName, gradientAttrName,
                           gradientAtAttrName, stateAttrName, masterAttrName,
-                          scalarAttrName, receivedAttrName, cutAttrName},
+                          scalarAttrName, receivedAttrName, cutAttrName,
+                          cutRowAttrName},
                          name))
     return "";
   if (name == paramAttrName)

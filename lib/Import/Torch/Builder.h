@@ -7,19 +7,53 @@
 
 #include "Program.h"
 
+#include <memory>
+#include <optional>
+
 namespace tpsp::import::torch {
 
 /// The atoms of each dimension. Atoms that the value lacks are broadcast.
 using Dims = std::vector<AtomList>;
 
+struct RowSort;
+
+/// The part that a tensor has in a sort of rows. A program has no sort: each
+/// row's results are the same in every order. The elements of the last three
+/// kinds are not known, and their constant has only their sizes.
+struct SortRole {
+  enum class Kind {
+    /// Its rows, the positions of its first dimension, are sorted. Its value or
+    /// constant has them as they were before the sort.
+    Rows,
+    /// The same; the rows are the integers by which is sorted.
+    Keys,
+    /// The place of each row in the sort: rows taken from there are as they
+    /// were.
+    Inverse,
+    /// How many keys have each value, and the sums of these counts.
+    Counts,
+    Ends
+  };
+  Kind kind = Kind::Rows;
+  std::shared_ptr<const RowSort> sort;
+};
+
 struct Tensor {
-  /// If set, it is a constant, and nothing below but `stored` is.
+  /// If set, it is a constant, and nothing below but `stored`, `type` and
+  /// `role` is.
   ConstantPtr constant;
   /// The archive's name of a constant that is a buffer, unchanged.
   std::string stored;
   ValueId value = -1;
   Dims dims;
   ScalarType type = ScalarType::F32;
+  std::optional<SortRole> role;
+};
+
+/// A sort of rows by ascending integers.
+struct RowSort {
+  /// One for each row, before the sort.
+  Tensor keys;
 };
 
 class Builder {

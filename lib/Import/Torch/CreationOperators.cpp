@@ -31,6 +31,13 @@ static Constants arange(const Call &call) {
       })};
 }
 
+static Constants identity(const Call &call) {
+  return {Constant::evaluated(
+      call.result().type, call.result().sizes, [](const Sizes &position) {
+        return position.at(0) == position.at(1) ? 1.0 : 0.0;
+      })};
+}
+
 /// The result depends only on the operand's sizes. So it is a constant, even
 /// if the operand is not.
 static Emit fromShape(Fold fold) {
@@ -52,12 +59,16 @@ const Operators &torch::creationOperators() {
       {"arange.start_step", "start, ~end, step=1, ~dtype=None", arange, {}},
       {"full", "~size, fill_value, ~dtype=None", full, {}},
       {"zeros", "~size, ~dtype=None", filled(0), {}},
+      {"empty.memory_format", "~size, ~dtype=None", filled(0), {}},
       {"ones", "~size, ~dtype=None", filled(1), {}},
+      {"eye", "~n, ~m=None, ~dtype=None", identity, {}},
+      {"eye.m", "~n, ~m, ~dtype=None", identity, {}},
       {"scalar_tensor", "s, ~dtype=None", scalar, {}},
       likeRow("full_like", "~self, fill_value, ~dtype=None", full),
       likeRow("zeros_like", "~self, ~dtype=None", filled(0)),
       likeRow("ones_like", "~self, ~dtype=None", filled(1)),
       likeRow("empty_like", "~self, ~dtype=None", filled(0)),
+      likeRow("new_empty", "~self, ~size, ~dtype=None", filled(0)),
       likeRow("new_zeros", "~self, ~size, ~dtype=None", filled(0)),
       likeRow("new_ones", "~self, ~size, ~dtype=None", filled(1)),
       likeRow("new_full", "~self, ~size, fill_value, ~dtype=None", full),

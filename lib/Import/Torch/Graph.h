@@ -101,9 +101,11 @@ struct Graph {
   std::map<std::string, StoredTensor> stored;
 };
 
-/// Reads the only model of an archive. Throws a Refusal if the archive is of
-/// another schema, is dynamic, or is damaged.
-Graph readGraph(const Archive &archive);
+/// Reads the only model of an archive. `extents` has those of dynamic
+/// dimensions, "ids.1" to 64. Throws a Refusal if the archive is of another
+/// schema or damaged, or if a dimension has no extent.
+Graph readGraph(const Archive &archive,
+                const std::map<std::string, int64_t> &extents);
 
 } // namespace tpsp::import::torch
 

@@ -1,3 +1,4 @@
+#include "Extents.h"
 #include "Graph.h"
 #include "Refusal.h"
 #include "tpsp/Abi/JsonFault.h"
@@ -91,22 +92,14 @@ static std::pair<std::string, const Json *> only(const Json &value) {
   return {value.begin().key(), &value.begin().value()};
 }
 
-static int64_t sizeOf(const Json &value) {
-  auto [kind, inner] = only(value);
-  if (kind == "as_int")
-    return inner->get<int64_t>();
-  refuse("a dimension is dynamic; export with static shapes, which is what "
-         "torch.export does without dynamic_shapes");
-}
-
-static Sizes sizesOf(const Json &values) {
+static Sizes sizesOf(const Json &values, const Extents &extents) {
   Sizes sizes;
   for (const Json &value : values)
-    sizes.push_back(sizeOf(value));
+    sizes.push_back(extents.of(value));
   return sizes;
 }
 
-static TensorMeta metaOf(const Json &value) {
+static TensorMeta metaOf(const Json &value, const Extents &extents) {
   TensorMeta meta;
   meta.type = static_cast<ScalarType>(value.at("dtype").get<int>());
   static constexpr ScalarType known[] = {
@@ -118,9 +111,9 @@ static TensorMeta metaOf(const Json &value) {
     refuse("a tensor has elements of type {} of the schema; known are real "
            "numbers, integers and booleans",
            value.at("dtype").get<int>());
-  meta.sizes = sizesOf(value.at("sizes"));
-  meta.strides = sizesOf(value.at("strides"));
-  meta.offset = sizeOf(value.at("storage_offset"));
+  meta.sizes = sizesOf(value.at("sizes"), extents);
+  meta.strides = sizesOf(value.at("strides"), extents);
+  meta.offset = extents.of(value.at("storage_offset"));
   meta.requiresGrad = value.at("requires_grad").get<bool>();
   elementsOf(meta.sizes);
   if (meta.strides.size() != meta.sizes.size() || meta.offset < 0)
@@ -153,7 +146,7 @@ static double numberOf(const Json &value) {
                            : value.get<double>();
 }
 
-static Argument argumentOf(const Json &value) {
+static Argument argumentOf(const Json &value, const Extents &extents) {
   auto [kind, inner] = only(value);
   if (kind == "as_tensor" || kind == "as_optional_tensor")
     return optionalTensor(*inner);
@@ -176,9 +169,9 @@ static Argument argumentOf(const Json &value) {
     return numbers;
   }
   if (kind == "as_sym_int")
-    return sizeOf(*inner);
+    return extents.of(*inner);
   if (kind == "as_sym_ints")
-    return sizesOf(*inner);
+    return sizesOf(*inner, extents);
   // Devices, layouts and formats of memory change no number.
   static const char *ignored[] = {"as_none", "as_device", "as_layout",
                                   "as_memory_format"};
@@ -233,7 +226,7 @@ static std::string innermostLine(const std::string &trace) {
   return found;
 }
 
-static Node nodeOf(const Json &value) {
+static Node nodeOf(const Json &value, const Extents &extents) {
   Node node;
   node.target = value.at("target").get<std::string>();
   static const std::string prefix = "torch.ops.";
@@ -241,7 +234,7 @@ static Node nodeOf(const Json &value) {
     node.target.erase(0, prefix.size());
   for (const Json &argument : value.at("inputs"))
     node.arguments[argument.at("name").get<std::string>()] =
-        argumentOf(argument.at("arg"));
+        argumentOf(argument.at("arg"), extents);
   for (const Json &output : value.at("outputs"))
     addTensors(output, node.outputs);
   const Json &about = value.at("metadata");
@@ -256,7 +249,7 @@ static Node nodeOf(const Json &value) {
 
 static GraphInput inputOf(const Json &spec) {
   auto [kind, inner] = only(spec);
-  auto tensor = [&](const char *name, GraphInput::Kind which) {
+  auto tensor = [&, inner = inner](const char *name, GraphInput::Kind which) {
     return GraphInput{which, inner->at("arg").at("name").get<std::string>(),
                       inner->at(name).get<std::string>()};
   };
@@ -321,7 +314,7 @@ static void readStored(const Archive &archive, const std::string &folder,
   for (const auto &[name, about] : json.at("config").items())
     if (!about.at("use_pickle").get<bool>())
       graph.stored[name] = {folder + about.at("path_name").get<std::string>(),
-                            metaOf(about.at("tensor_meta"))};
+                            metaOf(about.at("tensor_meta"), Extents())};
 }
 
 static void checkSchema(const Json &model) {
@@ -345,24 +338,38 @@ static std::string modelFile(const Archive &archive) {
   return models.front();
 }
 
-static Graph readModel(const Archive &archive) {
+/// Whether a node computes integers or truth values of sizes, which Extents
+/// has.
+static bool isOfSizes(const Json &node) {
+  const Json &outputs = node.at("outputs");
+  return !outputs.empty() &&
+         std::all_of(outputs.begin(), outputs.end(), [](const Json &one) {
+           return one.contains("as_sym_int") || one.contains("as_sym_bool");
+         });
+}
+
+static Graph readModel(const Archive &archive,
+                       const std::map<std::string, int64_t> &wanted) {
   Json model = readJson(archive, modelFile(archive));
   checkSchema(model);
   Graph graph;
+  Extents extents(model, wanted);
   const Json &module = model.at("graph_module"), &body = module.at("graph");
   for (const auto &[name, meta] : body.at("tensor_values").items())
-    graph.tensors[name] = metaOf(meta);
+    graph.tensors[name] = metaOf(meta, extents);
   for (const Json &node : body.at("nodes"))
-    graph.nodes.push_back(nodeOf(node));
+    if (!isOfSizes(node))
+      graph.nodes.push_back(nodeOf(node, extents));
   readSignature(module.at("signature"), graph);
   readStored(archive, "data/weights/", "_weights_config.json", graph);
   readStored(archive, "data/constants/", "_constants_config.json", graph);
   return graph;
 }
 
-Graph torch::readGraph(const Archive &archive) {
+Graph torch::readGraph(const Archive &archive,
+                       const std::map<std::string, int64_t> &wanted) {
   try {
-    return readModel(archive);
+    return readModel(archive, wanted);
   } catch (const Json::exception &error) {
     refuse("its graph is not as the schema says: {}", error.what());
   } catch (const std::invalid_argument &) {

@@ -1,4 +1,6 @@
 #include "Importer.h"
+#include "Losses.h"
+#include "Names.h"
 #include "Refusal.h"
 #include "tpsp/Abi/ElementType.h"
 
@@ -90,10 +92,11 @@ namespace {
 
 class Importer {
 public:
-  Importer(const Archive &archive, const Graph &graph, bool recognises)
-      : archive(archive), graph(graph), build(program),
+  Importer(const Archive &archive, const Graph &graph,
+           const TorchOptions &options)
+      : archive(archive), graph(graph), options(options), build(program),
         environment(graph, build) {
-    build.recognises = recognises;
+    build.recognises = options.recognises;
   }
 
   Program run();
@@ -101,18 +104,23 @@ public:
 private:
   void findElement();
   void countUses();
+  void checkCounter(const GraphInput &input) const;
   void addInput(const GraphInput &input);
   /// The tensor of the archive with the same bytes, first in its order.
   std::string tiedTo(const GraphInput &input);
   void runNodes();
   void addResult(const GraphOutput &output);
+  void addLoss();
 
   const Archive &archive;
   const Graph &graph;
+  const TorchOptions &options;
   Program program;
   Builder build;
   Environment environment;
   std::map<std::string, std::string> ties;
+  /// Buffers that have a new value after a forward pass.
+  std::set<std::string> changed;
 };
 
 } // namespace
@@ -143,8 +151,11 @@ void Importer::countUses() {
         for (const TensorName &one : *all)
           use(one.name);
     }
-  for (const GraphOutput &output : graph.outputs)
+  for (const GraphOutput &output : graph.outputs) {
     use(output.tensor);
+    if (output.kind == GraphOutput::Kind::Mutation)
+      changed.insert(output.stored);
+  }
 }
 
 std::string Importer::tiedTo(const GraphInput &input) {
@@ -156,6 +167,32 @@ std::string Importer::tiedTo(const GraphInput &input) {
       "{} {} {} {} {}", found->second.file, static_cast<int>(meta.type),
       meta.offset, fmt::join(meta.sizes, ","), fmt::join(meta.strides, ","));
   return ties.try_emplace(place, input.tensor).first->second;
+}
+
+/// An integer that a forward pass changes has no constant value. It must be a
+/// count that nothing uses, as the number of batches of a batch norm.
+void Importer::checkCounter(const GraphInput &input) const {
+  std::string next;
+  for (const GraphOutput &output : graph.outputs)
+    if (output.kind == GraphOutput::Kind::Mutation &&
+        output.stored == input.stored)
+      next = output.tensor;
+  auto uses = [&](const std::string &name) {
+    auto found = environment.uses.find(name);
+    return found == environment.uses.end() ? 0 : found->second;
+  };
+  auto makesNext = [&](const Node &node) {
+    auto self = node.arguments.find("self");
+    const auto *operand = self == node.arguments.end()
+                              ? nullptr
+                              : std::get_if<TensorName>(&self->second);
+    return operand && operand->name == input.tensor &&
+           node.outputs == std::vector<std::string>{next};
+  };
+  bool isCount = uses(input.tensor) == 1 && uses(next) == 1 &&
+                 std::any_of(graph.nodes.begin(), graph.nodes.end(), makesNext);
+  if (!isCount)
+    refuse("it changes its buffer '{}' of integers, and uses it", input.stored);
 }
 
 void Importer::addInput(const GraphInput &input) {
@@ -178,8 +215,13 @@ void Importer::addInput(const GraphInput &input) {
     tensor.type = meta.type;
     return;
   }
-  bool isConstant = !isUser && !isParameter;
-  if (isConstant && stored == graph.stored.end())
+  bool isChanged = changed.count(input.stored) > 0;
+  if (isChanged && !isFloating(meta.type))
+    checkCounter(input);
+  // A buffer that a step changes has another value in the next one.
+  bool isConstant =
+      !isUser && !isParameter && !(isChanged && isFloating(meta.type));
+  if (!isUser && !isParameter && stored == graph.stored.end())
     refuse("it has no bytes of buffer '{}', which its results depend on",
            input.stored);
   if (isConstant && elementsOf(meta.sizes) <= mostFolded) {
@@ -243,24 +285,69 @@ void Importer::runNodes() {
 }
 
 void Importer::addResult(const GraphOutput &output) {
-  if (output.kind == GraphOutput::Kind::Mutation)
-    refuse("it changes its buffer '{}'; export the module in evaluation mode",
-           output.stored);
   auto found = environment.tensors.find(output.tensor);
   if (found == environment.tensors.end())
     refuse("its output '{}' is not computed", output.tensor);
+  bool isChange = output.kind == GraphOutput::Kind::Mutation;
+  // A count that nothing uses is not computed: see checkCounter.
+  if (isChange && !isFloating(found->second.type))
+    return;
+  if (found->second.role)
+    refuse("its output '{}' has the order of a sort", output.tensor);
   bool isNumber = !isFloating(found->second.type);
   Tensor tensor =
       build.lifted(found->second, isNumber ? build.exact : build.element);
-  bool isLoss = tensor.dims.empty();
+  bool isLoss = tensor.dims.empty() && !isChange;
   tensor = build.ordered(build.materialized(tensor));
   std::string name = isLoss ? "loss" : "out";
-  size_t same = std::count_if(
-      program.results.begin(), program.results.end(),
-      [&](const auto &one) { return one.name.rfind(name, 0) == 0; });
-  if (same > 0)
-    name += std::to_string(same);
+  if (isChange)
+    name = "new_" + identifier(output.stored);
+  auto isTaken = [&](const std::string &word) {
+    return std::any_of(program.results.begin(), program.results.end(),
+                       [&](const auto &one) { return one.name == word; });
+  };
+  const std::string base = name;
+  for (int number = 1; isTaken(name); ++number)
+    name = base + std::to_string(number);
   program.results.push_back({tensor.value, tensor.dims, name});
+}
+
+/// The loss of the first output: the mean cross-entropy of labels along its
+/// last dimension, over the labels that count, or the mean squared difference.
+void Importer::addLoss() {
+  bool hasLoss =
+      std::any_of(program.results.begin(), program.results.end(),
+                  [](const auto &one) { return one.name == "loss"; });
+  if (hasLoss)
+    refuse("--loss {}: the module has a loss", options.loss);
+  if (program.results.empty() || program.results.front().name != "out")
+    refuse("--loss {}: the module has no output of numbers", options.loss);
+  Tensor out;
+  out.value = program.results.front().value;
+  out.dims = program.results.front().dims;
+  if (build.elementOf(out) == "i32")
+    refuse("--loss {}: the first output has integers", options.loss);
+  bool isEntropy = options.loss == "cross-entropy";
+  if (isEntropy && program.atoms.leaves(out.dims.back()).empty())
+    refuse("--loss {}: the output's last dimension has one class",
+           options.loss);
+  Sizes sizes = build.sizes(out);
+  sizes.resize(sizes.size() - (isEntropy ? 1 : 0));
+  for (const ProgramArgument &argument : program.arguments)
+    if (argument.stored == options.targets)
+      refuse("--targets {}: the module has an input of this name",
+             options.targets);
+  build.modules.clear();
+  Tensor targets =
+      build.argument(ProgramArgument::Kind::Input, options.targets,
+                     isEntropy ? ScalarType::I64 : out.type, sizes, false);
+  program.results.push_back(
+      {(isEntropy
+            ? crossEntropy(build, out, targets, sizes.size(), Reduction::Mean)
+            : squaredError(build, out, targets, Reduction::Mean))
+           .value,
+       {},
+       "loss"});
 }
 
 Program Importer::run() {
@@ -280,12 +367,17 @@ Program Importer::run() {
       environment.tables.try_emplace(found->second.value, table->name);
   }
   runNodes();
-  for (const GraphOutput &output : graph.outputs)
-    addResult(output);
+  // A module's own results come first.
+  for (auto kind : {GraphOutput::Kind::User, GraphOutput::Kind::Mutation})
+    for (const GraphOutput &output : graph.outputs)
+      if (output.kind == kind)
+        addResult(output);
+  if (!options.loss.empty())
+    addLoss();
   return std::move(program);
 }
 
 Program torch::buildProgram(const Archive &archive, const Graph &graph,
-                            bool recognises) {
-  return Importer(archive, graph, recognises).run();
+                            const TorchOptions &options) {
+  return Importer(archive, graph, options).run();
 }

@@ -4,12 +4,14 @@
 
 #include "Builder.h"
 #include "Operators.h"
+#include "tpsp/Import/Torch.h"
 
 namespace tpsp::import::torch {
 
-/// Throws a Refusal that lists every operation that cannot be expressed.
+/// With `options.loss`, the program has a loss that the module lacks. Throws a
+/// Refusal that lists every operation that cannot be expressed.
 Program buildProgram(const Archive &archive, const Graph &graph,
-                     bool recognises);
+                     const TorchOptions &options);
 
 /// The elements of a tensor of the archive, in its type, row-major.
 std::string readStored(const Archive &archive, const StoredTensor &stored);

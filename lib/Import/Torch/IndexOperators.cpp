@@ -42,7 +42,19 @@ static std::optional<Consecutive> consecutive(const Constant &ids) {
   return run;
 }
 
-/// Rows of a table by constant positions that are consecutive, or one.
+/// How often each row is repeated, if the ids are 0, 0, 1, 1, ...; or 1.
+static int64_t repeated(const Constant &ids, int64_t rows) {
+  if (ids.sizes().size() != 1 || rows < 2 || ids.sizes()[0] % rows != 0)
+    return 1;
+  int64_t times = ids.sizes()[0] / rows;
+  for (int64_t i = 0; i < ids.sizes()[0]; ++i)
+    if (ids.at({i}) != static_cast<double>(i / times))
+      return 1;
+  return times;
+}
+
+/// Rows of a table by constant positions that are consecutive, or one, or all
+/// of them several times each.
 static std::optional<Tensor> rowsAt(Call &call, const Tensor &table,
                                     const Constant &ids) {
   Builder &build = call.build;
@@ -50,6 +62,12 @@ static std::optional<Tensor> rowsAt(Call &call, const Tensor &table,
   for (size_t i = 0; i < ids.sizes().size(); ++i)
     isOne &= !ids.varies(i);
   std::optional<Consecutive> run = consecutive(ids);
+  if (int64_t times = repeated(ids, build.sizes(table).at(0)); times > 1) {
+    Tensor rows = table;
+    rows.dims[0].push_back(build.program.atoms.create(times));
+    build.program.atoms.keepApart(build.atomsOf(rows.dims));
+    return rows;
+  }
   if (!run && !isOne)
     return {};
   int64_t first = static_cast<int64_t>(ids.at(Sizes(ids.sizes().size(), 0)));
@@ -286,34 +304,6 @@ static Constants foldIndex(const Call &call) {
               ->expanded(call.result().sizes)};
 }
 
-/// Elements of a tensor in which all are equal.
-static Results gather(Call &call) {
-  Tensor x = call.tensor("self"), out;
-  Sizes sizes = call.build.sizes(x);
-  bool isOne = x.constant != nullptr;
-  for (size_t i = 0; isOne && i < sizes.size(); ++i)
-    isOne = !x.constant->varies(i);
-  if (!isOne)
-    refuse("gathers by indices that depend on an input");
-  out.constant = Constant::filled(x.type, call.result().sizes,
-                                  x.constant->at(Sizes(sizes.size(), 0)));
-  return {out};
-}
-
-static Constants foldGather(const Call &call) {
-  ConstantPtr x = call.tensor("self").constant,
-              ids = call.tensor("index").constant;
-  size_t dim = call.dim("dim", x->sizes().size());
-  auto element = [&](const Sizes &position) {
-    Sizes place = position;
-    place.at(dim) = static_cast<int64_t>(ids->at(position));
-    if (place[dim] < 0 || place[dim] >= x->sizes()[dim])
-      refuse("takes position {} of {}", place[dim], x->sizes()[dim]);
-    return x->at(place);
-  };
-  return {Constant::evaluated(call.result().type, ids->sizes(), element)};
-}
-
 //===----------------------------------------------------------------------===//
 // Along positions
 //===----------------------------------------------------------------------===//
@@ -410,24 +400,41 @@ static ConstantPtr positionsOf(const Constant &x, size_t fromEnd, double more) {
       });
 }
 
-/// A constant's elements on and below a diagonal, or on and above it; 0
-/// elsewhere.
+/// 1 on and below a diagonal of the last two dimensions, or on and above it.
+static ConstantPtr triangle(const Call &call, const Constant &x, bool isLower) {
+  auto diagonal = static_cast<double>(call.integer("diagonal"));
+  if (x.sizes().size() < 2)
+    refuse("is of a tensor of {} dimensions", x.sizes().size());
+  const char *relation = isLower ? "greater_equal" : "less_equal";
+  auto isKept = [=](const std::vector<double> &p) {
+    return compares(relation, p[0], p[1]) ? 1.0 : 0.0;
+  };
+  return Constant::apply(relation, isKept, ScalarType::Bool,
+                         {positionsOf(x, 1, diagonal), positionsOf(x, 0, 0)});
+}
+
+/// The elements of the triangle, and 0 elsewhere.
 static Fold foldTriangle(bool isLower) {
   return [=](const Call &call) -> Constants {
     ConstantPtr x = call.tensor("self").constant;
-    auto diagonal = static_cast<double>(call.integer("diagonal"));
-    if (x->sizes().size() < 2)
-      refuse("is of a tensor of {} dimensions", x->sizes().size());
-    const char *relation = isLower ? "greater_equal" : "less_equal";
-    ConstantPtr isKept =
-        Constant::apply(relation,
-                        [=](const std::vector<double> &p) {
-                          return compares(relation, p[0], p[1]) ? 1.0 : 0.0;
-                        },
-                        ScalarType::Bool,
-                        {positionsOf(*x, 1, diagonal), positionsOf(*x, 0, 0)});
-    return {Constant::apply("where", chosen, x->type(),
-                            {isKept, x, Constant::filled(x->type(), {}, 0)})};
+    return {Constant::apply(
+        "where", chosen, x->type(),
+        {triangle(call, *x, isLower), x, Constant::filled(x->type(), {}, 0)})};
+  };
+}
+
+static Emit ofTriangle(bool isLower) {
+  return [=](Call &call) -> Results {
+    Tensor x = call.value("self"), mask;
+    ConstantPtr sizes =
+        Constant::filled(ScalarType::I64, call.result().sizes, 0);
+    mask.constant = triangle(call, *sizes, isLower);
+    mask.type = ScalarType::Bool;
+    std::string element = call.build.elementOf(x);
+    return {call.build.pointwise(
+        "select",
+        {call.lifted(mask, element), x, call.build.number(0, element)},
+        x.type)};
   };
 }
 
@@ -439,11 +446,10 @@ const Operators &torch::indexOperators() {
        foldEmbedding, embedding},
       {"index.Tensor", "self, indices", foldIndex, indexed},
       {"index_select", "self, dim, index", {}, indexSelect},
-      {"gather", "self, ~dim, ~index, ~sparse_grad=False", foldGather, gather},
       {"cumsum", "self, dim, ~dtype=None", foldCumsum, cumsum},
       {"diff", "self, n=1, dim=-1, prepend=None, append=None", foldDiff, {}},
-      {"tril", "self, diagonal=0", foldTriangle(true), {}},
-      {"triu", "self, diagonal=0", foldTriangle(false), {}},
+      {"tril", "self, diagonal=0", foldTriangle(true), ofTriangle(true)},
+      {"triu", "self, diagonal=0", foldTriangle(false), ofTriangle(false)},
   };
   return rows;
 }

@@ -125,14 +125,12 @@ static Results maskedFill(Call &call) {
 static Results convert(Call &call) {
   Tensor x = call.tensor("self");
   ScalarType from = x.type, to = call.result().type;
+  if (!x.constant && to == ScalarType::Bool)
+    return {truthOf(call, "self")};
   if (x.constant || !isFloating(to)) {
     if (isFloating(from))
       refuse("makes integers of numbers that depend on an input");
-    // Integers of another size, or booleans, stay what they are.
-    if (to == ScalarType::Bool)
-      return {call.build.pointwise(
-          "compare", {call.lifted(x), call.build.number(0, call.build.exact)},
-          to, {{"is", std::string("not_equal")}})};
+    // Integers of another size stay what they are.
     return {x};
   }
   return {call.lifted(x)};

@@ -32,9 +32,12 @@ Names::Names(const Program &program, std::map<std::string, std::string> wanted)
   }
   for (const Operation &operation : program.operations)
     proposeOf(operation);
-  for (const Operation &operation : program.operations)
+  for (const Operation &operation : program.operations) {
     if (operation.name == "einsum")
       proposeOfProduct(operation);
+    if (operation.name == "one_hot_einsum")
+      proposeOfGroups(operation);
+  }
 }
 
 void Names::propose(Atom atom, const std::string &name) {
@@ -87,6 +90,9 @@ void Names::proposeOf(const Operation &operation) {
     const AtomList &gain = program.values[operation.operands[1]].atoms;
     for (Atom leaf : program.atoms.leaves(gain))
       propose(leaf, "d");
+  } else if (operation.name == "router") {
+    propose(indexOf(operation, "expert").front(), "x");
+    propose(indexOf(operation, "choice").front(), "j");
   } else if (operation.name == "cross_entropy") {
     propose(indexOf(operation, "over").front(), "v");
   } else if (operation.name == "cut" || operation.name == "pad" ||
@@ -110,6 +116,16 @@ void Names::proposeOfProduct(const Operation &operation) {
     propose(leaf, contains(result, leaf) ? "e" : "d");
 }
 
+/// The hidden features of experts, which a product makes or uses up.
+void Names::proposeOfGroups(const Operation &operation) {
+  if (operation.operands.size() != 3 ||
+      parameters.count(operation.operands[1]) == 0)
+    return;
+  for (Atom leaf :
+       program.atoms.leaves(program.values[operation.operands[1]].atoms))
+    propose(leaf, "f");
+}
+
 std::string Names::unused(const std::string &name) {
   std::string found = name;
   for (int i = 2; !taken.insert(found).second; ++i)
@@ -122,7 +138,7 @@ std::string Names::of(Atom leaf) {
   if (!isNew)
     return place->second;
   auto found = proposed.find(leaf);
-  std::string name = unused(found == proposed.end() ? "x" : found->second);
+  std::string name = unused(found == proposed.end() ? "y" : found->second);
   auto other = wanted.find(name);
   if (other != wanted.end()) {
     renamed.insert(name);

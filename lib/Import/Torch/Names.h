@@ -8,6 +8,10 @@
 
 namespace tpsp::import::torch {
 
+/// The name with '_' for whatever is neither a letter nor a digit, and no digit
+/// first.
+std::string identifier(const std::string &name);
+
 class Names {
 public:
   /// Chooses names by the uses of an index. The first input has b and s,
@@ -31,6 +35,7 @@ private:
   void proposeOf(const Operation &operation);
   void proposeOfAttention(const Operation &operation);
   void proposeOfProduct(const Operation &operation);
+  void proposeOfGroups(const Operation &operation);
   std::string unused(const std::string &name);
 
   const Program &program;

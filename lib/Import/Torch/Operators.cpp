@@ -1,5 +1,6 @@
 #include "Operators.h"
 #include "Refusal.h"
+#include "SortedRows.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,17 +13,17 @@ const Operator *torch::findOperator(const std::string &name) {
   static const std::map<std::string, const Operator *> all = [] {
     std::map<std::string, const Operator *> found;
     for (const Operators *some :
-         {&viewOperators(), &pointwiseOperators(), &logicOperators(),
-          &creationOperators(), &contractionOperators(), &rowOperators(),
-          &attentionOperators(), &indexOperators(), &windowOperators()})
+         {&viewOperators(), &joinOperators(), &pointwiseOperators(),
+          &logicOperators(), &creationOperators(), &contractionOperators(),
+          &rowOperators(), &lossOperators(), &attentionOperators(),
+          &indexOperators(), &choiceOperators(), &windowOperators()})
       for (const Operator &one : *some)
         found[one.name] = &one;
     return found;
   }();
   static const std::string prefix = "aten.", suffix = ".default";
-  if (name.rfind(prefix, 0) != 0)
-    return nullptr;
-  std::string shortName = name.substr(prefix.size());
+  bool isAten = name.rfind(prefix, 0) == 0;
+  std::string shortName = isAten ? name.substr(prefix.size()) : name;
   size_t end = shortName.rfind(suffix);
   if (end != std::string::npos && end + suffix.size() == shortName.size())
     shortName.erase(end);
@@ -297,6 +298,17 @@ void Call::noteTable(const Tensor &ids, const std::string &table) const {
                                    as<TensorName>(argument(table), table).name);
 }
 
+std::optional<Atom> Call::chosenFrom(const Tensor &ids) const {
+  auto found = environment.choices.find(ids.value);
+  if (ids.constant || found == environment.choices.end())
+    return {};
+  return found->second;
+}
+
+void Call::noteChoice(const Tensor &ids, Atom from) const {
+  environment.choices.try_emplace(ids.value, from);
+}
+
 Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
   std::string wanted = element.empty() ? resultElement() : element;
   Tensor out = build.lifted(tensor, wanted);
@@ -306,6 +318,9 @@ Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
   AtomList vocabulary;
   if (out.type == ScalarType::Bool) {
     vocabulary = {build.program.atoms.create(2)};
+  } else if (std::optional<Atom> from = chosenFrom(out)) {
+    vocabulary = {
+        build.program.atoms.create(build.program.atoms.extent(*from))};
   } else if (std::optional<Tensor> table = tableOf(out)) {
     vocabulary = build.program.atoms.leaves(build.single(*table, 0).dims.at(0));
   } else {
@@ -362,6 +377,23 @@ static bool storeEmpty(Environment &environment, const Node &node) {
   return true;
 }
 
+/// The results, evaluated if all operands are constants.
+static std::vector<Tensor> computed(Call &call, const Operator &known) {
+  if (!call.isConstant() || !known.fold) {
+    if (!known.emit)
+      refuse("depends on an input, and is known for constants only");
+    return known.emit(call);
+  }
+  std::vector<Tensor> results;
+  for (const ConstantPtr &constant : known.fold(call)) {
+    results.emplace_back();
+    ScalarType type = call.result(results.size() - 1).type;
+    results.back().constant =
+        constant->type() == type ? constant : constant->converted(type);
+  }
+  return results;
+}
+
 void Environment::run(const Node &node) {
   const Operator *known = findOperator(node.target);
   if (!known)
@@ -370,22 +402,9 @@ void Environment::run(const Node &node) {
     return;
   Call call(*this, node, known->schema);
   build.modules = node.modules;
-  std::vector<Tensor> results;
-  if (!call.isConstant() || !known->fold) {
-    if (!known->emit)
-      refuse("depends on an input, and is known for constants only");
-    results = known->emit(call);
-    call.checkAllRead();
-    store(*this, node, std::move(results));
-    return;
-  }
-  std::vector<ConstantPtr> constants = known->fold(call);
+  auto compute = [&] { return computed(call, *known); };
+  std::vector<Tensor> results =
+      hasSorted(call) ? ofSorted(call, known->name, compute) : compute();
   call.checkAllRead();
-  for (ConstantPtr &constant : constants) {
-    results.emplace_back();
-    ScalarType type = call.result(results.size() - 1).type;
-    results.back().constant =
-        constant->type() == type ? constant : constant->converted(type);
-  }
   store(*this, node, std::move(results));
 }

@@ -46,6 +46,8 @@ public:
 
   /// Every tensor argument, in the order of the schema. All of them are read.
   std::vector<Tensor> operands() const;
+  /// The same, and none of them counts as read.
+  std::vector<Tensor> tensors() const;
   /// Whether no tensor argument depends on an input or a parameter.
   bool isConstant() const;
   /// The type of a result, as the archive has it.
@@ -65,11 +67,14 @@ public:
   std::optional<Tensor> tableOf(const Tensor &ids) const;
   /// Notes that the argument `table` is the table that `ids` look up.
   void noteTable(const Tensor &ids, const std::string &table) const;
+  /// The index whose positions integers are, without repetition in a row, if a
+  /// choice made them.
+  std::optional<Atom> chosenFrom(const Tensor &ids) const;
+  void noteChoice(const Tensor &ids, Atom from) const;
 
   Builder &build;
 
 private:
-  std::vector<Tensor> tensors() const;
   /// An argument, which counts as read.
   const Argument &argument(const std::string &name) const;
 
@@ -100,13 +105,16 @@ struct Operator {
 using Operators = std::vector<Operator>;
 
 const Operators &viewOperators();
+const Operators &joinOperators();
 const Operators &pointwiseOperators();
 const Operators &logicOperators();
 const Operators &creationOperators();
 const Operators &contractionOperators();
 const Operators &rowOperators();
+const Operators &lossOperators();
 const Operators &attentionOperators();
 const Operators &indexOperators();
+const Operators &choiceOperators();
 const Operators &windowOperators();
 
 /// Null if the operation is not known.
@@ -125,6 +133,8 @@ public:
   std::map<std::string, int> uses;
   /// Tables by the inputs of integers that look them up.
   std::map<ValueId, std::string> tables;
+  /// Indices by the integers that are positions along them.
+  std::map<ValueId, Atom> choices;
 
   /// Runs a node. Throws a Refusal if it cannot be expressed.
   void run(const Node &node);

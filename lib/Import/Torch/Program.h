@@ -23,9 +23,11 @@ struct ProgramValue {
   std::string element;
 };
 
-/// An attribute that names an index, or several.
+/// An attribute that names an index, or several as one.
 struct IndexAttribute {
   AtomList atoms;
+  /// Whether it is written as a list: ["v"].
+  bool isList = false;
 };
 
 /// true: a word without a value, such as `causal`.

@@ -1,4 +1,4 @@
-// Operations along whole rows: softmax, norms, losses.
+// Operations along whole rows: softmax and norms.
 #include "Operators.h"
 #include "Refusal.h"
 
@@ -66,20 +66,41 @@ static Results logSoftmaxOf(Call &call) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// (x - mean) / sqrt(variance + eps), over these dimensions.
+namespace {
+
+/// A tensor in which mean and variance over some dimensions are 0 and 1, and
+/// those of the tensor before.
+struct Normalized {
+  Tensor result, mean, variance;
+};
+
+} // namespace
+
+/// (x - mean) / sqrt(variance + eps), over these dimensions. Not centered: the
+/// mean counts as 0.
+static Normalized withMoments(Call &call, const Tensor &x,
+                              const std::vector<size_t> &dims, double eps,
+                              bool isCentered) {
+  Builder &build = call.build;
+  Normalized out;
+  Tensor centered = x;
+  if (isCentered) {
+    out.mean = summary(call, x, dims, "mean", {});
+    centered = build.pointwise("sub", {x, out.mean}, x.type);
+  }
+  Tensor square = build.pointwise("square", {centered}, x.type);
+  out.variance = summary(call, square, dims, "mean", {});
+  Tensor shifted =
+      build.pointwise("shift", {out.variance}, x.type, {{"by", eps}});
+  Tensor factor = build.pointwise("rsqrt", {shifted}, x.type);
+  out.result = build.pointwise("mul", {centered, factor}, x.type);
+  return out;
+}
+
 static Tensor normalized(Call &call, const Tensor &x,
                          const std::vector<size_t> &dims, double eps,
                          bool isCentered) {
-  Builder &build = call.build;
-  Tensor centered = x;
-  if (isCentered)
-    centered =
-        build.pointwise("sub", {x, summary(call, x, dims, "mean", {})}, x.type);
-  Tensor square = build.pointwise("square", {centered}, x.type);
-  Tensor mean = summary(call, square, dims, "mean", {});
-  Tensor shifted = build.pointwise("shift", {mean}, x.type, {{"by", eps}});
-  Tensor factor = build.pointwise("rsqrt", {shifted}, x.type);
-  return build.pointwise("mul", {centered, factor}, x.type);
+  return withMoments(call, x, dims, eps, isCentered).result;
 }
 
 static Tensor scaledAndShifted(Call &call, Tensor y,
@@ -189,6 +210,58 @@ static Tensor normedByInput(Call &call, bool ofEach) {
       ofChannels(call, "weight", rank), ofChannels(call, "bias", rank));
 }
 
+/// The result, and the statistics that torch saves for the backward pass, which
+/// are left out.
+static Results withoutSaved(Call &call, const Tensor &result) {
+  Results results = {result};
+  while (results.size() < call.results()) {
+    if (results.size() < 3 && call.isUsed(results.size()))
+      refuse("has saved statistics that are used");
+    results.emplace_back();
+    results.back().constant = Constant::filled(
+        ScalarType::F32, call.result(results.size() - 1).sizes, 0);
+  }
+  return results;
+}
+
+/// (1 - momentum) running + momentum factor statistic, without gradient.
+static Tensor updated(Call &call, const char *running, const Tensor &statistic,
+                      double factor) {
+  Builder &build = call.build;
+  double momentum = call.number("momentum");
+  Tensor old = call.value(running), now = statistic;
+  now.dims = {statistic.dims.at(1)};
+  now = build.pointwise("stop_gradient", {now}, now.type);
+  now = build.pointwise("scale", {now}, now.type,
+                        {{"factor", momentum * factor}});
+  old = build.pointwise("scale", {old}, old.type, {{"factor", 1 - momentum}});
+  return build.pointwise("add", {old, now}, old.type);
+}
+
+/// With the batch's statistics, and new running ones. A running variance is the
+/// unbiased one.
+static Results batchNormInTraining(Call &call) {
+  Builder &build = call.build;
+  if (!call.flag("training"))
+    refuse("computes new statistics in evaluation mode");
+  Tensor x = call.value("input");
+  size_t rank = x.dims.size();
+  std::vector<size_t> dims = lastDims(rank, rank - 2);
+  dims.push_back(0);
+  Normalized y = withMoments(call, x, dims, call.number("eps"), true);
+  double count = 1;
+  for (size_t dim : dims)
+    count *= static_cast<double>(build.sizes(x).at(dim));
+  if (count < 2)
+    refuse("has one number for each channel, which has no variance");
+  Results results = withoutSaved(
+      call, scaledAndShifted(call, y.result, ofChannels(call, "weight", rank),
+                             ofChannels(call, "bias", rank)));
+  results.at(3) = updated(call, "running_mean", y.mean, 1);
+  results.at(4) = updated(call, "running_var", y.variance, count / (count - 1));
+  return results;
+}
+
 static Tensor batchNormed(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("input");
@@ -206,89 +279,9 @@ static Tensor batchNormed(Call &call) {
                           ofChannels(call, "bias", rank));
 }
 
-/// The result, and the statistics that torch saves for the backward pass, which
-/// are left out.
-static Results withoutSaved(Call &call, const Tensor &result) {
-  Results results = {result};
-  while (results.size() < call.results()) {
-    if (call.isUsed(results.size()))
-      refuse("has saved statistics that are used");
-    results.emplace_back();
-    results.back().constant = Constant::filled(
-        ScalarType::F32, call.result(results.size() - 1).sizes, 0);
-  }
-  return results;
-}
-
 //===----------------------------------------------------------------------===//
-// Losses
+// The table
 //===----------------------------------------------------------------------===//
-
-enum Reduction { None = 0, Mean = 1, Sum = 2 };
-
-/// The loss of each position, and then their mean or sum. With `targets`, the
-/// mean is over the positions whose target counts.
-static Results combined(Call &call, Tensor losses, int64_t how,
-                        const std::optional<Tensor> &targets = {}) {
-  if (how == Reduction::None)
-    return {losses};
-  std::vector<size_t> dims;
-  for (size_t i = 0; i < losses.dims.size(); ++i)
-    dims.push_back(i);
-  if (how == Reduction::Mean && targets) {
-    Tensor out = call.build.emit("mean", {losses, *targets}, Dims(dims.size()),
-                                 losses.type);
-    out.dims.clear();
-    return {out};
-  }
-  if (call.build.atomsOf(losses.dims).empty()) {
-    losses.dims.clear();
-    return {losses};
-  }
-  Attributes attributes;
-  if (how == Reduction::Sum)
-    attributes["kind"] = std::string("sum");
-  Tensor out = summary(call, losses, dims,
-                       how == Reduction::Sum ? "reduce" : "mean", attributes);
-  out.dims.clear();
-  return {out};
-}
-
-/// Labels that do not count are below 0 in a program. So `ignore_index` must
-/// be, too; PyTorch refuses every other label below 0.
-static Results crossEntropy(Call &call) {
-  Builder &build = call.build;
-  Tensor x = call.value("self"), targets = call.tensor("target");
-  size_t classes = x.dims.size() > 1 ? 1 : 0;
-  if (!call.isNone("weight") || call.number("label_smoothing") != 0)
-    refuse("has weights of classes or smoothed labels");
-  if (targets.constant || isFloating(targets.type))
-    refuse("has targets that are constants or probabilities");
-  int64_t ignored = call.integer("ignore_index");
-  if (ignored >= 0)
-    refuse("ignores label {}; known are labels below 0", ignored);
-  x = build.single(x, classes);
-  Tensor positions = x;
-  positions.dims.erase(positions.dims.begin() + static_cast<int64_t>(classes));
-  Dims dims = positions.dims;
-  build.broadcastAlign(dims, targets);
-  Atom over = build.program.atoms.leaves(x.dims[classes]).front();
-  for (Atom leaf : build.atomsOf(dims))
-    build.program.atoms.keepApart({leaf, over});
-  x = build.materialized(x);
-  targets = build.materialized(targets);
-  Tensor losses = build.emit("cross_entropy", {x, targets}, dims, x.type,
-                             {{"over", IndexAttribute{{over}}}});
-  return combined(call, losses, call.integer("reduction"), targets);
-}
-
-static Results meanSquare(Call &call) {
-  Builder &build = call.build;
-  Tensor difference = build.pointwise(
-      "sub", {call.value("self"), call.value("target")}, call.result().type);
-  Tensor square = build.pointwise("square", {difference}, difference.type);
-  return combined(call, build.materialized(square), call.integer("reduction"));
-}
 
 static Results batchNorm(Call &call) {
   return withoutSaved(call, batchNormed(call));
@@ -331,6 +324,11 @@ const Operators &torch::rowOperators() {
        "eps",
        {},
        batchNorm},
+      {"_native_batch_norm_legit_functional",
+       "input, weight=None, bias=None, running_mean, running_var, training, "
+       "momentum, eps",
+       {},
+       batchNormInTraining},
       {"_native_batch_norm_legit.no_stats",
        "input, weight=None, bias=None, training, ~momentum, eps",
        {},
@@ -340,12 +338,6 @@ const Operators &torch::rowOperators() {
        "use_input_stats, ~momentum, eps, ~cudnn_enabled=True",
        {},
        instanceNorm},
-      {"cross_entropy_loss",
-       "self, target, weight=None, reduction=1, ignore_index=-100, "
-       "label_smoothing=0.0",
-       {},
-       crossEntropy},
-      {"mse_loss", "self, target, reduction=1", {}, meanSquare},
   };
   return rows;
 }

@@ -115,9 +115,8 @@ static void importArchive(const std::string &path, const TorchOptions &options,
                           const Strategy &strategy, ProgramText &text,
                           TorchImported &out) {
   auto archive = std::make_shared<torch::Archive>(path);
-  torch::Graph graph = torch::readGraph(*archive);
-  torch::Program program =
-      torch::buildProgram(*archive, graph, options.recognises);
+  torch::Graph graph = torch::readGraph(*archive, options.extents);
+  torch::Program program = torch::buildProgram(*archive, graph, options);
   torch::removeDead(program);
   if (options.recognises) {
     torch::recogniseNorms(program);

@@ -1,5 +1,5 @@
 // Operations that move no number, or copy numbers to other positions.
-#include "Operators.h"
+#include "Positions.h"
 #include "Refusal.h"
 
 #include <algorithm>
@@ -154,40 +154,19 @@ static Tensor nothing(const Tensor &x, const Sizes &sizes) {
   return out;
 }
 
-static int64_t clamped(int64_t position, int64_t size) {
-  if (position < 0)
-    position += size;
-  return std::min(std::max<int64_t>(position, 0), size);
-}
-
 template <typename T>
 static std::vector<T> slice(const Call &call, const T &x) {
-  Sizes sizes = sizesOf(call, x);
-  size_t dim = call.dim("dim", sizes.size());
-  int64_t size = sizes.at(dim), step = call.integer("step");
-  int64_t begin =
-      call.isNone("start") ? 0 : clamped(call.integer("start"), size);
-  int64_t end = call.isNone("end") ? size : clamped(call.integer("end"), size);
-  if (step < 1)
-    refuse("takes every {}th position", step);
-  if (end <= begin)
+  Positions part = slicedPositions(call, sizesOf(call, x));
+  if (part.count == 0)
     return {nothing(x, call.result().sizes)};
-  return {sliced(call, x, dim, begin, (end - begin + step - 1) / step, step)};
-}
-
-static int64_t position(const Call &call, int64_t size) {
-  int64_t at = call.integer("index");
-  at += at < 0 ? size : 0;
-  if (at < 0 || at >= size)
-    refuse("takes position {} of {}", call.integer("index"), size);
-  return at;
+  return {sliced(call, x, part.dim, part.begin, part.count, part.step)};
 }
 
 template <typename T>
 static std::vector<T> select(const Call &call, const T &x) {
   Sizes sizes = sizesOf(call, x);
   size_t dim = call.dim("dim", sizes.size());
-  return {selected(call, x, dim, position(call, sizes.at(dim)))};
+  return {selected(call, x, dim, positionOf(call, sizes.at(dim)))};
 }
 
 template <typename T>
@@ -219,160 +198,8 @@ static std::vector<T> parts(const Call &call, const T &x) {
 }
 
 //===----------------------------------------------------------------------===//
-// Several tensors
+// Further positions
 //===----------------------------------------------------------------------===//
-
-static std::vector<Tensor> operandsOf(Call &call, const char *name) {
-  std::vector<Tensor> all;
-  bool isInteger = !isFloating(call.result().type);
-  for (const auto &one : call.tensors(name)) {
-    if (!one)
-      refuse("lacks a tensor of its list");
-    if (elementsOf(call.build.sizes(*one)) == 0)
-      continue;
-    isInteger =
-        isInteger && !one->constant && call.build.elementOf(*one) == "i32";
-    all.push_back(*one);
-  }
-  for (Tensor &one : all)
-    if (!isInteger)
-      one = call.lifted(one);
-  if (all.empty())
-    refuse("has no tensors");
-  return all;
-}
-
-/// Gives all operands the first one's atoms, but along `dim`.
-static Dims alignAll(Call &call, std::vector<Tensor> &all,
-                     std::optional<size_t> dim) {
-  Dims dims;
-  for (Tensor &one : all) {
-    Tensor rest = one;
-    AtomList own;
-    if (dim) {
-      // Distinct, so that what is renamed in the rest is not it.
-      own = one.dims.at(*dim);
-      rest.dims.erase(rest.dims.begin() + static_cast<int64_t>(*dim));
-    }
-    call.build.broadcastAlign(dims, rest);
-    if (dim)
-      rest.dims.insert(rest.dims.begin() + static_cast<int64_t>(*dim), own);
-    one = rest;
-  }
-  return dims;
-}
-
-static Results cat(Call &call) {
-  Builder &build = call.build;
-  std::vector<Tensor> all = operandsOf(call, "tensors");
-  size_t dim = call.dim("dim", all.front().dims.size());
-  if (all.size() == 1)
-    return all;
-  bool isSingle = true;
-  for (Tensor &one : all) {
-    isSingle &= build.sizes(one).at(dim) == 1;
-    if (build.sizes(one).at(dim) > 1)
-      one = build.single(one, dim);
-    else
-      one.dims[dim] = {build.program.atoms.create(1)};
-  }
-  Dims dims = alignAll(call, all, dim);
-  for (Tensor &one : all)
-    if (!isSingle)
-      build.makeDistinct(build.atomsOf(dims), one, dim);
-  Atom whole = build.program.atoms.create(call.result().sizes.at(dim));
-  Dims wholeDims = dims;
-  wholeDims.insert(wholeDims.begin() + static_cast<int64_t>(dim), {whole});
-  std::vector<ValueId> values;
-  AtomList parts;
-  for (Tensor &one : all) {
-    Dims target = dims;
-    if (!isSingle)
-      target.insert(target.begin() + static_cast<int64_t>(dim), one.dims[dim]);
-    Tensor part = one;
-    part.dims = target;
-    part = build.ordered(build.materialized(part));
-    values.push_back(part.value);
-    if (isSingle)
-      continue;
-    parts.push_back(build.program.atoms.leaves(one.dims[dim]).front());
-    build.program.atoms.keepApart({whole, parts.back()});
-  }
-  Tensor out;
-  out.type = call.result().type;
-  out.dims = wholeDims;
-  out.value =
-      build.emitValue(isSingle ? "stack" : "concat", values,
-                      build.atomsOf(wholeDims), build.elementOf(all.front()),
-                      {{"index", IndexAttribute{{whole}}}}, parts);
-  return {out};
-}
-
-static Results stack(Call &call) {
-  Builder &build = call.build;
-  std::vector<Tensor> all = operandsOf(call, "tensors");
-  size_t dim = call.dim("dim", all.front().dims.size() + 1);
-  Dims dims = alignAll(call, all, {});
-  std::vector<ValueId> values;
-  for (Tensor &one : all) {
-    one.dims = dims;
-    values.push_back(build.ordered(build.materialized(one)).value);
-  }
-  Tensor out;
-  out.dims = dims;
-  out.dims.insert(out.dims.begin() + static_cast<int64_t>(dim), AtomList{});
-  if (all.size() == 1) {
-    all.front().dims = out.dims;
-    return all;
-  }
-  Atom whole = build.program.atoms.create(static_cast<int64_t>(all.size()));
-  out.dims[dim] = {whole};
-  out.value = build.emitValue("stack", values, build.atomsOf(out.dims),
-                              build.elementOf(all.front()),
-                              {{"index", IndexAttribute{{whole}}}});
-  return {out};
-}
-
-static Results broadcastTensors(Call &call) {
-  Results all;
-  for (const Tensor &one : call.operands()) {
-    const Sizes &sizes = call.result(all.size()).sizes;
-    Tensor out = one;
-    if (one.constant)
-      out.constant = one.constant->expanded(sizes);
-    else
-      out = call.build.expanded(one, sizes);
-    all.push_back(out);
-  }
-  return all;
-}
-
-static ConstantPtr joined(const Call &call,
-                          const std::vector<ConstantPtr> &parts, size_t dim) {
-  auto element = [&](const Sizes &position) {
-    Sizes place = position;
-    size_t part = 0;
-    while (place.at(dim) >= parts.at(part)->sizes().at(dim))
-      place[dim] -= parts[part++]->sizes()[dim];
-    return parts[part]->at(place);
-  };
-  return Constant::evaluated(call.result().type, call.result().sizes, element);
-}
-
-static Constants foldCat(const Call &call) {
-  std::vector<ConstantPtr> parts;
-  for (const Tensor &one : call.operands())
-    parts.push_back(one.constant);
-  return {joined(call, parts, call.dim("dim", call.result().sizes.size()))};
-}
-
-static Constants foldStack(const Call &call) {
-  std::vector<ConstantPtr> parts;
-  size_t dim = call.dim("dim", call.result().sizes.size());
-  for (const Tensor &one : call.operands())
-    parts.push_back(one.constant->unsqueezed(dim));
-  return {joined(call, parts, dim)};
-}
 
 /// [before, after] of the last dimension, then of the one before it.
 static Results pad(Call &call) {
@@ -421,6 +248,14 @@ static std::vector<T> repeatInterleave(const Call &call, T x) {
   return {viewed(call, expanded(call, x, sizes), call.result().sizes)};
 }
 
+/// An operation that computes nothing: a condition on sizes. Only the ranges of
+/// extents are checked.
+static Operator assertion(std::string name, std::string schema) {
+  return {std::move(name), std::move(schema),
+          [](const Call &) { return Constants(); },
+          [](Call &) { return Results(); }};
+}
+
 const Operators &torch::viewOperators() {
   auto generic = [](auto function) { return function; };
   static const Operators rows = {
@@ -450,14 +285,13 @@ const Operators &torch::viewOperators() {
       row("repeat_interleave.self_int",
           "self, repeats, dim=None, ~output_size=None", BOTH(repeatInterleave)),
 #undef BOTH
-      {"broadcast_tensors", "tensors", {}, broadcastTensors},
-      {"cat", "tensors, dim=0", foldCat, cat},
-      {"stack", "tensors, dim=0", foldStack, stack},
       {"constant_pad_nd", "self, pad, value=0", {}, pad},
       {"pad", "self, pad, mode=constant, value=None", {}, pad},
-      {"_assert_tensor_metadata", "~a, ~size=None, ~stride=None, ~dtype=None",
-       [](const Call &) { return Constants(); },
-       [](Call &) { return Results(); }},
+      assertion("_assert_tensor_metadata",
+                "~a, ~size=None, ~stride=None, ~dtype=None"),
+      assertion("_assert_scalar", "~self, ~assert_msg"),
+      assertion("sym_constrain_range", "~size, ~min=None, ~max=None"),
+      assertion("sym_constrain_range_for_size", "~size, ~min=None, ~max=None"),
   };
   return rows;
 }

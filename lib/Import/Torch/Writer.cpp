@@ -51,6 +51,7 @@ private:
   Indices declared(const std::vector<AtomList> &dims);
   /// Makes the value of an argument of what was declared.
   Value undeclared(Value value, const ProgramArgument &argument);
+  std::string quoted(const IndexAttribute &index);
   std::string attributesOf(const Operation &operation);
   /// The value with these adjacent leaves as one index.
   Value merged(const Value &value, const AtomList &leaves);
@@ -102,8 +103,7 @@ Indices FunctionWriter::declared(const std::vector<AtomList> &dims) {
   return indices;
 }
 
-/// Letters, digits and '_' of a name, none of them a digit first.
-static std::string identifier(const std::string &name) {
+std::string torch::identifier(const std::string &name) {
   std::string word;
   for (char one : name)
     word += std::isalnum(static_cast<unsigned char>(one)) ? one : '_';
@@ -212,6 +212,11 @@ static std::string numberText(double number) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
+std::string FunctionWriter::quoted(const IndexAttribute &index) {
+  std::string name = nameOf(program.atoms.leaves(index.atoms));
+  return fmt::format(index.isList ? "[\"{}\"]" : "\"{}\"", name);
+}
+
 std::string FunctionWriter::attributesOf(const Operation &operation) {
   std::vector<std::string> words;
   for (const auto &[name, attribute] : operation.attributes) {
@@ -227,10 +232,7 @@ std::string FunctionWriter::attributesOf(const Operation &operation) {
     else if (const auto *word = std::get_if<std::string>(&attribute))
       value = "\"" + *word + "\"";
     else
-      value = "\"" +
-              nameOf(program.atoms.leaves(
-                  std::get<IndexAttribute>(attribute).atoms)) +
-              "\"";
+      value = quoted(std::get<IndexAttribute>(attribute));
     words.push_back(name + " = " + value);
   }
   return fmt::format("{}", fmt::join(words, ", "));

@@ -52,8 +52,8 @@ tpsp::moveTensor(OpBuilder &builder, IndexedOpInterface op, Value value,
                  function_ref<std::string(const CollectiveStep &)> reason) {
   std::string name = nameOrSumsName(value);
   SmallVector<Value> made;
-  std::optional<Transition> steps =
-      planTransition(placementOf(value.getType(), mesh), to, mesh);
+  std::optional<Transition> steps = planTransition(
+      placementOf(value.getType(), mesh), to, typeOf(value).getShape(), mesh);
   bool again = op->hasAttr(recomputedAttrName);
   for (const CollectiveStep &step : *steps) {
     std::string why =

@@ -100,12 +100,14 @@ bool fuse(Operation *second, const Mesh &mesh) {
   Placement from = placementOf(type, mesh);
   Placement between = placementOf(first->getResult(0).getType(), mesh);
   Placement to = placementOf(second->getResult(0).getType(), mesh);
-  std::optional<Transition> direct = planTransition(from, to, mesh);
+  std::optional<Transition> direct =
+      planTransition(from, to, type.getShape(), mesh);
   if (!direct)
     return false;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   auto price = [&](const Placement &a, const Placement &b) {
-    std::optional<Transition> steps = planTransition(a, b, mesh);
+    std::optional<Transition> steps =
+        planTransition(a, b, type.getShape(), mesh);
     return cost(*steps, a, type.getShape(), bytes, mesh);
   };
   TransitionCost before = price(from, between), after = price(from, to);

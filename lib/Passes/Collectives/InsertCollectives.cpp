@@ -219,8 +219,8 @@ private:
       return home;
     // Axes that each divide an extent may not divide it together.
     bool isThere = true,
-         isPossible = !firstUnevenDim(cast<RankedTensorType>(type).getShape(),
-                                      home, mesh);
+         isPossible =
+             canBeStored(cast<RankedTensorType>(type).getShape(), home, mesh);
     for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
       AxisState state = AxisState::of(home, axis);
       isThere &= state == AxisState::of(comesOut, axis);
@@ -300,7 +300,8 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     for (Value version : versions.of(value, op)) {
       Placement from = placementOf(version.getType(), mesh);
-      std::optional<Transition> steps = planTransition(from, to, mesh);
+      std::optional<Transition> steps =
+          planTransition(from, to, type.getShape(), mesh);
       if (!steps)
         continue;
       TransitionCost price =

@@ -61,7 +61,9 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   row.kind = step.kind;
   for (auto axis : op.getAxes().getAsRange<StringAttr>())
     row.axes.push_back(axis.getValue().str());
-  row.index = movedIndices(op, mesh);
+  row.index = op->hasAttr(movedIndexAttrName)
+                  ? text(op->getAttrOfType<StringAttr>(movedIndexAttrName))
+                  : movedIndices(op, mesh);
   row.phase = phaseOf(op);
   row.group = mesh.groupSize(step.axes);
   for (auto [operand, result] :

@@ -98,7 +98,7 @@ private:
         op->hasAttr(backwardAttrName) != first->hasAttr(backwardAttrName))
       return std::nullopt;
     const IndexStructure structure = op.getIndexStructure();
-    if (!isElementwise(op, structure))
+    if (!isElementwise(op, structure) || (isRow() && !structure.worksOnRows()))
       return std::nullopt;
     unsigned number = whole.use_begin()->getOperandNumber();
     IndexId index = structure.operands[number].indices[dim];
@@ -127,6 +127,12 @@ private:
     return llvm::any_of(shard.dims[*step.from], [&](AxisId axis) {
       return !whole.uses(axis) && result.uses(axis);
     });
+  }
+
+  /// Whether it gathers the pieces of a row of elements.
+  bool isRow() const {
+    RankedTensorType type = typeOf(first->getOperand(0));
+    return flatCut(type.getShape(), placementOf(type, mesh), mesh).has_value();
   }
 
   AxisList axesOf(Value value, unsigned dim) const {

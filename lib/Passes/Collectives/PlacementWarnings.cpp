@@ -109,7 +109,10 @@ void PlacementWarnings::seeGathers(IndexedOpInterface op,
         continue;
       Gathered gathered{op->getOperand(i), axis};
       IndexList parts = placed.structure.operands[i].parts(*dim);
-      bool couldDivide = llvm::any_of(parts, [&](IndexId index) {
+      // A row of elements is divided for storage alone.
+      bool isRow =
+          flatCut(placed.structure.operands[i].shape, has, mesh).has_value();
+      bool couldDivide = !isRow && llvm::any_of(parts, [&](IndexId index) {
         return !placed.structure.indices[index].whole;
       });
       if (couldDivide && choice.drives[axis].kind == Drive::Nothing)

@@ -55,8 +55,8 @@ static LogicalResult refuseMixed(IndexedOpInterface op, MixedSummands summands,
   RankedTensorType type = typeOf(sum);
   Placement from = placedAs(sum, mesh), to = from;
   llvm::erase(to.pending, summands.axis);
-  int64_t bytes = cost(*planTransition(from, to, mesh), from, type.getShape(),
-                       type.getElementTypeBitWidth() / 8, mesh)
+  int64_t bytes = cost(*planTransition(from, to, type.getShape(), mesh), from,
+                       type.getShape(), type.getElementTypeBitWidth() / 8, mesh)
                       .bytes;
   std::string axis = "@" + mesh.axis(summands.axis).name;
   return op->emitOpError()

@@ -30,7 +30,9 @@ static RankedTensorType numberOver(MLIRContext *context, AxisList axes,
 static Value sumOfSquares(UpdateBuilder &ops, Value gradient,
                           RankedTensorType placed, const Mesh &mesh) {
   Value sum = ops.square(ops.convert(gradient, ops.b.getF64Type()));
-  if (placed.getRank() > 1) {
+  bool isCut =
+      flatCut(placed.getShape(), placementOf(placed, mesh), mesh).has_value();
+  if (placed.getRank() > 1 && !isCut) {
     auto names = indexNames(placed);
     names.pop_back();
     auto rows = tensorOver(names, {typeOf(sum)});

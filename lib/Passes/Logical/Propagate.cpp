@@ -203,14 +203,26 @@ private:
   }
 
   /// Puts `axis` on a dimension of an unplaced value, if it is possible there.
+  /// `mayCut`: it may cut the value as a row of elements.
   void assign(Value value, const IndexStructure::Tensor &tensor, unsigned dim,
-              AxisId axis) {
+              AxisId axis, bool mayCut) {
     Placement placement = current(value);
     placement.dims[dim].push_back(axis);
-    if (firstUnevenDim(tensor.shape, placement, mesh))
+    if (mayCut ? !canBeStored(tensor.shape, placement, mesh)
+               : firstUnevenDim(tensor.shape, placement, mesh).has_value())
       return;
     found[value] = std::move(placement);
     changed = true;
+  }
+
+  /// Whether the axis cuts this tensor as a row of elements, and the operation
+  /// works on rows.
+  bool isCutBy(AxisId axis, const IndexStructure &structure,
+               const IndexStructure::Tensor &tensor,
+               const Placement &placement) const {
+    std::optional<FlatCut> cut = flatCut(tensor.shape, placement, mesh);
+    return cut && llvm::is_contained(cut->axes, axis) &&
+           structure.worksOnRows();
   }
 
   /// Carries operands' axes to unplaced results.
@@ -256,7 +268,9 @@ private:
     if (llvm::any_of(proposals, [&](const Proposal &proposal) {
           return proposal.operand == from;
         }))
-      assign(result, tensor, proposals.front().dim, axis);
+      assign(result, tensor, proposals.front().dim, axis,
+             isCutBy(axis, structure, structure.operands[from],
+                     current(op->getOperand(from))));
     return success();
   }
 
@@ -381,7 +395,8 @@ private:
         auto dim = dimFor(structure, *index, tensor, source, from);
         if (dim && !current(value).uses(axis) &&
             !isContested(op, structure, operand, *dim, axis))
-          assign(value, tensor, *dim, axis);
+          assign(value, tensor, *dim, axis,
+                 isCutBy(axis, structure, source, from));
       }
   }
 
@@ -417,11 +432,15 @@ private:
 };
 
 /// Whether an axis divides the rows of the composite's first operand and of its
-/// result alike.
+/// result alike. A tensor that is cut as a row of elements has no such rows: it
+/// is gathered.
 bool hasDividedRow(DecomposableOpInterface composite, const Mesh &mesh) {
   auto op = cast<IndexedOpInterface>(*composite);
   IndexStructure structure = op.getIndexStructure();
-  Placement rows = placementOf(op->getOperand(0).getType(), mesh);
+  RankedTensorType type = typeOf(op->getOperand(0));
+  Placement rows = placementOf(type, mesh);
+  if (flatCut(type.getShape(), rows, mesh))
+    return false;
   return llvm::any_of(
       llvm::zip_equal(structure.operands[0].indices, rows.dims), [&](auto dim) {
         auto [index, axes] = dim;

@@ -3,6 +3,7 @@
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
+#include "tpsp/Abi/FlatCut.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -12,6 +13,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -38,21 +40,58 @@ static SmallVector<AxisList *> inOrderOfUse(Placement &placement,
   return dims;
 }
 
+/// The ranks among which a placement divides a tensor.
+static int64_t ranksOf(const Placement &placement, const Mesh &mesh) {
+  int64_t ranks = 1;
+  for (const AxisList &axes : placement.dims)
+    ranks *= mesh.groupSize(axes);
+  return ranks;
+}
+
+/// Whether the axes of `placement` may be used to store a tensor that is used
+/// as `whole`. Pieces of a row must be pieces of the pieces that `whole` has.
+static bool mayStore(ArrayRef<int64_t> shape, const Placement &placement,
+                     const Placement &whole, const Mesh &mesh) {
+  if (!canBeStored(shape, placement, mesh))
+    return false;
+  std::optional<FlatCut> cut = flatCut(shape, whole, mesh);
+  if (!cut)
+    return true;
+  Placement rest = placement;
+  rest.dims[cut->dim].truncate(whole.dims[cut->dim].size());
+  if (rest != whole)
+    return false;
+  auto elements = [&](const Placement &each) {
+    return llvm::product_of(localShape(shape, each, mesh)) *
+           ranksOf(each, mesh);
+  };
+  return elements(placement) == elements(whole);
+}
+
 /// The tensor's type with each axis on the first of these dimensions that it
-/// divides, by the extents in `shape`. An axis that divides none, or that the
-/// tensor already has, is left out.
+/// divides, by the extents in `shape`. An axis that divides none cuts a large
+/// tensor as a row of elements if `mayCut`. An axis that the tensor already
+/// has, or that cannot be used, is left out.
 static RankedTensorType withAxes(RankedTensorType type, ArrayRef<int64_t> shape,
-                                 ArrayRef<AxisId> axes, const Mesh &mesh) {
-  Placement placement = placementOf(type, mesh);
-  for (AxisId axis : axes) {
-    if (placement.uses(axis))
-      continue;
+                                 ArrayRef<AxisId> axes, bool mayCut,
+                                 const Mesh &mesh) {
+  Placement whole = placementOf(type, mesh), placement = whole;
+  auto put = [&](AxisId axis, auto isPossible) {
     for (AxisList *dim : inOrderOfUse(placement, mesh)) {
       dim->push_back(axis);
-      if (!firstUnevenDim(shape, placement, mesh))
-        break;
+      if (isPossible())
+        return true;
       dim->pop_back();
     }
+    return false;
+  };
+  mayCut &= llvm::product_of(shape) >= fewestCutElements;
+  for (AxisId axis : axes) {
+    if (placement.uses(axis) ||
+        put(axis, [&] { return !firstUnevenDim(shape, placement, mesh); }))
+      continue;
+    if (mayCut)
+      put(axis, [&] { return mayStore(shape, placement, whole, mesh); });
   }
   return withPlacement(type, placement, mesh);
 }
@@ -97,12 +136,13 @@ public:
                "it whole, or divided, or mark it tpsp.frozen";
         return failure();
       }
-      auto placed =
-          withAxes(type, shapeToRun(function, type), settings.axes, mesh);
-      noteUndivided(argument, placed);
+      auto placed = withAxes(
+          type, shapeToRun(function, type), settings.axes,
+          /*mayCut=*/entry.matrix.empty() || !entry.optimizer->otherwise, mesh);
       entry.hasMaster = type.getElementTypeBitWidth() < 32;
       entry.stateType =
           entry.hasMaster ? withElement(placed, b.getF32Type()) : placed;
+      noteUndivided(argument, entry);
       if (auto factor = function.getArgAttrOfType<FloatAttr>(
               entry.argument, learningRateAttrName))
         entry.learningRateFactor = factor.getValueAsDouble();
@@ -113,6 +153,7 @@ public:
     }
     attributes.write();
     updateType(function);
+    warnUndivided();
     return success();
   }
 
@@ -147,20 +188,47 @@ private:
     return success();
   }
 
-  /// Reports the requested axes that do not divide the state.
-  void noteUndivided(BlockArgument argument, RankedTensorType placed) {
-    Placement placement = placementOf(placed, mesh);
+  /// Notes a parameter whose state a requested axis does not divide.
+  void noteUndivided(BlockArgument argument, const Trained &entry) {
+    Placement placement = placementOf(entry.stateType, mesh);
     AxisList left;
     for (AxisId axis : settings.axes)
       if (!placement.uses(axis) && mesh.size(axis) > 1)
         left.push_back(axis);
-    if (!left.empty())
-      remark::missed(
-          argument.getLoc(),
-          remark::RemarkOpts::name("state").category("tpsp-build-update"))
-          << remark::reason("{0} divides no index of '{1}' evenly, so every "
-                            "rank of it has its state whole",
-                            mesh.names(left), tensorName(argument));
+    if (left.empty())
+      return;
+    remark::missed(
+        argument.getLoc(),
+        remark::RemarkOpts::name("state").category("tpsp-build-update"))
+        << remark::reason("{0} divides no index of '{1}' evenly, so every "
+                          "rank of it has its state whole",
+                          mesh.names(left), tensorName(argument));
+    int64_t tensors = entry.optimizer->state.size() + entry.hasMaster;
+    undivided.bytes += tensors * localBytes(entry.stateType, mesh);
+    undivided.names.push_back(tensorName(argument));
+    undivided.axes.insert_range(left);
+  }
+
+  /// Warns of state that stays whole, with its bytes.
+  void warnUndivided() {
+    if (undivided.bytes == 0)
+      return;
+    constexpr size_t mostNames = 3;
+    ArrayRef<std::string> names = undivided.names;
+    size_t more = names.size() > mostNames ? names.size() - mostNames : 0;
+    InFlightDiagnostic warning = emitWarning(function.getLoc());
+    warning << "the state of '" << llvm::join(names.drop_back(more), "', '")
+            << "'";
+    if (more > 0)
+      warning << " and " << more << " more";
+    warning << " stays whole on every rank of "
+            << mesh.names(undivided.axes.getArrayRef()) << ": "
+            << formatBytes(undivided.bytes)
+            << " a rank; where axes divide no extent, state is cut as a row "
+               "only if it has at least "
+            << fewestCutElements
+            << " elements, its optimizer works element by element, and its "
+               "pieces are parts of its parameter's";
   }
 
   /// Changes the argument's type to `placed`, and gathers it before its first
@@ -185,6 +253,13 @@ private:
   const UpdateSettings &settings;
   Mesh mesh;
   OpBuilder b;
+  /// State that requested axes do not divide: its parameters, the axes, and its
+  /// bytes on a rank.
+  struct {
+    SmallVector<std::string> names;
+    llvm::SmallSetVector<AxisId, 4> axes;
+    int64_t bytes = 0;
+  } undivided;
 };
 
 } // namespace

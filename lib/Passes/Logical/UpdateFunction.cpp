@@ -5,12 +5,21 @@
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Dialect/Tpsp/Operations/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
+
+/// The type without the axes that cut it as a row of elements.
+static RankedTensorType withoutCut(func::FuncOp function, RankedTensorType type,
+                                   const Mesh &mesh) {
+  Placement whole = tpsp::withoutCut(shapeToRun(function, type),
+                                     placementOf(type, mesh), mesh);
+  return withPlacement(type, whole, mesh);
+}
 
 namespace {
 
@@ -215,6 +224,7 @@ private:
     UpdateBuilder ops(b, parameter.getLoc());
     ParameterStep in;
     in.placed = entry.stateType;
+    in.even = withoutCut(function, entry.stateType, mesh);
     in.matrix = entry.matrix;
     // Converted here, not once for norm and update: the f32 value then stays
     // within a kernel.

@@ -169,8 +169,17 @@ static LedgerRow rowOf(SendOp send, StringRef axis) {
 
 /// Forward passes and once-a-step transfers have one stream, and backward
 /// passes another: so what comes from both sides does not wait for each other.
-static int64_t streamOf(Operation *op) {
+static int64_t streamOf(SendOp op) {
   return op->hasAttr(partAttrName) && op->hasAttr(backwardAttrName) ? 2 : 1;
+}
+
+/// The other side of a receive. A value may be sent to several readers.
+static SendOp sendOf(ReceiveOp receive) {
+  for (Operation *user : receive.getInput().getUsers())
+    if (auto send = dyn_cast<SendOp>(user))
+      if (send.getTransfer() == receive.getTransfer())
+        return send;
+  llvm_unreachable("a receive has its send");
 }
 
 void tpsp::emitTransfer(ProgramBuilder &to, Operation *op) {
@@ -181,14 +190,14 @@ void tpsp::emitTransfer(ProgramBuilder &to, Operation *op) {
                                         rowOf(send, to.mesh.axis(axis).name));
     plan::TransferOp::create(to.b, op->getLoc(), to.buffers.of(send.getInput()),
                              Value(), axes, send.getFrom(), send.getTo(),
-                             send.getTransfer(), ledger, streamOf(op));
+                             send.getTransfer(), ledger, streamOf(send));
     return;
   }
   auto receive = cast<ReceiveOp>(op);
   plan::TransferOp::create(
       to.b, op->getLoc(), Value(), to.buffers.define(receive.getResult()), axes,
       receive.getFrom(), receive.getTo(), receive.getTransfer(),
-      plan::LedgerAttr(), streamOf(op));
+      plan::LedgerAttr(), streamOf(sendOf(receive)));
 }
 
 void tpsp::emitCollective(ProgramBuilder &to, CollectiveOpInterface op) {

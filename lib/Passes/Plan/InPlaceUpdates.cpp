@@ -70,7 +70,7 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
   for (auto [number, command] : llvm::enumerate(commands)) {
     for (Value read : readsOf(command))
       lastRead[read] = number;
-    auto makes = [&](Operation *op) {
+    auto makes = [&made, number = number](Operation *op) {
       for (Value result : op->getResults())
         made.try_emplace(result, number);
     };

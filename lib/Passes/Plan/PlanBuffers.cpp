@@ -69,7 +69,9 @@ void PlanBuffers::describeArgument(plan::BufferOp buffer, unsigned number) {
   };
   IntegerAttr state = integer(stateAttrName);
   buffer.setNumber(number);
-  buffer.setTensorAttr(globalTensor(function.getArgumentTypes()[number]));
+  auto cutRow = dyn_cast_or_null<TypeAttr>(said(cutRowAttrName));
+  buffer.setTensorAttr(
+      cutRow ? cutRow : globalTensor(function.getArgumentTypes()[number]));
   buffer.setOfAttr(state ? state : integer(cotangentAttrName));
   buffer.setBelowAttr(integer(belowAttrName));
   buffer.setDataAttr(dyn_cast_or_null<StringAttr>(said(dataAttrName)));
@@ -128,7 +130,9 @@ void PlanBuffers::markResults(Operation *terminator) {
     buffer.setNumber(i);
     buffer.setOfAttr(
         function.getResultAttrOfType<IntegerAttr>(i, gradientAttrName));
-    buffer.setTensorAttr(globalTensor(function.getResultTypes()[i]));
+    auto cutRow = function.getResultAttrOfType<TypeAttr>(i, cutRowAttrName);
+    buffer.setTensorAttr(cutRow ? cutRow
+                                : globalTensor(function.getResultTypes()[i]));
     buffer.setCutAttr(
         function.getResultAttrOfType<IntegerAttr>(i, cutAttrName));
   }

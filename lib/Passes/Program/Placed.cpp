@@ -82,12 +82,12 @@ bool tpsp::isWeight(Value value) {
 
 int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
   auto tensor = cast<RankedTensorType>(type);
-  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
-  if (getIdx(type).getLocal())
-    return bytes;
-  for (const AxisList &axes : placementOf(type, mesh).dims)
-    bytes /= mesh.groupSize(axes);
-  return bytes;
+  int64_t elements =
+      getIdx(type).getLocal()
+          ? tensor.getNumElements()
+          : llvm::product_of(
+                localShape(tensor.getShape(), placementOf(type, mesh), mesh));
+  return elements * tensor.getElementTypeBitWidth() / 8;
 }
 
 static std::string argumentName(BlockArgument argument) {

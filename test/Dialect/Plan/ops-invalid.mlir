@@ -9,7 +9,7 @@ plan.program @kind attributes {axes = [], sizes = array<i64>} {
 
 plan.program @view attributes {axes = [], sizes = array<i64>} {
   %x = plan.buffer "temporary" : memref<4xf32>
-  // expected-error @+1 {{changes the number of bytes}}
+  // expected-error @+1 {{has more bytes than its source}}
   %v = plan.view %x : memref<4xf32> to memref<5xf32>
 }
 

@@ -204,6 +204,7 @@ func.func @views(%x: !x) {
 !narrow = tensor<2x8x16xbf16, #tpsp.idx<b, s@tp, d>>
 !stat = tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>
 !tile = tensor<2x4x16xbf16, #tpsp.idx<b, t@tp, d, local>>
+!prefix = tensor<1x3x5xbf16, #tpsp.idx<b, t@tp, d, local>>
 !scores = tensor<2x8x4xf32, #tpsp.idx<b, s@tp, t, local>>
 
 // CHECK-LABEL: @parts_of_attention
@@ -227,6 +228,8 @@ func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: 
   tpsp.send %t {from = 0, to = 1, transfer = 2, tensor = "t"} : !tile
   // CHECK: tpsp.receive %{{.*}} {from = 0 : i64, to = 1 : i64, transfer = 2 : i64} : tensor<2x4x16xbf16
   %received = tpsp.receive %t {from = 0, to = 1, transfer = 2} : !tile
+  // CHECK: tpsp.prefix %{{.*}} : tensor<2x4x16xbf16, {{.*}}> -> tensor<1x3x5xbf16
+  %prefix = tpsp.prefix %t : !tile -> !prefix
   // CHECK: tpsp.mirror %{{.*}} ["tp"] : tensor<2x4x16xbf16
   %7 = tpsp.mirror %t ["tp"] : !tile
   // CHECK: tpsp.causal_mask %{{.*}} {fill = -1.000000e+30 : f64, key = "t", query = "s", tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>}

@@ -93,3 +93,27 @@ func.func @of_nothing() {
   %x = "tpsp.rename"() : () -> tensor<4xf32, #tpsp.idx<s>>
   return
 }
+
+// -----
+
+tpsp.mesh @mesh <tp = 2>
+
+!x = tensor<4x8xf32, #tpsp.idx<s, e, local>>
+
+// (V4) more elements
+func.func @f(%x: !x) {
+  // expected-error @+1 {{takes 35 elements of 32}}
+  %0 = tpsp.prefix %x : !x -> tensor<5x7xf32, #tpsp.idx<s, e, local>>
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, e>>
+
+// (V4) a whole tensor
+func.func @f(%x: !x) {
+  // expected-error @+1 {{is of one rank's tensors, and these are global}}
+  %0 = tpsp.prefix %x : !x -> tensor<4x7xf32, #tpsp.idx<s, e>>
+  return
+}

@@ -1,10 +1,17 @@
-"""Checks the output of `tpsp-plan --export` against the packages that read it.
+"""Checks the output of `tpsp-plan --export` against the systems that read it.
 
-    check-exports.py TPSP_PLAN MODEL
+    check-exports.py PART TPSP_PLAN MODEL
 
-MODEL is a Llama whose parameters have their checkpoint's names. Packages are
-read, not imported, so that their dependencies are not needed. Flags, keys and
-styles must exist under the exported names.
+PART is one of these:
+    megatron-flags    flags against megatron-flags.json, a table of Megatron-LM's
+    megatron-core     makes the configurations of pip's megatron-core from the flags
+    torchtitan-0.2    keys against the fields of the installed torchtitan
+    torchtitan        likewise from 0.3 on, whose configurations are Python
+    hf                transformers' own plan of a Llama
+
+MODEL is a Llama whose parameters have their checkpoint's names. Except for
+megatron-core, packages are read, not imported, so that their dependencies are
+not needed.
 """
 
 import ast
@@ -20,11 +27,22 @@ try:
 except ImportError:  # Python 3.10
     tomllib = None
 
+# Plans with each kind of axis and settings that Megatron can express.
+MEGATRON = (["--pin", "b@dp", "--optimizer", "adamw"], ["--pin", "e@tp=8,s@tp=8"],
+            ["--pin", "s@cp=2"], ["--pin", "b@dp=8", "--overlap", "on", "--optimizer", "adamw", "--clip", "1"],
+            ["--stages", "2", "--stage-chunks", "2", "--micro-batches", "4"],
+            ["--memory", "6GiB", "--optimizer", "adamw"],
+            ["--rematerialize", "full"], ["--rematerialize", "selective"])
+TORCHTITAN = (["--pin", "b@dp=8"], ["--pin", "s@tp=8"], ["--pin", "e@tp=4,s@tp=4", "--pin", "b@dp=2"],
+              ["--stages", "2", "--stage-chunks", "2", "--micro-batches", "4"], ["--rematerialize", "full"])
 
-def export(tpsp_plan, model, target, *options):
-    command = [tpsp_plan, model, "--hardware", "h100-sxm", "--devices", "8",
-               "--overlap", "off", "--export", target, *options]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+def export(target, tpsp_plan, model, *options):
+    command = [tpsp_plan, model, "--hardware", "h100-sxm", "--devices", "8", "--max-axes", "2", "--seconds", "600",
+               *([] if "--overlap" in options else ["--overlap", "off"]), "--for", target, "--export", target, *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
 
 
 def package(name):
@@ -50,8 +68,113 @@ def literal(path, name):
     raise SystemExit(f"{path} sets no {name}")
 
 
+def flags_of(text):
+    """Returns the flags of an exported array, each with its words."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    words = " ".join(lines).removeprefix("PLAN_ARGS=(").removesuffix(")").split()
+    found = {}
+    for word in words:
+        if word.startswith("--"):
+            flag = word
+            found[flag] = []
+        else:
+            found[flag].append(word)
+    return found
+
+
+def value_of(words, kind):
+    if kind == "flag":
+        assert words == [], words
+        return True
+    (word,) = words
+    return {"int": int, "float": float, "word": str}[kind](word)
+
+
+def megatron_table():
+    return json.loads((Path(__file__).parent / "megatron-flags.json").read_text())["flags"]
+
+
+def check_megatron_flags(*program):
+    table, seen = megatron_table(), set()
+    for options in MEGATRON:
+        for flag, words in flags_of(export("megatron", *program, *options)).items():
+            assert flag in table, f"{flag} is not in megatron-flags.json"
+            value = value_of(words, table[flag]["kind"])
+            assert value in table[flag].get("words", [value]), (flag, value)
+            seen.add(flag)
+    unused = set(table) - seen
+    print(f"Megatron-LM: {len(seen)} flags are in the table; not exported here: {', '.join(sorted(unused)) or 'none'}")
+
+
+def check_megatron_core(*program):
+    from megatron.core.distributed.distributed_data_parallel_config import DistributedDataParallelConfig
+    from megatron.core.optimizer.optimizer_config import OptimizerConfig
+    from megatron.core.transformer.transformer_config import TransformerConfig
+    table, made, checked = megatron_table(), 0, 0
+    for options in MEGATRON:
+        settings = {TransformerConfig: {"num_layers": 4, "hidden_size": 4096, "num_attention_heads": 32,
+                                        "num_query_groups": 8},
+                    DistributedDataParallelConfig: {}, OptimizerConfig: {}}
+        for flag, words in flags_of(export("megatron", *program, *options)).items():
+            field, value = table[flag].get("field"), value_of(words, table[flag]["kind"])
+            if field is None:
+                continue
+            owners = [owner for owner in settings if field in owner.__dataclass_fields__]
+            assert owners, f"{flag}: no configuration has the field {field}"
+            for owner in owners:
+                settings[owner][field] = not value if table[flag].get("negates") else value
+            checked += 1
+        stages = settings[TransformerConfig].get("pipeline_model_parallel_size", 1)
+        if stages > 1:  # as the training script does
+            import torch
+            settings[TransformerConfig]["pipeline_dtype"] = torch.bfloat16
+        for owner, values in settings.items():
+            owner(**values)
+        made += 1
+    print(f"megatron-core: {checked} flags made configurations of {made} plans")
+
+
+def check_torchtitan2(*program):
+    config = fields(package("torchtitan") / "config" / "job_config.py")
+    sections = {"training": "Training", "parallelism": "Parallelism", "compile": "Compile",
+                "activation_checkpoint": "ActivationCheckpoint"}
+    checked = 0
+    for options in TORCHTITAN:
+        for section, keys in tomllib.loads(export("torchtitan-0.2", *program, *options)).items():
+            for key, value in keys.items():
+                check_value(key, value, config[sections[section]][key])
+                checked += 1
+    print(f"torchtitan-0.2: {checked} keys are fields of its configuration")
+
+
+def check_value(key, value, annotation):
+    kinds = annotation.replace("|", " ").split()
+    assert type(value).__name__ in kinds or repr(value) in annotation, (key, value, annotation)
+
+
+def check_torchtitan3(*program):
+    root = package("torchtitan")
+    config = fields(root / "config" / "configs.py")
+    sections = {"training": "TrainingConfig", "parallelism": "ParallelismConfig", "compile": "CompileConfig"}
+    policies = (root / "distributed" / "activation_checkpoint.py").read_text()
+    trainer = (root / "trainer.py").read_text()
+    checked = 0
+    for options in TORCHTITAN:
+        for node in ast.walk(ast.parse(export("torchtitan", *program, *options))):
+            if isinstance(node, ast.ImportFrom):
+                assert all(f"class {name.name}(" in policies for name in node.names), ast.unparse(node)
+            if not isinstance(node, ast.Assign):
+                continue
+            _, section, *key = ast.unparse(node.targets[0]).split(".")
+            assert f"        {section}: " in trainer, section
+            if key:
+                check_value(key[0], ast.literal_eval(node.value), config[sections[section]][key[0]])
+            checked += 1
+    print(f"torchtitan: {checked} keys are fields of its configuration")
+
+
 def check_transformers(*program):
-    plan = json.loads(export(*program, "hf", "--pin", "e@tp=8"))
+    plan = json.loads(export("hf", *program, "--pin", "e@tp=8"))
     root = package("transformers")
     styles = set()
     for path in [*root.glob("distributed/tensor_parallel.py"), *root.glob("integrations/tensor_parallel.py")]:
@@ -64,39 +187,8 @@ def check_transformers(*program):
     print(f"transformers: {len(plan)} modules as its own plan")
 
 
-def check_torchtitan(*program):
-    config = fields(package("torchtitan") / "config" / "job_config.py")
-    sections = {"training": "Training", "parallelism": "Parallelism",
-                "activation_checkpoint": "ActivationCheckpoint"}
-    checked = 0
-    for options in (["--pin", "b@dp=8"], ["--pin", "s@tp=8"],
-                    ["--pin", "e@tp=4,s@tp=4", "--pin", "b@dp=2"]):
-        for section, keys in tomllib.loads(export(*program, "torchtitan", *options)).items():
-            for key, value in keys.items():
-                annotation = config[sections[section]][key]
-                assert (isinstance(value, int) if annotation == "int" else repr(value) in annotation), key
-                checked += 1
-    print(f"torchtitan: {checked} keys are fields of its configuration")
-
-
-def check_megatron(*program):
-    # The wheel has the library's configuration only. The training script's
-    # parser adds these flags.
-    of_script = {"micro-batch-size", "global-batch-size", "seq-length", "use-torch-fsdp2"}
-    known = set()
-    for path in (package("megatron") / "core").rglob("*config*.py"):
-        for names in fields(path).values():
-            known |= set(names)
-    checked = 0
-    for options in (["--pin", "b@dp", "--optimizer", "adamw"], ["--pin", "e@tp=8,s@tp=8"],
-                    ["--rematerialize", "full"], ["--rematerialize", "selective"]):
-        flags = re.findall(r"--([a-z0-9-]+)", export(*program, "megatron", *options))
-        for flag in set(flags) - of_script:
-            assert flag.replace("-", "_") in known, flag
-            checked += 1
-    print(f"megatron-core: {checked} flags are fields of its configuration")
-
+PARTS = {"megatron-flags": check_megatron_flags, "megatron-core": check_megatron_core,
+         "torchtitan-0.2": check_torchtitan2, "torchtitan": check_torchtitan3, "hf": check_transformers}
 
 if __name__ == "__main__":
-    for check in (check_transformers, check_torchtitan, check_megatron):
-        check(sys.argv[1], sys.argv[2])
+    PARTS[sys.argv[1]](sys.argv[2], sys.argv[3])

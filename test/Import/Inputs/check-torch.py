@@ -1,6 +1,6 @@
 """Compares a run's tensors with PyTorch's: check-torch.py EXPECTED FOUND.
 
-Every output, the loss and every gradient of EXPECTED must be in FOUND, equal to
+Every output, the loss, new buffers and every gradient of EXPECTED must be in FOUND, equal to
 1e-4, relative, in the Euclidean norm. Gradients that are 0 but for rounding must
 be below 5e-5 of the largest. Uses Python's standard library only.
 """
@@ -29,7 +29,7 @@ def norm(values):
 
 
 expected, found = load(sys.argv[1]), load(sys.argv[2])
-names = [n for n in expected if n in ("out", "loss") or (n.startswith("g[") and n != "g[out]")]
+names = [n for n in expected if n in ("out", "loss") or n.startswith("new_") or (n.startswith("g[") and n != "g[out]")]
 largest = max((norm(expected[n]) for n in names if n.startswith("g[")), default=0)
 worst = 0
 for name in names:

@@ -23,7 +23,7 @@
 
 // A norm of each rank's own parts, and one that counts copies.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers norm --seed 3 | FileCheck %s --check-prefix=NORM
-// NORM: norm: the norm of each rank's own parts: their squares are not added up over the ranks
+// NORM: norm: the norm of each rank's own parts: their squares are not added up over tp
 // RUN: cd %t && not tpsp-check layer.mlir --numbers copies --seed 3 | FileCheck %s --check-prefix=COPIES
 // COPIES: norm: the ranks' squares are added up over tp: copies count several times, or parts are left out
 

@@ -278,7 +278,7 @@ def _step_gradient(r, axis):
     loss.backward()
 
 
-@program(STEP.format(mesh="dp = 3 : data", b="b@dp"), update="--optimizer sgd --optimizer-axes dp")
+@program(STEP.format(mesh="dp = 3 : data", b="b@dp"), update="--optimizer sgd --optimizer-settings momentum=0 --optimizer-axes dp")
 def zero1(r, mistake):
     _step_gradient(r, "dp")
     if mistake != "no_mean":
@@ -296,7 +296,7 @@ def zero1(r, mistake):
     w.data = new
 
 
-@program(STEP.format(mesh="dp = 2 : data", b="b@dp"), update="--optimizer sgd")
+@program(STEP.format(mesh="dp = 2 : data", b="b@dp"), update="--optimizer sgd --optimizer-settings momentum=0")
 def overflow(r, mistake):
     """A step that is skipped where gradients are not finite: all ranks have to agree."""
     _step_gradient(r, "dp")

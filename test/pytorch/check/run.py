@@ -1,6 +1,6 @@
 """Runs hand-written parallel programs, right and with mistakes, and judges their dumps.
 
-    run.py [--tools build/bin] [--folder DIR] [--only WORD]
+    run.py [--tools build/bin] [--folder DIR [--made]] [--only WORD]
 
 Each program of this folder runs on up to six gloo processes. tpsp_torch.record writes
 what its ranks have to DIR/PROGRAM/right and DIR/PROGRAM/MISTAKE, beside model.mlir, its
@@ -9,7 +9,8 @@ model, and arguments.safetensors, its inputs, weights and cotangents. Then it is
 - that the right form's dump equals the unsharded program's, by autograd on one process;
 - that tpsp-run, with --grad, has the same gradients of the model, and verifies it;
 - that each mistake is what mistakes.txt says;
-- if the tools have tpsp-check, that it says so, and has no finding for the right form.
+- if the tools have tpsp-check, that it names it so, and has no finding for the right form;
+- that recordings of right forms are not called wrong, nor those with a missing sum right.
 
 The exit status is 77, which ctest reads as skipped, if PyTorch is not installed.
 """
@@ -240,23 +241,32 @@ def judge_model(tools, folder, program):
 WITHOUT_AXES = {"shard", "order", "rows"}
 NAMED = {
     "missing": {"missing", "follows"}, "sliced": {"missing", "follows"}, "factor": {"factor", "follows"}, "shard": {"other shard", "other cut"},
-    "order": {"other shard", "other cut"}, "term": {"term"}, "rows": {"rows"}, "copies": {"copies", "missing"},
+    "order": {"other shard", "other cut"}, "term": {"term", "follows"}, "rows": {"rows"}, "copies": {"copies", "missing", "follows"},
 }
+
+
+def report_of(command):
+    """Runs tpsp-check. Returns its report, or a failure's text."""
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        return json.loads(ran.stdout)
+    except subprocess.TimeoutExpired:
+        return "tpsp-check: no answer in 300 s"
+    except ValueError:
+        return ran.stderr.strip().splitlines()[-1] if ran.stderr.strip() else f"tpsp-check: status {ran.returncode}"
+
+
+def has_stages(answer):
+    return isinstance(answer, str) and "a check needs a step without stages" in answer
 
 
 def ask_check(tool, folder, program, mistake, expectations):
     """Returns what tpsp-check makes of a dump: one of ANSWERS, or a failure's text."""
-    command = [tool, folder / "model.mlir", "--numbers", folder / (mistake or "right"), "--json", "-", "--inputs",
-               folder / "arguments.safetensors", "--micro-batches", str(program.micro_batches)]
-    try:
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        report = json.loads(ran.stdout)
-    except subprocess.TimeoutExpired:
-        return "tpsp-check: no answer in 300 s"
-    except ValueError:
-        if "a check needs a step without stages" in ran.stderr:
-            return "not compared"
-        return ran.stderr.strip().splitlines()[-1] if ran.stderr.strip() else f"tpsp-check: status {ran.returncode}"
+    report = report_of([tool, folder / "model.mlir", "--numbers", folder / (mistake or "right"), "--json", "-", *options_of(folder, program)])
+    if has_stages(report):
+        return "not compared"
+    if isinstance(report, str):
+        return report
     findings = [each for each in report["findings"] if each["kind"] != "not compared"]
     if findings:
         return "named" if all(is_named(expected, findings) for expected in expectations) else "found"
@@ -265,6 +275,26 @@ def ask_check(tool, folder, program, mistake, expectations):
 
 
 ANSWERS = ["right", "named", "found", "not compared"]
+# Programs with stages, which tpsp-check refuses, and an update that it does not know in this form.
+NOT_COMPARED = {"pp", "pp_dp", "pp_tied", "muon"}
+# These mistakes are found and not named. Most are in a tensor inside of the program, which is not compared.
+ONLY_FOUND = {
+    ("ulysses", "heads_in_other_order"), ("ulysses", "output_by_other_heads"), ("running_sum", "not_continued"),
+    ("shared_expert", "added_before_the_sum"), ("lora_row", "adapter_counted_often"), ("zero1", "gathered_in_other_order"),
+    ("clip", "counted_over_dp"),
+}
+
+
+def ask_trace(tool, folder, program, mistake):
+    """Returns what tpsp-check makes of the recordings of a form: "right", "wrong", "cannot be told", or a failure's text."""
+    traces = [folder / (mistake or "right") / f"trace{k}.json" for k in range(program.size())]
+    report = report_of([tool, folder / "model.mlir", "--trace", *traces, "--json", "-", *options_of(folder, program)[2:]])
+    if has_stages(report):
+        return "not compared"
+    return report if isinstance(report, str) else report["outcome"]
+
+
+OUTCOMES = ["right", "cannot be told", "wrong", "not compared"]
 
 
 def is_named(expected, findings):
@@ -275,7 +305,12 @@ def is_named(expected, findings):
         words = re.findall(r"\w+", f"{finding['axes']} {finding['text']} {finding['collective']}")
         if kinds is None:
             return True
-        if set(expected["tensors"]) & set(finding["tensors"]) and finding["kind"] in kinds and all(axis in words for axis in axes):
+        # A tensor inside of the program is not in its results, and its collective names it.
+        inside = any(each.startswith("act:") and each[4:] in words for each in expected["tensors"])
+        is_about = inside or set(expected["tensors"]) & set(finding["tensors"])
+        # What is said of a norm is over which ranks its squares are added up.
+        is_kind = finding["kind"] in kinds or expected["tensors"] == ["norm"] and finding["kind"] == "other axes"
+        if is_about and is_kind and all(axis in words for axis in axes):
             return True
     return False
 
@@ -289,12 +324,33 @@ def judge_check(tool, folder, programs, mistakes):
     for (name, mistake, expected), answer in zip(jobs, answers):
         is_right_form = mistake is None or expected[0]["kind"] == "right"
         counts[answer] = counts.get(answer, 0) + 1
-        if answer not in ANSWERS or is_right_form != (answer == "right") and answer != "not compared":
+        wanted = "right" if is_right_form else "found" if (name, mistake) in ONLY_FOUND else "named"
+        if answer != wanted and not (answer == "not compared" and name in NOT_COMPARED):
             failures[f"{name} {mistake or 'right'} tpsp-check"] = [answer]
-        elif expected and answer in ("found", "not compared"):
+        if expected and answer in ("found", "not compared"):
             wanted = expected[0]
             print(f"{name} {mistake}: {answer}; wanted: {wanted['kind']} {','.join(wanted['axes'])} of {','.join(wanted['tensors'])}")
     print("tpsp-check: " + ", ".join(f"{counts[each]} {each}" for each in ANSWERS) + f", {len(failures)} failures")
+    return failures
+
+
+def judge_recordings(tool, folder, programs, mistakes):
+    """Asks tpsp-check about all recordings. A right form is never wrong, and a sum that is missing is never right. Returns its failures."""
+    jobs = [(name, None, []) for name in programs] + [(name, mistake, expected) for (name, mistake), expected in mistakes.items()]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda job: ask_trace(tool, folder / job[0], programs[job[0]], job[1]), jobs))
+    failures, counts = {}, {True: dict.fromkeys(OUTCOMES, 0), False: dict.fromkeys(OUTCOMES, 0)}
+    for (name, mistake, expected), answer in zip(jobs, answers):
+        is_right_form = mistake is None or expected[0]["kind"] == "right"
+        counts[is_right_form][answer] = counts[is_right_form].get(answer, 0) + 1
+        kinds = {each["kind"] for each in expected if each["tensors"] != ["norm"]}
+        is_false = answer == "wrong" if is_right_form else answer == "right" and "missing" in kinds
+        if answer not in OUTCOMES or is_false:
+            failures[f"{name} {mistake or 'right'} recording"] = [answer]
+        if is_right_form and answer == "cannot be told":
+            print(f"{name} {mistake or 'right'} recording: {answer}")
+    for is_right_form, of in counts.items():
+        print(f"recordings of {'right' if is_right_form else 'wrong'} forms: " + ", ".join(f"{of[each]} {each}" for each in OUTCOMES))
     return failures
 
 
@@ -303,6 +359,7 @@ def main():
     parser.add_argument("--tools", type=Path, help="the folder of tpsp-run, and of tpsp-check if there is one")
     parser.add_argument("--check", type=Path, help="tpsp-check (default: that of the tools, if there is one)")
     parser.add_argument("--folder", type=Path, help="where dumps are kept (default: a temporary one)")
+    parser.add_argument("--made", action="store_true", help="the folder has the dumps already")
     parser.add_argument("--only", default="", help="programs whose names have this word")
     options = parser.parse_args()
     for family in FAMILIES:
@@ -325,7 +382,7 @@ def check(options, folder, table):
     for name, program in chosen.items():
         write_program(folder / name, program)
     jobs = [(name, None) for name in chosen] + list(mistakes)
-    if not make_dumps(folder, jobs):
+    if not options.made and not make_dumps(folder, jobs):
         print("not all programs ran")
         return 1
     made = time.time()
@@ -341,6 +398,7 @@ def check(options, folder, table):
     tool = options.check or (options.tools and options.tools / "tpsp-check")
     if tool and tool.exists():
         failures |= judge_check(tool, folder, chosen, mistakes)
+        failures |= judge_recordings(tool, folder, chosen, mistakes)
     failures = {name: found for name, found in failures.items() if found}
     for name, found in failures.items():
         print(f"{name}: " + "; ".join(found))

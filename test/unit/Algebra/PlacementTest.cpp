@@ -83,4 +83,51 @@ TEST(PlacementTest, AScalarIsPlaced) {
   EXPECT_EQ(firstUnevenDim({}, Placement(0), mesh), std::nullopt);
 }
 
+//===----------------------------------------------------------------------===//
+// Rows of elements
+//===----------------------------------------------------------------------===//
+
+using Extents = llvm::SmallVector<int64_t, 4>;
+
+const Mesh storing({{"tp", 2, AxisRole::Model},
+                    {"dp", 3, AxisRole::Data},
+                    {"rep", 2, AxisRole::Data}});
+
+TEST(PlacementTest, AxesThatDoNotDivideCutARow) {
+  EXPECT_FALSE(flatCut({6, 4}, placed({{1}, {0}}), storing));
+  std::optional<FlatCut> cut = flatCut({4, 5}, placed({{0, 1}, {}}), storing);
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->dim, 0u);
+  EXPECT_EQ(cut->axes, AxisList({1}));
+  // From the first axis that does not divide, all axes cut the row.
+  cut = flatCut({8}, placed({{1, 2}}), storing);
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->axes, AxisList({1, 2}));
+}
+
+TEST(PlacementTest, APieceIsAtMostOneElementMoreThanAShare) {
+  EXPECT_EQ(localShape({4, 5}, placed({{0, 1}, {}}), storing), Extents({1, 4}));
+  EXPECT_EQ(localShape({64, 64}, placed({{1}, {}}), storing),
+            Extents({1, 1366}));
+  EXPECT_EQ(localShape({1}, placed({{1, 2}}), storing), Extents({1}));
+  EXPECT_EQ(localShape({6, 4}, placed({{1}, {0}}), storing), Extents({2, 2}));
+}
+
+TEST(PlacementTest, OnlyDataAxesOfOneDimensionStoreARow) {
+  EXPECT_TRUE(canBeStored({5, 4}, placed({{1}, {0}}), storing));
+  EXPECT_TRUE(canBeStored({5, 4}, placed({{1, 2}, {0}}), storing));
+  // A model axis divides work.
+  EXPECT_FALSE(canBeStored({5, 4}, placed({{0}, {}}), storing));
+  EXPECT_FALSE(canBeStored({3, 4}, placed({{1, 0}, {}}), storing));
+  // Two dimensions would make a row of rows.
+  EXPECT_FALSE(canBeStored({5, 5}, placed({{1}, {2}}), storing));
+}
+
+TEST(PlacementTest, TheAxesOfACutComeLast) {
+  EXPECT_EQ(withCutLast({4, 6}, placed({{0, 1}, {2}}), storing),
+            placed({{0}, {2, 1}}));
+  EXPECT_EQ(withCutLast({6, 6}, placed({{0, 1}, {2}}), storing),
+            placed({{0, 1}, {2}}));
+}
+
 } // namespace

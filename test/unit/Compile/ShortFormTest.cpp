@@ -40,7 +40,7 @@ TEST(ShortFormTest, ExamplesHaveIt) {
       EXPECT_EQ(times(text, part), times(written, part)) << it->path();
     EXPECT_LE(times(text, " -> ["), times(written, " -> [")) << it->path();
   }
-  EXPECT_EQ(examples, 29u);
+  EXPECT_EQ(examples, 30u);
 }
 
 /// Returns functions that give a layer its parameters in long form.

@@ -84,7 +84,6 @@ TEST_F(PlanObject, RefusesWhatRunsOrLoadsByItself) {
       {"rpath", "it names a folder of libraries"},
       {"runpath", "it names a folder of libraries"},
       {"constructor", "it runs code when it is loaded"},
-      {"indirect", "it uses extensions of a system's linker"},
       {"thread-storage", "a segment of type 0x7, which no plan has"},
       {"stack", "it asks for an executable stack"},
       {"lazy", "its names are not looked up before it runs"},
@@ -93,6 +92,14 @@ TEST_F(PlanObject, RefusesWhatRunsOrLoadsByItself) {
     EXPECT_THAT(problem(object(variant)), HasSubstr(expected)) << variant;
     EXPECT_THAT(loadingProblem(object(variant)), HasSubstr(expected));
   }
+}
+
+// GNU's linker marks the whole object, LLVM's the symbol alone.
+TEST_F(PlanObject, RefusesIndirectFunctions) {
+  EXPECT_THAT(problem(object("indirect")),
+              AnyOf(HasSubstr("it uses extensions of a system's linker"),
+                    HasSubstr("its symbol indirect is of type 10")));
+  EXPECT_NE(loadingProblem(object("indirect")), "");
 }
 
 TEST_F(PlanObject, RefusesTablesThatAreNotInIt) {
@@ -111,6 +118,24 @@ TEST_F(PlanObject, RefusesTablesThatAreNotInIt) {
     put(bytes, dynamicEntry(bytes, tag) + offsetof(Elf64_Dyn, d_un),
         uint64_t(24) << 56);
     EXPECT_NE(problem(bytes), "") << tag;
+  }
+}
+
+TEST_F(PlanObject, RefusesTablesOfSegmentsThatAreNotInIt) {
+  const std::string plain = object("plain");
+  auto header = at<Elf64_Ehdr>(plain, 0);
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    size_t place = header.e_phoff + i * sizeof(Elf64_Phdr);
+    auto segment = at<Elf64_Phdr>(plain, place);
+    if (segment.p_type != PT_PHDR && segment.p_type != PT_GNU_EH_FRAME)
+      continue;
+    for (uint64_t address : {uint64_t(1) << 22, segment.p_vaddr + 8}) {
+      std::string bytes = plain;
+      segment.p_vaddr = address;
+      put(bytes, place, segment);
+      EXPECT_THAT(problem(bytes),
+                  HasSubstr("a table of its segments is not in it"));
+    }
   }
 }
 

@@ -131,6 +131,77 @@ TEST(ShardTest, RanksCoverAPaddedTensorOnce) {
   EXPECT_THAT(seen, Each(1));
 }
 
+//===----------------------------------------------------------------------===//
+// Tensors that axes do not divide
+//===----------------------------------------------------------------------===//
+
+/// The positions of every rank of an axis, one after another.
+static Positions piecesOf(const PlanBuffer &tensor,
+                          const std::vector<MeshAxis> &axes) {
+  Positions all;
+  for (int64_t rank = 0; rank < axes.front().size; ++rank) {
+    Positions own = positionsOf(Shard(tensor, axes, {rank}));
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+TEST(ShardTest, UnevenAxesCutARowOfElements) {
+  std::vector<MeshAxis> four = {{"dp", 4}};
+  PlanBuffer tensor = testTensor(four, {5, 3}, {{0}, {}});
+  EXPECT_EQ(Shard(tensor, four, {0}).elements(), 4);
+  EXPECT_EQ(Shard(tensor, four, {3}).elements(), 3);
+  EXPECT_THAT(positionsOf(Shard(tensor, four, {1})), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(positionsOf(Shard(tensor, four, {3})), ElementsAre(12, 13, 14));
+  Positions all = piecesOf(tensor, four);
+  for (int64_t i = 0; i < 15; ++i)
+    EXPECT_EQ(all[i], i);
+}
+
+TEST(ShardTest, MoreRanksThanElementsLeaveRanksEmpty) {
+  std::vector<MeshAxis> seven = {{"dp", 7}};
+  PlanBuffer tensor = testTensor(seven, {3}, {{0}});
+  EXPECT_EQ(Shard(tensor, seven, {2}).elements(), 1);
+  EXPECT_EQ(Shard(tensor, seven, {3}).elements(), 0);
+  EXPECT_EQ(Shard(tensor, seven, {6}).runs(), 0);
+  EXPECT_THAT(piecesOf(tensor, seven), ElementsAre(0, 1, 2));
+}
+
+TEST(ShardTest, EvenAxesDivideBeforeARowIsCut) {
+  // Columns are divided by a, and what is left of [5, 2] among b.
+  PlanBuffer tensor = testTensor(mesh, {5, 4}, {{1}, {0}});
+  EXPECT_THAT(positionsOf(Shard(tensor, mesh, {1, 0})),
+              ElementsAre(2, 3, 6, 7));
+  EXPECT_THAT(positionsOf(Shard(tensor, mesh, {1, 1})),
+              ElementsAre(10, 11, 14, 15));
+  EXPECT_THAT(positionsOf(Shard(tensor, mesh, {1, 2})), ElementsAre(18, 19));
+}
+
+TEST(ShardTest, PiecesMayBeginWithinARun) {
+  std::vector<MeshAxis> axes = {{"tp", 2}, {"dp", 4}};
+  PlanBuffer tensor = testTensor(axes, {3, 6}, {{1}, {0}});
+  // The block of tp = 0 is rows of 3: 0 1 2, 6 7 8, 12 13 14, in pieces of 3.
+  EXPECT_THAT(positionsOf(Shard(tensor, axes, {0, 1})), ElementsAre(6, 7, 8));
+  PlanBuffer odd = testTensor(axes, {3, 10}, {{1}, {0}});
+  // Rows of 5, in pieces of 4.
+  EXPECT_THAT(positionsOf(Shard(odd, axes, {1, 1})),
+              ElementsAre(9, 15, 16, 17));
+  EXPECT_THAT(positionsOf(Shard(odd, axes, {1, 3})), ElementsAre(27, 28, 29));
+}
+
+TEST(ShardTest, ThreadsShareTheRunsOfAPiece) {
+  std::vector<MeshAxis> axes = {{"tp", 2}, {"dp", 4}};
+  Shard shard(testTensor(axes, {30, 10}, {{1}, {0}}), axes, {1, 2});
+  int64_t visited = 0;
+  for (int64_t run = 0; run < shard.runs(); ++run)
+    shard.forRuns(run, run + 1, [&](int64_t, int64_t local, int64_t n) {
+      EXPECT_EQ(local, visited);
+      visited += n;
+    });
+  EXPECT_EQ(visited, shard.elements());
+  EXPECT_EQ(visited, 38);
+}
+
 TEST(ShardTest, AScalarIsOneElement) {
   Shard shard(testTensor(mesh, {}, {}), mesh, {1, 1});
   EXPECT_THAT(positionsOf(shard), ElementsAre(0));

@@ -237,4 +237,13 @@ TEST(Matrix, NothingFits) {
   result.state.seconds = 2;
   EXPECT_THAT(nothingFits(matrix),
               HasSubstr("was found in 2.0 s; more --seconds"));
+  // Calibrated bytes say nothing about plans that were not compiled.
+  matrix.options.calibration = "Calibrated by 2 runs\n";
+  EXPECT_THAT(nothingFits(matrix),
+              AllOf(HasSubstr("no compiled plan fits as calibrated; plan again "
+                              "with --memory divided by"),
+                    Not(HasSubstr("no plan"))));
+  EXPECT_THAT(toJson(matrix),
+              AllOf(HasSubstr("\"gap\": null"),
+                    HasSubstr("\"calibration\": \"Calibrated by 2 runs")));
 }

@@ -306,3 +306,68 @@ TEST(Space, StagesAloneAreUsual) {
   EXPECT_THAT(names(4), Contains("PP 4"));
   EXPECT_THAT(names(3), Not(Contains("PP 4")));
 }
+
+// For a target, the space has exactly the candidates that the target can
+// express, whatever their settings.
+TEST(Space, ForATarget) {
+  ProgramFacts facts = mlp(16, 48, 8, 32);
+  facts.layers = 8;
+  SpaceOptions options;
+  options.devices = 8;
+  options.hasState = true;
+  auto textsOf = [&](const std::vector<Candidate> &candidates) {
+    std::set<std::string> texts;
+    for (const Candidate &each : candidates)
+      texts.insert(subscriptText(each, facts));
+    return texts;
+  };
+  std::vector<Candidate> all = Space(facts, options).leaves();
+  for (const Target &target : targets()) {
+    options.reader.target = &target;
+    std::vector<Candidate> expected;
+    for (Candidate each : all) {
+      each.settings = {8, "none", each.hasStages() ? "1f1b" : ""};
+      if (whyNot(target, each, facts, {}).empty())
+        expected.push_back(each);
+    }
+    Space space(facts, options);
+    EXPECT_EQ(textsOf(space.leaves()), textsOf(expected)) << target.name;
+    EXPECT_FALSE(expected.empty()) << target.name;
+    EXPECT_LT(expected.size(), all.size()) << target.name;
+    for (const Candidate &pure : space.pure())
+      EXPECT_TRUE(options.reader.takesAxes(pure, facts)) << target.name;
+  }
+}
+
+// Only a target's space has axes of experts alone.
+TEST(Space, ExpertsAlone) {
+  ProgramFacts facts = mlp(16, 48, 8, 32);
+  facts.classes[3].hasOwnParameters = true;
+  facts.classes.push_back({{"h"}, 32});
+  TensorFacts other = facts.tensors[1];
+  other.dims = {4, 2};
+  facts.tensors.push_back(other);
+  SpaceOptions options;
+  options.devices = 4;
+  options.maxAxes = 1;
+  auto hasExpertsAlone = [&] {
+    return llvm::any_of(
+        Space(facts, options).leaves(), [](const Candidate &candidate) {
+          return candidate.axes[0].use.parameters == std::vector<ClassId>{3};
+        });
+  };
+  EXPECT_FALSE(hasExpertsAlone());
+  options.reader.target = findTarget("megatron");
+  EXPECT_TRUE(hasExpertsAlone());
+}
+
+// If the target takes no candidate, the problem has its reason.
+TEST(Space, NothingForATarget) {
+  ProgramFacts facts = mlp(16, 48, 8, 32);
+  SpaceOptions options;
+  options.devices = 1;
+  options.reader.target = findTarget("hf");
+  EXPECT_THAT(Space(facts, options).check(),
+              testing::HasSubstr("transformers can express no plan on 1 "
+                                 "device; one device, for instance: "));
+}

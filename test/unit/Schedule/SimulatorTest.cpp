@@ -300,7 +300,7 @@ TEST(Simulator, MatmulsCountAgainstThePeak) {
   program.add(CommandKind::Matmul, 0).matmul = work;
   Hardware machine = gpu();
   machine.matmul[TPSP_RT_F32] = {
-      /*peak=*/4, /*sustained=*/2, {2}, {2}, {2}, {2}, {}};
+      /*peak=*/4, /*sustained=*/2, {2}, {2}, {2}, {2}, {}, {}};
   SimulatedStep result = program.on(machine);
   EXPECT_DOUBLE_EQ(result.seconds, 8);
   EXPECT_DOUBLE_EQ(result.matmulUtilisation, 0.5);

@@ -265,6 +265,21 @@ TEST(StageProof, AMissingActionIsRefused) {
     }
 }
 
+TEST(StageProof, ATransferOnTwoStreamsIsRefused) {
+  Plan plan = ordered(3, 4, "1f1b");
+  int64_t changes = 0;
+  for (size_t i = 0; i < plan.commands.size(); ++i) {
+    const PlanCommand &command = plan.commands[i];
+    if (command.isEvent() || !plan.segments[command.segment].isTransfer())
+      continue;
+    Plan changed = plan;
+    changed.commands[i].stream = 3 - command.stream;
+    EXPECT_TRUE(proveStages(changed)) << i;
+    ++changes;
+  }
+  EXPECT_EQ(changes, 8); // both sides of two borders, in both directions
+}
+
 TEST(StageProof, ADoubledActionIsRefused) {
   Plan plan = ordered(3, 4, "1f1b");
   for (int64_t stage = 0; stage < 3; ++stage)

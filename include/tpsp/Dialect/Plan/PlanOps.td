@@ -97,7 +97,7 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
 }
 
 def Plan_ViewOp : Plan_Op<"view", [Pure]> {
-  let summary = "the same bytes under another shape";
+  let summary = "the bytes of the source, or the first of them, in another shape";
   let arguments = (ins AnyStaticShapeMemRef:$source);
   let results = (outs AnyStaticShapeMemRef:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";

@@ -28,6 +28,9 @@ IndexStructure tpsp::structureByName(Operation *op) {
   structure.linearity = indexed.getLinearity();
   structure.reduction = indexed.getReduction();
   structure.selects = indexed.selects();
+  auto loop = dyn_cast<LoopOpInterface>(op);
+  structure.usesPositions = (loop && !loop.getPositionIndices().empty()) ||
+                            isa<RandomOpInterface>(op);
   auto tensorOf = [&](Type type) {
     auto tensorType = cast<RankedTensorType>(type);
     IndexStructure::Tensor tensor = bare(tensorType);

@@ -6,6 +6,7 @@
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
+#include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
@@ -104,6 +105,51 @@ LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
   return success();
 }
 
+/// Whether an argument may be cut as a row of elements (Abi/FlatCut.h): a
+/// parameter, or its gradient or state. Only callers know what the arguments of
+/// a private function are.
+bool mayBeCut(FunctionOpInterface function, unsigned argument) {
+  return function.isPrivate() ||
+         llvm::any_of(
+             ArrayRef({paramAttrName, stateAttrName, gradientAttrName}),
+             [&](StringRef name) {
+               return function.getArgAttr(argument, name);
+             });
+}
+
+/// Whether the value is cut as a row, or its placement is open.
+bool maybeCut(Value value, const Mesh &mesh) {
+  auto type = typeOf(value);
+  return isUnplaced(type) ||
+         flatCut(type.getShape(), placementOf(type, mesh), mesh);
+}
+
+/// Whether a tensor of the operation may be cut as a row. Some arguments may
+/// be, and results that are computed from rows alone, or are only proposed to
+/// be. An operand that is a result was judged there. In the backward pass and
+/// the update, the compiler asks for such tensors.
+bool mayBeCut(Operation *op, unsigned tensor, const Mesh &mesh) {
+  if (auto function = dyn_cast<FunctionOpInterface>(op))
+    return mayBeCut(function, tensor);
+  if (isa<CollectiveOpInterface>(op) || op->hasAttr(backwardAttrName) ||
+      op->hasAttr(updateAttrName) ||
+      (op->getParentOp() && op->getParentOp()->hasAttr(updateOfAttrName)))
+    return true;
+  if (tensor < op->getNumOperands()) {
+    auto argument = dyn_cast<BlockArgument>(op->getOperand(tensor));
+    auto function =
+        argument
+            ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+            : FunctionOpInterface();
+    return !function || mayBeCut(function, argument.getArgNumber());
+  }
+  Value result = op->getResult(tensor - op->getNumOperands());
+  auto isRow = [&](Value operand) { return maybeCut(operand, mesh); };
+  return getResultAttr(result, proposedAttrName) ||
+         (cast<IndexedOpInterface>(op).getIndexStructure().worksOnRows() &&
+          llvm::any_of(op->getOperands(), isRow));
+}
+
 /// (I3) for the extents that the program runs with.
 LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
                          const Mesh &mesh) {
@@ -119,7 +165,8 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
       continue;
     SmallVector<int64_t> shape = shapeToRun(op, tensorType);
     dim = firstUnevenDim(shape, placement, mesh);
-    if (!dim)
+    if (!dim ||
+        (canBeStored(shape, placement, mesh) && mayBeCut(op, tensor, mesh)))
       continue;
     InFlightDiagnostic diag = refuse(op, tensor);
     StringRef index = idx.getNames()[*dim].getValue();

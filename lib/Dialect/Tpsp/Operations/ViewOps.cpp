@@ -58,6 +58,18 @@ LogicalResult MergeOp::verify() {
   return verifySplit(*this, getResult().getType(), typeOf(getOperand(0)));
 }
 
+LogicalResult PrefixOp::verify() { // (V4)
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  auto from = typeOf(getOperand(0)), to = getResult().getType();
+  if (!getIdx(from).getLocal() || !getIdx(to).getLocal())
+    return emitOpError("is of one rank's tensors, and these are global");
+  if (from.getNumElements() >= to.getNumElements())
+    return success();
+  return emitOpError("takes ")
+         << to.getNumElements() << " elements of " << from.getNumElements();
+}
+
 LogicalResult ReshardOp::verify() { // (V3)
   if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
     return failure();
@@ -93,6 +105,12 @@ IndexStructure MergeOp::getIndexStructure() {
   return structure;
 }
 
+IndexStructure PrefixOp::getIndexStructure() {
+  return structureByPosition(operandType(*this), getResult().getType());
+}
+
+bool PrefixOp::isView() { return true; }
+Linearity PrefixOp::getLinearity() { return Linearity::Joint; }
 bool RenameOp::isView() { return true; }
 bool SplitOp::isView() { return true; }
 bool MergeOp::isView() { return true; }

@@ -23,7 +23,7 @@ using Names = SmallVector<StringRef>;
 /// the one with fewer elements.
 class Matrices {
 public:
-  explicit Matrices(const ParameterStep &in) : type(in.placed) {
+  explicit Matrices(const ParameterStep &in) : type(in.even) {
     Names sides[2];
     for (auto [name, extent, role] :
          llvm::zip_equal(indexNames(type), type.getShape(), in.matrix)) {
@@ -41,7 +41,8 @@ public:
   }
 
   /// x divided by its Frobenius norm, then five times a x + (b A + c A A) x
-  /// with A = x x'. Every iterate has the placement of the state.
+  /// with A = x x'. Every iterate has the placement of the state,
+  /// if that divides indices evenly.
   Value orthogonalize(UpdateBuilder &b, Value x) const {
     RankedTensorType number = tensorOver(batch, {type});
     Value squares = at(b.sum(b.square(x), batch), number);

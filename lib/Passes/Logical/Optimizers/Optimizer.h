@@ -116,6 +116,9 @@ struct ParameterStep {
   llvm::StringMap<double> settings;
   /// The type of the state, with its placement.
   mlir::RankedTensorType placed;
+  /// The same without axes that cut it as a row of elements (Abi/FlatCut.h),
+  /// for what is computed along indices.
+  mlir::RankedTensorType even;
   /// The role of each index; empty if the parameter is not a matrix.
   llvm::SmallVector<MatrixRole> matrix;
 

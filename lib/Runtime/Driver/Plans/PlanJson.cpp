@@ -5,6 +5,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/EnumNames.h"
+#include "tpsp/Abi/FlatCut.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
@@ -240,26 +241,32 @@ static bool isLedgerConsistent(const Plan &plan) {
   return performing == 0;
 }
 
-/// The bytes of a rank's part. -1 if the axes do not divide the shape, or if
-/// the whole tensor has more bytes than 64 bits can count.
+/// The bytes of a rank's part. -1 if the axes of two dimensions do not divide
+/// them, or if the whole tensor has more bytes than 64 bits can count.
 static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  int64_t whole = elementBytes(tensor.dtype), part = whole;
+  int64_t width = elementBytes(tensor.dtype), whole = width, block = 1,
+          pieces = 1;
   for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
     int64_t padding = tensor.padding.empty() ? 0 : tensor.padding[dim];
     if (tensor.shape[dim] < 1 || padding < 0 ||
         tensor.shape[dim] > most - padding)
       return -1;
-    int64_t extent = tensor.heldExtent(dim), ranks = 1;
+    int64_t extent = tensor.heldExtent(dim), ranks = 1, parts = 1;
+    std::vector<int64_t> sizes;
     for (int64_t axis : tensor.axes[dim])
-      ranks *= plan.mesh[axis].size;
+      sizes.push_back(plan.mesh[axis].size);
+    size_t even = evenAxes(extent, sizes);
+    for (size_t i = 0; i < sizes.size(); ++i)
+      (i < even ? ranks : parts) *= sizes[i];
     if (whole <= 0 || extent > most / whole || ranks > plan.numRanks() ||
-        extent % ranks != 0)
+        parts > plan.numRanks() || (parts > 1 && pieces > 1))
       return -1;
     whole *= extent;
-    part *= extent / ranks;
+    block *= extent / ranks;
+    pieces *= parts;
   }
-  return part;
+  return pieceOf(block, pieces) * width;
 }
 
 /// Whether a tensor's parts are in the arena and its axes in the mesh.

@@ -199,7 +199,7 @@ bool ObjectCheck::checkLoad(const Elf64_Phdr &segment) {
 
 bool ObjectCheck::checkSegments() {
   auto header = at<Elf64_Ehdr>(0);
-  std::vector<Elf64_Phdr> relro;
+  std::vector<Elf64_Phdr> relro, tables;
   bool hasStack = false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     auto segment = at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
@@ -214,8 +214,9 @@ bool ObjectCheck::checkSegments() {
         return refuse("it asks for an executable stack");
     } else if (segment.p_type == PT_GNU_RELRO) {
       relro.push_back(segment);
-    } else if (segment.p_type != PT_PHDR && segment.p_type != PT_NULL &&
-               segment.p_type != PT_GNU_EH_FRAME) {
+    } else if (segment.p_type == PT_PHDR || segment.p_type == PT_GNU_EH_FRAME) {
+      tables.push_back(segment);
+    } else if (segment.p_type != PT_NULL) {
       return refuse(fmt::format("it has a segment of type {:#x}, which no plan "
                                 "has",
                                 segment.p_type));
@@ -228,6 +229,13 @@ bool ObjectCheck::checkSegments() {
     const Elf64_Phdr *load = segmentOf(segment.p_vaddr, segment.p_memsz);
     if (!load || !(load->p_flags & PF_W))
       return refuse("what is to be made constant is not its data");
+  }
+  // The loader and the unwinder read them in memory.
+  for (const Elf64_Phdr &table : tables) {
+    uint64_t offset = 0;
+    if (!locate(table.p_vaddr, table.p_memsz, offset) ||
+        offset != table.p_offset)
+      return refuse("a table of its segments is not in it");
   }
   return checkDynamicSegment();
 }

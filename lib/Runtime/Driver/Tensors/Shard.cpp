@@ -1,17 +1,24 @@
 #include "tpsp/Runtime/Driver/Tensors/Shard.h"
 
-#include <algorithm>
+#include "tpsp/Abi/FlatCut.h"
 
 using namespace tpsp;
 using namespace tpsp::rt;
 
 Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
              const std::vector<int64_t> &coordinates) {
+  int64_t pieces = 1, piece = 0;
   for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+    std::vector<int64_t> sizes;
+    for (int64_t axis : tensor.axes[dim])
+      sizes.push_back(mesh[axis].size);
+    size_t even = evenAxes(tensor.heldExtent(dim), sizes);
     int64_t group = 1, number = 0;
-    for (int64_t axis : tensor.axes[dim]) {
-      group *= mesh[axis].size;
-      number = number * mesh[axis].size + coordinates[axis];
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      int64_t &ranks = i < even ? group : pieces,
+              &at = i < even ? number : piece;
+      ranks *= sizes[i];
+      at = at * sizes[i] + coordinates[tensor.axes[dim][i]];
     }
     int64_t extent = tensor.shape[dim], held = tensor.heldExtent(dim) / group,
             start = number * held;
@@ -33,6 +40,40 @@ Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
     if (dim.count != dim.extent || dim.count != dim.held)
       break;
   }
+  numRuns = count == 0 ? 0 : count / runLength;
+  if (pieces > 1)
+    keepPiece(piece, pieces);
+}
+
+int64_t Shard::runAfter(int64_t local) const {
+  int64_t low = 0, high = numRuns;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (startOf(middle).local + runLength > local)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+void Shard::keepPiece(int64_t number, int64_t pieces) {
+  int64_t held = 1;
+  for (const Dim &dim : dims)
+    held *= dim.held;
+  int64_t elements = pieceOf(held, pieces);
+  pieceBegin = std::min(number * elements, held);
+  pieceEnd = std::min(pieceBegin + elements, held);
+  if (pieceBegin == pieceEnd) {
+    count = numRuns = 0;
+    return;
+  }
+  firstRun = runAfter(pieceBegin);
+  int64_t last = runAfter(pieceEnd - 1);
+  bool isInLast = last < numRuns && startOf(last).local < pieceEnd;
+  numRuns = last + isInLast - firstRun;
+  count = 0;
+  forEachRun([&](int64_t, int64_t, int64_t n) { count += n; });
 }
 
 Shard::RunStart Shard::startOf(int64_t run) const {

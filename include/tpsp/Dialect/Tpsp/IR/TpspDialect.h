@@ -197,6 +197,12 @@ inline constexpr llvm::StringLiteral microBatchesAttrName =
 /// Attribute of such a function's argument or result: the dimension that
 /// micro-batches cut. Its type is one part's.
 inline constexpr llvm::StringLiteral cutAttrName = "tpsp.cut";
+/// On an argument or a result that is cut as a row of elements (Abi/FlatCut.h):
+/// the type of the whole tensor, a TypeAttr. Set by tpsp-partition.
+inline constexpr llvm::StringLiteral cutRowAttrName = "tpsp.cut_row";
+/// On a collective of one rank that moves such a tensor: the index that its
+/// axes are on, a string for the ledger (tpsp-partition).
+inline constexpr llvm::StringLiteral movedIndexAttrName = "tpsp.moved_index";
 /// Number of the segment of a step that a local operation belongs to
 /// (PlanSegment of Abi/Plan.h).
 inline constexpr llvm::StringLiteral segmentAttrName = "tpsp.segment";

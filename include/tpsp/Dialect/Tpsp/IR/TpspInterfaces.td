@@ -13,7 +13,9 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     Verified for every such operation:
     - (I1) Operands and results are tensors with subscripts.
     - (I2) Every axis is one of the module's mesh.
-    - (I3) Axes divide the extents that they shard.
+    - (I3) Axes divide the extents that they shard. Data axes need not divide
+           parameters, gradients and state: they may cut them as rows of
+           elements (docs/decisions/0035).
     - (I4) An index name means one extent.
     - (I5) A result's index is carried by an operand, unless the operation may
            introduce indices.

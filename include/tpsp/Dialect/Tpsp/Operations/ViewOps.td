@@ -42,6 +42,26 @@ def Tpsp_MergeOp : Tpsp_ViewOp<"merge"> {
   }];
 }
 
+def Tpsp_PrefixOp
+    : Tpsp_IndexedOp<"prefix", ["getLinearity", "isView", "getIndexStructure"],
+                     [], hasAdjoint=0> {
+  let summary = "the first elements of one rank's tensor, in another shape";
+  let description = [{
+    The result's elements, in row-major order, are the first ones of the operand.
+    `tpsp-partition` makes it where a tensor is cut as a row of elements, whose
+    last piece is padded.
+
+    ```mlir
+    %w = tpsp.prefix %row : tensor<1x16xf32, #tpsp.idx<e, d, local>>
+                         -> tensor<5x3xf32, #tpsp.idx<e, d, local>>
+    ```
+
+    Constraints: (I1)-(I3), (I6), (I7), and
+    - (V4) One operand of at least as many elements; both are of one rank.
+  }];
+  let hasVerifier = 1;
+}
+
 def Tpsp_StopGradientOp
     : Tpsp_IndexedOp<"stop_gradient",
                      ["getLinearity", "isView", "stopsGradient"],

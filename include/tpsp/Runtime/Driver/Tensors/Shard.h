@@ -4,11 +4,16 @@
 
 #include "tpsp/Abi/Plan.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace tpsp::rt {
 
 /// A rank's block of a row-major global tensor, without the padding of padded
 /// dimensions. The rank may hold further positions after those of the block. If
-/// micro-batches cut the tensor, the rank holds one part after another.
+/// micro-batches cut the tensor, the rank holds one part after another. If axes
+/// do not divide the tensor evenly, the rank holds a piece of the block's
+/// elements (Abi/FlatCut.h).
 class Shard {
 public:
   /// `coordinates` are the rank's positions on each axis of the mesh.
@@ -27,12 +32,15 @@ public:
 
   /// The number of runs. forRuns visits the runs [begin, end), so that several
   /// threads can share them.
-  int64_t runs() const { return count == 0 ? 0 : count / runLength; }
+  int64_t runs() const { return numRuns; }
   template <typename Visit>
   void forRuns(int64_t begin, int64_t end, Visit visit) const {
     for (int64_t run = begin; run < end; ++run) {
-      RunStart start = startOf(run);
-      visit(start.global, start.local, runLength);
+      RunStart start = startOf(firstRun + run);
+      int64_t first = std::max(start.local, pieceBegin),
+              last = std::min(start.local + runLength, pieceEnd);
+      visit(start.global + (first - start.local), first - pieceBegin,
+            last - first);
     }
   }
 
@@ -51,10 +59,18 @@ private:
     int64_t global, local;
   };
   RunStart startOf(int64_t run) const;
+  /// Leaves the piece `number` of `pieces` of the block.
+  void keepPiece(int64_t number, int64_t pieces);
+  /// The first run of the block that ends after `local`.
+  int64_t runAfter(int64_t local) const;
 
   std::vector<Dim> dims;
   int64_t count = 1;
   int64_t runLength = 1;
+  /// The runs of the block that the rank has, and the elements of the block, as
+  /// held, that are its piece.
+  int64_t firstRun = 0, numRuns = 0;
+  int64_t pieceBegin = 0, pieceEnd = std::numeric_limits<int64_t>::max();
   /// The number of outer dimensions, which a run does not span.
   size_t outerDims = 0;
   /// Elements of one part.

@@ -1,0 +1,73 @@
+/// A profile says what a step of another system is made of. It is data, each
+/// fact with its source: profiles/*.json. So far it has what a rank holds; the
+/// time of a step is that of tpsp's own plan.
+///
+///   megatron: 18 bytes a parameter, or 6 + 12 / dp with the distributed
+///   optimizer; f32 gradients for the whole step; activations by the formulas
+///   of Megatron-LM's report_theoretical_memory
+#ifndef TPSP_PLANNER_PROFILE_H
+#define TPSP_PLANNER_PROFILE_H
+
+#include "tpsp/Planner/UsualTerms.h"
+
+#include "llvm/Support/Error.h"
+
+#include <map>
+
+namespace tpsp::planner {
+
+struct Profile {
+  struct Fact {
+    double value = 0;
+    /// Where the system states it.
+    std::string source;
+  };
+
+  std::string name, version;
+  std::map<std::string, Fact> facts;
+
+  /// The value of a fact that every profile has.
+  double of(const std::string &fact) const { return facts.at(fact).value; }
+};
+
+/// The names of the built-in profiles.
+std::vector<std::string> builtinProfiles();
+
+/// Reads a built-in profile or a file. An error names the key, and the keys
+/// that a profile has.
+llvm::Expected<Profile> findProfile(llvm::StringRef nameOrPath);
+
+/// The model's sizes that formulas need.
+struct ModelSizes {
+  /// The width of layers, the features of their MLP, and the words.
+  int64_t hidden = 0, ffn = 0, vocabulary = 0;
+};
+
+/// The sizes of the program that the formulas need. Returns nullopt if they do
+/// not apply: layers that are not alike, experts, or no dense MLP.
+std::optional<ModelSizes> modelSizes(const ProgramFacts &facts);
+
+/// Bytes of the rank that holds most: in the first stage, or with a larger
+/// share of the parameters.
+struct ProfiledMemory {
+  int64_t parameters = 0, gradients = 0, state = 0, activations = 0;
+  /// The bytes that the allocator reserves at least for these: its blocks are
+  /// rounded up.
+  int64_t reserved = 0;
+
+  int64_t allocated() const {
+    return parameters + gradients + state + activations;
+  }
+};
+
+/// The memory of a step of the system; nullopt if the profile has no formulas
+/// for the candidate, as for parameters that are stored divided. `hasState`:
+/// whether parameters are updated.
+std::optional<ProfiledMemory> memoryBy(const Profile &profile,
+                                       const Candidate &candidate,
+                                       const ProgramFacts &facts,
+                                       const TermNames &names, bool hasState);
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_PROFILE_H

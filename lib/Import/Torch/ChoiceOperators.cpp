@@ -1,0 +1,276 @@
+// Choices of the largest scores, as routers of experts make them, and what is
+// gathered and scattered by them.
+#include "Folding.h"
+#include "Refusal.h"
+
+#include <algorithm>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Results = std::vector<Tensor>;
+using Constants = std::vector<ConstantPtr>;
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// `operands` times the one-hot tensor of `ids` along the index, whose
+/// dimension is `dim` of the first operand or of the result.
+static Tensor oneHot(Call &call, const Tensor &ids,
+                     const std::vector<Tensor> &operands, Atom along,
+                     const Dims &dims) {
+  Builder &build = call.build;
+  std::vector<ValueId> values = {ids.value};
+  for (const Tensor &one : operands)
+    values.push_back(one.value);
+  Tensor out;
+  out.dims = dims;
+  out.type = call.result().type;
+  out.value =
+      build.emitValue("one_hot_einsum", values, build.atomsOf(dims),
+                      build.elementOf(operands.front()),
+                      {{"indices", IndexAttribute{{along}, /*isList=*/true}}});
+  return out;
+}
+
+/// The `count` largest of a dimension, and their positions.
+static Results largest(Call &call, Tensor x, size_t dim, int64_t count) {
+  Builder &build = call.build;
+  if (x.dims.at(dim).empty()) {
+    Tensor first;
+    first.constant = Constant::filled(ScalarType::I64, build.sizes(x), 0);
+    return {x, first};
+  }
+  x = build.materialized(build.single(x, dim));
+  Atom from = build.program.atoms.leaves(x.dims[dim]).front(),
+       choice = build.program.atoms.create(count);
+  build.program.atoms.keepApart({from, choice});
+  Tensor ids = x;
+  ids.dims[dim] = {choice};
+  ids.type = ScalarType::I64;
+  ids.value =
+      build.emitValue("router", {x.value}, build.atomsOf(ids.dims), "i32",
+                      {{"expert", IndexAttribute{{from}}},
+                       {"choice", IndexAttribute{{choice}}}});
+  if (count == 1) {
+    ids = build.taken(ids, dim, 0);
+    ids.dims.insert(ids.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  }
+  call.noteChoice(ids, from);
+  return {oneHot(call, ids, {x}, from, ids.dims), ids};
+}
+
+static Results topk(Call &call) {
+  Tensor x = call.value("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  if (!call.flag("largest"))
+    refuse("takes the smallest; known are the largest");
+  if (!isFloating(x.type))
+    refuse("chooses among integers");
+  return largest(call, x, dim, call.integer("k"));
+}
+
+/// Without the dimension, unless it is kept.
+static Results best(Call &call) {
+  Tensor x = call.value("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  if (!isFloating(x.type))
+    refuse("chooses among integers");
+  Results both = largest(call, x, dim, 1);
+  for (Tensor &one : both)
+    if (!call.flag("keepdim"))
+      one.dims.erase(one.dims.begin() + static_cast<int64_t>(dim));
+  return both;
+}
+
+static Results positionOfBest(Call &call) {
+  if (call.isNone("dim"))
+    refuse("is of all dimensions");
+  return {best(call).back()};
+}
+
+//===----------------------------------------------------------------------===//
+// Gathering and scattering
+//===----------------------------------------------------------------------===//
+
+/// Aligns all dimensions but `dim`, along which both may differ.
+static void alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim) {
+  Builder &build = call.build;
+  Sizes a = build.sizes(ids), b = build.sizes(x);
+  if (a.size() != b.size())
+    refuse("has indices of {} dimensions for {}", a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (i == dim)
+      continue;
+    if (a[i] != b[i])
+      refuse("has indices of [{}] for [{}]", fmt::join(a, ", "),
+             fmt::join(b, ", "));
+    if (a[i] > 1)
+      build.align(ids, i, x, i);
+  }
+}
+
+static bool areEverywhereOne(const Tensor &x) {
+  for (size_t i = 0; i < x.constant->sizes().size(); ++i)
+    if (x.constant->varies(i))
+      return false;
+  return true;
+}
+
+/// Integers that a program looks up.
+static Tensor positionsOf(Call &call, const char *name) {
+  Tensor ids = call.tensor(name);
+  if (!ids.constant && call.build.elementOf(ids) != "i32")
+    refuse("has indices that are computed as numbers");
+  return call.build.materialized(call.build.lifted(ids, "i32"));
+}
+
+static Results gather(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.tensor("self");
+  // Elements of a tensor in which all are equal.
+  if (x.constant && areEverywhereOne(x)) {
+    Tensor out;
+    out.constant =
+        Constant::filled(x.type, call.result().sizes,
+                         x.constant->at(Sizes(x.constant->sizes().size(), 0)));
+    return {out};
+  }
+  x = call.value("self");
+  Tensor ids = positionsOf(call, "index");
+  size_t dim = call.dim("dim", x.dims.size());
+  if (x.dims.at(dim).empty())
+    refuse("gathers from a dimension of one position");
+  alignOthers(call, ids, x, dim);
+  x = build.single(x, dim);
+  build.makeDistinct(build.atomsOf(ids.dims), x, dim);
+  Atom along = build.program.atoms.leaves(x.dims[dim]).front();
+  AtomList apart = build.atomsOf(ids.dims);
+  apart.push_back(along);
+  build.program.atoms.keepApart(apart);
+  return {oneHot(call, ids, {x}, along, ids.dims)};
+}
+
+static Constants foldGather(const Call &call) {
+  ConstantPtr x = call.tensor("self").constant,
+              ids = call.tensor("index").constant;
+  size_t dim = call.dim("dim", x->sizes().size());
+  auto element = [&](const Sizes &position) {
+    Sizes place = position;
+    place.at(dim) = static_cast<int64_t>(ids->at(position));
+    if (place[dim] < 0 || place[dim] >= x->sizes()[dim])
+      refuse("takes position {} of {}", place[dim], x->sizes()[dim]);
+    return x->at(place);
+  };
+  return {Constant::evaluated(call.result().type, ids->sizes(), element)};
+}
+
+/// The tensor with other elements at chosen positions. A choice has no position
+/// twice in a row, so that a sum over its positions is the one that counts.
+static Results scattered(Call &call, const char *name) {
+  Builder &build = call.build;
+  Tensor ids = call.tensor("index");
+  std::string element = call.resultElement();
+  // A dimension of one position has nothing but the source's.
+  size_t at = call.dim("dim", call.result().sizes.size());
+  if (call.result().sizes.at(at) == 1 &&
+      build.sizes(ids) == call.result().sizes) {
+    call.tensor("self");
+    Tensor source = call.isTensor(name)
+                        ? call.value(name, element)
+                        : build.number(call.number(name), element);
+    return {build.expanded(source, call.result().sizes)};
+  }
+  if (!call.chosenFrom(ids))
+    refuse("scatters by indices that are no choice by topk");
+  size_t dim = call.dim("dim", ids.dims.size());
+  // Indices of fewer rows than the tensor would leave its other rows.
+  Sizes wide = build.sizes(ids);
+  wide.at(dim) = call.result().sizes.at(dim);
+  if (wide != call.result().sizes)
+    refuse("has indices of [{}] for a tensor of [{}]",
+           fmt::join(build.sizes(ids), ", "),
+           fmt::join(call.result().sizes, ", "));
+  Atom along = build.program.atoms.create(call.result().sizes.at(dim));
+  Dims dims = ids.dims;
+  dims[dim] = {along};
+  AtomList apart = build.atomsOf(ids.dims);
+  apart.push_back(along);
+  build.program.atoms.keepApart(apart);
+  Tensor one = build.expanded(build.number(1, element), build.sizes(ids));
+  one.dims = ids.dims;
+  one = build.materialized(one);
+  Tensor hits = oneHot(call, ids, {one}, along, dims), values;
+  if (call.isTensor(name)) {
+    values = call.value(name, element);
+    alignOthers(call, ids, values, ids.dims.size());
+    values.dims = ids.dims;
+    values = oneHot(call, ids, {build.materialized(values)}, along, dims);
+  } else {
+    values = build.number(call.number(name), element);
+  }
+  Tensor self = call.value("self", element);
+  return {build.pointwise("select", {hits, values, self}, call.result().type)};
+}
+
+static Results scatter(Call &call) { return scattered(call, "src"); }
+static Results scatterNumber(Call &call) { return scattered(call, "value"); }
+
+//===----------------------------------------------------------------------===//
+// Sorts
+//===----------------------------------------------------------------------===//
+
+/// Rows in the order of integers that a choice made: see SortedRows.h.
+static Results sort(Call &call) {
+  Tensor keys = call.tensor("self");
+  if (!call.chosenFrom(keys) || keys.dims.size() != 1 ||
+      call.flag("descending"))
+    refuse("sorts numbers that depend on an input; known are sorts of rows by "
+           "their experts");
+  auto sort = std::make_shared<const RowSort>(RowSort{keys});
+  Tensor places;
+  places.constant = Constant::evaluated(
+      ScalarType::I64, call.result().sizes,
+      [](const Sizes &position) { return static_cast<double>(position[0]); });
+  places.role = SortRole{SortRole::Kind::Rows, sort};
+  keys.role = SortRole{SortRole::Kind::Keys, sort};
+  return {keys, places};
+}
+
+static Results order(Call &call) { return {sort(call).back()}; }
+
+static Emit outsideOfSort(const char *what) {
+  return [=](Call &) -> Results { refuse("{}", what); };
+}
+
+const Operators &torch::choiceOperators() {
+  static const char *unsorted =
+      "is known for rows that are sorted by their experts only";
+  static const Operators rows = {
+      {"topk", "self, k, dim=-1, largest=True, ~sorted=True", {}, topk},
+      {"max.dim", "self, dim, keepdim=False", {}, best},
+      {"argmax", "self, dim=None, keepdim=False", {}, positionOfBest},
+      {"gather", "self, ~dim, ~index, ~sparse_grad=False", foldGather, gather},
+      {"scatter.src", "self, dim, index, src", {}, scatter},
+      {"scatter.value", "self, dim, index, value", {}, scatterNumber},
+      {"sort", "self, ~dim=-1, descending=False", {}, sort},
+      {"sort.stable", "self, ~stable, ~dim=-1, descending=False", {}, sort},
+      {"argsort", "self, ~dim=-1, descending=False", {}, order},
+      {"argsort.stable", "self, ~stable, ~dim=-1, descending=False", {}, order},
+      {"histc", "self, bins=100, min=0, max=0", {}, outsideOfSort(unsorted)},
+      {"index_put",
+       "self, indices, values, accumulate=False",
+       {},
+       outsideOfSort(unsorted)},
+      {"transformers.grouped_mm_fallback",
+       "input, weight, offs",
+       {},
+       outsideOfSort(unsorted)},
+      {"_grouped_mm",
+       "self, mat2, offs=None, bias=None, ~out_dtype=None",
+       {},
+       outsideOfSort(unsorted)},
+  };
+  return rows;
+}

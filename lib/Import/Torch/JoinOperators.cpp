@@ -1,0 +1,342 @@
+// Tensors of several tensors: one after the other, and with positions replaced.
+#include "Positions.h"
+#include "Refusal.h"
+
+#include <algorithm>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Results = std::vector<Tensor>;
+using Constants = std::vector<ConstantPtr>;
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+static int64_t clamped(int64_t position, int64_t size) {
+  if (position < 0)
+    position += size;
+  return std::min(std::max<int64_t>(position, 0), size);
+}
+
+Positions torch::slicedPositions(const Call &call, const Sizes &sizes) {
+  Positions out;
+  out.dim = call.dim("dim", sizes.size());
+  int64_t size = sizes.at(out.dim);
+  out.step = call.integer("step");
+  if (out.step < 1)
+    refuse("takes every {}th position", out.step);
+  out.begin = call.isNone("start") ? 0 : clamped(call.integer("start"), size);
+  int64_t end = call.isNone("end") ? size : clamped(call.integer("end"), size);
+  int64_t length = std::max<int64_t>(end - out.begin, 0);
+  out.count = (length + out.step - 1) / out.step;
+  return out;
+}
+
+int64_t torch::positionOf(const Call &call, int64_t size) {
+  int64_t at = call.integer("index");
+  at += at < 0 ? size : 0;
+  if (at < 0 || at >= size)
+    refuse("takes position {} of {}", call.integer("index"), size);
+  return at;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// Adds a dimension of one position.
+static Tensor withDim(Tensor x, size_t dim) {
+  x.dims.insert(x.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  return x;
+}
+
+static std::vector<Tensor> operandsOf(Call &call, const char *name) {
+  std::vector<Tensor> all;
+  bool isInteger = !isFloating(call.result().type);
+  for (const auto &one : call.tensors(name)) {
+    if (!one)
+      refuse("lacks a tensor of its list");
+    if (elementsOf(call.build.sizes(*one)) == 0)
+      continue;
+    isInteger =
+        isInteger && !one->constant && call.build.elementOf(*one) == "i32";
+    all.push_back(*one);
+  }
+  for (Tensor &one : all)
+    if (!isInteger)
+      one = call.lifted(one);
+  if (all.empty())
+    refuse("has no tensors");
+  return all;
+}
+
+/// Gives all operands the first one's atoms, but along `dim`.
+static Dims alignAll(Call &call, std::vector<Tensor> &all,
+                     std::optional<size_t> dim) {
+  Dims dims;
+  for (Tensor &one : all) {
+    Tensor rest = one;
+    AtomList own;
+    if (dim) {
+      // Distinct, so that what is renamed in the rest is not it.
+      own = one.dims.at(*dim);
+      rest.dims.erase(rest.dims.begin() + static_cast<int64_t>(*dim));
+    }
+    call.build.broadcastAlign(dims, rest);
+    if (dim)
+      rest.dims.insert(rest.dims.begin() + static_cast<int64_t>(*dim), own);
+    one = rest;
+  }
+  return dims;
+}
+
+/// The tensors one after the other along a dimension, which then has `size`
+/// positions.
+static Tensor concatenated(Call &call, std::vector<Tensor> all, size_t dim,
+                           int64_t size) {
+  Builder &build = call.build;
+  if (all.size() == 1)
+    return all.front();
+  bool isSingle = true;
+  for (Tensor &one : all) {
+    isSingle &= build.sizes(one).at(dim) == 1;
+    if (build.sizes(one).at(dim) > 1)
+      one = build.single(one, dim);
+    else
+      one.dims[dim] = {build.program.atoms.create(1)};
+  }
+  Dims dims = alignAll(call, all, dim);
+  for (Tensor &one : all)
+    if (!isSingle)
+      build.makeDistinct(build.atomsOf(dims), one, dim);
+  Atom whole = build.program.atoms.create(size);
+  Dims wholeDims = dims;
+  wholeDims.insert(wholeDims.begin() + static_cast<int64_t>(dim), {whole});
+  std::vector<ValueId> values;
+  AtomList parts;
+  for (Tensor &one : all) {
+    Dims target = dims;
+    if (!isSingle)
+      target.insert(target.begin() + static_cast<int64_t>(dim), one.dims[dim]);
+    Tensor part = one;
+    part.dims = target;
+    part = build.ordered(build.materialized(part));
+    values.push_back(part.value);
+    if (isSingle)
+      continue;
+    parts.push_back(build.program.atoms.leaves(one.dims[dim]).front());
+    build.program.atoms.keepApart({whole, parts.back()});
+  }
+  Tensor out;
+  out.type = call.result().type;
+  out.dims = wholeDims;
+  out.value =
+      build.emitValue(isSingle ? "stack" : "concat", values,
+                      build.atomsOf(wholeDims), build.elementOf(all.front()),
+                      {{"index", IndexAttribute{{whole}}}}, parts);
+  return out;
+}
+
+static Results cat(Call &call) {
+  std::vector<Tensor> all = operandsOf(call, "tensors");
+  size_t dim = call.dim("dim", all.front().dims.size());
+  return {concatenated(call, all, dim, call.result().sizes.at(dim))};
+}
+
+/// `self` with the positions from `begin` on along a dimension replaced by
+/// those of `source`.
+static Tensor replaced(Call &call, const Tensor &self, const Tensor &source,
+                       size_t dim, int64_t begin) {
+  Builder &build = call.build;
+  Sizes sizes = build.sizes(self);
+  int64_t end = begin + build.sizes(source).at(dim);
+  std::vector<Tensor> parts;
+  if (begin > 0)
+    parts.push_back(build.cut(self, dim, 0, begin));
+  parts.push_back(source);
+  if (end < sizes.at(dim))
+    parts.push_back(build.cut(self, dim, end, sizes[dim] - end));
+  return concatenated(call, parts, dim, sizes[dim]);
+}
+
+/// 1 at the positions, for tensors of these sizes.
+static Tensor maskOf(const Positions &positions, const Sizes &sizes) {
+  Sizes looked(sizes.size(), 1);
+  looked[positions.dim] = sizes[positions.dim];
+  Tensor mask;
+  mask.type = ScalarType::Bool;
+  mask.constant =
+      Constant::evaluated(ScalarType::Bool, looked, [&](const Sizes &at) {
+        return positions.has(at[positions.dim]) ? 1.0 : 0.0;
+      });
+  return mask;
+}
+
+/// The source at its positions of a dimension of `size`, and copies of it or 0
+/// at others.
+static Tensor spread(Call &call, const Tensor &source,
+                     const Positions &positions, int64_t size) {
+  Builder &build = call.build;
+  size_t dim = positions.dim;
+  Sizes sizes = build.sizes(source), wide = sizes;
+  wide.insert(wide.begin() + static_cast<int64_t>(dim) + 1, positions.step);
+  sizes[dim] *= positions.step;
+  Tensor out =
+      build.viewed(build.expanded(withDim(source, dim + 1), wide), sizes);
+  int64_t count = std::min(sizes[dim], size - positions.begin);
+  out = build.cut(out, dim, 0, count);
+  return build.padded(out, dim, positions.begin, size - positions.begin - count,
+                      0);
+}
+
+static Results sliceScatter(Call &call) {
+  Builder &build = call.build;
+  Tensor self = call.value("self"), source = call.value("src");
+  Sizes sizes = build.sizes(self), part = sizes;
+  Positions positions = slicedPositions(call, sizes);
+  if (positions.count == 0)
+    return {self};
+  part[positions.dim] = positions.count;
+  source = build.expanded(source, part);
+  if (positions.step == 1)
+    return {replaced(call, self, source, positions.dim, positions.begin)};
+  Tensor mask = call.lifted(maskOf(positions, sizes), build.elementOf(self));
+  source = spread(call, source, positions, sizes[positions.dim]);
+  return {build.pointwise("select", {mask, source, self}, self.type)};
+}
+
+static Results selectScatter(Call &call) {
+  Tensor self = call.value("self"), source = call.value("src");
+  Sizes sizes = call.build.sizes(self);
+  size_t dim = call.dim("dim", sizes.size());
+  int64_t begin = positionOf(call, sizes.at(dim));
+  return {replaced(call, self, withDim(source, dim), dim, begin)};
+}
+
+/// The source, in the sizes and the precision of `self`.
+static Results copied(Call &call) {
+  call.tensor("self");
+  return {call.build.expanded(call.value("src"), call.result().sizes)};
+}
+
+static Results stack(Call &call) {
+  Builder &build = call.build;
+  std::vector<Tensor> all = operandsOf(call, "tensors");
+  size_t dim = call.dim("dim", all.front().dims.size() + 1);
+  Dims dims = alignAll(call, all, {});
+  std::vector<ValueId> values;
+  for (Tensor &one : all) {
+    one.dims = dims;
+    values.push_back(build.ordered(build.materialized(one)).value);
+  }
+  Tensor out;
+  out.dims = dims;
+  out.dims.insert(out.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  if (all.size() == 1) {
+    all.front().dims = out.dims;
+    return all;
+  }
+  Atom whole = build.program.atoms.create(static_cast<int64_t>(all.size()));
+  out.dims[dim] = {whole};
+  out.value = build.emitValue("stack", values, build.atomsOf(out.dims),
+                              build.elementOf(all.front()),
+                              {{"index", IndexAttribute{{whole}}}});
+  return {out};
+}
+
+static Results broadcastTensors(Call &call) {
+  Results all;
+  for (const Tensor &one : call.operands()) {
+    const Sizes &sizes = call.result(all.size()).sizes;
+    Tensor out = one;
+    if (one.constant)
+      out.constant = one.constant->expanded(sizes);
+    else
+      out = call.build.expanded(one, sizes);
+    all.push_back(out);
+  }
+  return all;
+}
+
+static ConstantPtr joined(const Call &call,
+                          const std::vector<ConstantPtr> &parts, size_t dim) {
+  auto element = [&](const Sizes &position) {
+    Sizes place = position;
+    size_t part = 0;
+    while (place.at(dim) >= parts.at(part)->sizes().at(dim))
+      place[dim] -= parts[part++]->sizes()[dim];
+    return parts[part]->at(place);
+  };
+  return Constant::evaluated(call.result().type, call.result().sizes, element);
+}
+
+static Constants foldCat(const Call &call) {
+  std::vector<ConstantPtr> parts;
+  for (const Tensor &one : call.operands())
+    parts.push_back(one.constant);
+  return {joined(call, parts, call.dim("dim", call.result().sizes.size()))};
+}
+
+/// A constant with these positions replaced.
+static Constants foldReplaced(const Call &call, const ConstantPtr &source,
+                              const Positions &positions) {
+  ConstantPtr self = call.tensor("self").constant;
+  size_t dim = positions.dim;
+  auto element = [&](const Sizes &at) {
+    if (!positions.has(at.at(dim)))
+      return self->at(at);
+    Sizes place = at;
+    place[dim] = (at[dim] - positions.begin) / positions.step;
+    return source->at(place);
+  };
+  return {
+      Constant::evaluated(call.result().type, call.result().sizes, element)};
+}
+
+static Constants foldSliceScatter(const Call &call) {
+  Sizes sizes = call.result().sizes;
+  Positions positions = slicedPositions(call, sizes);
+  sizes[positions.dim] = positions.count;
+  return foldReplaced(call, call.tensor("src").constant->expanded(sizes),
+                      positions);
+}
+
+static Constants foldSelectScatter(const Call &call) {
+  Positions positions;
+  positions.dim = call.dim("dim", call.result().sizes.size());
+  positions.begin = positionOf(call, call.result().sizes.at(positions.dim));
+  positions.count = 1;
+  return foldReplaced(
+      call, call.tensor("src").constant->unsqueezed(positions.dim), positions);
+}
+
+static Constants foldCopied(const Call &call) {
+  call.tensor("self");
+  return {call.tensor("src")
+              .constant->expanded(call.result().sizes)
+              ->converted(call.result().type)};
+}
+
+static Constants foldStack(const Call &call) {
+  std::vector<ConstantPtr> parts;
+  size_t dim = call.dim("dim", call.result().sizes.size());
+  for (const Tensor &one : call.operands())
+    parts.push_back(one.constant->unsqueezed(dim));
+  return {joined(call, parts, dim)};
+}
+
+const Operators &torch::joinOperators() {
+  static const Operators rows = {
+      {"broadcast_tensors", "tensors", {}, broadcastTensors},
+      {"cat", "tensors, dim=0", foldCat, cat},
+      {"stack", "tensors, dim=0", foldStack, stack},
+      {"slice_scatter", "self, src, dim=0, start=None, end=None, step=1",
+       foldSliceScatter, sliceScatter},
+      {"select_scatter", "self, src, dim, index", foldSelectScatter,
+       selectScatter},
+      {"copy", "self, src", foldCopied, copied},
+  };
+  return rows;
+}

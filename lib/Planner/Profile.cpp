@@ -1,0 +1,345 @@
+#include "tpsp/Planner/Profile.h"
+
+#include "tpsp/Abi/FileHandle.h"
+#include "tpsp/Abi/JsonFault.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using Json = nlohmann::ordered_json;
+
+namespace tpsp {
+// Defined in EmbeddedProfile.cpp.
+const char *embeddedProfile(llvm::StringRef name);
+llvm::ArrayRef<llvm::StringRef> embeddedProfileNames();
+} // namespace tpsp
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The facts that every profile has.
+static constexpr const char *factNames[] = {"parameter_bytes",
+                                            "gradient_bytes",
+                                            "state_bytes",
+                                            "saved_hidden_divided",
+                                            "saved_ffn_divided",
+                                            "saved_hidden_whole",
+                                            "saved_hidden_without_sp",
+                                            "overhead_without_sp",
+                                            "checkpoint_bytes",
+                                            "token_bytes",
+                                            "embedding_mask_bytes",
+                                            "logit_bytes",
+                                            "logit_bytes_without_sp",
+                                            "allocator_round",
+                                            "allocator_small_segment"};
+
+std::vector<std::string> tpsp::planner::builtinProfiles() {
+  std::vector<std::string> names;
+  for (llvm::StringRef name : embeddedProfileNames())
+    names.push_back(name.str());
+  return names;
+}
+
+/// Reads one fact; `problem` receives what is wrong with it.
+static void readFact(const std::string &name, const Json &json,
+                     Profile &profile, std::string &problem) {
+  if (!llvm::is_contained(factNames, name)) {
+    problem = fmt::format("facts.{} is no fact; facts are {}", name,
+                          fmt::join(factNames, ", "));
+    return;
+  }
+  bool isWhole = json.is_object() && json.contains("value") &&
+                 json["value"].is_number() && json["value"] >= 0 &&
+                 json["value"] <= 1e9 && json.contains("source") &&
+                 json["source"].is_string();
+  if (!isWhole) {
+    problem = fmt::format("facts.{}: expected a 'value', a number from 0 to "
+                          "1e9, and its 'source', a text",
+                          name);
+    return;
+  }
+  profile.facts[name] = {json["value"].get<double>(),
+                         json["source"].get<std::string>()};
+}
+
+/// Reads the name, the version and all facts; returns the first problem.
+static std::string readAll(const Json &json, Profile &profile) {
+  for (auto [key, text] : {std::pair("name", &profile.name),
+                           std::pair("version", &profile.version)}) {
+    if (!json.is_object() || !json.contains(key) || !json[key].is_string())
+      return fmt::format("expected '{}', a text", key);
+    *text = json[key].get<std::string>();
+  }
+  if (!json.contains("facts") || !json["facts"].is_object())
+    return "expected 'facts', an object";
+  std::string problem;
+  for (const auto &[name, fact] : json["facts"].items())
+    if (problem.empty())
+      readFact(name, fact, profile, problem);
+  for (const char *name : factNames)
+    if (problem.empty() && !profile.facts.count(name))
+      problem = fmt::format("facts.{} is missing", name);
+  return problem;
+}
+
+static llvm::Expected<Profile> parse(llvm::StringRef text,
+                                     llvm::StringRef where) {
+  Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  Profile profile;
+  std::string problem =
+      json.is_discarded() ? jsonFault(text.str()) : readAll(json, profile);
+  if (problem.empty())
+    return profile;
+  return llvm::createStringError(
+      fmt::format("profile '{}': {}", where.str(), problem));
+}
+
+llvm::Expected<Profile> tpsp::planner::findProfile(llvm::StringRef nameOrPath) {
+  if (const char *text = embeddedProfile(nameOrPath))
+    return parse(text, nameOrPath);
+  constexpr int64_t longest = 1 << 20;
+  std::string text;
+  if (rt::Status read = rt::readWhole(nameOrPath.str(), longest, text);
+      !read.ok())
+    return llvm::createStringError(fmt::format(
+        "'{}' is no built-in profile ({}) and cannot be read as a file: {}",
+        nameOrPath.str(), fmt::join(builtinProfiles(), ", "), read.message()));
+  return parse(text, nameOrPath);
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+static bool isMatrix(const TensorFacts &tensor) {
+  return tensor.kind == TensorFacts::Kind::Parameter && tensor.dims.size() >= 2;
+}
+
+static bool isOfAttention(ClassId id, const ProgramFacts &facts) {
+  return llvm::any_of(facts.attentionTensors, [&](const TensorFacts &tensor) {
+    return llvm::is_contained(tensor.dims, id);
+  });
+}
+
+/// The extent of a parameter's dimension, over all its tensors: the longest.
+static int64_t
+longestDim(const ProgramFacts &facts,
+           llvm::function_ref<bool(const TensorFacts &, size_t)> isMeant) {
+  int64_t longest = 0;
+  for (const TensorFacts &tensor : facts.tensors)
+    for (size_t dim = 0; isMatrix(tensor) && dim < tensor.dims.size(); ++dim)
+      if (isMeant(tensor, dim))
+        longest = std::max(longest, tensor.shape[dim]);
+  return longest;
+}
+
+/// The class of the features that layers hand on; nullopt if there is none.
+static std::optional<ClassId> streamOf(const ProgramFacts &facts) {
+  for (const TensorFacts &tensor : facts.tensors)
+    if (tensor.kind == TensorFacts::Kind::Parameter &&
+        tensor.dims.size() == 1 && facts.isOfLayers(tensor) &&
+        !isOfAttention(tensor.dims[0], facts))
+      return tensor.dims[0];
+  return std::nullopt;
+}
+
+std::optional<ModelSizes> tpsp::planner::modelSizes(const ProgramFacts &facts) {
+  std::optional<ClassId> stream = streamOf(facts);
+  bool hasExperts = llvm::any_of(facts.classes, [](const IndexClass &index) {
+    return index.hasOwnParameters;
+  });
+  if (!stream || hasExperts)
+    return std::nullopt;
+  auto isOther = [&](const TensorFacts &tensor, size_t dim) {
+    return tensor.dims[dim] != *stream &&
+           !isOfAttention(tensor.dims[dim], facts);
+  };
+  ModelSizes sizes;
+  sizes.hidden = longestDim(facts, [&](const TensorFacts &tensor, size_t dim) {
+    return tensor.dims[dim] == *stream;
+  });
+  sizes.ffn = longestDim(facts, [&](const TensorFacts &tensor, size_t dim) {
+    return facts.isOfLayers(tensor) && isOther(tensor, dim);
+  });
+  sizes.vocabulary =
+      longestDim(facts, [&](const TensorFacts &tensor, size_t dim) {
+        return !facts.isOfLayers(tensor) && isOther(tensor, dim);
+      });
+  bool isDense = sizes.hidden > 0 && sizes.ffn > 0 && sizes.vocabulary > 0;
+  return isDense ? std::optional(sizes) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Elements of one rank's parameters in the stage that has most.
+static double parametersOf(const UsualTerms &terms, const Candidate &candidate,
+                           const ProgramFacts &facts) {
+  double ofLayers = 0, first = 0, last = 0;
+  for (const TensorFacts &tensor : facts.tensors) {
+    if (tensor.kind != TensorFacts::Kind::Parameter)
+      continue;
+    double elements = double(tensor.bytes()) / double(tensor.elementBytes);
+    for (const std::vector<unsigned> &axes : subscriptsOf(tensor, candidate))
+      for (unsigned axis : axes)
+        elements /= double(candidate.axes[axis].size);
+    bool isTable = !tensor.lookedUp.empty();
+    if (facts.isOfLayers(tensor))
+      ofLayers += elements / double(terms.pipeline);
+    else if (isTable)
+      first += elements;
+    // A table that is also the head is in both ends.
+    if (!facts.isOfLayers(tensor) && (!isTable || !tensor.contracted.empty()))
+      last += isTable && terms.pipeline == 1 ? 0 : elements;
+  }
+  return ofLayers +
+         (terms.pipeline == 1 ? first + last : std::max(first, last));
+}
+
+namespace {
+
+/// Activations by Megatron-LM's formulas: those of the first stage.
+class Activations {
+public:
+  Activations(const Profile &profile, const UsualTerms &terms,
+              const ModelSizes &sizes)
+      : profile(profile), terms(terms), sizes(sizes),
+        positions(double(terms.sequence) / double(terms.context) *
+                  double(terms.localBatch())) {}
+
+  double bytes() const {
+    double all = double(terms.layers) * layerBytes() + endBytes();
+    all *= inFlight();
+    if (terms.pipeline == 1)
+      all += logitBytes();
+    if (isCheckpointed())
+      all += workingBytes();
+    return terms.isSequenceParallel || terms.tensor == 1
+               ? all
+               : all * profile.of("overhead_without_sp");
+  }
+
+  /// The bytes of one of the tensors that a layer saves, of which the formula
+  /// has two bytes for each feature.
+  double tensorBytes() const {
+    return 2 * positions * double(sizes.hidden) / double(terms.tensor);
+  }
+  /// The number of saved tensors on a rank.
+  double tensors() const {
+    double perLayer =
+        (profile.of("saved_hidden_divided") + profile.of("saved_ffn_divided")) /
+        2;
+    return double(terms.layers) / double(terms.pipeline) * perLayer;
+  }
+
+private:
+  bool isCheckpointed() const { return terms.settings.rematerialize == "full"; }
+  bool dividesAll() const {
+    return terms.isSequenceParallel || terms.tensor == 1;
+  }
+
+  double layerBytes() const {
+    return isCheckpointed() ? profile.of("checkpoint_bytes") * positions *
+                                  double(sizes.hidden) /
+                                  double(dividesAll() ? terms.tensor : 1)
+                            : workingBytes();
+  }
+
+  /// Everything that a layer saves without recomputation. Attention's scores
+  /// are not saved: its kernels recompute them.
+  double workingBytes() const {
+    double hidden = positions * double(sizes.hidden),
+           ffn = positions * double(sizes.ffn), ranks = double(terms.tensor);
+    if (dividesAll())
+      return (profile.of("saved_hidden_divided") * hidden +
+              profile.of("saved_ffn_divided") * ffn) /
+             ranks;
+    return hidden * (profile.of("saved_hidden_whole") +
+                     profile.of("saved_hidden_without_sp") / ranks);
+  }
+
+  /// The embedding's input and dropout, for each stage.
+  double endBytes() const {
+    double perPosition =
+        profile.of("token_bytes") +
+        profile.of("embedding_mask_bytes") * double(sizes.hidden);
+    double ranks = dividesAll() ? double(terms.tensor) : 1;
+    return perPosition * positions * double(terms.pipeline) / ranks;
+  }
+
+  /// The share of all layers' activations that the first stage holds: those of
+  /// as many micro-batches as it has in flight.
+  double inFlight() const {
+    double stages = double(terms.pipeline),
+           chunks = double(terms.settings.chunks);
+    if (chunks > 1)
+      return 1 + (stages - 1) / (stages * chunks);
+    return std::min(1.0, double(terms.settings.microBatches) / stages);
+  }
+
+  double logitBytes() const {
+    double hidden = positions * double(sizes.hidden),
+           words = positions * double(sizes.vocabulary),
+           ranks = double(terms.tensor);
+    if (dividesAll())
+      return profile.of("logit_bytes") * (hidden + words) / ranks;
+    return profile.of("logit_bytes_without_sp") * (hidden + words / ranks);
+  }
+
+  const Profile &profile;
+  const UsualTerms &terms;
+  const ModelSizes &sizes;
+  /// Positions of a rank's micro-batch.
+  const double positions;
+};
+
+} // namespace
+
+/// Blocks are rounded up, and small ones share segments.
+static int64_t reservedBytes(const Profile &profile,
+                             const ProfiledMemory &memory,
+                             const Activations &activations) {
+  double round = profile.of("allocator_round");
+  double tensor = activations.tensorBytes();
+  // Smaller blocks share segments.
+  bool isLarge =
+      round > 0 && tensor >= profile.of("allocator_small_segment") / 2;
+  double waste = isLarge ? (std::ceil(tensor / round) * round - tensor) *
+                               activations.tensors()
+                         : 0;
+  return memory.allocated() +
+         int64_t(std::max(waste, 0.0) + profile.of("allocator_small_segment"));
+}
+
+std::optional<ProfiledMemory>
+tpsp::planner::memoryBy(const Profile &profile, const Candidate &candidate,
+                        const ProgramFacts &facts, const TermNames &names,
+                        bool hasState) {
+  UsualTerms terms = usualTerms(candidate, facts, names);
+  std::optional<ModelSizes> sizes = modelSizes(facts);
+  if (terms.problem || !sizes || terms.shard > 1 || terms.contextStores)
+    return std::nullopt;
+  double parameters = parametersOf(terms, candidate, facts);
+  double dividing = double(terms.data() * terms.context);
+  Activations activations(profile, terms, *sizes);
+  ProfiledMemory memory;
+  memory.parameters = int64_t(parameters * profile.of("parameter_bytes"));
+  memory.gradients = int64_t(parameters * profile.of("gradient_bytes"));
+  if (hasState)
+    memory.state = int64_t(parameters * profile.of("state_bytes") /
+                           (terms.dividesState ? dividing : 1));
+  memory.activations = int64_t(activations.bytes());
+  memory.reserved = reservedBytes(profile, memory, activations);
+  return memory;
+}

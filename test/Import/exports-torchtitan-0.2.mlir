@@ -1,0 +1,6 @@
+// Keys of --export torchtitan-0.2 are fields of its configuration.
+// REQUIRES: tpsp-run, torchtitan-0.2
+
+// RUN: tpsp-import %S/Inputs/published/llama-3.1-8b.json --layers 4 --batch 8 --sequence 4096 --dtype bf16 -o %t.mlir
+// RUN: %python %S/Inputs/check-exports.py torchtitan-0.2 tpsp-plan %t.mlir | FileCheck %s
+// CHECK: torchtitan-0.2: {{[1-9][0-9]}} keys are fields

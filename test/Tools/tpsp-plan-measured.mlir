@@ -1,0 +1,44 @@
+// Measured steps correct predictions: --measured.
+// REQUIRES: tpsp-run
+// DEFINE: %{plan} = tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --overlap off --optimizer adamw --max-axes 1
+
+// Steps that take 1.5 times as long as predicted: predictions become so long.
+// RUN: %{plan} --json > %t.json
+// RUN: python3 -c "import csv, json, sys; w = csv.writer(sys.stdout); w.writerow(['plan', 'seconds', 'bytes']); [w.writerow([p['subscripts'], 1.5 * p['seconds'], int(1.2 * p['memory']['total'])]) for p in json.load(open(sys.argv[1]))['plans'] if p['rank'] in (1, 2, 3, 4)]" %t.json > %t.csv
+// RUN: %{plan} --measured %t.csv | FileCheck %s
+// CHECK: Calibrated by 4 runs
+// CHECK-NEXT: products {{ *}}times 1.{{[0-9]+}}
+// CHECK: memory {{ *}}times 1.20
+// CHECK: each run is predicted from the others to {{[0-5]\.[0-9]}} % on average
+// CHECK-NOT: contradicts
+// CHECK: the search went by times and bytes that are not calibrated: a plan that it left out may be faster, or fit
+// CHECK-NOT: gap
+// RUN: %{plan} --measured %t.csv --json > %t.after.json
+// RUN: python3 -c "import json, sys; a, b = ({p['subscripts']: p for p in json.load(open(f))['plans'] if 'memory' in p and p['bound'] is False} for f in sys.argv[1:]); r = [b[n]['seconds'] / a[n]['seconds'] for n in a if n in b]; assert len(r) > 3 and all(1.3 < x < 1.7 for x in r), r; assert all(b[n]['error'] > 0 for n in b)" %t.json %t.after.json
+// RUN: python3 -c "import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); assert a['search']['calibration'] == '' and type(a['search']['gap']) is float; assert 'Calibrated by 4 runs' in b['search']['calibration'] and b['search']['gap'] is None; assert {p.get('bound') for p in b['plans']} <= {None, False}" %t.json %t.after.json
+
+// If no compiled plan fits as calibrated, others may.
+// RUN: not %{plan} --measured %t.csv --memory 1MiB 2>&1 | FileCheck %s --check-prefix=FITS
+// FITS-NOT: no plan fits
+// FITS: tpsp-plan: no compiled plan fits as calibrated; plan again with --memory divided by the factor of memory{{$}}
+// FITS-NOT: would do
+
+// One run frees no factor of time. A run that contradicts the others is named.
+// RUN: head -2 %t.csv > %t.one.csv
+// RUN: %{plan} --measured %t.one.csv | FileCheck %s --check-prefix=ONE
+// ONE: products {{ *}}stays 1: 1 run of different plans cannot tell it from the others
+// ONE: memory {{ *}}stays 1: 1 run with bytes is too few
+// RUN: sed '3s/,[0-9.e-]*,/,0.9,/' %t.csv > %t.wrong.csv
+// RUN: %{plan} --measured %t.wrong.csv | FileCheck %s --check-prefix=WRONG
+// WRONG: contradicts the others: it took 900 ms, and they predict
+// WRONG-NOT: contradict
+
+// RUN: echo 'plan,seconds,bytes' > %t.bad.csv
+// RUN: echo 'FSDP 4,soon,' >> %t.bad.csv
+// RUN: not %{plan} --measured %t.bad.csv 2>&1 | FileCheck %s --check-prefix=BAD
+// BAD: tpsp-plan: --measured: '{{.*}}bad.csv': line 2: seconds: expected a number from 1e-9 to 1e18, or nothing, not 'soon'
+// RUN: sed 's/FSDP 4,soon/FSDP 9,1/' %t.bad.csv > %t.other.csv
+// RUN: not %{plan} --measured %t.other.csv 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: tpsp-plan: --measured: no plan of the space is called 'FSDP 9'
+// RUN: not %{plan} --measured %t.none.csv 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: tpsp-plan: --measured: cannot read '{{.*}}none.csv'
