@@ -20,6 +20,11 @@
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --quiet --save-all %t/compiled
 // RUN: tpsp-run %t/block.so --quiet --save-all %t/emitted
 // RUN: tpsp-run %t/block.so --quiet --weights %t/compiled --verify
+
+// Also in a tool that has no compiler, which says so.
+// RUN: %tools_dir/tpsp-run-without-compiler %t/block.so --quiet --weights %t/compiled --verify
+// RUN: not %tools_dir/tpsp-run-without-compiler %examples/mlp-sp.mlir 2>&1 | FileCheck %s --check-prefix=COMPILER
+// COMPILER: compiler
 // RUN: tpsp-run %t/block.so --quiet --backend trace | FileCheck %s --check-prefix=TRACE
 // TRACE: all_gather axes=tp
 
