@@ -7,29 +7,29 @@
 // RUN: %{cp}
 // RUN: %{cp} --mesh cp=2
 // RUN: %{cp} --mesh cp=8 --dtype bf16
-// RUN: tpsp-run %examples/cp-attention.mlir --verify --quiet --attention blocks
+// RUN: %if nightly %{ tpsp-run %examples/cp-attention.mlir --verify --quiet --attention blocks %}
 
 // Tiles of 16 keys in parts: 8 of 2 where 3 do not divide, 16 of 1.
 // RUN: %{cp} --attention-block 3
-// RUN: %{cp} --attention-block 1
+// RUN: %if nightly %{ %{cp} --attention-block 1 %}
 
 // Overlapped: the same numbers for any schedule.
 // RUN: %{cp} --overlap on --hardware h100-sxm --attention-block 8
-// RUN: %{cp} --mesh cp=2 --overlap on --overlap-chunks 2
+// RUN: %if nightly %{ %{cp} --mesh cp=2 --overlap on --overlap-chunks 2 %}
 
 // With options that change the backward pass.
-// RUN: %{cp} --keep-gathered
+// RUN: %if nightly %{ %{cp} --keep-gathered %}
 // RUN: %{cp} --rematerialize full --attention-block 8
 // RUN: %{cp} --micro-batches 2
 
 // Without a ring: keys are there, or gathered for more than attention. Grouped
 // and single key heads; dropout of weights drops the same as in rows.
-// RUN: tpsp-run %examples/ddp-cp.mlir --mesh dp=2,cp=2 --grad --verify --quiet --attention blocks
+// RUN: %if nightly %{ tpsp-run %examples/ddp-cp.mlir --mesh dp=2,cp=2 --grad --verify --quiet --attention blocks %}
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --attention blocks --attention-block 32
 // RUN: tpsp-run %examples/gqa-replicated.mlir --mesh kv=2,rep=2 --grad --verify --quiet --attention blocks --attention-block 8
-// RUN: tpsp-run %examples/mqa.mlir --mesh rep=4 --dtype bf16 --grad --verify --quiet --attention blocks --attention-block 16
+// RUN: %if nightly %{ tpsp-run %examples/mqa.mlir --mesh rep=4 --dtype bf16 --grad --verify --quiet --attention blocks --attention-block 16 %}
 // RUN: tpsp-run %s --grad --verify --quiet --attention blocks
-// RUN: tpsp-run %s --grad --verify --quiet --attention blocks --attention-block 3
+// RUN: %if nightly %{ tpsp-run %s --grad --verify --quiet --attention blocks --attention-block 3 %}
 
 // Dropout and masks belong to the whole batch, which cannot be cut.
 // RUN: not tpsp-run %examples/gpt-block-dropout.mlir --grad --attention blocks --micro-batches 2 2>&1 | FileCheck %s --check-prefix=CUT

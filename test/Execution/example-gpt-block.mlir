@@ -2,15 +2,15 @@
 // however it is sharded and stored.
 // REQUIRES: tpsp-run
 
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet %}
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=2 --dtype f16 --grad --verify --quiet
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=4 --dtype f32 --grad --verify --quiet
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --mesh tp=4 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=8 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=8 --dtype bf16 --grad --verify --quiet
-// RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --mesh tp=8 --dtype bf16 --grad --verify --quiet %}
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-sp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet %}
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=4 --dtype f32 --grad --verify --quiet
-// RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=8 --dtype f32 --grad --verify --quiet
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-sp.mlir --mesh tp=8 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=8 --dtype bf16 --grad --verify --quiet

@@ -11,7 +11,7 @@
 
 // In f32, a head on each rank: shards of one element, which may round well by
 // chance.
-// RUN: tpsp-run %t.mlir --grad --verify --quiet --mesh tp=8 --seed 11
+// RUN: %if nightly %{ tpsp-run %t.mlir --grad --verify --quiet --mesh tp=8 --seed 11 %}
 
 // RUN: tpsp-run %t.mlir --grad --simulate --hardware h100-sxm --extent s=16384,c=512 --report %t.1.json --quiet
 // RUN: tpsp-run %t.mlir --grad --simulate --hardware h100-sxm --extent s=32768,c=1024 --report %t.2.json --quiet

@@ -63,15 +63,15 @@
 
 // A count that another makes; counts that are made again in the backward pass.
 // RUN: cd %t && tpsp-run nested.mlir --grad --verify --micro-batches 2 --quiet
-// RUN: cd %t && tpsp-run nested.mlir --mesh dp=2 --grad --verify --micro-batches 4 --quiet
+// RUN: %if nightly %{ cd %t && tpsp-run nested.mlir --mesh dp=2 --grad --verify --micro-batches 4 --quiet %}
 // RUN: cd %t && tpsp-run divided.mlir --grad --verify --micro-batches 2 --rematerialize full --quiet
-// RUN: cd %t && tpsp-run divided.mlir --grad --verify --micro-batches 4 --rematerialize selective --quiet
+// RUN: %if nightly %{ cd %t && tpsp-run divided.mlir --grad --verify --micro-batches 4 --rematerialize selective --quiet %}
 
 // Stages have their counts where the loss is.
 // RUN: cd %t && sed -e 's/mean %%token/mean %%token, %%targets/' %examples/pp.mlir > pp.mlir
 // RUN: cd %t && python3 stages.py
 // RUN: cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 8 --inputs stages/targets.npy --report pp8.json --quiet
-// RUN: cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 4 --mesh pp=4,tp=1 --optimizer adamw --clip 1 --inputs stages/targets.npy --quiet
+// RUN: %if nightly %{ cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 4 --mesh pp=4,tp=1 --optimizer adamw --clip 1 --inputs stages/targets.npy --quiet %}
 // RUN: cd %t && tpsp-run pp.mlir --grad --verify --micro-batches 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-schedule zero-bubble --inputs stages/targets.npy --quiet
 // RUN: cd %t && tpsp-run pp.mlir --grad --micro-batches 1 --mesh pp=1,tp=1 --inputs stages/targets.npy --report pp1.json --quiet
 // RUN: cd %t && python3 equal.py pp8.json pp1.json

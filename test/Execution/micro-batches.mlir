@@ -6,19 +6,19 @@
 // RUN: %{run} --micro-batches 2
 // RUN: %{run} --micro-batches 4 --mesh dp=2,tp=2
 // RUN: %{run} --micro-batches 2 --mesh dp=4,tp=2 --dtype bf16
-// RUN: %{run} --micro-batches 8 --mesh dp=2,tp=1
-// RUN: %{run} --micro-batches 16 --mesh dp=1,tp=1
+// RUN: %if nightly %{ %{run} --micro-batches 8 --mesh dp=2,tp=1 %}
+// RUN: %if nightly %{ %{run} --micro-batches 16 --mesh dp=1,tp=1 %}
 // With overlap they are written out.
 // RUN: %{run} --micro-batches 4 --mesh dp=2,tp=2 --overlap on
 // RUN: %{run} --micro-batches 3 --micro-batch-index s --mesh dp=2,tp=2
-// RUN: tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --micro-batches 2
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --micro-batches 2
+// RUN: %if nightly %{ tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --micro-batches 2 %}
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --micro-batches 2 %}
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --micro-batches 2 --mesh tp=2
 
 // Parts use the whole's masks and their own positions. Experts' groups are cut.
 // Redone and saved values are those of one part.
 // RUN: tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2
-// RUN: tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2 --keep-masks
+// RUN: %if nightly %{ tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2 --keep-masks %}
 // RUN: tpsp-run %examples/vocab-parallel.mlir --grad --verify --quiet --micro-batches 2
 // RUN: tpsp-run %examples/moe-ep.mlir --grad --verify --quiet --micro-batches 2 --micro-batch-index g
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --micro-batches 2 --rematerialize full

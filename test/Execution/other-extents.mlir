@@ -8,8 +8,8 @@
 // RUN: %{verify} %examples/gpt-block-sp.mlir
 // RUN: %{verify} %examples/vocab-parallel.mlir
 // REDEFINE: %{extent} = b=3,s=4
-// RUN: %{verify} %examples/gpt-block-sp.mlir
-// RUN: %{verify} %examples/vocab-parallel.mlir
+// RUN: %if nightly %{ %{verify} %examples/gpt-block-sp.mlir %}
+// RUN: %if nightly %{ %{verify} %examples/vocab-parallel.mlir %}
 // REDEFINE: %{extent} = b=5
 // RUN: %{verify} %examples/gpt-block-sp.mlir
 
@@ -18,10 +18,10 @@
 // RUN: %{verify} %examples/hsdp.mlir
 // RUN: %{verify} %examples/llama-tiny.mlir
 // REDEFINE: %{extent} = b=12,s=7
-// RUN: %{verify} %examples/tp-dp.mlir
-// RUN: %{verify} %examples/hsdp.mlir
+// RUN: %if nightly %{ %{verify} %examples/tp-dp.mlir %}
+// RUN: %if nightly %{ %{verify} %examples/hsdp.mlir %}
 // REDEFINE: %{extent} = s=12
-// RUN: %{verify} %examples/tp-dp.mlir
+// RUN: %if nightly %{ %{verify} %examples/tp-dp.mlir %}
 // RUN: %{verify} %examples/cp-attention.mlir
 
 // A mesh and extents that fit each other, but not those of the program.

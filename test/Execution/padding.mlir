@@ -5,13 +5,13 @@
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet
 // RUN: %{run}
-// RUN: %{run} --mesh tp=2 --pad g=2,e=2,v=2
+// RUN: %if nightly %{ %{run} --mesh tp=2 --pad g=2,e=2,v=2 %}
 // RUN: %{run} --mesh tp=3 --pad g=3,e=3,v=3 --optimizer adamw --clip 1 --steps 3
 // RUN: %{run} --mesh tp=4 --pad g=4,e=4,v=4 --optimizer muon --optimizer-axes tp --steps 2 --attention fused
 // RUN: %{run} --mesh tp=5 --pad w=20,e=5,v=5 --dtype bf16 --optimizer lion --attention blocks
-// RUN: %{run} --mesh tp=8 --pad g=8,e=8,v=8 --dtype f16
+// RUN: %if nightly %{ %{run} --mesh tp=8 --pad g=8,e=8,v=8 --dtype f16 %}
 // RUN: %{run} --mesh tp=2 --pad g=2,e=2,v=2,b=3,d=4,k=1,p=7 --optimizer adamw --rematerialize full --overlap on --hardware h100-sxm
-// RUN: %{run} --mesh tp=2 --pad g=2,e=2,v=2,s=4,d=5 --optimizer muon --optimizer-axes tp
+// RUN: %if nightly %{ %{run} --mesh tp=2 --pad g=2,e=2,v=2,s=4,d=5 --optimizer muon --optimizer-axes tp %}
 
 // The mesh of the file may divide nothing, if all of it is padded.
 // RUN: sed 's/tp = 1/tp = 4/' %s > %t.mlir

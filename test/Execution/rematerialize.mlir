@@ -2,12 +2,12 @@
 // keeps or makes again.
 // REQUIRES: tpsp-run
 
-// RUN: tpsp-run %examples/mlp-tp.mlir --grad --verify --quiet --rematerialize selective
-// RUN: tpsp-run %examples/mlp-tp.mlir --grad --verify --quiet --rematerialize full
-// RUN: tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --rematerialize full
+// RUN: %if nightly %{ tpsp-run %examples/mlp-tp.mlir --grad --verify --quiet --rematerialize selective %}
+// RUN: %if nightly %{ tpsp-run %examples/mlp-tp.mlir --grad --verify --quiet --rematerialize full %}
+// RUN: %if nightly %{ tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --rematerialize full %}
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --keep-gathered
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --rematerialize selective
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --rematerialize full
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --rematerialize selective %}
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --rematerialize full %}
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --rematerialize selective
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --rematerialize full
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --keep-gathered
@@ -17,8 +17,8 @@
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --rematerialize selective
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --rematerialize full
-// RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks
-// RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks --rematerialize selective
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks %}
+// RUN: %if nightly %{ tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks --rematerialize selective %}
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks --rematerialize full
 
 // The sum stands in the table too.

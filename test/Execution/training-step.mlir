@@ -5,17 +5,17 @@
 // RUN: %{run} --optimizer adamw --clip 0.1
 // RUN: %{run} --optimizer adamw --clip 0.1 --optimizer-axes dp
 // RUN: %{run} --optimizer adamw --clip 0.1 --optimizer-axes dp,tp --overlap on --hardware h100-sxm
-// RUN: %{run} --optimizer sgd --clip 0.1 --optimizer-axes dp --overlap on --hardware h100-sxm
-// RUN: %{run} --optimizer sgd --optimizer-settings nesterov=1,decay=0.1 --mesh dp=1,tp=4
+// RUN: %if nightly %{ %{run} --optimizer sgd --clip 0.1 --optimizer-axes dp --overlap on --hardware h100-sxm %}
+// RUN: %if nightly %{ %{run} --optimizer sgd --optimizer-settings nesterov=1,decay=0.1 --mesh dp=1,tp=4 %}
 // RUN: %{run} --optimizer adamw --clip 100 --micro-batches 2 --optimizer-axes dp
 // RUN: %{run} --optimizer adamw --dtype bf16 --optimizer-axes dp --bucket-layers on
-// RUN: %{run} --optimizer adamw --dtype f64 --optimizer-axes dp --mesh dp=4,tp=1
-// RUN: %{run} --optimizer adamw --mesh dp=1,tp=1
+// RUN: %if nightly %{ %{run} --optimizer adamw --dtype f64 --optimizer-axes dp --mesh dp=4,tp=1 %}
+// RUN: %if nightly %{ %{run} --optimizer adamw --mesh dp=1,tp=1 %}
 // RUN: %{run} --optimizer lion --clip 0.1 --optimizer-axes dp
 // RUN: %{run} --optimizer muon --clip 0.1
 // RUN: %{run} --optimizer muon --clip 0.1 --optimizer-axes dp,tp --overlap on --hardware h100-sxm
-// RUN: %{run} --optimizer muon --dtype bf16 --optimizer-axes dp
-// RUN: %{run} --optimizer muon --optimizer-settings nesterov=0,rms=0,epsilon=1e-7 --mesh dp=4,tp=1 --optimizer-axes dp
+// RUN: %if nightly %{ %{run} --optimizer muon --dtype bf16 --optimizer-axes dp %}
+// RUN: %if nightly %{ %{run} --optimizer muon --optimizer-settings nesterov=0,rms=0,epsilon=1e-7 --mesh dp=4,tp=1 --optimizer-axes dp %}
 // RUN: sed 's/tpsp.param = "w0"/tpsp.param = "w0", tpsp.optimizer = "sgd", tpsp.learning_rate = 0.5/' %s > %t.own.mlir
 // RUN: tpsp-run %t.own.mlir --grad --quiet --verify --steps 2 --optimizer adamw --optimizer-axes dp
 // A parameter that is returned as it was.
@@ -26,8 +26,8 @@
 // RUN: tpsp-run %examples/moe-ep.mlir --grad --quiet --verify --optimizer adamw --clip 1 --steps 2
 // RUN: tpsp-run %examples/vocab-parallel.mlir --grad --quiet --verify --optimizer adamw --clip 1
 // A matrix for each expert; heads with several indices.
-// RUN: tpsp-run %examples/moe-ep.mlir --grad --quiet --verify --optimizer muon --clip 1
-// RUN: tpsp-run %examples/tp-sp-fsdp.mlir --grad --quiet --verify --optimizer muon --optimizer-axes fsdp
+// RUN: %if nightly %{ tpsp-run %examples/moe-ep.mlir --grad --quiet --verify --optimizer muon --clip 1 %}
+// RUN: %if nightly %{ tpsp-run %examples/tp-sp-fsdp.mlir --grad --quiet --verify --optimizer muon --optimizer-axes fsdp %}
 // RUN: tpsp-run %examples/cp-attention.mlir --grad --quiet --verify --optimizer sgd --clip 1 --optimizer-axes cp
 
 // A compiled plan knows the update.

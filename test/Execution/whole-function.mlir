@@ -7,73 +7,73 @@
 // RUN: tpsp-opt %t/gptj.mlir --tpsp-explain=grad | FileCheck %t/gptj.mlir
 // RUN: tpsp-run %t/gptj.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/gptj.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/gptj.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/gptj.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/gptj.mlir %{verify} --mesh tp=4 --overlap on
 // RUN: tpsp-run %t/gptj.mlir %{verify} --mesh tp=4 --micro-batches 2
 // RUN: tpsp-opt %t/lora.mlir --tpsp-explain=grad | FileCheck %t/lora.mlir
 // RUN: tpsp-run %t/lora.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/lora.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/lora.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/lora.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/lora.mlir %{verify} --mesh tp=4 --overlap on
 // RUN: tpsp-run %t/lora.mlir %{verify} --mesh tp=4 --micro-batches 2
 // RUN: tpsp-opt %t/kvrep.mlir --tpsp-explain=grad | FileCheck %t/kvrep.mlir
 // RUN: tpsp-run %t/kvrep.mlir %{verify} --mesh kv=2,rep=2
-// RUN: tpsp-run %t/kvrep.mlir %{verify} --mesh kv=1,rep=4
-// RUN: tpsp-run %t/kvrep.mlir %{verify} --mesh kv=2,rep=1
+// RUN: %if nightly %{ tpsp-run %t/kvrep.mlir %{verify} --mesh kv=1,rep=4 %}
+// RUN: %if nightly %{ tpsp-run %t/kvrep.mlir %{verify} --mesh kv=2,rep=1 %}
 // RUN: tpsp-run %t/kvrep.mlir %{verify} --mesh kv=2,rep=2 --overlap on
 // RUN: tpsp-run %t/kvrep.mlir %{verify} --mesh kv=2,rep=2 --micro-batches 2
 // RUN: tpsp-opt %t/shared.mlir --tpsp-explain=grad | FileCheck %t/shared.mlir
 // RUN: tpsp-run %t/shared.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/shared.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/shared.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/shared.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/shared.mlir %{verify} --mesh tp=4 --overlap on
 // RUN: tpsp-run %t/shared.mlir %{verify} --mesh tp=4 --micro-batches 2 --micro-batch-index g
 // RUN: tpsp-opt %t/ids.mlir --tpsp-explain=grad | FileCheck %t/ids.mlir
 // RUN: tpsp-run %t/ids.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/ids.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/ids.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/ids.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/ids.mlir %{verify} --mesh tp=4 --overlap on
 // RUN: tpsp-run %t/ids.mlir %{verify} --mesh tp=4 --micro-batches 2
 // RUN: tpsp-opt %t/table.mlir --tpsp-explain=grad | FileCheck %t/table.mlir
 // RUN: tpsp-run %t/table.mlir %{verify} --mesh dp=4
 // RUN: tpsp-run %t/table.mlir %{verify} --mesh dp=2
-// RUN: tpsp-run %t/table.mlir %{verify} --mesh dp=1
+// RUN: %if nightly %{ tpsp-run %t/table.mlir %{verify} --mesh dp=1 %}
 // RUN: tpsp-run %t/table.mlir %{verify} --mesh dp=4 --overlap on
 // RUN: tpsp-run %t/table.mlir %{verify} --mesh dp=4 --micro-batches 2
 // RUN: tpsp-opt %t/order.mlir --tpsp-explain=grad | FileCheck %t/order.mlir
 // RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=2,tp=2
-// RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=1,tp=4
-// RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=4,tp=1
+// RUN: %if nightly %{ tpsp-run %t/order.mlir %{verify} --mesh fsdp=1,tp=4 %}
+// RUN: %if nightly %{ tpsp-run %t/order.mlir %{verify} --mesh fsdp=4,tp=1 %}
 // RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=2,tp=2 --overlap on
 // RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=2,tp=2 --micro-batches 2
 // RUN: tpsp-opt %t/heads.mlir --tpsp-explain=grad | FileCheck %t/heads.mlir
 // RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=2
 // RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=4
 // RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=1,rep=2
-// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=1 --overlap on
+// RUN: %if nightly %{ tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=1 --overlap on %}
 // RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=2 --overlap on
 // RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=2 --micro-batches 2 --micro-batch-index b
 // RUN: tpsp-opt %t/rotary.mlir --tpsp-explain=grad | FileCheck %t/rotary.mlir
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/rotary.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-opt %t/rows.mlir --tpsp-explain=grad | FileCheck %t/rows.mlir
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/rows.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=4 --overlap on
 // RUN: tpsp-run %t/written.mlir %{verify} --function moe
 // RUN: tpsp-run %t/written.mlir %{verify} --function mean
 // RUN: tpsp-opt %t/t5.mlir --tpsp-explain=grad | FileCheck %t/t5.mlir
 // RUN: tpsp-run %t/t5.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/t5.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/t5.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/t5.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/t5.mlir %{verify} --overlap on
 // RUN: tpsp-run %t/t5.mlir %{verify} --micro-batches 2
 // RUN: tpsp-opt %t/mla.mlir --tpsp-explain=grad | FileCheck %t/mla.mlir
 // RUN: tpsp-run %t/mla.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/mla.mlir %{verify} --mesh tp=2
-// RUN: tpsp-run %t/mla.mlir %{verify} --mesh tp=1
+// RUN: %if nightly %{ tpsp-run %t/mla.mlir %{verify} --mesh tp=1 %}
 // RUN: tpsp-run %t/mla.mlir %{verify} --overlap on
 // RUN: tpsp-run %t/mla.mlir %{verify} --micro-batches 2
 

@@ -36,6 +36,8 @@ TEST_P(AllReduceTest, CombinesEveryTensor) {
         for (int64_t reduction : {TPSP_RT_SUM, TPSP_RT_MAX})
           for (const auto &counts : countLists)
             for (bool inPlace : {false, true}) {
+              if (isLeftOut())
+                continue;
               AllReduceCommand c;
               c.dtype = dtype;
               c.reduction = reduction;
@@ -118,6 +120,8 @@ TEST_P(AllToAllTest, MovesShardsBetweenDimensions) {
       for (int64_t dtype : elementTypes)
         for (const auto &size : sizes)
           for (bool gatherFirst : {true, false}) {
+            if (isLeftOut())
+              continue;
             AllToAllCommand c;
             c.dtype = dtype;
             c.axes = axes;
@@ -150,6 +154,8 @@ TEST_P(PermuteTest, FetchesFromTheSource) {
     for (const auto &axes : axisLists(mesh))
       for (int64_t dtype : elementTypes)
         for (int64_t count : {1, 67}) {
+          if (isLeftOut())
+            continue;
           PermuteCommand c;
           c.dtype = dtype;
           c.axes = axes;
@@ -221,6 +227,8 @@ TEST_P(TransferTest, MovesTheSendersTensor) {
       for (int64_t dtype : elementTypes)
         for (int64_t count : {1, 67})
           for (int64_t distance : {1, -1}) {
+            if (isLeftOut())
+              continue;
             int64_t ranks = int64_t(groupOf(mesh, 0, axes).size());
             if (ranks == 1)
               continue;

@@ -141,6 +141,8 @@ std::vector<std::vector<double>> scattered(const ShardCommand &c,
 
 TEST_P(ReduceScatterTest, CombinesTheReceiversPart) {
   auto checkScatter = [&](Exchange exchange, ShardCommand c) {
+    if (isLeftOut())
+      return;
     for (int64_t reduction : {TPSP_RT_SUM, TPSP_RT_MAX}) {
       c.reduction = reduction;
       exchange.params = c.encode();

@@ -58,6 +58,7 @@ int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
   Options &options = mutableOptions();
   options.jobs = std::max(1u, std::thread::hardware_concurrency());
+  options.isNightly = std::getenv("TPSP_NIGHTLY");
   if (const char *seed = std::getenv("TPSP_TEST_SEED"))
     parse(seed, options.seed);
   for (int i = 1; i < argc; ++i)

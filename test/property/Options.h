@@ -15,6 +15,8 @@ struct Options {
   /// Mistakes that PlantedChecks plants and numbers show.
   uint64_t planted = 40;
   bool print = false;
+  /// Whether the environment has TPSP_NIGHTLY.
+  bool isNightly = false;
   /// Give arguments the same random data as tpsp-run, which depends on their
   /// use.
   bool defaultData = false;

@@ -1,10 +1,10 @@
 """Compares the curves of one model on many meshes.
 
-    curves.py TPSP_TRAIN FOLDER STEPS
+    curves.py TPSP_TRAIN FOLDER STEPS [STRATEGY...]
 
-Trains small models with AdamW, clipping and decay, by every strategy. Compares
-the loss of every step with one rank in f32, and the norm of every step with one
-rank in f64.
+Trains small models with AdamW, clipping and decay, by every strategy, or by the
+named ones. Compares the loss of every step with one rank in f32, and the norm
+of every step with one rank in f64.
 """
 
 import json
@@ -56,7 +56,7 @@ MUON = ("muon", "dp = 2 : data, tp = 2 : model", {**TP, "x.b": "@dp", "x.s": "@t
 SHORT = 10
 
 
-def main(tpsp_train, folder, steps):
+def main(tpsp_train, folder, steps, *names):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     data = write_text(folder)
@@ -97,6 +97,8 @@ def main(tpsp_train, folder, steps):
         print(f"one rank: loss {one[0]['loss']:.3f} to {one[-1]['loss']:.3f}")
         assert one[-1]["loss"] < 0.85 * one[0]["loss"]
         for name, mesh, places, options in strategies:
+            if names and name not in names:
+                continue
             found, in_f64 = both(name, model(mesh, places), *options)
             compare(name, found, one, in_f64, exact)
 
@@ -106,4 +108,4 @@ def main(tpsp_train, folder, steps):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
