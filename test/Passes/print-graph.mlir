@@ -59,6 +59,10 @@ assert text.count("{") == text.count("}")
 defined = set(re.findall(r"^ *(n\d+) \[", text, re.M))
 edges = re.findall(r"^ *(n\d+) -> (n\d+)", text, re.M)
 assert edges and {n for edge in edges for n in edge} <= defined
+# A collective of many layers' tensors has one edge from the layer that is drawn.
+hexagons = set(re.findall(r"^ *(n\d+) \[shape=hexagon", text, re.M))
+into = [edge for edge in edges if edge[1] in hexagons]
+assert len(into) == len(set(into))
 # Every equation and collective is reached.
 reached = {to for _, to in edges}
 for node, attributes in re.findall(r"^ *(n\d+) \[(.*)\];", text, re.M):

@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -177,12 +179,16 @@ private:
         << quoted({op->getName().stripDialect().str() + " over " + axesOf(row),
                    rt::bytesText(double(row.bytes)) + " per rank"})
         << "];\n";
+    // Tensors of layers that are not drawn come from one node.
+    std::set<std::string> origins;
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults())) {
       Value named = namedValue(operand);
       auto before = ofResult.find(operand);
-      edge(before != ofResult.end() ? before->second : nodeOf(named), node,
-           isPending(typeOf(operand)) ? pendingStyle() : "");
+      std::string origin =
+          before != ofResult.end() ? before->second : nodeOf(named);
+      if (origins.insert(origin).second)
+        edge(origin, node, isPending(typeOf(operand)) ? pendingStyle() : "");
       ofResult[result] = places[named] = moved[named] = node;
     }
   }

@@ -138,7 +138,7 @@ function drawLargest() {
   const all = (each) => each.bytes * each.times, most = Math.max(...folded.map(all));
   const table = sortableTable([
     {head: 'bytes', kind: 'number', descendsFirst: true, value: all, text: (each) => bytesText(all(each))},
-    {head: '', value: all, cell: (each) => el('span', {class: 'bar', style: `width:${Math.max(1, 160 * all(each) / most)}px`})},
+    {head: '', kind: 'bars', value: all, cell: (each) => el('span', {class: 'bar', style: `width:${Math.max(1, 160 * all(each) / most)}px`})},
     {head: 'tensor', kind: 'names', value: (each) => each.name,
       text: (each) => each.times > 1 ? `${each.name} to ${each.last}, ${each.times} of ${bytesText(each.bytes)}` : each.name},
     {head: 'kind', value: (each) => each.kind},

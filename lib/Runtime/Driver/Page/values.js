@@ -162,7 +162,7 @@ function sortableTable(columns, rows, options) {
     });
   }
   function rowOf(row) {
-    const cells = columns.map((column) => el('td', {class: column.kind},
+    const cells = columns.map((column) => el('td', {class: column.kind, 'data-head': column.head},
         column.cell ? column.cell(row) : cellText(column, row)));
     const tr = el('tr', {}, ...cells);
     return [tr, ...((options.decorate && options.decorate(tr, row)) || [])];
