@@ -1,3 +1,4 @@
+#include "tpsp/Abi/TextTable.h"
 #include "tpsp/Check/Check.h"
 
 #include <fmt/format.h>
@@ -189,16 +190,13 @@ static std::string textOf(const Finding &finding, size_t number) {
 
 /// One line for each tensor.
 static std::string tableOf(const CheckReport &report) {
-  size_t width = 6;
+  TextTable table("lrl");
+  table.add({"tensor", "error", "verdict"});
   for (const TensorVerdict &each : report.tensors)
-    width = std::max(width, each.title.size());
-  std::string text =
-      fmt::format("\n  {:{}}  {:>8}  verdict\n", "tensor", width, "error");
-  for (const TensorVerdict &each : report.tensors)
-    text += fmt::format("  {:{}}  {:8.2g}  {}{}{}\n", each.title, width,
-                        each.errorOfRight, nameOf(each.kind),
-                        each.text.empty() ? "" : ": ", each.text);
-  return text;
+    table.add({each.title, fmt::format("{:.2g}", each.errorOfRight),
+               fmt::format("{}{}{}", nameOf(each.kind),
+                           each.text.empty() ? "" : ": ", each.text)});
+  return "\n" + table.text();
 }
 
 std::string tpsp::check::toText(const CheckReport &report, bool everyTensor) {

@@ -1,6 +1,7 @@
 #include "tpsp/Planner/Compare.h"
 
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -104,14 +105,12 @@ static std::string signedText(const Part &part, std::string (*text)(double)) {
   return (more > 0 ? "+" : "-") + text(std::abs(more));
 }
 
-static std::string rowsText(const std::vector<Part> &parts,
-                            std::string (*text)(double)) {
-  std::string result;
+static void addRows(TextTable &table, const std::vector<Part> &parts,
+                    std::string (*text)(double)) {
   for (const Part &part : parts)
     if (part.a != 0 || part.b != 0)
-      result += fmt::format("  {:<32} {:>12} {:>12} {:>12}\n", part.name,
-                            text(part.a), text(part.b), signedText(part, text));
-  return result;
+      table.add(
+          {part.name, text(part.a), text(part.b), signedText(part, text)});
 }
 
 std::string
@@ -119,18 +118,18 @@ tpsp::planner::compareText(const Evaluation &a, const Evaluation &b,
                            const std::array<std::string, 2> &names) {
   auto seconds = [](double value) { return secondsText(value); };
   auto bytes = [](double value) { return bytesText(value); };
-  std::string text =
-      fmt::format("\nA: {}\nB: {}\n  {:<32} {:>12} {:>12} {:>12}\n", names[0],
-                  names[1], "", "A", "B", "B - A");
-  text += rowsText({{"step", a.seconds, b.seconds},
-                    {"exposed communication", a.exposed, b.exposed},
-                    {"all communication", a.communication, b.communication}},
-                   seconds);
-  text += "Where the time goes, the largest difference first\n" +
-          rowsText(timeParts(a, b), seconds);
-  text +=
-      "Memory of a rank\n" + rowsText(memoryParts(a.memory, b.memory), bytes);
-  return text;
+  TextTable table("lrrr");
+  table.add({"", "A", "B", "B - A"});
+  addRows(table,
+          {{"step", a.seconds, b.seconds},
+           {"exposed communication", a.exposed, b.exposed},
+           {"all communication", a.communication, b.communication}},
+          seconds);
+  table.addLine("Where the time goes, the largest difference first");
+  addRows(table, timeParts(a, b), seconds);
+  table.addLine("Memory of a rank");
+  addRows(table, memoryParts(a.memory, b.memory), bytes);
+  return fmt::format("\nA: {}\nB: {}\n", names[0], names[1]) + table.text();
 }
 
 //===----------------------------------------------------------------------===//

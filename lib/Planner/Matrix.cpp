@@ -1,4 +1,5 @@
 #include "tpsp/Planner/Matrix.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "DevicesText.h"
 
@@ -301,42 +302,25 @@ static Cells cellsOf(const MatrixRow &row) {
           row.reason};
 }
 
-/// The width in characters, not bytes: messages may not be ASCII.
-static size_t width(const std::string &text) {
-  return size_t(
-      llvm::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 static std::string table(const std::vector<Cells> &rows) {
-  std::vector<size_t> widths(rows.front().size());
+  std::string columns(rows.front().size(), 'r');
+  columns[1] = columns[2] = columns.back() = 'l'; // plan, subscripts, reason
+  TextTable table(columns);
   for (const Cells &row : rows)
-    for (size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], width(row[i]));
-  std::string text;
-  for (const Cells &row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      std::string space(widths[i] - width(row[i]), ' ');
-      bool isNumber = i == 0 || (i >= 3 && i + 1 < row.size());
-      line += "  " + (isNumber ? space + row[i] : row[i] + space);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
+    table.add(row);
+  return table.text();
 }
 
 /// A note on a row of the bill, or "".
 static const char *noteOn(llvm::StringRef name, const MemoryBill &bill) {
   if (name == "saved")
-    return "  (of the activations, for backward)";
+    return "(of the activations, for backward)";
   bool hasCotangents = name == "inputs" && bill.gradients > 0;
-  return hasCotangents ? "  (with the results' cotangents)" : "";
+  return hasCotangents ? "(with the results' cotangents)" : "";
 }
 
 static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
-  std::string text = fmt::format("\nMemory of plan 1, per rank, of {}\n",
-                                 bytesText(double(matrix.options.memoryLimit)));
+  TextTable table("lrl");
   for (auto [name, bytes] :
        {std::pair("parameters", bill.parameters),
         std::pair("gradients", bill.gradients), std::pair("state", bill.state),
@@ -345,9 +329,10 @@ static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
         std::pair("saved", bill.savedAtPeak()), std::pair("total", bill.total),
         std::pair("to spare", matrix.margin)})
     if (bytes > 0)
-      text += fmt::format("  {:<12} {:>12}{}\n", name, bytesText(double(bytes)),
-                          noteOn(name, bill));
-  return text;
+      table.add({name, bytesText(double(bytes)), noteOn(name, bill)});
+  return fmt::format("\nMemory of plan 1, per rank, of {}\n",
+                     bytesText(double(matrix.options.memoryLimit))) +
+         table.text();
 }
 
 /// "plans 1 to 3", "plans 1, 2 and 5".

@@ -1,4 +1,5 @@
 #include "tpsp/Planning/PlansByExtent.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "tpsp/Abi/Quantity.h"
 
@@ -177,20 +178,22 @@ static std::string fullName(const Evaluation &plan, const ProgramFacts &facts) {
          (settings.empty() ? "" : ", " + settings);
 }
 
-static std::string rowText(const ExtentPlan &plan) {
+static std::vector<std::string> cellsOf(const ExtentPlan &plan) {
   const Evaluation *best = plan.best();
   if (!best) {
     std::string why = !plan.planning ? plan.problem
                                      : nothingFits(plan.planning->matrix) +
                                            plan.planning->wouldFit;
-    return fmt::format("{:>10}  none: {}\n", plan.extent, why);
+    return {std::to_string(plan.extent), "none: " + why};
   }
   const ProgramFacts &facts = plan.planning->facts;
   const MatrixRow &first = plan.planning->matrix.rows.front();
-  return fmt::format("{:>10}  {:<40}  {:>9}  {:>9.0f}  {:>10}  {}\n",
-                     plan.extent, fullName(*best, facts),
-                     secondsText(best->seconds), first.tokensPerSecond,
-                     bytesText(double(best->memory.total)), plan.subscripts());
+  return {std::to_string(plan.extent),
+          fullName(*best, facts),
+          secondsText(best->seconds),
+          fmt::format("{:.0f}", first.tokensPerSecond),
+          bytesText(double(best->memory.total)),
+          plan.subscripts()};
 }
 
 /// "301 ms", "does not fit: over by 3.1 GiB", or why it is illegal.
@@ -229,11 +232,11 @@ std::string tpsp::toText(const PlansByExtent &plans) {
                        options.program, options.devices, options.hardware,
                        bytesText(double(options.memoryLimit)), plans.index);
   }
-  text += fmt::format("{:>10}  {:<40}  {:>9}  {:>9}  {:>10}  {}\n", plans.index,
-                      "plan", "step", "tokens/s", "memory", "subscripts");
+  TextTable table("rlrrrl");
+  table.add({plans.index, "plan", "step", "tokens/s", "memory", "subscripts"});
   for (const ExtentPlan &plan : plans.plans)
-    text += rowText(plan);
-  text += "\n";
+    table.add(cellsOf(plan));
+  text += table.text() + "\n";
   for (const PlanChange &change : plans.changes)
     text += changeText(change, plans.index, any->planning->facts,
                        any->planning->matrix.options.memoryLimit);

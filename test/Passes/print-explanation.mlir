@@ -17,15 +17,15 @@
 // CHECK-NEXT:      over dp, 8 B per rank:  ({{.*}}print-explanation.mlir:[[@LINE+32]])
 //CHECK-EMPTY:
 // CHECK-NEXT:totals (bytes sent per rank)
-// CHECK-NEXT:  forward   all_gather      over tp       x1            96 B
-// CHECK-NEXT:  backward  all_reduce      over dp       x1             8 B
-// CHECK-NEXT:  forward   of every kind   over tp       x1            96 B
-// CHECK-NEXT:  backward  of every kind   over dp       x1             8 B
+// CHECK-NEXT:  forward   all_gather     over tp  x1  96 B
+// CHECK-NEXT:  backward  all_reduce     over dp  x1   8 B
+// CHECK-NEXT:  forward   of every kind  over tp  x1  96 B
+// CHECK-NEXT:  backward  of every kind  over dp  x1   8 B
 //CHECK-EMPTY:
 // CHECK-NEXT:saved for the backward pass (bytes per rank)
-// CHECK-NEXT:  x[b@dp, s, d]          x1           128 B
-// CHECK-NEXT:  softmax[b@dp, s, e@tp] x1            64 B
-// CHECK-NEXT:  total                  x2           192 B
+// CHECK-NEXT:  x[b@dp, s, d]           x1  128 B
+// CHECK-NEXT:  softmax[b@dp, s, e@tp]  x1   64 B
+// CHECK-NEXT:  total                   x2  192 B
 //CHECK-EMPTY:
 // CHECK-NEXT:g on dp=2, tp=4
 //CHECK-EMPTY:

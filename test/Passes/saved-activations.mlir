@@ -14,11 +14,11 @@ tpsp.mesh @mesh <tp = 4>
 // cotangents, gradients, and values that the backward pass does not use.
 // CHECK-LABEL:views on tp=4
 //       CHECK:saved for the backward pass (bytes per rank)
-//  CHECK-NEXT:  x[s@tp, d]      x1            64 B
-//  CHECK-NEXT:  exp[s@tp, d]    x1            64 B
-//  CHECK-NEXT:  x[s, d]         x1           256 B
-//  CHECK-NEXT:  square[s@tp, d] x2           128 B
-//  CHECK-NEXT:  total           x5           512 B
+//  CHECK-NEXT:  x[s@tp, d]       x1   64 B
+//  CHECK-NEXT:  exp[s@tp, d]     x1   64 B
+//  CHECK-NEXT:  x[s, d]          x1  256 B
+//  CHECK-NEXT:  square[s@tp, d]  x2  128 B
+//  CHECK-NEXT:  total            x5  512 B
 // PLAN-LABEL: plan.program @views attributes
 // PLAN-SAME: saved_bytes = 512
 func.func @views(%x: !x {tpsp.name = "x"}, %p: !x {tpsp.param = "p"},

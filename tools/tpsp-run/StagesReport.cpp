@@ -2,6 +2,7 @@
 #include "Stages.h"
 
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,34 +52,31 @@ static std::string bytes(int64_t number) {
 }
 
 static std::string timeTable(const StagesReport &report) {
-  std::string text = fmt::format(
-      "\nTime per stage\n  {:>5} {:>6} {:>8} {:>10} {:>10} {:>10} {:>8}\n",
-      "stage", "rank", "layers", "computing", "sends", "update", "bubble");
+  TextTable table("rrrrrrr");
+  table.add(
+      {"stage", "rank", "layers", "computing", "sends", "update", "bubble"});
   for (size_t i = 0; i < report.step.stages.size(); ++i) {
     const StageUse &use = report.step.stages[i];
-    text += fmt::format("  {:>5} {:>6} {:>8} {:>10} {:>10} {:>10} {:>6.1f} %\n",
-                        i, rankOf(report, i), layersOf(report, i),
-                        rt::secondsText(use.computing),
-                        rt::secondsText(use.waitingForSends),
-                        rt::secondsText(use.update), 100 * use.bubble);
+    table.add(
+        {std::to_string(i), fmt::format("{}", rankOf(report, i)),
+         fmt::format("{}", layersOf(report, i)), rt::secondsText(use.computing),
+         rt::secondsText(use.waitingForSends), rt::secondsText(use.update),
+         fmt::format("{:.1f} %", 100 * use.bubble)});
   }
-  return text;
+  return "\nTime per stage\n" + table.text();
 }
 
 static std::string memoryTable(const StagesReport &report) {
-  std::string text =
-      fmt::format("\nMemory per rank\n  {:>5} {:>11} {:>11} {:>11} {:>11} "
-                  "{:>7} {:>11} {:>11}\n",
-                  "stage", "parameters", "gradients", "optimizer", "inputs",
-                  "units", "saved", "peak");
+  TextTable table("rrrrrrrr");
+  table.add({"stage", "parameters", "gradients", "optimizer", "inputs", "units",
+             "saved", "peak"});
   for (size_t i = 0; i < report.step.stages.size(); ++i) {
     const StageUse &use = report.step.stages[i];
-    text += fmt::format(
-        "  {:>5} {:>11} {:>11} {:>11} {:>11} {:>7} {:>11} {:>11}\n", i,
-        bytes(use.parameters), bytes(use.gradients), bytes(use.state),
-        bytes(use.inputs), use.units, bytes(use.saved), bytes(use.peak));
+    table.add({std::to_string(i), bytes(use.parameters), bytes(use.gradients),
+               bytes(use.state), bytes(use.inputs), std::to_string(use.units),
+               bytes(use.saved), bytes(use.peak)});
   }
-  return text;
+  return "\nMemory per rank\n" + table.text();
 }
 
 /// Returns rows about sends between neighbouring chunks; equal consecutive
@@ -132,26 +130,27 @@ std::string tpsp::run::toText(const StagesReport &report) {
       report.plans.mesh[report.plans.stageAxis].name, problem.chunksPerStage,
       problem.chunksPerStage == 1 ? "" : "s", problem.parts, report.schedule);
   text += timeTable(report) + memoryTable(report) + sendTable(report);
-  text += fmt::format("\nTime\n  compile  {:>10}  ({} of {} chunks)\n",
-                      rt::secondsText(report.compileSeconds),
-                      report.plans.compiled, report.plans.chunks.size());
-  text += fmt::format("  step     {:>10}  (simulated; bubble {:.1f} %",
-                      rt::secondsText(report.step.seconds),
-                      100 * report.step.bubble);
-  if (report.matmulUtilisation > 0)
-    text += fmt::format(", {:.1f} % of the matmul peak",
-                        100 * report.matmulUtilisation);
-  text += ")\n";
+  TextTable table("lrl");
+  table.add({"compile", rt::secondsText(report.compileSeconds),
+             fmt::format("({} of {} chunks)", report.plans.compiled,
+                         report.plans.chunks.size())});
+  std::string peak = report.matmulUtilisation > 0
+                         ? fmt::format(", {:.1f} % of the matmul peak",
+                                       100 * report.matmulUtilisation)
+                         : "";
+  table.add({"step", rt::secondsText(report.step.seconds),
+             fmt::format("(simulated; bubble {:.1f} %{})",
+                         100 * report.step.bubble, peak)});
   if (report.overlap != report.askedOverlap)
-    text += fmt::format("  overlap  {:>10}  (the step is slower with --overlap "
-                        "{})\n",
-                        "none", report.askedOverlap);
-  text += fmt::format("  memory   {:>10}  of {}{}\n", bytes(report.neededBytes),
-                      bytes(report.memoryBytes),
-                      report.neededBytes > report.memoryBytes
-                          ? ": too much for this machine"
-                          : "");
-  return text;
+    table.add({"overlap", "none",
+               fmt::format("(the step is slower with --overlap {})",
+                           report.askedOverlap)});
+  table.add({"memory", bytes(report.neededBytes),
+             fmt::format("of {}{}", bytes(report.memoryBytes),
+                         report.neededBytes > report.memoryBytes
+                             ? ": too much for this machine"
+                             : "")});
+  return text + "\nTime\n" + table.text();
 }
 
 static Json stageJson(const StagesReport &report, size_t stage) {

@@ -1,19 +1,15 @@
 #include "ExplanationTables.h"
 
 #include "Passes/Program/Placed.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace tpsp;
 
 namespace {
-
-struct Row {
-  std::string tensor, extents, part, bytes;
-};
 
 class ExtentsTable {
 public:
@@ -26,20 +22,11 @@ public:
       for (size_t i : block.equations) {
         const Equation &equation = written.equations[i];
         if (equation.phase != phase)
-          rows.push_back({equation.phase, "", "", ""});
+          table.addLine("  " + equation.phase);
         phase = equation.phase;
         addAll(equation, block.times);
       }
-    out << "\ntensors (extents, one rank's, bytes of it)\n";
-    size_t name = widthOf(&Row::tensor), extents = widthOf(&Row::extents),
-           part = widthOf(&Row::part);
-    for (const Row &row : rows)
-      if (row.extents.empty())
-        out << "  " << row.tensor << "\n";
-      else
-        out << "    " << llvm::left_justify(row.tensor, name) << "  "
-            << llvm::left_justify(row.extents, extents) << "  "
-            << llvm::left_justify(row.part, part) << "  " << row.bytes << "\n";
+    out << "\ntensors (extents, one rank's, bytes of it)\n" << table.text();
   }
 
 private:
@@ -52,11 +39,10 @@ private:
       std::string bytes = formatBytes(localBytes(tensor.type, written.mesh));
       if (times > 1)
         bytes += "  x " + std::to_string(times);
-      rows.push_back(
-          {name, extentsText(tensor.type, tensor.type.getShape()),
-           extentsText(tensor.type, localShape(tensor.type.getShape(),
-                                               placement, written.mesh)),
-           bytes});
+      table.add({name, extentsText(tensor.type, tensor.type.getShape()),
+                 extentsText(tensor.type, localShape(tensor.type.getShape(),
+                                                     placement, written.mesh)),
+                 bytes});
     }
   }
 
@@ -70,18 +56,10 @@ private:
     return text;
   }
 
-  size_t widthOf(std::string Row::*column) const {
-    size_t width = 0;
-    for (const Row &row : rows)
-      if (!row.extents.empty())
-        width = std::max(width, (row.*column).size());
-    return width;
-  }
-
   const WrittenEquations &written;
   EquationText &text;
   llvm::StringSet<> seen;
-  std::vector<Row> rows;
+  TextTable table{"llll", /*indent=*/4};
 };
 
 } // namespace

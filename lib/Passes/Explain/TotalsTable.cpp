@@ -4,11 +4,10 @@
 #include "Passes/Program/SavedActivations.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Abi/CheckedMath.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 
@@ -44,15 +43,17 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
   out << "\ntotals (bytes sent per rank)\n";
   if (totals.empty())
     out << "  no collectives\n";
+  TextTable table("llllr");
+  auto add = [&](Phase phase, const std::string &kind, const std::string &axes,
+                 const Total &total) {
+    table.add({nameOf(phase), kind, "over " + axes,
+               "x" + std::to_string(total.count), formatBytes(total.bytes)});
+  };
   for (const auto &[key, total] : totals)
-    out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                         nameOf(std::get<0>(key)), std::get<1>(key),
-                         std::get<2>(key), total.count,
-                         formatBytes(total.bytes));
+    add(std::get<0>(key), std::get<1>(key), std::get<2>(key), total);
   for (const auto &[key, total] : totalsOfAxes)
-    out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                         nameOf(key.first), "of every kind", key.second,
-                         total.count, formatBytes(total.bytes));
+    add(key.first, "of every kind", key.second, total);
+  out << table.text();
 }
 
 /// "xn[b, s@tp, d]" without the name of the call, or "softmax[..]" for a value
@@ -78,12 +79,9 @@ void tpsp::printSaved(FunctionOpInterface function, const Mesh &mesh,
   if (rows.empty())
     return;
   rows[text("total")] = sum;
-  size_t width = 0;
+  TextTable table("llr");
   for (const auto &[name, total] : rows)
-    width = std::max(width, name.size());
-  out << "\nsaved for the backward pass (bytes per rank)\n";
-  for (const auto &[name, total] : rows)
-    out << "  " << llvm::left_justify(name.getValue(), width)
-        << llvm::formatv(" x{0,-4} {1,12}\n", total.count,
-                         formatBytes(total.bytes));
+    table.add({name.getValue().str(), "x" + std::to_string(total.count),
+               formatBytes(total.bytes)});
+  out << "\nsaved for the backward pass (bytes per rank)\n" << table.text();
 }

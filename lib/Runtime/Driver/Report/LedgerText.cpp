@@ -2,6 +2,7 @@
 
 #include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include <fmt/format.h>
 
@@ -62,20 +63,19 @@ struct Columns {
   bool hasTimes = false, hasStages = false;
 };
 
-static void printLine(const Line &line, const Columns &columns,
-                      fmt::memory_buffer &out) {
+static std::vector<std::string> cellsOf(const Line &line,
+                                        const Columns &columns) {
   const LedgerRow &c = *line.first;
-  std::string times =
-      columns.hasTimes ? fmt::format(" x{:<4}", line.times) : "";
-  std::string stages =
-      columns.hasStages
-          ? fmt::format(" {:<6}", fmt::format("{}", fmt::join(c.stages, ",")))
-          : "";
-  fmt::format_to(
-      std::back_inserter(out),
-      "  {:<9} {:<15} {:<8} {:<7} {:>10}{}{}  {:<22} {}\n", nameOf(c.phase),
-      nameOf(c.kind), fmt::format("{}", fmt::join(c.axes, ",")), c.index,
-      bytesText(c.bytes), times, stages, shortened(c.tensor, 22), c.reason);
+  std::vector<std::string> cells = {nameOf(c.phase), nameOf(c.kind),
+                                    fmt::format("{}", fmt::join(c.axes, ",")),
+                                    c.index, bytesText(c.bytes)};
+  if (columns.hasTimes)
+    cells.push_back(fmt::format("x{}", line.times));
+  if (columns.hasStages)
+    cells.push_back(fmt::format("{}", fmt::join(c.stages, ",")));
+  cells.push_back(shortened(c.tensor, 22));
+  cells.push_back(c.reason);
+  return cells;
 }
 
 LedgerTotals tpsp::rt::ledgerTotals(const Plan &plan) {
@@ -99,13 +99,15 @@ LedgerTotals tpsp::rt::ledgerTotals(const Plan &plan) {
   return most;
 }
 
-static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nTotals{}\n",
-                 plan.numStages() > 1 ? " (of the stage that sends most)" : "");
+static std::string totalsText(const Plan &plan) {
+  TextTable table("lllr");
   for (const auto &[key, sum] : ledgerTotals(plan))
-    fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", nameOf(key.first),
-                   key.second, sum.count, bytesText(sum.bytes));
+    table.add({nameOf(key.first), key.second, fmt::format("x{}", sum.count),
+               bytesText(sum.bytes)});
+  return fmt::format("\nTotals{}\n", plan.numStages() > 1
+                                         ? " (of the stage that sends most)"
+                                         : "") +
+         table.text();
 }
 
 std::string tpsp::rt::ledgerText(const Plan &plan, bool everyLayer) {
@@ -117,16 +119,19 @@ std::string tpsp::rt::ledgerText(const Plan &plan, bool everyLayer) {
     columns.hasTimes |= line.times > 1;
     columns.hasStages |= !line.first->stages.empty();
   }
-  fmt::memory_buffer out;
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "Collectives (bytes sent per rank{})\n",
-                 columns.hasTimes ? ", each time" : "");
-  fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}{}{}  {:<22} {}\n",
-                 "phase", "kind", "axes", "index", "bytes",
-                 columns.hasTimes ? " times" : "",
-                 columns.hasStages ? " stage " : "", "tensor", "why");
+  std::vector<std::string> heads = {"phase", "kind", "axes", "index", "bytes"};
+  if (columns.hasTimes)
+    heads.push_back("times");
+  if (columns.hasStages)
+    heads.push_back("stage");
+  heads.insert(heads.end(), {"tensor", "why"});
+  std::string alignment(heads.size(), 'l');
+  alignment[4] = 'r'; // bytes
+  TextTable table(alignment);
+  table.add(heads);
   for (const Line &line : lines)
-    printLine(line, columns, out);
-  printTotals(plan, out);
-  return fmt::to_string(out);
+    table.add(cellsOf(line, columns));
+  return fmt::format("Collectives (bytes sent per rank{})\n",
+                     columns.hasTimes ? ", each time" : "") +
+         table.text() + totalsText(plan);
 }

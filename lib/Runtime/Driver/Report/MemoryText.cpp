@@ -3,6 +3,7 @@
 #include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include <fmt/format.h>
 
@@ -26,13 +27,15 @@ namespace {
 /// The parts of memory, by stage.
 class MemoryTable {
 public:
-  explicit MemoryTable(const Plan &plan) : views(stageViews(plan)) {
+  explicit MemoryTable(const Plan &plan)
+      : views(stageViews(plan)),
+        table("l" + std::string(views.size(), 'r') + "l") {
     for (const Plan &view : views)
       parts.push_back(memoryOf(view));
   }
 
   std::string text() {
-    begin();
+    addHeads();
     row("parameters", &PlanMemory::parameters);
     row("master", &PlanMemory::master, /*isOptional=*/true);
     row("optimizer", &PlanMemory::optimizer, /*isOptional=*/true);
@@ -50,32 +53,31 @@ public:
               "without overlap; what it may add: --overlap-memory");
     planRow("saved", &Plan::savedBytes, /*isOptional=*/true,
             "of the above, for backward");
-    return fmt::to_string(out);
+    return "\nMemory per rank\n" + table.text();
   }
 
 private:
-  void begin() {
-    fmt::format_to(std::back_inserter(out), "\nMemory per rank\n");
+  void addHeads() {
     if (views.size() == 1)
       return;
-    fmt::format_to(std::back_inserter(out), "  {:<12}", "");
+    std::vector<std::string> heads = {""};
     for (size_t stage = 0; stage < views.size(); ++stage)
-      fmt::format_to(std::back_inserter(out), " {:>12}",
-                     fmt::format("stage {}", stage));
-    fmt::format_to(std::back_inserter(out), "\n");
+      heads.push_back(fmt::format("stage {}", stage));
+    heads.push_back("");
+    table.add(heads);
   }
 
   /// An optional row is left out if all its values are 0.
-  void print(const char *name, const std::vector<int64_t> &values,
-             bool isOptional, const char *note) {
+  void add(const char *name, const std::vector<int64_t> &values,
+           bool isOptional, const char *note) {
     if (isOptional && std::all_of(values.begin(), values.end(),
                                   [](int64_t value) { return value == 0; }))
       return;
-    auto to = std::back_inserter(out);
-    fmt::format_to(to, "  {:<12}", name);
+    std::vector<std::string> cells = {name};
     for (int64_t value : values)
-      fmt::format_to(to, " {:>12}", bytesText(value));
-    fmt::format_to(to, *note ? "  ({})\n" : "\n", note);
+      cells.push_back(bytesText(value));
+    cells.push_back(*note ? fmt::format("({})", note) : "");
+    table.add(cells);
   }
 
   void row(const char *name, int64_t PlanMemory::*part, bool isOptional = false,
@@ -83,7 +85,7 @@ private:
     std::vector<int64_t> values;
     for (const PlanMemory &each : parts)
       values.push_back(each.*part);
-    print(name, values, isOptional, note);
+    add(name, values, isOptional, note);
   }
 
   /// The part of the inputs that is cotangents, unless it is next to nothing,
@@ -98,8 +100,8 @@ private:
       isWorthARow |= bytes * 100 > parts[i].inputs;
     }
     if (isWorthARow)
-      print("  cotangents", values, /*isOptional=*/false,
-            "of results; of the inputs");
+      add("  cotangents", values, /*isOptional=*/false,
+          "of results; of the inputs");
   }
 
   void planRow(const char *name, int64_t Plan::*part, bool isOptional,
@@ -107,12 +109,12 @@ private:
     std::vector<int64_t> values;
     for (const Plan &view : views)
       values.push_back(view.*part);
-    print(name, values, isOptional, note);
+    add(name, values, isOptional, note);
   }
 
   std::vector<Plan> views;
   std::vector<PlanMemory> parts;
-  fmt::memory_buffer out;
+  TextTable table;
 };
 
 } // namespace

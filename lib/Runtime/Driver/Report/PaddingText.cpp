@@ -1,5 +1,7 @@
 #include "PaddingText.h"
 
+#include "tpsp/Abi/TextTable.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,14 +12,15 @@ using namespace tpsp;
 std::string tpsp::rt::paddingText(const Plan &plan) {
   if (plan.padded.empty())
     return "";
-  std::string text = "\nPadded indices (all else is with these extents)\n";
+  TextTable table("ll");
   for (const PaddedIndex &index : plan.padded) {
     double added = double(index.heldExtent) - double(index.extent);
-    text += fmt::format("  {:<12} {:>12} to {} (+{:.2f} %)\n", index.name,
-                        index.extent, index.heldExtent,
-                        100 * added / std::max(1.0, double(index.extent)));
+    table.add(
+        {index.name,
+         fmt::format("{} to {} (+{:.2f} %)", index.extent, index.heldExtent,
+                     100 * added / std::max(1.0, double(index.extent)))});
   }
-  return text;
+  return "\nPadded indices (all else is with these extents)\n" + table.text();
 }
 
 nlohmann::ordered_json tpsp::rt::paddingJson(const Plan &plan) {

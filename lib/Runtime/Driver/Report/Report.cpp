@@ -1,4 +1,5 @@
 #include "tpsp/Runtime/Driver/Report/Report.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "LedgerText.h"
 #include "MemoryText.h"
@@ -331,15 +332,18 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
   auto to = std::back_inserter(out);
   const Prediction &p = *report.prediction;
   double step = report.stepSeconds.front();
-  fmt::format_to(to, "\nPredicted for {}\n", p.hardware);
+  TextTable kinds("lrrr"), basis("ll");
   for (const Prediction::Kind &kind : p.kinds)
-    fmt::format_to(to, "  {:<15} x{:<5} {:>10}  {:>5.1f} %\n", kind.name,
-                   kind.commands, secondsText(kind.seconds),
-                   step > 0 ? 100 * kind.seconds / step : 0);
+    kinds.add(
+        {kind.name, fmt::format("x{}", kind.commands),
+         secondsText(kind.seconds),
+         fmt::format("{:.1f} %", step > 0 ? 100 * kind.seconds / step : 0)});
+  for (const auto &[what, figures] : p.basis)
+    basis.add({what, figures});
+  fmt::format_to(to, "\nPredicted for {}\n{}", p.hardware, kinds.text());
   fmt::format_to(to, "  matmuls use {:.0f} % of the peak, links {:.0f} %\n",
                  100 * p.matmulUtilisation, 100 * p.linkUtilisation);
-  for (const auto &[what, figures] : p.basis)
-    fmt::format_to(to, "  {:<10} {}\n", what, figures);
+  out.append(basis.text());
   if (!p.fits())
     fmt::format_to(
         to,
@@ -352,55 +356,56 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
 static void printTime(const RunReport &report, fmt::memory_buffer &out) {
   if (report.prediction)
     return printPrediction(report, out);
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nTime\n  {:<12} {:>10.3f} s\n", "compile",
-                 report.compileSeconds);
-  if (report.stepSeconds.empty())
-    return;
-  double step = medianStep(report);
-  fmt::format_to(to, "  {:<12} {:>10.3f} s  (median of {}; first {:.3f} s)\n",
-                 "step", step, report.stepSeconds.size(),
-                 report.stepSeconds.front());
+  TextTable table("lrl");
+  auto add = [&](const char *name, const char *unit, double value,
+                 std::string note) {
+    table.add({name, fmt::format(fmt::runtime(unit), value), note});
+  };
+  add("compile", "{:.3f} s", report.compileSeconds, "");
+  double step = report.stepSeconds.empty() ? 0 : medianStep(report);
+  if (!report.stepSeconds.empty())
+    add("step", "{:.3f} s", step,
+        fmt::format("(median of {}; first {:.3f} s)", report.stepSeconds.size(),
+                    report.stepSeconds.front()));
   if (!report.gpuSeconds.empty())
-    fmt::format_to(to, "  {:<12} {:>10.3f} ms  (median of {} replayed)\n",
-                   "on the GPU", 1e3 * median(report.gpuSeconds),
-                   report.gpuSeconds.size());
+    add("on the GPU", "{:.3f} ms", 1e3 * median(report.gpuSeconds),
+        fmt::format("(median of {} replayed)", report.gpuSeconds.size()));
   // Every command is of one stage's ranks.
   double flops = report.plan->matmulFlops() *
                  double(report.plan->numRanks() / report.plan->numStages());
   if (flops > 0 && step > 0)
-    fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",
-                   flops / step * 1e-9);
+    add("matmuls", "{:.1f} GFLOP/s", flops / step * 1e-9, "over all ranks");
+  fmt::format_to(std::back_inserter(out), "\nTime\n{}", table.text());
 }
 
 /// Prints a line for each kind of row, named by `kindOf`, with the values of
-/// that kind. `width` is the width of the kinds.
+/// that kind.
 template <typename KindOf>
-static void printPlaces(const char *title, int width,
-                        const std::vector<PlaceRow> &rows, KindOf kindOf,
-                        fmt::memory_buffer &out) {
+static void printPlaces(const char *title, const std::vector<PlaceRow> &rows,
+                        KindOf kindOf, fmt::memory_buffer &out) {
   std::map<std::string, std::vector<std::string>> values;
   for (const PlaceRow &row : rows)
     values[kindOf(row)].push_back(row.value.empty() ? row.location : row.value);
-  auto to = std::back_inserter(out);
-  if (!values.empty())
-    fmt::format_to(to, "\n{}\n", title);
+  if (values.empty())
+    return;
+  TextTable table("ll");
   for (const auto &[kind, names] : values)
-    fmt::format_to(to, "  {:<{}} {}\n", kind, width, fmt::join(names, ", "));
+    table.add({kind, fmt::format("{}", fmt::join(names, ", "))});
+  fmt::format_to(std::back_inserter(out), "\n{}\n{}", title, table.text());
 }
 
 static void printEpilogues(const Plan &plan, fmt::memory_buffer &out) {
   auto kindOf = [](const PlaceRow &row) {
     return fmt::format("{}", fmt::join(namesOf(row.steps), ","));
   };
-  printPlaces("Epilogues of matmuls", 16, epiloguesOf(plan), kindOf, out);
+  printPlaces("Epilogues of matmuls", epiloguesOf(plan), kindOf, out);
 }
 
 /// Lists attention in one call; other forms of attention appear as matmuls and
 /// kernels.
 static void printAttention(const Plan &plan, fmt::memory_buffer &out) {
   auto kindOf = [](const PlaceRow &row) { return row.call; };
-  printPlaces("Attention in one call", 20, attentionOf(plan), kindOf, out);
+  printPlaces("Attention in one call", attentionOf(plan), kindOf, out);
 }
 
 static void printResults(const RunReport &report, fmt::memory_buffer &out) {

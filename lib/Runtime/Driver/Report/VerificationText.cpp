@@ -1,5 +1,7 @@
 #include "VerificationText.h"
 
+#include "tpsp/Abi/TextTable.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,24 +38,26 @@ static std::string_view hintFor(const RunReport &report) {
 
 /// Remarks on one comparison besides its numbers.
 static std::string remarkOn(const TensorError &e) {
-  std::string text;
+  std::vector<std::string> remarks;
   if (e.zeroReference)
-    text += e.rmsRounding > 0 ? "  (is zero but for rounding; absolute)"
-                              : "  (is zero; absolute)";
+    remarks.push_back(e.rmsRounding > 0 ? "(is zero but for rounding; absolute)"
+                                        : "(is zero; absolute)");
   if (e.isOfRounded)
-    text += "  (of the program rounded to its types)";
+    remarks.push_back("(of the program rounded to its types)");
   if (e.isOfSmall)
-    text += "  (of elements below 1e-12 of the largest)";
+    remarks.push_back("(of elements below 1e-12 of the largest)");
   if (e.notFinite > 0)
-    text += fmt::format("  ({} not finite, as in the rounded reference)",
-                        e.notFinite);
-  bool isScaled = std::abs(e.excess) > 0.9 * e.relative;
-  if (!e.passed() && isScaled && !e.zeroReference)
-    return text + fmt::format("  FAILED ({:.4g} times what it should be)",
-                              1 + e.excess);
+    remarks.push_back(fmt::format(
+        "({} not finite, as in the rounded reference)", e.notFinite));
+  bool isScaled = std::abs(e.excess) > 0.9 * e.relative && !e.zeroReference;
   if (!e.passed())
-    return text + "  FAILED";
-  return e.isLost() ? text + "  (lost in rounding)" : text;
+    remarks.push_back(
+        isScaled ? fmt::format("FAILED ({:.4g} times what it should be)",
+                               1 + e.excess)
+                 : "FAILED");
+  else if (e.isLost())
+    remarks.push_back("(lost in rounding)");
+  return fmt::format("{}", fmt::join(remarks, "  "));
 }
 
 static size_t countOf(const RunReport &report,
@@ -134,19 +138,16 @@ std::string tpsp::rt::verificationTable(const RunReport &report) {
   auto to = std::back_inserter(out);
   // Names are not cut. The end of a name gives the layer, and its beginning the
   // role of the tensor.
-  size_t width = 20;
+  TextTable table("lrrl");
+  table.add({"tensor", "error", "rounding", ""});
   for (const TensorError &e : report.errors)
-    width = std::max(width, e.name.size());
+    table.add({e.name, fmt::format("{:.2e}", e.relative),
+               fmt::format("{:.2e}", e.rounding), remarkOn(e)});
   fmt::format_to(to,
                  "\nVerified against the unsharded program in f64 (relative "
                  "error; allowed are {},\nor {} times what rounding alone "
-                 "makes of that program)\n"
-                 "  {:<{}} {:>10}  {:>10}\n",
-                 tolerancesOf(report), roundingFactor, "tensor", width, "error",
-                 "rounding");
-  for (const TensorError &e : report.errors)
-    fmt::format_to(to, "  {:<{}} {:>10.2e}  {:>10.2e}{}\n", e.name, width,
-                   e.relative, e.rounding, remarkOn(e));
+                 "makes of that program)\n{}",
+                 tolerancesOf(report), roundingFactor, table.text());
   fmt::format_to(to, "  {}\n", verdictOn(report));
   for (const std::string &source : report.notFiniteSources)
     fmt::format_to(to, "  {}\n", source);
