@@ -1,6 +1,5 @@
 #include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
-#include "PlanObject.h"
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
@@ -148,10 +147,6 @@ Status tpsp::rt::loadPlan(const std::string &path, StepFunction &out) {
   std::string bytes;
   Trailer trailer;
   TPSP_TRY(readChecked(path, bytes, trailer));
-  if (Status s = checkPlanObject(
-          std::string_view(bytes).substr(0, trailer.objectBytes));
-      !s.ok())
-    return invalid(path, s.message());
   // dlopen would search the system's folders for a name without a slash.
   std::string place = std::filesystem::absolute(path).string();
   void *object = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
