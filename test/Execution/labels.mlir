@@ -83,6 +83,10 @@
 // RUN: cd %t && tpsp-run all.mlir --grad --verify --inputs some.safetensors --report all.json --quiet
 // RUN: cd %t && not python3 check.py some.safetensors all.json
 
+// An axis divides another index of the labels than of what they count.
+// RUN: cd %t && tpsp-run otherwise.mlir --grad --verify --quiet
+// RUN: cd %t && tpsp-run otherwise.mlir --grad --verify --quiet --dtype bf16
+
 //--- loss.mlir
 tpsp.program <b = 6, s = 6, v = 12, d = 5> {
 mesh @mesh <dp = 3 : data, cp = 1 : model, tp = 1 : model>
@@ -239,3 +243,12 @@ from safetensors.numpy import load_file
 
 gradients = {n: g for n, g in load_file(sys.argv[1]).items() if n in ("g[w]", "g[x]")}
 assert len(gradients) == 2 and not any(g.any() for g in gradients.values()), gradients
+
+//--- otherwise.mlir
+tpsp.program <a = 6, b = 8, c = 3, f = 2> {
+mesh @mesh <tp = 2 : model, cp = 3 : data>
+func @f(%x: [a@cp, b, c, f@tp], %labels: i32[a, b@tp, f] {tpsp.data = "labels"}) -> [b, c, f] {
+  %z = mean %x, %labels -> [b, c, f]
+  return %z
+}
+}

@@ -147,6 +147,18 @@ static Value shareOfEach(MeanOp mean, Type element, OpBuilder &b) {
                      1 / positionsForEach(mean, mean.getOperand(0), labels));
 }
 
+/// Whether an axis divides one index of `x` and another of `labels`.
+static bool isDividedOtherwise(Value x, Value labels) {
+  IdxAttr of = getIdx(x), other = getIdx(labels);
+  for (auto [name, axes] : llvm::zip_equal(other.getNames(), other.getAxes()))
+    for (auto [ownName, ownAxes] : llvm::zip_equal(of.getNames(), of.getAxes()))
+      if (name != ownName && llvm::any_of(axes, [&](Attribute axis) {
+            return llvm::is_contained(ownAxes, axis);
+          }))
+        return true;
+  return false;
+}
+
 /// Elements are divided by their number before they are summed. So the sum
 /// stays linear in what micro-batches and ranks have of it.
 static Value decomposeCounted(MeanOp mean, OpBuilder &b) {
@@ -157,12 +169,16 @@ static Value decomposeCounted(MeanOp mean, OpBuilder &b) {
   auto converted = [&](RankedTensorType type, Value x) -> Value {
     return own == wide ? x : ConvertOp::create(b, loc, type, ValueRange{x});
   };
-  Value x = mean.getOperand(0);
-  RankedTensorType all = withoutPlacement(typeOf(x));
-  x = converted(withElement(all, wide), x);
-  Value counted = LabelMaskOp::create(b, loc, withElement(all, wide),
-                                      ValueRange{x, mean.getOperand(1)});
-  Value each = parts.mul(counted, counted, shareOfEach(mean, wide, b));
+  Value x = mean.getOperand(0), labels = mean.getOperand(1);
+  // Propagation cannot choose between two indices, and the program has no
+  // result here that a placement could be written to.
+  RankedTensorType all =
+      isDividedOtherwise(x, labels) ? typeOf(x) : withoutPlacement(typeOf(x));
+  all = withElement(all, wide);
+  x = converted(all, x);
+  Value counted = LabelMaskOp::create(b, loc, all, ValueRange{x, labels});
+  Value each =
+      MulOp::create(b, loc, all, {counted, shareOfEach(mean, wide, b)});
   RankedTensorType result = typeOf(mean.getResult());
   RankedTensorType sum =
       own == wide ? result : withElement(withoutPlacement(result), wide);
