@@ -126,6 +126,15 @@ double Config::notNegative(const std::string &key, double otherwise) {
   return value;
 }
 
+DropRate Config::dropRate(const std::string &key, double otherwise) {
+  double rate = number(key, otherwise);
+  if (rate >= 0 && rate < 1)
+    return {key, rate};
+  refuse(key, fmt::format("is {}; a rate of dropout is at least 0 and below 1",
+                          rate));
+  return {key, 0};
+}
+
 bool Config::flag(const std::string &key, bool otherwise) {
   const Json *value = use(key);
   if (!value || value->is_boolean())

@@ -6,6 +6,7 @@
 #ifndef TPSP_IMPORT_CONFIG_H
 #define TPSP_IMPORT_CONFIG_H
 
+#include "Model.h"
 #include "tpsp/Abi/Status.h"
 
 #include <nlohmann/json.hpp>
@@ -54,6 +55,8 @@ public:
   double positive(const std::string &key);
   double positive(const std::string &key, double otherwise);
   double notNegative(const std::string &key, double otherwise);
+  /// A rate of dropout: from 0 on, and below 1.
+  DropRate dropRate(const std::string &key, double otherwise);
   bool flag(const std::string &key, bool otherwise);
   std::string word(const std::string &key, const std::string &otherwise);
   std::vector<std::string> words(const std::string &key);

@@ -17,12 +17,12 @@ static const std::vector<std::string> harmlessKeys = {
 Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
   config.harmless(commonKeys());
   config.harmless(harmlessKeys);
-  config.only("attention_dropout", 0.0, "dropout");
   config.only("is_encoder_decoder", false, "an encoder");
   config.only("use_mrope", false, "a rotation by several positions");
   config.only("rope_interleaved", false, "a rotation of neighbours");
   Model model;
   model.architecture = form.architecture;
+  model.dropout.attention = config.dropRate("attention_dropout", 0);
   int64_t width = config.size("hidden_size");
   int64_t heads = config.size("num_attention_heads");
   int64_t groups =

@@ -25,15 +25,6 @@ static Norm layerNorm(Config &config, const std::string &module) {
           Norm::Kind::Layer};
 }
 
-/// Dropout belongs to training. The program is that of evaluation, and a note
-/// says so.
-static void leaveOutDropout(Config &config, Model &model) {
-  for (const char *key : {"attn_pdrop", "embd_pdrop", "resid_pdrop"})
-    if (double rate = config.number(key, 0.1); rate != 0)
-      model.notes.push_back(
-          fmt::format("Left out: dropout by {} = {}.", key, rate));
-}
-
 static Attention readFusedAttention(Config &config, const Model &model) {
   config.only("scale_attn_by_inverse_layer_idx", false,
               "a scale that differs between layers");
@@ -78,7 +69,9 @@ Model tpsp::import::readGpt2(Config &config) {
   model.finalNorm = layerNorm(config, "transformer.ln_f");
   if (!config.flag("tie_word_embeddings", true))
     model.head = "lm_head.weight";
-  leaveOutDropout(config, model);
+  model.dropout = {config.dropRate("embd_pdrop", 0.1),
+                   config.dropRate("attn_pdrop", 0.1),
+                   config.dropRate("resid_pdrop", 0.1)};
   Attention attention = readFusedAttention(config, model);
   Mlp mlp{std::nullopt, Linear{"mlp.c_fc", true, true},
           Linear{"mlp.c_proj", true, true},

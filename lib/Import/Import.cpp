@@ -85,6 +85,26 @@ static Status checkExperts(const ImportOptions &options, const Model &model) {
   return {};
 }
 
+/// Leaves dropout out unless it is asked for, and notes that.
+static Status chooseDropout(const ImportOptions &options, Model &model) {
+  bool hasAny = false;
+  for (DropRate *each : {&model.dropout.attention, &model.dropout.embedding,
+                         &model.dropout.residual}) {
+    if (each->rate == 0)
+      continue;
+    hasAny = true;
+    if (!options.dropout) {
+      model.notes.push_back(
+          fmt::format("Left out: dropout by {} = {}.", each->key, each->rate));
+      each->rate = 0;
+    }
+  }
+  if (options.dropout && !hasAny)
+    return invalid("--dropout: the configuration has no rate of dropout above "
+                   "0; leave the option out");
+  return {};
+}
+
 Status tpsp::import::importModel(const std::string &text,
                                  const ImportOptions &options, Imported &out) {
   TPSP_TRY(checkOptions(options));
@@ -96,5 +116,6 @@ Status tpsp::import::importModel(const std::string &text,
   Model model = architecture->read(config);
   TPSP_TRY(config.finish());
   TPSP_TRY(checkExperts(options, model));
+  TPSP_TRY(chooseDropout(options, model));
   return writeModel(std::move(model), options, out);
 }

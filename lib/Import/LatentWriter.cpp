@@ -87,7 +87,7 @@ Value LayerWriter::write(const LatentAttention &part, const Value &x) {
   Value o = text.apply("attention", {q, k, v}, "attention",
                        open({"b", "s", "g", "w"}),
                        fmt::format("query = \"s\", key = \"t\", feature = "
-                                   "\"k\", scale = {}, causal",
-                                   part.scale));
+                                   "\"k\", scale = {}, causal{}",
+                                   part.scale, weightsDropout()));
   return linear(part.output, {"o", "d", {"g", "w"}, {"d"}}, o, "attended");
 }

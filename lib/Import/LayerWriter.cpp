@@ -80,6 +80,14 @@ Value LayerWriter::linear(const Linear &linear, const Map &map, const Value &x,
   return text.apply("add", {y, bias}, name, y.type);
 }
 
+Value LayerWriter::dropped(const Value &x, const DropRate &drop,
+                           const std::string &name) {
+  if (drop.rate == 0)
+    return x;
+  return text.apply("dropout", {x}, name, x.type,
+                    fmt::format("rate = {}, seed = {}", drop.rate, ++seed));
+}
+
 Value LayerWriter::softCap(const Value &x, double cap,
                            const std::string &name) {
   Value y = text.apply("scale", {x}, name + "_scaled", x.type,
@@ -130,6 +138,12 @@ Value LayerWriter::keyed(const Value &x, const std::string &name) {
   return text.apply("rename", {x}, name, open(indices));
 }
 
+std::string LayerWriter::weightsDropout() {
+  double rate = dropout.attention.rate;
+  return rate == 0 ? ""
+                   : fmt::format(", dropout = {}, seed = {}", rate, ++seed);
+}
+
 Value LayerWriter::weightedValues(const Attention &part, const Value &q,
                                   const Value &k, const Value &v) {
   std::string attributes = fmt::format(
@@ -139,6 +153,7 @@ Value LayerWriter::weightedValues(const Attention &part, const Value &q,
   attributes += ", causal";
   if (part.window != 0)
     attributes += fmt::format(", window = {}", part.window);
+  attributes += weightsDropout();
   return text.apply("attention", {q, k, v}, "o", q.type, attributes);
 }
 
@@ -181,6 +196,7 @@ Value LayerWriter::write(const Mlp &part, const Value &x) {
 Value LayerWriter::write(const Block &block, const Value &x, bool isLast) {
   Value y = norm(block.before, x, {"d"}, "normed");
   y = std::visit([&](const auto &part) { return write(part, y); }, block.part);
+  y = dropped(y, dropout.residual, "kept");
   if (block.after)
     y = norm(*block.after, y, {"d"}, "normed");
   Type type = open(x.type.indices);

@@ -19,9 +19,11 @@ struct ExpertUse {
 
 class LayerWriter {
 public:
-  /// `element`: the element type of parameters and activations.
-  LayerWriter(FunctionText &text, std::string element)
-      : text(text), element(std::move(element)) {}
+  /// `element`: the element type of parameters and activations. `seed`: the
+  /// last dropout's of the program, which later ones count up.
+  LayerWriter(FunctionText &text, std::string element, const Dropout &dropout,
+              int64_t &seed)
+      : text(text), element(std::move(element)), dropout(dropout), seed(seed) {}
 
   /// Adds a parameter as the function's last argument. `stored` is its name in
   /// the checkpoint; in a layer, without the layer's prefix.
@@ -37,6 +39,8 @@ public:
   };
   Value linear(const Linear &linear, const Map &map, const Value &x,
                const std::string &name);
+  /// `x` with elements dropped, or `x` if the rate is 0.
+  Value dropped(const Value &x, const DropRate &drop, const std::string &name);
   Value softCap(const Value &x, double cap, const std::string &name);
 
   Value write(const Attention &part, const Value &x);
@@ -58,6 +62,8 @@ public:
 
 private:
   Indices heads() const;
+  /// ", dropout = 0.1, seed = 3" of an attention's weights; or "".
+  std::string weightsDropout();
   Value rotated(const Value &x, const std::optional<Rope> &rope,
                 const std::string &feature);
   Value keyed(const Value &x, const std::string &name);
@@ -103,6 +109,8 @@ private:
 
   FunctionText &text;
   std::string element;
+  const Dropout &dropout;
+  int64_t &seed;
   std::vector<Type> list;
 };
 

@@ -139,6 +139,19 @@ struct Block {
   std::optional<Norm> after = std::nullopt;
 };
 
+/// A rate at which training drops elements, and the configuration's key for it.
+struct DropRate {
+  std::string key;
+  double rate = 0;
+};
+
+/// The tensors of which training drops elements.
+struct Dropout {
+  DropRate embedding; ///< the sum of a token's and a position's row
+  DropRate attention; ///< the weights of attention
+  DropRate residual;  ///< the sum that a block adds to its operand
+};
+
 struct LayerKind {
   /// The function's name: "layer", "dense_layer".
   std::string function;
@@ -168,6 +181,7 @@ struct Model {
   /// The factor of the loss of balance, which penalises uneven use of experts;
   /// 0: none.
   double balanceFactor = 0;
+  Dropout dropout;
   /// Features of training by config.json that the program leaves out.
   std::vector<std::string> notes;
 

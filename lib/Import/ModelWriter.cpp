@@ -42,7 +42,8 @@ public:
   Status write(Imported &out) {
     writeLayers();
     main = std::make_unique<FunctionText>(program, "model", "");
-    outer = std::make_unique<LayerWriter>(*main, options.dtype);
+    outer = std::make_unique<LayerWriter>(*main, options.dtype, model.dropout,
+                                          seed);
     Type ids{{"b", "s"}, "i32", Where::Tokens};
     Value tokens = main->argument("tokens", ids, "{tpsp.data = \"tokens\"}");
     Value targets;
@@ -83,7 +84,7 @@ private:
         continue;
       layer.function =
           std::make_unique<FunctionText>(program, kind.function, "private ");
-      LayerWriter writer(*layer.function, options.dtype);
+      LayerWriter writer(*layer.function, options.dtype, model.dropout, seed);
       Value x = layer.function->argument("x", activation());
       if (isBalanced(kind))
         writer.use = {
@@ -107,7 +108,7 @@ private:
                       fmt::format("factor = {}", model.embeddingScale));
     if (!model.positions.empty())
       x = main->apply("add", {x, learnedPositions()}, "x", x.type);
-    return x;
+    return outer->dropped(x, model.dropout.embedding, "x");
   }
 
   /// The first s of p learned positions, [s, d].
@@ -257,6 +258,8 @@ private:
   std::vector<WrittenLayer> layers;
   std::unique_ptr<FunctionText> main;
   std::unique_ptr<LayerWriter> outer;
+  /// The seed of the last dropout that was written.
+  int64_t seed = 0;
   /// The use of experts by all layers called so far.
   std::optional<ExpertUse> use;
 };

@@ -10,8 +10,8 @@ Model tpsp::import::readPhi3(Config &config) {
   Model model = readDecoder(config, form);
   readNoBiases(config);
   std::vector<int64_t> windows = readWindows(config, Sliding::All);
-  config.only("resid_pdrop", 0.0, "dropout");
-  config.only("embd_pdrop", 0.0, "dropout");
+  model.dropout.residual = config.dropRate("resid_pdrop", 0);
+  config.only("embd_pdrop", 0.0, "dropout of embeddings");
   config.only("lm_head_bias", false, "a bias of the head");
   config.harmless({"original_max_position_embeddings"});
   Mlp mlp = readGatedMlp(config, model);

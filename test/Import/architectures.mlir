@@ -51,6 +51,24 @@
 // GPT2: tpsp.program <{{.*}}p = 9, pb = 3, pi = 3, {{.*}}sb = 2,
 // GPT2: take %position_blocks {index = "pb", at = 1}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+
+// Dropout at the configuration's rates, if it is asked for. Each place has its own
+// seed.
+// RUN: %{import} %t/gpt2.json --dropout --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=DROPS --implicit-check-not="Left out" < %t/m.mlir
+// DROPS: dropout = 0.1, seed = 1}
+// DROPS: dropout %{{.*}} {rate = 0.1, seed = 2}
+// DROPS: dropout %{{.*}} {rate = 0.1, seed = 3}
+// DROPS: func @model
+// DROPS: dropout %{{.*}} {rate = 0.1, seed = 4}
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: sed 's/"model_type": "phi3",/"model_type": "phi3", "resid_pdrop": 0.2, "attention_dropout": 0.3,/' %t/phi3.json > %t/drops.json
+// RUN: %{import} %t/drops.json --dropout -o %t/m.mlir && FileCheck %s --check-prefix=PHI3DROPS < %t/m.mlir
+// PHI3DROPS: dropout = 0.3, seed = 1}
+// PHI3DROPS: {rate = 0.2, seed = 2}
+// PHI3DROPS: {rate = 0.2, seed = 3}
+// RUN: not %{import} %t/qwen3.json --dropout 2>&1 | FileCheck %s --check-prefix=NODROP
+// NODROP: --dropout: the configuration has no rate of dropout above 0; leave the option out
+
 // RUN: not tpsp-import --sequence 10 %t/gpt2.json 2>&1 | FileCheck %s --check-prefix=LONG
 // LONG: --sequence 10 is more than the 9 positions that the model has learned
 

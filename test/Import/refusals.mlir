@@ -44,9 +44,9 @@
 // RUN: sed 's/"rope_theta": 100/"rope_scaling": {"rope_type": "dynamic", "factor": 2}/' %t/good.json > %t/dynamic.json
 // RUN: %{refused} %t/dynamic.json 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 // DYNAMIC: key 'rope_scaling.rope_type' is "dynamic", which is none of default, linear, llama3, yarn
-// RUN: sed 's/"rope_theta": 100/"attention_dropout": 0.5/' %t/good.json > %t/dropout.json
+// RUN: sed 's/"rope_theta": 100/"attention_dropout": 1.5/' %t/good.json > %t/dropout.json
 // RUN: %{refused} %t/dropout.json 2>&1 | FileCheck %s --check-prefix=DROPOUT
-// DROPOUT: key 'attention_dropout' is 0.5, and dropout is not there yet; only 0.0 is imported
+// DROPOUT: key 'attention_dropout' is 1.5; a rate of dropout is at least 0 and below 1
 // Keys whose usual value has no effect; other values are refused.
 // DEFINE: %{key} = unset
 // DEFINE: %{lacks} = sed 's/"rope_theta": 100/"%{key}": true/; s/"llama"/"phi3"/' %t/good.json > %t/key.json && %{refused} %t/key.json 2>&1 | FileCheck %s -DKEY=%{key} --check-prefix=LACKS

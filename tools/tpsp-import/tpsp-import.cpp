@@ -101,6 +101,10 @@ static void declareForConfigurations(CLI::App &app, Arguments &a) {
       "Blocks of experts, which axes may divide; without: one for each rank of "
       "ep")
       ->check(positive());
+  app.add_flag("--dropout", a.import.dropout,
+               "Drop elements at the rates of config.json; without: no "
+               "dropout, and a comment says so")
+      ->group(ofConfigurations);
   add("--ignore-key", a.import.ignoredKeys,
       "Leave a key of config.json out of account");
 }

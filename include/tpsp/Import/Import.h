@@ -41,6 +41,8 @@ struct ImportOptions {
   /// Without slots: the number of blocks of experts that share rows; 0: one
   /// block for each rank of ep.
   int64_t expertBlocks = 0;
+  /// Whether the program drops elements, at the rates of the configuration.
+  bool dropout = false;
   /// Keys of the configuration that are ignored.
   std::vector<std::string> ignoredKeys;
 };
