@@ -52,8 +52,11 @@ struct HiddenKeys {
         window(op.getWindowAttr()), tile(tile), isCausal(op.getCausal()) {}
 
   /// Whether a query may see no key. Under `causal` alone every query sees the
-  /// first key.
-  bool mayBeAll() const { return bias || lengths || !segments.empty(); }
+  /// first key. Under a window, queries that padding adds may be too late for
+  /// the last key.
+  bool mayBeAll() const {
+    return bias || lengths || window || !segments.empty();
+  }
 
   /// The scaled and capped scores plus the bias, with `hiddenScore` for hidden
   /// keys.
