@@ -47,11 +47,11 @@ func.func @hidden(%q: !q, %k: !k, %bias: !bias, %n: !n) -> !q {
   return %o : !q
 }
 
-// Here every query sees a key.
+// Under a window, queries that padding adds may see no key.
 // CHECK-LABEL: @windowed
 func.func @windowed(%q: !q, %k: !k) -> !q {
   // CHECK: tpsp.causal_mask {{.*}}window = 3
-  // CHECK-NEXT: tpsp.softmax %{{.*}} {over = "t", tpsp.recompute}
+  // CHECK-NEXT: tpsp.softmax %{{.*}} {hides, over = "t", tpsp.recompute}
   %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, window = 3} : (!q, !k, !k) -> !q
   return %o : !q
 }
