@@ -104,6 +104,11 @@ LogicalResult ReduceOp::buildAdjoint(OpBuilder &b, Value g, Needed,
            << "\" has no gradient; use a smooth maximum (tpsp.softmax), or "
               "keep "
               "it off the path from the differentiated arguments";
+  // A sum over no index passes its gradient on, in whatever type that has.
+  if (getIdx(getOperand(0)).getNames() == getIdx(getResult()).getNames()) {
+    gradients[0] = g;
+    return success();
+  }
   AdjointBuilder adjoint(b, getLoc());
   gradients[0] = adjoint.map<BroadcastOp>(getOperand(0), g);
   return success();
