@@ -356,8 +356,9 @@ def judge_recordings(tool, folder, programs, mistakes):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tools", type=lambda text: Path(text).resolve(), help="the folder of tpsp-run, and of tpsp-check if there is one")
-    parser.add_argument("--check", type=Path, help="tpsp-check (default: that of the tools, if there is one)")
+    path = lambda text: Path(text).resolve()  # commands run in other folders
+    parser.add_argument("--tools", type=path, help="the folder of tpsp-run, and of tpsp-check if there is one")
+    parser.add_argument("--check", type=path, help="tpsp-check (default: that of the tools, if there is one)")
     parser.add_argument("--folder", type=Path, help="where dumps are kept (default: a temporary one)")
     parser.add_argument("--made", action="store_true", help="the folder has the dumps already")
     parser.add_argument("--only", default="", help="programs whose names have this word")

@@ -357,24 +357,24 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
   if (report.prediction)
     return printPrediction(report, out);
   TextTable table("lrl");
-  auto add = [&](const char *name, const char *unit, double value,
-                 std::string note) {
-    table.add({name, fmt::format(fmt::runtime(unit), value), note});
-  };
-  add("compile", "{:.3f} s", report.compileSeconds, "");
+  table.add({"compile", fmt::format("{:.3f} s", report.compileSeconds), ""});
   double step = report.stepSeconds.empty() ? 0 : medianStep(report);
   if (!report.stepSeconds.empty())
-    add("step", "{:.3f} s", step,
-        fmt::format("(median of {}; first {:.3f} s)", report.stepSeconds.size(),
-                    report.stepSeconds.front()));
+    table.add(
+        {"step", fmt::format("{:.3f} s", step),
+         fmt::format("(median of {}; first {:.3f} s)",
+                     report.stepSeconds.size(), report.stepSeconds.front())});
   if (!report.gpuSeconds.empty())
-    add("on the GPU", "{:.3f} ms", 1e3 * median(report.gpuSeconds),
-        fmt::format("(median of {} replayed)", report.gpuSeconds.size()));
+    table.add(
+        {"on the GPU",
+         fmt::format("{:.3f} ms", 1e3 * median(report.gpuSeconds)),
+         fmt::format("(median of {} replayed)", report.gpuSeconds.size())});
   // Every command is of one stage's ranks.
   double flops = report.plan->matmulFlops() *
                  double(report.plan->numRanks() / report.plan->numStages());
   if (flops > 0 && step > 0)
-    add("matmuls", "{:.1f} GFLOP/s", flops / step * 1e-9, "over all ranks");
+    table.add({"matmuls", fmt::format("{:.1f} GFLOP/s", flops / step * 1e-9),
+               "over all ranks"});
   fmt::format_to(std::back_inserter(out), "\nTime\n{}", table.text());
 }
 
