@@ -30,7 +30,7 @@ def command(steps, *options, lr="1e-3"):
 
 def run(words):
     done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, (done.returncode, done.stderr)
     return done.stderr
 
 
@@ -142,7 +142,7 @@ def kill_at_every_change(name, steps, isThere, exchange):
     out = folder / "killed"
     words = command(steps, "--keep", "2", *start(out, isThere))
     done = subprocess.run(words, env=preload(0, exchange), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, (done.returncode, done.stderr)
     kinds = done.stderr.split("changes: ")[1].strip()
     for at in moments(kinds):
         start(out, isThere)
