@@ -72,7 +72,7 @@ static Tensor evaluateMean(Evaluation &e) {
   if (e.operands.size() > 1) {
     const Tensor &x = e.operand(0);
     Tensor each = shared(x, {x.indices, x.shape, e.type.element}, e);
-    return reduceSum(each, e.indices(), &e.error);
+    return e.sum({&each}, e.indices(), {});
   }
   Tensor sum = e.sum(e.operands, e.indices(), {});
   double terms = static_cast<double>(e.operand(0).data.size()) /

@@ -310,20 +310,28 @@ TEST(ReferenceRounding, IsThatOfTheValuesType) {
 
 // 1 + 2^-24 - 1 is 0 if the first half is stored in f32.
 TEST(ReferenceRounding, PartsOfASumAreStored) {
-  Program program;
-  program.values = {{{"i"}, {4}, Element::F32}, {{}, {}, Element::F32}};
-  program.arguments = 1;
-  program.operations = {
-      {"reduce", "m.mlir:2:8", {0}, {{"kind", std::string("sum")}}}};
-  program.results = {1};
+  Operation sum{"reduce", "m.mlir:2:8", {0}, {{"kind", std::string("sum")}}};
+  Operation mean{"mean", "m.mlir:2:8", {0}};
+  Operation meanOfCounted{"mean", "m.mlir:2:8", {0, 1}};
   Tensor argument{{"i"}, {4}, {1, 0x1p-24, -1, 0}};
-  std::vector<Tensor> results;
-  EvaluationOptions options;
-  ASSERT_EQ(evaluate(program, {&argument}, results, options), "");
-  EXPECT_EQ(results.front().data, std::vector<double>{0x1p-24});
-  options.arithmetic = Arithmetic::Rounded;
-  ASSERT_EQ(evaluate(program, {&argument}, results, options), "");
-  EXPECT_EQ(results.front().data, std::vector<double>{0});
+  Tensor labels{{"i"}, {4}, {0, 0, 0, 0}};
+  for (const Operation &operation : {sum, mean, meanOfCounted}) {
+    Program program;
+    program.values = {{{"i"}, {4}, Element::F32},
+                      {{"i"}, {4}, Element::Integer},
+                      {{}, {}, Element::F32}};
+    program.arguments = 2;
+    program.operations = {operation};
+    program.results = {2};
+    std::vector<Tensor> results;
+    EvaluationOptions options;
+    ASSERT_EQ(evaluate(program, {&argument, &labels}, results, options), "");
+    double terms = operation.name == "mean" ? 4 : 1;
+    EXPECT_EQ(results.front().data, std::vector<double>{0x1p-24 / terms});
+    options.arithmetic = Arithmetic::Rounded;
+    ASSERT_EQ(evaluate(program, {&argument, &labels}, results, options), "");
+    EXPECT_EQ(results.front().data, std::vector<double>{0});
+  }
 }
 
 TEST(ReferenceProgram, DropsWhereARateIsAboveZero) {
