@@ -30,7 +30,7 @@ static std::vector<bool> findRepeated(const Plan &plan) {
   std::vector<bool> isRepeated(plan.buffers.size(), true);
   for (const PlanCommand &command : plan.commands)
     for (const PlanAccess &access : command.accesses)
-      if (!plan.segments[command.segment].isRepeated)
+      if (!plan.segments[command.segment].isOfMicroBatch())
         isRepeated[access.buffer] = false;
   return isRepeated;
 }

@@ -177,9 +177,11 @@ std::vector<StepAction> issuedSegments(const Plan &plan, int64_t stage) {
   std::vector<StepAction> issued;
   for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
     const PlanSegment &segment = plan.segments[number];
-    int64_t times = plan.timesOf(segment);
-    for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
-      issued.push_back({number, part});
+    if (!segment.runsOn(stage))
+      continue;
+    int64_t first = segment.firstOf(plan.microBatches);
+    for (int64_t i = 0; i < plan.timesOf(segment); ++i)
+      issued.push_back({number, first + i});
   }
   return issued;
 }

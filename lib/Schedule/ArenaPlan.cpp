@@ -193,15 +193,49 @@ private:
   const int64_t peak;
 };
 
-} // namespace
+/// Keeps values that the prologue makes for the micro-batches until the last of
+/// these has ended. The last command of each segment that runs several times
+/// counts as a reader of what the segment reads.
+Plan withLastReaders(const Plan &plan) {
+  Plan result = plan;
+  std::vector<int64_t> last(plan.segments.size(), -1);
+  for (auto [i, command] : llvm::enumerate(plan.commands))
+    last[command.segment] = int64_t(i);
+  std::vector<bool> isMade(plan.buffers.size());
+  // For each buffer, the latest segment that reads it to its end.
+  std::vector<int64_t> keptBy(plan.buffers.size(), -1);
+  for (const PlanCommand &command : plan.commands) {
+    const PlanSegment &segment = plan.segments[command.segment];
+    for (const PlanAccess &access : command.accesses) {
+      const PlanBuffer &buffer = plan.buffers[access.buffer];
+      if (!segment.isOfMicroBatch() && segment.work == SegmentWork::Prologue)
+        isMade[access.buffer] = !buffer.lasts();
+      bool isKept = isMade[access.buffer] && segment.isOfMicroBatch() &&
+                    keptBy[access.buffer] != command.segment;
+      if (!isKept)
+        continue;
+      keptBy[access.buffer] = command.segment;
+      result.commands[last[command.segment]].accesses.push_back(
+          {access.buffer, {0, buffer.bytes}, /*isWrite=*/false});
+    }
+  }
+  return result;
+}
 
-ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
+ArenaPlan planStep(const Plan &plan, const HappensBefore &before) {
   ArenaPacker packer(plan, before);
   ArenaPlan issued = packer.byIssue();
   if (packer.isTight(issued))
     return issued;
   ArenaPlan bySize = packer.bySize(packer.leastBytes(), /*most=*/issued.bytes);
   return bySize.bytes < issued.bytes ? bySize : issued;
+}
+
+} // namespace
+
+ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
+  return plan.microBatches == 1 ? planStep(plan, before)
+                                : planStep(withLastReaders(plan), before);
 }
 
 int64_t tpsp::arenaBytesWithin(int64_t most, const Plan &plan,

@@ -20,10 +20,11 @@ static std::vector<Issue> issuesOf(const Plan &plan, int64_t microBatches) {
     int64_t segment = plan.commands[begin].segment;
     while (next < end && plan.commands[next].segment == segment)
       ++next;
-    int64_t times = plan.segments[segment].isRepeated ? microBatches : 1;
-    for (int64_t batch = 0; batch < times; ++batch)
+    const PlanSegment &runs = plan.segments[segment];
+    int64_t first = runs.firstOf(microBatches);
+    for (int64_t i = 0; i < runs.times(microBatches); ++i)
       for (int64_t command = begin; command < next; ++command)
-        issues.push_back({command, batch});
+        issues.push_back({command, first + i});
   }
   return issues;
 }
@@ -83,7 +84,7 @@ class Writer {
 public:
   Writer(const Plan &plan, int64_t microBatches)
       : plan(plan), microBatches(microBatches), isOwn(ownOfMicroBatch()),
-        latest(plan.buffers.size()) {}
+        latest(plan.buffers.size()), eventOf(plan.numEvents, -1) {}
 
   WrittenOutStep run() {
     begin();
@@ -105,13 +106,14 @@ private:
       found.push_back(!buffer.lasts());
     for (const PlanCommand &command : plan.commands)
       for (const PlanAccess &access : command.accesses)
-        if (!plan.segments[command.segment].isRepeated)
+        if (!plan.segments[command.segment].isOfMicroBatch())
           found[access.buffer] = false;
     return found;
   }
 
   void begin() {
     result.plan = withoutCommands(plan, microBatches);
+    result.plan.numEvents = 0;
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       latest[i] = int64_t(i);
       result.bufferOf.push_back(int64_t(i));
@@ -132,6 +134,11 @@ private:
   void add(int64_t number, int64_t batch) {
     PlanCommand command = plan.commands[number];
     command.segment = 0;
+    // A wait is for the latest record of its event.
+    if (command.kind == CommandKind::EventRecord)
+      eventOf[command.event] = result.plan.numEvents++;
+    if (command.isEvent())
+      command.event = eventOf[command.event];
     for (PlanAccess &access : command.accesses) {
       const PlanBuffer &buffer = plan.buffers[access.buffer];
       access.part.begin += buffer.isCut() ? batch * buffer.partBytes() : 0;
@@ -149,6 +156,8 @@ private:
   const std::vector<bool> isOwn;
   /// The current micro-batch's buffer, for each buffer of the plan.
   std::vector<int64_t> latest;
+  /// For each event of the plan, the number of its latest record; -1: none.
+  std::vector<int64_t> eventOf;
   WrittenOutStep result;
 };
 

@@ -42,7 +42,7 @@ private:
   bool isRepeated(int64_t buffer) const {
     return !plan.buffers[buffer].lasts() && !users[buffer].empty() &&
            llvm::all_of(users[buffer], [&](int64_t segment) {
-             return plan.segments[segment].isRepeated;
+             return plan.segments[segment].isOfMicroBatch();
            });
   }
 

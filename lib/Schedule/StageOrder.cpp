@@ -150,7 +150,7 @@ private:
   /// Whether a segment belongs to the forward or backward pass of
   /// micro-batches.
   static bool isOfMicroBatch(const PlanSegment &segment) {
-    return segment.isRepeated && segment.work != SegmentWork::Prologue;
+    return segment.isOfMicroBatch() && segment.work != SegmentWork::Prologue;
   }
 
   /// Adds the segments before or after the micro-batches. Counts run for each

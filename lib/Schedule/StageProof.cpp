@@ -80,7 +80,7 @@ private:
   std::string describe(At at) const {
     const IssuedAction &action = actionAt(at);
     const PlanSegment &segment = plan.segments[action.segment];
-    std::string part = segment.isRepeated ? fmt::format(" of micro-batch {}",
+    std::string part = segment.isOfMicroBatch() ? fmt::format(" of micro-batch {}",
                                                         action.microBatch)
                                           : "";
     return fmt::format("'{}'{} on stage {}", segment.name, part, at.stage);

@@ -339,12 +339,23 @@ template <> struct EnumNames<SegmentWork> {
                                         "receive",  "update"};
 };
 
+/// For which micro-batches a step runs a segment.
+enum class SegmentRuns {
+  Once, ///< for none of them
+  Each,
+  AllButLast,
+  Last
+};
+
+template <> struct EnumNames<SegmentRuns> {
+  static constexpr const char *all[] = {"once", "each", "all but last", "last"};
+};
+
 /// Commands that a rank issues together, one or more times a step.
 struct PlanSegment {
   /// "forward 0", ...
   std::string name;
-  /// Whether it runs once for every micro-batch.
-  bool isRepeated = false;
+  SegmentRuns runs = SegmentRuns::Once;
   SegmentWork work = SegmentWork::Prologue;
   /// The chunk of layers; -1 for none.
   int64_t chunk = -1;
@@ -352,6 +363,19 @@ struct PlanSegment {
   std::vector<int64_t> stages = {};
   /// For Send and Receive, the segment of the other side; else -1.
   int64_t peer = -1;
+
+  /// Whether its commands are those of a micro-batch.
+  bool isOfMicroBatch() const { return runs != SegmentRuns::Once; }
+  /// How often it runs in a step of so many micro-batches.
+  int64_t times(int64_t microBatches) const {
+    return runs == SegmentRuns::Each         ? microBatches
+           : runs == SegmentRuns::AllButLast ? microBatches - 1
+                                             : 1;
+  }
+  /// The first micro-batch for which it runs.
+  int64_t firstOf(int64_t microBatches) const {
+    return runs == SegmentRuns::Last ? microBatches - 1 : 0;
+  }
 
   bool isTransfer() const {
     return work == SegmentWork::Send || work == SegmentWork::Receive;
@@ -388,8 +412,8 @@ struct StepAction {
 /// ones. A stream runs its commands in their order; streams wait for each other
 /// by events only.
 ///
-/// A step runs the segments in their order, and repeated ones once for every
-/// micro-batch. With stages every stage has an order of its own. An access to a
+/// A step runs the segments in their order, each for its micro-batches
+/// (SegmentRuns). With stages every stage has an order of its own. An access to a
 /// cut buffer is to the first micro-batch's part; for a later micro-batch the
 /// same bytes of its own part are meant.
 struct Plan {
@@ -400,7 +424,7 @@ struct Plan {
   std::vector<PlanCommand> commands;
   /// There is at least one.
   std::vector<PlanSegment> segments = {{"step"}};
-  /// The parts of the batch for which repeated segments run.
+  /// The parts of the batch for which segments run.
   int64_t microBatches = 1;
   /// The mesh axis whose ranks run different segments; -1: there are no stages.
   int64_t stageAxis = -1;
@@ -431,7 +455,7 @@ struct Plan {
 
   /// How often a step runs a segment, on a stage that has it.
   int64_t timesOf(const PlanSegment &segment) const {
-    return segment.isRepeated ? microBatches : 1;
+    return segment.times(microBatches);
   }
   /// How often a step runs the command.
   int64_t timesOf(const PlanCommand &command) const {

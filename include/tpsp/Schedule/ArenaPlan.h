@@ -21,6 +21,9 @@ struct ArenaPlan {
 /// Temporaries are placed by best fit in the order of issue, in near-linear
 /// time. If that leaves gaps, large temporaries are also placed by size, and
 /// the smaller of the two arenas is taken.
+///
+/// What a prologue makes for segments that run several times stays until the
+/// last of these runs has ended.
 ArenaPlan planArena(const Plan &plan, const HappensBefore &before);
 
 /// Tells whether an arena of `most` bytes is enough. Returns at most `most` if

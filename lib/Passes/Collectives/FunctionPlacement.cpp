@@ -218,6 +218,53 @@ private:
   llvm::DenseMap<Value, unsigned> numbers;
 };
 
+/// Orders a phase for the search: what follows the micro-batches comes as soon
+/// as its operands are there. So the sums of all gradients are not open at once,
+/// each in several placements.
+class SearchOrder {
+public:
+  explicit SearchOrder(ArrayRef<IndexedOpInterface> ops) : ops(ops) {
+    llvm::SmallDenseSet<Operation *> earlier;
+    auto firstPart = llvm::find_if(ops, [](IndexedOpInterface op) {
+      return op->hasAttr(partAttrName);
+    });
+    for (auto op = ops.begin(); op != ops.end(); ++op) {
+      Operation *each = *op;
+      bool follows = op > firstPart && !each->hasAttr(partAttrName);
+      for (Value operand : each->getOperands())
+        if (Operation *maker = operand.getDefiningOp();
+            follows && earlier.contains(maker)) {
+          users[maker].push_back(*op);
+          ++missing[each];
+        }
+      earlier.insert(each);
+    }
+  }
+
+  SmallVector<IndexedOpInterface> run() {
+    const auto waits = missing;
+    for (IndexedOpInterface op : ops)
+      if (!waits.contains(op))
+        add(op);
+    return std::move(ordered);
+  }
+
+private:
+  void add(IndexedOpInterface op) {
+    ordered.push_back(op);
+    for (IndexedOpInterface user : users.lookup(op))
+      if (--missing[user] == 0)
+        add(user);
+  }
+
+  ArrayRef<IndexedOpInterface> ops;
+  /// For operations that follow micro-batches: how many operands are not there
+  /// yet.
+  llvm::DenseMap<Operation *, unsigned> missing;
+  llvm::DenseMap<Operation *, SmallVector<IndexedOpInterface>> users;
+  SmallVector<IndexedOpInterface> ordered;
+};
+
 /// The drives of a sum whose summands all stay in `placement`.
 SmallVector<Drive, 2> drivesOfSum(const IndexStructure &structure,
                                   const Placement &placement,
@@ -242,10 +289,11 @@ FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
   function->walk([&](IndexedOpInterface op) {
     phases[size_t(phaseOf(op))].push_back(op);
   });
+  bool isLoop = function->hasAttr(microBatchesAttrName);
   // A phase knows the placements of its operands from the decisions of earlier
   // phases.
   for (ArrayRef<IndexedOpInterface> ops : phases)
-    if (!decide(ops))
+    if (!decide(isLoop ? SearchOrder(ops).run() : llvm::to_vector(ops)))
       return;
 }
 

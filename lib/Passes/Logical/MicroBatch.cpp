@@ -381,7 +381,7 @@ private:
       return emitErrorAt(function)
              << "has layers that are divided over stages, whose communication "
                 "is not overlapped with computation yet; leave out --overlap";
-    bool mayLoop = given.overlap == "off";
+    bool mayLoop = given.overlap == "off" || !getenv("TPSP_UNROLL");
     if (mayLoop && program && canLoop(program, division, shares))
       return loop(program, division, shares, reducesParts);
     if (Value count = shares.nestedCount(); count && hasChunks(function))

@@ -19,34 +19,6 @@ using namespace tpsp;
 
 namespace {
 
-/// Keeps values that the prologue makes for the micro-batches until the last of
-/// these has ended. The micro-batch's last command counts as their reader.
-Plan withLastReaders(const Plan &plan) {
-  Plan result = plan;
-  std::vector<bool> isMade(plan.buffers.size());
-  int64_t last = -1;
-  for (auto [i, command] : llvm::enumerate(plan.commands))
-    if (plan.segments[command.segment].isRepeated)
-      last = int64_t(i);
-  if (last < 0)
-    return result;
-  for (const PlanCommand &command : plan.commands)
-    for (const PlanAccess &access : command.accesses) {
-      const PlanBuffer &buffer = plan.buffers[access.buffer];
-      bool isRepeated = plan.segments[command.segment].isRepeated;
-      if (buffer.lasts() || isRepeated != isMade[access.buffer]) {
-        continue;
-      }
-      if (isRepeated)
-        result.commands[last].accesses.push_back(
-            {access.buffer, {0, buffer.bytes}, /*isWrite=*/false});
-      isMade[access.buffer] =
-          !isRepeated &&
-          plan.segments[command.segment].work == SegmentWork::Prologue;
-    }
-  return result;
-}
-
 struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
   using Base::Base;
   void runOnOperation() override {
@@ -56,7 +28,7 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
                  planStageArena(getChildAnalysis<PlanAnalysis>(program).plan));
         continue;
       }
-      Plan plan = withLastReaders(getChildAnalysis<PlanAnalysis>(program).plan);
+      const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
       HappensBefore before;
       if (auto fault = HappensBefore::analyse(plan, before)) {
         emitErrorAt(program)

@@ -1,6 +1,7 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
 #include "CutSearch.h"
 #include "Passes/Program/MachineOptions.h"
+#include "SegmentPrograms.h"
 #include "ShortProgram.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
@@ -73,18 +74,18 @@ public:
                 bool ownProducts)
       : cost(cost), memory(memory), chunks(chunks), ownProducts(ownProducts) {}
 
-  LogicalResult run(plan::ProgramOp program, const Plan &plan) {
-    if (plan.numEvents > 0 || plan.numStreams > 1)
-      return emitErrorAt(program)
-             << "is scheduled already: it has " << plan.numStreams
-             << " streams and " << plan.numEvents << " events";
+  /// `name`: of what the program computes, for remarks.
+  /// Returns the program, or a copy that has replaced it.
+  FailureOr<plan::ProgramOp> run(plan::ProgramOp program, const Plan &plan,
+                                 StringRef name = "a step") {
     original = program;
+    this->name = name;
     FailureOr<SimulatedStep> serial = simulated(plan);
     if (failed(serial))
       return failure();
     if (serial->exposure.communication == 0)
-      return success();
-    FailureOr<int64_t> needed = arenaBytes(plan);
+      return program;
+    FailureOr<int64_t> needed = arenaBytes(original, plan);
     if (failed(needed))
       return failure();
     limits = {*needed, boundFor(*needed)};
@@ -101,10 +102,20 @@ public:
     if (best->program != program)
       (isTaken ? program : best->program).erase();
     if (!isTaken)
-      return success();
+      return program;
     rewrite(best->program, *best->plan, schedule.items, schedule.issued);
     best->program.setSerialBytes(limits.serialBytes);
-    return success();
+    return best->program;
+  }
+
+  /// The bytes of the plan's arena.
+  static FailureOr<int64_t> arenaBytes(plan::ProgramOp program,
+                                       const Plan &plan) {
+    HappensBefore before;
+    if (auto fault = HappensBefore::analyse(plan, before))
+      return emitErrorAt(program)
+             << "command " << fault->command << ' ' << fault->message;
+    return planArena(plan, before).bytes;
   }
 
 private:
@@ -152,7 +163,7 @@ private:
   FailureOr<OverlapCandidate> searchByLayers(const Plan &plan,
                                              const SimulatedStep &serial,
                                              const ShortProgram &few) {
-    FailureOr<int64_t> needed = arenaBytes(few.plan);
+    FailureOr<int64_t> needed = arenaBytes(few.program, few.plan);
     if (failed(needed))
       return failure();
     ArenaLimits fewLimits{*needed,
@@ -194,18 +205,10 @@ private:
     return std::move(*step);
   }
 
-  FailureOr<int64_t> arenaBytes(const Plan &plan) {
-    HappensBefore before;
-    if (auto fault = HappensBefore::analyse(plan, before))
-      return emitErrorAt(original)
-             << "command " << fault->command << ' ' << fault->message;
-    return planArena(plan, before).bytes;
-  }
-
   LogicalResult explainNone(const OverlapCandidate &candidate,
                             const SimulatedStep &serial) {
     const ScheduledPlan &found = candidate.found.best;
-    FailureOr<int64_t> needed = arenaBytes(found.issued);
+    FailureOr<int64_t> needed = arenaBytes(original, found.issued);
     if (failed(needed))
       return failure();
     auto missed = remark::missed(
@@ -213,14 +216,14 @@ private:
         remark::RemarkOpts::name("overlap").category("tpsp-overlap"));
     if (candidate.found.fits)
       missed << remark::reason(
-          "no schedule with communication under computation is faster: {0} "
-          "against {1} one after another",
-          milliseconds(found.simulated.seconds), milliseconds(serial.seconds));
+          "no schedule of {0} with communication under computation is faster: "
+          "{1} against {2} one after another",
+          name, milliseconds(found.simulated.seconds), milliseconds(serial.seconds));
     else
       missed << remark::reason(
-          "no schedule with communication under computation fits: it needs {0} "
-          "of {1} (more: --overlap-memory)",
-          formatBytes(*needed), formatBytes(limits.mostBytes));
+          "no schedule of {0} with communication under computation fits: it "
+          "needs {1} of {2} (more: --overlap-memory)",
+          name, formatBytes(*needed), formatBytes(limits.mostBytes));
     return success();
   }
 
@@ -230,9 +233,9 @@ private:
     remark::passed(original.getLoc(),
                    remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
         << remark::reason(
-               "a step takes {0} instead of {1}; {2} of {3} of communication "
+               "{0} takes {1} instead of {2}; {3} of {4} of communication "
                "are exposed",
-               milliseconds(found.simulated.seconds),
+               name, milliseconds(found.simulated.seconds),
                milliseconds(serial.seconds), milliseconds(exposure.exposed),
                milliseconds(exposure.communication))
         << remark::metric("bytes", found.arenaBytes)
@@ -245,6 +248,7 @@ private:
   const bool ownProducts;
   ArenaLimits limits;
   plan::ProgramOp original;
+  StringRef name;
 };
 
 struct Overlap
@@ -266,19 +270,43 @@ struct Overlap
   }
 
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
-    if (program.getMicroBatches())
+    const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
+    if (plan.numEvents > 0 || plan.numStreams > 1)
       return emitErrorAt(program)
-             << "has micro-batches that are not written out, and overlap "
-                "schedules across them; compile it with overlap from the "
-                "start";
-    Mesh mesh = meshOf(program);
+             << "is scheduled already: it has " << plan.numStreams
+             << " streams and " << plan.numEvents << " events";
     const CompileOptions &given = options();
-    FailureOr<CostModel> cost = costsOn(machine, mesh, given.threads, program);
+    FailureOr<CostModel> cost =
+        costsOn(machine, meshOf(program), given.threads, program);
     if (failed(cost))
       return failure();
-    return OverlapSearch(*cost, given.overlapMemory, given.overlapChunks,
-                         /*ownProducts=*/given.overlap == "backward")
-        .run(program, getChildAnalysis<PlanAnalysis>(program).plan);
+    OverlapSearch search(*cost, given.overlapMemory, given.overlapChunks,
+                         /*ownProducts=*/given.overlap == "backward");
+    return program.getMicroBatches() ? scheduleSegments(program, plan, search)
+                                     : LogicalResult(search.run(program, plan));
+  }
+
+  /// Schedules each segment by itself.
+  static LogicalResult scheduleSegments(plan::ProgramOp program,
+                                        const Plan &whole,
+                                        OverlapSearch &search) {
+    splitLastMicroBatch(program, whole);
+    const Plan plan = planOf(program);
+    SegmentPrograms segments(program, plan);
+    for (auto [number, segment] : llvm::enumerate(plan.segments)) {
+      plan::ProgramOp part = segments.programs()[number];
+      FailureOr<plan::ProgramOp> scheduled =
+          search.run(part, planOf(part), segment.name);
+      if (failed(scheduled))
+        return failure();
+      segments.replace(number, *scheduled);
+    }
+    segments.join();
+    FailureOr<int64_t> serialBytes = OverlapSearch::arenaBytes(program, whole);
+    if (failed(serialBytes))
+      return failure();
+    program.setSerialBytes(*serialBytes);
+    return success();
   }
 };
 

@@ -84,7 +84,9 @@ static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
 static PlanSegment segmentOf(DictionaryAttr note) {
   PlanSegment segment;
   segment.name = note.getAs<StringAttr>("name").getValue().str();
-  segment.isRepeated = note.getAs<BoolAttr>("repeated").getValue();
+  segment.runs =
+      findNamed<SegmentRuns>(note.getAs<StringAttr>("runs").getValue())
+          .value_or(SegmentRuns::Once);
   segment.work =
       findNamed<SegmentWork>(note.getAs<StringAttr>("work").getValue())
           .value_or(SegmentWork::Prologue);
@@ -206,9 +208,10 @@ public:
     result.transposeCopies = program.getLayoutMisses().value_or(0);
     if (std::optional<uint64_t> parts = program.getMicroBatches()) {
       result.microBatches = int64_t(*parts);
-      result.segments = {{"prologue", false},
-                         {"micro-batch", true, SegmentWork::MicroBatch},
-                         {"update", false, SegmentWork::Update}};
+      result.segments = {
+          {"prologue"},
+          {"micro-batch", SegmentRuns::Each, SegmentWork::MicroBatch},
+          {"update", SegmentRuns::Once, SegmentWork::Update}};
     }
     readSegments(program, result);
     readStages(program, result);
@@ -234,7 +237,7 @@ private:
         if (!access.isWrite || buffer.isArgument())
           continue;
         const PlanSegment &segment = result.segments[command.segment];
-        if (!segment.isRepeated)
+        if (!segment.isOfMicroBatch())
           isMade[access.buffer] = segment.work == SegmentWork::Prologue;
         else if (isMade[access.buffer])
           buffer.isSum = true;

@@ -300,7 +300,8 @@ private:
     segment.work = workOf(place);
     bool hasChunk =
         place.zone == Place::Forward || place.zone == Place::Backward;
-    segment.isRepeated = hasChunk || place.zone == Place::Count;
+    if (hasChunk || place.zone == Place::Count)
+      segment.runs = SegmentRuns::Each;
     if (!hasChunk)
       return;
     segment.chunk =
@@ -401,7 +402,7 @@ Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
   return b.getDictionaryAttr(
       {b.getNamedAttr("name", b.getStringAttr(segment.name)),
        b.getNamedAttr("work", b.getStringAttr(nameOf(segment.work))),
-       b.getNamedAttr("repeated", b.getBoolAttr(segment.isRepeated)),
+       b.getNamedAttr("runs", b.getStringAttr(nameOf(segment.runs))),
        b.getNamedAttr("chunk", b.getI64IntegerAttr(segment.chunk)),
        b.getNamedAttr("peer", b.getI64IntegerAttr(segment.peer)),
        b.getNamedAttr("stages", b.getDenseI64ArrayAttr(segment.stages))});

@@ -90,10 +90,10 @@ int64_t tpsp::updateSegmentOf(func::FuncOp function) {
 static void noteSegments(func::FuncOp function) {
   const PlanSegment all[numStepSegments] = {
       {"prologue"},
-      {"counts", true},
+      {"counts", SegmentRuns::Each},
       {"counted"},
-      {"micro-batch", true, SegmentWork::MicroBatch},
-      {"update", false, SegmentWork::Update}};
+      {"micro-batch", SegmentRuns::Each, SegmentWork::MicroBatch},
+      {"update", SegmentRuns::Once, SegmentWork::Update}};
   SmallVector<Attribute> notes;
   for (const PlanSegment &segment : all)
     notes.push_back(noteOf(segment, function.getContext()));

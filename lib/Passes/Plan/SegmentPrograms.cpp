@@ -1,0 +1,254 @@
+#include "SegmentPrograms.h"
+
+#include "StageSegments.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace tpsp;
+
+/// The number of a buffer in the whole program.
+static constexpr StringLiteral numberAttrName = "plan.buffer_number";
+
+static SmallVector<plan::BufferOp> buffersOf(plan::ProgramOp program) {
+  return llvm::to_vector(program.getBody().front().getOps<plan::BufferOp>());
+}
+
+/// Says of every command, and not only of the first one, which phase and
+/// segment it is of.
+static void markAll(plan::ProgramOp program, const Plan &plan) {
+  for (auto [op, command] :
+       llvm::zip_equal(commandsOf(program), plan.commands)) {
+    auto each = cast<plan::CommandOpInterface>(op);
+    each.setPhase(command.phase);
+    each.setSegment(command.segment);
+  }
+}
+
+/// A command's ledger row says how often a step performs it.
+static void setTimes(Operation *command, int64_t times) {
+  plan::LedgerAttr ledger =
+      cast<plan::CommandOpInterface>(command).getLedgerRow();
+  if (!ledger)
+    return;
+  LedgerRow row = ledger.getRow();
+  row.times = times;
+  command->setAttr("ledger", plan::LedgerAttr::get(command->getContext(), row));
+}
+
+//===----------------------------------------------------------------------===//
+// The last micro-batch
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Copies the commands of a segment.
+class SegmentCopy {
+public:
+  SegmentCopy(plan::ProgramOp program, const Plan &plan, int64_t segment)
+      : commands(commandsOf(program)), plan(plan), segment(segment),
+        b(program.getContext()) {
+    std::vector<bool> isOwn;
+    for (const PlanBuffer &buffer : plan.buffers)
+      isOwn.push_back(!buffer.lasts());
+    for (const PlanCommand &command : plan.commands)
+      for (const PlanAccess &access : command.accesses)
+        if (command.segment != segment)
+          isOwn[access.buffer] = false;
+    for (auto [i, buffer] : llvm::enumerate(buffersOf(program)))
+      if (isOwn[i])
+        own.insert(buffer);
+  }
+
+  /// Makes the copies the first commands of the next segment.
+  void run() {
+    auto first = llvm::find_if(
+        plan.commands, [&](const PlanCommand &c) { return c.segment > segment; });
+    if (first != plan.commands.end())
+      b.setInsertionPoint(commands[first - plan.commands.begin()]);
+    else
+      b.setInsertionPointToEnd(commands.front()->getBlock());
+    for (auto [op, command] : llvm::zip_equal(commands, plan.commands)) {
+      if (command.segment != segment)
+        continue;
+      for (Value operand : op->getOperands())
+        copy(operand);
+      Operation *made = b.clone(*op, copies);
+      cast<plan::CommandOpInterface>(made).setSegment(segment + 1);
+      setTimes(op, plan.microBatches - 1);
+      setTimes(made, 1);
+    }
+  }
+
+private:
+  /// The buffer or view that the copied commands have for `value`.
+  Value copy(Value value) {
+    if (Value known = copies.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    bool isOther = isa<plan::BufferOp>(op)
+                       ? !own.contains(op)
+                       : copy(op->getOperand(0)) == op->getOperand(0);
+    if (isOther)
+      copies.map(value, value);
+    else
+      b.clone(*op, copies);
+    return copies.lookup(value);
+  }
+
+  const SmallVector<Operation *> commands;
+  const Plan &plan;
+  const int64_t segment;
+  OpBuilder b;
+  /// The temporaries that no other segment has.
+  llvm::DenseSet<Operation *> own;
+  IRMapping copies;
+};
+
+} // namespace
+
+void tpsp::splitLastMicroBatch(plan::ProgramOp program, const Plan &plan) {
+  auto body = llvm::find_if(plan.segments, [](const PlanSegment &segment) {
+    return segment.work == SegmentWork::MicroBatch;
+  });
+  if (body == plan.segments.end() || plan.stageAxis >= 0)
+    return;
+  markAll(program, plan);
+  SegmentCopy(program, plan, body - plan.segments.begin()).run();
+  SmallVector<Attribute> notes;
+  for (PlanSegment segment : plan.segments) {
+    if (segment.work == SegmentWork::MicroBatch)
+      segment.runs = SegmentRuns::AllButLast;
+    if (segment.work == SegmentWork::Update)
+      segment = {"last micro-batch", SegmentRuns::Last,
+                 SegmentWork::MicroBatch};
+    notes.push_back(noteOf(segment, program.getContext()));
+  }
+  program.setSegmentsAttr(
+      ArrayAttr::get(program.getContext(), notes));
+}
+
+//===----------------------------------------------------------------------===//
+// Programs of segments
+//===----------------------------------------------------------------------===//
+
+SegmentPrograms::SegmentPrograms(plan::ProgramOp program, const Plan &plan)
+    : whole(program), buffers(buffersOf(program)) {
+  Builder b(program.getContext());
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    buffer->setAttr(numberAttrName, b.getI64IntegerAttr(int64_t(i)));
+  for (size_t i = plan.segments.size(); i-- > 0;)
+    parts.push_back(makePart(plan, int64_t(i)));
+  std::reverse(parts.begin(), parts.end());
+}
+
+/// Copies the program, and erases what is not of this segment.
+plan::ProgramOp SegmentPrograms::makePart(const Plan &plan, int64_t number) {
+  auto part = cast<plan::ProgramOp>(whole->clone());
+  whole->getBlock()->getOperations().insert(std::next(whole->getIterator()),
+                                            part);
+  part.removeMicroBatchesAttr();
+  part.removeSegmentsAttr();
+  for (auto [op, command] : llvm::zip_equal(commandsOf(part), plan.commands)) {
+    auto each = cast<plan::CommandOpInterface>(op);
+    if (command.segment != number) {
+      op->erase();
+      continue;
+    }
+    each.setPhase(command.phase);
+    each.setSegment(0);
+  }
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(part.getBody().front())))
+    if (op.use_empty() && !isa<plan::CommandOpInterface>(op))
+      op.erase();
+  return part;
+}
+
+namespace {
+
+/// Orders the streams of a segment behind those of the one before it.
+class Barrier {
+public:
+  Barrier(OpBuilder &b, Location loc, int64_t segment, int64_t &events)
+      : b(b), loc(loc), segment(segment), events(events) {}
+
+  /// `later` waits for all that `earlier` has so far.
+  void order(int64_t earlier, ArrayRef<int64_t> later) {
+    IntegerAttr event = b.getI64IntegerAttr(events++);
+    mark(plan::EventRecordOp::create(b, loc, event,
+                                     b.getI64IntegerAttr(earlier)));
+    for (int64_t stream : later)
+      mark(plan::EventWaitOp::create(b, loc, event,
+                                     b.getI64IntegerAttr(stream)));
+  }
+
+private:
+  void mark(Operation *op) {
+    cast<plan::CommandOpInterface>(op).setSegment(segment);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  const int64_t segment;
+  int64_t &events;
+};
+
+} // namespace
+
+void SegmentPrograms::join() {
+  for (Operation *op : commandsOf(whole))
+    op->erase();
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    add(part, int64_t(number));
+    part.erase();
+  }
+  for (plan::BufferOp buffer : buffers)
+    buffer->removeAttr(numberAttrName);
+  whole.setStreams(streams);
+  whole.setEvents(events);
+}
+
+/// Adds the commands of a part behind all others.
+void SegmentPrograms::add(plan::ProgramOp part, int64_t number) {
+  auto b = OpBuilder::atBlockEnd(&whole.getBody().front());
+  std::set<int64_t> used;
+  for (Operation *op : commandsOf(part))
+    if (auto stream = int64_t(cast<plan::CommandOpInterface>(op).getStream()))
+      used.insert(stream);
+  const SmallVector<int64_t> others(used.begin(), used.end());
+  Barrier barrier(b, whole.getLoc(), number, events);
+  if (!others.empty())
+    barrier.order(0, others);
+  int64_t firstEvent = events, firstWhole = wholes;
+  IRMapping mapping;
+  for (Operation &op : part.getBody().front()) {
+    if (auto known = op.getAttrOfType<IntegerAttr>(numberAttrName)) {
+      mapping.map(op.getResult(0), buffers[known.getInt()].getBuffer());
+      continue;
+    }
+    Operation *made = b.clone(op, mapping);
+    auto command = dyn_cast<plan::CommandOpInterface>(made);
+    if (!command)
+      continue;
+    command.setSegment(number);
+    if (auto event = made->getAttrOfType<IntegerAttr>("event"))
+      made->setAttr("event",
+                    b.getI64IntegerAttr(firstEvent + event.getInt()));
+    plan::LedgerAttr ledger = command.getLedgerRow();
+    if (!ledger || ledger.getRow().whole < 0)
+      continue;
+    LedgerRow row = ledger.getRow();
+    row.whole += firstWhole;
+    wholes = std::max(wholes, row.whole + 1);
+    made->setAttr("ledger", plan::LedgerAttr::get(b.getContext(), row));
+  }
+  streams = std::max<int64_t>(streams, part.getStreams().value_or(1));
+  events += int64_t(part.getEvents().value_or(0));
+  for (int64_t stream : others)
+    barrier.order(stream, {0});
+}

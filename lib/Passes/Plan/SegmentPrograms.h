@@ -1,0 +1,56 @@
+/// The segments of a program, each as a program of its own on several streams.
+#ifndef TPSP_PASSES_PLAN_SEGMENTPROGRAMS_H
+#define TPSP_PASSES_PLAN_SEGMENTPROGRAMS_H
+
+#include "tpsp/Abi/Plan.h"
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include <memory>
+
+namespace tpsp {
+
+/// Gives the last micro-batch a segment of its own, together with the update.
+/// What the update waits for can then run under the last micro-batch. The
+/// segment has copies of the micro-batch's commands, and of the temporaries
+/// that only these use. `plan` is the program's. Does nothing to a program
+/// without micro-batches, or with stages.
+void splitLastMicroBatch(plan::ProgramOp program, const Plan &plan);
+
+/// Takes a program apart by segments, and puts it together again.
+///
+///     SegmentPrograms parts(program, plan);
+///     for (plan::ProgramOp part : parts.programs())
+///       ... // change the order, streams and events of its commands
+///     parts.join();
+///
+/// The segments still follow each other: at the end of a segment stream 0 waits
+/// for all other streams, and at its beginning these wait for stream 0.
+class SegmentPrograms {
+public:
+  /// `program` has micro-batches and no stages, and all its commands are on
+  /// stream 0.
+  SegmentPrograms(plan::ProgramOp program, const Plan &plan);
+
+  /// One program for each segment, in the order of PlanSegment, behind the
+  /// whole program. Each has the buffers that its commands access, and no
+  /// segments.
+  llvm::ArrayRef<plan::ProgramOp> programs() const { return parts; }
+  /// Takes another program in place of a part, which may have been erased.
+  void replace(size_t number, plan::ProgramOp part) { parts[number] = part; }
+
+  /// Moves the commands of the parts into the program, and erases the parts.
+  void join();
+
+private:
+  plan::ProgramOp makePart(const Plan &plan, int64_t number);
+  void add(plan::ProgramOp part, int64_t number);
+
+  plan::ProgramOp whole;
+  llvm::SmallVector<plan::ProgramOp> parts;
+  llvm::SmallVector<plan::BufferOp> buffers;
+  int64_t streams = 1, events = 0, wholes = 0;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_PLAN_SEGMENTPROGRAMS_H
