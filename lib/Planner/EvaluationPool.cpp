@@ -1,5 +1,7 @@
 #include "EvaluationPool.h"
 
+#include "tpsp/Abi/WrittenOut.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -50,16 +52,18 @@ bool EvaluationPool::hasTimeFor(const EvaluationTask &task) const {
          seconds() + expectedSeconds(task) <= timeShare * options.secondsLimit;
 }
 
-/// The number of micro-batches that the compiler schedules together. With
-/// stages each is scheduled by itself.
-static int64_t partsTogether(const Candidate &candidate) {
-  return candidate.hasStages() ? 0 : candidate.settings.microBatches;
+/// The number of micro-batches that the compiler schedules. With stages each is
+/// scheduled by itself.
+static int64_t scheduledParts(const Candidate &candidate) {
+  return candidate.hasStages()
+             ? 0
+             : scheduledMicroBatches(candidate.settings.microBatches);
 }
 
 /// Scheduling takes time that grows faster than the number of commands.
 double EvaluationPool::fullEffortOf(const Evaluation &serial) const {
   constexpr double guess = 25, ofMicroBatch = 12;
-  int64_t parts = partsTogether(serial.candidate);
+  int64_t parts = scheduledParts(serial.candidate);
   auto found = fullEffort.find(parts);
   return found == fullEffort.end()
              ? std::max(guess, ofMicroBatch * double(parts))
@@ -193,7 +197,7 @@ void EvaluationPool::learn(const EvaluationTask &task) {
     return;
   double effort =
       task.found->evaluationSeconds / task.before->evaluationSeconds;
-  double &known = fullEffort[partsTogether(task.before->candidate)];
+  double &known = fullEffort[scheduledParts(task.before->candidate)];
   known = std::max(known, effort);
 }
 

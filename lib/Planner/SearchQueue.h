@@ -2,6 +2,7 @@
 #ifndef TPSP_PLANNER_SEARCHQUEUE_H
 #define TPSP_PLANNER_SEARCHQUEUE_H
 
+#include "tpsp/Abi/WrittenOut.h"
 #include "tpsp/Planner/Bounds.h"
 #include "tpsp/Planner/Evaluation.h"
 
@@ -52,14 +53,16 @@ inline double likelySeconds(double busiest, double serial) {
   return busiest + std::max(serial - busiest, 0.0) / 4;
 }
 
-/// The effort of an evaluation, roughly proportional to its time. The compiler
-/// repeats its work for each micro-batch, and scheduling takes longer than the
-/// rest.
+/// The effort of an evaluation, roughly proportional to its time. Scheduling
+/// takes longer than the rest.
 inline double effortOf(const Candidate &candidate, bool isOverlapped) {
   constexpr double schedule = 16;
-  double parts =
-      candidate.hasStages() ? 1 : double(candidate.settings.microBatches);
-  return parts * (isOverlapped ? schedule : 1);
+  if (!isOverlapped)
+    return 1;
+  return candidate.hasStages()
+             ? schedule
+             : schedule * double(scheduledMicroBatches(
+                              candidate.settings.microBatches));
 }
 
 /// Leaves that were evaluated without overlap, and are yet to be evaluated with

@@ -42,12 +42,7 @@ static std::vector<int64_t> divisors(int64_t number, int64_t most) {
 
 std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
                                            GivenSettings given, int64_t batch) {
-  // With overlap every micro-batch is compiled.
   std::vector<int64_t> parts = divisors(batch, mostMicroBatches);
-  if (compile.overlap != "off")
-    llvm::erase_if(parts, [](int64_t each) {
-      return each > 8 || !llvm::isPowerOf2_64(uint64_t(each));
-    });
   if (given.microBatches)
     parts = {compile.microBatches};
   std::vector<Settings> result;

@@ -5,8 +5,6 @@
 // RUN: tpsp-opt %s --tpsp-micro-batch=micro-batches=2 --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
 // RUN: tpsp-opt %s --tpsp-pipeline=micro-batches=2 | FileCheck %s --check-prefix=PLAN
 // RUN: tpsp-opt %s --tpsp-pipeline=micro-batches=2 --tpsp-llvm-pipeline | FileCheck %s --check-prefix=LLVM
-// RUN: not tpsp-opt %s --tpsp-pipeline=micro-batches=2 --tpsp-overlap=overlap=on 2>&1 | FileCheck %s --check-prefix=OVERLAP
-// OVERLAP: has micro-batches that are not written out, and overlap schedules across them; compile it with overlap from the start
 
 tpsp.mesh @mesh <dp = 2>
 

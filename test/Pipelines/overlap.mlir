@@ -69,4 +69,4 @@
 
 // A schedule that is not faster is not used, and a remark says so.
 // RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap=on overlap-chunks=1" --remarks-filter=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: no schedule with communication under computation is faster: {{.*}} ms against {{.*}} ms one after another
+// NONE: no schedule of a step with communication under computation is faster: {{.*}} ms against {{.*}} ms one after another

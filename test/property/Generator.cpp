@@ -344,7 +344,9 @@ static void chooseMicroBatches(Random &random, Program &program) {
     if (tensor.dims.empty())
       continue;
     program.pipeline.microBatchIndex = random.of(tensor.dims).name;
-    program.pipeline.microBatches = 2 + random.below(3);
+    // With overlap more than `mostWrittenOut` are scheduled otherwise.
+    program.pipeline.microBatches =
+        random.chance(0.3) ? 5 + random.below(4) : 2 + random.below(3);
     if (canCut(program, program.pipeline.microBatchIndex,
                program.pipeline.microBatches) ||
         random.chance(0.02))

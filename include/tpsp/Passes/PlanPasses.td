@@ -118,6 +118,10 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     the rank's own tile multiplied first. A product before a reduction is made
     in chunks of rows or of columns.
 
+    Segments of micro-batches are scheduled one by one: at both ends of a
+    segment all streams wait for stream 0 ([decision
+    0037](../decisions/0037-segments-are-scheduled-one-by-one.md)).
+
     A schedule that the simulator does not find faster than one command after
     another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
   }];

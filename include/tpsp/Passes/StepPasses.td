@@ -192,8 +192,8 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     activations and gathers of parameters. Runs after tpsp-differentiate and
     before tpsp-insert-collectives.
 
-    *Written out, or not.* With `overlap` the operations of every part are
-    written out, because overlap schedules across parts. Without it, those of
+    *Written out, or not.* With `overlap` the operations of up to four parts are
+    written out, so that overlap schedules across them. Else those of
     part 0 stand for all (`tpsp.micro_batches` of the function). Cut arguments
     and results then have one part's type (`tpsp.cut`), and `tpsp.accumulate`
     adds a part's summand to the sum. Functions that

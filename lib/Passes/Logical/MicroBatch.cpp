@@ -19,6 +19,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/StageMarks.h"
+#include "tpsp/Abi/WrittenOut.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
@@ -374,15 +375,13 @@ private:
     if (failed(shares.find()))
       return failure();
     bool reducesParts = given.reduceGradients == "part";
-    // Overlap schedules across micro-batches, so it needs the operations of
-    // each.
     auto program = dyn_cast<func::FuncOp>(*function);
     if (given.overlap != "off" && hasChunks(function))
       return emitErrorAt(function)
              << "has layers that are divided over stages, whose communication "
                 "is not overlapped with computation yet; leave out --overlap";
-    bool mayLoop = given.overlap == "off" || !getenv("TPSP_UNROLL");
-    if (mayLoop && program && canLoop(program, division, shares))
+    bool writesOut = given.overlap != "off" && division.parts <= mostWrittenOut;
+    if (!writesOut && program && canLoop(program, division, shares))
       return loop(program, division, shares, reducesParts);
     if (Value count = shares.nestedCount(); count && hasChunks(function))
       return emitErrorAt(count.getDefiningOp())

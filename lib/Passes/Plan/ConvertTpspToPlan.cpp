@@ -18,6 +18,7 @@
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "tpsp/Schedule/PipelineProblem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -168,7 +169,8 @@ namespace {
 
 /// Records the phase of commands, except of the first phase. The update has no
 /// phase of its own. A parameter is updated, and gathered, as soon as its
-/// gradient is ready, while the backward pass continues.
+/// gradient is ready, while the backward pass continues. Neither has what
+/// follows the last micro-batch in its segment.
 class Phases {
 public:
   explicit Phases(func::FuncOp function)
@@ -181,7 +183,13 @@ public:
 
   /// All commands emitted since the last call belong to `source`.
   void mark(plan::ProgramOp program, Operation *source) {
-    if (!source->hasAttr(updateAttrName))
+    bool isOfLast = isInLast(source);
+    if (isOfLast && !wasInLast)
+      current = 0;
+    wasInLast = isOfLast;
+    bool hasPhase = !source->hasAttr(updateAttrName) &&
+                    (!isOfLast || source->hasAttr(partAttrName));
+    if (hasPhase)
       current = std::max(current, numberOf(source));
     Block &body = program.getBody().front();
     markSegment(body, segmentOf(source));
@@ -220,6 +228,14 @@ private:
     return numbers.try_emplace(key, numbers.size()).first->second;
   }
 
+  /// Whether the operation is in the segment of the last micro-batch.
+  bool isInLast(Operation *source) const {
+    if (!notes)
+      return false;
+    auto note = cast<DictionaryAttr>(notes[segmentOf(source)]);
+    return note.getAs<StringAttr>("runs") == nameOf(SegmentRuns::Last);
+  }
+
   bool isOfPrologue(Operation *source) const {
     int64_t number = segmentOf(source);
     if (!notes)
@@ -230,6 +246,7 @@ private:
 
   llvm::DenseMap<Key, int64_t> numbers;
   int64_t current = 0;
+  bool wasInLast = false;
   Operation *lastOfFirst = nullptr; ///< the end of phase 0
   Operation *lastInSegment = nullptr;
   /// Whether the operations of a micro-batch stand for those of all.
@@ -317,11 +334,31 @@ void markCopies(plan::ProgramOp program, Operation *last, int64_t segment) {
   }
 }
 
+/// Says how often a step performs the collectives of segments that run for some
+/// micro-batches. The operations stand for all of them.
+void countTimes(plan::ProgramOp program) {
+  const Plan plan = planOf(program);
+  for (auto [op, command] :
+       llvm::zip_equal(commandsOf(program), plan.commands)) {
+    const PlanSegment &segment = plan.segments[command.segment];
+    bool isOfSome = segment.runs == SegmentRuns::AllButLast ||
+                    segment.runs == SegmentRuns::Last;
+    plan::LedgerAttr ledger =
+        cast<plan::CommandOpInterface>(op).getLedgerRow();
+    if (!isOfSome || !ledger)
+      continue;
+    LedgerRow row = ledger.getRow();
+    row.times = plan.timesOf(segment);
+    op->setAttr("ledger", plan::LedgerAttr::get(op->getContext(), row));
+  }
+}
+
 struct ConvertTpspToPlan
     : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
                          &CompileOptions::epilogues, &CompileOptions::hardware,
                          &CompileOptions::threads,
-                         &CompileOptions::stageSchedule> {
+                         &CompileOptions::stageSchedule,
+                         &CompileOptions::overlap> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -362,7 +399,8 @@ struct ConvertTpspToPlan
     splitWideSums(function);
     // Last, because values are remembered.
     FailureOr<SumMemory> sums = formSegments(
-        function, findPolicy(options().stageSchedule)->splitsWeights);
+        function, {findPolicy(options().stageSchedule)->splitsWeights,
+                   /*splitsLast=*/options().overlap != "off"});
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);
@@ -383,11 +421,13 @@ struct ConvertTpspToPlan
     }
     Block &commands = to.program.getBody().front();
     Operation *last = commands.empty() ? nullptr : &commands.back();
-    to.buffers.markResults(function.getBody().front().getTerminator());
+    to.buffers.markResults(returnedValues(function));
     if (to.program.getStageAxis())
       ResultCopies(to.program, mesh.size(*stageAxisOf(function))).place(last);
     else if (function->hasAttr(microBatchesAttrName))
       markCopies(to.program, last, updateSegmentOf(function));
+    if (options().overlap != "off" && to.program.getMicroBatches())
+      countTimes(to.program);
     return success();
   }
 

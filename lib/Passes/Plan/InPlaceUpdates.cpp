@@ -55,12 +55,12 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
                          const SumMemory &sums) {
   llvm::DenseMap<Value, Value> found(sums);
   llvm::DenseMap<Value, BlockArgument> updates;
-  Operation *end = function.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+  const OperandRange results = returnedValues(function);
+  for (auto [i, value] : llvm::enumerate(results)) {
     auto of = function.getResultAttrOfType<IntegerAttr>(i, updatesAttrName);
     auto argument = of ? function.getArgument(of.getInt()) : BlockArgument();
     if (argument && value.getDefiningOp() &&
-        llvm::count(end->getOperands(), value) == 1 &&
+        llvm::count(results, value) == 1 &&
         value.getType() == argument.getType())
       updates[value] = argument;
   }
@@ -82,7 +82,7 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
         made.try_emplace(written, number);
   }
   // Returned values may be copied after all commands.
-  for (auto [i, value] : llvm::enumerate(end->getOperands()))
+  for (auto [i, value] : llvm::enumerate(results))
     if (!function.getResultAttr(i, updatesAttrName))
       lastRead[withoutViews(value)] = commands.size();
   for (auto [value, argument] : updates) {

@@ -288,10 +288,11 @@ struct Overlap
 
   /// Schedules each segment by itself.
   static LogicalResult scheduleSegments(plan::ProgramOp program,
-                                        const Plan &whole,
+                                        const Plan &plan,
                                         OverlapSearch &search) {
-    splitLastMicroBatch(program, whole);
-    const Plan plan = planOf(program);
+    FailureOr<int64_t> serialBytes = OverlapSearch::arenaBytes(program, plan);
+    if (failed(serialBytes))
+      return failure();
     SegmentPrograms segments(program, plan);
     for (auto [number, segment] : llvm::enumerate(plan.segments)) {
       plan::ProgramOp part = segments.programs()[number];
@@ -302,9 +303,6 @@ struct Overlap
       segments.replace(number, *scheduled);
     }
     segments.join();
-    FailureOr<int64_t> serialBytes = OverlapSearch::arenaBytes(program, whole);
-    if (failed(serialBytes))
-      return failure();
     program.setSerialBytes(*serialBytes);
     return success();
   }

@@ -116,8 +116,8 @@ BufferKind PlanBuffers::resultKind(unsigned number) {
   return BufferKind::Output;
 }
 
-void PlanBuffers::markResults(Operation *terminator) {
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+void PlanBuffers::markResults(ValueRange results) {
+  for (auto [i, value] : llvm::enumerate(results)) {
     if (auto of =
             function.getResultAttrOfType<IntegerAttr>(i, updatesAttrName)) {
       markUpdate(of.getInt(), i, value);

@@ -22,7 +22,7 @@ public:
   /// share a name, because files of weights identify them by it.
   mlir::LogicalResult addArguments();
   /// Marks the buffers of the values that the function returns.
-  void markResults(mlir::Operation *terminator);
+  void markResults(mlir::ValueRange results);
 
   bool has(mlir::Value value) const { return buffers.contains(value); }
   /// The memory of a value that has been defined: a buffer, or for a view its

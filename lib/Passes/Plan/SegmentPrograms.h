@@ -9,13 +9,6 @@
 
 namespace tpsp {
 
-/// Gives the last micro-batch a segment of its own, together with the update.
-/// What the update waits for can then run under the last micro-batch. The
-/// segment has copies of the micro-batch's commands, and of the temporaries
-/// that only these use. `plan` is the program's. Does nothing to a program
-/// without micro-batches, or with stages.
-void splitLastMicroBatch(plan::ProgramOp program, const Plan &plan);
-
 /// Takes a program apart by segments, and puts it together again.
 ///
 ///     SegmentPrograms parts(program, plan);

@@ -10,6 +10,7 @@
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
@@ -83,17 +84,24 @@ static int64_t numberOf(StepSegment segment, bool hasCounts) {
 }
 
 int64_t tpsp::updateSegmentOf(func::FuncOp function) {
-  return numberOf(StepSegment::Update, function->hasAttr(segmentsAttrName));
+  if (auto notes = function->getAttrOfType<ArrayAttr>(segmentsAttrName))
+    return int64_t(notes.size()) - 1;
+  return numberOf(StepSegment::Update, /*hasCounts=*/false);
 }
 
 /// Notes all segments on the function.
-static void noteSegments(func::FuncOp function) {
-  const PlanSegment all[numStepSegments] = {
-      {"prologue"},
-      {"counts", SegmentRuns::Each},
-      {"counted"},
-      {"micro-batch", SegmentRuns::Each, SegmentWork::MicroBatch},
-      {"update", SegmentRuns::Once, SegmentWork::Update}};
+static void noteSegments(func::FuncOp function, bool hasCounts,
+                         bool splitsLast) {
+  SmallVector<PlanSegment, numStepSegments> all = {{"prologue"}};
+  if (hasCounts)
+    all.append({{"counts", SegmentRuns::Each}, {"counted"}});
+  if (splitsLast)
+    all.append(
+        {{"micro-batch", SegmentRuns::AllButLast, SegmentWork::MicroBatch},
+         {"last micro-batch", SegmentRuns::Last, SegmentWork::MicroBatch}});
+  else
+    all.append({{"micro-batch", SegmentRuns::Each, SegmentWork::MicroBatch},
+                {"update", SegmentRuns::Once, SegmentWork::Update}});
   SmallVector<Attribute> notes;
   for (const PlanSegment &segment : all)
     notes.push_back(noteOf(segment, function.getContext()));
@@ -101,8 +109,74 @@ static void noteSegments(func::FuncOp function) {
                     ArrayAttr::get(function.getContext(), notes));
 }
 
+namespace {
+
+/// Copies the operations of a micro-batch for the last one.
+class LastMicroBatch {
+public:
+  LastMicroBatch(ArrayRef<Operation *> ops, SumMemory &memory)
+      : ops(ops), memory(memory), end(ops.front()->getBlock()->getTerminator()),
+        b(end) {}
+
+  /// Adds the copies before the terminator, and returns them. Whoever reads a
+  /// value of a micro-batch after the last one reads the copy's.
+  SmallVector<Operation *> run() {
+    SmallVector<Operation *> made;
+    for (Operation *op : ops) {
+      made.push_back(b.clone(*op, copies));
+      if (Value zeros = memory.lookup(op->getResult(0)))
+        goOn(op, made.back(), zeros);
+    }
+    keepParts();
+    llvm::SmallDenseSet<Operation *> own(ops.begin(), ops.end());
+    own.insert_range(made);
+    for (Operation *op : ops)
+      for (Value result : op->getResults())
+        result.replaceUsesWithIf(copies.lookup(result), [&](OpOperand &use) {
+          return !own.contains(use.getOwner()) &&
+                 (use.getOwner() != end || use.getOperandNumber() < numResults);
+        });
+    return made;
+  }
+
+private:
+  /// The last micro-batch adds to the sum of the others.
+  void goOn(Operation *sum, Operation *last, Value zeros) {
+    for (OpOperand &operand : last->getOpOperands())
+      if (operand.get() == zeros)
+        operand.set(sum->getResult(0));
+    memory[last->getResult(0)] = zeros;
+  }
+
+  /// Of what is returned part by part, each micro-batch makes its own in the
+  /// same memory.
+  void keepParts() {
+    SmallVector<Value> kept;
+    for (Value result : end->getOperands())
+      if (Value root = withoutViews(result); copies.contains(root)) {
+        memory.try_emplace(copies.lookup(root), root);
+        kept.push_back(root);
+      }
+    end->insertOperands(end->getNumOperands(), kept);
+  }
+
+  const ArrayRef<Operation *> ops;
+  SumMemory &memory;
+  Operation *end;
+  const unsigned numResults = end->getNumOperands();
+  OpBuilder b;
+  IRMapping copies;
+};
+
+} // namespace
+
+OperandRange tpsp::returnedValues(func::FuncOp function) {
+  return function.getBody().front().getTerminator()->getOperands().take_front(
+      function.getNumResults());
+}
+
 FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
-                                        bool splitsWeights) {
+                                        const SegmentForm &form) {
   SumMemory memory;
   if (!function->hasAttr(microBatchesAttrName))
     return memory;
@@ -115,23 +189,30 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
     return failure();
   if (hasChunks(function)) {
     int64_t stages = meshOf(function).size(*stageAxisOf(function));
-    if (failed(formStageSegments(function, stages, splitsWeights, memory)))
+    if (failed(formStageSegments(function, stages, form.splitsWeights,
+                                 memory)))
       return failure();
     return memory;
   }
   if (failed(checkOrder(body, segmentsOfStep)))
     return failure();
   std::array<SmallVector<Operation *>, numStepSegments> segments;
-  for (Operation &op : body.without_terminator()) {
-    StepSegment segment = segmentsOfStep.of(&op);
-    if (int64_t number = numberOf(segment, segmentsOfStep.hasCounts()))
-      op.setAttr(segmentAttrName, b.getI64IntegerAttr(number));
-    segments[int64_t(segment)].push_back(&op);
-  }
-  if (segmentsOfStep.hasCounts())
-    noteSegments(function);
-  for (const SmallVector<Operation *> &ops : segments)
-    for (Operation *op : ops)
+  for (Operation &op : body.without_terminator())
+    segments[int64_t(segmentsOfStep.of(&op))].push_back(&op);
+  bool hasCounts = segmentsOfStep.hasCounts();
+  SmallVector<Operation *> &parts = segments[int64_t(StepSegment::MicroBatch)];
+  SmallVector<Operation *> &update = segments[int64_t(StepSegment::Update)];
+  bool splitsLast = form.splitsLast && !parts.empty();
+  if (splitsLast)
+    update = llvm::to_vector(llvm::concat<Operation *>(
+        LastMicroBatch(parts, memory).run(), update));
+  if (hasCounts || splitsLast)
+    noteSegments(function, hasCounts, splitsLast);
+  for (auto [number, ops] : llvm::enumerate(segments))
+    for (Operation *op : ops) {
       op->moveBefore(body.getTerminator());
+      if (int64_t segment = numberOf(StepSegment(number), hasCounts))
+        op->setAttr(segmentAttrName, b.getI64IntegerAttr(segment));
+    }
   return memory;
 }

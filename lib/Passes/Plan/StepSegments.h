@@ -8,17 +8,33 @@
 
 namespace tpsp {
 
-/// A sum over micro-batches, and the zeros in whose memory it is made.
+/// A value, and the value in whose memory it is made: for a sum over
+/// micro-batches its zeros.
 using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
+
+/// How a step is divided into segments.
+struct SegmentForm {
+  /// For layers that are divided over stages (StageSegments.h).
+  bool splitsWeights = false;
+  /// Without stages: whether the last micro-batch is a segment of its own,
+  /// together with the update. Its operations are copies of the others'. What
+  /// the update waits for can then run under the last micro-batch.
+  bool splitsLast = false;
+};
 
 /// Orders the operations of a function with micro-batches by segments
 /// (StepSegment), and marks them (tpsp.segment). Makes additions to zeros of
 /// tpsp.accumulate, and returns the memory of their sums. Does nothing to other
 /// functions. Fails with a diagnostic at an operation of a micro-batch that
-/// reads a value which is known only after them. `splitsWeights` is for layers
-/// that are divided over stages (StageSegments.h).
+/// reads a value which is known only after them.
+///
+/// The function may then return more values than its type says. These are only
+/// kept, because each micro-batch makes a part of a result in their memory.
 mlir::FailureOr<SumMemory> formSegments(mlir::func::FuncOp function,
-                                        bool splitsWeights);
+                                        const SegmentForm &form);
+
+/// The values that the function returns by its type.
+mlir::OperandRange returnedValues(mlir::func::FuncOp function);
 
 /// The number of the last segment of a function with micro-batches and without
 /// stages.

@@ -103,6 +103,9 @@ GradientWays::wayBehind(OpOperand &use) const {
 std::optional<GradientWays::Numbers>
 GradientWays::wayOfReturned(OpOperand &use) {
   auto returning = cast<FunctionOpInterface>(use.getOwner()->getParentOp());
+  // Further values are only kept (formSegments()).
+  if (use.getOperandNumber() >= returning.getNumResults())
+    return std::nullopt;
   auto of = returning.getResultAttrOfType<IntegerAttr>(use.getOperandNumber(),
                                                        gradientAttrName);
   if (!of || !isParameter(returning.getArgument(of.getInt())))

@@ -4,9 +4,14 @@
 #include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
+#include "tpsp/Passes/Options/OptionFlags.h"
+#include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "tpsp/Schedule/Hardware.h"
+#include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
+
+#include "mlir/Pass/PassManager.h"
 
 #include <gmock/gmock.h>
 
@@ -213,6 +218,100 @@ TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
   // the buffers different memory after all. Others keep communication from
   // beginning too early.
   EXPECT_LE(idle, waits / 3);
+}
+
+/// Whether two commands touch a byte that one of them writes, or are collectives
+/// of the same ranks.
+bool conflict(const Plan &step, const PlanCommand &a, const PlanCommand &b) {
+  if (a.kind == CommandKind::Collective && b.kind == CommandKind::Collective &&
+      a.collective.axes == b.collective.axes)
+    return true;
+  auto touch = [&](const PlanAccess &one, const PlanAccess &other) {
+    if (one.buffer == other.buffer)
+      return one.part.overlaps(other.part);
+    const PlanBuffer &mine = step.buffers[one.buffer],
+                     &theirs = step.buffers[other.buffer];
+    return *mine.offset < *theirs.offset + theirs.bytes &&
+           *theirs.offset < *mine.offset + mine.bytes;
+  };
+  return llvm::any_of(a.accesses, [&](const PlanAccess &one) {
+    return llvm::any_of(b.accesses, [&](const PlanAccess &other) {
+      return (one.isWrite || other.isWrite) && touch(one, other);
+    });
+  });
+}
+
+/// Says by brute force whether the streams of a step with micro-batches keep the
+/// order of its commands, in every micro-batch.
+bool keepsOrder(const Plan &plan) {
+  const Plan step = writtenOut(plan, plan.microBatches).plan;
+  Issue issue(step.commands.size());
+  std::iota(issue.begin(), issue.end(), 0);
+  std::string wrong;
+  IssueClosure closure(step, issue, wrong);
+  if (!wrong.empty())
+    return false;
+  for (size_t i = 0; i < issue.size(); ++i)
+    for (size_t j = i + 1; j < issue.size(); ++j)
+      if (conflict(step, step.commands[i], step.commands[j]) &&
+          !closure.endsBefore(i, j))
+        return false;
+  return true;
+}
+
+/// Events of segments that run for several micro-batches, and of the last.
+TEST(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
+  Example example("tp-sp-fsdp", Example::Stage::Plan, 0,
+                  [](CompileOptions &options) {
+                    options.overlap = "on";
+                    options.hardware = "h100-sxm";
+                    options.microBatches = 6;
+                  },
+                  [](ModuleOp module) {
+                    CompileOptions options;
+                    options.extents = {"b=12"};
+                    PassManager pm(module.getContext());
+                    addPass(pm, createSetExtents(), options);
+                    ASSERT_TRUE(succeeded(pm.run(module)));
+                  });
+  ASSERT_TRUE(bool(example)) << example.takeMessages();
+  Plan step = planOf(*example.module().getOps<plan::ProgramOp>().begin());
+  ASSERT_EQ(step.microBatches, 6);
+  // Three stand for all.
+  step.microBatches = 3;
+  auto isRefused = [](const Plan &plan) {
+    return bool(proveSchedule(writtenOut(plan, plan.microBatches).plan));
+  };
+  EXPECT_FALSE(isRefused(step));
+  EXPECT_TRUE(keepsOrder(step));
+  Issue intact(step.commands.size());
+  std::iota(intact.begin(), intact.end(), 0);
+  Mutator mutator(step, intact);
+  int harmful = 0, harmless = 0, tooCareful = 0;
+  for (size_t at = 0; at < intact.size(); ++at) {
+    if (!step.commands[at].isEvent())
+      continue;
+    for (const Mutant &mutant : mutator.mutantsOf(at)) {
+      Plan changed = issued(step, mutant.issue);
+      // A segment's commands stand together.
+      if (!llvm::is_sorted(changed.commands, [](auto &a, auto &b) {
+            return a.segment < b.segment;
+          }))
+        continue;
+      bool isRight = keepsOrder(changed), refused = isRefused(changed);
+      ASSERT_TRUE(refused || isRight)
+          << "command " << at << " (" << step.commands[at].name() << ") "
+          << mutant.what << " was accepted, but is harmful";
+      harmful += !isRight;
+      harmless += isRight;
+      tooCareful += isRight && refused;
+    }
+  }
+  std::printf("%d harmful mutants, all refused; %d harmless, of which %d "
+              "refused\n",
+              harmful, harmless, tooCareful);
+  EXPECT_GT(harmful, 50);
+  EXPECT_LE(tooCareful, harmless / 20);
 }
 
 std::vector<Case> cases() {

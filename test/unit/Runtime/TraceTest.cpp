@@ -110,7 +110,7 @@ TEST(Trace, MicroBatchesHaveTheirOwnParts) {
   command.num_slots = int64_t(slots.size());
   command.kernel = doNothing;
   tpsp::Plan plan;
-  plan.segments = {{"prologue", false}, {"micro-batch", true}};
+  plan.segments = {{"prologue"}, {"micro-batch", tpsp::SegmentRuns::Each}};
   plan.microBatches = 3;
   auto issue = [](tpsp_rt_rank *rank, int64_t segment) -> tpsp_rt_status {
     return segment == 1 ? tpsp_rt_kernel(rank, &command) : TPSP_RT_OK;

@@ -32,7 +32,7 @@ PlanCommand kernel(int64_t segment, std::vector<PlanAccess> accesses) {
 Plan accumulation(int64_t microBatches) {
   Plan plan;
   plan.segments = {
-      {"prologue", false}, {"micro-batch", true}, {"update", false}};
+      {"prologue"}, {"micro-batch", SegmentRuns::Each}, {"update"}};
   plan.microBatches = microBatches;
   plan.buffers.resize(4);
   for (PlanBuffer &buffer : plan.buffers)
@@ -103,6 +103,64 @@ TEST(IssueOrder, WhatTheNextMicroBatchNeedsMustStay) {
   plan = accumulation(2);
   plan.commands.erase(plan.commands.begin());
   EXPECT_THAT(faultOf(plan), HasSubstr("before anything has written it"));
+}
+
+PlanCommand event(CommandKind kind, int64_t number, int64_t stream) {
+  PlanCommand command;
+  command.segment = 1;
+  command.kind = kind;
+  command.event = number;
+  command.stream = stream;
+  return command;
+}
+
+/// The same sum, where the part is made on stream 1. The streams wait for each
+/// other at both ends of the segment. The last part is added with the result.
+Plan accumulationOnStreams(int64_t microBatches) {
+  constexpr CommandKind record = CommandKind::EventRecord,
+                        wait = CommandKind::EventWait;
+  Plan plan = accumulation(microBatches);
+  plan.numStreams = 2;
+  plan.numEvents = 2;
+  plan.segments[1].runs = SegmentRuns::AllButLast;
+  plan.segments[2].runs = SegmentRuns::Last;
+  plan.commands = {kernel(0, {writes(Sum)}),
+                   event(record, 0, 0),
+                   event(wait, 0, 1),
+                   kernel(1, {reads(Input), writes(Own)}),
+                   event(record, 1, 1),
+                   event(wait, 1, 0),
+                   kernel(1, {reads(Own), reads(Sum), writes(Sum)}),
+                   kernel(2, {reads(Input), reads(Sum), writes(Result)})};
+  plan.commands[3].stream = 1;
+  return plan;
+}
+
+TEST(IssueOrder, TheLastMicroBatchHasItsOwnSegment) {
+  Plan plan = accumulationOnStreams(3);
+  EXPECT_THAT(issueOrder(plan), ElementsAre(0, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5,
+                                            6, 7));
+  WrittenOutStep step = writtenOut(plan, 3);
+  EXPECT_EQ(step.plan.commands[3].accesses[0].part.begin, 0);
+  EXPECT_EQ(step.plan.commands[9].accesses[0].part.begin, 64);
+  EXPECT_EQ(step.plan.commands[13].accesses[0].part.begin, 128);
+}
+
+TEST(IssueOrder, EventsOfEachMicroBatchAreItsOwn) {
+  for (int64_t microBatches : {2, 3, 7})
+    EXPECT_EQ(faultOf(accumulationOnStreams(microBatches)), "");
+}
+
+TEST(IssueOrder, StreamsOfAMicroBatchWaitForTheOneBefore) {
+  // Stream 1 does not wait at the beginning: it writes what the micro-batch
+  // before still reads.
+  Plan plan = accumulationOnStreams(3);
+  plan.commands.erase(plan.commands.begin() + 2);
+  EXPECT_THAT(faultOf(plan), HasSubstr("may begin before a command has ended"));
+  // Not even the second micro-batch.
+  plan.microBatches = 2;
+  plan.buffers[Input].parts = 2;
+  EXPECT_EQ(faultOf(plan), "");
 }
 
 /// A temporary of one micro-batch is not alive in the next.
