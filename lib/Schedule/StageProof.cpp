@@ -80,9 +80,10 @@ private:
   std::string describe(At at) const {
     const IssuedAction &action = actionAt(at);
     const PlanSegment &segment = plan.segments[action.segment];
-    std::string part = segment.isOfMicroBatch() ? fmt::format(" of micro-batch {}",
-                                                        action.microBatch)
-                                          : "";
+    std::string part =
+        segment.isOfMicroBatch()
+            ? fmt::format(" of micro-batch {}", action.microBatch)
+            : "";
     return fmt::format("'{}'{} on stage {}", segment.name, part, at.stage);
   }
 

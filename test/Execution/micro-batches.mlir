@@ -8,8 +8,12 @@
 // RUN: %{run} --micro-batches 2 --mesh dp=4,tp=2 --dtype bf16
 // RUN: %if nightly %{ %{run} --micro-batches 8 --mesh dp=2,tp=1 %}
 // RUN: %if nightly %{ %{run} --micro-batches 16 --mesh dp=1,tp=1 %}
-// With overlap they are written out.
+// With overlap a few are written out. Of more, the last one is a segment with
+// the update.
 // RUN: %{run} --micro-batches 4 --mesh dp=2,tp=2 --overlap on
+// RUN: %{run} --micro-batches 8 --mesh dp=2,tp=2 --overlap on --overlap-chunks 2
+// RUN: %{run} --micro-batches 8 --mesh dp=2,tp=1 --overlap on --optimizer adamw --optimizer-axes dp --clip 1
+// RUN: %if nightly %{ %{run} --micro-batches 16 --mesh dp=1,tp=2 --overlap on --dtype bf16 --optimizer adamw %}
 // RUN: %{run} --micro-batches 3 --micro-batch-index s --mesh dp=2,tp=2
 // RUN: %if nightly %{ tpsp-run %examples/mlp-sp.mlir --grad --verify --quiet --micro-batches 2 %}
 // RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --grad --verify --quiet --micro-batches 2 %}

@@ -15,6 +15,7 @@
 #include "tpsp/Abi/DataRole.h"
 #include "tpsp/Abi/LedgerRow.h"
 #include "tpsp/Abi/MeshAxis.h"
+#include "tpsp/Abi/PlanSegment.h"
 #include "tpsp/Abi/tpsp_rt.h"
 
 #include <cstdint>
@@ -321,100 +322,14 @@ struct PaddedIndex {
   int64_t extent = 0, heldExtent = 0;
 };
 
-/// The work that the commands of a segment do.
-enum class SegmentWork {
-  Prologue, ///< values that no micro-batch changes; repeated: counts of inputs
-  MicroBatch,
-  Forward,
-  Backward, ///< of a chunk: all, or the part that a sent gradient needs
-  Weights,  ///< of a chunk: the rest of it, for which nobody waits
-  Send,
-  Receive,
-  Update
-};
-
-template <> struct EnumNames<SegmentWork> {
-  static constexpr const char *all[] = {"prologue", "micro-batch", "forward",
-                                        "backward", "weights",     "send",
-                                        "receive",  "update"};
-};
-
-/// For which micro-batches a step runs a segment.
-enum class SegmentRuns {
-  Once, ///< for none of them
-  Each,
-  AllButLast,
-  Last
-};
-
-template <> struct EnumNames<SegmentRuns> {
-  static constexpr const char *all[] = {"once", "each", "all but last", "last"};
-};
-
-/// Commands that a rank issues together, one or more times a step.
-struct PlanSegment {
-  /// "forward 0", ...
-  std::string name;
-  SegmentRuns runs = SegmentRuns::Once;
-  SegmentWork work = SegmentWork::Prologue;
-  /// The chunk of layers; -1 for none.
-  int64_t chunk = -1;
-  /// The stages that run it, ascending; empty: all ranks run it.
-  std::vector<int64_t> stages = {};
-  /// For Send and Receive, the segment of the other side; else -1.
-  int64_t peer = -1;
-
-  /// Whether its commands are those of a micro-batch.
-  bool isOfMicroBatch() const { return runs != SegmentRuns::Once; }
-  /// How often it runs in a step of so many micro-batches.
-  int64_t times(int64_t microBatches) const {
-    return runs == SegmentRuns::Each         ? microBatches
-           : runs == SegmentRuns::AllButLast ? microBatches - 1
-                                             : 1;
-  }
-  /// The first micro-batch for which it runs.
-  int64_t firstOf(int64_t microBatches) const {
-    return runs == SegmentRuns::Last ? microBatches - 1 : 0;
-  }
-
-  bool isTransfer() const {
-    return work == SegmentWork::Send || work == SegmentWork::Receive;
-  }
-  bool runsOn(int64_t stage) const {
-    if (stages.empty())
-      return true;
-    for (int64_t each : stages)
-      if (each == stage)
-        return true;
-    return false;
-  }
-};
-
-/// Memory of values that live from one segment of a micro-batch to another.
-/// Every micro-batch under way has a slot of its own.
-struct PlanPool {
-  /// Bytes of a slot, and where the first one begins in the arena.
-  int64_t bytes = 0, offset = 0;
-  int64_t slots = 0;
-};
-
-/// A segment for one micro-batch.
-struct StepAction {
-  int64_t segment = 0, microBatch = 0;
-
-  bool operator==(const StepAction &other) const {
-    return segment == other.segment && microBatch == other.microBatch;
-  }
-};
-
 /// The commands of each segment are in the order in which a rank issues them; a
 /// command's position is its tpsp_rt_command.id. Every rank issues the same
 /// ones. A stream runs its commands in their order; streams wait for each other
 /// by events only.
 ///
 /// A step runs the segments in their order, each for its micro-batches
-/// (SegmentRuns). With stages every stage has an order of its own. An access to a
-/// cut buffer is to the first micro-batch's part; for a later micro-batch the
+/// (SegmentRuns). With stages every stage has an order of its own. An access to
+/// a cut buffer is to the first micro-batch's part; for a later micro-batch the
 /// same bytes of its own part are meant.
 struct Plan {
   std::string program;

@@ -7,7 +7,8 @@
 namespace tpsp {
 
 /// With overlap, the most micro-batches that are written out and scheduled
-/// together (decision 0037). Of more, one stands for all but the last.
+/// together (decision 0037). If there are more, one stands for all but the
+/// last.
 inline constexpr int64_t mostWrittenOut = 4;
 
 /// How many micro-batches of a step without stages are scheduled with overlap.

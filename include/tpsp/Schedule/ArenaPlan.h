@@ -22,8 +22,8 @@ struct ArenaPlan {
 /// time. If that leaves gaps, large temporaries are also placed by size, and
 /// the smaller of the two arenas is taken.
 ///
-/// What a prologue makes for segments that run several times stays until the
-/// last of these runs has ended.
+/// A prologue's values stay until the last run of a segment that reads them has
+/// ended.
 ArenaPlan planArena(const Plan &plan, const HappensBefore &before);
 
 /// Tells whether an arena of `most` bytes is enough. Returns at most `most` if

@@ -219,15 +219,14 @@ private:
 };
 
 /// Orders a phase for the search: what follows the micro-batches comes as soon
-/// as its operands are there. So the sums of all gradients are not open at once,
-/// each in several placements.
+/// as its operands are there. So the sums of all gradients are not open at
+/// once, each in several placements.
 class SearchOrder {
 public:
   explicit SearchOrder(ArrayRef<IndexedOpInterface> ops) : ops(ops) {
     llvm::SmallDenseSet<Operation *> earlier;
-    auto firstPart = llvm::find_if(ops, [](IndexedOpInterface op) {
-      return op->hasAttr(partAttrName);
-    });
+    auto firstPart = llvm::find_if(
+        ops, [](IndexedOpInterface op) { return op->hasAttr(partAttrName); });
     for (auto op = ops.begin(); op != ops.end(); ++op) {
       Operation *each = *op;
       bool follows = op > firstPart && !each->hasAttr(partAttrName);

@@ -343,8 +343,7 @@ void countTimes(plan::ProgramOp program) {
     const PlanSegment &segment = plan.segments[command.segment];
     bool isOfSome = segment.runs == SegmentRuns::AllButLast ||
                     segment.runs == SegmentRuns::Last;
-    plan::LedgerAttr ledger =
-        cast<plan::CommandOpInterface>(op).getLedgerRow();
+    plan::LedgerAttr ledger = cast<plan::CommandOpInterface>(op).getLedgerRow();
     if (!isOfSome || !ledger)
       continue;
     LedgerRow row = ledger.getRow();

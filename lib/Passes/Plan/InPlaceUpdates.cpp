@@ -59,8 +59,7 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
   for (auto [i, value] : llvm::enumerate(results)) {
     auto of = function.getResultAttrOfType<IntegerAttr>(i, updatesAttrName);
     auto argument = of ? function.getArgument(of.getInt()) : BlockArgument();
-    if (argument && value.getDefiningOp() &&
-        llvm::count(results, value) == 1 &&
+    if (argument && value.getDefiningOp() && llvm::count(results, value) == 1 &&
         value.getType() == argument.getType())
       updates[value] = argument;
   }

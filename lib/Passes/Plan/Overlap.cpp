@@ -218,7 +218,8 @@ private:
       missed << remark::reason(
           "no schedule of {0} with communication under computation is faster: "
           "{1} against {2} one after another",
-          name, milliseconds(found.simulated.seconds), milliseconds(serial.seconds));
+          name, milliseconds(found.simulated.seconds),
+          milliseconds(serial.seconds));
     else
       missed << remark::reason(
           "no schedule of {0} with communication under computation fits: it "

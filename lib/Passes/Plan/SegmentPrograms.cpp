@@ -52,7 +52,7 @@ plan::ProgramOp SegmentPrograms::makePart(const Plan &plan, int64_t number) {
 
 namespace {
 
-/// Orders the streams of a segment behind those of the one before it.
+/// Orders the streams of a segment after those of the one before it.
 class Barrier {
 public:
   Barrier(OpBuilder &b, Location loc, int64_t segment, int64_t &events)
@@ -94,7 +94,7 @@ void SegmentPrograms::join() {
   whole.setEvents(events);
 }
 
-/// Adds the commands of a part behind all others.
+/// Adds the commands of a part after all others.
 void SegmentPrograms::add(plan::ProgramOp part, int64_t number) {
   auto b = OpBuilder::atBlockEnd(&whole.getBody().front());
   std::set<int64_t> used;
@@ -118,8 +118,7 @@ void SegmentPrograms::add(plan::ProgramOp part, int64_t number) {
       continue;
     command.setSegment(number);
     if (auto event = made->getAttrOfType<IntegerAttr>("event"))
-      made->setAttr("event",
-                    b.getI64IntegerAttr(firstEvent + event.getInt()));
+      made->setAttr("event", b.getI64IntegerAttr(firstEvent + event.getInt()));
     plan::LedgerAttr ledger = command.getLedgerRow();
     if (!ledger || ledger.getRow().whole < 0)
       continue;

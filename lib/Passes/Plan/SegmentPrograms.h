@@ -16,7 +16,7 @@ namespace tpsp {
 ///       ... // change the order, streams and events of its commands
 ///     parts.join();
 ///
-/// The segments still follow each other: at the end of a segment stream 0 waits
+/// The segments still follow each other. At the end of a segment stream 0 waits
 /// for all other streams, and at its beginning these wait for stream 0.
 class SegmentPrograms {
 public:
@@ -24,7 +24,7 @@ public:
   /// stream 0.
   SegmentPrograms(plan::ProgramOp program, const Plan &plan);
 
-  /// One program for each segment, in the order of PlanSegment, behind the
+  /// One program for each segment, in the order of Plan::segments, after the
   /// whole program. Each has the buffers that its commands access, and no
   /// segments.
   llvm::ArrayRef<plan::ProgramOp> programs() const { return parts; }

@@ -148,8 +148,7 @@ private:
     memory[last->getResult(0)] = zeros;
   }
 
-  /// Of what is returned part by part, each micro-batch makes its own in the
-  /// same memory.
+  /// Each micro-batch makes its own part of a result in the same memory.
   void keepParts() {
     SmallVector<Value> kept;
     for (Value result : end->getOperands())
@@ -189,8 +188,7 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
     return failure();
   if (hasChunks(function)) {
     int64_t stages = meshOf(function).size(*stageAxisOf(function));
-    if (failed(formStageSegments(function, stages, form.splitsWeights,
-                                 memory)))
+    if (failed(formStageSegments(function, stages, form.splitsWeights, memory)))
       return failure();
     return memory;
   }
@@ -204,8 +202,8 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
   SmallVector<Operation *> &update = segments[int64_t(StepSegment::Update)];
   bool splitsLast = form.splitsLast && !parts.empty();
   if (splitsLast)
-    update = llvm::to_vector(llvm::concat<Operation *>(
-        LastMicroBatch(parts, memory).run(), update));
+    update = llvm::to_vector(
+        llvm::concat<Operation *>(LastMicroBatch(parts, memory).run(), update));
   if (hasCounts || splitsLast)
     noteSegments(function, hasCounts, splitsLast);
   for (auto [number, ops] : llvm::enumerate(segments))

@@ -17,8 +17,8 @@ struct SegmentForm {
   /// For layers that are divided over stages (StageSegments.h).
   bool splitsWeights = false;
   /// Without stages: whether the last micro-batch is a segment of its own,
-  /// together with the update. Its operations are copies of the others'. What
-  /// the update waits for can then run under the last micro-batch.
+  /// together with the update. Its operations are copies of the others'.
+  /// Reductions before the update can then run under the last micro-batch.
   bool splitsLast = false;
 };
 

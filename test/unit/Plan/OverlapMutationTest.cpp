@@ -220,8 +220,8 @@ TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
   EXPECT_LE(idle, waits / 3);
 }
 
-/// Whether two commands touch a byte that one of them writes, or are collectives
-/// of the same ranks.
+/// Whether two commands touch a byte that one of them writes, or are
+/// collectives of the same ranks.
 bool conflict(const Plan &step, const PlanCommand &a, const PlanCommand &b) {
   if (a.kind == CommandKind::Collective && b.kind == CommandKind::Collective &&
       a.collective.axes == b.collective.axes)
@@ -241,8 +241,8 @@ bool conflict(const Plan &step, const PlanCommand &a, const PlanCommand &b) {
   });
 }
 
-/// Says by brute force whether the streams of a step with micro-batches keep the
-/// order of its commands, in every micro-batch.
+/// Says by brute force whether the streams of a step with micro-batches keep
+/// the order of its commands, in every micro-batch.
 bool keepsOrder(const Plan &plan) {
   const Plan step = writtenOut(plan, plan.microBatches).plan;
   Issue issue(step.commands.size());
@@ -261,19 +261,20 @@ bool keepsOrder(const Plan &plan) {
 
 /// Events of segments that run for several micro-batches, and of the last.
 TEST(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
-  Example example("tp-sp-fsdp", Example::Stage::Plan, 0,
-                  [](CompileOptions &options) {
-                    options.overlap = "on";
-                    options.hardware = "h100-sxm";
-                    options.microBatches = 6;
-                  },
-                  [](ModuleOp module) {
-                    CompileOptions options;
-                    options.extents = {"b=12"};
-                    PassManager pm(module.getContext());
-                    addPass(pm, createSetExtents(), options);
-                    ASSERT_TRUE(succeeded(pm.run(module)));
-                  });
+  Example example(
+      "tp-sp-fsdp", Example::Stage::Plan, 0,
+      [](CompileOptions &options) {
+        options.overlap = "on";
+        options.hardware = "h100-sxm";
+        options.microBatches = 6;
+      },
+      [](ModuleOp module) {
+        CompileOptions options;
+        options.extents = {"b=12"};
+        PassManager pm(module.getContext());
+        addPass(pm, createSetExtents(), options);
+        ASSERT_TRUE(succeeded(pm.run(module)));
+      });
   ASSERT_TRUE(bool(example)) << example.takeMessages();
   Plan step = planOf(*example.module().getOps<plan::ProgramOp>().begin());
   ASSERT_EQ(step.microBatches, 6);

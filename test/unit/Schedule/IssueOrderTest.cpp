@@ -138,8 +138,8 @@ Plan accumulationOnStreams(int64_t microBatches) {
 
 TEST(IssueOrder, TheLastMicroBatchHasItsOwnSegment) {
   Plan plan = accumulationOnStreams(3);
-  EXPECT_THAT(issueOrder(plan), ElementsAre(0, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5,
-                                            6, 7));
+  EXPECT_THAT(issueOrder(plan),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 7));
   WrittenOutStep step = writtenOut(plan, 3);
   EXPECT_EQ(step.plan.commands[3].accesses[0].part.begin, 0);
   EXPECT_EQ(step.plan.commands[9].accesses[0].part.begin, 64);

@@ -27,7 +27,8 @@ Plan pipeline(int64_t stages, int64_t microBatches) {
   plan.numStreams = 3;
   plan.segments.clear();
   auto segment = [&](SegmentWork work, int64_t chunk) {
-    plan.segments.push_back({nameOf(work), SegmentRuns::Each, work, chunk, {chunk}});
+    plan.segments.push_back(
+        {nameOf(work), SegmentRuns::Each, work, chunk, {chunk}});
     return int64_t(plan.segments.size()) - 1;
   };
   auto buffer = [&](int64_t stage) {

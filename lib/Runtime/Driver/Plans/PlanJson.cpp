@@ -144,8 +144,8 @@ static void from_json(const Json &json, LedgerRow &row) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedIndex, name, extent, heldExtent)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanSegment, name, runs, work, chunk,
-                                   stages, peer)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanSegment, name, runs, work, chunk, stages,
+                                   peer)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanPool, bytes, offset, slots)
 
 /// Written as an array, because a plan has many: [segment, micro-batch].
