@@ -55,6 +55,8 @@ Plan tpsp::withoutCommands(const Plan &plan, int64_t microBatches) {
 std::vector<WrittenOutStep> tpsp::segmentSteps(const Plan &plan) {
   Plan empty;
   empty.mesh = plan.mesh;
+  empty.numStreams = plan.numStreams;
+  empty.numEvents = plan.numEvents;
   std::vector<WrittenOutStep> steps(plan.segments.size(), {empty, {}, {}});
   std::vector<std::unordered_map<int64_t, int64_t>> numbers(steps.size());
   for (size_t number = 0; number < plan.commands.size(); ++number) {
@@ -70,7 +72,9 @@ std::vector<WrittenOutStep> tpsp::segmentSteps(const Plan &plan) {
       }
       access.buffer = own->second;
     }
-    command.segment = command.stream = 0;
+    command.segment = 0;
+    if (plan.segments[plan.commands[number].segment].isTransfer())
+      command.stream = 0;
     command.collective.row = -1; // there is no ledger
     step.commandOf.push_back(int64_t(number));
     step.plan.commands.push_back(std::move(command));

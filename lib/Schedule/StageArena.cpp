@@ -136,7 +136,7 @@ private:
     }
     HappensBefore before;
     if (HappensBefore::analyse(step.plan, before))
-      return 0; // there are no events in it
+      return 0; // the proof refuses it
     ArenaPlan arena = planArena(step.plan, before);
     for (size_t i = 0; i < step.bufferOf.size(); ++i)
       if (isScratch(step.bufferOf[i]) && arena.offsets[i])

@@ -53,6 +53,9 @@ private:
 
   void begin() {
     result.plan = withoutCommands(plan, plan.microBatches);
+    // Events of actions come first, then each record within a segment.
+    result.plan.numEvents = numActionEvents(plan);
+    eventOf.assign(plan.numEvents, -1);
     result.plan.pools.clear();
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       PlanBuffer &buffer = result.plan.buffers[i];
@@ -77,6 +80,10 @@ private:
   void add(int64_t number, int64_t position, const IssuedAction &action) {
     PlanCommand command = plan.commands[number];
     command.segment = 0;
+    if (command.kind == CommandKind::EventRecord)
+      eventOf[command.event] = result.plan.numEvents++;
+    if (command.isEvent())
+      command.event = eventOf[command.event];
     for (PlanAccess &access : command.accesses) {
       const PlanBuffer &buffer = plan.buffers[access.buffer];
       access.part.begin +=
@@ -119,6 +126,8 @@ private:
   std::vector<std::set<int64_t>> segments;
   std::vector<std::vector<int64_t>> commands;
   std::map<std::pair<int64_t, int64_t>, int64_t> copies;
+  /// The latest record of each event within a segment; -1 if there is none.
+  std::vector<int64_t> eventOf;
   WrittenOutStep result;
 };
 

@@ -43,13 +43,23 @@
 // LEDGER: backward transfer pp 4.0 KiB x4 1 g[layer1.z] stage 1 has it, and stage 0 needs it
 // LEDGER: Totals (of the stage that sends most)
 
+// Communication within a segment runs under its computation, on streams after
+// those of transfers.
+// RUN: tpsp-run %examples/pp.mlir --grad --verify --quiet --micro-batches 4 --overlap on --overlap-chunks 2
+// RUN: tpsp-run %examples/pp.mlir --grad --verify --quiet --micro-batches 8 --mesh pp=4,tp=2 --overlap on --overlap-chunks 2 --optimizer adamw --clip 1 --stage-schedule zero-bubble
+// RUN: tpsp-opt %examples/pp.mlir --tpsp-pipeline="grad=true micro-batches=4 overlap=on overlap-chunks=2" | FileCheck %s --check-prefix=STREAMS
+// STREAMS: plan.program @model_grad
+// STREAMS-SAME: streams = 4
+// STREAMS: plan.event_record [[BEGIN:[0-9]+]] {plan.segment = [[NUMBER:[0-9]+]]
+// STREAMS-NEXT: plan.event_wait [[BEGIN]] {plan.segment = [[NUMBER]] {{.*}}stream = 3
+
 // A compiled plan runs on stages, too.
 // RUN: tpsp-run %examples/pp.mlir --grad --micro-batches 4 --emit %t/pp.so --quiet
 // RUN: tpsp-run %t/pp.so --verify --quiet --steps 2
 
 // Refusals.
-// RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 4 --overlap on 2>&1 | FileCheck %s --check-prefix=OVERLAP
-// OVERLAP: error: has layers that are divided over stages, whose communication is not overlapped with computation yet; leave out --overlap
+// RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 4 --overlap on --require-overlap 0.5 2>&1 | FileCheck %s --check-prefix=REQUIRE
+// REQUIRE: error: has stages, and the share of communication that is hidden is not known for them; leave out --require-overlap and tpsp.overlap
 // RUN: not tpsp-run %examples/pp.mlir --grad --mesh pp=5 2>&1 | FileCheck %s --check-prefix=LAYERS
 // LAYERS: error: has 4 layers (calls of functions), fewer than the 5 chunks of 5 stages; give fewer stages or chunks
 // RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 8 --stage-bound 1 --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=BOUND

@@ -394,8 +394,8 @@ static void chooseStages(Random &random, Program &program) {
   pipeline.stages = stages;
   pipeline.chunks = stages * (1 + random.below(2));
   pipeline.stageSchedule = random.of(schedules);
-  pipeline.hardware = "cpu";
-  pipeline.overlap = false;
+  if (pipeline.hardware == "h100-sxm")
+    pipeline.hardware = "h100-sxm-cluster"; // a node has too few devices
   program.mesh.push_back({"pp", stages, "stage"});
 }
 

@@ -80,6 +80,9 @@ struct PlanSegment {
   }
 };
 
+/// The streams of a stage's actions: one computes, and two send and receive.
+inline constexpr int64_t numStageStreams = 3;
+
 /// Memory of values that live from one segment of a micro-batch to another.
 /// Every micro-batch under way has a slot of its own.
 struct PlanPool {

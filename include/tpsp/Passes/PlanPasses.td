@@ -134,7 +134,8 @@ def OrderSegments : Pass<"tpsp-order-segments", "::mlir::ModuleOp"> {
     For programs whose layers are divided over stages. Segments are scheduled as
     docs/Simulation.md describes, with their times on `hardware`. `stage-bound`
     limits the chunks' micro-batches that a stage has saved. The order is an
-    attribute of the program. Sends and receives are on streams 1 and 2.
+    attribute of the program. Sends and receives are on streams 1 and 2, and
+    overlap within a segment has the streams after these.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
 }

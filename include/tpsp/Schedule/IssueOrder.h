@@ -23,9 +23,9 @@ struct WrittenOutStep {
 /// which each micro-batch has a part are whole, of so many micro-batches.
 Plan withoutCommands(const Plan &plan, int64_t microBatches);
 
-/// The commands of each segment as a step of its own, on one stream, with the
-/// buffers that they access alone. Takes linear time for all of
-/// them together. They have no ledger.
+/// The commands of each segment as a step of its own, with the
+/// buffers that they access alone. Transfers are on stream 0. Takes linear time
+/// for all of them together. They have no ledger.
 std::vector<WrittenOutStep> segmentSteps(const Plan &plan);
 
 /// Writes the step out as if it had `microBatches` micro-batches. A cut buffer

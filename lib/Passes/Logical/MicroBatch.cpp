@@ -376,11 +376,8 @@ private:
       return failure();
     bool reducesParts = given.reduceGradients == "part";
     auto program = dyn_cast<func::FuncOp>(*function);
-    if (given.overlap != "off" && hasChunks(function))
-      return emitErrorAt(function)
-             << "has layers that are divided over stages, whose communication "
-                "is not overlapped with computation yet; leave out --overlap";
-    bool writesOut = given.overlap != "off" && division.parts <= mostWrittenOut;
+    bool writesOut = given.overlap != "off" && !hasChunks(function) &&
+                     division.parts <= mostWrittenOut;
     if (!writesOut && program && canLoop(program, division, shares))
       return loop(program, division, shares, reducesParts);
     if (Value count = shares.nestedCount(); count && hasChunks(function))

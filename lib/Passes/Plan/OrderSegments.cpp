@@ -63,11 +63,13 @@ private:
       stages.push_back(b.getDenseI64ArrayAttr(numbers));
     }
     program.setOrderAttr(b.getArrayAttr(stages));
-    program.setStreams(3);
+    program.setStreams(
+        std::max(program.getStreams().value_or(1), uint64_t(numStageStreams)));
     size_t most = 0;
     for (const std::vector<StepAction> &order : orders)
       most = std::max(most, order.size());
-    program.setEvents(most);
+    // Those of actions follow those within segments.
+    program.setEvents(program.getEvents().value_or(0) + most);
   }
 };
 

@@ -291,11 +291,16 @@ struct Overlap
   static LogicalResult scheduleSegments(plan::ProgramOp program,
                                         const Plan &plan,
                                         OverlapSearch &search) {
-    FailureOr<int64_t> serialBytes = OverlapSearch::arenaBytes(program, plan);
-    if (failed(serialBytes))
-      return failure();
+    if (plan.stageAxis < 0) {
+      FailureOr<int64_t> serialBytes = OverlapSearch::arenaBytes(program, plan);
+      if (failed(serialBytes))
+        return failure();
+      program.setSerialBytes(*serialBytes);
+    }
     SegmentPrograms segments(program, plan);
     for (auto [number, segment] : llvm::enumerate(plan.segments)) {
+      if (segment.isTransfer())
+        continue;
       plan::ProgramOp part = segments.programs()[number];
       FailureOr<plan::ProgramOp> scheduled =
           search.run(part, planOf(part), segment.name);
@@ -304,7 +309,6 @@ struct Overlap
       segments.replace(number, *scheduled);
     }
     segments.join();
-    program.setSerialBytes(*serialBytes);
     return success();
   }
 };

@@ -144,6 +144,8 @@ struct RequireOverlap
   }
 
   LogicalResult check(plan::ProgramOp program, const Hardware &machine) {
+    if (program.getStageAxis())
+      return checkStages(program, getChildAnalysis<PlanAnalysis>(program).plan);
     Mesh mesh = meshOf(program);
     FailureOr<CostModel> cost =
         costsOn(machine, mesh, options().threads, program);
@@ -152,6 +154,21 @@ struct RequireOverlap
     return OverlapContract(program,
                            getChildAnalysis<PlanAnalysis>(program).plan, *cost)
         .check(options().requireOverlap);
+  }
+
+  /// A stage's step is the order of its segments, which no simulation of
+  /// commands has.
+  LogicalResult checkStages(plan::ProgramOp program, const Plan &plan) {
+    bool isRequired = options().requireOverlap > 0 ||
+                      llvm::any_of(plan.ledger, [](const LedgerRow &row) {
+                        return bool(row.overlap);
+                      });
+    if (!isRequired)
+      return success();
+    return emitErrorAt(program)
+           << "has stages, and the share of communication that is hidden is "
+              "not known for them; leave out --require-overlap and "
+              "tpsp.overlap";
   }
 };
 

@@ -18,7 +18,8 @@ static SmallVector<plan::BufferOp> buffersOf(plan::ProgramOp program) {
 }
 
 SegmentPrograms::SegmentPrograms(plan::ProgramOp program, const Plan &plan)
-    : whole(program), buffers(buffersOf(program)) {
+    : whole(program), segments(plan.segments), buffers(buffersOf(program)),
+      streams(plan.stageAxis < 0 ? 1 : numStageStreams) {
   Builder b(program.getContext());
   for (auto [i, buffer] : llvm::enumerate(buffers))
     buffer->setAttr(numberAttrName, b.getI64IntegerAttr(int64_t(i)));
@@ -97,10 +98,16 @@ void SegmentPrograms::join() {
 /// Adds the commands of a part after all others.
 void SegmentPrograms::add(plan::ProgramOp part, int64_t number) {
   auto b = OpBuilder::atBlockEnd(&whole.getBody().front());
+  // Transfers have streams of their own already.
+  bool isTransfer = segments[number].isTransfer();
+  int64_t moved = isTransfer             ? 0
+                  : whole.getStageAxis() ? numStageStreams - 1
+                                         : 0;
   std::set<int64_t> used;
   for (Operation *op : commandsOf(part))
-    if (auto stream = int64_t(cast<plan::CommandOpInterface>(op).getStream()))
-      used.insert(stream);
+    if (auto stream = int64_t(cast<plan::CommandOpInterface>(op).getStream());
+        stream > 0 && !isTransfer)
+      used.insert(stream + moved);
   const SmallVector<int64_t> others(used.begin(), used.end());
   Barrier barrier(b, whole.getLoc(), number, events);
   if (!others.empty())
@@ -117,6 +124,8 @@ void SegmentPrograms::add(plan::ProgramOp part, int64_t number) {
     if (!command)
       continue;
     command.setSegment(number);
+    if (int64_t stream = command.getStream())
+      command.setStream(stream + moved);
     if (auto event = made->getAttrOfType<IntegerAttr>("event"))
       made->setAttr("event", b.getI64IntegerAttr(firstEvent + event.getInt()));
     plan::LedgerAttr ledger = command.getLedgerRow();
@@ -127,7 +136,7 @@ void SegmentPrograms::add(plan::ProgramOp part, int64_t number) {
     wholes = std::max(wholes, row.whole + 1);
     made->setAttr("ledger", plan::LedgerAttr::get(b.getContext(), row));
   }
-  streams = std::max<int64_t>(streams, part.getStreams().value_or(1));
+  streams = std::max<int64_t>(streams, part.getStreams().value_or(1) + moved);
   events += int64_t(part.getEvents().value_or(0));
   for (int64_t stream : others)
     barrier.order(stream, {0});

@@ -16,12 +16,13 @@ namespace tpsp {
 ///       ... // change the order, streams and events of its commands
 ///     parts.join();
 ///
-/// The segments still follow each other. At the end of a segment stream 0 waits
+/// With stages, streams of segments follow those of transfers. The segments
+/// still follow each other. At the end of a segment stream 0 waits
 /// for all other streams, and at its beginning these wait for stream 0.
 class SegmentPrograms {
 public:
-  /// `program` has micro-batches and no stages, and all its commands are on
-  /// stream 0.
+  /// `program` has micro-batches, and all its commands but transfers between
+  /// stages are on stream 0.
   SegmentPrograms(plan::ProgramOp program, const Plan &plan);
 
   /// One program for each segment, in the order of Plan::segments, after the
@@ -39,9 +40,10 @@ private:
   void add(plan::ProgramOp part, int64_t number);
 
   plan::ProgramOp whole;
+  const std::vector<PlanSegment> segments;
   llvm::SmallVector<plan::ProgramOp> parts;
   llvm::SmallVector<plan::BufferOp> buffers;
-  int64_t streams = 1, events = 0, wholes = 0;
+  int64_t streams, events = 0, wholes = 0;
 };
 
 } // namespace tpsp

@@ -221,10 +221,14 @@ TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
 }
 
 /// Whether two commands touch a byte that one of them writes, or are
-/// collectives of the same ranks.
+/// collectives of the same ranks. Transfers have a communicator for each
+/// stream.
 bool conflict(const Plan &step, const PlanCommand &a, const PlanCommand &b) {
-  if (a.kind == CommandKind::Collective && b.kind == CommandKind::Collective &&
-      a.collective.axes == b.collective.axes)
+  auto meets = [](const PlanCommand &command) {
+    return command.kind == CommandKind::Collective &&
+           command.collective.kind != CollectiveKind::Transfer;
+  };
+  if (meets(a) && meets(b) && a.collective.axes == b.collective.axes)
     return true;
   auto touch = [&](const PlanAccess &one, const PlanAccess &other) {
     if (one.buffer == other.buffer)
@@ -241,10 +245,20 @@ bool conflict(const Plan &step, const PlanCommand &a, const PlanCommand &b) {
   });
 }
 
-/// Says by brute force whether the streams of a step with micro-batches keep
-/// the order of its commands, in every micro-batch.
-bool keepsOrder(const Plan &plan) {
-  const Plan step = writtenOut(plan, plan.microBatches).plan;
+/// The steps of a plan with micro-batches: one, or that of each stage.
+std::vector<Plan> stepsOf(const Plan &plan) {
+  std::vector<Plan> steps;
+  for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+    steps.push_back((plan.stageAxis < 0
+                         ? writtenOut(plan, plan.microBatches)
+                         : writtenOutStage(plan, stage, plan.microBatches))
+                        .plan);
+  return steps;
+}
+
+/// Says by brute force whether the streams of a step keep the order of its
+/// commands.
+bool keepsOrder(const Plan &step) {
   Issue issue(step.commands.size());
   std::iota(issue.begin(), issue.end(), 0);
   std::string wrong;
@@ -259,14 +273,22 @@ bool keepsOrder(const Plan &plan) {
   return true;
 }
 
-/// Events of segments that run for several micro-batches, and of the last.
-TEST(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
+struct MicroBatchCase {
+  const char *example;
+  int64_t microBatches;
+};
+
+class MicroBatchMutationTest : public testing::TestWithParam<MicroBatchCase> {};
+
+/// Events of segments that run for several micro-batches.
+TEST_P(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
+  const MicroBatchCase &given = GetParam();
   Example example(
-      "tp-sp-fsdp", Example::Stage::Plan, 0,
-      [](CompileOptions &options) {
+      given.example, Example::Stage::Plan, 0,
+      [&](CompileOptions &options) {
         options.overlap = "on";
         options.hardware = "h100-sxm";
-        options.microBatches = 6;
+        options.microBatches = given.microBatches;
       },
       [](ModuleOp module) {
         CompileOptions options;
@@ -277,14 +299,19 @@ TEST(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
       });
   ASSERT_TRUE(bool(example)) << example.takeMessages();
   Plan step = planOf(*example.module().getOps<plan::ProgramOp>().begin());
-  ASSERT_EQ(step.microBatches, 6);
+  ASSERT_EQ(step.microBatches, given.microBatches);
   // Three stand for all.
   step.microBatches = 3;
   auto isRefused = [](const Plan &plan) {
-    return bool(proveSchedule(writtenOut(plan, plan.microBatches).plan));
+    return llvm::any_of(stepsOf(plan), [](const Plan &written) {
+      return bool(proveSchedule(written));
+    });
+  };
+  auto isRight = [](const Plan &plan) {
+    return llvm::all_of(stepsOf(plan), keepsOrder);
   };
   EXPECT_FALSE(isRefused(step));
-  EXPECT_TRUE(keepsOrder(step));
+  EXPECT_TRUE(isRight(step));
   Issue intact(step.commands.size());
   std::iota(intact.begin(), intact.end(), 0);
   Mutator mutator(step, intact);
@@ -299,13 +326,13 @@ TEST(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
             return a.segment < b.segment;
           }))
         continue;
-      bool isRight = keepsOrder(changed), refused = isRefused(changed);
-      ASSERT_TRUE(refused || isRight)
+      bool isHarmless = isRight(changed), refused = isRefused(changed);
+      ASSERT_TRUE(refused || isHarmless)
           << "command " << at << " (" << step.commands[at].name() << ") "
           << mutant.what << " was accepted, but is harmful";
-      harmful += !isRight;
-      harmless += isRight;
-      tooCareful += isRight && refused;
+      harmful += !isHarmless;
+      harmless += isHarmless;
+      tooCareful += isHarmless && refused;
     }
   }
   std::printf("%d harmful mutants, all refused; %d harmless, of which %d "
@@ -314,6 +341,10 @@ TEST(MicroBatchMutationTest, OnlyHarmlessMutantsAreAccepted) {
   EXPECT_GT(harmful, 50);
   EXPECT_LE(tooCareful, harmless / 20);
 }
+
+INSTANTIATE_TEST_SUITE_P(Examples, MicroBatchMutationTest,
+                         testing::Values(MicroBatchCase{"tp-sp-fsdp", 6},
+                                         MicroBatchCase{"pp", 3}));
 
 std::vector<Case> cases() {
   std::vector<Case> all;
