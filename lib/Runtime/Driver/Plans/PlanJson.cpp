@@ -2,6 +2,7 @@
 #include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 
 #include "Runtime/Driver/Files/EnumJson.h"
+#include "StoredOrder.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/EnumNames.h"
@@ -160,16 +161,33 @@ static void from_json(const Json &json, StepAction &action) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
                                    commands, segments, microBatches, stageAxis,
-                                   order, pools, stageArenas, ledger,
-                                   arenaBytes, savedBytes, serialBytes,
-                                   numStreams, numEvents, transposeCopies)
+                                   pools, stageArenas, ledger, arenaBytes,
+                                   savedBytes, serialBytes, numStreams,
+                                   numEvents, transposeCopies)
 
 } // namespace tpsp
 
 namespace tpsp::rt {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StoredOrder, actions, begin, length, times,
+                                   shift)
+
+static std::vector<StoredOrder> ordersOf(const Plan &plan) {
+  std::vector<StoredOrder> orders;
+  for (const std::vector<StepAction> &order : plan.order)
+    orders.push_back(storedOrder(order));
+  return orders;
+}
+
+static void readOrders(const Json &json, Plan &plan) {
+  for (const StoredOrder &order : json.get<std::vector<StoredOrder>>())
+    if (!expandOrder(order, plan.order.emplace_back()))
+      throw std::invalid_argument("a stage repeats actions that it lacks");
+}
+
 static void to_json(Json &json, const PlanDescription &description) {
   json = {{"plan", *description.plan},
+          {"orders", ordersOf(*description.plan)},
           {"model", description.model},
           {"modelHash", description.modelHash},
           {"dtype", description.dtype},
@@ -178,7 +196,9 @@ static void to_json(Json &json, const PlanDescription &description) {
 }
 
 static void from_json(const Json &json, PlanDescription &description) {
-  description.plan = std::make_shared<Plan>(json.at("plan").get<Plan>());
+  auto plan = std::make_shared<Plan>(json.at("plan").get<Plan>());
+  readOrders(json.at("orders"), *plan);
+  description.plan = std::move(plan);
   json.at("model").get_to(description.model);
   json.at("modelHash").get_to(description.modelHash);
   json.at("dtype").get_to(description.dtype);
@@ -347,6 +367,15 @@ static bool isConsistent(const Plan &plan) {
                         return a.segment < b.segment;
                       }) ||
       plan.numStreams > maxStreams || plan.numEvents < 0)
+    return false;
+  auto isAction = [&](const StepAction &action) {
+    return isNumberIn(action.segment, plan.segments.size()) &&
+           isNumberIn(action.microBatch, size_t(plan.microBatches));
+  };
+  for (const std::vector<StepAction> &order : plan.order)
+    if (!std::all_of(order.begin(), order.end(), isAction))
+      return false;
+  if (!plan.order.empty() && int64_t(plan.order.size()) != plan.numStages())
     return false;
   for (const PlanBuffer &buffer : plan.buffers)
     if (!isInArena(buffer, plan) || !isConsistent(buffer, plan))
