@@ -44,9 +44,23 @@ std::vector<StepAction> interleaved(int64_t turn, int64_t parts) {
   return order;
 }
 
+/// All forward passes, then all backward passes.
+std::vector<StepAction> forwardThenBackward(int64_t parts) {
+  std::vector<StepAction> order = {{5, 0}};
+  for (int64_t segment : {0, 2})
+    for (int64_t part = 0; part < parts; ++part) {
+      order.push_back({segment, part});
+      order.push_back({segment + 1, part});
+    }
+  return order;
+}
+
 void expectSame(const std::vector<StepAction> &order, size_t most) {
   StoredOrder stored = storedOrder(order);
-  EXPECT_LE(stored.actions.size(), most);
+  size_t size = 0;
+  for (const StoredActions &each : stored)
+    size += each.actions.size();
+  EXPECT_LE(size, most);
   std::vector<StepAction> back;
   ASSERT_TRUE(expandOrder(stored, back));
   EXPECT_EQ(back, order);
@@ -59,6 +73,8 @@ TEST(StoredOrder, DoesNotGrowWithTheMicroBatches) {
     for (int64_t parts : {1, 2, 5, 8, 512})
       expectSame(oneForwardOneBackward(stages, parts),
                  size_t(2 + 4 * stages + 4));
+  for (int64_t parts : {1, 2, 5, 8, 512})
+    expectSame(forwardThenBackward(parts), 9);
   for (int64_t turn : {1, 2, 3, 8})
     for (int64_t parts : {1, 7, 512})
       expectSame(interleaved(turn, parts), size_t(6 * turn));
@@ -74,24 +90,25 @@ TEST(StoredOrder, KeepsOrdersWithoutAPeriod) {
   }
 }
 
-TEST(StoredOrder, RefusesAPeriodOutsideTheActions) {
-  std::vector<StepAction> order = {{9, 9}};
-  const StoredOrder right{{{0, 0}, {1, 0}}, 0, 2, 3, 1};
-  using Number = int64_t StoredOrder::*;
-  for (auto [number, value] : std::vector<std::pair<Number, int64_t>>{
-           {&StoredOrder::begin, -1},
-           {&StoredOrder::begin, 1},
-           {&StoredOrder::begin, 3},
-           {&StoredOrder::length, -1},
-           {&StoredOrder::length, 3},
-           {&StoredOrder::times, -1},
-           {&StoredOrder::times, INT64_MAX},
-           {&StoredOrder::times, mostActions}}) {
-    StoredOrder wrong = right;
+TEST(StoredOrder, RefusesNumbersThatFitNothing) {
+  const StoredActions right{{{0, 0}, {1, 0}}, 0, 2, 3, 1};
+  std::vector<StepAction> order;
+  auto isRefused = [&](int64_t StoredActions::*number, int64_t value) {
+    StoredActions wrong = right;
     wrong.*number = value;
-    EXPECT_FALSE(expandOrder(wrong, order)) << value;
-    EXPECT_EQ(order, (std::vector<StepAction>{{9, 9}}));
-  }
-  EXPECT_TRUE(expandOrder(right, order));
-  EXPECT_EQ(order.size(), 8u);
+    return !expandOrder({right, wrong}, order);
+  };
+  EXPECT_TRUE(isRefused(&StoredActions::begin, -1));
+  EXPECT_TRUE(isRefused(&StoredActions::begin, 1));
+  EXPECT_TRUE(isRefused(&StoredActions::length, -1));
+  EXPECT_TRUE(isRefused(&StoredActions::length, 3));
+  EXPECT_TRUE(isRefused(&StoredActions::times, -1));
+  EXPECT_TRUE(isRefused(&StoredActions::times, INT64_MAX));
+  EXPECT_TRUE(isRefused(&StoredActions::times, mostActions));
+  EXPECT_TRUE(isRefused(&StoredActions::shift, INT64_MAX));
+  StoredActions late = right;
+  late.actions[1].microBatch = INT64_MAX;
+  EXPECT_FALSE(expandOrder({late}, order));
+  EXPECT_TRUE(expandOrder({right, right}, order));
+  EXPECT_EQ(order.size(), 16u);
 }

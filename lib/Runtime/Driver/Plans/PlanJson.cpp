@@ -169,7 +169,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
 
 namespace tpsp::rt {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StoredOrder, actions, begin, length, times,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StoredActions, actions, begin, length, times,
                                    shift)
 
 static std::vector<StoredOrder> ordersOf(const Plan &plan) {

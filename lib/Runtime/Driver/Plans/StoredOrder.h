@@ -1,5 +1,5 @@
-/// A stage's actions as a plan file has them: a beginning, one period and an
-/// end. So the file does not grow with the micro-batches.
+/// A stage's actions as a plan file has them: stretches, each with a period. So
+/// the file does not grow with the micro-batches.
 #ifndef TPSP_RUNTIME_DRIVER_PLANS_STOREDORDER_H
 #define TPSP_RUNTIME_DRIVER_PLANS_STOREDORDER_H
 
@@ -7,24 +7,29 @@
 
 namespace tpsp::rt {
 
-struct StoredOrder {
+/// Actions of which some come again, each time for later micro-batches.
+struct StoredActions {
   /// The actions without repetitions of the period.
   std::vector<StepAction> actions;
-  /// The period's first action and its number of actions; how often it comes
-  /// again after the first time; and the micro-batches by which each repetition
-  /// is later.
-  int64_t begin = 0, length = 0, times = 0, shift = 0;
+  /// The period's first action, and its number of actions.
+  int64_t begin = 0, length = 0;
+  /// How often the period comes again after the first time.
+  int64_t times = 0;
+  /// By how many micro-batches each repetition is later.
+  int64_t shift = 0;
 };
 
-/// Finds the period that leaves the fewest actions. Takes linear time.
+using StoredOrder = std::vector<StoredActions>;
+
+/// Finds periods that leave few actions. The time is linear in the actions.
 StoredOrder storedOrder(const std::vector<StepAction> &order);
 
 /// The most actions that an order may have.
 inline constexpr int64_t mostActions = int64_t(1) << 24;
 
-/// Sets `order` to all actions. Returns false, and leaves `order` as it is, if
-/// the period lies outside the actions, or if a number is negative or so large
-/// that there would be too many actions.
+/// Sets `order` to all actions. Returns false if a period lies outside its
+/// actions, or if a number is negative. Also returns false if there would be
+/// too many actions.
 bool expandOrder(const StoredOrder &stored, std::vector<StepAction> &order);
 
 } // namespace tpsp::rt
