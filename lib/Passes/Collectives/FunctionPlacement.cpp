@@ -23,8 +23,12 @@ public:
   explicit Features(FunctionOpInterface function) {
     for (BlockArgument argument : function.getArguments())
       if (isParameter(argument) && getIdx(argument.getType()))
-        for (StringAttr name : getIdx(argument.getType()).getNames())
-          names.insert(name.getValue());
+        addNames(argument);
+    // Heads, where a parameter has a row of features that a view splits.
+    function->walk([&](IndexedOpInterface op) {
+      if (op.isView() && isWeight(op->getResult(0)))
+        addNames(op->getResult(0));
+    });
   }
 
   bool has(Value value) const {
@@ -42,6 +46,11 @@ public:
   }
 
 private:
+  void addNames(Value value) {
+    for (StringAttr name : getIdx(value.getType()).getNames())
+      names.insert(name.getValue());
+  }
+
   llvm::StringSet<> names;
   llvm::DenseSet<Value> views;
 };

@@ -118,7 +118,6 @@ public:
     return planArena(plan, before).bytes;
   }
 
-private:
   /// The bytes that a schedule's arena may have: those of the serial step, and
   /// the share that the option adds. They are at most the memory of the device,
   /// unless the serial step exceeds it anyway. The option does not limit
@@ -133,6 +132,7 @@ private:
     return serial <= device ? std::min(most, device) : most;
   }
 
+private:
   FailureOr<OverlapCandidate> search(const Plan &plan,
                                      const SimulatedStep &serial) {
     if (ownProducts)
@@ -281,22 +281,56 @@ struct Overlap
         costsOn(machine, meshOf(program), given.threads, program);
     if (failed(cost))
       return failure();
-    OverlapSearch search(*cost, given.overlapMemory, given.overlapChunks,
-                         /*ownProducts=*/given.overlap == "backward");
-    return program.getMicroBatches() ? scheduleSegments(program, plan, search)
-                                     : LogicalResult(search.run(program, plan));
+    if (program.getMicroBatches())
+      return scheduleSegments(program, plan, *cost);
+    return LogicalResult(
+        searchWith(given.overlapMemory, *cost).run(program, plan));
   }
 
-  /// Schedules each segment by itself.
-  static LogicalResult scheduleSegments(plan::ProgramOp program,
-                                        const Plan &plan,
-                                        OverlapSearch &search) {
-    if (plan.stageAxis < 0) {
-      FailureOr<int64_t> serialBytes = OverlapSearch::arenaBytes(program, plan);
-      if (failed(serialBytes))
+  OverlapSearch searchWith(double memory, const CostModel &cost) {
+    return {cost, memory, options().overlapChunks,
+            /*ownProducts=*/options().overlap == "backward"};
+  }
+
+  /// Schedules each segment by itself. Each of them may add as many bytes, so
+  /// together they may add too many. Then none may add any.
+  LogicalResult scheduleSegments(plan::ProgramOp program, const Plan &plan,
+                                 const CostModel &cost) {
+    double memory = options().overlapMemory;
+    if (plan.stageAxis >= 0)
+      return scheduleIn(program, plan, memory, cost);
+    FailureOr<int64_t> serial = OverlapSearch::arenaBytes(program, plan);
+    if (failed(serial))
+      return failure();
+    int64_t most = searchWith(memory, cost).boundFor(*serial);
+    for (double own : {memory, 0.0}) {
+      auto copy = cast<plan::ProgramOp>(program->clone());
+      program->getBlock()->getOperations().insert(
+          std::next(program->getIterator()), copy);
+      if (failed(scheduleIn(copy, plan, own, cost)))
         return failure();
-      program.setSerialBytes(*serialBytes);
+      FailureOr<int64_t> bytes = OverlapSearch::arenaBytes(copy, planOf(copy));
+      if (failed(bytes))
+        return failure();
+      if (*bytes <= most) {
+        copy.setSerialBytes(*serial);
+        program.erase();
+        return success();
+      }
+      copy.erase();
     }
+    remark::missed(program.getLoc(),
+                   remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
+        << remark::reason("the schedules of all segments together do not fit "
+                          "in {0} (more: --overlap-memory)",
+                          formatBytes(most));
+    return success();
+  }
+
+  /// Schedules the segments of a program.
+  LogicalResult scheduleIn(plan::ProgramOp program, const Plan &plan,
+                           double memory, const CostModel &cost) {
+    OverlapSearch search = searchWith(memory, cost);
     SegmentPrograms segments(program, plan);
     for (auto [number, segment] : llvm::enumerate(plan.segments)) {
       if (segment.isTransfer())
