@@ -169,8 +169,8 @@ namespace {
 
 /// Records the phase of commands, except of the first phase. The update has no
 /// phase of its own. A parameter is updated, and gathered, as soon as its
-/// gradient is ready, while the backward pass continues. Neither has what
-/// follows the last micro-batch in its segment.
+/// gradient is ready, while the backward pass continues. The operations after
+/// the last micro-batch, in its segment, have no phase of their own either.
 class Phases {
 public:
   explicit Phases(func::FuncOp function)

@@ -23,31 +23,41 @@ SegmentPrograms::SegmentPrograms(plan::ProgramOp program, const Plan &plan)
   Builder b(program.getContext());
   for (auto [i, buffer] : llvm::enumerate(buffers))
     buffer->setAttr(numberAttrName, b.getI64IntegerAttr(int64_t(i)));
-  for (size_t i = plan.segments.size(); i-- > 0;)
-    parts.push_back(makePart(plan, int64_t(i)));
+  std::vector<SmallVector<Operation *>> commands(plan.segments.size());
+  for (auto [op, command] :
+       llvm::zip_equal(commandsOf(program), plan.commands)) {
+    cast<plan::CommandOpInterface>(op).setPhase(command.phase);
+    commands[command.segment].push_back(op);
+  }
+  for (ArrayRef<Operation *> each : llvm::reverse(commands))
+    parts.push_back(makePart(each));
   std::reverse(parts.begin(), parts.end());
 }
 
-/// Copies the program, and erases what is not of this segment.
-plan::ProgramOp SegmentPrograms::makePart(const Plan &plan, int64_t number) {
-  auto part = cast<plan::ProgramOp>(whole->clone());
+/// Copies a buffer, a view or a tile with all that it is made of.
+static void copy(Value value, OpBuilder &b, IRMapping &copies) {
+  if (copies.contains(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    copy(operand, b, copies);
+  b.clone(*op, copies);
+}
+
+/// A program of copies of these commands, and of the buffers that they access.
+plan::ProgramOp SegmentPrograms::makePart(ArrayRef<Operation *> commands) {
+  auto part = cast<plan::ProgramOp>(whole->cloneWithoutRegions());
   whole->getBlock()->getOperations().insert(std::next(whole->getIterator()),
                                             part);
   part.removeMicroBatchesAttr();
   part.removeSegmentsAttr();
-  for (auto [op, command] : llvm::zip_equal(commandsOf(part), plan.commands)) {
-    auto each = cast<plan::CommandOpInterface>(op);
-    if (command.segment != number) {
-      op->erase();
-      continue;
-    }
-    each.setPhase(command.phase);
-    each.setSegment(0);
-  }
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(part.getBody().front())))
-    if (op.use_empty() && !isa<plan::CommandOpInterface>(op))
-      op.erase();
+  OpBuilder b = OpBuilder::atBlockEnd(&part.getBody().emplaceBlock());
+  IRMapping copies;
+  for (Operation *op : commands)
+    for (Value operand : op->getOperands())
+      copy(operand, b, copies);
+  for (Operation *op : commands)
+    cast<plan::CommandOpInterface>(b.clone(*op, copies)).setSegment(0);
   return part;
 }
 

@@ -5,11 +5,10 @@
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
-#include <memory>
-
 namespace tpsp {
 
-/// Takes a program apart by segments, and puts it together again.
+/// Takes a program apart by segments, and puts it together again. The time is
+/// linear in the commands.
 ///
 ///     SegmentPrograms parts(program, plan);
 ///     for (plan::ProgramOp part : parts.programs())
@@ -36,7 +35,7 @@ public:
   void join();
 
 private:
-  plan::ProgramOp makePart(const Plan &plan, int64_t number);
+  plan::ProgramOp makePart(llvm::ArrayRef<mlir::Operation *> commands);
   void add(plan::ProgramOp part, int64_t number);
 
   plan::ProgramOp whole;
