@@ -52,9 +52,11 @@
 // RUN: %{run} blocks --mesh cp=3
 // RUN: %{run} fused --mesh cp=2
 
-// No call of a GPU has lengths; kernels have.
-// RUN: sed 's/f64/bf16/g' %t/sequence.mlir | tpsp-opt --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU --implicit-check-not="plan.attention"
-// GPU: cuDNN has no such attention: it has lengths of keys
+// A call of a GPU has lengths of samples, but none of heads.
+// RUN: sed 's/f64/bf16/g; s/x5xbf16/x8xbf16/' %t/sequence.mlir | tpsp-opt --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: cuDNN has no such attention: its segments or lengths differ between heads
+// GPU: plan.attention %
+// GPU: plan.attention_gradient
 
 // Padded keys are after all lengths, so the call stays.
 // REDEFINE: %{file} = sequence

@@ -198,6 +198,32 @@ void forEachHead(const AttentionCommand &c, const Body &body) {
         body(HeadLoops(c, b, h, g));
 }
 
+/// Gives the command a dense bias. `order` lists its indices, outermost first,
+/// such as "bhgst".
+inline void giveBias(AttentionCommand &c, const std::string &order) {
+  c.hasBias = true;
+  c.bias = {};
+  int64_t inner = 1;
+  std::map<char, std::pair<int64_t, int64_t *>> indices = {
+      {'b', {c.batch, &c.bias.batch}},
+      {'h', {c.heads, &c.bias.head}},
+      {'g', {c.groups, &c.bias.group}},
+      {'s', {c.queries, &c.bias.row}},
+      {'t', {c.keys, &c.bias.key}}};
+  for (auto name = order.rbegin(); name != order.rend(); ++name) {
+    auto [extent, stride] = indices.at(*name);
+    *stride = inner;
+    inner *= extent;
+  }
+}
+
+/// Gives every batch its own documents.
+inline void giveSegments(AttentionCommand &c) {
+  c.hasSegments = true;
+  c.querySegments = {c.queries, 0, 0, 1};
+  c.keySegments = {c.keys, 0, 0, 1};
+}
+
 } // namespace tpsp::rt::conformance
 
 #endif // TPSP_TEST_CONFORMANCE_ATTENTIONLOOPS_H

@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+
+/// Ends a test of the CUDA backend if that was built without cuDNN.
+#define TPSP_SKIP_WITHOUT_CUDNN()                                              \
+  if (isCuda() && !hasCudnn())                                                 \
+  GTEST_SKIP() << "the CUDA backend was built without cuDNN"
 
 using namespace tpsp::rt;
 using namespace tpsp::rt::conformance;
@@ -239,8 +243,7 @@ constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-5},
                               {TPSP_RT_F64, 1e-12}};
 
 TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
-  if (isCuda() && !hasCudnn())
-    GTEST_SKIP() << "the CUDA backend was built without cuDNN";
+  TPSP_SKIP_WITHOUT_CUDNN();
   const Shape shapes[] = {// batch, heads, groups, s, t, d, e
                           {1, 1, 1, 1, 1, 8, 8},     {2, 3, 1, 37, 37, 16, 16},
                           {1, 2, 4, 64, 64, 64, 64}, {3, 1, 5, 17, 17, 8, 8},
@@ -274,8 +277,7 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
 /// As on a rank that has not the first queries but later ones. The last keys
 /// are seen by the last rank's queries only.
 TEST_P(AttentionTest, QueriesThatStartLater) {
-  if (isCuda() && !hasCudnn())
-    GTEST_SKIP() << "the CUDA backend was built without cuDNN";
+  TPSP_SKIP_WITHOUT_CUDNN();
   const std::pair<Shape, int64_t> cases[] = {
       // batch, heads, groups, s, t, d, e; start
       {{2, 3, 1, 7, 21, 16, 16}, 7}, {{2, 3, 1, 7, 21, 16, 16}, 14},
@@ -315,42 +317,21 @@ TEST_P(AttentionTest, AnythingDenseOnCpus) {
     }
 }
 
-/// Gives the command a dense bias. `order` lists its indices, outermost first,
-/// such as "bhgst".
-void giveBias(AttentionCommand &c, const std::string &order) {
-  c.hasBias = true;
-  c.bias = {};
-  int64_t inner = 1;
-  std::map<char, std::pair<int64_t, int64_t *>> indices = {
-      {'b', {c.batch, &c.bias.batch}},
-      {'h', {c.heads, &c.bias.head}},
-      {'g', {c.groups, &c.bias.group}},
-      {'s', {c.queries, &c.bias.row}},
-      {'t', {c.keys, &c.bias.key}}};
-  for (auto name = order.rbegin(); name != order.rend(); ++name) {
-    auto [extent, stride] = indices.at(*name);
-    *stride = inner;
-    inner *= extent;
-  }
-}
-
-/// Gives every batch its own documents.
-void giveSegments(AttentionCommand &c) {
-  c.hasSegments = true;
-  c.querySegments = {c.queries, 0, 0, 1};
-  c.keySegments = {c.keys, 0, 0, 1};
-}
-
 TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
-  if (isCuda())
-    GTEST_SKIP() << "plans for GPUs have kernels for these";
-  const Shape shape{2, 3, 2, 37, 41, 7, 5};
+  TPSP_SKIP_WITHOUT_CUDNN();
+  // cuDNN has features in multiples of 8.
+  const int64_t unit = isCuda() ? 8 : 1;
+  const Shape shape{2, 3, 2, 37, 41, 7 * unit, 5 * unit};
   // Takes more than one block of queries and of keys.
-  const Shape longer{1, 2, 1, 300, 530, 3, 4};
+  const Shape longer{1, 2, 1, 300, 530, 3 * unit, 4 * unit};
   for (TypeCase type : types)
     for (bool causal : {false, true}) {
       auto with = [&](const Shape &of, int64_t window, double softcap,
                       const char *bias, bool hasSegments, int64_t start = 0) {
+        if (isCuda() && (elementBytes(type.dtype) != 2 || *bias))
+          return;
+        if (isLeftOut())
+          return;
         AttentionCommand c =
             makeAttention(type.dtype, of, "bshg", "bsh", causal);
         c.window = causal ? window : 0;
@@ -369,6 +350,11 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
       };
       with(shape, 5, 0, "", false);
       with(shape, 0, 1.5, "", false);
+      with(longer, 0, 2.5, "", false);
+      with(longer, 33, 1.5, "", true);
+      with(longer, 150, 0, "", true, /*start=*/200);
+      with(longer, 70, 0, "", false, /*start=*/200);
+      with(longer, 0, 1.5, "", false, /*start=*/230);
       for (const char *bias : {"bhgst", "ts", "bt", "hs", "gth"})
         with(shape, 0, 0, bias, false);
       with(shape, 1, 0, "", true);
@@ -381,13 +367,19 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
 }
 
 TEST_P(AttentionTest, LengthsOfKeys) {
-  if (isCuda())
-    GTEST_SKIP() << "plans for GPUs have kernels for these";
-  const Shape shape{3, 4, 2, 37, 41, 7, 5}, longer{5, 1, 1, 150, 530, 3, 4};
+  TPSP_SKIP_WITHOUT_CUDNN();
+  const int64_t unit = isCuda() ? 8 : 1;
+  const Shape shape{3, 4, 2, 37, 41, 7 * unit, 5 * unit};
+  const Shape longer{5, 1, 1, 150, 530, 3 * unit, 4 * unit};
   for (TypeCase type : types)
     for (bool causal : {false, true}) {
       auto with = [&](const Shape &of, const AttentionLayout &lengths,
                       int64_t window, const char *bias, bool hasSegments) {
+        if (isCuda() &&
+            (elementBytes(type.dtype) != 2 || *bias || lengths.head > 0))
+          return;
+        if (isLeftOut())
+          return;
         AttentionCommand c =
             makeAttention(type.dtype, of, "bshg", "bsh", causal);
         c.window = causal ? window : 0;
@@ -401,14 +393,18 @@ TEST_P(AttentionTest, LengthsOfKeys) {
                      << elementName(type.dtype) << " window " << c.window
                      << " bias " << bias << " segments " << hasSegments
                      << " causal " << causal << " seed " << testSeed());
-        check(c, type.tolerance);
+        // cuDNN rounds the gradients of each group before it adds them up. If
+        // few keys count, these are large.
+        check(c, (isCuda() ? 2 : 1) * type.tolerance);
       };
       with(shape, {1}, 0, "", false);
       with(shape, {0, 1}, 5, "st", false);
       with(shape, {4, 1}, 0, "ht", true);
       with(shape, {1, 3}, 9, "", true);
       with(shape, {}, 0, "t", false);
+      with(shape, {1}, 9, "", true);
       with(longer, {1}, 33, "", false);
+      with(longer, {1}, 0, "", true);
     }
 }
 

@@ -25,6 +25,10 @@ const bool isRegistered = [] {
 #define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                         \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #include "Runtime/Cuda/Kernels/DeviceKernels.def"
+  OnHost<tpsp_clear_rows>::registerAs("tpsp_clear_rows",
+                                      tpspDoubleRegisterKernel);
+  OnHost<tpsp_copy_statistic>::registerAs("tpsp_copy_statistic",
+                                          tpspDoubleRegisterKernel);
   OnHost<tpsp_order_rows>::registerAs("tpsp_order_rows",
                                       tpspDoubleRegisterKernel);
   return true;

@@ -40,8 +40,16 @@ double apply(int mode, double x, double y, double test) {
     return std::log(x);
   case CUDNN_POINTWISE_IDENTITY:
     return x;
+  case CUDNN_POINTWISE_TANH_FWD:
+    return std::tanh(x);
   case CUDNN_POINTWISE_CMP_GE:
     return x >= y;
+  case CUDNN_POINTWISE_CMP_GT:
+    return x > y;
+  case CUDNN_POINTWISE_CMP_LT:
+    return x < y;
+  case CUDNN_POINTWISE_CMP_EQ:
+    return x == y;
   case CUDNN_POINTWISE_BINARY_SELECT:
     return test != 0 ? x : y;
   default:

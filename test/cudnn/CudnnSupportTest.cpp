@@ -81,6 +81,9 @@ struct Case {
   std::string order = "bshg";
   bool keepsStatistic = true;
   int64_t queryStart = 0;
+  int64_t window = 0;
+  double softcap = 0;
+  bool hasSegments = false, hasLengths = false;
 
   AttentionCommand command() const {
     const Shape &s = shape;
@@ -96,6 +99,13 @@ struct Case {
     c.o = layoutOf(order, s, s.groups, s.queries, s.valueFeatures);
     c.k = layoutOf(order, s, 1, s.keys, s.features);
     c.v = layoutOf(order, s, 1, s.keys, s.valueFeatures);
+    c.window = window;
+    c.softcap = softcap;
+    c.hasSegments = hasSegments;
+    c.hasLengths = hasLengths;
+    c.querySegments = {s.queries, 0, 0, 1};
+    c.keySegments = {s.keys, 0, 0, 1};
+    c.lengths = {1};
     return c;
   }
 };
@@ -259,6 +269,47 @@ TEST_F(CudnnSupportTest, OtherTypesAndFeatures) {
 }
 
 /// Code is generated; loading it would need a driver.
+/// Every pair of a window, a soft-cap, segments and lengths, with and without a
+/// mask and queries that start later.
+TEST_F(CudnnSupportTest, WindowsCapsSegmentsAndLengths) {
+  for (int options = 1; options < 16; ++options)
+    for (auto [causal, start] :
+         {std::pair<bool, int64_t>{false, 0}, {true, 0}, {true, 64}}) {
+      Case what{{2, 2, 4, 256, 512, 64, 64}, causal};
+      what.queryStart = start;
+      what.window = options & 1 ? 100 : 0;
+      what.softcap = options & 2 ? 30 : 0;
+      what.hasSegments = options & 4;
+      what.hasLengths = options & 8;
+      if (what.window > 0 && !causal)
+        continue;
+      SCOPED_TRACE(fmt::format("options {:04b}", options));
+      expectTaken(what, /*isGradient=*/false, a100);
+      for (bool isGradient : {false, true})
+        expectTaken(what, isGradient, h100);
+      if (what.hasSegments || what.hasLengths)
+        expectRefused(what, /*isGradient=*/true, a100, "no such attention");
+      else
+        expectTaken(what, /*isGradient=*/true, a100);
+    }
+}
+
+TEST_F(CudnnSupportTest, SegmentsOfOddAndLongSequences) {
+  for (auto [queries, keys] : {std::pair<int64_t, int64_t>{37, 41},
+                               {1, 7},
+                               {7, 1},
+                               {1001, 1001},
+                               {32768, 32768}})
+    for (bool causal : {false, true}) {
+      Case what{{2, 2, 4, queries, keys, 128, 128}, causal};
+      what.hasSegments = true;
+      for (bool isGradient : {false, true})
+        expectTaken(what, isGradient, h100);
+      what.keepsStatistic = false;
+      expectTaken(what, /*isGradient=*/false, h100);
+    }
+}
+
 TEST_F(CudnnSupportTest, CodeIsGenerated) {
   for (const Gpu &gpu : {a100, h100})
     for (bool isGradient : {false, true})

@@ -27,29 +27,20 @@ inline constexpr int64_t cudnnCertainFeatures = 128;
 /// The element type and extents of an attention, as in AttentionCommand.
 struct AttentionExtents {
   int64_t dtype, queries, keys, features, valueFeatures;
-  /// The change to scores besides a scale and a causal mask: "a window"; "" if
-  /// there is none.
-  const char *ofScores = "";
+  bool hasBias = false;
+  /// Whether heads have segments or lengths of their own.
+  bool differsBetweenHeads = false;
   /// The position of the last rank's first query in a causal mask, counted in
   /// keys. 0: every rank's queries start at key 0.
   int64_t queryStart = 0;
 };
 
-/// The value of `ofScores` for an attention with these features.
-constexpr const char *scoreExtra(bool hasWindow, bool hasCap, bool hasBias,
-                                 bool hasSegments, bool hasLengths) {
-  return hasWindow     ? "a window"
-         : hasCap      ? "a soft-cap"
-         : hasBias     ? "a bias"
-         : hasSegments ? "segments"
-         : hasLengths  ? "lengths of keys"
-                       : "";
-}
-
 /// Why cuDNN supports such an attention on no GPU; "" if it may support it.
 inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
-  if (*of.ofScores)
-    return std::string("it has ") + of.ofScores;
+  if (of.hasBias)
+    return "it has a bias";
+  if (of.differsBetweenHeads)
+    return "its segments or lengths differ between heads";
   if (!halfFloat(of.dtype))
     return std::string("its elements are ") + elementName(of.dtype) +
            ", not f16 or bf16";

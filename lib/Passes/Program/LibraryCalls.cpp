@@ -9,13 +9,12 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Whether a window hides keys. Before shapes are local, a window as long as
-/// the rows hides none, and will be removed.
-static bool hidesByWindow(AttentionOpInterface op,
-                          const AttentionHeads &heads) {
-  int64_t window = op.getScoreWindow();
-  return window > 0 &&
-         (getIdx(op->getResult(0)).getLocal() || window < heads.queries);
+static bool differsBetweenHeads(const AttentionHeads &heads) {
+  auto ofHeads = [](const AttentionHeads::Layout &layout) {
+    return layout.head > 0 || layout.group > 0;
+  };
+  return ofHeads(heads.querySegments) || ofHeads(heads.keySegments) ||
+         ofHeads(heads.lengths);
 }
 
 /// The position, under a causal mask, of the last rank's first query.
@@ -38,10 +37,7 @@ static std::string gpuObstacle(AttentionOpInterface op,
   Type element = typeOf(op->getOperand(0)).getElementType();
   std::string obstacle = rt::cudnnObstacle(
       {plan::runtimeType(element), heads.queries, heads.keys, heads.features,
-       heads.valueFeatures,
-       rt::scoreExtra(hidesByWindow(op, heads), op.getScoreCap() > 0,
-                      bool(op.getBias()), !op.getSegments().empty(),
-                      bool(op.getLengths())),
+       heads.valueFeatures, bool(op.getBias()), differsBetweenHeads(heads),
        latestStart(op)},
       /*isGradient=*/true);
   int64_t features = std::max(heads.features, heads.valueFeatures);

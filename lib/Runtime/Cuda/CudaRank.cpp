@@ -146,7 +146,8 @@ struct CudaRank::Enqueuer {
           buffers(), rank.attentionContext, fresh));
       call.state = std::move(fresh);
     }
-    return static_cast<CudaAttention &>(*call.state).run(stream);
+    return static_cast<CudaAttention &>(*call.state)
+        .run(rank.world.builtinKernels, stream);
   }
 
   Status enqueue(const SliceCommand &command) const {

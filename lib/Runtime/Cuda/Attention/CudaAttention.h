@@ -6,6 +6,7 @@
 #define TPSP_RUNTIME_CUDA_ATTENTION_CUDAATTENTION_H
 
 #include "Runtime/Cuda/Core/CudaStream.h"
+#include "Runtime/Cuda/Kernels/BuiltinKernels.h"
 
 #include <memory>
 #include <vector>
@@ -15,7 +16,7 @@ namespace tpsp::rt {
 class CudaAttention : public CommandState {
 public:
   /// Enqueues the command.
-  virtual Status run(CudaStream &stream) = 0;
+  virtual Status run(const BuiltinKernels &kernels, CudaStream &stream) = 0;
 };
 
 /// OK if a usable cuDNN is installed; otherwise UNSUPPORTED, with a sentence.

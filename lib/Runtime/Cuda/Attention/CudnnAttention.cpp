@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace tpsp::rt {
@@ -67,7 +69,7 @@ public:
                {buffers[8], command.valueElements() * width}};
   }
 
-  Status run(CudaStream &stream) override {
+  Status run(const BuiltinKernels &, CudaStream &stream) override {
     for (auto [start, bytes] : spans)
       if (bytes > 0)
         TPSP_CUDA(cudaMemset2DAsync, start, size_t(bytes), 0, size_t(bytes), 1,
@@ -79,36 +81,96 @@ private:
   std::vector<std::pair<std::byte *, int64_t>> spans;
 };
 
-class CudnnAttention final : public CudaAttention {
+/// Rows without keys, which cuDNN does not have. A forward graph's are set
+/// after it has run. A backward graph gets a copy of the statistic.
+class RowsWithoutKeys {
 public:
-  /// `unseen` is null if the graph computes gradients of all keys, or of none.
-  CudnnAttention(std::shared_ptr<CudnnContext> context,
-                 std::shared_ptr<CudnnGraph> graph,
-                 std::unique_ptr<CudaAttention> unseen,
-                 const std::vector<std::byte *> &buffers)
-      : context(std::move(context)), graph(std::move(graph)),
-        unseen(std::move(unseen)), buffers(buffers) {}
+  RowsWithoutKeys(const AttentionCommand &c, bool isGradient,
+                  const std::vector<std::byte *> &buffers)
+      : isGradient(isGradient), keepsStatistic(c.keepsStatistic) {
+    rows.limit = cudnnHiddenScore / 2;
+    rows.batch = c.batch, rows.heads = c.heads * c.groups;
+    rows.rows = c.queries, rows.features = c.valueFeatures;
+    rows.resultBatch = c.o.batch, rows.resultRow = c.o.row;
+    rows.resultHead = c.groups > 1 ? c.o.group : c.o.head;
+    rows.result = reinterpret_cast<unsigned short *>(buffers[3]);
+    if (keepsStatistic)
+      rows.statistic = reinterpret_cast<float *>(buffers[4]);
+  }
 
-  Status run(CudaStream &stream) override {
-    if (unseen)
-      TPSP_TRY(unseen->run(stream));
-    std::byte *workspace = nullptr;
-    TPSP_TRY(stream.reserveScratch(graph->workspaceBytes(), workspace));
-    TPSP_TRY(context->handle.setStream(stream.get()));
-    return graph->run(context->handle.get(), buffers, workspace);
+  /// Bytes of the statistic that the graph has instead of the command's.
+  int64_t scratchBytes() const {
+    return isGradient || !keepsStatistic
+               ? rows.batch * rows.heads * rows.rows * int64_t(sizeof(float))
+               : 0;
+  }
+  /// Called before the graph runs. Replaces its statistic.
+  Status begin(const BuiltinKernels &kernels, std::byte *scratch,
+               std::vector<std::byte *> &buffers, CudaStream &stream) {
+    auto *own = reinterpret_cast<float *>(scratch);
+    (isGradient ? rows.copy : rows.statistic) = own;
+    if (isGradient)
+      TPSP_TRY(kernels.copyStatistic(rows, stream.get()));
+    buffers[4] = scratch;
+    return {};
+  }
+  /// Called after the graph has run.
+  Status end(const BuiltinKernels &kernels, CudaStream &stream) const {
+    return isGradient ? Status() : kernels.clearRows(rows, stream.get());
   }
 
 private:
+  const bool isGradient, keepsStatistic;
+  AttentionRowsArguments rows = {};
+};
+
+class CudnnAttention final : public CudaAttention {
+public:
+  /// `unseen` is null if the graph computes gradients of all keys, or of none.
+  CudnnAttention(const AttentionCommand &command, bool isGradient,
+                 std::shared_ptr<CudnnContext> context,
+                 std::shared_ptr<CudnnGraph> graph,
+                 std::unique_ptr<CudaAttention> unseen,
+                 const std::vector<std::byte *> &ofCommand)
+      : context(std::move(context)), graph(std::move(graph)),
+        unseen(std::move(unseen)), buffers(ofCommand) {
+    if (!CudnnGraph::hidesRows(command))
+      return;
+    hidden.emplace(command, isGradient, ofCommand);
+    if (!command.keepsStatistic)
+      buffers.insert(buffers.begin() + 4, nullptr);
+  }
+
+  Status run(const BuiltinKernels &kernels, CudaStream &stream) override {
+    if (unseen)
+      TPSP_TRY(unseen->run(kernels, stream));
+    int64_t own = hidden ? hidden->scratchBytes() : 0;
+    int64_t begin =
+        own > 0 ? aligned(graph->workspaceBytes()) : graph->workspaceBytes();
+    std::byte *scratch = nullptr;
+    TPSP_TRY(stream.reserveScratch(begin + own, scratch));
+    if (own > 0)
+      TPSP_TRY(hidden->begin(kernels, scratch + begin, buffers, stream));
+    TPSP_TRY(context->handle.setStream(stream.get()));
+    TPSP_TRY(graph->run(context->handle.get(), buffers, scratch));
+    return hidden ? hidden->end(kernels, stream) : Status();
+  }
+
+private:
+  static int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
   /// Kept alive after the rank if necessary: graphs must be destroyed before
   /// the handle.
   const std::shared_ptr<CudnnContext> context;
   const std::shared_ptr<CudnnGraph> graph;
   const std::unique_ptr<CudaAttention> unseen;
-  const std::vector<std::byte *> buffers;
+  std::optional<RowsWithoutKeys> hidden;
+  std::vector<std::byte *> buffers;
 };
 
-Status checkAlignment(const std::vector<std::byte *> &buffers) {
-  for (size_t i = 0; i < buffers.size(); ++i)
+/// Integers may be anywhere.
+Status checkAlignment(const std::vector<std::byte *> &buffers, size_t count) {
+  for (size_t i = 0; i < std::min(count, buffers.size()); ++i)
     if (reinterpret_cast<uintptr_t>(buffers[i]) % cudnnAlignment != 0)
       return {TPSP_RT_UNSUPPORTED,
               fmt::format("cuDNN wants attention's tensors at multiples of {} "
@@ -143,13 +205,14 @@ Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
   }
   if (!isGradient || CudnnGraph::keysOf(command, queryStart) == command.keys)
     unseen.reset();
-  TPSP_TRY(checkAlignment(buffers));
+  size_t tensors = isGradient ? 9 : command.keepsStatistic ? 5 : 4;
+  TPSP_TRY(checkAlignment(buffers, tensors));
   TPSP_TRY(makeContext(context));
   auto cudnn = std::static_pointer_cast<CudnnContext>(context);
   std::shared_ptr<CudnnGraph> graph;
   TPSP_TRY(cudnn->graphOf(command, isGradient, queryStart, graph));
-  out = std::make_unique<CudnnAttention>(cudnn, graph, std::move(unseen),
-                                         buffers);
+  out = std::make_unique<CudnnAttention>(command, isGradient, cudnn, graph,
+                                         std::move(unseen), buffers);
   return {};
 }
 

@@ -3,12 +3,10 @@
 #include "CudnnGraph.h"
 
 #include "CudnnLibrary.h"
+#include "CudnnScores.h"
 
 #include "tpsp/Abi/LibraryLimits.h"
 
-#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
-#define CUDNN_FRONTEND_SKIP_JSON_LIB
-#include <cudnn_frontend.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,8 +79,8 @@ class Builder {
 public:
   Builder(const AttentionCommand &command, int64_t queryStart,
           fe::graph::Graph &graph)
-      : c(command), graph(graph), startsLater(queryStart > 0),
-        keys(CudnnGraph::keysOf(command, queryStart)) {}
+      : c(command), graph(graph), keys(CudnnGraph::keysOf(command, queryStart)),
+        scores(std::make_shared<CudnnScores>(command, queryStart > 0, keys)) {}
 
   void addForward();
   void addBackward();
@@ -137,15 +135,6 @@ private:
     if (as.get_data_type() != fe::DataType_t::NOT_SET)
       tensor->set_data_type(as.get_data_type());
   }
-  template <typename Options> void setScores(Options &options) const {
-    options.set_attn_scale(float(c.scale));
-    if (c.causal)
-      options
-          .set_diagonal_alignment(startsLater
-                                      ? fe::DiagonalAlignment_t::BOTTOM_RIGHT
-                                      : fe::DiagonalAlignment_t::TOP_LEFT)
-          .set_diagonal_band_right_bound(0);
-  }
   bool isRepeatable() const {
     return c.batch * c.heads * c.groups * c.queries * keys <=
            maxRepeatableBytes / 2;
@@ -153,9 +142,10 @@ private:
 
   const AttentionCommand &c;
   fe::graph::Graph &graph;
-  const bool startsLater;
   /// The number of keys that the queries see.
   const int64_t keys;
+  /// Graphs keep it until they are built.
+  const std::shared_ptr<CudnnScores> scores;
 };
 
 void Builder::addForward() {
@@ -163,14 +153,15 @@ void Builder::addForward() {
   Tensor k = graph.tensor(key(Key, "k"));
   Tensor v = graph.tensor(value(Value, "v"));
   fe::graph::SDPA_attributes options;
-  options.set_name("attention").set_generate_stats(c.keepsStatistic);
+  bool wantsStatistic = CudnnGraph::writesStatistic(c);
+  options.set_name("attention").set_generate_stats(wantsStatistic);
   // The implementation that all versions have. By default, cudnn-frontend
   // chooses another one without masks.
   options.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
-  setScores(options);
+  scores->set(graph, options);
   auto [o, kept] = graph.sdpa(q, k, v, options);
   deliver(o, result(Result, "o"));
-  if (c.keepsStatistic)
+  if (wantsStatistic)
     deliver(kept, statistic());
 }
 
@@ -184,11 +175,20 @@ void Builder::addBackward() {
   fe::graph::SDPA_backward_attributes options;
   options.set_name("attention_gradient")
       .set_deterministic_algorithm(isRepeatable());
-  setScores(options);
+  scores->set(graph, options);
+  scores->setGradient(options);
   auto [dQ, dK, dV] = graph.sdpa_backward(q, k, v, o, dO, kept, options);
   deliver(dQ, query(QueryGradient, "dq"));
   deliver(dK, key(QueryGradient + 1, "dk"));
   deliver(dV, value(QueryGradient + 2, "dv"));
+}
+
+bool differsBetweenHeads(const AttentionCommand &c) {
+  auto has = [&](bool isThere, const AttentionLayout &layout) {
+    return isThere && (layout.head > 0 || layout.group > 0);
+  };
+  return has(c.hasSegments, c.querySegments) ||
+         has(c.hasSegments, c.keySegments) || has(c.hasLengths, c.lengths);
 }
 
 /// Checks that do not need cuDNN.
@@ -196,9 +196,7 @@ Status checkCommand(const AttentionCommand &c, bool isGradient,
                     int64_t queryStart) {
   std::string obstacle =
       cudnnObstacle({c.dtype, c.queries, c.keys, c.features, c.valueFeatures,
-                     scoreExtra(c.window > 0, c.softcap > 0, c.hasBias,
-                                c.hasSegments, c.hasLengths),
-                     queryStart},
+                     c.hasBias, differsBetweenHeads(c), queryStart},
                     isGradient);
   if (!obstacle.empty())
     return refuse(obstacle);

@@ -24,8 +24,20 @@
 ///               none: the same
 ///   mask        from the first query and key on, or to the last of both where
 ///               there are no more queries than keys
+///   window      with a mask, where there are no more queries than keys
+///   soft-cap    any
+///   segments,   the same for all heads; with gradients on compute capability
+///   lengths     9.0, forward on 8.0, too
+///   bias        none: cuDNN has no masks that start later beside it, and its
+///               gradient reads the statistic
 ///   statistic   dense [batch, head, group, row]
 ///   addresses   multiples of 16 bytes
+///
+/// A row may have no key that counts if there are segments or lengths. cuDNN
+/// has no such rows, so hidden scores are not minus infinity but
+/// `cudnnHiddenScore`. The graph's result and statistic of such a row are
+/// meaningless. BuiltinKernels::clearRows sets both. The backward graph wants
+/// a finite statistic there, for which the row's weights are 0.
 ///
 /// If a rank's queries start after the first key, the graph has only the keys
 /// up to the position of the last query. Gradients of other keys are not
@@ -59,6 +71,10 @@ struct CudnnGpu {
   std::string description;
 };
 
+/// The score of a key that does not count, if cuDNN does not hide the key
+/// itself. No other score is as low.
+inline constexpr float cudnnHiddenScore = -1e30f;
+
 class CudnnGraph {
 public:
   CudnnGraph();
@@ -68,6 +84,16 @@ public:
   /// The number of keys, from the first, that a graph has.
   static int64_t keysOf(const AttentionCommand &command, int64_t queryStart) {
     return queryStart > 0 ? command.seenKeys(queryStart) : command.keys;
+  }
+
+  /// Whether rows without keys are possible.
+  static bool hidesRows(const AttentionCommand &command) {
+    return command.hasSegments || command.hasLengths;
+  }
+  /// Whether the forward graph writes a statistic. It says which rows have no
+  /// keys, so the graph may have one that the command does not keep.
+  static bool writesStatistic(const AttentionCommand &command) {
+    return command.keepsStatistic || hidesRows(command);
   }
 
   /// Called once. `queryStart` is the position, among the keys, of the first
@@ -81,7 +107,8 @@ public:
   Status build();
   /// Bytes of workspace. Valid after build().
   int64_t workspaceBytes() const { return bytes; }
-  /// `buffers` are in the command's order.
+  /// `buffers` are in the command's order, with a statistic if the graph has
+  /// one.
   Status run(cudnnHandle_t handle, const std::vector<std::byte *> &buffers,
              void *workspace);
 

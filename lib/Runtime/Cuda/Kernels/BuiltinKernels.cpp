@@ -70,6 +70,8 @@ Status BuiltinKernels::load() {
   {"tpsp_" #NAME, &wideKernels},
 #include "DeviceKernels.def"
       {"tpsp_order_rows", &orderKernels},
+      {"tpsp_clear_rows", &rowKernels},
+      {"tpsp_copy_statistic", &rowKernels},
   };
   for (auto [name, place] : kernels)
     TPSP_TRY(image.find(name, place->emplace_back()));
@@ -77,9 +79,10 @@ Status BuiltinKernels::load() {
 }
 
 Status BuiltinKernels::bringToDevice(int device, bool &hasWarpgroups) const {
-  for (const auto *kernels : {&combineKernels, &copyKernels, &epilogueKernels,
-                              &partsKernels, &sumKernels, &roundKernels,
-                              &groupedKernels, &wideKernels, &orderKernels})
+  for (const auto *kernels :
+       {&combineKernels, &copyKernels, &epilogueKernels, &partsKernels,
+        &sumKernels, &roundKernels, &groupedKernels, &wideKernels,
+        &orderKernels, &rowKernels})
     for (cudaKernel_t kernel : *kernels)
       TPSP_TRY(image.bringToDevice(kernel));
   cudaDeviceProp properties;
@@ -190,6 +193,18 @@ Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
   size_t kernel = placeOf(dtype, groupedTypes) + 2 * alongA + alongB;
   return launchBlocks(groupedKernels[kernel], arguments, arguments.tiles,
                       groupedThreads, stream);
+}
+
+Status BuiltinKernels::clearRows(const AttentionRowsArguments &arguments,
+                                 cudaStream_t stream) const {
+  return launch(rowKernels[0], arguments,
+                arguments.batch * arguments.heads * arguments.rows, stream);
+}
+
+Status BuiltinKernels::copyStatistic(const AttentionRowsArguments &arguments,
+                                     cudaStream_t stream) const {
+  return launch(rowKernels[1], arguments,
+                arguments.batch * arguments.heads * arguments.rows, stream);
 }
 
 } // namespace tpsp::rt

@@ -50,6 +50,13 @@ public:
                          const GroupedArguments &arguments, bool isWide,
                          cudaStream_t stream) const;
 
+  /// Sets results and statistics of attention's rows without keys.
+  Status clearRows(const AttentionRowsArguments &arguments,
+                   cudaStream_t stream) const;
+  /// Copies statistics, with 0 for rows without keys.
+  Status copyStatistic(const AttentionRowsArguments &arguments,
+                       cudaStream_t stream) const;
+
 private:
   /// Launches `items` threads, or as many as fill a GPU.
   template <typename Arguments>
@@ -65,7 +72,7 @@ private:
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
       partsKernels, sumKernels, roundKernels, groupedKernels, wideKernels,
-      orderKernels;
+      orderKernels, rowKernels;
 };
 
 } // namespace tpsp::rt

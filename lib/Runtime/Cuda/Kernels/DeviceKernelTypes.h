@@ -62,6 +62,19 @@ struct OperandSumArguments {
   long long kept, summed, keptStride, summedStride, parts;
 };
 
+/// The rows of an attention without keys, [batch, heads, rows], are those whose
+/// statistic is at most `limit`. `statistic` is dense. The first kernel sets
+/// their statistic to minus infinity and the `features` elements of their
+/// result, of 16 bits, to 0. The second copies the statistic to `copy`, with 0
+/// for these rows. Strides are in elements.
+struct AttentionRowsArguments {
+  float *statistic, *copy;
+  unsigned short *result;
+  float limit;
+  long long batch, heads, rows, features;
+  long long resultBatch, resultHead, resultRow;
+};
+
 /// A loop of a grouped product: its extent, and the distance between its places
 /// in elements of each operand.
 struct GroupedLoop {

@@ -176,6 +176,26 @@ template <typename T> __device__ inline void roundAll(const RoundArguments &c) {
   });
 }
 
+__device__ inline void clearRows(const AttentionRowsArguments &c) {
+  eachItem(c.batch * c.heads * c.rows, [&](auto i) {
+    if (!(c.statistic[i] <= c.limit))
+      return;
+    c.statistic[i] = -INFINITY;
+    Place at = placeOf(i, c.heads, c.rows);
+    unsigned short *row = c.result + at.block * c.resultBatch +
+                          at.row * c.resultHead + at.column * c.resultRow;
+    for (long long j = 0; j < c.features; ++j)
+      row[j] = 0;
+  });
+}
+
+__device__ inline void copyStatistic(const AttentionRowsArguments &c) {
+  eachItem(c.batch * c.heads * c.rows, [&](auto i) {
+    float x = c.statistic[i];
+    c.copy[i] = x <= c.limit ? 0 : x;
+  });
+}
+
 struct alignas(16) Unit16 {
   unsigned long long halves[2];
 };
@@ -223,6 +243,16 @@ struct alignas(16) Unit16 {
       multiplyWide<WideShape<TYPE>, ALONG_A, ALONG_B>(c);                      \
   }
 #include "DeviceKernels.def"
+
+extern "C" __global__ void
+tpsp_clear_rows(const __grid_constant__ AttentionRowsArguments c) {
+  clearRows(c);
+}
+
+extern "C" __global__ void
+tpsp_copy_statistic(const __grid_constant__ AttentionRowsArguments c) {
+  copyStatistic(c);
+}
 
 extern "C" __global__ void __launch_bounds__(orderThreads)
     tpsp_order_rows(const __grid_constant__ GroupedArguments c) {
