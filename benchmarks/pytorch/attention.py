@@ -18,10 +18,12 @@ PyTorch's peers are scaled_dot_product_attention for a causal mask, and
 flex_attention, compiled, with block masks that leave out hidden blocks. Values
 are of b 3, s 515, times of b 4, s 8192, with 32 heads of 128 and 8 of keys.
 
---device cpu compares values only, with tpsp's CPU backend.
+--device cpu compares values only, with tpsp's CPU backend and plain products.
 """
 
 import argparse
+import contextlib
+import fcntl
 import json
 import math
 import statistics
@@ -63,6 +65,8 @@ def parse():
                         default=list(CASES))
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--lock", type=Path, help="a file that is locked while times "
+                        "are measured, for a process for each case")
     parser.add_argument("--out", type=Path, default=Path("attention.json"))
     return parser.parse_args()
 
@@ -147,14 +151,32 @@ def peer(case, given, sizes):
     def score(value, *_):
         return CAP * torch.tanh(value / CAP)
 
+    if given["q"].device.type == "cpu":
+        return lambda q, k, v: written_out(
+            q, k, v, mask, score if "cap" in attributes else None)
     shared = document is None and length is None
     blocks = create_block_mask(mask, None if shared else sizes["b"], None, s, s,
                                device=given["q"].device)
-    flex = flex_attention
-    if given["q"].device.type == "cuda":
-        flex = torch.compile(flex_attention, dynamic=False)
-    return lambda q, k, v: flex(q, k, v, score_mod=score if "cap" in attributes else None,
-                                block_mask=blocks, enable_gqa=True)
+    flex = torch.compile(flex_attention, dynamic=False)
+    return lambda q, k, v: flex(
+        q, k, v, score_mod=score if "cap" in attributes else None,
+        block_mask=blocks, enable_gqa=True)
+
+
+def written_out(q, k, v, mask, score):
+    """Attention with all scores, for CPUs, where flex_attention has no backward
+    pass. A row without keys is 0."""
+    group = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+    scores = q @ k.transpose(2, 3) * q.shape[-1] ** -0.5
+    if score:
+        scores = score(scores)
+    batch, _, queries, keys = scores.shape
+    at = torch.arange
+    counts = mask(at(batch)[:, None, None, None], 0, at(queries)[:, None], at(keys))
+    scores = scores.masked_fill(~counts, -math.inf)
+    weights = scores.softmax(-1).masked_fill(~counts.any(-1, keepdim=True), 0)
+    return weights @ v
 
 
 def heads_of(given):
@@ -198,6 +220,17 @@ def compared(case, options):
     return worst
 
 
+@contextlib.contextmanager
+def alone(lock):
+    """Waits until no other process measures."""
+    if not lock:
+        yield
+        return
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def measured(case, options):
     """Returns the seconds of forward and backward, tpsp's and PyTorch's, and the
     bytes that tpsp's plan has for each."""
@@ -209,12 +242,13 @@ def measured(case, options):
         attend(q, k, v).backward(gradient)
         q.grad = k.grad = v.grad = None
 
-    theirs = [timed(options.device, step) for _ in range(10 + options.steps)][10:]
-    del given, q, k, v, gradient, attend
-    torch.cuda.empty_cache()
-    plan = options.folder / f"attention/{case}-large.so"
-    tpsp = compare.Tpsp(options.folder, plan, options.device)
-    report = tpsp.report("--steps", str(10 + options.steps))
+    step()  # compiles
+    torch.cuda.synchronize()
+    with alone(options.lock):
+        theirs = [timed(options.device, step) for _ in range(10 + options.steps)][10:]
+        plan = options.folder / f"attention/{case}-large.so"
+        tpsp = compare.Tpsp(options.folder, plan, options.device)
+        report = tpsp.report("--steps", str(10 + options.steps))
     return dict(tpsp=statistics.median(report["time"]["steps"][10:]),
                 pytorch=statistics.median(theirs), memory=report["memory"]["peak"])
 
