@@ -29,6 +29,10 @@ const bool isRegistered = [] {
                                       tpspDoubleRegisterKernel);
   OnHost<tpsp_copy_statistic>::registerAs("tpsp_copy_statistic",
                                           tpspDoubleRegisterKernel);
+  OnHost<tpsp_number_segments>::registerAs("tpsp_number_segments",
+                                           tpspDoubleRegisterKernel);
+  OnHost<tpsp_mask_segments>::registerAs("tpsp_mask_segments",
+                                         tpspDoubleRegisterKernel);
   OnHost<tpsp_order_rows>::registerAs("tpsp_order_rows",
                                       tpspDoubleRegisterKernel);
   return true;

@@ -287,10 +287,7 @@ TEST_F(CudnnSupportTest, WindowsCapsSegmentsAndLengths) {
       expectTaken(what, /*isGradient=*/false, a100);
       for (bool isGradient : {false, true})
         expectTaken(what, isGradient, h100);
-      if (what.hasSegments || what.hasLengths)
-        expectRefused(what, /*isGradient=*/true, a100, "no such attention");
-      else
-        expectTaken(what, /*isGradient=*/true, a100);
+      expectTaken(what, /*isGradient=*/true, a100);
     }
 }
 

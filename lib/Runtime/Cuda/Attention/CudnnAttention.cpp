@@ -81,64 +81,135 @@ private:
   std::vector<std::pair<std::byte *, int64_t>> spans;
 };
 
-/// Rows without keys, which cuDNN does not have. A forward graph's are set
-/// after it has run. A backward graph gets a copy of the statistic.
-class RowsWithoutKeys {
+/// Segments and lengths, and rows without keys. cuDNN has none of these. The
+/// graph has numbers or a mask instead of segments and lengths. A forward
+/// graph's rows without keys are set after it has run. A backward graph gets a
+/// copy of the statistic, in which they are finite.
+class HiddenKeys {
 public:
-  RowsWithoutKeys(const AttentionCommand &c, bool isGradient,
-                  const std::vector<std::byte *> &buffers)
-      : isGradient(isGradient), keepsStatistic(c.keepsStatistic) {
-    rows.limit = cudnnHiddenScore / 2;
-    rows.batch = c.batch, rows.heads = c.heads * c.groups;
-    rows.rows = c.queries, rows.features = c.valueFeatures;
-    rows.resultBatch = c.o.batch, rows.resultRow = c.o.row;
-    rows.resultHead = c.groups > 1 ? c.o.group : c.o.head;
-    rows.result = reinterpret_cast<unsigned short *>(buffers[3]);
-    if (keepsStatistic)
-      rows.statistic = reinterpret_cast<float *>(buffers[4]);
-  }
+  /// `buffers` are the command's.
+  HiddenKeys(const AttentionCommand &c, bool isGradient, int64_t keys,
+             const std::vector<std::byte *> &buffers);
 
-  /// Bytes of the statistic that the graph has instead of the command's.
-  int64_t scratchBytes() const {
-    return isGradient || !keepsStatistic
-               ? rows.batch * rows.heads * rows.rows * int64_t(sizeof(float))
-               : 0;
-  }
-  /// Called before the graph runs. Replaces its statistic.
+  int64_t scratchBytes() const;
+  /// Called before the graph runs. `scratch` has scratchBytes() bytes. Sets the
+  /// buffers that the graph has and the command has not.
   Status begin(const BuiltinKernels &kernels, std::byte *scratch,
-               std::vector<std::byte *> &buffers, CudaStream &stream) {
-    auto *own = reinterpret_cast<float *>(scratch);
-    (isGradient ? rows.copy : rows.statistic) = own;
-    if (isGradient)
-      TPSP_TRY(kernels.copyStatistic(rows, stream.get()));
-    buffers[4] = scratch;
-    return {};
-  }
+               std::vector<std::byte *> &buffers, CudaStream &stream);
   /// Called after the graph has run.
   Status end(const BuiltinKernels &kernels, CudaStream &stream) const {
     return isGradient ? Status() : kernels.clearRows(rows, stream.get());
   }
 
+  /// Returns the buffers of a graph, null where begin() sets them.
+  static std::vector<std::byte *>
+  buffersOfGraph(const AttentionCommand &c, bool isGradient,
+                 std::vector<std::byte *> buffers) {
+    buffers.resize(numTensors(c, isGradient));
+    if (!isGradient && !c.keepsStatistic)
+      buffers.push_back(nullptr);
+    buffers.resize(buffers.size() + (isGradient ? 1 : 2));
+    return buffers;
+  }
+  /// The number of the command's buffers before segments and lengths.
+  static size_t numTensors(const AttentionCommand &c, bool isGradient) {
+    return isGradient ? 9 : c.keepsStatistic ? 5 : 4;
+  }
+
 private:
+  static int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+  int64_t statisticBytes() const {
+    return isGradient || !keepsStatistic
+               ? aligned(rows.batch * rows.heads * rows.rows *
+                         int64_t(sizeof(float)))
+               : 0;
+  }
+  int64_t numberBytes(int64_t count) const {
+    return aligned(segments.batch * count * int64_t(sizeof(int)));
+  }
+
   const bool isGradient, keepsStatistic;
   AttentionRowsArguments rows = {};
+  SegmentsArguments segments = {};
 };
+
+HiddenKeys::HiddenKeys(const AttentionCommand &c, bool isGradient, int64_t keys,
+                       const std::vector<std::byte *> &buffers)
+    : isGradient(isGradient), keepsStatistic(c.keepsStatistic) {
+  rows.limit = cudnnHiddenScore / 2;
+  rows.batch = c.batch, rows.heads = c.heads * c.groups;
+  rows.rows = c.queries, rows.features = c.valueFeatures;
+  rows.resultBatch = c.o.batch, rows.resultRow = c.o.row;
+  rows.resultHead = c.groups > 1 ? c.o.group : c.o.head;
+  rows.result = reinterpret_cast<unsigned short *>(buffers[3]);
+  if (keepsStatistic)
+    rows.statistic = reinterpret_cast<float *>(buffers[4]);
+  segments.batch = c.batch, segments.queries = c.queries, segments.keys = keys;
+  segments.pitch = CudnnGraph::maskPitch(keys);
+  // Minus infinity.
+  segments.hidden = c.dtype == TPSP_RT_BF16 ? 0xff80 : 0xfc00;
+  size_t next = numTensors(c, isGradient);
+  auto integers = [&] {
+    return reinterpret_cast<const int *>(buffers[next++]);
+  };
+  if (c.hasSegments) {
+    segments.querySegments = integers();
+    segments.queryBatch = c.querySegments.batch;
+    segments.queryRow = c.querySegments.row;
+    segments.keySegments = integers();
+    segments.keyBatch = c.keySegments.batch;
+    segments.keyRow = c.keySegments.row;
+  }
+  if (c.hasLengths) {
+    segments.lengths = integers();
+    segments.lengthBatch = c.lengths.batch;
+  }
+}
+
+int64_t HiddenKeys::scratchBytes() const {
+  if (isGradient)
+    return statisticBytes() + segments.batch * segments.queries *
+                                  segments.pitch * int64_t(sizeof(short));
+  return statisticBytes() + numberBytes(segments.queries) +
+         numberBytes(segments.keys);
+}
+
+Status HiddenKeys::begin(const BuiltinKernels &kernels, std::byte *scratch,
+                         std::vector<std::byte *> &buffers,
+                         CudaStream &stream) {
+  if (statisticBytes() > 0) {
+    auto *own = reinterpret_cast<float *>(buffers[4] = scratch);
+    (isGradient ? rows.copy : rows.statistic) = own;
+    scratch += statisticBytes();
+  }
+  if (isGradient) {
+    segments.mask = reinterpret_cast<unsigned short *>(scratch);
+    buffers.back() = scratch;
+    TPSP_TRY(kernels.copyStatistic(rows, stream.get()));
+    return kernels.maskSegments(segments, stream.get());
+  }
+  std::byte *ofKeys = scratch + numberBytes(segments.queries);
+  segments.queryNumbers = reinterpret_cast<int *>(scratch);
+  segments.keyNumbers = reinterpret_cast<int *>(ofKeys);
+  buffers.end()[-2] = scratch;
+  buffers.back() = ofKeys;
+  return kernels.numberSegments(segments, stream.get());
+}
 
 class CudnnAttention final : public CudaAttention {
 public:
   /// `unseen` is null if the graph computes gradients of all keys, or of none.
-  CudnnAttention(const AttentionCommand &command, bool isGradient,
+  CudnnAttention(const AttentionCommand &command, bool isGradient, int64_t keys,
                  std::shared_ptr<CudnnContext> context,
                  std::shared_ptr<CudnnGraph> graph,
                  std::unique_ptr<CudaAttention> unseen,
                  const std::vector<std::byte *> &ofCommand)
       : context(std::move(context)), graph(std::move(graph)),
         unseen(std::move(unseen)), buffers(ofCommand) {
-    if (!CudnnGraph::hidesRows(command))
+    if (!CudnnGraph::hidesKeys(command))
       return;
-    hidden.emplace(command, isGradient, ofCommand);
-    if (!command.keepsStatistic)
-      buffers.insert(buffers.begin() + 4, nullptr);
+    hidden.emplace(command, isGradient, keys, ofCommand);
+    buffers = HiddenKeys::buffersOfGraph(command, isGradient, ofCommand);
   }
 
   Status run(const BuiltinKernels &kernels, CudaStream &stream) override {
@@ -164,7 +235,7 @@ private:
   const std::shared_ptr<CudnnContext> context;
   const std::shared_ptr<CudnnGraph> graph;
   const std::unique_ptr<CudaAttention> unseen;
-  std::optional<RowsWithoutKeys> hidden;
+  std::optional<HiddenKeys> hidden;
   std::vector<std::byte *> buffers;
 };
 
@@ -205,14 +276,15 @@ Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
   }
   if (!isGradient || CudnnGraph::keysOf(command, queryStart) == command.keys)
     unseen.reset();
-  size_t tensors = isGradient ? 9 : command.keepsStatistic ? 5 : 4;
-  TPSP_TRY(checkAlignment(buffers, tensors));
+  TPSP_TRY(
+      checkAlignment(buffers, HiddenKeys::numTensors(command, isGradient)));
   TPSP_TRY(makeContext(context));
   auto cudnn = std::static_pointer_cast<CudnnContext>(context);
   std::shared_ptr<CudnnGraph> graph;
   TPSP_TRY(cudnn->graphOf(command, isGradient, queryStart, graph));
-  out = std::make_unique<CudnnAttention>(command, isGradient, cudnn, graph,
-                                         std::move(unseen), buffers);
+  out = std::make_unique<CudnnAttention>(
+      command, isGradient, CudnnGraph::keysOf(command, queryStart), cudnn,
+      graph, std::move(unseen), buffers);
   return {};
 }
 

@@ -26,8 +26,8 @@
 ///               there are no more queries than keys
 ///   window      with a mask, where there are no more queries than keys
 ///   soft-cap    any
-///   segments,   the same for all heads; with gradients on compute capability
-///   lengths     9.0, forward on 8.0, too
+///   segments,   the same for all heads
+///   lengths
 ///   bias        none: cuDNN has no masks that start later beside it, and its
 ///               gradient reads the statistic
 ///   statistic   dense [batch, head, group, row]
@@ -86,14 +86,18 @@ public:
     return queryStart > 0 ? command.seenKeys(queryStart) : command.keys;
   }
 
-  /// Whether rows without keys are possible.
-  static bool hidesRows(const AttentionCommand &command) {
+  /// Whether the command has segments or lengths. Then rows without keys are
+  /// possible. After the command's other tensors the graph has the numbers of
+  /// queries and of keys. A backward graph has a mask (SegmentsArguments).
+  static bool hidesKeys(const AttentionCommand &command) {
     return command.hasSegments || command.hasLengths;
   }
+  /// Elements of a row of the mask: 16 bytes are read at a time.
+  static int64_t maskPitch(int64_t keys) { return (keys + 7) / 8 * 8; }
   /// Whether the forward graph writes a statistic. It says which rows have no
   /// keys, so the graph may have one that the command does not keep.
   static bool writesStatistic(const AttentionCommand &command) {
-    return command.keepsStatistic || hidesRows(command);
+    return command.keepsStatistic || hidesKeys(command);
   }
 
   /// Called once. `queryStart` is the position, among the keys, of the first
@@ -108,7 +112,7 @@ public:
   /// Bytes of workspace. Valid after build().
   int64_t workspaceBytes() const { return bytes; }
   /// `buffers` are in the command's order, with a statistic if the graph has
-  /// one.
+  /// one. Numbers or a mask replace segments and lengths.
   Status run(cudnnHandle_t handle, const std::vector<std::byte *> &buffers,
              void *workspace);
 

@@ -2,10 +2,16 @@
 /// CudnnGraph.cpp includes this header, because cudnn-frontend takes long to
 /// compile.
 ///
-/// cuDNN has options for a causal mask and for a window. Soft-caps, segments
-/// and lengths are operations on scores, which cuDNN compiles into its kernels.
-/// Beside such operations cudnn-frontend takes no options, so that the mask and
-/// the window are operations, too.
+/// cuDNN has options for a causal mask and for a window. A soft-cap is an
+/// operation on scores, which cuDNN compiles into its kernels. Beside such
+/// operations cudnn-frontend takes no options, so that the mask and the window
+/// are operations, too.
+///
+/// Segments and lengths are a number for each query and each key, forward: a
+/// query sees the keys with its number. The gradients have a mask for all pairs
+/// instead, [batch, query, key], because cuDNN 9.19's gradients ignore numbers,
+/// without a word. (On an H200. They read no tensor right that lacks queries or
+/// keys. Forward, one for each sample, such as lengths, is wrong, too.)
 #ifndef TPSP_RUNTIME_CUDA_ATTENTION_CUDNNSCORES_H
 #define TPSP_RUNTIME_CUDA_ATTENTION_CUDNNSCORES_H
 
@@ -16,6 +22,8 @@
 #include <cudnn_frontend.h>
 
 #include <memory>
+#include <optional>
+#include <type_traits>
 
 namespace tpsp::rt {
 
@@ -26,15 +34,16 @@ public:
   using Graph = cudnn_frontend::graph::Graph;
   using Backward = cudnn_frontend::graph::SDPA_backward_attributes;
 
-  /// The numbers of the graph's tensors of integers.
-  enum Number : int64_t { QuerySegments = 100, KeySegments, Lengths };
+  /// The numbers of further tensors. The forward graph has the first two, the
+  /// backward graph the last.
+  enum Number : int64_t { QueryNumbers = 100, KeyNumbers, Mask };
 
   /// `keys` is the number of keys in the graph. `startsLater`: the last query
   /// is at the last of these keys. Otherwise the first is at the first.
   CudnnScores(const AttentionCommand &command, bool startsLater, int64_t keys)
       : c(command), startsLater(startsLater), keys(keys) {}
 
-  /// Sets the scale, and what follows it. Adds the tensors of integers.
+  /// Sets the scale, and what follows it. Adds further tensors.
   template <typename Options> void set(Graph &graph, Options &options);
   /// Sets the gradient of these operations. Called after set().
   void setGradient(Backward &options);
@@ -44,10 +53,19 @@ private:
   using Mode = cudnn_frontend::PointwiseMode_t;
 
   bool hasOperations() const {
-    return c.softcap > 0 || c.hasSegments || c.hasLengths;
+    return c.softcap > 0 || CudnnGraph::hidesKeys(c);
   }
-  Tensor integers(Graph &graph, Number number, const char *name,
-                  const AttentionLayout &layout, int64_t rows, int64_t columns);
+  /// Adds a tensor [batch, rows, columns] with rows of `pitch` elements.
+  Tensor add(Graph &graph, Number number, const char *name, Type type,
+             int64_t rows, int64_t columns, int64_t pitch) const {
+    return graph.tensor(
+        cudnn_frontend::graph::Tensor_attributes()
+            .set_name(name)
+            .set_uid(number)
+            .set_data_type(type)
+            .set_dim({c.batch, 1, rows, columns})
+            .set_stride({rows * pitch, rows * pitch, pitch, 1}));
+  }
 
   Tensor apply(Graph &graph, Mode mode, Type type, const Tensor &a,
                const Tensor &b = nullptr, int64_t axis = -1);
@@ -59,42 +77,29 @@ private:
   }
 
   Tensor capped(Graph &graph, const Tensor &scores);
-  /// Keeps the scores whose query and key have the same number.
-  Tensor inSegments(Graph &graph, const Tensor &scores);
-  Tensor withinLengths(Graph &graph, const Tensor &scores);
-  Tensor masked(Graph &graph, const Tensor &scores);
+  /// Keeps the scores whose query and key have the same number, or adds the
+  /// mask.
+  Tensor shown(Graph &graph, const Tensor &scores);
+  Tensor masked(const std::shared_ptr<Graph> &graph, const Tensor &scores);
+  cudnn_frontend::DiagonalAlignment_t alignment() const {
+    using Alignment = cudnn_frontend::DiagonalAlignment_t;
+    return startsLater ? Alignment::BOTTOM_RIGHT : Alignment::TOP_LEFT;
+  }
   Tensor kept(Graph &graph, const Tensor &scores, const Tensor &counts);
-  /// The position of each score's query, or of its key.
+  /// The position of each score's query.
   Tensor rowOf(Graph &graph, const Tensor &scores) {
     return apply(graph, Mode::GEN_INDEX, Type::INT32, scores, nullptr, 2);
-  }
-  Tensor columnOf(Graph &graph, const Tensor &scores) {
-    return apply(graph, Mode::GEN_INDEX, Type::INT32, scores, nullptr, 3);
   }
 
   const AttentionCommand c;
   const bool startsLater;
   const int64_t keys;
-  Tensor querySegments, keySegments, lengths;
+  /// Null if the graph does not have it.
+  Tensor queryNumbers, keyNumbers, mask;
   /// tanh(score / softcap).
   Tensor bend;
   int numOperations = 0;
 };
-
-inline CudnnScores::Tensor CudnnScores::integers(Graph &graph, Number number,
-                                                 const char *name,
-                                                 const AttentionLayout &layout,
-                                                 int64_t rows,
-                                                 int64_t columns) {
-  int64_t batch = layout.batch > 0 ? c.batch : 1, all = rows * columns;
-  return graph.tensor(
-      cudnn_frontend::graph::Tensor_attributes()
-          .set_name(name)
-          .set_uid(number)
-          .set_data_type(Type::INT32)
-          .set_dim({batch, 1, rows, columns})
-          .set_stride({batch > 1 ? layout.batch : all, all, columns, 1}));
-}
 
 inline CudnnScores::Tensor CudnnScores::apply(Graph &graph, Mode mode,
                                               Type type, const Tensor &a,
@@ -127,75 +132,64 @@ inline CudnnScores::Tensor CudnnScores::capped(Graph &graph,
   return real(graph, Mode::MUL, bend, float(c.softcap));
 }
 
-/// cuDNN compares a column of numbers with a row only if one of them has been
-/// computed for every score.
-inline CudnnScores::Tensor CudnnScores::inSegments(Graph &graph,
-                                                   const Tensor &scores) {
+/// cuDNN compares a column with a row of numbers only if one of them has been
+/// computed for every score. A sum would have the mask's strides if there is
+/// one head.
+inline CudnnScores::Tensor CudnnScores::shown(Graph &graph,
+                                              const Tensor &scores) {
+  if (mask) {
+    int64_t heads = c.heads * c.groups, ofHead = c.queries * keys;
+    Tensor sum = apply(graph, Mode::ADD, Type::FLOAT, scores, mask);
+    sum->set_dim({c.batch, heads, c.queries, keys});
+    sum->set_stride({heads * ofHead, ofHead, keys, 1});
+    return sum;
+  }
   Tensor row = rowOf(graph, scores);
   Tensor zero = apply(graph, Mode::SUB, Type::INT32, row, row);
-  Tensor ofQuery = apply(graph, Mode::ADD, Type::INT32, zero, querySegments);
+  Tensor ofQuery = apply(graph, Mode::ADD, Type::INT32, zero, queryNumbers);
   return kept(graph, scores,
-              apply(graph, Mode::CMP_EQ, Type::BOOLEAN, ofQuery, keySegments));
+              apply(graph, Mode::CMP_EQ, Type::BOOLEAN, ofQuery, keyNumbers));
 }
 
-inline CudnnScores::Tensor CudnnScores::withinLengths(Graph &graph,
-                                                      const Tensor &scores) {
-  return kept(graph, scores,
-              apply(graph, Mode::CMP_LT, Type::BOOLEAN, columnOf(graph, scores),
-                    lengths));
-}
-
-/// Keeps the scores of keys that are not after the query, nor a window or more
-/// before it.
-inline CudnnScores::Tensor CudnnScores::masked(Graph &graph,
-                                               const Tensor &scores) {
-  auto integer = [](int64_t value) {
-    return std::make_shared<cudnn_frontend::graph::Tensor_attributes>(
-        int32_t(value));
-  };
-  Tensor row = rowOf(graph, scores), column = columnOf(graph, scores);
-  if (startsLater)
-    row = apply(graph, Mode::ADD, Type::INT32, row, integer(keys - c.queries));
-  Tensor result = kept(graph, scores,
-                       apply(graph, Mode::CMP_GE, Type::BOOLEAN, row, column));
-  if (c.window <= 0)
-    return result;
-  Tensor end = apply(graph, Mode::ADD, Type::INT32, column, integer(c.window));
-  return kept(graph, result,
-              apply(graph, Mode::CMP_GT, Type::BOOLEAN, end, row));
+/// The operations are those that cudnn-frontend makes of its options. cuDNN
+/// recognises them, and leaves out blocks that they hide.
+inline CudnnScores::Tensor
+CudnnScores::masked(const std::shared_ptr<Graph> &graph, const Tensor &scores) {
+  std::optional<int64_t> left;
+  if (c.window > 0)
+    left = c.window;
+  return cudnn_frontend::graph::attn::score_modifiers::sliding_window_mask(
+      graph, scores, alignment(), left, /*right_bound=*/0, c.queries, keys,
+      nullptr, nullptr, nullptr, nullptr);
 }
 
 template <typename Options>
 void CudnnScores::set(Graph &graph, Options &options) {
   options.set_attn_scale(float(c.scale));
-  if (c.hasSegments) {
-    querySegments = integers(graph, QuerySegments, "query_segments",
-                             c.querySegments, c.queries, 1);
-    keySegments =
-        integers(graph, KeySegments, "key_segments", c.keySegments, 1, keys);
+  if (CudnnGraph::hidesKeys(c) && std::is_same_v<Options, Backward>) {
+    mask = add(graph, Mask, "mask",
+               c.dtype == TPSP_RT_BF16 ? Type::BFLOAT16 : Type::HALF, c.queries,
+               keys, CudnnGraph::maskPitch(keys));
+  } else if (CudnnGraph::hidesKeys(c)) {
+    queryNumbers =
+        add(graph, QueryNumbers, "query_numbers", Type::INT32, c.queries, 1, 1);
+    keyNumbers =
+        add(graph, KeyNumbers, "key_numbers", Type::INT32, 1, keys, keys);
   }
-  if (c.hasLengths)
-    lengths = integers(graph, Lengths, "lengths", c.lengths, 1, 1);
   if (hasOperations()) {
     options.set_score_mod([self = shared_from_this()](
                               const std::shared_ptr<Graph> &of, Tensor scores) {
       if (self->c.softcap > 0)
         scores = self->capped(*of, scores);
-      if (self->c.hasSegments)
-        scores = self->inSegments(*of, scores);
-      if (self->c.hasLengths)
-        scores = self->withinLengths(*of, scores);
-      return self->c.causal ? self->masked(*of, scores) : scores;
+      if (CudnnGraph::hidesKeys(self->c))
+        scores = self->shown(*of, scores);
+      return self->c.causal ? self->masked(of, scores) : scores;
     });
     return;
   }
   if (!c.causal)
     return;
-  using Alignment = cudnn_frontend::DiagonalAlignment_t;
-  options
-      .set_diagonal_alignment(startsLater ? Alignment::BOTTOM_RIGHT
-                                          : Alignment::TOP_LEFT)
-      .set_diagonal_band_right_bound(0);
+  options.set_diagonal_alignment(alignment()).set_diagonal_band_right_bound(0);
   if (c.window > 0)
     options.set_diagonal_band_left_bound(int(c.window));
 }

@@ -72,6 +72,8 @@ Status BuiltinKernels::load() {
       {"tpsp_order_rows", &orderKernels},
       {"tpsp_clear_rows", &rowKernels},
       {"tpsp_copy_statistic", &rowKernels},
+      {"tpsp_number_segments", &segmentKernels},
+      {"tpsp_mask_segments", &segmentKernels},
   };
   for (auto [name, place] : kernels)
     TPSP_TRY(image.find(name, place->emplace_back()));
@@ -82,7 +84,7 @@ Status BuiltinKernels::bringToDevice(int device, bool &hasWarpgroups) const {
   for (const auto *kernels :
        {&combineKernels, &copyKernels, &epilogueKernels, &partsKernels,
         &sumKernels, &roundKernels, &groupedKernels, &wideKernels,
-        &orderKernels, &rowKernels})
+        &orderKernels, &rowKernels, &segmentKernels})
     for (cudaKernel_t kernel : *kernels)
       TPSP_TRY(image.bringToDevice(kernel));
   cudaDeviceProp properties;
@@ -193,6 +195,20 @@ Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
   size_t kernel = placeOf(dtype, groupedTypes) + 2 * alongA + alongB;
   return launchBlocks(groupedKernels[kernel], arguments, arguments.tiles,
                       groupedThreads, stream);
+}
+
+Status BuiltinKernels::numberSegments(const SegmentsArguments &arguments,
+                                      cudaStream_t stream) const {
+  return launch(segmentKernels[0], arguments,
+                arguments.batch * std::max(arguments.queries, arguments.keys),
+                stream);
+}
+
+Status BuiltinKernels::maskSegments(const SegmentsArguments &arguments,
+                                    cudaStream_t stream) const {
+  return launch(segmentKernels[1], arguments,
+                arguments.batch * arguments.queries * arguments.pitch / 8,
+                stream);
 }
 
 Status BuiltinKernels::clearRows(const AttentionRowsArguments &arguments,

@@ -50,6 +50,11 @@ public:
                          const GroupedArguments &arguments, bool isWide,
                          cudaStream_t stream) const;
 
+  /// Writes which keys of an attention count, as numbers or as a mask.
+  Status numberSegments(const SegmentsArguments &arguments,
+                        cudaStream_t stream) const;
+  Status maskSegments(const SegmentsArguments &arguments,
+                      cudaStream_t stream) const;
   /// Sets results and statistics of attention's rows without keys.
   Status clearRows(const AttentionRowsArguments &arguments,
                    cudaStream_t stream) const;
@@ -72,7 +77,7 @@ private:
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
       partsKernels, sumKernels, roundKernels, groupedKernels, wideKernels,
-      orderKernels, rowKernels;
+      orderKernels, rowKernels, segmentKernels;
 };
 
 } // namespace tpsp::rt

@@ -75,6 +75,22 @@ struct AttentionRowsArguments {
   long long resultBatch, resultHead, resultRow;
 };
 
+/// Which keys of an attention count: of the first `keys` those whose segment
+/// number is the query's, and whose position is below the length. A pointer is
+/// null if there is no such tensor. Strides are in elements.
+///
+/// The first kernel writes numbers, [batch, queries] and [batch, keys]: a key
+/// counts if it has the query's number. The second writes 16-bit elements,
+/// [batch, queries, pitch]: 0 if the key counts, else `hidden`. `pitch` is a
+/// multiple of 8.
+struct SegmentsArguments {
+  const int *querySegments, *keySegments, *lengths;
+  int *queryNumbers, *keyNumbers;
+  unsigned short *mask;
+  long long batch, queries, keys, pitch, hidden;
+  long long queryBatch, queryRow, keyBatch, keyRow, lengthBatch;
+};
+
 /// A loop of a grouped product: its extent, and the distance between its places
 /// in elements of each operand.
 struct GroupedLoop {

@@ -176,6 +176,52 @@ template <typename T> __device__ inline void roundAll(const RoundArguments &c) {
   });
 }
 
+struct alignas(16) Unit16 {
+  unsigned long long halves[2];
+};
+
+/// Without segments all queries have number 0.
+__device__ inline int numberOfQuery(const SegmentsArguments &c, long long batch,
+                                    long long row) {
+  return c.querySegments
+             ? c.querySegments[batch * c.queryBatch + row * c.queryRow]
+             : 0;
+}
+
+/// The least integer is no segment's number.
+__device__ inline int numberOfKey(const SegmentsArguments &c, long long batch,
+                                  long long key) {
+  if (c.lengths && key >= c.lengths[batch * c.lengthBatch])
+    return -0x7fffffff - 1;
+  return c.keySegments ? c.keySegments[batch * c.keyBatch + key * c.keyRow] : 0;
+}
+
+__device__ inline void numberSegments(const SegmentsArguments &c) {
+  eachItem(c.batch * c.queries, [&](auto i) {
+    Place at = placeOf(i, c.batch, c.queries);
+    c.queryNumbers[i] = numberOfQuery(c, at.row, at.column);
+  });
+  eachItem(c.batch * c.keys, [&](auto i) {
+    Place at = placeOf(i, c.batch, c.keys);
+    c.keyNumbers[i] = numberOfKey(c, at.row, at.column);
+  });
+}
+
+__device__ inline void maskSegments(const SegmentsArguments &c) {
+  const long long units = c.pitch / 8;
+  eachItem(c.batch * c.queries * units, [&](auto i) {
+    Place at = placeOf(i, c.queries, units);
+    int number = numberOfQuery(c, at.block, at.row);
+    Unit16 bits = {{0, 0}};
+    for (int j = 0; j < 8; ++j) {
+      long long key = 8 * at.column + j;
+      if (key >= c.keys || numberOfKey(c, at.block, key) != number)
+        bits.halves[j / 4] |= (unsigned long long)c.hidden << (16 * (j % 4));
+    }
+    ((Unit16 *)c.mask)[i] = bits;
+  });
+}
+
 __device__ inline void clearRows(const AttentionRowsArguments &c) {
   eachItem(c.batch * c.heads * c.rows, [&](auto i) {
     if (!(c.statistic[i] <= c.limit))
@@ -195,10 +241,6 @@ __device__ inline void copyStatistic(const AttentionRowsArguments &c) {
     c.copy[i] = x <= c.limit ? 0 : x;
   });
 }
-
-struct alignas(16) Unit16 {
-  unsigned long long halves[2];
-};
 
 } // namespace
 
@@ -243,6 +285,16 @@ struct alignas(16) Unit16 {
       multiplyWide<WideShape<TYPE>, ALONG_A, ALONG_B>(c);                      \
   }
 #include "DeviceKernels.def"
+
+extern "C" __global__ void
+tpsp_number_segments(const __grid_constant__ SegmentsArguments c) {
+  numberSegments(c);
+}
+
+extern "C" __global__ void
+tpsp_mask_segments(const __grid_constant__ SegmentsArguments c) {
+  maskSegments(c);
+}
 
 extern "C" __global__ void
 tpsp_clear_rows(const __grid_constant__ AttentionRowsArguments c) {
