@@ -409,6 +409,15 @@ def calibrated(grid, rates):
     return {**made, "relative_aligned": rates["relative_aligned"]}
 
 
+# One H200, 2026-11-28 (benchmarks/results): what a block of 256 threads reads
+# and writes a second, by kernels of 2 and of 32 blocks; grouped products of
+# Mixtral's shapes against products of cuBLASLt; attention with segments against
+# the same without, b 4, s 8192.
+H200_BLOCK = 30
+H200_GROUPED = 0.47
+H200_HIDDEN = {"relative_hidden_forward": 0.70, "relative_hidden_backward": 0.51}
+
+
 def h200_attention(measured):
     """Of 256 features NVIDIA's figures, of fewer the calibration's."""
     published = h100_attention()["bf16"]
@@ -417,23 +426,25 @@ def h200_attention(measured):
     for name in measured:
         if name.endswith("_tflops"):
             rates[name] = measured[name] + [published[name][-1][:count]]
-    return {"bf16": rates}
+    return {"bf16": {**rates, **H200_HIDDEN}}
 
 
 def h200():
     path = pathlib.Path(__file__).parent / "measured" / "h200-sxm.json"
     measured = json.loads(path.read_text())
     large = [row for row in measured["memory_gbs"] if row[0] >= 8 * MIB]
-    small = [row for row in saturating(4800 * 0.9, 3.0) if row[0] < 8 * MIB]
+    # 128 KiB take 0.35 us more than a launch, and less takes as long (2026-11-26).
+    small = [[bytes, round(bytes / 350, 3)] for bytes in (256, 131072)]
     return {
         "base": "h100-sxm", "name": "h200-sxm",
         "basis": {
             "measured": "matmul bf16 from 10 us on, attention of 64 and 128 "
-                        "features, kernels, memory from 8 MiB on, sustained "
-                        "rates (one H200, 2026-11-26)",
+                        "features, kernels, memory of 128 KiB and from 8 MiB on, "
+                        "sustained rates (one H200, 2026-11-26); blocks, grouped "
+                        "products, attention with segments (2026-11-28)",
             "published": "smaller matmuls (XLA, on H100), attention of 256 "
                          "features (NVIDIA), collectives in a node (NCCL)",
-            "derived": "rates by shape of matmul f32 and f64, smaller memory, "
+            "derived": "rates by shape of matmul f32 and f64, "
                        "collectives between nodes (NCCL's tuning model)",
             "assumed": "launches, scattered elements, all_to_all and permute, cores of "
                        "collectives"},
@@ -441,8 +452,10 @@ def h200():
         "memory_gbs": small + large,
         # The calibration's loads from anywhere find no neighbour's sector, which
         # most of what is counted as scattered does.
-        "kernel": {**measured["kernel"], "scattered_gops": 100},
-        "matmul": {"bf16": calibrated(H100_BF16, measured["matmul"]["bf16"]),
+        "kernel": {**measured["kernel"], "scattered_gops": 100,
+                   "block_gbs": H200_BLOCK},
+        "matmul": {"bf16": {**calibrated(H100_BF16, measured["matmul"]["bf16"]),
+                            "relative_grouped": H200_GROUPED},
                    "f32": {**matmul(67, 52, limited(H100_BF16, 52)),
                            "relative_aligned": measured["matmul"]["f32"]["relative_aligned"]},
                    "f64": {**matmul(67, 63, limited(H100_BF16, 63)),

@@ -86,7 +86,7 @@ double AttentionWork::flops() const {
 
 double KernelWork::memoryBytes(double bytes) const {
   constexpr double line = 64;
-  double most = elementBytes + line * scatteredElements;
+  double most = elementBytes + line * (stridedElements + scatteredElements);
   return most > 0 ? std::min(bytes, most) : bytes;
 }
 

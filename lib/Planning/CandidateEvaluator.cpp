@@ -42,14 +42,9 @@ static double leastKernelSeconds(const PlanCommand &command,
   double rate = 0;
   for (const SizePoint &point : machine.memory)
     rate = std::max(rate, point.value);
-  const KernelRates &rates = machine.kernel;
-  const KernelWork &work = command.kernel;
-  double units = work.operations / rates.operations +
-                 work.transcendentals / rates.transcendentals +
-                 work.elementBytes / rates.cacheBandwidth +
-                 work.scatteredElements / rates.scattered;
   double bytes = double(command.bytesRead() + command.bytesWritten());
-  return std::max(units, work.memoryBytes(bytes) / rate);
+  return std::max(kernelUnitSeconds(machine, command.kernel),
+                  command.kernel.memoryBytes(bytes) / rate);
 }
 
 using ProductExtents = std::array<int64_t, 4>;

@@ -230,7 +230,10 @@ private:
                             heads.valueFeatures,
                             isCausal,
                             /*isGradient=*/false,
-                            attention.getScoreWindow()};
+                            attention.getScoreWindow(),
+                            /*queryStart=*/0,
+                            !attention.getSegments().empty() ||
+                                bool(attention.getLengths())};
       // Only attention in one call skips keys outside the window.
       if (attention.getScoreWindow() > 0)
         product.flops = std::min(product.flops, work.flops());

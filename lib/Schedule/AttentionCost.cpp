@@ -6,7 +6,7 @@
 
 using namespace tpsp;
 
-/// Queries per block, as libraries cut them for tensor cores.
+/// Queries and keys per block, as libraries cut them for tensor cores.
 static constexpr int64_t blockQueries = 128;
 
 /// The length of a query's row, which is at most its window.
@@ -35,15 +35,24 @@ static double rateOnGrid(const AttentionRates &rates,
   return std::exp(sum);
 }
 
-/// On a GPU, parallelism is limited by the number of blocks of queries.
+/// The part of whole blocks that the extent fills.
+static double filled(int64_t extent, int64_t block) {
+  return double(extent) / double(llvm::divideCeil(extent, block) * block);
+}
+
+/// On a GPU, parallelism is limited by the number of blocks of queries, and
+/// what a block of queries or of keys lacks is computed, too.
 double CostModel::attentionRate(const AttentionRates &rates,
                                 const AttentionWork &work) const {
   double rate = rateOnGrid(rates, work);
+  if (work.hidesKeys)
+    rate *= work.isGradient ? rates.hiddenBackward : rates.hiddenForward;
   if (hardware.isCpu())
     return rate * coresPerRank();
   double blocks =
       double(work.heads) * double(llvm::divideCeil(work.queries, blockQueries));
-  return rate * std::min(1.0, blocks / double(hardware.cores));
+  return rate * std::min(1.0, blocks / double(hardware.cores)) *
+         filled(work.queries, blockQueries) * filled(work.keys, blockQueries);
 }
 
 /// Seconds of attention on a machine where it was not measured. Its products

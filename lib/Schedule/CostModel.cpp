@@ -55,17 +55,60 @@ CommandCost CostModel::withLaunch(double unitSeconds,
           memorySeconds};
 }
 
+/// What a GPU's memory moves at once.
+static constexpr double sectorBytes = 32;
+/// What a block of a GPU loads and stores of short items before it takes fewer.
+static constexpr double bytesOfBlock = 16 << 10;
+/// The most items of a block.
+static constexpr double itemsOfBlock = 256;
+
+double tpsp::kernelUnitSeconds(const Hardware &hardware,
+                               const KernelWork &work) {
+  const KernelRates &rates = hardware.kernel;
+  double strided = hardware.isCpu() ? 1 / rates.scattered
+                                    : sectorBytes / rates.cacheBandwidth;
+  return work.operations / rates.operations +
+         work.transcendentals / rates.transcendentals +
+         work.elementBytes / rates.cacheBandwidth +
+         work.stridedElements * strided +
+         work.scatteredElements / rates.scattered;
+}
+
+/// The number of blocks in which a GPU runs a kernel, about.
+static double blocksOf(const KernelWork &work) {
+  double items = double(std::max<int64_t>(work.grid, 1));
+  return std::clamp(work.elementBytes / bytesOfBlock, items / itemsOfBlock,
+                    items);
+}
+
+/// The cost if the units take at least so many seconds.
+static CommandCost withUnits(CommandCost cost, double seconds) {
+  cost.unitSeconds = std::max(cost.unitSeconds, seconds);
+  cost.seconds = std::max(cost.seconds, cost.startSeconds + seconds);
+  return cost;
+}
+
 CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
   const KernelRates &rates = hardware.kernel;
-  // On a CPU the rates are those of one core.
-  double cores = hardware.isCpu() ? coresPerRank() : 1;
-  double units = work.operations / rates.operations +
-                 work.transcendentals / rates.transcendentals +
-                 work.elementBytes / rates.cacheBandwidth +
-                 work.scatteredElements / rates.scattered +
-                 double(work.grid) * rates.itemSeconds;
-  return withLaunch((rates.startSeconds + units) / cores,
-                    memorySeconds(work.memoryBytes(bytes)));
+  double units = rates.startSeconds + kernelUnitSeconds(hardware, work);
+  double moved = work.memoryBytes(bytes);
+  if (hardware.isCpu()) {
+    units += double(work.grid) * rates.itemSeconds;
+    // The rates are those of one core.
+    return withLaunch(units / coresPerRank(), memorySeconds(moved));
+  }
+  return withLaunch(units + blocksOf(work) * rates.itemSeconds,
+                    memorySeconds(moved));
+}
+
+/// Seconds in which a GPU's blocks read what a sum reads. The blocks are no more
+/// than the sums, such as the elements of a bias's gradient. The blocks of other
+/// kernels divide long items.
+double CostModel::sumSeconds(const PlanCommand &command) const {
+  double read = double(command.bytesRead()), grid = double(command.kernel.grid);
+  bool sums = read > 8 * double(command.bytesWritten());
+  double rate = hardware.kernel.blockBandwidth * grid;
+  return sums && rate > 0 ? read / rate : 0;
 }
 
 CommandCost CostModel::cost(const PlanCommand &command) const {
@@ -76,7 +119,7 @@ CommandCost CostModel::cost(const PlanCommand &command) const {
   case CommandKind::Attention:
     return attentionCost(command.attention, command.dtype, bytes);
   case CommandKind::Kernel:
-    return kernelCost(command.kernel, bytes);
+    return withUnits(kernelCost(command.kernel, bytes), sumSeconds(command));
   case CommandKind::Copy:
     return kernelCost({/*grid=*/0}, bytes);
   case CommandKind::Collective:

@@ -72,6 +72,7 @@ template <typename Object> void fields(Object &field, KernelRates &kernel) {
   field("scattered_gops", kernel.scattered, giga);
   field("start_us", kernel.startSeconds, micro);
   field("item_us", kernel.itemSeconds, micro);
+  field("block_gbs", kernel.blockBandwidth, {1e9, 0, 1e30, false});
 }
 
 template <typename Object> void fields(Object &field, MatmulRates &rates) {
@@ -88,6 +89,7 @@ template <typename Object> void fields(Object &field, MatmulRates &rates) {
   field("relative_tn", Grid{axes, rates.relative[2]}, optional);
   field("relative_tt", Grid{axes, rates.relative[3]}, optional);
   field("relative_aligned", rates.aligned, optional);
+  field("relative_grouped", rates.grouped, {1, 0, 1e30, false});
 }
 
 template <typename Object> void fields(Object &field, AttentionRates &rates) {
@@ -99,6 +101,8 @@ template <typename Object> void fields(Object &field, AttentionRates &rates) {
   field("forward_causal_tflops", Grid{axes, rates.tables[1]}, tera);
   field("backward_tflops", Grid{axes, rates.tables[2]}, tera);
   field("backward_causal_tflops", Grid{axes, rates.tables[3]}, tera);
+  field("relative_hidden_forward", rates.hiddenForward, {1, 0, 1e30, false});
+  field("relative_hidden_backward", rates.hiddenBackward, {1, 0, 1e30, false});
 }
 
 /// Rates by element type.

@@ -93,7 +93,9 @@ double tpsp::matmulRate(const MatmulRates &rates, const MatmulWork &work) {
       std::exp(logRateBeside(rates, layout,
                              {positionOn(rates.m, m), positionOn(rates.n, n),
                               positionOn(rates.k, k)}));
-  return std::min(rate, rates.sustained) * alignedFactor(rates, work.alignment);
+  return std::min(rate, rates.sustained) *
+         alignedFactor(rates, work.alignment) *
+         (work.isGrouped ? rates.grouped : 1);
 }
 
 static double matrixBytes(const MatmulWork &work, int64_t dtype) {

@@ -202,6 +202,8 @@ struct MatmulWork {
   /// Bytes, a power of two and 16 at most: every row of A, B and C begins at a
   /// multiple of it.
   int64_t alignment = 16;
+  /// Whether only the device knows which rows belong to which matrix.
+  bool isGrouped = false;
   EpilogueWork epilogue = {};
 
   double flops() const {
@@ -222,6 +224,8 @@ struct AttentionWork {
   /// The position of the first query in the mask, counted in keys, on the rank
   /// with the most work.
   int64_t queryStart = 0;
+  /// Whether segments or lengths hide keys.
+  bool hidesKeys = false;
 
   /// The number of pairs of a query and a key that it sees. Segments are
   /// ignored, because they are not known.
@@ -240,7 +244,11 @@ struct KernelWork {
   /// caches serve.
   double elementBytes = 0;
   /// Loads and stores of elements that do not follow the previous element in
-  /// memory: each is a separate access.
+  /// memory, but are a known distance from it. On a GPU neighbouring threads
+  /// or later accesses find the rest of the memory that each one brings.
+  double stridedElements = 0;
+  /// Loads and stores of elements that may be anywhere: each is a separate
+  /// access.
   double scatteredElements = 0;
 
   /// Bytes that memory serves. `bytes`: the parts of tensors that the kernel

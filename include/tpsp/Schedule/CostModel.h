@@ -41,6 +41,10 @@ struct GroupPlace {
   int64_t group = 1, perNode = 1, nodes = 1;
 };
 
+/// Seconds of a kernel's arithmetic and accesses to caches, by a machine's best
+/// rates. On a CPU, of one core.
+double kernelUnitSeconds(const Hardware &hardware, const KernelWork &work);
+
 class CostModel {
 public:
   /// Copies its arguments. The mesh must fit the machine (misfitOf()).
@@ -118,6 +122,7 @@ private:
   /// the others' commands.
   double crowding() const;
   CommandCost collectiveCost(const CollectiveWork &work, double bytes) const;
+  double sumSeconds(const PlanCommand &command) const;
   CommandCost attentionCost(const AttentionWork &work, int64_t dtype,
                             double bytes) const;
   /// FLOP/s of all of a rank's cores in attention.

@@ -50,6 +50,8 @@ struct MatmulRates {
   /// By MatmulWork::alignment: the factor on the rate of products whose rows
   /// have no better alignment. Without a measurement the factor is 1.
   SizeTable aligned;
+  /// The factor on the rate of grouped products.
+  double grouped = 1;
 
   static size_t layoutOf(bool transposeA, bool transposeB) {
     return 2 * size_t(transposeA) + size_t(transposeB);
@@ -76,6 +78,8 @@ struct AttentionRates {
   std::vector<double> features, keys;
   /// Indexed by tableOf(). On a CPU they are rates of one core.
   std::array<Table, 4> tables;
+  /// The factors on the rates, forward and backward, with segments or lengths.
+  double hiddenForward = 1, hiddenBackward = 1;
 
   static size_t tableOf(bool isGradient, bool isCausal) {
     return 2 * size_t(isGradient) + size_t(isCausal);
@@ -94,8 +98,11 @@ struct KernelRates {
   double cacheBandwidth = 0;
   /// Elements per second that are loaded or stored one at a time.
   double scattered = 0;
-  /// Additional seconds of each kernel, and of each of its work items.
+  /// Additional seconds of each kernel, and of each of its work items. On a GPU:
+  /// of each block, which may have several items.
   double startSeconds = 0, itemSeconds = 0;
+  /// Bytes per second that one block of a GPU reads and writes; 0: any number.
+  double blockBandwidth = 0;
 };
 
 /// One algorithm of one kind of collective on one tier of links.

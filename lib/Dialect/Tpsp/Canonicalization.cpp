@@ -63,6 +63,10 @@ LogicalResult RenameOp::canonicalize(RenameOp op, PatternRewriter &rewriter) {
 /// A sum of one operand is the operand.
 OpFoldResult AddOp::fold(FoldAdaptor) { return unchanged(*this); }
 
+/// A type that is set for the whole program may make a conversion one to its
+/// operand's type.
+OpFoldResult ConvertOp::fold(FoldAdaptor) { return unchanged(*this); }
+
 /// A dropout that drops nothing is its operand.
 OpFoldResult DropoutOp::fold(FoldAdaptor) {
   return draws() ? Value() : unchanged(*this);

@@ -71,13 +71,24 @@ void storeBF16AsIntegers(func::FuncOp kernel) {
   });
 }
 
+/// Elements of a row for each of which there are wider numbers.
+constexpr int64_t shortestRow = 32;
+
 /// Whether all numbers that a kernel reads and writes have 16 bits, which are
-/// far coarser than a GPU's approximate instructions.
+/// far coarser than a GPU's approximate instructions. Wider numbers may be
+/// there if they are of rows of such numbers: maxima, sums, losses.
 bool hasShortNumbers(gpu::GPUFuncOp kernel) {
-  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
+  int64_t rows = 0;
+  for (Type type : kernel.getArgumentTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type);
+        buffer && buffer.getElementTypeBitWidth() == 16)
+      rows = std::max(rows, buffer.getNumElements() / shortestRow);
+  return llvm::all_of(kernel.getArgumentTypes(), [&](Type type) {
     auto buffer = dyn_cast<MemRefType>(type);
     return !buffer || buffer.getElementType().isInteger() ||
-           buffer.getElementTypeBitWidth() == 16;
+           buffer.getElementTypeBitWidth() == 16 ||
+           (buffer.getElementTypeBitWidth() == 32 &&
+            buffer.getNumElements() <= rows);
   });
 }
 

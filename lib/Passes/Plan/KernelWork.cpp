@@ -20,9 +20,9 @@ namespace {
 
 /// A division or a square root occupies its unit as long as several additions.
 constexpr double slowOperation = 4;
-/// A sine or cosine first reduces its argument to a period. Exponentials and
-/// similar functions are a short polynomial.
-constexpr double periodicFunction = 8;
+/// A sine or cosine first reduces its argument to a period. An error function
+/// has a longer polynomial than exponentials and similar functions.
+constexpr double periodicFunction = 8, errorFunction = 3;
 
 class WorkCounter {
 public:
@@ -95,6 +95,16 @@ private:
     return getConstantIntValue(value);
   }
 
+  /// Whether a loaded integer says where an element is.
+  static bool isLookedUp(Value index) {
+    auto cast = index.getDefiningOp<arith::IndexCastOp>();
+    if (cast && cast.getIn().getDefiningOp<memref::LoadOp>())
+      return true;
+    Operation *op = index.getDefiningOp();
+    return op && isa<arith::SubIOp, arith::AddIOp, arith::MulIOp>(op) &&
+           llvm::any_of(op->getOperands(), isLookedUp);
+  }
+
   /// Counts an element access; it is in a row if the innermost loop runs along
   /// it.
   void countElement(Operation *op, MemRefType type, OperandRange indices,
@@ -108,8 +118,10 @@ private:
                    strides.back() == 1;
     if (isInRow)
       work.elementBytes += times * double(type.getElementTypeBitWidth()) / 8;
-    else
+    else if (llvm::any_of(indices, isLookedUp))
       work.scatteredElements += times;
+    else
+      work.stridedElements += times;
   }
 
   /// A kernel over a range of one index has views as long as the range instead
@@ -120,8 +132,8 @@ private:
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isTouched(op, operand))
         continue;
-      if (isScattered(op, operand))
-        work.scatteredElements += times;
+      if (isStrided(op, operand))
+        work.stridedElements += times;
       else
         work.elementBytes += times * widthOf(operand.get());
     }
@@ -137,7 +149,7 @@ private:
   }
 
   /// Whether the innermost loop accesses the operand with a stride.
-  static bool isScattered(linalg::LinalgOp op, OpOperand &operand) {
+  static bool isStrided(linalg::LinalgOp op, OpOperand &operand) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     AffineMap map = op.getMatchingIndexingMap(&operand);
     if (!type || map.getNumDims() == 0)
@@ -187,6 +199,8 @@ private:
       work.operations += times;
     else if (isa<math::SinOp, math::CosOp>(op))
       work.transcendentals += periodicFunction * times;
+    else if (isa<math::ErfOp>(op))
+      work.transcendentals += errorFunction * times;
     else if (isa<math::MathDialect>(op->getDialect()))
       work.transcendentals += times;
     else if (isa<RandomBitsOp>(op))

@@ -78,7 +78,9 @@ static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
           call.valueFeatures,
           call.causal,
           isGradient,
-          call.window};
+          call.window,
+          /*queryStart=*/0,
+          call.hasSegments || call.hasLengths};
 }
 
 static PlanSegment segmentOf(DictionaryAttr note) {
@@ -342,6 +344,7 @@ private:
     if (auto grouped = dyn_cast<plan::GroupedMatmulOp>(op)) {
       rt::GroupedMatmulCommand product = plan::commandOf(grouped);
       command.matmul = matmulWork(product, rt::elementBytes(product.dtype));
+      command.matmul.isGrouped = true;
       return;
     }
     auto matmul = cast<plan::MatmulOp>(op);

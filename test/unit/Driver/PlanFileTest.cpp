@@ -85,7 +85,7 @@ Plan someCommands() {
   PlanCommand matmul;
   matmul.kind = CommandKind::Matmul;
   matmul.call = "matmul";
-  matmul.matmul = {2, 3, 4, 5, 6, true, false, 8, {1, 2, 3, 4}};
+  matmul.matmul = {2, 3, 4, 5, 6, true, false, 8, true, {1, 2, 3, 4}};
   matmul.epilogue = {EpilogueStep::Bias, EpilogueStep::Gelu};
   PlanCommand attention;
   attention.phase = 1;

@@ -92,8 +92,8 @@ public:
              const std::vector<std::byte *> &buffers);
 
   int64_t scratchBytes() const;
-  /// Called before the graph runs. `scratch` has scratchBytes() bytes. Sets the
-  /// buffers that the graph has and the command has not.
+  /// Called before the graph runs. `scratch` has scratchBytes() bytes. Sets
+  /// those buffers of the graph that are not the command's.
   Status begin(const BuiltinKernels &kernels, std::byte *scratch,
                std::vector<std::byte *> &buffers, CudaStream &stream);
   /// Called after the graph has run.

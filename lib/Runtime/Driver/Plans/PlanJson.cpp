@@ -99,13 +99,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
-                                   transposeA, transposeB, alignment, epilogue)
+                                   transposeA, transposeB, alignment, isGrouped,
+                                   epilogue)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
                                    features, valueFeatures, isCausal,
-                                   isGradient, window, queryStart)
+                                   isGradient, window, hidesKeys, queryStart)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
                                    transcendentals, elementBytes,
-                                   scatteredElements)
+                                   stridedElements, scatteredElements)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CollectiveWork, kind, axes, group, bytes,
                                    bytesSent, row)
 

@@ -103,6 +103,7 @@ def Tpsp_ConvertOp
     : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"],
                        ["getScalarFormula"]> {
   let summary = "the operand in another precision";
+  let hasFolder = 1;
 }
 
 def Tpsp_AccumulateOp
