@@ -66,10 +66,9 @@ static std::vector<TimedCommand> timeProbe(Measurement &measurement,
 }
 
 static std::vector<double> featuresOf(const KernelWork &work) {
-  return {work.operations,        work.transcendentals, work.elementBytes,
-          work.stridedElements + work.scatteredElements,
-          double(work.grid),
-          1};
+  return {work.operations,   work.transcendentals,
+          work.elementBytes, work.stridedElements + work.scatteredElements,
+          double(work.grid), 1};
 }
 
 /// The rate for a cost; the largest rate if the cost was too small to be

@@ -233,7 +233,8 @@ private:
                             attention.getScoreWindow(),
                             /*queryStart=*/0,
                             !attention.getSegments().empty() ||
-                                bool(attention.getLengths())};
+                                bool(attention.getLengths()),
+                            attention.getScoreCap() > 0};
       // Only attention in one call skips keys outside the window.
       if (attention.getScoreWindow() > 0)
         product.flops = std::min(product.flops, work.flops());

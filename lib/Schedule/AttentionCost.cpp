@@ -9,9 +9,14 @@ using namespace tpsp;
 /// Queries and keys per block, as libraries cut them for tensor cores.
 static constexpr int64_t blockQueries = 128;
 
+/// Whether a window hides keys.
+static bool hasWindow(const AttentionWork &work) {
+  return work.window > 0 && work.window < work.keys;
+}
+
 /// The length of a query's row, which is at most its window.
 static int64_t seenKeys(const AttentionWork &work) {
-  return work.window > 0 ? std::min(work.window, work.keys) : work.keys;
+  return hasWindow(work) ? work.window : work.keys;
 }
 
 /// The rate, interpolated in the logarithms of features and keys. For rows
@@ -19,7 +24,9 @@ static int64_t seenKeys(const AttentionWork &work) {
 /// directions outside the grid, it is the rate at the grid's edge.
 static double rateOnGrid(const AttentionRates &rates,
                          const AttentionWork &work) {
-  size_t table = AttentionRates::tableOf(work.isGradient, work.isCausal);
+  // The rows of a window are as long as rows without a mask, but for the first.
+  size_t table = AttentionRates::tableOf(work.isGradient,
+                                         work.isCausal && !hasWindow(work));
   GridPosition feature = positionOn(rates.features, double(work.features));
   GridPosition key = positionOn(rates.keys, double(seenKeys(work)));
   feature.share = std::clamp(feature.share, 0.0, 1.0);
@@ -40,8 +47,9 @@ static double filled(int64_t extent, int64_t block) {
   return double(extent) / double(llvm::divideCeil(extent, block) * block);
 }
 
-/// On a GPU, parallelism is limited by the number of blocks of queries, and
-/// what a block of queries or of keys lacks is computed, too.
+/// On a GPU, parallelism is limited by the number of blocks of queries. What a
+/// block of queries or of keys lacks is computed, too. A window reaches into
+/// one more block of keys.
 double CostModel::attentionRate(const AttentionRates &rates,
                                 const AttentionWork &work) const {
   double rate = rateOnGrid(rates, work);
@@ -51,8 +59,11 @@ double CostModel::attentionRate(const AttentionRates &rates,
     return rate * coresPerRank();
   double blocks =
       double(work.heads) * double(llvm::divideCeil(work.queries, blockQueries));
+  double seen = double(seenKeys(work));
+  double reach = hasWindow(work) ? seen / (seen + blockQueries)
+                                 : filled(work.keys, blockQueries);
   return rate * std::min(1.0, blocks / double(hardware.cores)) *
-         filled(work.queries, blockQueries) * filled(work.keys, blockQueries);
+         filled(work.queries, blockQueries) * reach;
 }
 
 /// Seconds of attention on a machine where it was not measured. Its products
@@ -70,8 +81,19 @@ double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
   return work.flops() / productRate(product, dtype) + epilogueSeconds(weights);
 }
 
-CommandCost CostModel::attentionCost(const AttentionWork &work, int64_t dtype,
+/// The work as the machine does it. Beside other changes to scores, a GPU's
+/// library computes all scores of a window.
+AttentionWork CostModel::attentionDone(const AttentionWork &work) const {
+  AttentionWork done = work;
+  if (!hardware.isCpu() && hasWindow(work) &&
+      (work.hidesKeys || work.capsScores))
+    done.window = 0, done.isCausal = false, done.hidesKeys = true;
+  return done;
+}
+
+CommandCost CostModel::attentionCost(const AttentionWork &wanted, int64_t dtype,
                                      double bytes) const {
+  AttentionWork work = attentionDone(wanted);
   if (work.flops() <= 0)
     return withLaunch(0, 0);
   const AttentionRates *rates = attentionRatesOf(hardware, dtype);

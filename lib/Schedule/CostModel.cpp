@@ -101,9 +101,9 @@ CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
                     memorySeconds(moved));
 }
 
-/// Seconds in which a GPU's blocks read what a sum reads. The blocks are no more
-/// than the sums, such as the elements of a bias's gradient. The blocks of other
-/// kernels divide long items.
+/// Seconds in which a GPU's blocks read what a sum reads. The blocks are no
+/// more than the sums, such as the elements of a bias's gradient. The blocks of
+/// other kernels divide long items.
 double CostModel::sumSeconds(const PlanCommand &command) const {
   double read = double(command.bytesRead()), grid = double(command.kernel.grid);
   bool sums = read > 8 * double(command.bytesWritten());

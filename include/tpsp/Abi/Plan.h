@@ -224,8 +224,8 @@ struct AttentionWork {
   /// The position of the first query in the mask, counted in keys, on the rank
   /// with the most work.
   int64_t queryStart = 0;
-  /// Whether segments or lengths hide keys.
-  bool hidesKeys = false;
+  /// Whether segments or lengths hide keys, and whether scores have a soft-cap.
+  bool hidesKeys = false, capsScores = false;
 
   /// The number of pairs of a query and a key that it sees. Segments are
   /// ignored, because they are not known.

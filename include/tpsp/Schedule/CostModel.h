@@ -125,6 +125,7 @@ private:
   double sumSeconds(const PlanCommand &command) const;
   CommandCost attentionCost(const AttentionWork &work, int64_t dtype,
                             double bytes) const;
+  AttentionWork attentionDone(const AttentionWork &work) const;
   /// FLOP/s of all of a rank's cores in attention.
   double attentionRate(const AttentionRates &rates,
                        const AttentionWork &work) const;

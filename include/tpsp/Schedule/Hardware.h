@@ -98,8 +98,8 @@ struct KernelRates {
   double cacheBandwidth = 0;
   /// Elements per second that are loaded or stored one at a time.
   double scattered = 0;
-  /// Additional seconds of each kernel, and of each of its work items. On a GPU:
-  /// of each block, which may have several items.
+  /// Additional seconds of each kernel, and of each of its work items. On a
+  /// GPU: of each block, which may have several items.
   double startSeconds = 0, itemSeconds = 0;
   /// Bytes per second that one block of a GPU reads and writes; 0: any number.
   double blockBandwidth = 0;

@@ -80,7 +80,8 @@ static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
           isGradient,
           call.window,
           /*queryStart=*/0,
-          call.hasSegments || call.hasLengths};
+          call.hasSegments || call.hasLengths,
+          call.softcap > 0};
 }
 
 static PlanSegment segmentOf(DictionaryAttr note) {

@@ -116,7 +116,8 @@ TEST(KernelWork, CountsByHand) {
   // and 3 loads.
   EXPECT_EQ(work.elementBytes, 4 * (4 * (8 + 8 + 8 + 3)));
   // One store in all, and 3 loads down a column in each row.
-  EXPECT_EQ(work.scatteredElements, 1 + 4 * 3);
+  EXPECT_EQ(work.stridedElements, 1 + 4 * 3);
+  EXPECT_EQ(work.scatteredElements, 0);
 }
 
 /// A block of the generator serves four neighbours only if the loop can share

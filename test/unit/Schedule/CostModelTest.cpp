@@ -219,8 +219,8 @@ TEST(AttentionCost, BetweenAndBesideTheGrid) {
     return attentionTflops(cost,
                            {256, keys, keys, features, features, false, false});
   };
-  EXPECT_GT(rate(3000, 128), rate(2048, 128));
-  EXPECT_LT(rate(3000, 128), rate(4096, 128));
+  EXPECT_GT(rate(3072, 128), rate(2048, 128));
+  EXPECT_LT(rate(3072, 128), rate(4096, 128));
   EXPECT_GT(rate(4096, 96), rate(4096, 64));
   EXPECT_LT(rate(4096, 96), rate(4096, 128));
   // Rows longer and heads narrower than measured have the rate of the nearest.
@@ -376,6 +376,79 @@ TEST(CostModel, LookupsReadWhatTheyFind) {
   EXPECT_EQ(work.memoryBytes(1e9), 2e6 + 64e5);
   CostModel cost = modelOf("h100-sxm", {8});
   EXPECT_LT(cost.kernelSeconds(work, 1e9), cost.copySeconds(1e8));
+}
+
+/// Neighbouring threads of a GPU find what a strided access brings. A core of a
+/// CPU does not.
+TEST(CostModel, StridedElementsAreNearerThanScatteredOnes) {
+  KernelWork strided = {/*grid=*/1024}, scattered = strided;
+  strided.stridedElements = scattered.scatteredElements = 1e8;
+  EXPECT_EQ(strided.memoryBytes(1e12), scattered.memoryBytes(1e12));
+  CostModel gpu = modelOf("h200-sxm", {1}), cpu = modelOf("cpu", {1});
+  EXPECT_LT(gpu.kernelSeconds(strided, 1e6),
+            0.3 * gpu.kernelSeconds(scattered, 1e6));
+  EXPECT_EQ(cpu.kernelSeconds(strided, 1e6), cpu.kernelSeconds(scattered, 1e6));
+}
+
+/// Short items share blocks. A block of its own for each would take longer.
+TEST(CostModel, ShortItemsShareBlocks) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  KernelWork work = {/*grid=*/1 << 20};
+  work.elementBytes = 1 << 26;
+  double launch = cost.machine().launchSeconds;
+  double blocks = (cost.kernelSeconds(work, 1) - launch -
+                   work.elementBytes / cost.machine().kernel.cacheBandwidth) /
+                  cost.machine().kernel.itemSeconds;
+  EXPECT_NEAR(blocks, 1 << 12, 1);
+}
+
+/// The gradient of a bias of two elements keeps two blocks busy, however large
+/// the GPU is.
+TEST(CostModel, ASumHasNoMoreBlocksThanResults) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  PlanCommand sum;
+  sum.kind = CommandKind::Kernel;
+  Plan plan;
+  auto seconds = [&](int64_t grid, int64_t written) {
+    sum.kernel = {grid};
+    sum.accesses = {{0, {0, int64_t(64 * mib), 1, 0}, false},
+                    {1, {0, written, 1, 0}, true}};
+    return cost.seconds(sum);
+  };
+  EXPECT_NEAR(seconds(2, 8), 64 * mib / 60e9, 1e-5);
+  EXPECT_LT(seconds(4096, 1 << 14), 1e-4);
+  // It is no sum, and blocks divide its items.
+  EXPECT_LT(seconds(2, int64_t(64 * mib)), 1e-4);
+}
+
+TEST(CostModel, GroupedProductsHaveRatesOfTheirOwn) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  MatmulWork work = {4096, 4096, 4096}, grouped = work;
+  grouped.isGrouped = true;
+  EXPECT_NEAR(cost.matmulSeconds(grouped, TPSP_RT_BF16) /
+                  cost.matmulSeconds(work, TPSP_RT_BF16),
+              1 / 0.47, 0.02);
+}
+
+TEST(CostModel, AttentionWithSegmentsIsSlowerAndCapsLoseTheWindow) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  auto seconds = [&](int64_t window, bool hidesKeys, bool capsScores,
+                     bool isGradient) {
+    PlanCommand command;
+    command.kind = CommandKind::Attention;
+    command.dtype = TPSP_RT_BF16;
+    command.attention = {128,        8192,   8192, 128,       128,       true,
+                         isGradient, window, 0,    hidesKeys, capsScores};
+    return cost.seconds(command);
+  };
+  for (bool isGradient : {false, true}) {
+    double causal = seconds(0, false, false, isGradient);
+    EXPECT_NEAR(seconds(0, true, false, isGradient) / causal,
+                isGradient ? 1 / 0.51 : 1 / 0.70, 0.05);
+    EXPECT_NEAR(seconds(0, false, true, isGradient), causal, 1e-9);
+    EXPECT_LT(seconds(1024, false, false, isGradient), 0.35 * causal);
+    EXPECT_GT(seconds(1024, false, true, isGradient), 1.5 * causal);
+  }
 }
 
 TEST(CostModel, NothingTakesNoTime) {

@@ -9,9 +9,8 @@
 ///
 /// Segments and lengths are a number for each query and each key, forward: a
 /// query sees the keys with its number. The gradients have a mask for all pairs
-/// instead, [batch, query, key], because cuDNN 9.19's gradients ignore numbers,
-/// without a word. (On an H200. They read no tensor right that lacks queries or
-/// keys. Forward, one for each sample, such as lengths, is wrong, too.)
+/// instead, [batch, query, key], because on an H200 cuDNN 9.19's gradients
+/// ignore numbers, without a word (docs/decisions/0038).
 #ifndef TPSP_RUNTIME_CUDA_ATTENTION_CUDNNSCORES_H
 #define TPSP_RUNTIME_CUDA_ATTENTION_CUDNNSCORES_H
 
@@ -22,7 +21,6 @@
 #include <cudnn_frontend.h>
 
 #include <memory>
-#include <optional>
 #include <type_traits>
 
 namespace tpsp::rt {
@@ -80,7 +78,7 @@ private:
   /// Keeps the scores whose query and key have the same number, or adds the
   /// mask.
   Tensor shown(Graph &graph, const Tensor &scores);
-  Tensor masked(const std::shared_ptr<Graph> &graph, const Tensor &scores);
+  Tensor masked(Graph &graph, const Tensor &scores);
   cudnn_frontend::DiagonalAlignment_t alignment() const {
     using Alignment = cudnn_frontend::DiagonalAlignment_t;
     return startsLater ? Alignment::BOTTOM_RIGHT : Alignment::TOP_LEFT;
@@ -151,16 +149,27 @@ inline CudnnScores::Tensor CudnnScores::shown(Graph &graph,
               apply(graph, Mode::CMP_EQ, Type::BOOLEAN, ofQuery, keyNumbers));
 }
 
-/// The operations are those that cudnn-frontend makes of its options. cuDNN
-/// recognises them, and leaves out blocks that they hide.
-inline CudnnScores::Tensor
-CudnnScores::masked(const std::shared_ptr<Graph> &graph, const Tensor &scores) {
-  std::optional<int64_t> left;
-  if (c.window > 0)
-    left = c.window;
-  return cudnn_frontend::graph::attn::score_modifiers::sliding_window_mask(
-      graph, scores, alignment(), left, /*right_bound=*/0, c.queries, keys,
-      nullptr, nullptr, nullptr, nullptr);
+/// Keeps the scores of keys that are not after the query, nor a window or more
+/// before it. cuDNN leaves out blocks after the query, but not those before a
+/// window.
+inline CudnnScores::Tensor CudnnScores::masked(Graph &graph,
+                                               const Tensor &scores) {
+  auto integer = [](int64_t value) {
+    return std::make_shared<cudnn_frontend::graph::Tensor_attributes>(
+        int32_t(value));
+  };
+  Tensor row = rowOf(graph, scores);
+  Tensor column =
+      apply(graph, Mode::GEN_INDEX, Type::INT32, scores, nullptr, 3);
+  if (startsLater)
+    row = apply(graph, Mode::ADD, Type::INT32, row, integer(keys - c.queries));
+  Tensor result = kept(graph, scores,
+                       apply(graph, Mode::CMP_GE, Type::BOOLEAN, row, column));
+  if (c.window <= 0)
+    return result;
+  Tensor end = apply(graph, Mode::ADD, Type::INT32, column, integer(c.window));
+  return kept(graph, result,
+              apply(graph, Mode::CMP_GT, Type::BOOLEAN, end, row));
 }
 
 template <typename Options>
@@ -183,7 +192,7 @@ void CudnnScores::set(Graph &graph, Options &options) {
         scores = self->capped(*of, scores);
       if (CudnnGraph::hidesKeys(self->c))
         scores = self->shown(*of, scores);
-      return self->c.causal ? self->masked(of, scores) : scores;
+      return self->c.causal ? self->masked(*of, scores) : scores;
     });
     return;
   }

@@ -103,7 +103,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
                                    epilogue)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
                                    features, valueFeatures, isCausal,
-                                   isGradient, window, hidesKeys, queryStart)
+                                   isGradient, window, queryStart, hidesKeys,
+                                   capsScores)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
                                    transcendentals, elementBytes,
                                    stridedElements, scatteredElements)
