@@ -160,13 +160,23 @@ def completed(table, whole):
     return result
 
 
+# One H200, 2026-11-28 (benchmarks/results): what a block of 256 threads reads
+# and writes a second, by kernels of 2 and of 32 blocks; grouped products of
+# Mixtral's shapes against products of cuBLASLt; attention with segments against
+# the same without, b 4, s 8192. Other GPUs have the same factors.
+H200_BLOCK = 30
+H200_GROUPED = 0.47
+H200_HIDDEN = {"relative_hidden_forward": 0.70, "relative_hidden_backward": 0.51}
+
+
 def attention(tables):
     """Of a description, from {features: {name: rates}}."""
     names = ["forward", "forward_causal", "backward", "backward_causal"]
     return {"bf16": {
         "features": sorted(tables), "keys": ATTENTION_KEYS,
         **{name + "_tflops": [tables[f][name] for f in sorted(tables)]
-           for name in names}}}
+           for name in names},
+        **H200_HIDDEN}}
 
 
 def h100_attention():
@@ -308,8 +318,9 @@ def h100():
         "basis": {
             "published": "matmul bf16 (XLA), attention (NVIDIA, on H200), "
                          "collectives in a node (NCCL on H200; XLA)",
-            "derived": "matmul f32 and f64, memory, collectives between nodes "
-                       "(NCCL's tuning model)",
+            "derived": "matmul f32 and f64, grouped products, blocks, attention "
+                       "with segments (from the H200's), memory, collectives "
+                       "between nodes (NCCL's tuning model)",
             "assumed": "sustained 700 TFLOP/s, all_to_all and permute, kernels, "
                        "cores of collectives"},
         "kind": "gpu", "cores": 132, "memory_bytes": 80 * 10**9,
@@ -321,8 +332,9 @@ def h100():
         "memory_gbs": saturating(3350 * 0.9, 3.0),
         "kernel": {"operations_gops": 30000, "transcendentals_gops": 3800,
                    "cache_gbs": 12000, "scattered_gops": 100,
-                   "start_us": 0, "item_us": 0},
-        "matmul": {"bf16": matmul(989, 700, H100_BF16),
+                   "start_us": 0, "item_us": 0, "block_gbs": H200_BLOCK},
+        "matmul": {"bf16": {**matmul(989, 700, H100_BF16),
+                            "relative_grouped": H200_GROUPED},
                    "f32": matmul(67, 50, limited(H100_BF16, 52)),
                    "f64": matmul(67, 50, limited(H100_BF16, 52))},
         "attention": h100_attention(),
@@ -363,7 +375,9 @@ def a100():
             "derived": "matmul (from the H100's), all_gather and "
                        "reduce_scatter (from all_reduce), memory, collectives "
                        "between nodes (NCCL's tuning model)",
-            "assumed": "sustained 265 TFLOP/s, kernels, cores of collectives"},
+            "assumed": "sustained 265 TFLOP/s, kernels, grouped products and "
+                       "attention with segments (the H200's factors), cores of "
+                       "collectives"},
         "kind": "gpu", "cores": 108, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
         "launch_us": 1.5, "issue_us": 3.0, "step_us": 0, "wake_us": 0,
@@ -372,7 +386,8 @@ def a100():
         "kernel": {"operations_gops": 9000, "transcendentals_gops": 2400,
                    "cache_gbs": 7000, "scattered_gops": 60,
                    "start_us": 0, "item_us": 0},
-        "matmul": {"bf16": matmul(312, 265, grid),
+        "matmul": {"bf16": {**matmul(312, 265, grid),
+                            "relative_grouped": H200_GROUPED},
                    "f32": matmul(19.5, 18, limited(grid, 18)),
                    "f64": matmul(19.5, 18, limited(grid, 18))},
         "attention": attention({128: with_short_rows(A100_ATTENTION_128)}),
@@ -407,15 +422,6 @@ def calibrated(grid, rates):
     for layout in LAYOUTS:
         made[layout] = chosen(rates[layout], lambda i, j, l: 1)
     return {**made, "relative_aligned": rates["relative_aligned"]}
-
-
-# One H200, 2026-11-28 (benchmarks/results): what a block of 256 threads reads
-# and writes a second, by kernels of 2 and of 32 blocks; grouped products of
-# Mixtral's shapes against products of cuBLASLt; attention with segments against
-# the same without, b 4, s 8192.
-H200_BLOCK = 30
-H200_GROUPED = 0.47
-H200_HIDDEN = {"relative_hidden_forward": 0.70, "relative_hidden_backward": 0.51}
 
 
 def h200_attention(measured):

@@ -87,6 +87,21 @@ std::vector<StringRef> namesOf(IndexedOpInterface op,
   return result;
 }
 
+/// A forward call, with the queries of position 0 on.
+AttentionWork workOf(AttentionOpInterface op, const AttentionHeads &heads) {
+  AttentionWork work;
+  work.heads = heads.batch * heads.heads * heads.groups;
+  work.queries = heads.queries;
+  work.keys = heads.keys;
+  work.features = heads.features;
+  work.valueFeatures = heads.valueFeatures;
+  work.isCausal = op.masksLaterKeys();
+  work.window = op.getScoreWindow();
+  work.hidesKeys = !op.getSegments().empty() || op.getLengths();
+  work.capsScores = op.getScoreCap() > 0;
+  return work;
+}
+
 class FactsOfFunction {
 public:
   FactsOfFunction(func::FuncOp function, bool forGpu, NameClasses &names,
@@ -222,19 +237,7 @@ private:
     bool isCausal = attention.masksLaterKeys();
     product.flops = attentionFlops(structure, isCausal);
     if (AttentionMatch match = attention.matchHeads(); match.matches()) {
-      const AttentionHeads &heads = match.heads;
-      AttentionWork work = {heads.batch * heads.heads * heads.groups,
-                            heads.queries,
-                            heads.keys,
-                            heads.features,
-                            heads.valueFeatures,
-                            isCausal,
-                            /*isGradient=*/false,
-                            attention.getScoreWindow(),
-                            /*queryStart=*/0,
-                            !attention.getSegments().empty() ||
-                                bool(attention.getLengths()),
-                            attention.getScoreCap() > 0};
+      AttentionWork work = workOf(attention, match.heads);
       // Only attention in one call skips keys outside the window.
       if (attention.getScoreWindow() > 0)
         product.flops = std::min(product.flops, work.flops());

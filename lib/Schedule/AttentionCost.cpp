@@ -47,9 +47,9 @@ static double filled(int64_t extent, int64_t block) {
   return double(extent) / double(llvm::divideCeil(extent, block) * block);
 }
 
-/// On a GPU, parallelism is limited by the number of blocks of queries. What a
-/// block of queries or of keys lacks is computed, too. A window reaches into
-/// one more block of keys.
+/// On a GPU, parallelism is limited by the number of blocks of queries. Blocks
+/// of queries and of keys are computed whole. A window reaches into one more
+/// block of keys.
 double CostModel::attentionRate(const AttentionRates &rates,
                                 const AttentionWork &work) const {
   double rate = rateOnGrid(rates, work);

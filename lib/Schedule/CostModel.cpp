@@ -55,9 +55,9 @@ CommandCost CostModel::withLaunch(double unitSeconds,
           memorySeconds};
 }
 
-/// What a GPU's memory moves at once.
+/// A GPU's memory moves as many bytes at once.
 static constexpr double sectorBytes = 32;
-/// What a block of a GPU loads and stores of short items before it takes fewer.
+/// A block of a GPU has as many short items as load and store so many bytes.
 static constexpr double bytesOfBlock = 16 << 10;
 /// The most items of a block.
 static constexpr double itemsOfBlock = 256;

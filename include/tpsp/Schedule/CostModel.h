@@ -42,7 +42,7 @@ struct GroupPlace {
 };
 
 /// Seconds of a kernel's arithmetic and accesses to caches, by a machine's best
-/// rates. On a CPU, of one core.
+/// rates. On a CPU these are the rates of one core.
 double kernelUnitSeconds(const Hardware &hardware, const KernelWork &work);
 
 class CostModel {
