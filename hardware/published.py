@@ -161,7 +161,7 @@ def completed(table, whole):
 
 
 # One H200, 2026-11-28 (benchmarks/results): what a block of 256 threads reads
-# and writes a second, by kernels of 2 and of 32 blocks; grouped products of
+# a second, by kernels of 2 and of 32 blocks; grouped products of
 # Mixtral's shapes against products of cuBLASLt; attention with segments against
 # the same without, b 4, s 8192. Other GPUs have the same factors.
 H200_BLOCK = 30

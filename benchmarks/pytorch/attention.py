@@ -234,7 +234,10 @@ def alone(lock):
 def measured(case, options):
     """Returns the seconds of forward and backward, tpsp's and PyTorch's, and the
     bytes that tpsp's plan has for each."""
+    from safetensors.torch import save_file
+
     given = data(case, LARGE, options.device)
+    integers = {name: given[name].cpu() for name in CASES[case][1]}
     q, k, v, gradient = heads_of(given)
     attend = peer(case, given, LARGE)
 
@@ -248,7 +251,12 @@ def measured(case, options):
         theirs = [timed(options.device, step) for _ in range(10 + options.steps)][10:]
         plan = options.folder / f"attention/{case}-large.so"
         tpsp = compare.Tpsp(options.folder, plan, options.device)
-        report = tpsp.report("--steps", str(10 + options.steps))
+        with tempfile.TemporaryDirectory() as scratch:
+            file = Path(scratch) / "integers.safetensors"
+            if integers:
+                save_file(integers, file)
+            given = ("--inputs", file) if integers else ()
+            report = tpsp.report("--steps", str(10 + options.steps), *given)
     return dict(tpsp=statistics.median(report["time"]["steps"][10:]),
                 pytorch=statistics.median(theirs), memory=report["memory"]["peak"])
 

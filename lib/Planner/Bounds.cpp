@@ -168,14 +168,15 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
 /// The share of attention of the busiest of `parts` ranks. If `ofQueries` of
 /// them divide the queries under a causal mask, it is the rank with the last
 /// queries.
-static double largestShare(const AttentionWork &work, double parts,
-                           int64_t ofQueries) {
+static double largestShare(const CostModel &cost, const AttentionWork &work,
+                           double parts, int64_t ofQueries) {
   AttentionWork last = work;
   last.queries = std::max<int64_t>(work.queries / ofQueries, 1);
   last.queryStart = work.queries - last.queries;
-  if (work.pairs() == 0)
+  double all = cost.attentionDone(work).pairs();
+  if (all == 0)
     return 1 / parts;
-  return last.pairs() / work.pairs() * double(ofQueries) / parts;
+  return cost.attentionDone(last).pairs() / all * double(ofQueries) / parts;
 }
 
 /// Seconds forward and backward, in one call each. Assumes that heads and
@@ -235,7 +236,8 @@ ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
   }
   if (product.inOneCall && options.callsAttention) {
     ComputeSeconds seconds = callSeconds(
-        product, largestShare(*product.inOneCall, parts, ofQueries), again);
+        product, largestShare(cost, *product.inOneCall, parts, ofQueries),
+        again);
     if (ofQueries == 1 || !options.balancesAttention)
       return seconds;
     ComputeSeconds balanced = callSeconds(product, 1 / parts, again);

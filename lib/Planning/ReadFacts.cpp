@@ -87,21 +87,6 @@ std::vector<StringRef> namesOf(IndexedOpInterface op,
   return result;
 }
 
-/// A forward call, with the queries of position 0 on.
-AttentionWork workOf(AttentionOpInterface op, const AttentionHeads &heads) {
-  AttentionWork work;
-  work.heads = heads.batch * heads.heads * heads.groups;
-  work.queries = heads.queries;
-  work.keys = heads.keys;
-  work.features = heads.features;
-  work.valueFeatures = heads.valueFeatures;
-  work.isCausal = op.masksLaterKeys();
-  work.window = op.getScoreWindow();
-  work.hidesKeys = !op.getSegments().empty() || op.getLengths();
-  work.capsScores = op.getScoreCap() > 0;
-  return work;
-}
-
 class FactsOfFunction {
 public:
   FactsOfFunction(func::FuncOp function, bool forGpu, NameClasses &names,
@@ -237,7 +222,7 @@ private:
     bool isCausal = attention.masksLaterKeys();
     product.flops = attentionFlops(structure, isCausal);
     if (AttentionMatch match = attention.matchHeads(); match.matches()) {
-      AttentionWork work = workOf(attention, match.heads);
+      AttentionWork work = attentionWork(attention, match.heads);
       // Only attention in one call skips keys outside the window.
       if (attention.getScoreWindow() > 0)
         product.flops = std::min(product.flops, work.flops());

@@ -81,13 +81,15 @@ double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
   return work.flops() / productRate(product, dtype) + epilogueSeconds(weights);
 }
 
-/// The work as the machine does it. Beside other changes to scores, a GPU's
-/// library computes all scores of a window.
 AttentionWork CostModel::attentionDone(const AttentionWork &work) const {
   AttentionWork done = work;
-  if (!hardware.isCpu() && hasWindow(work) &&
-      (work.hidesKeys || work.capsScores))
-    done.window = 0, done.isCausal = false, done.hidesKeys = true;
+  if (hardware.isCpu() || !hasWindow(work) ||
+      !(work.hidesKeys || work.capsScores))
+    return done;
+  done.keys = std::min(work.keys, work.queryStart + work.queries);
+  done.isCausal = false;
+  done.hidesKeys = true;
+  done.window = done.queryStart = 0;
   return done;
 }
 

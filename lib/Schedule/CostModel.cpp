@@ -105,7 +105,9 @@ CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
 /// more than the sums, such as the elements of a bias's gradient. The blocks of
 /// other kernels divide long items.
 double CostModel::sumSeconds(const PlanCommand &command) const {
-  double read = double(command.bytesRead()), grid = double(command.kernel.grid);
+  // Lookups read a few rows of a table.
+  double read = command.kernel.memoryBytes(double(command.bytesRead()));
+  double grid = double(command.kernel.grid);
   bool sums = read > 8 * double(command.bytesWritten());
   double rate = hardware.kernel.blockBandwidth * grid;
   return sums && rate > 0 ? read / rate : 0;

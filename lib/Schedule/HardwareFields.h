@@ -89,7 +89,7 @@ template <typename Object> void fields(Object &field, MatmulRates &rates) {
   field("relative_tn", Grid{axes, rates.relative[2]}, optional);
   field("relative_tt", Grid{axes, rates.relative[3]}, optional);
   field("relative_aligned", rates.aligned, optional);
-  field("relative_grouped", rates.grouped, {1, 0, 1e30, false});
+  field("relative_grouped", rates.grouped, {1, 1e-3, 1, false});
 }
 
 template <typename Object> void fields(Object &field, AttentionRates &rates) {
@@ -101,8 +101,8 @@ template <typename Object> void fields(Object &field, AttentionRates &rates) {
   field("forward_causal_tflops", Grid{axes, rates.tables[1]}, tera);
   field("backward_tflops", Grid{axes, rates.tables[2]}, tera);
   field("backward_causal_tflops", Grid{axes, rates.tables[3]}, tera);
-  field("relative_hidden_forward", rates.hiddenForward, {1, 0, 1e30, false});
-  field("relative_hidden_backward", rates.hiddenBackward, {1, 0, 1e30, false});
+  field("relative_hidden_forward", rates.hiddenForward, {1, 1e-3, 1, false});
+  field("relative_hidden_backward", rates.hiddenBackward, {1, 1e-3, 1, false});
 }
 
 /// Rates by element type.

@@ -268,7 +268,6 @@ TEST_F(CudnnSupportTest, OtherTypesAndFeatures) {
                   "not a multiple of 8");
 }
 
-/// Code is generated; loading it would need a driver.
 /// Every pair of a window, a soft-cap, segments and lengths, with and without a
 /// mask and queries that start later.
 TEST_F(CudnnSupportTest, WindowsCapsSegmentsAndLengths) {
@@ -307,6 +306,7 @@ TEST_F(CudnnSupportTest, SegmentsOfOddAndLongSequences) {
     }
 }
 
+/// Code is generated; loading it would need a driver.
 TEST_F(CudnnSupportTest, CodeIsGenerated) {
   for (const Gpu &gpu : {a100, h100})
     for (bool isGradient : {false, true})

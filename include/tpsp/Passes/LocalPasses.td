@@ -62,7 +62,8 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     - It has no dropout.
     - For GPUs (`device=cuda`, `for-gpu`) its type has 16 bits, and features are a multiple of
       8 and at most 128. Queries that are divided under a mask must not
-      outnumber the keys.
+      outnumber the keys. It has no bias, and segments and lengths are those of
+      samples or, without a batch, of heads.
 
     Queries may be divided under a mask: the command gives the start of each
     rank's queries

@@ -62,6 +62,9 @@ public:
 
   CommandCost matmulCost(const MatmulWork &work, int64_t dtype) const;
   CommandCost kernelCost(const KernelWork &work, double bytes) const;
+  /// Attention as the machine does it. If scores have a soft-cap, segments or
+  /// lengths, a GPU's library computes all scores of a window.
+  AttentionWork attentionDone(const AttentionWork &work) const;
 
   /// Seconds of one product of this shape, and its launch. `dtype`:
   /// TPSP_RT_F32, ...
@@ -125,7 +128,6 @@ private:
   double sumSeconds(const PlanCommand &command) const;
   CommandCost attentionCost(const AttentionWork &work, int64_t dtype,
                             double bytes) const;
-  AttentionWork attentionDone(const AttentionWork &work) const;
   /// FLOP/s of all of a rank's cores in attention.
   double attentionRate(const AttentionRates &rates,
                        const AttentionWork &work) const;

@@ -12,6 +12,7 @@
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Program/LibraryCalls.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
@@ -56,15 +57,10 @@ struct DividedRows {
   }
 
   AttentionWork work(int64_t queries, int64_t start) {
-    return {heads.batch * heads.heads * heads.groups,
-            queries,
-            heads.keys,
-            heads.features,
-            heads.valueFeatures,
-            /*isCausal=*/true,
-            op.isGradient(),
-            op.getScoreWindow(),
-            start};
+    AttentionWork result = attentionWork(op, heads);
+    result.queries = queries;
+    result.queryStart = start;
+    return result;
   }
 };
 

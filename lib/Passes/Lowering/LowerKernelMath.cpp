@@ -71,8 +71,9 @@ void storeBF16AsIntegers(func::FuncOp kernel) {
   });
 }
 
-/// Elements of a row for each of which there are wider numbers.
-constexpr int64_t shortestRow = 32;
+/// Elements of a row, such as logits of a vocabulary, for each of which there
+/// are wider numbers.
+constexpr int64_t shortestRow = 4096;
 
 /// Whether all numbers that a kernel reads and writes have 16 bits, which are
 /// far coarser than a GPU's approximate instructions. Wider numbers may be
@@ -81,7 +82,8 @@ bool hasShortNumbers(gpu::GPUFuncOp kernel) {
   int64_t rows = 0;
   for (Type type : kernel.getArgumentTypes())
     if (auto buffer = dyn_cast<MemRefType>(type);
-        buffer && buffer.getElementTypeBitWidth() == 16)
+        buffer && isa<FloatType>(buffer.getElementType()) &&
+        buffer.getElementTypeBitWidth() == 16)
       rows = std::max(rows, buffer.getNumElements() / shortestRow);
   return llvm::all_of(kernel.getArgumentTypes(), [&](Type type) {
     auto buffer = dyn_cast<MemRefType>(type);

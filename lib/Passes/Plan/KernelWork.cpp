@@ -97,11 +97,11 @@ private:
 
   /// Whether a loaded integer says where an element is.
   static bool isLookedUp(Value index) {
-    auto cast = index.getDefiningOp<arith::IndexCastOp>();
-    if (cast && cast.getIn().getDefiningOp<memref::LoadOp>())
-      return true;
+    if (auto cast = index.getDefiningOp<arith::IndexCastOp>())
+      return cast.getIn().getType().isInteger();
     Operation *op = index.getDefiningOp();
-    return op && isa<arith::SubIOp, arith::AddIOp, arith::MulIOp>(op) &&
+    return op && op->getNumRegions() == 0 &&
+           isa<arith::ArithDialect>(op->getDialect()) &&
            llvm::any_of(op->getOperands(), isLookedUp);
   }
 

@@ -9,9 +9,10 @@
 using namespace mlir;
 using namespace tpsp;
 
+/// Without a batch, heads take its place (CudnnAttention.cpp).
 static bool differsBetweenHeads(const AttentionHeads &heads) {
-  auto ofHeads = [](const AttentionHeads::Layout &layout) {
-    return layout.head > 0 || layout.group > 0;
+  auto ofHeads = [&](const AttentionHeads::Layout &layout) {
+    return (layout.head > 0 && heads.batch > 1) || layout.group > 0;
   };
   return ofHeads(heads.querySegments) || ofHeads(heads.keySegments) ||
          ofHeads(heads.lengths);
@@ -61,4 +62,20 @@ bool tpsp::isLibraryCall(Operation *op, bool forGpu, StringRef pass) {
                  remark::RemarkOpts::name("attention").category(pass))
       << remark::reason("not done in one call: {0}", obstacle);
   return false;
+}
+
+AttentionWork tpsp::attentionWork(AttentionOpInterface op,
+                                  const AttentionHeads &heads) {
+  AttentionWork work;
+  work.heads = heads.batch * heads.heads * heads.groups;
+  work.queries = heads.queries;
+  work.keys = heads.keys;
+  work.features = heads.features;
+  work.valueFeatures = heads.valueFeatures;
+  work.isCausal = op.masksLaterKeys();
+  work.isGradient = op.isGradient();
+  work.window = op.getScoreWindow();
+  work.hidesKeys = !op.getSegments().empty() || op.getLengths();
+  work.capsScores = op.getScoreCap() > 0;
+  return work;
 }

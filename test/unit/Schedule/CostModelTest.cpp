@@ -421,6 +421,18 @@ TEST(CostModel, ASumHasNoMoreBlocksThanResults) {
   EXPECT_LT(seconds(2, int64_t(64 * mib)), 1e-4);
 }
 
+/// A table's rows that nothing looks up are not read.
+TEST(CostModel, ALookupIsNoSum) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  PlanCommand lookup;
+  lookup.kind = CommandKind::Kernel;
+  lookup.kernel = {/*grid=*/64};
+  lookup.kernel.elementBytes = 2e6;
+  lookup.accesses = {{0, {0, int64_t(1024 * mib), 1, 0}, false},
+                     {1, {0, 1 << 20, 1, 0}, true}};
+  EXPECT_LT(cost.seconds(lookup), 1e-5);
+}
+
 TEST(CostModel, GroupedProductsHaveRatesOfTheirOwn) {
   CostModel cost = modelOf("h200-sxm", {1});
   MatmulWork work = {4096, 4096, 4096}, grouped = work;
@@ -449,6 +461,28 @@ TEST(CostModel, AttentionWithSegmentsIsSlowerAndCapsLoseTheWindow) {
     EXPECT_LT(seconds(1024, false, false, isGradient), 0.35 * causal);
     EXPECT_GT(seconds(1024, false, true, isGradient), 1.5 * causal);
   }
+}
+
+/// All scores of a window are computed next to a soft-cap, up to the last key
+/// that a rank's queries see. Then no rank has more than the last.
+TEST(CostModel, RanksShareAWindowWithASoftCap) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  for (int64_t window : {7, 1024, 8191})
+    for (int64_t ranks : {1, 2, 8}) {
+      AttentionWork whole{128, 8192, 8192, 128, 128, true, false, window};
+      whole.capsScores = true;
+      double most = 0;
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        AttentionWork part = whole;
+        part.queries /= ranks;
+        part.queryStart = rank * part.queries;
+        double pairs = cost.attentionDone(part).pairs();
+        EXPECT_EQ(pairs, 128.0 * double(part.queries) *
+                             double(part.queryStart + part.queries));
+        most = std::max(most, pairs);
+      }
+      EXPECT_EQ(most, cost.attentionDone(whole).pairs() / double(ranks));
+    }
 }
 
 TEST(CostModel, NothingTakesNoTime) {

@@ -2,6 +2,10 @@
 #ifndef TPSP_PASSES_PROGRAM_LIBRARYCALLS_H
 #define TPSP_PASSES_PROGRAM_LIBRARYCALLS_H
 
+#include "tpsp/Abi/Plan.h"
+#include "tpsp/Algebra/AttentionHeads.h"
+#include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+
 #include "mlir/IR/Operation.h"
 
 namespace tpsp {
@@ -11,6 +15,10 @@ namespace tpsp {
 /// only an operation's shapes or types prevent that, a remark says so. The
 /// remark's category is `pass`, the argument of the pass that asks.
 bool isLibraryCall(mlir::Operation *op, bool forGpu, llvm::StringRef pass);
+
+/// The work of such a call, with queries that start at key 0.
+AttentionWork attentionWork(AttentionOpInterface op,
+                            const AttentionHeads &heads);
 
 } // namespace tpsp
 

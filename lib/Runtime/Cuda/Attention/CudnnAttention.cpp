@@ -264,11 +264,29 @@ Status makeContext(std::shared_ptr<CudaAttentionContext> &context) {
 
 Status findAttentionLibrary() { return loadCudnn(); }
 
-Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
+/// The same command with heads as the batch, if segments or lengths are of
+/// heads and there is no batch.
+static AttentionCommand withBatch(AttentionCommand c) {
+  auto ofHeads = [](bool isThere, const AttentionLayout &layout) {
+    return isThere && layout.head > 0;
+  };
+  if (c.batch > 1 || !(ofHeads(c.hasSegments, c.querySegments) ||
+                       ofHeads(c.hasSegments, c.keySegments) ||
+                       ofHeads(c.hasLengths, c.lengths)))
+    return c;
+  std::swap(c.batch, c.heads);
+  for (AttentionLayout *layout :
+       {&c.q, &c.k, &c.v, &c.o, &c.querySegments, &c.keySegments, &c.lengths})
+    std::swap(layout->batch, layout->head);
+  return c;
+}
+
+Status prepareCudaAttention(const AttentionCommand &given, bool isGradient,
                             int64_t queryStart,
                             const std::vector<std::byte *> &buffers,
                             std::shared_ptr<CudaAttentionContext> &context,
                             std::unique_ptr<CudaAttention> &out) {
+  AttentionCommand command = withBatch(given);
   auto unseen = std::make_unique<UnseenKeys>(command, isGradient, buffers);
   if (command.numRows() == 0) {
     out = std::move(unseen);

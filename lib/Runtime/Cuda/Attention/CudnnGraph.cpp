@@ -25,6 +25,9 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 /// attention saves.
 constexpr int64_t maxRepeatableBytes = 32 << 20;
 
+/// The first version whose results with segments and lengths were seen.
+constexpr size_t cudnnWithSegments = 91900;
+
 /// A tensor's number is the position of its buffer in the command.
 enum Forward { Query, Key, Value, Result, Statistic };
 enum Backward { ResultGradient = Statistic + 1, QueryGradient };
@@ -200,6 +203,8 @@ Status checkCommand(const AttentionCommand &c, bool isGradient,
                     isGradient);
   if (!obstacle.empty())
     return refuse(obstacle);
+  if (CudnnGraph::hidesKeys(c) && !isCudnnSince(cudnnWithSegments))
+    return refuse("segments and lengths were seen right from 9.19 on");
   TPSP_TRY(checkLayout(c, c.q, "q"));
   return checkLayout(c, c.o, "o");
 }

@@ -94,6 +94,8 @@ Status check(cudnnStatus_t result, const char *call) {
 
 Status loadCudnn() { return library().status; }
 
+bool isCudnnSince(size_t version) { return library().getVersion() >= version; }
+
 std::string cudnnVersion() { return versionText(library().getVersion()); }
 
 CudnnHandle::~CudnnHandle() {

@@ -15,6 +15,8 @@ Status loadCudnn();
 
 /// The library's version, "9.19.0". Valid after it is loaded.
 std::string cudnnVersion();
+/// Whether the loaded cuDNN has this version number, such as 91900, or a later.
+bool isCudnnSince(size_t version);
 
 /// cuDNN's context of a GPU, used by one thread at a time.
 class CudnnHandle {

@@ -150,8 +150,7 @@ inline CudnnScores::Tensor CudnnScores::shown(Graph &graph,
 }
 
 /// Keeps the scores of keys that are not after the query, nor a window or more
-/// before it. cuDNN leaves out blocks after the query, but not those before a
-/// window.
+/// before it. cuDNN leaves out blocks after the query if there is no window.
 inline CudnnScores::Tensor CudnnScores::masked(Graph &graph,
                                                const Tensor &scores) {
   auto integer = [](int64_t value) {
