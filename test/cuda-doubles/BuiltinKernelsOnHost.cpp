@@ -24,15 +24,9 @@ const bool isRegistered = [] {
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                         \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
+#define TPSP_ATTENTION(NAME, ARGUMENTS, FUNCTION)                              \
+  OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #include "Runtime/Cuda/Kernels/DeviceKernels.def"
-  OnHost<tpsp_clear_rows>::registerAs("tpsp_clear_rows",
-                                      tpspDoubleRegisterKernel);
-  OnHost<tpsp_copy_statistic>::registerAs("tpsp_copy_statistic",
-                                          tpspDoubleRegisterKernel);
-  OnHost<tpsp_number_segments>::registerAs("tpsp_number_segments",
-                                           tpspDoubleRegisterKernel);
-  OnHost<tpsp_mask_segments>::registerAs("tpsp_mask_segments",
-                                         tpspDoubleRegisterKernel);
   OnHost<tpsp_order_rows>::registerAs("tpsp_order_rows",
                                       tpspDoubleRegisterKernel);
   return true;

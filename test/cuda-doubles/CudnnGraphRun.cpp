@@ -46,8 +46,6 @@ double apply(int mode, double x, double y, double test) {
     return x >= y;
   case CUDNN_POINTWISE_CMP_GT:
     return x > y;
-  case CUDNN_POINTWISE_CMP_LT:
-    return x < y;
   case CUDNN_POINTWISE_CMP_EQ:
     return x == y;
   case CUDNN_POINTWISE_BINARY_SELECT:

@@ -68,12 +68,10 @@ Status BuiltinKernels::load() {
   {"tpsp_" #NAME, &groupedKernels},
 #define TPSP_WIDE(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                         \
   {"tpsp_" #NAME, &wideKernels},
+#define TPSP_ATTENTION(NAME, ARGUMENTS, FUNCTION)                              \
+  {"tpsp_" #NAME, &attentionKernels},
 #include "DeviceKernels.def"
       {"tpsp_order_rows", &orderKernels},
-      {"tpsp_clear_rows", &rowKernels},
-      {"tpsp_copy_statistic", &rowKernels},
-      {"tpsp_number_segments", &segmentKernels},
-      {"tpsp_mask_segments", &segmentKernels},
   };
   for (auto [name, place] : kernels)
     TPSP_TRY(image.find(name, place->emplace_back()));
@@ -84,7 +82,7 @@ Status BuiltinKernels::bringToDevice(int device, bool &hasWarpgroups) const {
   for (const auto *kernels :
        {&combineKernels, &copyKernels, &epilogueKernels, &partsKernels,
         &sumKernels, &roundKernels, &groupedKernels, &wideKernels,
-        &orderKernels, &rowKernels, &segmentKernels})
+        &orderKernels, &attentionKernels})
     for (cudaKernel_t kernel : *kernels)
       TPSP_TRY(image.bringToDevice(kernel));
   cudaDeviceProp properties;
@@ -199,27 +197,27 @@ Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
 
 Status BuiltinKernels::numberSegments(const SegmentsArguments &arguments,
                                       cudaStream_t stream) const {
-  return launch(segmentKernels[0], arguments,
+  return launch(attentionKernels[0], arguments,
                 arguments.batch * std::max(arguments.queries, arguments.keys),
                 stream);
 }
 
 Status BuiltinKernels::maskSegments(const SegmentsArguments &arguments,
                                     cudaStream_t stream) const {
-  return launch(segmentKernels[1], arguments,
+  return launch(attentionKernels[1], arguments,
                 arguments.batch * arguments.queries * arguments.pitch / 8,
                 stream);
 }
 
 Status BuiltinKernels::clearRows(const AttentionRowsArguments &arguments,
                                  cudaStream_t stream) const {
-  return launch(rowKernels[0], arguments,
+  return launch(attentionKernels[2], arguments,
                 arguments.batch * arguments.heads * arguments.rows, stream);
 }
 
 Status BuiltinKernels::copyStatistic(const AttentionRowsArguments &arguments,
                                      cudaStream_t stream) const {
-  return launch(rowKernels[1], arguments,
+  return launch(attentionKernels[3], arguments,
                 arguments.batch * arguments.heads * arguments.rows, stream);
 }
 

@@ -77,7 +77,7 @@ private:
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
       partsKernels, sumKernels, roundKernels, groupedKernels, wideKernels,
-      orderKernels, rowKernels, segmentKernels;
+      orderKernels, attentionKernels;
 };
 
 } // namespace tpsp::rt

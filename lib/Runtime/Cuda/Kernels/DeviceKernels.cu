@@ -284,27 +284,12 @@ __device__ inline void copyStatistic(const AttentionRowsArguments &c) {
     if constexpr (hasWarpgroups)                                               \
       multiplyWide<WideShape<TYPE>, ALONG_A, ALONG_B>(c);                      \
   }
+#define TPSP_ATTENTION(NAME, ARGUMENTS, FUNCTION)                              \
+  extern "C" __global__ void tpsp_##NAME(                                      \
+      const __grid_constant__ ARGUMENTS c) {                                   \
+    FUNCTION(c);                                                               \
+  }
 #include "DeviceKernels.def"
-
-extern "C" __global__ void
-tpsp_number_segments(const __grid_constant__ SegmentsArguments c) {
-  numberSegments(c);
-}
-
-extern "C" __global__ void
-tpsp_mask_segments(const __grid_constant__ SegmentsArguments c) {
-  maskSegments(c);
-}
-
-extern "C" __global__ void
-tpsp_clear_rows(const __grid_constant__ AttentionRowsArguments c) {
-  clearRows(c);
-}
-
-extern "C" __global__ void
-tpsp_copy_statistic(const __grid_constant__ AttentionRowsArguments c) {
-  copyStatistic(c);
-}
 
 extern "C" __global__ void __launch_bounds__(orderThreads)
     tpsp_order_rows(const __grid_constant__ GroupedArguments c) {
