@@ -388,11 +388,13 @@ double Bounds::hidingSeconds(const Work &work) const {
 }
 
 /// Seconds of a pipeline whose communication hides as far as possible. The
-/// update and reductions of gradients wait for the last micro-batch.
-double Bounds::pipelineSeconds(const Work &work, double share,
-                               double stages) const {
+/// update waits for the last micro-batch. Reductions of gradients hide under
+/// the computation of no other micro-batch.
+double Bounds::pipelineSeconds(const Work &work, double share, double stages,
+                               double parts) const {
   double computing = work.computing.alone,
-         atEnd = std::max(work.update, busiestLink(work.data.atEnd));
+         atEnd = std::max(work.update, busiestLink(work.data.atEnd) -
+                                           computing / parts);
   return std::max({computing * share, (computing + atEnd) / stages,
                    busiestLink(work.links()) / stages,
                    busiestLink(work.model) * share});
@@ -404,6 +406,7 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
   double stages = double(numStages), share = leastShare(numStages, settings);
   double computing = work.computing.alone, model = work.model.serial;
   double withUpdate = computing + work.update;
+  double parts = double(settings.microBatches);
   auto longest = [&](double inParts, double atEnd) {
     return longestStage(work, numStages, settings, inParts, atEnd);
   };
@@ -419,8 +422,10 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                   longest(work.model.ofLayers, work.data.all.ofLayers)});
   else if (numStages > 1)
     bound.seconds = std::max(
-        pipelineSeconds(work, share, stages),
-        longest(0, busiestShare(work.data.atEnd) * work.data.atEnd.ofLayers));
+        pipelineSeconds(work, share, stages, parts),
+        longest(0, std::max(0.0, busiestShare(work.data.atEnd) *
+                                         work.data.atEnd.ofLayers -
+                                     work.ofLayers / parts)));
   else
     bound.seconds = std::max(bound.computing, hidingSeconds(work));
   return bound;

@@ -25,7 +25,7 @@ static void addTimes(ChunkWork &sum, const ChunkWork &base,
                      const ChunkWork &deeper, int64_t layers, bool receives) {
   for (double ChunkWork::*part :
        {&ChunkWork::forward, &ChunkWork::backward, &ChunkWork::update,
-        &ChunkWork::sums, &ChunkWork::flops})
+        &ChunkWork::updateAfterWeights, &ChunkWork::sums, &ChunkWork::flops})
     sum.*part += more(base.*part, deeper.*part, layers);
   // If no gradient is sent, nobody waits for the backward pass.
   if (!receives) {
@@ -67,7 +67,8 @@ void tpsp::addLayers(ChunkWork &sum, const ChunkWork &base,
                      const ChunkWork &deeper, int64_t layers, bool receives) {
   addTimes(sum, base, deeper, layers, receives);
   addPeaks(sum, base, deeper, layers, receives);
-  for (int64_t ChunkWork::*part : {&ChunkWork::inputs, &ChunkWork::outputs})
+  for (int64_t ChunkWork::*part : {&ChunkWork::inputs, &ChunkWork::outputs,
+        &ChunkWork::reducedEarly})
     sum.*part += more(base.*part, deeper.*part, layers);
   for (Bytes ChunkWork::*part :
        {&ChunkWork::parameters, &ChunkWork::state, &ChunkWork::gradients})

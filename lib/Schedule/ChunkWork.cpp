@@ -26,6 +26,13 @@ public:
 
   unsigned of(size_t command) const { return segments[command]; }
 
+  /// Whether a command is a reduction of parameters' gradients.
+  bool reducesGradient(const PlanCommand &command) const {
+    return command.kind == CommandKind::Collective &&
+           command.collective.row >= 0 &&
+           !plan.ledger[command.collective.row].gradients.empty();
+  }
+
 private:
   void markForward() {
     for (size_t i = 0; i < plan.commands.size(); ++i)
@@ -38,8 +45,8 @@ private:
   bool movesOnceAStep(const PlanCommand &command) const {
     if (command.kind != CommandKind::Collective || command.collective.row < 0)
       return false;
-    const LedgerRow &row = plan.ledger[command.collective.row];
-    return row.phase == Phase::Update || !row.gradients.empty();
+    return plan.ledger[command.collective.row].phase == Phase::Update ||
+           reducesGradient(command);
   }
 
   bool beginsUpdate(const PlanCommand &command) const {
@@ -181,6 +188,8 @@ public:
         return seconds.takeError();
       work.*field = *seconds;
     }
+    if (llvm::Error error = hideReductions())
+      return error;
     work.flops = plan.matmulFlops();
     for (const PlanBuffer &buffer : plan.buffers)
       readBuffer(buffer);
@@ -219,10 +228,35 @@ private:
     llvm::Expected<SimulatedStep> step = simulate(part, cost);
     if (!step)
       return step.takeError();
-    // The visitor sees the whole backward pass, not its two parts.
-    if (visit && wanted != Input && wanted != Weights)
+    // The visitor sees the three passes, each once.
+    if (visit && (wanted == Forward || wanted == (Input | Weights) ||
+                  wanted == Update))
       visit(part, *step, wanted == Update);
     return std::max(0.0, step->seconds - cost.stepSeconds());
+  }
+
+  /// With overlap, reductions of gradients begin in the backward pass.
+  llvm::Error hideReductions() {
+    work.updateAfterWeights = work.update;
+    if (plan.numStreams == 1)
+      return llvm::Error::success();
+    const std::tuple<unsigned, double, double ChunkWork::*> under[] = {
+        {Input | Weights, work.backward, &ChunkWork::update},
+        {Weights, work.weights, &ChunkWork::updateAfterWeights}};
+    for (auto [before, alone, field] : under) {
+      llvm::Expected<double> together = secondsOf(before | Update);
+      if (!together)
+        return together.takeError();
+      work.*field = std::min(work.*field, std::max(0.0, *together - alone));
+    }
+    std::set<int64_t> reduced;
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      if (segments.reducesGradient(plan.commands[i]))
+        for (const PlanAccess &access : plan.commands[i].accesses)
+          if (access.isWrite && used[access.buffer] == Update &&
+              reduced.insert(access.buffer).second)
+            work.reducedEarly += plan.buffers[access.buffer].bytes;
+    return llvm::Error::success();
   }
 
   /// The argument whose gradient this is.

@@ -168,8 +168,11 @@ private:
     }
     for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
       StageUse &use = result.stages[problem().stageOf(int64_t(chunk))];
-      use.update += request.chunks[chunk].work.update;
-      use.ended += request.chunks[chunk].work.update;
+      const ChunkWork &work = request.chunks[chunk].work;
+      double seconds =
+          problem().splitsWeights ? work.updateAfterWeights : work.update;
+      use.update += seconds;
+      use.ended += seconds;
     }
     for (const StageUse &use : result.stages)
       result.seconds = std::max(result.seconds, use.ended);
@@ -239,6 +242,10 @@ private:
                                         request.chunks[chunk].work.peakUpdate);
   }
 
+  bool isLast(const PipelineCommand &command) const {
+    return command.part == request.parts - 1;
+  }
+
   void addOwn(const PipelineCommand &command, std::vector<TraceSample> &all,
               std::vector<TraceSample> &saved) {
     const ChunkWork &work = request.chunks[command.chunk].work;
@@ -261,6 +268,8 @@ private:
       int64_t peak =
           problem().splitsWeights ? work.peakInput : work.peakBackward;
       int64_t held = problem().splitsWeights ? work.heldForWeights : 0;
+      if (isLast(command) && !problem().splitsWeights)
+        all.push_back({command.start, double(work.reducedEarly)});
       change(peak - kept, held + work.sentBackward - peak);
       saved.push_back({command.end, double(held - kept)});
       break;
@@ -269,6 +278,8 @@ private:
       change(0, -work.sentBackward);
       break;
     case Work::Weights:
+      if (isLast(command))
+        all.push_back({command.start, double(work.reducedEarly)});
       change(work.peakWeights - work.heldForWeights, -work.peakWeights);
       saved.push_back({command.end, -double(work.heldForWeights)});
       break;

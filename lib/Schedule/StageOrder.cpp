@@ -45,7 +45,7 @@ private:
       if (segment.isTransfer())
         sendsOf(number);
       else
-        computing[{segment.work, segment.chunk}] = number;
+        computing[{segment.work, segment.chunk}].push_back(number);
     }
   }
 
@@ -76,9 +76,10 @@ private:
     return llvm::Error::success();
   }
 
+  /// Of a micro-batch that is not the last.
   double secondsOf(SegmentWork work, int64_t chunk) const {
     auto known = computing.find({work, chunk});
-    return known == computing.end() ? 0 : seconds[known->second];
+    return known == computing.end() ? 0 : seconds[known->second.front()];
   }
 
   double sendSeconds(SegmentWork work, int64_t chunk) const {
@@ -118,8 +119,11 @@ private:
 
   void addComputing(SegmentWork work, const PipelineCommand &command) {
     auto known = computing.find({work, command.chunk});
-    if (known != computing.end())
-      addTo(known->second, command.part);
+    if (known == computing.end())
+      return;
+    for (int64_t number : known->second)
+      if (plan.segments[number].runsFor(command.part, plan.microBatches))
+        addTo(number, command.part);
   }
 
   void addSends(SegmentWork work, const PipelineCommand &command) {
@@ -179,8 +183,8 @@ private:
   PipelineProblem problem;
   /// The simulated seconds of each segment.
   std::vector<double> seconds;
-  std::map<Key, int64_t> computing;
-  std::map<Key, std::vector<int64_t>> sends;
+  /// The last micro-batch may have segments of its own.
+  std::map<Key, std::vector<int64_t>> computing, sends;
   std::vector<std::vector<StepAction>> orders;
 };
 

@@ -92,9 +92,8 @@ private:
     for (int64_t i = 0; i < int64_t(orders[stage].actions.size()); ++i) {
       const IssuedAction &action = orders[stage].actions[i];
       const PlanSegment &segment = plan.segments[action.segment];
-      int64_t times = plan.timesOf(segment);
-      if (!segment.runsOn(stage) || action.microBatch < 0 ||
-          action.microBatch >= times)
+      if (!segment.runsOn(stage) ||
+          !segment.runsFor(action.microBatch, plan.microBatches))
         return describe({stage, i}) + " is no action of this stage";
       if (++counts[{action.segment, action.microBatch}] > 1)
         return describe({stage, i}) + " comes twice";
@@ -102,9 +101,10 @@ private:
     }
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
-      int64_t times = plan.timesOf(segment);
-      for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
-        if (!counts.count({number, part}))
+      for (int64_t part = 0; part < plan.microBatches; ++part)
+        if (segment.runsOn(stage) &&
+            segment.runsFor(part, plan.microBatches) &&
+            !counts.count({number, part}))
           return fmt::format("'{}' of micro-batch {} is missing on stage {}",
                              segment.name, part, stage);
     }

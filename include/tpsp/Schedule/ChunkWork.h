@@ -30,9 +30,13 @@ struct ChunkEnds {
 
 /// Seconds and bytes, of one rank.
 struct ChunkWork {
-  double forward = 0, input = 0, weights = 0, update = 0;
+  double forward = 0, input = 0, weights = 0;
   /// The backward pass as the plan has it, not split in two parts.
   double backward = 0;
+  /// What the update adds to the last backward pass, or to the last of its
+  /// parts that are weights' gradients. With overlap, reductions run under
+  /// them.
+  double update = 0, updateAfterWeights = 0;
   /// The part of the backward pass that adds a micro-batch's gradients to the
   /// sums.
   double sums = 0;
@@ -60,6 +64,8 @@ struct ChunkWork {
   int64_t peakForward = 0, peakBackward = 0, peakInput = 0, peakWeights = 0;
   /// The peak of the update, without gradients, state and parameters.
   int64_t peakUpdate = 0;
+  /// Bytes of reduced gradients that are in use during the last backward pass.
+  int64_t reducedEarly = 0;
 };
 
 /// Called with the forward pass, the whole backward pass, and the update: their

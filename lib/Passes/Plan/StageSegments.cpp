@@ -1,5 +1,7 @@
 #include "StageSegments.h"
 
+#include "ChunkReductions.h"
+#include "LastMicroBatch.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/StageMarks.h"
 #include "tpsp/Abi/Plan.h"
@@ -20,7 +22,17 @@ namespace {
 struct Place {
   enum Zone { Prologue, Count, Counted, Forward, Backward, Update };
   /// The steps within a chunk, or within a level of the update.
-  enum Step { Copy, SendSum, Receive, Compute, Send, Rest };
+  /// The last micro-batch may have a Compute and a Rest of its own.
+  enum Step {
+    Copy,
+    SendSum,
+    Receive,
+    Compute,
+    LastCompute,
+    Send,
+    Rest,
+    LastRest
+  };
 
   Zone zone = Prologue;
   /// The place of a chunk in its pass, or a level.
@@ -31,13 +43,19 @@ struct Place {
 
   auto key() const { return std::tie(zone, number, step, rest); }
   bool operator<(const Place &other) const { return key() < other.key(); }
+
+  /// Whether it belongs to the forward or backward pass of micro-batches.
+  bool isOfChunk() const { return zone == Forward || zone == Backward; }
+  bool isLast() const { return step == LastCompute || step == LastRest; }
 };
 
 /// The levels of operations in the prologue and in the update. Operations of
 /// one level and of the same stages form a segment.
 class StageLevels {
 public:
-  StageLevels(Block &body, const StageMarks &marks) : body(body), marks(marks) {
+  StageLevels(Block &body, const StageMarks &marks,
+              const ChunkReductions &reductions)
+      : body(body), marks(marks), reductions(reductions) {
     findLevels();
     raiseLevels();
   }
@@ -54,15 +72,20 @@ public:
   }
 
 private:
+  /// Whether an operation belongs to a pass of a chunk.
+  bool isOfChunk(Operation *op) const {
+    return marks.chunkOf(op) >= 0 || reductions.chunkOf(op) >= 0;
+  }
+
   void findLevels() {
     for (Operation &op : body.without_terminator()) {
-      if (marks.chunkOf(&op) >= 0)
+      if (isOfChunk(&op))
         continue;
       bool follows =
           op.hasAttr(updateAttrName) ||
           llvm::any_of(op.getOperands(), [&](Value operand) {
             Operation *maker = operand.getDefiningOp();
-            return maker && (marks.chunkOf(maker) >= 0 || isUpdate(maker));
+            return maker && (isOfChunk(maker) || isUpdate(maker));
           });
       (follows ? levels : earlyLevels)[&op] = levelAfter(&op, follows);
     }
@@ -72,7 +95,7 @@ private:
     int64_t level = 0;
     for (Value operand : op->getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      if (!maker || marks.chunkOf(maker) >= 0 || isUpdate(maker) != isOfUpdate)
+      if (!maker || isOfChunk(maker) || isUpdate(maker) != isOfUpdate)
         continue;
       bool isAlike = marks.stagesOf(maker) == marks.stagesOf(op);
       level = std::max(level, of(maker) + (isAlike ? 0 : 1));
@@ -102,6 +125,7 @@ private:
 
   Block &body;
   const StageMarks &marks;
+  const ChunkReductions &reductions;
   llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
 };
 
@@ -113,11 +137,14 @@ struct Formed {
 
 class StageSegmenter {
 public:
-  StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
+  StageSegmenter(func::FuncOp function, int64_t stages, const SegmentForm &form,
                  SumMemory &memory)
       : function(function), body(function.getBody().front()), steps(body),
-        marks(body, stages), levels(body, marks), splitsWeights(splitsWeights),
-        memory(memory), b(function.getContext()) {}
+        marks(body, stages),
+        reductions(form.splitsLast ? ChunkReductions(body, marks)
+                                   : ChunkReductions()),
+        levels(body, marks, reductions), form(form), memory(memory),
+        b(function.getContext()) {}
 
   LogicalResult run() {
     findNeeded();
@@ -126,6 +153,10 @@ public:
       connect(&op);
       add(placeOf(&op), &op, marks.stagesOf(&op));
     }
+    if (hasSeveralParts())
+      for (int64_t chunk = 0; chunk < marks.numChunks(); ++chunk)
+        if (reductions.has(chunk))
+          splitLast(chunk);
     return order();
   }
 
@@ -167,14 +198,30 @@ private:
                                           : Place::Prologue;
   }
 
+  bool hasSeveralParts() const {
+    auto parts = function->getAttrOfType<IntegerAttr>(microBatchesAttrName);
+    return parts.getInt() > 1;
+  }
+
+  /// The place of the reductions of a chunk.
+  Place placeOfReductions(int64_t chunk) const {
+    using Step = Place::Step;
+    Step step = form.splitsWeights
+                    ? (hasSeveralParts() ? Step::LastRest : Step::Rest)
+                    : (hasSeveralParts() ? Step::LastCompute : Step::Compute);
+    return {Place::Backward, backwards(chunk), step, {}};
+  }
+
   Place placeOf(Operation *op) const {
+    if (int64_t reduced = reductions.chunkOf(op); reduced >= 0)
+      return placeOfReductions(reduced);
     int64_t chunk = marks.chunkOf(op);
     if (chunk < 0)
       return {zoneOf(op), levels.of(op), Place::Compute,
               listOf(marks.stagesOf(op))};
     if (!isBackward(op))
       return {Place::Forward, chunk, Place::Compute, {}};
-    bool isRest = splitsWeights && !needed.contains(op);
+    bool isRest = form.splitsWeights && !needed.contains(op);
     return {Place::Backward,
             backwards(chunk),
             isRest ? Place::Rest : Place::Compute,
@@ -262,11 +309,11 @@ private:
     auto receive = ReceiveOp::create(b, value.getLoc(), value.getType(), value,
                                      from, to, number);
     Place at = placeOf(reader), sent = placeOf(maker);
-    bool isOnce = marks.chunkOf(reader) < 0;
+    bool isOnce = !at.isOfChunk();
     copyMarks(isOnce ? reader : maker, send);
     copyMarks(reader, receive);
     // Sums over micro-batches are sent when all of these have ended.
-    if (isOnce && marks.chunkOf(maker) >= 0)
+    if (isOnce && sent.isOfChunk())
       sent = {at.zone, at.number, Place::SendSum, {}};
     else
       sent.step = Place::Send;
@@ -295,14 +342,15 @@ private:
   void add(const Place &place, Operation *op, const StageSet &stages) {
     Formed &formed = segments[place];
     formed.ops.push_back(op);
+    places[op] = place;
     PlanSegment &segment = formed.segment;
     segment.stages = listOf(stages);
     segment.work = workOf(place);
-    bool hasChunk =
-        place.zone == Place::Forward || place.zone == Place::Backward;
-    if (hasChunk || place.zone == Place::Count)
+    if (place.isLast())
+      segment.runs = SegmentRuns::Last;
+    else if (place.isOfChunk() || place.zone == Place::Count)
       segment.runs = SegmentRuns::Each;
-    if (!hasChunk)
+    if (!place.isOfChunk())
       return;
     segment.chunk =
         place.zone == Place::Forward ? place.number : backwards(place.number);
@@ -316,6 +364,7 @@ private:
     case Place::Receive:
       return SegmentWork::Receive;
     case Place::Rest:
+    case Place::LastRest:
       return SegmentWork::Weights;
     default:
       break;
@@ -333,6 +382,41 @@ private:
       return SegmentWork::Update;
     }
     return SegmentWork::Update;
+  }
+
+  /// Gives the last micro-batch backward segments of its own, to which the
+  /// reductions of the chunk belong already.
+  void splitLast(int64_t chunk) {
+    SmallVector<Operation *> ops;
+    for (Place::Step step : {Place::Compute, Place::Rest}) {
+      auto found =
+          segments.find({Place::Backward, backwards(chunk), step, {}});
+      if (found == segments.end())
+        continue;
+      found->second.segment.runs = SegmentRuns::AllButLast;
+      llvm::append_range(ops, found->second.ops);
+    }
+    auto isOfEach = [&](Operation *op) {
+      auto place = places.find(op);
+      return place != places.end() && place->second.isOfChunk() &&
+             !place->second.isLast();
+    };
+    SmallVector<Operation *> copies =
+        copyForLastMicroBatch(ops, memory, isOfEach);
+    // They precede the reductions, which read their sums.
+    std::map<Place, SmallVector<Operation *>> added;
+    for (auto [op, copy] : llvm::zip_equal(ops, copies)) {
+      Place place = places.at(op);
+      place.step =
+          place.step == Place::Rest ? Place::LastRest : Place::LastCompute;
+      added[place].push_back(copy);
+    }
+    for (auto &[place, own] : added) {
+      SmallVector<Operation *> reduced = std::move(segments[place].ops);
+      segments[place].ops.clear();
+      for (Operation *op : llvm::concat<Operation *>(own, reduced))
+        add(place, op, marks.stagesOf(ops.front()));
+    }
   }
 
   /// Orders the operations by segments, and notes these.
@@ -368,7 +452,8 @@ private:
   }
 
   static std::string nameOf(const PlanSegment &segment, const Place &place) {
-    std::string name = tpsp::nameOf(segment.work);
+    std::string name = (place.isLast() ? "last " : "") +
+                       std::string(tpsp::nameOf(segment.work));
     if (segment.chunk >= 0)
       return name + " " +
              (segment.isTransfer()
@@ -383,14 +468,16 @@ private:
   Block &body;
   const SegmentsOfStep steps;
   const StageMarks marks;
+  const ChunkReductions reductions;
   const StageLevels levels;
-  const bool splitsWeights;
+  const SegmentForm form;
   SumMemory &memory;
   OpBuilder b;
   llvm::DenseSet<Operation *> needed;
   /// The value that a reader has in place of one that another stage makes.
   std::map<ReaderKey, Value> handed;
   std::map<Place, Formed> segments;
+  llvm::DenseMap<Operation *, Place> places;
   std::map<Place, Place> peers;
   int64_t transfers = 0;
 };
@@ -409,6 +496,7 @@ Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
 }
 
 LogicalResult tpsp::formStageSegments(func::FuncOp function, int64_t stages,
-                                      bool splitsWeights, SumMemory &memory) {
-  return StageSegmenter(function, stages, splitsWeights, memory).run();
+                                      const SegmentForm &form,
+                                      SumMemory &memory) {
+  return StageSegmenter(function, stages, form, memory).run();
 }

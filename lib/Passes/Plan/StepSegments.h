@@ -14,11 +14,12 @@ using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// How a step is divided into segments.
 struct SegmentForm {
-  /// For layers that are divided over stages (StageSegments.h).
+  /// With stages: whether the part of the backward pass that nobody waits for
+  /// is a segment of its own.
   bool splitsWeights = false;
-  /// Without stages: whether the last micro-batch is a segment of its own,
-  /// together with the update. Its operations are copies of the others'.
-  /// Reductions before the update can then run under the last micro-batch.
+  /// Whether the last micro-batch is a segment of its own. Its operations are
+  /// copies of the others'. Without stages the update is in it, with stages the
+  /// reductions of a chunk's gradients. They can run under its computation.
   bool splitsLast = false;
 };
 

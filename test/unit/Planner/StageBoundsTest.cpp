@@ -69,7 +69,8 @@ TEST(StageBounds, StagesWaitForTheFirstMicroBatch) {
   }
 }
 
-// Gradients are reduced after the last micro-batch, even with overlap.
+// With overlap, gradients are reduced under the last micro-batch, and what it
+// does not hide follows.
 TEST(StageBounds, ReductionsAreAtTheEnd) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
   setLayers(facts, 8);
@@ -88,7 +89,8 @@ TEST(StageBounds, ReductionsAreAtTheEnd) {
   };
   Bound bound = boundOf();
   ASSERT_GT(bound.data, 0.01 * bound.computing);
-  EXPECT_NEAR(bound.seconds, bound.computing + bound.data,
+  double shown = bound.data - bound.computing / 8;
+  EXPECT_NEAR(bound.seconds, bound.computing + std::max(0.0, shown),
               1e-6 * bound.seconds);
   for (TensorFacts &tensor : facts.tensors)
     tensor.summed.clear();
