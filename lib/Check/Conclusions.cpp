@@ -1,6 +1,7 @@
 #include "Hypotheses.h"
 #include "Matching.h"
 
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Check/Check.h"
 

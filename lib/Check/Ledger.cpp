@@ -3,6 +3,7 @@
 #include "Form.h"
 #include "Hypotheses.h"
 
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Check/Check.h"
 
 #include <fmt/format.h>

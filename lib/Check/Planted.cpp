@@ -1,3 +1,4 @@
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Check/Planted.h"
 
 #include "BoundTensors.h"

@@ -1,3 +1,4 @@
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Abi/TextTable.h"
 #include "tpsp/Check/Check.h"
 
@@ -21,29 +22,6 @@ bool CheckReport::isRight() const {
                      [](const TensorVerdict &each) {
                        return check::isRight(each.kind);
                      });
-}
-
-std::string tpsp::check::patternOf(const std::string &name) {
-  std::string pattern;
-  for (size_t i = 0; i < name.size(); ++i) {
-    // "layers.12.w1", but not "w1".
-    bool begins =
-        i == 0 || !std::isalnum(static_cast<unsigned char>(name[i - 1]));
-    size_t end = i;
-    while (end < name.size() &&
-           std::isdigit(static_cast<unsigned char>(name[end])))
-      ++end;
-    bool ends =
-        end > i && (end == name.size() ||
-                    !std::isalnum(static_cast<unsigned char>(name[end])));
-    if (!begins || !ends) {
-      pattern += name[i];
-      continue;
-    }
-    pattern += '#';
-    i = end - 1;
-  }
-  return pattern;
 }
 
 /// Whether two verdicts have one cause.

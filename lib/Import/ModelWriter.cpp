@@ -211,8 +211,9 @@ private:
       x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
     Value each = main->apply("cross_entropy", {x, targets}, "each",
                              {{"b", "s"}, "f32"}, "over = \"v\"");
-    Value mean = main->apply("mean", {each}, use ? "cross_entropy" : "loss",
-                             {{}, "f32"});
+    // Of the positions whose label counts.
+    Value mean = main->apply("mean", {each, targets},
+                             use ? "cross_entropy" : "loss", {{}, "f32"});
     return use ? balanced(mean) : mean;
   }
 

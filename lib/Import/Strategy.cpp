@@ -168,10 +168,11 @@ Status Strategy::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
   if (ranks % keyValueHeads != 0 || queriesPerHead % each != 0)
     return {TPSP_RT_INVALID,
             fmt::format(
-                "--mesh tp={} fits neither the {} key/value heads nor "
-                "the {} query heads of each; {}; or import for tp=1, and run "
+                "--mesh tp={} cannot divide {} key/value heads of {} query "
+                "head{} each; {}; or import for tp=1, and run "
                 "with --mesh tp={} --pad g={}",
                 ranks, keyValueHeads, queriesPerHead,
+                queriesPerHead == 1 ? "" : "s",
                 fittingRanks(keyValueHeads, queriesPerHead), ranks, ranks)};
   for (PlacedAxis &axis : axes)
     if (axis.name == "tp")

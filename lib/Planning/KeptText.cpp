@@ -112,15 +112,16 @@ struct Replacement {
   std::string text;
 };
 
-/// The text of the mesh's axes, "<dp = 2 : data>", at its place.
-struct AxesText {
+/// A part of a text at its place: the mesh's axes, "<dp = 2 : data>", or an
+/// extent.
+struct PlacedPart {
   size_t begin = 0, end = 0;
   std::string text;
 };
 
 } // namespace
 
-static std::optional<AxesText> axesOf(const SourceText &source) {
+static std::optional<PlacedPart> axesOf(const SourceText &source) {
   ArrayRef<SourceWord> words = source.words();
   const char *begin = source.text().data();
   for (size_t i = 0; i + 2 < words.size(); ++i) {
@@ -130,7 +131,7 @@ static std::optional<AxesText> axesOf(const SourceText &source) {
     size_t close = i + 2;
     while (close + 1 < words.size() && !words[close].isSign(">"))
       ++close;
-    AxesText axes;
+    PlacedPart axes;
     axes.begin = words[i + 2].text.data() - begin;
     axes.end = words[close].text.data() + 1 - begin;
     axes.text = source.text().substr(axes.begin, axes.end - axes.begin);
@@ -153,7 +154,7 @@ static std::optional<size_t> bodyOf(const SourceText &source) {
 /// Replaces the axes, or adds a mesh to a program that has none.
 static void takeMesh(const SourceText &placed, const SourceText &written,
                      std::vector<Replacement> &replacements) {
-  std::optional<AxesText> from = axesOf(placed), to = axesOf(written);
+  std::optional<PlacedPart> from = axesOf(placed), to = axesOf(written);
   if (from && to)
     replacements.push_back({to->begin, to->end, from->text});
   std::optional<size_t> body = bodyOf(written);
@@ -172,18 +173,51 @@ static std::string replaced(std::string text,
   return text;
 }
 
-std::optional<std::string> tpsp::withSubscriptsOf(StringRef placed,
+/// The number of each index in `tpsp.program <b = 8, t = s>`.
+static std::map<std::string, PlacedPart> extentsOf(const SourceText &source) {
+  std::map<std::string, PlacedPart> extents;
+  ArrayRef<SourceWord> words = source.words();
+  const char *begin = source.text().data();
+  size_t i = 0;
+  while (i < words.size() && words[i].text != "tpsp.program")
+    ++i;
+  for (; i + 2 < words.size() && !words[i].isSign(">"); ++i)
+    if (words[i + 1].isSign("=") && words[i + 2].kind == SourceWord::Number) {
+      StringRef number = words[i + 2].text;
+      size_t at = number.data() - begin;
+      extents[words[i].text.str()] = {at, at + number.size(), number.str()};
+    }
+  return extents;
+}
+
+static void takeExtents(const SourceText &placed, const SourceText &written,
+                        std::vector<Replacement> &replacements) {
+  std::map<std::string, PlacedPart> from = extentsOf(placed);
+  for (const auto &[index, to] : extentsOf(written))
+    if (auto found = from.find(index); found != from.end())
+      replacements.push_back({to.begin, to.end, found->second.text});
+}
+
+/// The subscripts of the types in a text, by the names of what has them.
+static void addSubscripts(const SourceText &text,
+                          std::map<std::string, std::string> &known) {
+  for (const Bracket &bracket : BracketFinder(text).find())
+    for (const std::string &name : bracket.names)
+      known[name] =
+          text.text().substr(bracket.begin, bracket.end - bracket.begin);
+}
+
+std::optional<std::string> tpsp::withSubscriptsOf(const PlacedForms &placed,
                                                   StringRef written) {
-  SourceText from(placed.str()), to(written.str());
+  SourceText from(placed.brief), to(written.str());
   if (!bodyOf(to))
     return std::nullopt;
   std::map<std::string, std::string> known;
-  for (const Bracket &bracket : BracketFinder(from).find())
-    for (const std::string &name : bracket.names)
-      known[name] =
-          from.text().substr(bracket.begin, bracket.end - bracket.begin);
+  addSubscripts(SourceText(placed.whole), known);
+  addSubscripts(from, known);
   std::vector<Replacement> replacements;
   takeMesh(from, to, replacements);
+  takeExtents(from, to, replacements);
   for (const Bracket &bracket : BracketFinder(to).find()) {
     std::string text =
         to.text().substr(bracket.begin, bracket.end - bracket.begin);

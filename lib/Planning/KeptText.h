@@ -9,12 +9,18 @@
 
 namespace tpsp {
 
-/// Returns `written` with the mesh and the subscripts of `placed`, which is the
-/// same program in short form. Names, comments and line breaks stay. Functions,
+/// A program's short form, with the types that a reader does not infer, and
+/// with all.
+struct PlacedForms {
+  std::string brief, whole;
+};
+
+/// Returns `written` with the mesh, the extents and the subscripts of `placed`,
+/// which is the same program. Names, comments and line breaks stay. Functions,
 /// arguments and values are found by their names. Returns nullopt if `written`
 /// is not in short form, or has a type whose subscripts are not known so. The
 /// caller must check that the result is the program of `placed`.
-std::optional<std::string> withSubscriptsOf(llvm::StringRef placed,
+std::optional<std::string> withSubscriptsOf(const PlacedForms &placed,
                                             llvm::StringRef written);
 
 } // namespace tpsp

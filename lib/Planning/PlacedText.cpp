@@ -181,16 +181,16 @@ static std::optional<std::string> shortFormOf(MLIRContext &context,
   return shortForm(*module);
 }
 
-/// The program's file with the mesh and the subscripts of `brief`. nullopt if
+/// The program's file with the mesh and the subscripts of the plan. nullopt if
 /// the file cannot say this program in its own words.
 static std::optional<std::string> keptText(MLIRContext &context, StringRef path,
-                                           const std::string &brief) {
+                                           const PlacedForms &placed) {
   std::string written;
   if (!rt::readWhole(path.str(), maxModelBytes, written).ok())
     return std::nullopt;
   std::optional<std::string> kept =
-      withSubscriptsOf(brief, withoutHead(written));
-  if (!kept || shortFormOf(context, *kept) != brief)
+      withSubscriptsOf(placed, withoutHead(written));
+  if (!kept || shortFormOf(context, *kept) != placed.brief)
     return std::nullopt;
   return kept;
 }
@@ -213,7 +213,13 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
   if (failed(pm.run(*placed)))
     return llvm::createStringError("the program's values cannot be named");
   if (std::optional<std::string> brief = shortForm(*placed)) {
-    out << keptText(context, request.evaluator.path, *brief).value_or(*brief);
+    std::optional<std::string> whole = shortForm(*placed, WrittenTypes::Every);
+    std::optional<std::string> kept = keptText(
+        context, request.evaluator.path, {*brief, whole.value_or(*brief)});
+    if (!kept)
+      out << "// Written anew: the plan changes more of the program than its "
+             "subscripts.\n\n";
+    out << kept.value_or(*brief);
     return text;
   }
   // The file has the program's own extents; --pad is among the flags.

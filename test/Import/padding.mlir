@@ -13,7 +13,7 @@
 // RUN: not tpsp-run %t/m.mlir --quiet --mesh tp=4 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: do not divide; nearest extents that work: {{.*}}; or pad it: --pad {{[a-z]+}}=4
 // RUN: not tpsp-import %t/gpt2 --sequence 6 --place tp --mesh tp=4 2>&1 | FileCheck %s --check-prefix=HEADS
-// HEADS: --mesh tp=4 fits neither the 3 key/value heads nor the 1 query heads of each; 3 works; or import for tp=1, and run with --mesh tp=4 --pad g=4
+// HEADS: --mesh tp=4 cannot divide 3 key/value heads of 1 query head each; 3 works; or import for tp=1, and run with --mesh tp=4 --pad g=4
 
 // Three query heads of one key/value head, which is padded.
 // RUN: tpsp-import %t/llama.json --sequence 6 --place tp-sp --mesh tp=1 -o %t/llama.mlir

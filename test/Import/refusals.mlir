@@ -104,7 +104,7 @@
 // RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE
 // NOPLACE: --mesh needs --place, which says what each axis divides
 // RUN: %{refused} %t/good.json --place tp --mesh tp=3 2>&1 | FileCheck %s --check-prefix=RANKS
-// RANKS: --mesh tp=3 fits neither the 4 key/value heads nor the 1 query heads of each; 2 and 4 work;
+// RANKS: --mesh tp=3 cannot divide 4 key/value heads of 1 query head each; 2 and 4 work;
 // RUN: %{refused} %t/good.json --place fsdp-ddp --batch 2 2>&1 | FileCheck %s --check-prefix=BATCH
 // BATCH: --place puts b on @dp@fsdp, 4 ranks, which do not divide --batch 2; a multiple of 4 works
 // RUN: %{refused} %t/good.json --place cp --mesh cp=3 2>&1 | FileCheck %s --check-prefix=SHARDS

@@ -18,12 +18,23 @@
 // DP-NEXT: param %down: [d, e]) -> [b@dp, d] {
 // DP: func @mine(%in: [b@dp, d]) -> [b@dp, d] {
 
-// A text of other extents than the plan's is printed anew.
-// RUN: tpsp-plan %t/mine.mlir %{on} --extent b=16 -o %t/printed.mlir > %t/log
-// RUN: FileCheck %s --check-prefix=ANEW < %t/printed.mlir
-// ANEW-NOT: My model
-// ANEW: tpsp.program <b = 16, d = 64, e = 128>
-// ANEW: param %up "w.up": [e@tp, d],
+// Other extents take the place of the author's.
+// RUN: tpsp-plan %t/mine.mlir %{on} --extent b=16 -o %t/longer.mlir > %t/log
+// RUN: sed -e 's/b = 8/b = 16/' %t/expected.txt | tail -n +7 > %t/longer.txt
+// RUN: tail -n +7 %t/longer.mlir | diff %t/longer.txt -
+
+// A type that the author stated, though the tool would infer it.
+// RUN: sed -e '/act -> /s/ -> .*/ -> [b, d, ?]/' -e 's/= gelu %h/= gelu %h -> [b, e, ?]/' %t/mine.mlir > %t/stated.mlir
+// RUN: tpsp-plan %t/stated.mlir --forget-placements --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --pin b@dp -o %t/stated-dp.mlir > %t/log
+// RUN: FileCheck %s --check-prefix=STATED < %t/stated-dp.mlir
+// STATED: // My model.
+// STATED: %act = gelu %h -> [b, e, ?]
+// STATED-NEXT: %out = einsum %down, %act -> [b@dp, d]
+
+// A plan that adds operations cannot keep the text, and says so.
+// RUN: tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 2 --max-axes 1 --overlap off --pin h@cp=2 --pin s@cp=2 -o %t/anew.mlir > %t/log
+// RUN: FileCheck %s --check-prefix=ANEW < %t/anew.mlir
+// ANEW: // Written anew: the plan changes more of the program than its subscripts.
 
 //--- mine.mlir
 // My model.

@@ -64,10 +64,12 @@
 // RUN: tpsp-train %t/m.mlir --data %s --steps 4 --batch 2 --lr 1e-2 --warmup 1 --schedule constant --resume %t/remembered 2>&1 | FileCheck %s --check-prefix=DIFFERS
 // DIFFERS: {{^}}tpsp-train: warning: '{{.*}}step-00000002' was trained with --batch 4 (here 2), --lr 0.001 (here 0.01), --min-lr 0.0001 (here 0.001), --schedule warmup-cosine (here constant), --steps 2 (here 4), --warmup 0 (here 1){{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --optimizer lion --resume %t/remembered 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
-// OPTIMIZER: {{^}}tpsp-train: '{{.*}}step-00000004' has the state of --optimizer adamw, which lion does not take; resume with --optimizer adamw, or begin with new state: --weights {{.*}}step-00000004/parameters.safetensors{{$}}
+// OPTIMIZER: {{^}}tpsp-train: '{{.*}}step-00000004' has the state of --optimizer adamw, which --optimizer lion does not take; resume with --optimizer adamw, or begin with new state: --weights {{.*}}step-00000004/parameters.safetensors{{$}}
 
 // Losses stay f32 when tensors are bf16: not all of them are multiples of 1/64.
 // RUN: tpsp-train %t/m.mlir --data %s --steps 8 --dtype bf16 --out %t/narrow --quiet
+// RUN: not tpsp-train %t/m.mlir --data %s --steps 9 --resume %t/narrow 2>&1 | FileCheck %s --check-prefix=DTYPE
+// DTYPE: {{^}}tpsp-train: '{{.*}}step-00000008' has the state of --dtype bf16, which a run without it does not take; resume with --dtype bf16, or begin with new state: --weights {{.*}}step-00000008/parameters.safetensors{{$}}
 // RUN: python3 -c "import json,sys; assert any(json.loads(line)['loss'] * 64 %% 1 for line in open(sys.argv[1]))" %t/narrow/metrics.jsonl
 
 // An evaluation drops nothing, so that the plan for it may not.

@@ -8,7 +8,8 @@
 using namespace tpsp;
 using namespace tpsp::train;
 
-static constexpr const char *optimizerFlag = "--optimizer";
+static constexpr const char *optimizerFlag = "--optimizer",
+                            *dtypeFlag = "--dtype";
 
 RunSettings tpsp::train::settingsOf(const Options &options,
                                     const LearningRate &rate,
@@ -26,6 +27,7 @@ RunSettings tpsp::train::settingsOf(const Options &options,
   all[optimizerFlag] = options.optimizer;
   all["--optimizer-settings"] =
       fmt::format("{}", fmt::join(options.optimizerSettings, ","));
+  all[dtypeFlag] = options.dtype;
   all["--clip"] = fmt::format("{:g}", options.clip);
   return all;
 }
@@ -43,15 +45,27 @@ std::string tpsp::train::differenceOf(const RunSettings &then,
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-rt::Status tpsp::train::checkOptimizer(const std::string &checkpoint,
-                                       const RunSettings &then,
-                                       const Options &options) {
-  auto it = then.find(optimizerFlag);
-  if (options.isPlan || it == then.end() || it->second == options.optimizer)
+rt::Status tpsp::train::checkState(const std::string &checkpoint,
+                                   const RunSettings &then,
+                                   const Options &options) {
+  if (options.isPlan)
     return {};
-  return rt::invalid(
-      "'{}' has the state of --optimizer {}, which {} does not take; resume "
-      "with --optimizer {}, or begin with new state: --weights "
-      "{}/parameters.safetensors",
-      checkpoint, it->second, options.optimizer, it->second, checkpoint);
+  const std::pair<const char *, std::string> decisive[] = {
+      {optimizerFlag, options.optimizer}, {dtypeFlag, options.dtype}};
+  for (const auto &[flag, now] : decisive) {
+    auto it = then.find(flag);
+    if (it == then.end() || it->second == now)
+      continue;
+    auto with = [&](const std::string &value) {
+      return value.empty() ? fmt::format("no {}", flag)
+                           : fmt::format("{} {}", flag, value);
+    };
+    return rt::invalid(
+        "'{}' has the state of {}, which {} does not take; resume with {}, or "
+        "begin with new state: --weights {}/parameters.safetensors",
+        checkpoint, with(it->second),
+        now.empty() ? "a run without it" : with(now), with(it->second),
+        checkpoint);
+  }
+  return {};
 }

@@ -18,9 +18,10 @@ RunSettings settingsOf(const Options &options, const LearningRate &rate,
 /// A setting that one of the two does not know is no difference.
 std::string differenceOf(const RunSettings &then, const RunSettings &now);
 
-/// INVALID if the options name another optimizer than the checkpoint's.
-rt::Status checkOptimizer(const std::string &checkpoint,
-                          const RunSettings &then, const Options &options);
+/// INVALID if the options name another optimizer, or another element type, than
+/// those whose state the checkpoint has.
+rt::Status checkState(const std::string &checkpoint,
+                      const RunSettings &then, const Options &options);
 
 } // namespace tpsp::train
 

@@ -165,7 +165,7 @@ private:
           "'{}' is of a run with --seed {}; leave --seed out, or "
           "begin anew with --weights",
           checkpoint, position.seed);
-    TPSP_TRY(checkOptimizer(checkpoint, position.settings, options));
+    TPSP_TRY(checkState(checkpoint, position.settings, options));
     if (position.step >= options.steps)
       warn(
           fmt::format("'{}' is of step {}, and --steps {} is the last: nothing "

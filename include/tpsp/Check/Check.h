@@ -170,9 +170,6 @@ void findCauses(CheckReport &report);
 std::string toText(const CheckReport &report, bool everyTensor);
 std::string toJson(const CheckReport &report);
 
-/// A name with its numbers as '#': those of layers tell no tensors apart.
-std::string patternOf(const std::string &name);
-
 } // namespace tpsp::check
 
 #endif // TPSP_CHECK_CHECK_H

@@ -1,3 +1,4 @@
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Passes/Explain/LineFacts.h"
 
 #include "EquationText.h"
@@ -51,16 +52,6 @@ static TensorFact factOf(std::string name, Value value, const Mesh &mesh) {
   return fact;
 }
 
-/// "layers.#.wq" for "layers.3.wq".
-static std::string withoutNumbers(StringRef name) {
-  SmallVector<StringRef> parts;
-  name.split(parts, '.');
-  for (StringRef &part : parts)
-    if (!part.empty() && llvm::all_of(part, llvm::isDigit))
-      part = "#";
-  return llvm::join(parts, ".");
-}
-
 /// A name that values of all layers have: "xn", "g[xn]", "layers.#.wq", or ""
 /// for a value that has no name in the source.
 static std::string nameInEveryLayer(Value value) {
@@ -73,7 +64,7 @@ static std::string nameInEveryLayer(Value value) {
   for (StringRef call : callNamesOf(value.getLoc()))
     if (name.starts_with((call + ".").str()))
       name = name.drop_front(call.size() + 1);
-  std::string plain = withoutNumbers(name);
+  std::string plain = patternOf(name.str());
   return isGradient ? "g[" + plain + "]" : plain;
 }
 

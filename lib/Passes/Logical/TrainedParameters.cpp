@@ -4,6 +4,7 @@
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Abi/FlatCut.h"
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/IR/ArgumentAttrs.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
@@ -14,6 +15,8 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace tpsp;
@@ -204,31 +207,31 @@ private:
                           "rank of it has its state whole",
                           mesh.names(left), tensorName(argument));
     int64_t tensors = entry.optimizer->state.size() + entry.hasMaster;
-    undivided.bytes += tensors * localBytes(entry.stateType, mesh);
-    undivided.names.push_back(tensorName(argument));
+    int64_t bytes = tensors * localBytes(entry.stateType, mesh);
+    undivided.bytes += bytes;
+    ++undivided.tensors[{patternOf(tensorName(argument)), bytes}];
     undivided.axes.insert_range(left);
   }
 
-  /// Warns of state that stays whole, with its bytes.
+  /// Warns of state that stays whole, with the bytes of each tensor. Tensors of
+  /// all layers are named once.
   void warnUndivided() {
     if (undivided.bytes == 0)
       return;
-    constexpr size_t mostNames = 3;
-    ArrayRef<std::string> names = undivided.names;
-    size_t more = names.size() > mostNames ? names.size() - mostNames : 0;
-    InFlightDiagnostic warning = emitWarning(function.getLoc());
-    warning << "the state of '" << llvm::join(names.drop_back(more), "', '")
-            << "'";
-    if (more > 0)
-      warning << " and " << more << " more";
-    warning << " stays whole on every rank of "
-            << mesh.names(undivided.axes.getArrayRef()) << ": "
-            << formatBytes(undivided.bytes)
-            << " a rank; where axes divide no extent, state is cut as a row "
-               "only if it has at least "
-            << fewestCutElements
-            << " elements, its optimizer works element by element, and its "
-               "pieces are parts of its parameter's";
+    SmallVector<std::string> each;
+    for (const auto &[tensor, count] : undivided.tensors)
+      each.push_back("'" + tensor.first + "' " +
+                     (count > 1 ? std::to_string(count) + " x " : "") +
+                     formatBytes(tensor.second));
+    emitWarning(function.getLoc())
+        << "state stays whole on every rank of "
+        << mesh.names(undivided.axes.getArrayRef()) << ", "
+        << formatBytes(undivided.bytes) << " a rank: " << llvm::join(each, ", ")
+        << "; where axes divide no extent, state is cut as a row only if it "
+           "has at least "
+        << fewestCutElements
+        << " elements, its optimizer works element by element, and its pieces "
+           "are parts of its parameter's";
   }
 
   /// Changes the argument's type to `placed`, and gathers it before its first
@@ -253,10 +256,10 @@ private:
   const UpdateSettings &settings;
   Mesh mesh;
   OpBuilder b;
-  /// State that requested axes do not divide: its parameters, the axes, and its
-  /// bytes on a rank.
+  /// State that requested axes do not divide: how many parameters there are of
+  /// a pattern and of so many bytes, the axes, and all bytes on a rank.
   struct {
-    SmallVector<std::string> names;
+    std::map<std::pair<std::string, int64_t>, int64_t> tensors;
     llvm::SmallSetVector<AxisId, 4> axes;
     int64_t bytes = 0;
   } undivided;

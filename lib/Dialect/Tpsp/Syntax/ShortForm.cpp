@@ -95,7 +95,8 @@ class ShortFormWriter {
 public:
   /// `repeats`: whether calls become repetitions and introduce their
   /// parameters.
-  ShortFormWriter(ModuleOp module, bool repeats) : module(module) {
+  ShortFormWriter(ModuleOp module, bool repeats, WrittenTypes types)
+      : module(module), writtenTypes(types) {
     if (repeats)
       calls = RepeatedCalls(module);
   }
@@ -278,7 +279,7 @@ private:
     text += "  " + llvm::join(results, ", ") + " = " +
             op->getName().stripDialect().str() + (operands.empty() ? "" : " ") +
             operands + attributesText(writtenAttributes(op));
-    if (!isInferred(indexed))
+    if (writtenTypes == WrittenTypes::Every || !isInferred(indexed))
       text += " -> " + llvm::join(types, ", ");
     text += "\n";
     return true;
@@ -355,6 +356,7 @@ private:
   }
 
   ModuleOp module;
+  const WrittenTypes writtenTypes;
   RepeatedCalls calls;
   llvm::MapVector<StringRef, int64_t> extents;
   llvm::StringMap<StringRef> sameAs;
@@ -382,11 +384,12 @@ static bool isReadAs(StringRef text, ModuleOp module) {
                      module, *read, OperationEquivalence::IgnoreLocations);
 }
 
-std::optional<std::string> tpsp::shortForm(ModuleOp module) {
+std::optional<std::string> tpsp::shortForm(ModuleOp module,
+                                           WrittenTypes types) {
   // Parameters that calls introduce are a function's last arguments. If they
   // are not last, calls are written out.
   for (bool repeats : {true, false}) {
-    std::string text = ShortFormWriter(module, repeats).write();
+    std::string text = ShortFormWriter(module, repeats, types).write();
     if (!text.empty() && isReadAs(text, module))
       return text;
   }

@@ -9,12 +9,18 @@
 
 namespace tpsp {
 
+/// The operations whose results' types a text has: those that a reader does not
+/// infer, or all.
+enum class WrittenTypes { NotInferred, Every };
+
 /// The module in short form. Values have the names of their locations
 /// (tpsp-name-values). Consecutive calls become a repetition if the names of
 /// their parameters differ only in a number. Returns nullopt if the text would
 /// be read as another module. That happens if an index has two extents, an
 /// argument of the program has no name, or an operation has no short form.
-std::optional<std::string> shortForm(mlir::ModuleOp module);
+std::optional<std::string>
+shortForm(mlir::ModuleOp module,
+          WrittenTypes types = WrittenTypes::NotInferred);
 
 } // namespace tpsp
 
