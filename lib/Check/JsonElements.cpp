@@ -1,5 +1,6 @@
 #include "JsonElements.h"
 
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
 
 #include <cerrno>
@@ -147,6 +148,10 @@ private:
 
 Status tpsp::check::readJsonParts(const std::string &path,
                                   const JsonParts &parts) {
+  // Refuses what is no regular file: a pipe may never end.
+  rt::FileHandle handle;
+  int64_t bytes = 0;
+  TPSP_TRY(rt::openToRead(path, handle, bytes));
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return rt::invalid("it cannot be opened: {}", std::strerror(errno));

@@ -160,6 +160,8 @@ private:
     for (OpResult result : op->getResults()) {
       if (result.getResultNumber() > 0)
         described.attributes["result"] = int64_t(result.getResultNumber());
+      if (auto named = result.getLoc()->findInstanceOf<NameLoc>())
+        described.result = named.getName().str();
       program.operations.push_back(described);
       add(result);
     }

@@ -17,7 +17,7 @@
 // RUN: FileCheck %s --check-prefix=WHERE < %t.out
 // WHERE: NOT VERIFIED: 5 of 5 results are not finite, as in the rounded reference, which says
 // WHERE-NEXT: nothing of the run (--accept-not-finite takes it for verified)
-// WHERE-NEXT: unsharded in f64: the result of log at {{.*}}functions.mlir:6:8 is the first NaN
+// WHERE-NEXT: unsharded in f64: the result of log ({{.*}}) at {{.*}}functions.mlir:6:8 is the first NaN
 // WHERE-NEXT: rank 0: {{.*}}functions.mlir:{{.*}} is the first command that writes a NaN
 
 // RUN: not tpsp-run %t/argument.mlir --verify --inputs x=%S/Inputs/x-inf.npy | FileCheck %s --check-prefix=ARGUMENT

@@ -18,6 +18,14 @@
 // MASKED: scores {{[0-9]}}
 // MASKED: Planted mistakes: 2 of 2 seen
 
+// Numbers of the program that a type cannot hold, in a chain: errors to one side.
+// RUN: %python %t/chain.py > %t/chain.mlir
+// RUN: tpsp-run %t/chain.mlir --verify | FileCheck %s --check-prefix=RIGHT
+// A mean that is stored in 16 bits, of values that the kernel has not rounded yet.
+// RUN: tpsp-run %t/one.mlir --grad --verify --seed 0 | FileCheck %s --check-prefix=RIGHT
+// RUN: tpsp-run %t/one.mlir --grad --verify --seed 1 --dtype bf16 | FileCheck %s --check-prefix=RIGHT
+// RIGHT: all within tolerance
+
 // Values whose squares f64 cannot hold.
 // RUN: tpsp-run %t/huge.mlir --verify=selftest | FileCheck %s --check-prefix=HUGE
 // HUGE: all within tolerance
@@ -57,6 +65,21 @@ func @f(%x: [e@tp]) -> [] {
   %y = scale %x {factor = 40000.0}
   %s = reduce %y -> []
   return %s
+}
+}
+
+//--- chain.py
+lines = [f"  %x{i + 1} = scale %x{i} {{factor = 1.001}}" for i in range(300)]
+print("tpsp.program <d = 8> {", "func @f(%x0: [d]) -> [d] {", *lines, "  return %x300", "}", "}", sep="\n")
+
+//--- one.mlir
+tpsp.program f16 <d = 4, f = 1> {
+mesh @mesh <tp = 2 : model>
+func @f(%x0: [d, f], param %gain: [f]) -> [d@tp, f] {
+  %x = add %x0, %x0, %x0 -> [d, f, ?]
+  %twice = add %x, %x -> [d, f, ?]
+  %normed = layer_norm %twice, %gain, %gain {eps = 0.0625} -> [d@tp, f]
+  return %normed
 }
 }
 

@@ -46,6 +46,19 @@
 // CONFIG: socket: status 2: {{.*}}it is not a regular file
 // CONFIG: folder: status 2: {{.*}}Is a directory
 
+// Recordings.
+// RUN: %python %S/Inputs/irregular.py tpsp-check %s --trace @ | FileCheck %s --check-prefix=TRACE
+// TRACE: pipe: status 1: {{.*}}it is not a regular file
+// TRACE: written: status 1: {{.*}}it is not a regular file
+// TRACE: /dev/zero: status 1: {{.*}}it is not a regular file
+// TRACE: socket: status 1: {{.*}}it is not a regular file
+// TRACE: folder: status 1: {{.*}}Is a directory
+
+// A report goes into a pipe, but waits for nobody who reads it.
+// RUN: rm -f %t.pipe && mkfifo %t.pipe
+// RUN: %S/Inputs/exits 1 tpsp-run %s --simulate --hardware h100-sxm --report %t.pipe 2>&1 | FileCheck %s --check-prefix=UNREAD
+// UNREAD: cannot write '{{.*}}.pipe': it is a pipe that nobody reads
+
 // Standard input is a model of tpsp-opt's, and no longer than a model may be.
 // RUN: tpsp-opt - < %s | FileCheck %s --check-prefix=STDIN
 // STDIN: func.func @f

@@ -126,6 +126,13 @@
 // TWO: {{^}}tpsp-train: the program has several losses; the results without indices are loss, z (--loss NAME){{$}}
 // RUN: tpsp-train %t/two.mlir --data %s --loss loss --steps 2 --quiet
 
+// A loss that is no number at the first step: the place and the argument.
+// RUN: not tpsp-train %t/first.mlir --data %s --steps 3 --quiet 2>&1 | FileCheck %s --check-prefix=STEP1
+// STEP1: the loss of step 1 is nan, before any update: the learning rate has no part in it; rank {{[01]}}: {{.*}}first.mlir:{{.*}} is the first command that writes a NaN
+// RUN: python3 %t/first.py %t/first.safetensors
+// RUN: not tpsp-train %t/first.mlir --data %s --steps 3 --quiet --weights %t/first.safetensors 2>&1 | FileCheck %s --check-prefix=WEIGHTED
+// WEIGHTED: the loss of step 1 is nan, {{.*}}; w: 1 of 4 elements are not finite; rank
+
 //--- run.toml
 steps = 4
 eval-every = 3
@@ -227,3 +234,30 @@ func.func @m(%tokens: !ids {tpsp.name = "tokens", tpsp.data = "tokens"},
   %z = tpsp.mean %q : (!l) -> !s
   return %loss, %z : !s, !s
 }
+
+//--- first.mlir
+tpsp.program <b = 4, s = 8, d = 4, v = 256> {
+mesh @mesh <dp = 2 : data>
+func @model(%tokens: i32[b@dp, s] {tpsp.data = "tokens"}, %targets: i32[b@dp, s] {tpsp.data = "next_tokens"},
+    param %table: [v, d], param %w: [d], param %head: [v, d]) -> [] {
+  %x = embedding %tokens, %table {vocabulary = "v"}
+  %scaled = mul %x, %w
+  %rooted = sqrt %scaled
+  %logits = einsum %head, %rooted -> [b, s, v, ?]
+  %token = cross_entropy %logits, %targets {over = "v"}
+  %loss = mean %token -> []
+  return %loss
+}
+}
+
+//--- first.py
+import json, struct, sys
+tensors = {"table": [1.0] * 1024, "w": [1.0, 1.0, float("nan"), 1.0], "head": [1.0] * 1024}
+shapes = {"table": [256, 4], "w": [4], "head": [256, 4]}
+header, body = {}, b""
+for name, values in tensors.items():
+    data = struct.pack(f"<{len(values)}f", *values)
+    header[name] = {"dtype": "F32", "shape": shapes[name], "data_offsets": [len(body), len(body) + len(data)]}
+    body += data
+text = json.dumps(header).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + body)

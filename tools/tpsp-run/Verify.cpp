@@ -304,9 +304,11 @@ static void addSource(const reference::NotFinite::Source &source,
                       const char *number, const char *types,
                       std::vector<std::string> &sources) {
   if (source.isFound())
-    sources.push_back(
-        fmt::format("unsharded{}: the {} of {} at {} is the first {}", types,
-                    source.of, source.operation, source.location, number));
+    sources.push_back(fmt::format(
+        "unsharded{}: the {} of {}{} at {} is the first {}", types, source.of,
+        source.operation,
+        source.result.empty() ? "" : fmt::format(" ({})", source.result),
+        source.location, number));
 }
 
 /// Adds the first operations of the unsharded program that make a number which

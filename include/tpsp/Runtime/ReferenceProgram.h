@@ -49,6 +49,9 @@ struct Operation {
   /// Numbers of values that are computed before this operation.
   std::vector<size_t> operands;
   std::map<std::string, Attribute> attributes;
+  /// The name of the result in the program, "layer3.s". For messages; may be
+  /// empty.
+  std::string result = {};
 };
 
 struct Program {
@@ -123,6 +126,8 @@ struct NotFinite {
     /// Which of the operation's values it is: "result", or "gradient of operand
     /// 1".
     std::string of;
+    /// As Operation::result.
+    std::string result;
 
     bool isFound() const { return !operation.empty(); }
   };

@@ -29,10 +29,16 @@ public:
   /// set.
   void round(Element element, Tensor &x) const;
 
+  /// A number of the program as code has it: the nearest number of the type in
+  /// which results of this type are computed. That is f32 for 16 bits.
+  double constant(Element element, double x) const;
+
   /// In a draw: adds to `sum`, the einsum of `factors`, the error of adding its
   /// terms up one by one. They are added in f32, or in F64 if that is narrowed.
   /// For random terms, the error is about the unit roundoff times the product
-  /// of the factors' norms over the summed indices.
+  /// of the factors' norms over the summed indices. A single factor of 16 bits
+  /// may be read before it is rounded, in the kernel that makes it. So its own
+  /// rounding is added, too.
   void blur(Element element, Tensor &sum, const Operands &factors) const;
 
   /// The number of parts into which a sum is split, as ranks may split it.
@@ -43,7 +49,7 @@ private:
   uint64_t draw;
   bool narrowsF64;
   /// The number of tensors rounded so far; each has its own random numbers.
-  mutable uint64_t rounded = 0;
+  mutable uint64_t roundedTensors = 0;
 };
 
 /// One operation that is being evaluated.
@@ -85,6 +91,10 @@ struct Evaluation {
   }
   std::string text(const std::string &name) { return get<std::string>(name); }
   double real(const std::string &name) { return get<double>(name); }
+  /// A number with which elements are computed.
+  double constant(const std::string &name) {
+    return rounder.constant(type.element, real(name));
+  }
   int64_t integer(const std::string &name) { return get<int64_t>(name); }
   IndexNames names(const std::string &name) { return get<IndexNames>(name); }
   /// The step's number, which is operand `i` if that exists, otherwise 0.

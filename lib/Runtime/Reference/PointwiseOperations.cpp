@@ -29,19 +29,19 @@ static void differentiateBy(F f, size_t i, Evaluation &e,
 //===----------------------------------------------------------------------===//
 
 static Tensor evaluateScale(Evaluation &e) {
-  double factor = e.real("factor");
+  double factor = e.constant("factor");
   return e.map([=](const double *x) { return factor * *x; });
 }
 
 static void differentiateScale(Evaluation &e, const Tensor &gradient,
                                OperandGradients &out) {
   out.set(0, [&] {
-    return scaled(fitted(gradient, out.type(0), e), e.real("factor"), e);
+    return scaled(fitted(gradient, out.type(0), e), e.constant("factor"), e);
   });
 }
 
 static Tensor evaluateShift(Evaluation &e) {
-  double by = e.real("by");
+  double by = e.constant("by");
   return e.map([=](const double *x) { return *x + by; });
 }
 
@@ -92,8 +92,8 @@ static void differentiateMax(Evaluation &e, const Tensor &gradient,
 /// The bounds of a clamp; a missing bound is infinite.
 static std::pair<double, double> boundsOf(Evaluation &e) {
   const double infinity = std::numeric_limits<double>::infinity();
-  return {e.has("low") ? e.real("low") : -infinity,
-          e.has("high") ? e.real("high") : infinity};
+  return {e.has("low") ? e.constant("low") : -infinity,
+          e.has("high") ? e.constant("high") : infinity};
 }
 
 static Tensor evaluateClamp(Evaluation &e) {
@@ -319,13 +319,13 @@ static void differentiateDropout(Evaluation &e, const Tensor &gradient,
 }
 
 static Tensor evaluateApplyMask(Evaluation &e) {
-  return masked(e.operand(0), e.operand(1), e.real("scale"), e);
+  return masked(e.operand(0), e.operand(1), e.constant("scale"), e);
 }
 
 static void differentiateApplyMask(Evaluation &e, const Tensor &gradient,
                                    OperandGradients &out) {
   out.set(0, [&] {
-    Tensor kept = masked(gradient, e.operand(1), e.real("scale"), e);
+    Tensor kept = masked(gradient, e.operand(1), e.constant("scale"), e);
     return fitted(kept, out.type(0), e);
   });
 }

@@ -73,11 +73,11 @@ public:
 
   void see(const Tensor &made, const Operation &op, const std::string &of) {
     if (seesNaN && any({&made}, isNaN)) {
-      found->nan = {op.name, op.location, of};
+      found->nan = {op.name, op.location, of, op.result};
       seesNaN = false;
     }
     if (seesInfinity && any({&made}, isInfinite)) {
-      found->infinity = {op.name, op.location, of};
+      found->infinity = {op.name, op.location, of, op.result};
       seesInfinity = false;
     }
   }

@@ -122,13 +122,20 @@ void roundAll(Tensor &x, const Format &format, const Way &way) {
 
 } // namespace
 
+double Rounder::constant(Element element, double x) const {
+  bool isWide = element == Element::F64;
+  if (!rounds() || (isWide && !narrowsF64))
+    return x;
+  return rounded(x, isWide ? narrowed64 : binary32, 0, ToNearest());
+}
+
 void Rounder::round(Element element, Tensor &x) const {
   const Format *format = formatOf(element, narrowsF64);
   if (!format)
     return;
   if (draw == 0)
     return roundAll(x, *format, ToNearest());
-  roundAll(x, *format, ByChance{mixed(mixed(draw) ^ ++rounded)});
+  roundAll(x, *format, ByChance{mixed(mixed(draw) ^ ++roundedTensors)});
 }
 
 namespace {
@@ -173,7 +180,8 @@ void Rounder::blur(Element element, Tensor &sum,
   if (draw == 0 || !rounds() || !format || sum.data.empty())
     return;
   auto [root, isSum] = countTerms(factors, sum.indices);
-  if (!isSum)
+  bool isReadEarly = factors.size() == 1 && format->digits < binary32.digits;
+  if (!isSum && !isReadEarly)
     return;
   std::vector<Tensor> norms;
   for (const Tensor *factor : factors)
@@ -189,8 +197,11 @@ void Rounder::blur(Element element, Tensor &sum,
   // A sum is made of several partial sums at once, so each has fewer terms.
   constexpr double share = 0.5;
   int digits = element == Element::F64 ? narrowed64.digits : binary32.digits;
-  double unit = share * root * std::ldexp(1.0, -digits);
-  ByChance chance{mixed(mixed(draw) ^ ++rounded)};
+  double unit = isSum ? share * root * std::ldexp(1.0, -digits) : 0;
+  // The standard deviation of rounding to the nearest number.
+  if (isReadEarly)
+    unit = std::hypot(unit, std::ldexp(1.0, -format->digits) / std::sqrt(3.0));
+  ByChance chance{mixed(mixed(draw) ^ ++roundedTensors)};
   for (size_t i = 0; i < sum.data.size() && i < sizes.data.size(); ++i) {
     double uniform = static_cast<double>(chance.random(i) >> 11) * 0x1p-52 - 1;
     if (double off = std::sqrt(3.0) * uniform * unit * sizes.data[i];

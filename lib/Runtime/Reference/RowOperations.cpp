@@ -15,7 +15,7 @@ static Tensor evaluateSoftmax(Evaluation &e) {
   std::optional<std::string> query;
   if (e.has("causal"))
     query = e.text("causal");
-  return softmax(e.operand(0), e.text("over"), e.real("scale"), query, &e.error,
+  return softmax(e.operand(0), e.text("over"), e.constant("scale"), query, &e.error,
                  e.flag("hides"));
 }
 
@@ -29,7 +29,7 @@ static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
     Tensor sum = e.stored(e.added(
         reduceSum(product, without(p.indices, {e.text("over")}), &e.error),
         {&product}));
-    double scale = e.real("scale");
+    double scale = e.constant("scale");
     Tensor result =
         pointwise([=](const double *v) { return scale * v[0] * (v[1] - v[2]); },
                   {&p, &gradient, &sum}, p.indices, p.shape, &e.error);
@@ -53,7 +53,7 @@ public:
     Tensor moved = centered ? lessItsMean(x) : x;
     Tensor squares = each([](const double *v) { return *v * *v; }, {&moved});
     factor = e.stored(mean(squares));
-    double eps = e.real("eps");
+    double eps = e.constant("eps");
     for (double &value : factor.data)
       value = 1 / std::sqrt(value + eps);
     factor = e.stored(std::move(factor));
@@ -176,7 +176,7 @@ static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
 /// `tensors` is the number of operands before the optional ones.
 static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
   AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
-                     e.real("scale"), e.flag("causal")};
+                     e.constant("scale"), e.flag("causal")};
   AttentionExtras extras = attentionExtras(e, tensors);
   if (e.has("dropout"))
     form.dropout = {e.real("dropout"), e.integer("seed"),
@@ -184,7 +184,7 @@ static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
   if (e.has("window"))
     form.window = e.integer("window");
   if (e.has("softcap"))
-    form.softcap = e.real("softcap");
+    form.softcap = e.constant("softcap");
   if (extras.bias)
     form.bias = &e.operand(extras.bias);
   if (extras.querySegments) {

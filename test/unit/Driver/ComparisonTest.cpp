@@ -183,6 +183,59 @@ TEST_F(ComparisonTest, SmallElementsAreComparedByThemselves) {
   EXPECT_TRUE(error.isOfSmall);
 }
 
+/// `values`, of which every second one is replaced by `fill`.
+static std::vector<double> masked(std::vector<double> values, double fill) {
+  for (size_t i = 0; i < values.size(); i += 2)
+    values[i] = fill;
+  return values;
+}
+
+// Scores beside a mask of any size, from that for which 1 % of a score is within
+// the tolerance of the whole.
+TEST_F(ComparisonTest, ElementsBesideAMaskAreComparedByThemselves) {
+  PlanBuffer x = tensor({40}, {{}});
+  std::vector<double> right, wrong;
+  for (int i = 0; i < 40; ++i) {
+    right.push_back(0.5 + 0.01 * i);
+    wrong.push_back(1.02 * right.back());
+  }
+  for (double fill : {-2e3, -1e5, -1e9, -1e20, -1e30}) {
+    std::vector<double> expected = masked(right, fill);
+    std::vector<double> given = masked(wrong, fill);
+    hold(x, std::vector<float>(given.begin(), given.end()));
+    TensorError error = compare(x, expected, expected);
+    EXPECT_FALSE(error.passed()) << fill;
+    EXPECT_TRUE(error.isOfSmall) << fill;
+    EXPECT_NEAR(error.relative, 0.02, 1e-5) << fill;
+    hold(x, std::vector<float>(expected.begin(), expected.end()));
+    EXPECT_TRUE(compare(x, expected, expected).passed()) << fill;
+  }
+}
+
+// A value where the reference has a zero is an error of the elements beside it.
+TEST_F(ComparisonTest, ZerosBelongToTheSmallElements) {
+  PlanBuffer x = tensor({40}, {{}});
+  std::vector<double> expected = masked(std::vector<double>(40, 1), -1e9);
+  expected[1] = 0;
+  std::vector<float> given(expected.begin(), expected.end());
+  given[1] = 1;
+  hold(x, given);
+  EXPECT_FALSE(compare(x, expected, expected).passed());
+}
+
+// Elements of all sizes have no gap, so that the smallest of them may be off by
+// the rounding of the others.
+TEST_F(ComparisonTest, SmallElementsAmongAllSizesAreNoGroup) {
+  PlanBuffer x = tensor({40}, {{}});
+  std::vector<double> expected;
+  for (int i = 0; i < 40; ++i)
+    expected.push_back(std::ldexp(1.0, -i / 2));
+  std::vector<float> given(expected.begin(), expected.end());
+  given.back() += 1e-6f;
+  hold(x, given);
+  EXPECT_TRUE(compare(x, expected, expected).passed());
+}
+
 TEST_F(ComparisonTest, APlantedMistakeIsSeenOnAllRanksAndOnOne) {
   PlanBuffer x = tensor({4}, {{1}});
   hold(x, {1, 2, 3, 4});

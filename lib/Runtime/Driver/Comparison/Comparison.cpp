@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -15,11 +17,23 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Elements of a tensor that are so much smaller than all others that their
+/// errors would not show beside them.
+struct SmallElements {
+  /// All elements whose magnitude is below this, and whether zeros are among
+  /// them.
+  double below = 0;
+  bool hasZeros = false;
+  /// The root mean square of their rounding, scaled, and how many times that is
+  /// allowed.
+  double rmsOfRounding = 0, factor = roundingFactor;
+};
+
 /// A result's expected values, and figures about all of them that a comparison
 /// needs.
 class Expectation {
 public:
-  explicit Expectation(const ExpectedValues &values) : values(values) {
+  Expectation(const ExpectedValues &values, double tolerance) : values(values) {
     double largest = 0;
     hasFinite = std::any_of(values.exact.begin(), values.exact.end(),
                             [](double x) { return std::isfinite(x); });
@@ -28,10 +42,10 @@ public:
         largest = std::max(largest, std::abs(x));
     if (largest > 0)
       scale = std::ldexp(1.0, -std::ilogb(largest));
-    small = 1e-12 * largest;
     rmsOfRounding = rmsOff(values.exact, 0);
     if (!values.rounded.empty())
       rmsOfSpread = rmsOff(values.rounded.front(), 1);
+    findSmall(largest, tolerance);
     factor = roundingFactorOf(
         static_cast<int64_t>(values.exact.size() * values.rounded.size()));
   }
@@ -41,8 +55,15 @@ public:
   double roundingOf(const std::vector<double> &draw, int64_t i) const {
     return (draw[i] - values.exact[i]) / values.exaggeration * scale;
   }
-  /// Whether an element is so small that its error would not show.
-  bool isSmall(double x) const { return x != 0 && std::abs(x) < small; }
+  /// The number of the group of small elements to which `x` belongs; -1 if it
+  /// belongs to none.
+  int64_t groupOf(double x) const {
+    auto found = std::find_if(
+        small.rbegin(), small.rend(),
+        [&](const SmallElements &group) { return std::abs(x) < group.below; });
+    bool isIn = found != small.rend() && (x != 0 || found->hasZeros);
+    return isIn ? small.rend() - found - 1 : -1;
+  }
 
   const ExpectedValues &values;
   /// A power of two. After multiplication by it, squares neither overflow nor
@@ -55,8 +76,61 @@ public:
   double factor = roundingFactor;
   /// Whether any element is finite. An infinity then is a value like others.
   bool hasFinite = false;
+  /// The groups of small elements, of which each is below the one before.
+  std::vector<SmallElements> small;
 
 private:
+  /// How many binary orders of magnitude separate elements from all larger ones
+  /// if an error of 1 % of theirs may be within the larger ones' tolerance. With
+  /// few digits every tensor has such elements, so there are at least 6.
+  static int gapFor(double tolerance) {
+    return std::max(6, int(std::ceil(std::log2(1e-2 / tolerance))));
+  }
+
+  /// Finds the gaps in the elements' orders of magnitude. At least 16 elements
+  /// must be below a gap, because the smallest of random numbers may be far
+  /// apart. Elements below 1e-12 of the largest count in any number.
+  void findSmall(double largest, double tolerance) {
+    std::map<int, int64_t, std::greater<int>> orders;
+    int64_t left = 0;
+    for (double x : values.exact)
+      if (std::isfinite(x) && x != 0) {
+        ++orders[std::ilogb(x)];
+        ++left;
+      }
+    int before = orders.empty() ? 0 : orders.begin()->first;
+    bool hasTiny = false;
+    for (auto [order, count] : orders) {
+      double below = std::ldexp(1.0, order + 1);
+      bool isApart = before - order > gapFor(tolerance) &&
+                     left >= elementsToJudgeAlone;
+      bool isTiny = below <= 1e-12 * largest;
+      if (isApart || (isTiny && !hasTiny))
+        small.push_back({below, isApart});
+      hasTiny |= isTiny;
+      before = order;
+      left -= count;
+    }
+    measureSmall();
+  }
+
+  void measureSmall() {
+    std::vector<double> squared(small.size());
+    std::vector<int64_t> counts(small.size());
+    for (size_t i = 0; i < values.exact.size() && !small.empty(); ++i)
+      if (int64_t group = groupOf(values.exact[i]); group >= 0)
+        for (const std::vector<double> &draw : values.rounded)
+          if (double off = roundingOf(draw, int64_t(i)); std::isfinite(off)) {
+            squared[group] += off * off;
+            ++counts[group];
+          }
+    for (size_t group = 0; group < small.size(); ++group) {
+      small[group].rmsOfRounding =
+          std::sqrt(squared[group] / double(std::max<int64_t>(counts[group], 1)));
+      small[group].factor = roundingFactorOf(counts[group]);
+    }
+  }
+
   /// The root mean square of the distance of evaluations, from number `first`
   /// on, from `center`.
   double rmsOff(const std::vector<double> &center, size_t first) const {
@@ -73,8 +147,6 @@ private:
     return std::sqrt(squared /
                      static_cast<double>(std::max<int64_t>(count, 1)));
   }
-
-  double small = 0;
 };
 
 /// Sums of squares over some elements of one rank's part; all values are
@@ -143,13 +215,15 @@ void allowSquaresOfNoise(TensorError &error) {
   error.allowedExcess *= error.factor;
 }
 
-/// `rmsOfRounding` is over all elements of the tensor.
+/// `rmsOfRounding` is over all elements of the tensor or of the group, and
+/// `factor` is how many times it is allowed.
 TensorError errorOf(const Squares &squares, double tolerance,
-                    double rmsOfRounding, const Expectation &expected) {
+                    double rmsOfRounding, double factor,
+                    const Expectation &expected) {
   TensorError error;
   error.elements = squares.count;
   error.tolerance = tolerance;
-  error.factor = expected.factor;
+  error.factor = factor;
   error.excessFactor = roundingFactorOf(squares.roundingAlong.size());
   double rounding = meanOf(squares.rounding, squares.roundings);
   bool isOfFew = squares.count > 0 && squares.count < elementsToJudgeAlone;
@@ -179,7 +253,8 @@ TensorError errorOf(const Squares &squares, double tolerance,
 /// The difference of one rank's part from the expected values.
 class Difference {
 public:
-  explicit Difference(const Expectation &expected) : expected(expected) {}
+  explicit Difference(const Expectation &expected)
+      : expected(expected), small(expected.small.size()) {}
 
   void add(double value, int64_t i) {
     double exact = expected.exact(i);
@@ -187,19 +262,21 @@ public:
       return addNotFinite(value, i);
     double scale = expected.scale;
     addTo(all, value * scale, i);
-    if (expected.isSmall(exact))
-      addTo(small, value * scale, i);
+    if (int64_t group = expected.groupOf(exact); group >= 0)
+      addTo(small[group], value * scale, i);
     addToRounded(value * scale, i);
     maxAbsolute = std::max(maxAbsolute, std::abs(value - exact));
   }
 
   TensorError describe(double tolerance) const {
     TensorError error =
-        errorOf(all, tolerance, expected.rmsOfRounding, expected);
+        errorOf(all, tolerance, expected.rmsOfRounding, expected.factor,
+                expected);
     if (error.isLost() && error.relative > tolerance)
       error = orOfRounded(error, tolerance);
-    if (small.count > 0 && error.passed())
-      error = orOfSmall(error, tolerance);
+    for (size_t group = 0; group < small.size() && error.passed(); ++group)
+      if (small[group].count > 0)
+        error = orOfSmall(error, group, tolerance);
     error.elements = all.count + notFinite;
     error.maxAbsolute = maxAbsolute;
     error.notFinite = notFinite;
@@ -238,7 +315,8 @@ private:
     if (ofRounded.count < all.count || expected.values.exaggeration != 1)
       return lost;
     TensorError error =
-        errorOf(ofRounded, tolerance, expected.rmsOfSpread, expected);
+        errorOf(ofRounded, tolerance, expected.rmsOfSpread, expected.factor,
+                expected);
     error.isOfRounded = true;
     bool isNoise = error.zeroReference && error.rounding > 0;
     return error.isLost() || isNoise ? lost : error;
@@ -246,9 +324,11 @@ private:
 
   /// The error of small elements, if they fail and rounding leaves them correct
   /// digits.
-  TensorError orOfSmall(const TensorError &others, double tolerance) const {
-    double rms = meanOf(small.rounding, small.roundings);
-    TensorError error = errorOf(small, tolerance, rms, expected);
+  TensorError orOfSmall(const TensorError &others, size_t group,
+                        double tolerance) const {
+    const SmallElements &of = expected.small[group];
+    TensorError error = errorOf(small[group], tolerance, of.rmsOfRounding,
+                                of.factor, expected);
     error.isOfSmall = true;
     return error.isLost() || error.zeroReference || error.passed() ? others
                                                                    : error;
@@ -280,7 +360,9 @@ private:
   }
 
   const Expectation &expected;
-  Squares all, small, ofRounded;
+  Squares all, ofRounded;
+  /// By the number of the group.
+  std::vector<Squares> small;
   double maxAbsolute = 0;
   int64_t notFinite = 0;
   bool finite = true;
@@ -367,7 +449,7 @@ Status tpsp::rt::compareTensor(World &world, const Plan &plan,
                                const ExpectedValues &expected, double tolerance,
                                TensorError &out,
                                const PlantedMistake &planted) {
-  Expectation expectation(expected);
+  Expectation expectation(expected, tolerance);
   bool isPartial = !tensor.pending.empty();
   std::vector<Difference> parts(isPartial ? 1 : world.numRanks(),
                                 Difference(expectation));

@@ -78,8 +78,11 @@ std::string NotFiniteWatch::describe(std::atomic<int64_t> First::*which,
   if (command == none)
     return "";
   const PlanCommand &found = plan.commands[command];
-  std::string at =
-      found.location.empty() ? "" : fmt::format(" ({})", found.location);
+  // A kernel may do several operations; its place is that of the first.
+  bool isKernel = found.kind == CommandKind::Kernel;
+  std::string at = found.location.empty() ? ""
+                   : isKernel ? fmt::format(" (from {} on)", found.location)
+                              : fmt::format(" ({})", found.location);
   return fmt::format("rank {}: {}{} is the first command that writes {}", on,
                      found.name(), at, number);
 }

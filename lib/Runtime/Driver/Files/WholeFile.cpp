@@ -90,10 +90,14 @@ Status WholeFile::finish() {
   return {};
 }
 
-/// Writes to a device or a pipe, which has no offsets.
+/// Writes to a device or a pipe, which has no offsets. Does not wait for
+/// somebody who reads the pipe.
 static Status writeStream(const std::string &path, const std::string &text) {
-  FileHandle file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file.isOpen())
+  FileHandle file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.isOpen() && errno == ENXIO)
+    return invalid("cannot write '{}': it is a pipe that nobody reads", path);
+  if (!file.isOpen() ||
+      ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK))
     return cannotWrite(path, errno);
   for (size_t done = 0; done < text.size();) {
     ssize_t more = ::write(file.get(), text.data() + done, text.size() - done);

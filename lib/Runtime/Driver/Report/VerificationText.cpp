@@ -45,7 +45,7 @@ static std::string remarkOn(const TensorError &e) {
   if (e.isOfRounded)
     remarks.push_back("(of the program rounded to its types)");
   if (e.isOfSmall)
-    remarks.push_back("(of elements below 1e-12 of the largest)");
+    remarks.push_back("(of elements far below the others)");
   if (e.notFinite > 0)
     remarks.push_back(fmt::format(
         "({} not finite, as in the rounded reference)", e.notFinite));

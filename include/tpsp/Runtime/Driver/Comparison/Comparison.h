@@ -61,8 +61,9 @@ struct TensorError {
   /// Rounding leaves no correct digits compared with float64, so `b` is the
   /// unsharded program as the run's types round it (to nearest).
   bool isOfRounded = false;
-  /// The error is measured over elements that are at most 1e-12 of the largest.
-  /// Next to larger elements their errors would not show.
+  /// The error is measured over elements that are orders of magnitude below all
+  /// others, such as scores beside a mask's fill. Next to larger elements their
+  /// errors would not show.
   bool isOfSmall = false;
 
   bool passed() const {
