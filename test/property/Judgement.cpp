@@ -22,15 +22,6 @@ double tpsp::property::toleranceOf(StringRef element) {
   return element == "f32" ? 1e-5 : 1e-9;
 }
 
-/// Returns how many times the reference's rounding a program may lose before it
-/// fails outright, instead of being tried again in f64. The reference rounds
-/// the results of operations. A program also rounds values in 16 bits that
-/// parts of a norm or a softmax store in between. (Seeds 500382 and 1201851
-/// lose 1.1 and 1.6 times as much.)
-static double slackOf(StringRef element) {
-  return element == "bf16" || element == "f16" ? 2 : 1;
-}
-
 Outcome tpsp::property::judged(std::vector<rt::TensorError> errors,
                                StringRef element) {
   double tolerance = toleranceOf(element);
@@ -38,9 +29,7 @@ Outcome tpsp::property::judged(std::vector<rt::TensorError> errors,
   for (const rt::TensorError &error : errors) {
     if (error.relative <= tolerance)
       continue;
-    double slack = slackOf(element);
-    if (!(error.relative <= slack * error.allowed) ||
-        !(std::abs(error.excess) <= slack * error.allowedExcess))
+    if (!error.passed())
       return {Outcome::Failed, describe(error)};
     if (error.name != "norm" || error.relative > toleranceOf("f32"))
       outcome.text = Outcome::losesDigits;
