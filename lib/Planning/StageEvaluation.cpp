@@ -1,7 +1,5 @@
 #include "StageEvaluation.h"
 
-#include "tpsp/Planning/StageSimulation.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tpsp;
@@ -119,17 +117,24 @@ private:
 
 } // namespace
 
+llvm::Expected<SimulatedStages>
+tpsp::simulateCandidate(mlir::OwningOpRef<mlir::ModuleOp> placed,
+                        llvm::StringRef path, const StageRequest &request,
+                        const Hardware &hardware, const Candidate &candidate) {
+  StageScheduling scheduling;
+  scheduling.schedule = candidate.settings.schedule;
+  StageRequest chunked = request;
+  chunked.chunksPerStage = candidate.settings.chunks;
+  return compileAndSimulateStages(std::move(placed), path, chunked, scheduling,
+                                  hardware, [](llvm::StringRef) {});
+}
+
 llvm::Error tpsp::evaluateStages(mlir::OwningOpRef<mlir::ModuleOp> placed,
                                  llvm::StringRef path,
                                  const StageRequest &request,
                                  const Hardware &hardware, Evaluation &out) {
-  StageScheduling scheduling;
-  scheduling.schedule = out.candidate.settings.schedule;
-  StageRequest chunked = request;
-  chunked.chunksPerStage = out.candidate.settings.chunks;
-  auto stages =
-      compileAndSimulateStages(std::move(placed), path, chunked, scheduling,
-                               hardware, [](llvm::StringRef) {});
+  auto stages = simulateCandidate(std::move(placed), path, request, hardware,
+                                  out.candidate);
   if (!stages)
     return stages.takeError();
   StageFindings(stages->plans, stages->simulation, request.compile.microBatches)

@@ -8,6 +8,14 @@
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --json --html %t/plan.html > %t/plan.json
 // RUN: python3 %S/Inputs/check-page.py %t/plan.html --matrix %t/plan.json --steps 3
 
+// Plans with stages are drawn with their stages: the step and the memory of
+// each stage agree with the table, and with tpsp-run for the placed program.
+// RUN: tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --stages 2 --micro-batches 4 --optimizer adamw --overlap off --json --html %t/staged.html -o %t/staged.mlir > %t/staged.json
+// RUN: python3 %S/Inputs/check-page.py %t/staged.html --matrix %t/staged.json --steps 3 --stages 2
+// RUN: sh -c "$(sed -n 's,^// *[a-z-]* THIS.mlir,tpsp-run %t/staged.mlir,p' %t/staged.mlir) --quiet --html %t/again.html --report %t/again.json"
+// RUN: python3 %S/Inputs/check-page.py %t/again.html --report %t/again.json --stages 2
+// RUN: python3 %S/Inputs/planned-step.py %t/staged.json %t/again.json
+
 // If nothing fits, the page has the plans that come nearest, if they were
 // compiled.
 // RUN: not tpsp-plan %s --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --memory 60KiB --json --html %t/none.html > %t/none.json

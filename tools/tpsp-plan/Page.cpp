@@ -1,6 +1,7 @@
 #include "Page.h"
 
 #include "common/Simulate.h"
+#include "common/StagesReport.h"
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Planning/PlannedStep.h"
@@ -35,18 +36,32 @@ static std::vector<size_t> shownPlans(const Planning &planning) {
   return shown;
 }
 
-/// Returns the step as tpsp-run --simulate would report it for the placed
-/// program.
+/// Returns the step of a plan with stages, as tpsp-run --simulate would report
+/// it for the placed program.
 static llvm::Expected<rt::PageStep>
-stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
-       const planner::Candidate &candidate) {
+stagedStepOf(mlir::MLIRContext &context,
+             const CandidateEvaluatorOptions &options, const Hardware &hardware,
+             const planner::Candidate &candidate) {
+  auto begin = Clock::now();
+  auto stages = planStages(context, options, candidate);
+  if (!stages)
+    return stages.takeError();
+  tool::StagesReport report =
+      tool::stagesReport(std::move(*stages), hardware,
+                         {options.path, candidate.settings.schedule,
+                          options.compile.overlap, secondsSince(begin)});
+  return rt::PageStep{tool::toJson(report), tool::traceOf(report), ""};
+}
+
+/// The same for a plan without stages.
+static llvm::Expected<rt::PageStep>
+wholeStepOf(mlir::MLIRContext &context,
+            const CandidateEvaluatorOptions &options, const Hardware &hardware,
+            const planner::Candidate &candidate) {
   auto begin = Clock::now();
   auto step = planStep(context, options, candidate);
   if (!step)
     return step.takeError();
-  llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
-  if (!hardware)
-    return hardware.takeError();
   const std::string &dtype = options.compile.dtype;
   rt::PlanDescription description;
   description.plan = step->plan;
@@ -55,11 +70,21 @@ stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
   report.plan = step->plan;
   report.dtype = dtype.empty() ? "as written" : dtype;
   report.compileSeconds = secondsSince(begin);
-  if (llvm::Error error = tool::predict(*hardware, options.compile.threads,
-                                        description, report))
+  if (llvm::Error error =
+          tool::predict(hardware, options.compile.threads, description, report))
     return error;
   return rt::PageStep{rt::toJson(report), std::move(report.trace),
                       std::move(step->explanation)};
+}
+
+static llvm::Expected<rt::PageStep>
+stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
+       const planner::Candidate &candidate) {
+  llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
+  if (!hardware)
+    return hardware.takeError();
+  return (candidate.hasStages() ? stagedStepOf : wholeStepOf)(
+      context, options, *hardware, candidate);
 }
 
 /// Estimates the seconds for compiling the plan with all its layers.

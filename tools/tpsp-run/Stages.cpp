@@ -1,8 +1,7 @@
 // Simulates a program with stages and makes its report.
-#include "Stages.h"
-
 #include "WithCompiler.h"
 #include "common/Compilation.h"
+#include "common/StagesReport.h"
 
 #include "tpsp/Passes/Program/StageAssignment.h"
 #include "tpsp/Planning/StageSimulation.h"
@@ -11,28 +10,7 @@
 
 using namespace tpsp;
 using namespace tpsp::run;
-
-static void addUse(const Hardware &hardware, StagesReport &report) {
-  int64_t ranks = 1, most = 0, all = 0;
-  for (const MeshAxis &axis : report.plans.mesh)
-    ranks *= axis.size;
-  for (const StageUse &stage : report.step.stages) {
-    most = std::max(most, stage.peak);
-    all += stage.peak * (ranks / int64_t(report.step.stages.size()));
-  }
-  report.memoryBytes = hardware.memoryBytes;
-  report.neededBytes = hardware.isCpu() ? all : most;
-  const StagePlan &first = report.plans.chunks.front();
-  int64_t dtype = TPSP_RT_F32;
-  for (const PlanCommand &command : first.plan->commands)
-    if (command.kind == CommandKind::Matmul)
-      dtype = command.dtype;
-  double peak = matmulPeak(hardware, dtype, ranks);
-  if (peak > 0 && report.step.seconds > 0)
-    report.matmulUtilisation = report.step.flops /
-                               double(report.step.stages.size()) / peak /
-                               report.step.seconds;
-}
+using namespace tpsp::tool;
 
 bool tpsp::run::dividesLayers(const Options &options) {
   Compilation compilation(options, {}, /*speaks=*/false);
@@ -64,18 +42,12 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
       });
   if (!stages)
     return compilation.failure(stages.takeError());
-  StagesReport report;
-  report.plans = std::move(stages->plans);
-  report.program = options.model;
-  report.hardware = hardware->name;
-  report.schedule = options.stageSchedule;
-  report.askedOverlap = request.compile.overlap;
-  report.overlap = stages->overlap;
-  report.compileSeconds =
+  double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  report.step = std::move(stages->simulation.step);
-  addUse(*hardware, report);
+  StagesReport report = stagesReport(
+      std::move(*stages), *hardware,
+      {options.model, options.stageSchedule, request.compile.overlap, seconds});
   output = {toText(report),      toJson(report),     traceOf(report),
             report.step.seconds, report.neededBytes, report.memoryBytes};
   return {};

@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Planning/CandidateEvaluator.h"
+#include "tpsp/Planning/StageSimulation.h"
 
 #include "llvm/Support/Error.h"
 
@@ -21,6 +22,11 @@ struct PlannedStep {
 llvm::Expected<PlannedStep> planStep(mlir::MLIRContext &context,
                                      const CandidateEvaluatorOptions &options,
                                      const planner::Candidate &candidate);
+
+/// The same for a candidate with stages.
+llvm::Expected<SimulatedStages>
+planStages(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
+           const planner::Candidate &candidate);
 
 } // namespace tpsp
 

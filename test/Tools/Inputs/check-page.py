@@ -1,6 +1,6 @@
 """Compares a page of --html with the tool's other outputs.
 
-check-page.py PAGE.html [--matrix PLAN.json] [--report RUN.json] [--steps N]
+check-page.py PAGE.html [--matrix PLAN.json] [--report RUN.json] [--steps N] [--stages N]
 """
 import argparse
 import html.parser
@@ -31,11 +31,8 @@ class Page(html.parser.HTMLParser):
         self.inside = False
 
 
-def check_step(step, matrix):
-    """Checks that a step's data are consistent and agree with its plan."""
-    drawn = step["step"]
-    assert step["explanation"].count("\n") > 3, "no equations"
-    assert drawn["left_out"]["commands"] == 0 and not step["cut"]
+def check_spans(drawn):
+    """Checks that spans lie in the step, and that the last ends it."""
     end = 0
     for rank in drawn["ranks"]:
         for stream in rank["streams"]:
@@ -44,16 +41,38 @@ def check_step(step, matrix):
                 assert 0 <= begin <= stop and command < len(drawn["commands"])
                 end = max(end, stop)
     assert end == drawn["nanoseconds"], (end, drawn["nanoseconds"])
-    memory = step["report"]["memory"]
-    assert memory["peak"] == drawn["arena"]
-    if matrix:
-        plan = matrix["plans"][step["plan"]]
-        assert plan["legal"] and not plan["bound"]
-        # A plan that was compiled whole is compiled to the same again.
-        if not plan["composed"]:
-            assert memory["peak"] == plan["memory"]["total"], plan["name"]
-            took = step["report"]["time"]["step"]
-            assert abs(took - plan["seconds"]) <= 1e-9 * took, plan["name"]
+
+
+def step_and_peak(step):
+    """Returns the seconds and bytes of a step's report."""
+    report = step["report"]
+    if "stages" in report:
+        peaks = [stage["memory"]["peak"] for stage in report["stages"]]
+        drawn = [rank["peak"]["bytes"] for rank in step["step"]["ranks"]]
+        assert peaks == drawn, (peaks, drawn)
+        return report["step"], max(peaks)
+    assert step["explanation"].count("\n") > 3, "no equations"
+    peak = report["memory"]["peak"]
+    assert peak == step["step"]["arena"]
+    return report["time"]["step"], peak
+
+
+def check_step(step, matrix):
+    """Checks that a step's data are consistent and agree with its plan."""
+    drawn = step["step"]
+    assert drawn["left_out"]["commands"] == 0 and not step["cut"]
+    check_spans(drawn)
+    took, peak = step_and_peak(step)
+    if not matrix:
+        return
+    plan = matrix["plans"][step["plan"]]
+    assert plan["legal"] and not plan["bound"]
+    # The seconds of a run are a median; the drawn step is the last.
+    assert abs(1e-9 * drawn["nanoseconds"] - took) < 1e-8, (drawn, took)
+    # A plan that was compiled whole is compiled to the same again.
+    if not plan["composed"]:
+        assert peak == plan["memory"]["total"], plan["name"]
+        assert abs(took - plan["seconds"]) <= 1e-9 * took, plan["name"]
 
 
 def main():
@@ -62,6 +81,7 @@ def main():
     parser.add_argument("--matrix")
     parser.add_argument("--report")
     parser.add_argument("--steps", type=int, default=1)
+    parser.add_argument("--stages", type=int, help="ranks that are drawn")
     o = parser.parse_args()
     page = Page()
     page.feed(open(o.page, encoding="utf-8").read())
@@ -78,6 +98,8 @@ def main():
     assert len(data["steps"]) == o.steps, len(data["steps"])
     for step in data["steps"]:
         check_step(step, matrix)
+        if o.stages:
+            assert len(step["step"]["ranks"]) == o.stages
     if o.report:
         assert data["steps"][0]["report"] == json.load(open(o.report))
     assert os.path.getsize(o.page) < 1 << 20

@@ -208,9 +208,15 @@ private:
     return curve;
   }
 
-  /// The time of the peak, and the largest buffers then in use.
+  /// The peak of the memory curve, and the largest buffers then in use. Plans
+  /// of stages have a curve, but no buffers.
   Json peakJson(const TraceRank &rank) const {
     MemoryUse use = memoryUse(plan, rank);
+    auto highest = std::max_element(rank.memory.begin(), rank.memory.end(),
+                                    [](const auto &one, const auto &other) {
+                                      return one.value < other.value;
+                                    });
+    TraceSample peak = highest == rank.memory.end() ? TraceSample() : *highest;
     Json live = Json::array();
     for (int64_t number : use.liveAtPeak) {
       if (live.size() == mostBuffers)
@@ -220,8 +226,8 @@ private:
                       {"kind", nameOf(buffer.kind)},
                       {"bytes", buffer.bytes}});
     }
-    return {{"nanoseconds", nanoseconds(use.peakSeconds)},
-            {"bytes", use.peakBytes},
+    return {{"nanoseconds", nanoseconds(peak.seconds)},
+            {"bytes", std::llround(peak.value)},
             {"buffers", use.liveAtPeak.size()},
             {"largest", std::move(live)}};
   }

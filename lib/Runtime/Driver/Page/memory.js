@@ -71,8 +71,22 @@ function drawBill() {
 
 /// The rank with the highest peak represents all ranks.
 function fullestRank(step) {
-  const peakOf = (rank) => rank.memory.reduce((most, value, i) => i % 2 ? Math.max(most, value) : most, 0);
-  return step.ranks.reduce((best, rank) => peakOf(rank) > (best ? peakOf(best) : 0) ? rank : best, null);
+  return step.ranks.reduce((best, rank) => rank.peak.bytes > (best ? best.peak.bytes : 0) ? rank : best, null);
+}
+
+/// The peaks of stages, or of other ranks that need different memory.
+function drawPeaks() {
+  const room = byId('peaks'), step = plan().step && plan().step.step;
+  room.replaceChildren();
+  if (!step || new Set(step.ranks.map((rank) => rank.peak.bytes)).size < 2) return;
+  const most = Math.max(...step.ranks.map((rank) => rank.peak.bytes));
+  const table = sortableTable([
+    {head: 'ranks', kind: 'names', value: (rank) => rank.name},
+    {head: 'peak', kind: 'number', descendsFirst: true, value: (rank) => rank.peak.bytes, text: (rank) => bytesText(rank.peak.bytes)},
+    {head: '', kind: 'bars', value: (rank) => rank.peak.bytes, cell: (rank) => el('span', {class: 'bar', style: `width:${160 * rank.peak.bytes / most}px`})},
+    {head: 'at', kind: 'number', value: (rank) => rank.peak.nanoseconds, text: (rank) => secondsText(rank.peak.nanoseconds * 1e-9)},
+  ], () => step.ranks, {caption: 'Peaks'});
+  room.append(el('h3', {}, 'Peaks'), el('div', {class: 'scroll', role: 'region', 'aria-label': 'Peaks, as a table', tabindex: 0}, table.element));
 }
 
 function curvePath(memory, x, y, end) {
@@ -150,6 +164,7 @@ function drawLargest() {
 function drawMemory() {
   drawBill();
   drawCurve();
+  drawPeaks();
   drawLargest();
   byId('memory').hidden = !byId('bill').children.length && !byId('curve').children.length;
 }

@@ -1,15 +1,54 @@
 // The report of a program with stages, as text, JSON and a trace.
-#include "Stages.h"
+#include "StagesReport.h"
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Abi/TextTable.h"
+#include "tpsp/Schedule/Hardware.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace tpsp;
-using namespace tpsp::run;
+using namespace tpsp::tool;
 using Json = nlohmann::ordered_json;
+
+static void addUse(const Hardware &hardware, StagesReport &report) {
+  int64_t ranks = 1, most = 0, all = 0;
+  for (const MeshAxis &axis : report.plans.mesh)
+    ranks *= axis.size;
+  for (const StageUse &stage : report.step.stages) {
+    most = std::max(most, stage.peak);
+    all += stage.peak * (ranks / int64_t(report.step.stages.size()));
+  }
+  report.memoryBytes = hardware.memoryBytes;
+  report.neededBytes = hardware.isCpu() ? all : most;
+  const StagePlan &first = report.plans.chunks.front();
+  int64_t dtype = TPSP_RT_F32;
+  for (const PlanCommand &command : first.plan->commands)
+    if (command.kind == CommandKind::Matmul)
+      dtype = command.dtype;
+  double peak = matmulPeak(hardware, dtype, ranks);
+  if (peak > 0 && report.step.seconds > 0)
+    report.matmulUtilisation = report.step.flops /
+                               double(report.step.stages.size()) / peak /
+                               report.step.seconds;
+}
+
+StagesReport tpsp::tool::stagesReport(SimulatedStages &&stages,
+                                      const Hardware &hardware,
+                                      const StagesContext &context) {
+  StagesReport report;
+  report.plans = std::move(stages.plans);
+  report.step = std::move(stages.simulation.step);
+  report.overlap = std::move(stages.overlap);
+  report.hardware = hardware.name;
+  report.program = context.program;
+  report.schedule = context.schedule;
+  report.askedOverlap = context.overlap;
+  report.compileSeconds = context.compileSeconds;
+  addUse(hardware, report);
+  return report;
+}
 
 /// Returns a stage's layers: "8", or "2+2" if it has two chunks.
 static std::string layersOf(const StagesReport &report, size_t stage) {
@@ -121,7 +160,7 @@ static std::string sendTable(const StagesReport &report) {
   return text;
 }
 
-std::string tpsp::run::toText(const StagesReport &report) {
+std::string tpsp::tool::toText(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   std::string text = fmt::format(
       "{} on {}: {} stages over @{}, {} chunk{} each, {} micro-batches, "
@@ -190,7 +229,7 @@ static Json chunkJson(const StagesReport &report, size_t chunk) {
           {"send_backward", of.sendBackward}};
 }
 
-std::string tpsp::run::toJson(const StagesReport &report) {
+std::string tpsp::tool::toJson(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   Json json = {{"program", report.plans.program},
                {"hardware", report.hardware},
@@ -233,7 +272,7 @@ static PlanCommand commandOf(const PipelineCommand &from, int64_t chunks) {
   return command;
 }
 
-StepTrace tpsp::run::traceOf(const StagesReport &report) {
+StepTrace tpsp::tool::traceOf(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   auto plan = std::make_shared<Plan>();
   plan->program = report.plans.program;

@@ -1,14 +1,11 @@
-// Predicting a program whose layers are divided over pipeline stages.
-#ifndef TPSP_TOOLS_TPSP_RUN_STAGES_H
-#define TPSP_TOOLS_TPSP_RUN_STAGES_H
+// The report of a program whose layers are divided over pipeline stages.
+#ifndef TPSP_TOOLS_COMMON_STAGESREPORT_H
+#define TPSP_TOOLS_COMMON_STAGESREPORT_H
 
-#include "tpsp/Planning/StagePlans.h"
-#include "tpsp/Schedule/Hardware.h"
-#include "tpsp/Schedule/PipelineStep.h"
+#include "tpsp/Abi/StepTrace.h"
+#include "tpsp/Planning/StageSimulation.h"
 
-#include "llvm/Support/Error.h"
-
-namespace tpsp::run {
+namespace tpsp::tool {
 
 /// The output of --simulate for a program with stages.
 struct StagesReport {
@@ -25,6 +22,17 @@ struct StagesReport {
   double matmulUtilisation = 0;
 };
 
+/// The parts of a report that the simulation does not know.
+struct StagesContext {
+  std::string program, schedule;
+  /// The requested overlap.
+  std::string overlap;
+  double compileSeconds = 0;
+};
+
+StagesReport stagesReport(SimulatedStages &&stages, const Hardware &hardware,
+                          const StagesContext &context);
+
 /// Returns tables for a terminal.
 std::string toText(const StagesReport &report);
 /// Returns JSON with the keys of docs/Simulation.md.
@@ -32,6 +40,6 @@ std::string toJson(const StagesReport &report);
 /// Returns a trace with a row for each stage.
 StepTrace traceOf(const StagesReport &report);
 
-} // namespace tpsp::run
+} // namespace tpsp::tool
 
-#endif // TPSP_TOOLS_TPSP_RUN_STAGES_H
+#endif // TPSP_TOOLS_COMMON_STAGESREPORT_H
