@@ -32,7 +32,7 @@ kindsOf(const Plan &plan, const SimulatedStep &simulated) {
   return kinds;
 }
 
-/// All ranks run the same plan, so the trace shows only the first few.
+/// All ranks run the same plan, so the trace has only the first few.
 static constexpr size_t shownRanks = 16;
 
 static StepTrace simulatedTrace(const SimulatedStep &simulated,
@@ -40,7 +40,7 @@ static StepTrace simulatedTrace(const SimulatedStep &simulated,
                                 const std::string &hardware) {
   StepTrace trace = namedTrace(description, "simulated on " + hardware);
   if (trace.ranks.size() > shownRanks) {
-    trace.setting += ", ranks 0 to " + std::to_string(shownRanks - 1);
+    trace.furtherRanks = int64_t(trace.ranks.size() - shownRanks);
     trace.ranks.resize(shownRanks);
   }
   for (TraceRank &rank : trace.ranks)

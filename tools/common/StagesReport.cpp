@@ -1,7 +1,9 @@
 // The report of a program with stages, as text, JSON and a trace.
 #include "StagesReport.h"
 
+#include "tpsp/Abi/AlikeRanks.h"
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Abi/TextTable.h"
 #include "tpsp/Schedule/Hardware.h"
 
@@ -67,6 +69,18 @@ static int64_t rankOf(const StagesReport &report, size_t stage) {
        axis < report.plans.mesh.size(); ++axis)
     behind *= report.plans.mesh[axis].size;
   return int64_t(stage) * behind;
+}
+
+/// All ranks of a stage.
+static std::vector<int64_t> ranksOf(const StagesReport &report, size_t stage) {
+  rt::RankMesh mesh;
+  if (!rt::RankMesh::create(report.plans.mesh, mesh).ok())
+    return {rankOf(report, stage)};
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    if (mesh.coordinates(rank)[report.plans.stageAxis] == int64_t(stage))
+      ranks.push_back(rank);
+  return ranks;
 }
 
 static std::string parameterName(const StagesReport &report,
@@ -282,7 +296,7 @@ StepTrace tpsp::tool::traceOf(const StagesReport &report) {
   trace.ranks.resize(problem.stages);
   for (int64_t stage = 0; stage < problem.stages; ++stage) {
     trace.ranks[stage].name =
-        fmt::format("stage {}: rank {}", stage, rankOf(report, stage));
+        fmt::format("stage {}: {}", stage, ranksText(ranksOf(report, stage)));
     trace.ranks[stage].streams.resize(2);
     trace.ranks[stage].memory = report.step.stages[stage].memory;
     trace.ranks[stage].sending = {{0, 0}};

@@ -48,6 +48,9 @@ struct StepTrace {
   std::string title, setting;
   /// Empty if times are not known.
   std::vector<TraceRank> ranks;
+  /// The number of ranks after these, which did the same as the last of them. A
+  /// simulation stores few ranks, because all do the same.
+  int64_t furtherRanks = 0;
 
   /// When the last command ended; 0 if there is none.
   double seconds() const;

@@ -211,11 +211,16 @@ TEST(PageStep, OfALongStepTheLongestCommandsAreKept) {
 TEST(PageStep, RanksThatDidTheSameAreOne) {
   TestTrace test(3);
   test.compute(0, 1e-6);
-  EXPECT_EQ(pageStep(test.trace)["ranks"].size(), 1u);
-  EXPECT_EQ(pageStep(test.trace)["ranks_alike"], 3);
-  test.trace.ranks[2].streams[0][0].end = 2e-6;
-  EXPECT_EQ(pageStep(test.trace)["ranks"].size(), 3u);
-  EXPECT_EQ(pageStep(test.trace)["ranks_alike"], 1);
+  Json ranks = pageStep(test.trace)["ranks"];
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0]["alike"], 3);
+  EXPECT_EQ(ranks[0]["name"], "ranks 0 to 2");
+  test.trace.ranks[1].streams[0][0].end = 2e-6;
+  ranks = pageStep(test.trace)["ranks"];
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0]["alike"], 2);
+  EXPECT_EQ(ranks[0]["name"], "ranks 0, 2");
+  EXPECT_EQ(ranks[1]["name"], "rank 1");
   test.trace.ranks.clear();
   EXPECT_TRUE(pageStep(test.trace).is_null());
 }

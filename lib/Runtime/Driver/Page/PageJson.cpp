@@ -1,5 +1,6 @@
 #include "PageJson.h"
 
+#include "tpsp/Abi/AlikeRanks.h"
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/MemoryUse.h"
 
@@ -18,18 +19,6 @@ static constexpr size_t mostSamples = 1500, mostBuffers = 24;
 
 static int64_t nanoseconds(double seconds) {
   return std::llround(1e9 * seconds);
-}
-
-static bool isSame(const TraceRank &a, const TraceRank &b) {
-  auto areSame = [](const auto &some, const auto &others) {
-    return std::equal(some.begin(), some.end(), others.begin(), others.end(),
-                      [](const TraceSpan &x, const TraceSpan &y) {
-                        return x.command == y.command && x.begin == y.begin &&
-                               x.end == y.end;
-                      });
-  };
-  return std::equal(a.streams.begin(), a.streams.end(), b.streams.begin(),
-                    b.streams.end(), areSame);
 }
 
 namespace {
@@ -53,23 +42,18 @@ private:
 class StepWriter {
 public:
   explicit StepWriter(const StepTrace &trace)
-      : plan(*trace.plan), trace(trace), numbers(plan.commands.size(), -1) {
-    const std::vector<TraceRank> &ranks = trace.ranks;
-    isAlike = std::all_of(ranks.begin(), ranks.end(), [&](const auto &rank) {
-      return isSame(rank, ranks.front());
-    });
-    shown = isAlike ? 1 : ranks.size();
+      : plan(*trace.plan), trace(trace), groups(alikeRanks(trace)),
+        numbers(plan.commands.size(), -1) {
     chooseSpans();
   }
 
   Json write() {
     Json ranks = Json::array();
-    for (size_t rank = 0; rank < shown; ++rank)
-      ranks.push_back(rankJson(rank));
+    for (size_t group = 0; group < groups.size(); ++group)
+      ranks.push_back(rankJson(group));
     return {{"title", trace.title},
             {"setting", trace.setting},
             {"nanoseconds", nanoseconds(trace.seconds())},
-            {"ranks_alike", isAlike ? trace.ranks.size() : 1},
             {"arena", plan.arenaBytes},
             {"left_out", leftOut},
             {"words", words.all()},
@@ -84,16 +68,16 @@ private:
   void chooseSpans() {
     using Place = std::tuple<double, size_t, size_t, size_t>;
     std::vector<Place> places;
-    isShown.resize(shown);
-    for (size_t rank = 0; rank < shown; ++rank) {
-      const auto &streams = trace.ranks[rank].streams;
-      isShown[rank].resize(streams.size());
+    isShown.resize(groups.size());
+    for (size_t group = 0; group < groups.size(); ++group) {
+      const auto &streams = rankOf(group).streams;
+      isShown[group].resize(streams.size());
       for (size_t stream = 0; stream < streams.size(); ++stream) {
-        isShown[rank][stream].resize(streams[stream].size());
+        isShown[group][stream].resize(streams[stream].size());
         for (size_t i = 0; i < streams[stream].size(); ++i)
           if (const TraceSpan &span = streams[stream][i];
               !plan.commands[span.command].isEvent())
-            places.emplace_back(-span.seconds(), rank, stream, i);
+            places.emplace_back(-span.seconds(), group, stream, i);
       }
     }
     size_t kept = std::min(places.size(), mostPageCommands);
@@ -104,8 +88,8 @@ private:
     leftOut = {{"commands", places.size() - kept},
                {"nanoseconds", nanoseconds(seconds)}};
     for (size_t i = 0; i < kept; ++i) {
-      auto [ignored, rank, stream, span] = places[i];
-      isShown[rank][stream][span] = true;
+      auto [ignored, group, stream, span] = places[i];
+      isShown[group][stream][span] = true;
     }
   }
 
@@ -135,14 +119,18 @@ private:
                          : command.bytesRead() + command.bytesWritten()};
   }
 
-  Json rankJson(size_t number) {
-    const TraceRank &rank = trace.ranks[number];
+  const TraceRank &rankOf(size_t group) const {
+    return trace.ranks[groups[group].ranks.front()];
+  }
+
+  Json rankJson(size_t group) {
+    const TraceRank &rank = rankOf(group);
     Json streams = Json::array();
     std::vector<bool> isWritten(plan.commands.size());
     for (size_t stream = 0; stream < rank.streams.size(); ++stream) {
       Json spans = Json::array();
       for (size_t i = 0; i < rank.streams[stream].size(); ++i) {
-        if (!isShown[number][stream][i])
+        if (!isShown[group][stream][i])
           continue;
         const TraceSpan &span = rank.streams[stream][i];
         isWritten[span.command] = true;
@@ -153,7 +141,8 @@ private:
       if (!spans.empty())
         streams.push_back({{"stream", stream}, {"spans", std::move(spans)}});
     }
-    return {{"name", rank.name},
+    return {{"name", groups[group].name},
+            {"alike", groups[group].size},
             {"streams", std::move(streams)},
             {"exposed", exposedJson(rank, isWritten)},
             {"memory", curveJson(rank)},
@@ -234,9 +223,8 @@ private:
 
   const Plan &plan;
   const StepTrace &trace;
-  bool isAlike = false;
-  size_t shown = 0;
-  /// By rank, stream and span.
+  std::vector<AlikeRanks> groups;
+  /// By group, stream and span.
   std::vector<std::vector<std::vector<bool>>> isShown;
   /// The position of each command in `commands`; -1 for commands that are left
   /// out.

@@ -49,7 +49,7 @@ function stepText(each) {
   if (!step.step) return 'It is not known what ran when.';
   const drawn = step.step, says = [];
   if (drawn.setting) says.push(`${drawn.setting}.`);
-  if (drawn.ranks_alike > 1) says.push('All ranks do the same; one is drawn.');
+  if (drawn.ranks.length === 1 && drawn.ranks[0].alike > 1) says.push('All ranks do the same; they are one lane.');
   if (json.composed) says.push(`Compiled whole it takes ${secondsText(drawn.nanoseconds * 1e-9)}; the table composes it of few layers.`);
   if (drawn.left_out.commands > 0)
     says.push(`The ${drawn.left_out.commands} shortest commands, ${secondsText(drawn.left_out.nanoseconds * 1e-9)} together, are left out.`);

@@ -61,6 +61,9 @@ function paintExposed(context, x, y, width, height) {
 /// The chosen step in the form that the canvas needs.
 const view = {step: null, lanes: [], from: 0, to: 1, picked: null};
 
+/// Whether lanes say which ranks they are of.
+const hasNames = (step) => step.ranks.length > 1 || step.ranks.some((rank) => rank.alike > 1);
+
 /// A lane for each stream that ran something. Spans are {id, begin, end}.
 function lanesOf(step) {
   const lanes = [];
@@ -78,7 +81,7 @@ function lanesOf(step) {
   const height = lanes.length <= 4 ? 40 : lanes.length <= 12 ? 26 : 15;
   let y = 28;
   for (const lane of lanes) {
-    if (lane.isFirst && step.ranks.length > 1) y += 18;
+    if (lane.isFirst && hasNames(step)) y += 18;
     lane.y = y;
     lane.height = height;
     y += height + 4;
@@ -133,7 +136,7 @@ function drawLane(context, lane, colours) {
   context.fillStyle = colours.ink;
   context.textAlign = 'end';
   if (lane.height > 12) context.fillText(lane.name, left - 6, lane.y + lane.height / 2 + 4);
-  if (lane.isFirst && view.step.ranks.length > 1) {
+  if (lane.isFirst && hasNames(view.step)) {
     context.textAlign = 'start';
     context.fillText(view.step.ranks[lane.rank].name, 4, lane.y - 5);
   }
@@ -228,8 +231,8 @@ function timelineLegend() {
   };
   const seconds = new Map();
   for (const lane of view.lanes)
-    for (const span of lane.spans) seconds.set(view.kinds[span.id], (seconds.get(view.kinds[span.id]) || 0) + span.end - span.begin);
-  const ranks = view.step.ranks.length;
+    for (const span of lane.spans) seconds.set(view.kinds[span.id], (seconds.get(view.kinds[span.id]) || 0) + (span.end - span.begin) * view.step.ranks[lane.rank].alike);
+  const ranks = view.step.ranks.reduce((sum, rank) => sum + rank.alike, 0);
   const kinds = [...seconds].sort((a, b) => b[1] - a[1]).map(([kind, nanoseconds]) =>
     sample((context) => paint(context, lookOf(kind), 0, 0, 26, 14), `${wordsOf(kind)} ${secondsText(nanoseconds * 1e-9 / ranks)}`));
   if (view.lanes.some((lane) => lane.exposed.length))

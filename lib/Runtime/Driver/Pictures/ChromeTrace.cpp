@@ -136,6 +136,15 @@ private:
 
 } // namespace
 
+/// Says which ranks the trace leaves out.
+static std::string settingOf(const StepTrace &trace) {
+  return trace.furtherRanks == 0
+             ? trace.setting
+             : fmt::format("{}, the first {} ranks of {}", trace.setting,
+                           trace.ranks.size(),
+                           int64_t(trace.ranks.size()) + trace.furtherRanks);
+}
+
 std::string tpsp::rt::toChromeJson(const StepTrace &trace) {
   Json events = Json::array();
   const std::vector<std::vector<int64_t>> reads = readsOf(*trace.plan);
@@ -143,7 +152,7 @@ std::string tpsp::rt::toChromeJson(const StepTrace &trace) {
     RankEvents(trace, rank, reads, events).write();
   Json json = {
       {"displayTimeUnit", "ms"},
-      {"otherData", {{"program", trace.title}, {"setting", trace.setting}}},
+      {"otherData", {{"program", trace.title}, {"setting", settingOf(trace)}}},
       {"traceEvents", std::move(events)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,9 +1,10 @@
 // The picture, from top to bottom: title, summary and legend; a block of lanes
-// for each rank; a time axis; the memory curve.
+// for ranks that are alike; a time axis; the memory curve.
 #include "tpsp/Runtime/Driver/Pictures/TimelineSvg.h"
 
 #include "LaneDrawing.h"
 
+#include "tpsp/Abi/AlikeRanks.h"
 #include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ namespace {
 class Picture {
 public:
   Picture(const StepTrace &trace, const std::string &summary)
-      : trace(trace), summary(summary), time(trace.seconds()) {}
+      : trace(trace), summary(summary), time(trace.seconds()),
+        groups(alikeRanks(trace)) {}
 
   std::string draw() {
     svg.define(exposedPattern);
@@ -27,7 +29,7 @@ public:
     double lanesBegin = y;
     layOutLanes();
     double lanesEnd = y;
-    const TraceRank *fullest = rankOfMostMemory();
+    const AlikeRanks *fullest = ranksOfMostMemory();
     double gridEnd = fullest ? lanesEnd + axisHeight + memoryHeight : lanesEnd;
     drawGrid(lanesBegin, lanesEnd, gridEnd);
     drawLanes();
@@ -56,10 +58,14 @@ private:
     y = 88;
   }
 
+  const TraceRank &rankOf(const AlikeRanks &group) const {
+    return trace.ranks[group.ranks.front()];
+  }
+
   size_t countLanes() const {
     size_t lanes = 0;
-    for (const TraceRank &rank : trace.ranks)
-      for (const std::vector<TraceSpan> &stream : rank.streams)
+    for (const AlikeRanks &group : groups)
+      for (const std::vector<TraceSpan> &stream : rankOf(group).streams)
         lanes += !stream.empty();
     return lanes;
   }
@@ -73,16 +79,17 @@ private:
     return lanes <= 24 ? 17 : 10;
   }
 
-  /// A block of lanes for each rank: one for each stream that ran something.
+  /// A block of lanes for ranks that are alike: one for each stream that ran
+  /// something.
   void layOutLanes() {
     double height = laneHeight();
-    blocks.resize(trace.ranks.size());
-    for (size_t rank = 0; rank < trace.ranks.size(); ++rank) {
-      const auto &streams = trace.ranks[rank].streams;
+    blocks.resize(groups.size());
+    for (size_t group = 0; group < groups.size(); ++group) {
+      const auto &streams = rankOf(groups[group]).streams;
       for (size_t stream = 0; stream < streams.size(); ++stream) {
         if (streams[stream].empty())
           continue;
-        blocks[rank].push_back({stream, y, height});
+        blocks[group].push_back({stream, y, height});
         y += height + 2;
       }
       y += height >= 17 ? 6 : 3;
@@ -102,16 +109,17 @@ private:
 
   void drawLanes() {
     LaneDrawing drawing(svg, time, *trace.plan);
-    for (size_t rank = 0; rank < blocks.size(); ++rank) {
-      if (blocks[rank].empty())
+    for (size_t group = 0; group < blocks.size(); ++group) {
+      if (blocks[group].empty())
         continue;
+      const TraceRank &rank = rankOf(groups[group]);
       std::vector<CommunicationPiece> pieces =
-          communicationPieces(*trace.plan, trace.ranks[rank]);
-      for (const Lane &lane : blocks[rank]) {
-        drawing.draw(lane, trace.ranks[rank], pieces);
-        drawLaneName(lane, blocks[rank].size());
+          communicationPieces(*trace.plan, rank);
+      for (const Lane &lane : blocks[group]) {
+        drawing.draw(lane, rank, pieces);
+        drawLaneName(lane, blocks[group].size());
       }
-      drawRankName(trace.ranks[rank].name, blocks[rank]);
+      drawRankName(groups[group].name, blocks[group]);
     }
   }
 
@@ -162,19 +170,20 @@ private:
     }
   }
 
-  const TraceRank *rankOfMostMemory() const {
-    const TraceRank *fullest = nullptr;
+  const AlikeRanks *ranksOfMostMemory() const {
+    const AlikeRanks *fullest = nullptr;
     double most = 0;
-    for (const TraceRank &rank : trace.ranks)
-      for (const TraceSample &sample : rank.memory)
+    for (const AlikeRanks &group : groups)
+      for (const TraceSample &sample : rankOf(group).memory)
         if (sample.value > most) {
           most = sample.value;
-          fullest = &rank;
+          fullest = &group;
         }
     return fullest;
   }
 
-  void drawMemory(const TraceRank &rank) {
+  void drawMemory(const AlikeRanks &group) {
+    const TraceRank &rank = rankOf(group);
     const TraceSample &peak =
         *std::max_element(rank.memory.begin(), rank.memory.end(),
                           [](const TraceSample &a, const TraceSample &b) {
@@ -197,8 +206,8 @@ private:
     if (trace.plan->arenaBytes > 0)
       drawArena(height(static_cast<double>(trace.plan->arenaBytes)));
     svg.text(16, top + 48, "memory in use", {textSize, "start", "#111", true});
-    if (trace.ranks.size() > 1)
-      svg.text(16, top + 64, rank.name.substr(0, rank.name.find(": ")),
+    if (groups.size() > 1)
+      svg.text(16, top + 64, group.name.substr(0, group.name.find(": ")),
                {textSize, "start", "#555"});
     svg.text(left - 6, bottom + 1, "0", {textSize, "end", "#555"});
     y = bottom;
@@ -253,6 +262,7 @@ private:
   SvgDocument svg;
   /// The y coordinate below all that has been drawn so far.
   double y = 0;
+  std::vector<AlikeRanks> groups;
   std::vector<std::vector<Lane>> blocks;
 };
 
