@@ -73,25 +73,36 @@ std::vector<AlikeRanks> tpsp::alikeRanks(const StepTrace &trace) {
   return all;
 }
 
-std::string tpsp::ranksText(const std::vector<int64_t> &ranks) {
-  constexpr size_t mostRuns = 3;
-  if (ranks.size() == 1)
-    return fmt::format("rank {}", ranks.front());
-  std::vector<std::string> runs;
-  size_t first = 0;
-  while (first < ranks.size() && runs.size() < mostRuns) {
+/// Pairs of positions: the first and the last rank of consecutive ranks. Two
+/// consecutive ranks are two runs.
+static std::vector<std::pair<size_t, size_t>>
+runsOf(const std::vector<int64_t> &ranks) {
+  std::vector<std::pair<size_t, size_t>> runs;
+  for (size_t first = 0; first < ranks.size();) {
     size_t last = first;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
       ++last;
     if (last == first + 1)
       last = first;
-    runs.push_back(last == first
-                       ? fmt::format("{}", ranks[first])
-                       : fmt::format("{} to {}", ranks[first], ranks[last]));
+    runs.emplace_back(first, last);
     first = last + 1;
   }
-  std::string text = fmt::format("ranks {}", fmt::join(runs, ", "));
-  return first == ranks.size()
-             ? text
-             : fmt::format("{} and {} more", text, ranks.size() - first);
+  return runs;
+}
+
+std::string tpsp::ranksText(const std::vector<int64_t> &ranks) {
+  constexpr size_t mostRuns = 4, shownRuns = 3;
+  if (ranks.size() == 1)
+    return fmt::format("rank {}", ranks.front());
+  std::vector<std::pair<size_t, size_t>> runs = runsOf(ranks);
+  if (runs.size() > mostRuns)
+    runs.resize(shownRuns);
+  std::vector<std::string> texts;
+  for (auto [first, last] : runs)
+    texts.push_back(last == first
+                        ? fmt::format("{}", ranks[first])
+                        : fmt::format("{} to {}", ranks[first], ranks[last]));
+  std::string text = fmt::format("ranks {}", fmt::join(texts, ", "));
+  size_t more = ranks.size() - 1 - runs.back().second;
+  return more == 0 ? text : fmt::format("{} and {} more", text, more);
 }

@@ -1,5 +1,6 @@
 #include "Simulate.h"
 
+#include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include <algorithm>
@@ -46,6 +47,7 @@ static StepTrace simulatedTrace(const SimulatedStep &simulated,
   for (TraceRank &rank : trace.ranks)
     rank.streams = simulated.rank.streams;
   fillCounters(trace);
+  rt::fillCriticalPath(trace);
   return trace;
 }
 

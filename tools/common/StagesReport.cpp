@@ -1,7 +1,7 @@
-// The report of a program with stages, as text, JSON and a trace.
+// The report of a program with stages, as text and JSON.
 #include "StagesReport.h"
 
-#include "tpsp/Abi/AlikeRanks.h"
+#include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Abi/TextTable.h"
@@ -62,21 +62,12 @@ static std::string layersOf(const StagesReport &report, size_t stage) {
   return text;
 }
 
-/// The representative rank of a stage: 0 on all other axes.
-static int64_t rankOf(const StagesReport &report, size_t stage) {
-  int64_t behind = 1;
-  for (size_t axis = report.plans.stageAxis + 1;
-       axis < report.plans.mesh.size(); ++axis)
-    behind *= report.plans.mesh[axis].size;
-  return int64_t(stage) * behind;
-}
-
-/// All ranks of a stage.
-static std::vector<int64_t> ranksOf(const StagesReport &report, size_t stage) {
+std::vector<int64_t> tpsp::tool::ranksOf(const StagesReport &report,
+                                         size_t stage) {
   rt::RankMesh mesh;
-  if (!rt::RankMesh::create(report.plans.mesh, mesh).ok())
-    return {rankOf(report, stage)};
   std::vector<int64_t> ranks;
+  if (!rt::RankMesh::create(report.plans.mesh, mesh).ok())
+    return {0};
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
     if (mesh.coordinates(rank)[report.plans.stageAxis] == int64_t(stage))
       ranks.push_back(rank);
@@ -111,7 +102,7 @@ static std::string timeTable(const StagesReport &report) {
   for (size_t i = 0; i < report.step.stages.size(); ++i) {
     const StageUse &use = report.step.stages[i];
     table.add(
-        {std::to_string(i), fmt::format("{}", rankOf(report, i)),
+        {std::to_string(i), fmt::format("{}", ranksOf(report, i).front()),
          fmt::format("{}", layersOf(report, i)), rt::secondsText(use.computing),
          rt::secondsText(use.waitingForSends), rt::secondsText(use.update),
          fmt::format("{:.1f} %", 100 * use.bubble)});
@@ -174,6 +165,16 @@ static std::string sendTable(const StagesReport &report) {
   return text;
 }
 
+/// "forward", "send", "update".
+static std::string kindOf(const PlanCommand &command) { return command.call; }
+
+static std::string pathText(const StagesReport &report) {
+  StepTrace trace = traceOf(report);
+  return "\n" +
+         rt::criticalPathText(*trace.plan, rt::criticalPath(trace), kindOf) +
+         "\n";
+}
+
 std::string tpsp::tool::toText(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   std::string text = fmt::format(
@@ -203,7 +204,7 @@ std::string tpsp::tool::toText(const StagesReport &report) {
                          report.neededBytes > report.memoryBytes
                              ? ": too much for this machine"
                              : "")});
-  return text + "\nTime\n" + table.text();
+  return text + "\nTime\n" + table.text() + pathText(report);
 }
 
 static Json stageJson(const StagesReport &report, size_t stage) {
@@ -213,7 +214,7 @@ static Json stageJson(const StagesReport &report, size_t stage) {
        chunk += report.step.stages.size())
     layers.push_back(report.plans.chunks[chunk].layers);
   return {{"stage", stage},
-          {"rank", rankOf(report, stage)},
+          {"rank", ranksOf(report, stage).front()},
           {"layers", layers},
           {"computing", use.computing},
           {"waiting_for_sends", use.waitingForSends},
@@ -243,6 +244,30 @@ static Json chunkJson(const StagesReport &report, size_t chunk) {
           {"send_backward", of.sendBackward}};
 }
 
+static Json criticalJson(const StepTrace &trace) {
+  Json json = Json::array();
+  for (const CriticalCommand &each : trace.critical) {
+    const PlanCommand &command = trace.plan->commands[each.span.command];
+    json.push_back({{"command", each.span.command},
+                    {"name", command.name()},
+                    {"stage", each.rank},
+                    {"begin", each.span.begin},
+                    {"end", each.span.end}});
+  }
+  return json;
+}
+
+static void addCriticalPath(const StagesReport &report, Json &json) {
+  StepTrace trace = traceOf(report);
+  rt::CriticalPath path = rt::criticalPath(trace);
+  json["critical_path"] = path.seconds;
+  json["critical_kinds"] = Json::object();
+  for (const auto &[kind, seconds] :
+       rt::criticalKinds(*trace.plan, path, kindOf))
+    json["critical_kinds"][kind] = seconds;
+  json["critical_commands"] = criticalJson(trace);
+}
+
 std::string tpsp::tool::toJson(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   Json json = {{"program", report.plans.program},
@@ -269,55 +294,6 @@ std::string tpsp::tool::toJson(const StagesReport &report) {
                             {"bytes", tied.bytes},
                             {"sent", tied.bytesSent},
                             {"seconds", tied.seconds}});
+  addCriticalPath(report, json);
   return json.dump(2) + "\n";
-}
-
-static PlanCommand commandOf(const PipelineCommand &from, int64_t chunks) {
-  const char *calls[] = {"forward", "backward", "weights", "send", "send"};
-  PlanCommand command;
-  command.call = calls[size_t(from.work)];
-  command.value = chunks == 1 ? fmt::format("{}", from.part)
-                              : fmt::format("{} of {}", from.part, from.chunk);
-  if (!from.isSend())
-    return command;
-  command.kind = CommandKind::Collective;
-  command.collective.kind = CollectiveKind::Permute;
-  command.stream = 1;
-  return command;
-}
-
-StepTrace tpsp::tool::traceOf(const StagesReport &report) {
-  const PipelineProblem &problem = report.step.problem;
-  auto plan = std::make_shared<Plan>();
-  plan->program = report.plans.program;
-  plan->mesh = {{"stage", problem.stages}};
-  plan->numStreams = 2;
-  StepTrace trace;
-  trace.ranks.resize(problem.stages);
-  for (int64_t stage = 0; stage < problem.stages; ++stage) {
-    trace.ranks[stage].name =
-        fmt::format("stage {}: {}", stage, ranksText(ranksOf(report, stage)));
-    trace.ranks[stage].streams.resize(2);
-    trace.ranks[stage].memory = report.step.stages[stage].memory;
-    trace.ranks[stage].sending = {{0, 0}};
-  }
-  for (const PipelineCommand &from : report.step.schedule.commands) {
-    PlanCommand command = commandOf(from, int64_t(problem.chunksPerStage));
-    trace.ranks[problem.stageOf(from.chunk)].streams[command.stream].push_back(
-        {int64_t(plan->commands.size()), from.start, from.end});
-    plan->commands.push_back(std::move(command));
-  }
-  for (int64_t stage = 0; stage < problem.stages; ++stage) {
-    const StageUse &use = report.step.stages[stage];
-    if (use.update == 0)
-      continue;
-    trace.ranks[stage].streams[0].push_back(
-        {int64_t(plan->commands.size()), use.ended - use.update, use.ended});
-    plan->commands.emplace_back().call = "update";
-  }
-  trace.title = report.plans.program + " of " + report.program;
-  trace.setting = fmt::format("{}, {} micro-batches, simulated on {}",
-                              report.schedule, problem.parts, report.hardware);
-  trace.plan = std::move(plan);
-  return trace;
 }

@@ -33,6 +33,9 @@ struct StagesContext {
 StagesReport stagesReport(SimulatedStages &&stages, const Hardware &hardware,
                           const StagesContext &context);
 
+/// The ranks of a stage, ascending.
+std::vector<int64_t> ranksOf(const StagesReport &report, size_t stage);
+
 /// Returns tables for a terminal.
 std::string toText(const StagesReport &report);
 /// Returns JSON with the keys of docs/Simulation.md.

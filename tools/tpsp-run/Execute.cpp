@@ -1,5 +1,6 @@
 #include "Execute.h"
 
+#include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
@@ -157,5 +158,6 @@ StepTrace tpsp::run::recordedTrace(const Program &program,
   }
   timeline.fill(trace);
   fillCounters(trace);
+  rt::fillCriticalPath(trace);
   return trace;
 }

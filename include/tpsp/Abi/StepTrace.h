@@ -39,6 +39,12 @@ struct TraceRank {
   std::vector<TraceSample> sending;
 };
 
+/// A command of the critical path, on one rank.
+struct CriticalCommand {
+  size_t rank = 0, stream = 0;
+  TraceSpan span;
+};
+
 struct StepTrace {
   /// The plan that ran. Shared; never null in a trace that is written or summed
   /// up.
@@ -51,6 +57,9 @@ struct StepTrace {
   /// The number of ranks after these, which did the same as the last of them. A
   /// simulation stores few ranks, because all do the same.
   int64_t furtherRanks = 0;
+  /// The critical path (CriticalPath.h), in the order of time;
+  /// empty if it is not known.
+  std::vector<CriticalCommand> critical;
 
   /// When the last command ended; 0 if there is none.
   double seconds() const;

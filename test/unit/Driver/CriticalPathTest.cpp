@@ -1,5 +1,5 @@
 /// The chain of commands that a step's time is made of.
-#include "tpsp/Runtime/Driver/Report/CriticalPath.h"
+#include "tpsp/Abi/CriticalPath.h"
 
 #include "TestTrace.h"
 
@@ -36,7 +36,7 @@ TEST(CriticalPath, GoesThroughTheRankThatEntersLast) {
   EXPECT_EQ(numbersOf(path), (Numbers{{first, 1}, {gather, 1}, {then, 0}}));
   EXPECT_DOUBLE_EQ(path.seconds, 5);
   EXPECT_DOUBLE_EQ(path.step, 5);
-  EXPECT_EQ(criticalPathText(*test.plan, path),
+  EXPECT_EQ(criticalPathText(*test.plan, path, kindsOf(*test.plan)),
             "critical path 5.00 s of 5.00 s: kernel 4.00 s, all_gather over tp "
             "1.00 s");
 }
@@ -76,9 +76,35 @@ TEST(CriticalPath, TakesEachRepetitionOfACommand) {
   EXPECT_DOUBLE_EQ(path.seconds, 2);
 }
 
+TEST(CriticalPath, IsDrawnInStretches) {
+  TestTrace test;
+  test.compute(0, 2);
+  test.compute(2, 3);
+  test.collective(1, 3, 5);
+  int64_t last = test.compute(5, 6);
+  test.compute(6.5, 8);
+  test.trace.critical = {{0, 0, {0, 0, 2}},
+                         {0, 0, {1, 2, 3}},
+                         {0, 1, {2, 3, 5}},
+                         {0, 0, {last, 5, 6}},
+                         {0, 0, {last + 1, 6.5, 8}}};
+  auto endsOf = [&](double pause) {
+    std::vector<double> ends;
+    for (const CriticalStretch &each :
+         criticalStretches(test.trace, {0}, pause))
+      ends.push_back(each.end);
+    return ends;
+  };
+  EXPECT_EQ(endsOf(0), (std::vector<double>{3, 5, 6, 8}));
+  EXPECT_EQ(endsOf(1), (std::vector<double>{3, 5, 8}));
+  EXPECT_TRUE(criticalStretches(test.trace, {1}, 0).empty());
+  EXPECT_DOUBLE_EQ(criticalPath(test.trace).seconds, 7.5);
+}
+
 TEST(CriticalPath, IsEmptyWithoutTimes) {
   TestTrace test(0);
-  EXPECT_EQ(
-      criticalPathText(*test.plan, criticalPath(*test.plan, test.trace.ranks)),
-      "");
+  EXPECT_EQ(criticalPathText(*test.plan,
+                             criticalPath(*test.plan, test.trace.ranks),
+                             kindsOf(*test.plan)),
+            "");
 }

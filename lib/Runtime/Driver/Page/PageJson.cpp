@@ -1,6 +1,7 @@
 #include "PageJson.h"
 
 #include "tpsp/Abi/AlikeRanks.h"
+#include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/MemoryUse.h"
 
@@ -145,6 +146,7 @@ private:
             {"alike", groups[group].size},
             {"streams", std::move(streams)},
             {"exposed", exposedJson(rank, isWritten)},
+            {"critical", criticalJson(groups[group])},
             {"memory", curveJson(rank)},
             {"peak", peakJson(rank)}};
   }
@@ -168,6 +170,18 @@ private:
                        Json(nanoseconds(piece.end))});
       last = &piece;
     }
+    return pieces;
+  }
+
+  /// For each stretch of the critical path: stream, begin and end. Pauses that
+  /// no picture shows do not end a stretch.
+  Json criticalJson(const AlikeRanks &group) const {
+    Json pieces = Json::array();
+    for (const CriticalStretch &stretch : criticalStretches(
+             trace, group.ranks, trace.seconds() / double(mostSamples)))
+      pieces.insert(pieces.end(),
+                    {Json(stretch.stream), Json(nanoseconds(stretch.begin)),
+                     Json(nanoseconds(stretch.end))});
     return pieces;
   }
 

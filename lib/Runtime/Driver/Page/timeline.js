@@ -9,7 +9,7 @@ const looks = {
   permute: {fill: '#d9a66e', pattern: 'rising wide'},
 };
 const unknownLook = {fill: '#e3b3cf', pattern: 'falling wide'};
-const exposedColour = '#a3261b';
+const exposedColour = '#a3261b', criticalColour = '#8a3ffc';
 const lookOf = (kind) => looks[kind] || unknownLook;
 
 /// Draws the strokes of a pattern within 8 by 8 pixels.
@@ -58,8 +58,24 @@ function paintExposed(context, x, y, width, height) {
   context.fillRect(x, y + height - 4, width, 4);
 }
 
+/// Draws an outline of filled bars, so that its colour is not blurred.
+function paintCritical(context, x, y, width, height) {
+  context.fillStyle = criticalColour;
+  const inside = Math.max(width, 2);
+  for (const top of [y, y + height - 2]) context.fillRect(x, top, inside, 2);
+  for (const left of [x, x + inside - 2]) context.fillRect(left, y, 2, height);
+}
+
 /// The chosen step in the form that the canvas needs.
 const view = {step: null, lanes: [], from: 0, to: 1, picked: null};
+
+/// The [begin, end] of a stream's stretches.
+function stretchesOf(all, stream) {
+  const stretches = [];
+  for (let i = 0; i < all.length; i += 3)
+    if (all[i] === stream) stretches.push([all[i + 1], all[i + 2]]);
+  return stretches;
+}
 
 /// Whether lanes say which ranks they are of.
 const hasNames = (step) => step.ranks.length > 1 || step.ranks.some((rank) => rank.alike > 1);
@@ -71,11 +87,9 @@ function lanesOf(step) {
     rank.streams.forEach(({stream, spans}, place) => {
       const list = [];
       for (let i = 0; i < spans.length; i += 3) list.push({id: spans[i], begin: spans[i + 1], end: spans[i + 2]});
-      const exposed = [];
-      for (let i = 0; i < rank.exposed.length; i += 3)
-        if (rank.exposed[i] === stream) exposed.push([rank.exposed[i + 1], rank.exposed[i + 2]]);
+      const [exposed, critical] = [rank.exposed, rank.critical].map((all) => stretchesOf(all, stream));
       const name = stream === 0 ? 'compute' : rank.streams.length < 3 ? 'comm.' : `comm. ${stream}`;
-      lanes.push({rank: number, isFirst: place === 0, name, spans: list, exposed});
+      lanes.push({rank: number, isFirst: place === 0, name, spans: list, exposed, critical});
     });
   });
   const height = lanes.length <= 4 ? 40 : lanes.length <= 12 ? 26 : 15;
@@ -131,6 +145,9 @@ function drawLane(context, lane, colours) {
   for (const [begin, end] of lane.exposed)
     if (end >= view.from && begin <= view.to)
       paintExposed(context, pixelsOf(begin), lane.y, Math.max(pixelsOf(end) - pixelsOf(begin), 0.4), lane.height);
+  for (const [begin, end] of lane.critical)
+    if (end >= view.from && begin <= view.to)
+      paintCritical(context, pixelsOf(begin), lane.y, pixelsOf(end) - pixelsOf(begin), lane.height);
   drawNames(context, lane);
   context.restore();
   context.fillStyle = colours.ink;
@@ -237,5 +254,7 @@ function timelineLegend() {
     sample((context) => paint(context, lookOf(kind), 0, 0, 26, 14), `${wordsOf(kind)} ${secondsText(nanoseconds * 1e-9 / ranks)}`));
   if (view.lanes.some((lane) => lane.exposed.length))
     kinds.push(sample((context) => paintExposed(context, 0, 0, 26, 14), 'exposed: nothing computes meanwhile'));
+  if (view.lanes.some((lane) => lane.critical.length))
+    kinds.push(sample((context) => paintCritical(context, 0, 0, 26, 14), 'critical path'));
   byId('lanes-legend').replaceChildren(...kinds);
 }

@@ -22,6 +22,9 @@ const char *const tpsp::rt::exposedPattern =
     "<rect width='6' height='6' fill='#ad3218'/>"
     "<rect width='1.2' height='6' fill='#f0c9bd'/></pattern></defs>";
 
+const char *const tpsp::rt::criticalStroke =
+    "fill='none' stroke='#8a3ffc' stroke-width='2'";
+
 /// Bars narrower than this are drawn together with their neighbours.
 static constexpr double narrow = 1.5;
 /// Gaps narrower than this are not visible.
@@ -114,6 +117,22 @@ void LaneDrawing::draw(const Lane &lane, const TraceRank &rank,
   drawStretches(lane, stretches, /*exposed=*/true);
   drawEnds(lane, spans);
   drawNames(lane, stretches);
+}
+
+void LaneDrawing::outline(const Lane &lane,
+                          const std::vector<CriticalStretch> &stretches) {
+  std::string boxes;
+  for (const CriticalStretch &stretch : stretches) {
+    if (stretch.stream != lane.stream)
+      continue;
+    double x0 = time.at(stretch.begin) + 1;
+    double x1 = std::max(time.at(stretch.end) - 1, x0);
+    boxes += fmt::format("M{} {}H{}v{}H{}z", coordinate(x0),
+                         coordinate(lane.y + 1), coordinate(x1),
+                         coordinate(lane.height - 2), coordinate(x0));
+  }
+  if (!boxes.empty())
+    svg.path(boxes, criticalStroke);
 }
 
 std::string LaneDrawing::titleOf(int64_t id, double begin, double end,

@@ -6,6 +6,7 @@
 #include "TimeScale.h"
 #include "tpsp/Runtime/Driver/Pictures/SvgDocument.h"
 
+#include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Abi/Exposure.h"
 
 namespace tpsp::rt {
@@ -20,6 +21,8 @@ struct Look {
   const char *halo;
 };
 extern const Look computeLook, hiddenLook, exposedLook;
+/// The attributes of the critical path's outline.
+extern const char *const criticalStroke;
 /// The definitions to which the looks refer.
 extern const char *const exposedPattern;
 
@@ -37,6 +40,8 @@ public:
   /// `pieces` are those of the rank.
   void draw(const Lane &lane, const TraceRank &rank,
             const std::vector<CommunicationPiece> &pieces);
+  /// Draws outlines around the lane's stretches of the critical path.
+  void outline(const Lane &lane, const std::vector<CriticalStretch> &stretches);
 
 private:
   /// A stretch of a collective that is hidden, or exposed, throughout.

@@ -55,6 +55,10 @@ private:
       svg.text(x + 28, 71, look->legend, {textSize});
       x += 28 + textWidth(look->legend, textSize) + 26;
     }
+    if (!trace.critical.empty()) {
+      svg.path(fmt::format("M{} 61h20v11h-20z", x + 1), criticalStroke);
+      svg.text(x + 28, 71, "critical path", {textSize});
+    }
     y = 88;
   }
 
@@ -115,8 +119,12 @@ private:
       const TraceRank &rank = rankOf(groups[group]);
       std::vector<CommunicationPiece> pieces =
           communicationPieces(*trace.plan, rank);
+      // Pauses of half a unit are not visible.
+      std::vector<CriticalStretch> critical = criticalStretches(
+          trace, groups[group].ranks, 0.5 * time.seconds() / (right - left));
       for (const Lane &lane : blocks[group]) {
         drawing.draw(lane, rank, pieces);
+        drawing.outline(lane, critical);
         drawLaneName(lane, blocks[group].size());
       }
       drawRankName(groups[group].name, blocks[group]);

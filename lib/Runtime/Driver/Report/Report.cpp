@@ -8,11 +8,11 @@
 #include "VerificationText.h"
 
 #include "tpsp/Abi/CheckedMath.h"
+#include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Runtime/Driver/Report/CriticalPath.h"
 #include "tpsp/Runtime/Driver/Report/StepText.h"
 
 #include <fmt/format.h>
@@ -235,6 +235,19 @@ static Json verification(const RunReport &report) {
           {"tensors", tensors}};
 }
 
+static Json criticalCommands(const RunReport &report) {
+  Json json = Json::array();
+  for (const CriticalCommand &each : report.trace.critical) {
+    int64_t number = each.span.command;
+    json.push_back({{"command", number},
+                    {"name", report.plan->commands[number].name()},
+                    {"rank", each.rank},
+                    {"begin", each.span.begin},
+                    {"end", each.span.end}});
+  }
+  return json;
+}
+
 static Json times(const RunReport &report, const Exposure &exposure) {
   Json json = {{"compile", report.compileSeconds},
                {"steps", report.stepSeconds},
@@ -245,6 +258,7 @@ static Json times(const RunReport &report, const Exposure &exposure) {
                {"hidden_share", nullptr},
                {"critical_path", nullptr},
                {"critical_kinds", nullptr},
+               {"critical_commands", nullptr},
                {"verify", report.verifySeconds},
                {"simulated", report.prediction.has_value()}};
   if (!report.gpuSeconds.empty())
@@ -254,11 +268,13 @@ static Json times(const RunReport &report, const Exposure &exposure) {
   json["communication"] = exposure.communication;
   json["exposed_communication"] = exposure.exposed;
   json["hidden_share"] = exposure.hiddenShare();
-  CriticalPath path = criticalPath(*report.plan, report.trace.ranks);
+  CriticalPath path = criticalPath(report.trace);
   json["critical_path"] = path.seconds;
   json["critical_kinds"] = Json::object();
-  for (const auto &[kind, seconds] : criticalKinds(*report.plan, path))
+  for (const auto &[kind, seconds] :
+       criticalKinds(*report.plan, path, kindsOf(*report.plan)))
     json["critical_kinds"][kind] = seconds;
+  json["critical_commands"] = criticalCommands(report);
   return json;
 }
 
@@ -420,8 +436,8 @@ static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
                                  exposureOf(*report.plan, report.trace.ranks),
                                  report.plan->arenaBytes);
   fmt::format_to(std::back_inserter(out), "\n{}\n", line);
-  line = criticalPathText(*report.plan,
-                          criticalPath(*report.plan, report.trace.ranks));
+  line = criticalPathText(*report.plan, criticalPath(report.trace),
+                          kindsOf(*report.plan));
   if (!line.empty())
     fmt::format_to(std::back_inserter(out), "{}\n", line);
 }

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Driver/Report/CriticalPath.h"
+#include "tpsp/Abi/CriticalPath.h"
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Abi/RankMesh.h"
@@ -42,7 +42,7 @@ public:
       at = lastToEnter(*at);
       const TraceSpan &span = spanAt(*at);
       if (!plan.commands[span.command].isEvent() && span.seconds() > 0) {
-        path.commands.push_back({int64_t(at->rank), span});
+        path.commands.push_back({at->rank, at->stream, span});
         path.seconds += span.seconds();
       }
       at = before(*at);
@@ -144,7 +144,41 @@ CriticalPath tpsp::rt::criticalPath(const Plan &plan,
   return PathWalk(plan, ranks).run();
 }
 
-/// "matmul", "all_reduce over tp".
+CriticalPath tpsp::rt::criticalPath(const StepTrace &trace) {
+  CriticalPath path;
+  path.commands = trace.critical;
+  path.step = trace.seconds();
+  for (const CriticalCommand &command : path.commands)
+    path.seconds += command.span.seconds();
+  return path;
+}
+
+void tpsp::rt::fillCriticalPath(StepTrace &trace) {
+  if (trace.critical.empty())
+    trace.critical = criticalPath(*trace.plan, trace.ranks).commands;
+}
+
+std::vector<CriticalStretch>
+tpsp::rt::criticalStretches(const StepTrace &trace,
+                            const std::vector<size_t> &ranks, double pause) {
+  std::vector<CriticalStretch> stretches;
+  const CriticalCommand *last = nullptr;
+  for (const CriticalCommand &command : trace.critical) {
+    bool goesOn = last && last->rank == command.rank &&
+                  last->stream == command.stream &&
+                  command.span.begin - last->span.end <= pause;
+    last = &command;
+    if (!std::binary_search(ranks.begin(), ranks.end(), command.rank))
+      continue;
+    if (goesOn)
+      stretches.back().end = command.span.end;
+    else
+      stretches.push_back(
+          {command.stream, command.span.begin, command.span.end});
+  }
+  return stretches;
+}
+
 static std::string kindOf(const Plan &plan, const PlanCommand &command) {
   if (command.kind != CommandKind::Collective)
     return nameOf(command.kind);
@@ -156,11 +190,16 @@ static std::string kindOf(const Plan &plan, const PlanCommand &command) {
                       : fmt::format("{} over {}", kind, fmt::join(axes, ","));
 }
 
+KindOfCommand tpsp::rt::kindsOf(const Plan &plan) {
+  return [&plan](const PlanCommand &command) { return kindOf(plan, command); };
+}
+
 std::vector<std::pair<std::string, double>>
-tpsp::rt::criticalKinds(const Plan &plan, const CriticalPath &path) {
+tpsp::rt::criticalKinds(const Plan &plan, const CriticalPath &path,
+                        const KindOfCommand &kindOf) {
   std::map<std::string, double> seconds;
   for (const CriticalCommand &command : path.commands)
-    seconds[kindOf(plan, plan.commands[command.span.command])] +=
+    seconds[kindOf(plan.commands[command.span.command])] +=
         command.span.seconds();
   std::vector<std::pair<std::string, double>> kinds(seconds.begin(),
                                                     seconds.end());
@@ -171,11 +210,12 @@ tpsp::rt::criticalKinds(const Plan &plan, const CriticalPath &path) {
 }
 
 std::string tpsp::rt::criticalPathText(const Plan &plan,
-                                       const CriticalPath &path) {
+                                       const CriticalPath &path,
+                                       const KindOfCommand &kindOf) {
   if (path.commands.empty())
     return "";
   std::vector<std::string> parts;
-  for (const auto &[kind, seconds] : criticalKinds(plan, path))
+  for (const auto &[kind, seconds] : criticalKinds(plan, path, kindOf))
     parts.push_back(fmt::format("{} {}", kind, secondsText(seconds)));
   return fmt::format("critical path {} of {}: {}", secondsText(path.seconds),
                      secondsText(path.step), fmt::join(parts, ", "));
