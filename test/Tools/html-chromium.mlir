@@ -26,6 +26,31 @@
 // RUN: FileCheck %s --check-prefixes=STAGES < %t/stages.dom
 // RUN: not grep CONSOLE %t/stages.log
 
+// No table is cut at any width: of plans with stages and long names, and of
+// collectives with all their columns.
+// RUN: tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --optimizer adamw --evaluations 60 --html %t/plans.html > %t/plans.txt
+// RUN: tpsp-run %examples/llama-tiny.mlir --mesh dp=2,tp=2 --grad --simulate --hardware h100-sxm --overlap on --optimizer adamw --quiet --html %t/ledger.html
+// DEFINE: %{page} = plans
+// DEFINE: %{width} = 400
+// DEFINE: %{open} = %chromium --user-data-dir=%t/profile --window-size=%{width},900 --dump-dom "file://%t/%{page}.html#selftest" > %t/wide.dom 2> %t/wide.log
+// RUN: %{open}
+// RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
+// REDEFINE: %{width} = 800
+// RUN: %{open}
+// RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
+// REDEFINE: %{width} = 1400
+// RUN: %{open}
+// RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
+// REDEFINE: %{page} = ledger
+// RUN: %{open}
+// RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
+// REDEFINE: %{width} = 800
+// RUN: %{open}
+// RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
+// REDEFINE: %{width} = 400
+// RUN: %{open}
+// RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
+
 // PLAN-DAG: ok rows are by memory
 // PLAN-DAG: ok the fastest that fits is first
 // PLAN-DAG: ok an opened row has its reason in full
@@ -42,3 +67,7 @@
 // STAGES: ok {{[0-9]+}} commands in {{[0-9]+}} lanes
 // STAGES-NOT: not ok
 // STAGES: selftest passed {{[0-9]+}} checks
+// WIDTHS-NOT: not ok
+// WIDTHS: ok no table is cut at {{.*}} ledger-table
+// WIDTHS-NOT: not ok
+// WIDTHS: selftest passed {{[0-9]+}} checks

@@ -103,14 +103,14 @@ function planColumns(figures) {
   ];
 }
 
-/// The figures that only some readers want: narrow pages leave them out.
+/// The figures that only some readers want.
 function furtherFigures() {
   return [
     figure('tokens/s', 'tokens_per_second', countText, {descendsFirst: true}),
     figure('MFU', 'model_utilisation', percentText, {descendsFirst: true, title: "the model's products over the data sheet's peak"}),
     figure('exposed', 'exposed_seconds', secondsText, {title: 'communication that nothing hides'}),
     ...unknownFigures(),
-  ].map((column) => ({...column, kind: 'number further'}));
+  ];
 }
 
 /// A button that opens further facts about a plan.

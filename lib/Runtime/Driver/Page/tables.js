@@ -67,10 +67,10 @@ const ledgerColumns = [
   {head: 'bytes each', kind: 'number', descendsFirst: true, value: (row) => row.bytes, text: (row) => bytesText(row.bytes)},
   {head: 'takes', kind: 'number', descendsFirst: true, value: (row) => row.seconds, text: (row) => valueText('seconds', row.seconds)},
   {head: 'exposed', kind: 'number', descendsFirst: true, value: (row) => row.exposed_seconds, text: (row) => valueText('seconds', row.exposed_seconds)},
-  {head: 'hidden under', value: (row) => row.hidden_under || '', text: (row) => row.hidden_under || '–'},
+  {head: 'hidden under', kind: 'names', value: (row) => row.hidden_under || '', text: (row) => row.hidden_under || '–'},
   {head: 'tensor', kind: 'names', value: (row) => row.tensor},
   {head: 'why', kind: 'wide', value: (row) => row.reason},
-  {head: 'where', kind: 'names', value: (row) => row.location, text: (row) => (row.location || '–').replace(/^.*\//, '')},
+  {head: 'where', kind: 'names place', value: (row) => row.location, text: (row) => (row.location || '–').replace(/^.*\//, '')},
 ];
 
 function drawLedger() {

@@ -108,7 +108,7 @@ function niceTicks(least, most, wanted) {
 const cellText = (column, row) => column.text ? column.text(row) : String(column.value(row) ?? '–');
 
 /// Columns in which rows differ, and those in which all have one value. The
-/// latter are a line below the table.
+/// latter are a line above the table.
 function splitColumns(columns, rows) {
   const isSame = (column) => {
     const known = rows.filter((row) => column.value(row) !== undefined);
@@ -162,8 +162,10 @@ function sortableTable(columns, rows, options) {
     });
   }
   function rowOf(row) {
-    const cells = columns.map((column) => el('td', {class: column.kind, 'data-head': column.head},
-        column.cell ? column.cell(row) : cellText(column, row)));
+    const cells = columns.map((column) => {
+      const content = column.cell ? column.cell(row) : cellText(column, row);
+      return el('td', {class: `${column.kind || ''}${content === '–' ? ' nothing' : ''}`, 'data-head': column.head}, content);
+    });
     const tr = el('tr', {}, ...cells);
     return [tr, ...((options.decorate && options.decorate(tr, row)) || [])];
   }
