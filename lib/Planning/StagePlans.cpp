@@ -36,14 +36,14 @@ static LogicalResult configure(ModuleOp module, ArrayRef<std::string> sizes,
   return success(succeeded(pm.run(module)) && succeeded(verify(module)));
 }
 
-bool tpsp::hasStages(MLIRContext &context, StringRef path,
-                     const CompileOptions &options) {
+std::optional<bool> tpsp::hasStages(MLIRContext &context, StringRef path,
+                                    const CompileOptions &options) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
   llvm::Expected<OwningOpRef<ModuleOp>> module =
       parseModel(context, path, isRevised(options));
   if (!module) {
     llvm::consumeError(module.takeError());
-    return false;
+    return std::nullopt;
   }
   std::optional<AxisId> axis = stageAxisOf(**module);
   if (!axis)

@@ -104,7 +104,11 @@ tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
     request.chunks.push_back({std::move(read->work), chunk.arguments});
     result.uses.push_back(std::move(read->use));
   }
-  auto step = simulatePipeline(request, *findPolicy(scheduling.schedule), cost);
+  auto schedule =
+      StageSchedule::read(scheduling.schedule, scheduling.actions);
+  if (!schedule)
+    return schedule.takeError();
+  auto step = simulatePipeline(request, *schedule, cost);
   if (!step)
     return step.takeError();
   result.step = std::move(*step);

@@ -11,15 +11,18 @@ namespace {
 
 class Step {
 public:
-  Step(const PipelineRequest &request, const PipelinePolicy &policy,
+  Step(const PipelineRequest &request, const StageSchedule &schedule,
        const CostModel &cost)
-      : request(request), policy(policy), cost(cost) {}
+      : request(request), choice(schedule), cost(cost) {}
 
   llvm::Expected<PipelineStep> run() {
     describe();
     if (std::optional<std::string> wrong = problem().check())
       return llvm::createStringError(*wrong);
-    result.schedule = schedulePipeline(problem());
+    llvm::Expected<PipelineSchedule> schedule = choice.of(problem());
+    if (!schedule)
+      return schedule.takeError();
+    result.schedule = std::move(*schedule);
     result.stages.resize(problem().stages);
     sortCommands();
     findTied();
@@ -57,7 +60,7 @@ private:
       result.sentBackward.push_back(work.sentBackward);
       result.flops += work.flops * double(request.parts);
     }
-    apply(policy, request.units, problem());
+    apply(choice.policy, request.units, problem());
   }
 
   //===--------------------------------------------------------------------===//
@@ -302,7 +305,7 @@ private:
   }
 
   const PipelineRequest &request;
-  const PipelinePolicy &policy;
+  const StageSchedule &choice;
   const CostModel &cost;
   PipelineStep result;
   /// The end of each command.
@@ -316,6 +319,6 @@ private:
 
 llvm::Expected<PipelineStep>
 tpsp::simulatePipeline(const PipelineRequest &request,
-                       const PipelinePolicy &policy, const CostModel &cost) {
-  return Step(request, policy, cost).run();
+                       const StageSchedule &schedule, const CostModel &cost) {
+  return Step(request, schedule, cost).run();
 }

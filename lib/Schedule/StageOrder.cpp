@@ -15,8 +15,8 @@ namespace {
 class StageScheduler {
 public:
   StageScheduler(const Plan &plan, const CostModel &cost,
-                 const PipelinePolicy &policy, int64_t units)
-      : plan(plan), cost(cost), policy(policy), units(units) {}
+                 const StageSchedule &schedule, int64_t units)
+      : plan(plan), cost(cost), schedule(schedule), units(units) {}
 
   llvm::Expected<std::vector<std::vector<StepAction>>> run() {
     findSegments();
@@ -27,7 +27,10 @@ public:
       return llvm::createStringError(*fault);
     orders.resize(problem.stages);
     addOthers(/*isBefore=*/true);
-    for (const PipelineCommand &command : schedulePipeline(problem).commands)
+    llvm::Expected<PipelineSchedule> scheduled = schedule.of(problem);
+    if (!scheduled)
+      return scheduled.takeError();
+    for (const PipelineCommand &command : scheduled->commands)
       add(command);
     addOthers(/*isBefore=*/false);
     return std::move(orders);
@@ -108,7 +111,7 @@ private:
       own.sendForward = sendSeconds(SegmentWork::Forward, chunk);
       own.sendBackward = sendSeconds(SegmentWork::Backward, chunk);
     }
-    apply(policy, units, problem);
+    apply(schedule.policy, units, problem);
   }
 
   void addTo(int64_t number, int64_t part) {
@@ -177,7 +180,7 @@ private:
 
   const Plan &plan;
   const CostModel &cost;
-  const PipelinePolicy &policy;
+  const StageSchedule &schedule;
   const int64_t units;
   int64_t chunks = 0;
   PipelineProblem problem;
@@ -192,6 +195,6 @@ private:
 
 llvm::Expected<std::vector<std::vector<StepAction>>>
 tpsp::orderStages(const Plan &plan, const CostModel &cost,
-                  const PipelinePolicy &policy, int64_t units) {
-  return StageScheduler(plan, cost, policy, units).run();
+                  const StageSchedule &schedule, int64_t units) {
+  return StageScheduler(plan, cost, schedule, units).run();
 }

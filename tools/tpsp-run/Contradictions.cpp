@@ -28,8 +28,9 @@ static std::string whenCalibrating(const Options &o) {
 
 using Names = std::vector<std::string>;
 
-static const Names ofStages = {"stage-chunks", "stage-layers", "stage-schedule",
-                               "stage-bound"};
+static const Names ofStages = {"stage-chunks",        "stage-layers",
+                               "stage-schedule",      "stage-actions",
+                               "save-stage-actions", "stage-bound"};
 
 std::string tpsp::run::contradictionWithoutStages(const Options &options) {
   return firstOf({{true, ofStages,
@@ -59,6 +60,13 @@ static std::string whenRunning(const Options &o) {
         "{} needs a run, and --simulate runs nothing; run the program without "
         "it"},
        {!o.emit.empty(), {"simulate"}, whenItRuns},
+       {!o.simulate,
+        {"save-stage-actions"},
+        "{} writes the order that --simulate finds"},
+       {!o.stageActions.empty(),
+        {"stage-schedule"},
+        "{} is a rule for the order of actions, and --stage-actions gives the "
+        "order; leave out one"},
        {!o.emit.empty(), ofSteps, whenItRuns},
        {o.rematerialize != "none" && !o.grad,
         {"rematerialize"},
@@ -117,6 +125,7 @@ static std::string outputInTheWay(const Options &options) {
       {"--save-all", options.saveAll},  {"--report", options.report},
       {"--trace", options.trace},       {"-o", options.output},
       {"--timeline", options.timeline}, {"--html", options.html},
+      {"--save-stage-actions", options.saveStageActions},
   };
   std::error_code none; // of a file that is not there, too
   for (const auto &[flag, path] : outputs) {

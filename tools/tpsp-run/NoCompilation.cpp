@@ -13,7 +13,9 @@ rt::Status tpsp::run::simulate(const Options &options, bool, Progress &,
   return noCompiler(options, "--simulate");
 }
 
-bool tpsp::run::dividesLayers(const Options &) { return false; }
+std::optional<bool> tpsp::run::dividesLayers(const Options &) {
+  return false;
+}
 
 rt::Status tpsp::run::simulateStages(const Options &options, bool, Progress &,
                                      StagesOutput &) {

@@ -12,7 +12,7 @@ using namespace tpsp;
 using namespace tpsp::run;
 using namespace tpsp::tool;
 
-bool tpsp::run::dividesLayers(const Options &options) {
+std::optional<bool> tpsp::run::dividesLayers(const Options &options) {
   Compilation compilation(options, {}, /*speaks=*/false);
   return hasStages(compilation.mlirContext(), options.model, options);
 }
@@ -36,7 +36,8 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   request.layers.assign(layers->begin(), layers->end());
   auto stages = compileAndSimulateStages(
       compilation.mlirContext(), options.model, request,
-      {options.stageSchedule, options.stageBound}, *hardware,
+      {options.stageSchedule, options.stageBound, options.stageActions},
+      *hardware,
       [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());
       });
@@ -45,10 +46,18 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  StagesReport report = stagesReport(
-      std::move(*stages), *hardware,
-      {options.model, options.stageSchedule, request.compile.overlap, seconds});
-  output = {toText(report),      toJson(report),     traceOf(report),
-            report.step.seconds, report.neededBytes, report.memoryBytes};
+  std::string schedule = options.stageActions.empty()
+                             ? options.stageSchedule
+                             : "actions of " + options.stageActions;
+  StagesReport report =
+      stagesReport(std::move(*stages), *hardware,
+                   {options.model, schedule, request.compile.overlap, seconds});
+  output = {toText(report),
+            toJson(report),
+            traceOf(report),
+            report.step.seconds,
+            report.neededBytes,
+            report.memoryBytes,
+            toCsv(report.step.problem, report.step.schedule)};
   return {};
 }

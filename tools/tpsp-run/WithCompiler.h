@@ -8,6 +8,8 @@
 
 #include "tpsp/Runtime/Driver/Report/Report.h"
 
+#include <optional>
+
 namespace tpsp::run {
 
 /// Compiles options.model into the file options.emit.
@@ -20,8 +22,8 @@ rt::Status simulate(const Options &options, bool speaks, Progress &progress,
                     rt::RunReport &report);
 
 /// Whether the model's layers are divided over stages (docs/Simulation.md).
-/// False without a compiler.
-bool dividesLayers(const Options &options);
+/// False without a compiler; nullopt if the model is not valid.
+std::optional<bool> dividesLayers(const Options &options);
 
 /// The results of simulating a program with stages.
 struct StagesOutput {
@@ -31,6 +33,8 @@ struct StagesOutput {
   /// Bytes that a rank of the largest stage needs, or on a CPU all ranks, and
   /// bytes that there are.
   int64_t bytes = 0, memoryBytes = 0;
+  /// For --save-stage-actions.
+  std::string actions;
 };
 
 /// As simulate(), for a model whose layers are divided.

@@ -280,9 +280,11 @@ static int predict(const Options &options, Launch &launch) {
                report.prediction->memoryBytes);
 }
 
-/// Writes --report, --trace, --timeline and --html of a program with stages.
+/// Writes the files that are asked for, of a program with stages.
 static rt::Status writeStages(const Options &options,
                               const StagesOutput &output) {
+  if (!options.saveStageActions.empty())
+    TPSP_TRY(rt::writeText(options.saveStageActions, output.actions));
   if (!options.report.empty())
     TPSP_TRY(rt::writeText(options.report, output.json));
   if (!options.trace.empty())
@@ -315,7 +317,7 @@ static int predictStages(const Options &options, Launch &launch) {
 }
 
 static int predictAny(const Options &options, Launch &launch) {
-  if (dividesLayers(options))
+  if (dividesLayers(options).value_or(false))
     return predictStages(options, launch);
   return predict(options, launch);
 }
@@ -366,7 +368,7 @@ static int carryOut(const Options &options, Launch &launch) {
     return describeMachine(options, launch);
   // Whether there are stages is asked only if a flag is about them.
   if (std::string problem = contradictionWithoutStages(options);
-      !problem.empty() && !dividesLayers(options))
+      !problem.empty() && !dividesLayers(options).value_or(true))
     return launch.fail({TPSP_RT_INVALID, problem});
   if (!options.emit.empty())
     return writePlan(options, launch);

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace tpsp {
 
@@ -64,9 +65,9 @@ struct StagePlans {
 };
 
 /// Whether the model, with the options' mesh, divides its layers over more than
-/// one stage. False if the model cannot be read: compiling it will say why.
-bool hasStages(mlir::MLIRContext &context, llvm::StringRef path,
-               const CompileOptions &options);
+/// one stage. nullopt if the model is not valid: compiling it will say why.
+std::optional<bool> hasStages(mlir::MLIRContext &context, llvm::StringRef path,
+                              const CompileOptions &options);
 
 /// A sentence about an option that cannot be simulated with stages, or "".
 std::string stagesProblem(const CompileOptions &options);

@@ -13,6 +13,8 @@ struct StageScheduling {
   std::string schedule = "1f1b";
   /// As PipelineRequest::units.
   int64_t units = 0;
+  /// A file of actions in place of the policy; empty for none.
+  std::string actions = {};
 };
 
 /// The use of time of one rank of a chunk.

@@ -7,7 +7,7 @@
 
 #include "tpsp/Abi/StepTrace.h"
 #include "tpsp/Schedule/ChunkWork.h"
-#include "tpsp/Schedule/PipelineProblem.h"
+#include "tpsp/Schedule/StageActions.h"
 
 namespace tpsp {
 
@@ -85,7 +85,7 @@ struct PipelineStep {
 
 /// Fails with a sentence if the policy's bound cannot hold one micro-batch.
 llvm::Expected<PipelineStep> simulatePipeline(const PipelineRequest &request,
-                                              const PipelinePolicy &policy,
+                                              const StageSchedule &schedule,
                                               const CostModel &cost);
 
 } // namespace tpsp

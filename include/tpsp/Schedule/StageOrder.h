@@ -5,7 +5,7 @@
 
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Schedule/CostModel.h"
-#include "tpsp/Schedule/PipelineProblem.h"
+#include "tpsp/Schedule/StageActions.h"
 
 namespace tpsp {
 
@@ -14,10 +14,10 @@ namespace tpsp {
 /// replaces the policy's bound on units; 0 keeps it. All stages' orders are
 /// parts of one order of all actions, so no transfers wait for each other in a
 /// circle. Fails with a sentence if the bound is too small, or as simulate()
-/// does.
+/// and StageSchedule::of() do.
 llvm::Expected<std::vector<std::vector<StepAction>>>
 orderStages(const Plan &plan, const CostModel &cost,
-            const PipelinePolicy &policy, int64_t units);
+            const StageSchedule &schedule, int64_t units);
 
 /// The memory of a plan with stages.
 struct StageArena {

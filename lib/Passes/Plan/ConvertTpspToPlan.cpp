@@ -19,7 +19,7 @@
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
-#include "tpsp/Schedule/PipelineProblem.h"
+#include "tpsp/Schedule/StageActions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -357,6 +357,7 @@ struct ConvertTpspToPlan
                          &CompileOptions::epilogues, &CompileOptions::hardware,
                          &CompileOptions::threads,
                          &CompileOptions::stageSchedule,
+                         &CompileOptions::stageActions,
                          &CompileOptions::overlap> {
   using Base::Base;
 
@@ -397,9 +398,13 @@ struct ConvertTpspToPlan
       return failure();
     splitWideSums(function);
     // Last, because values are remembered.
-    FailureOr<SumMemory> sums = formSegments(
-        function, {findPolicy(options().stageSchedule)->splitsWeights,
-                   /*splitsLast=*/options().overlap != "off"});
+    auto schedule = StageSchedule::read(options().stageSchedule,
+                                        options().stageActions);
+    if (!schedule)
+      return emitErrorAt(function) << llvm::toString(schedule.takeError());
+    FailureOr<SumMemory> sums =
+        formSegments(function, {schedule->policy.splitsWeights,
+                                /*splitsLast=*/options().overlap != "off"});
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);

@@ -23,6 +23,7 @@ namespace {
 struct OrderSegments
     : public WithOptions<tpsp::impl::OrderSegmentsBase<OrderSegments>,
                          &CompileOptions::stageSchedule,
+                         &CompileOptions::stageActions,
                          &CompileOptions::stageBound, &CompileOptions::hardware,
                          &CompileOptions::threads> {
   void runOnOperation() override {
@@ -43,13 +44,27 @@ private:
         costsOn(*machine, meshOf(program), given.threads, program);
     if (failed(cost))
       return failure();
-    auto orders =
-        orderStages(getChildAnalysis<PlanAnalysis>(program).plan, *cost,
-                    *findPolicy(given.stageSchedule), given.stageBound);
+    auto schedule =
+        StageSchedule::read(given.stageSchedule, given.stageActions);
+    if (!schedule)
+      return emitErrorAt(program) << llvm::toString(schedule.takeError());
+    warnLeftOut(program, *schedule);
+    auto orders = orderStages(getChildAnalysis<PlanAnalysis>(program).plan,
+                              *cost, *schedule, given.stageBound);
     if (!orders)
       return emitErrorAt(program) << llvm::toString(orders.takeError());
     write(program, *orders);
     return success();
+  }
+
+  static void warnLeftOut(plan::ProgramOp program,
+                          const StageSchedule &schedule) {
+    if (schedule.actions && schedule.actions->leftOut > 0)
+      emitWarning(program.getLoc())
+          << schedule.actions->file << ": " << schedule.actions->leftOut
+          << " gathers, releases, reductions and waits are left out: each "
+             "segment gathers its weights, the last one of a chunk reduces "
+             "their gradients, and waits follow from memory";
   }
 
   static void write(plan::ProgramOp program,

@@ -1,0 +1,404 @@
+// Runs the actions of all stages in their given order.
+#include "tpsp/Schedule/StageActions.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+using namespace tpsp;
+using Work = PipelineWork;
+
+namespace {
+
+bool isTransfer(const StageAction &action) {
+  return action.work == Work::SendForward || action.work == Work::SendBackward;
+}
+
+/// Runs the actions of all stages.
+class ActionRunner {
+public:
+  ActionRunner(const PipelineProblem &problem, const StageActions &actions)
+      : problem(problem), actions(actions) {}
+
+  llvm::Expected<PipelineSchedule> run() {
+    if (llvm::Error error = check())
+      return std::move(error);
+    divide();
+    while (step()) {
+    }
+    if (llvm::Error error = checkEnd())
+      return std::move(error);
+    std::stable_sort(result.commands.begin(), result.commands.end(),
+                     [](const PipelineCommand &a, const PipelineCommand &b) {
+                       return a.start < b.start;
+                     });
+    return std::move(result);
+  }
+
+private:
+  /// A command: its work, chunk and micro-batch.
+  using Key = std::tuple<Work, int64_t, int64_t>;
+  static Key keyOf(const StageAction &action) {
+    return {action.work, action.chunk, action.part};
+  }
+
+  /// The actions of one kind of a stage, of which each waits for the one
+  /// before.
+  struct Lane {
+    std::vector<StageAction> actions;
+    size_t next = 0;
+    double free = 0;
+
+    const StageAction *front() const {
+      return next < actions.size() ? &actions[next] : nullptr;
+    }
+  };
+
+  template <typename... Arguments>
+  llvm::Error fail(fmt::format_string<Arguments...> text,
+                   Arguments &&...arguments) const {
+    return llvm::createStringError(
+        actions.file + ": " +
+        fmt::format(text, std::forward<Arguments>(arguments)...));
+  }
+
+  std::string placeOf(int64_t stage, const StageAction &action) const {
+    return fmt::format("row {}, cell {}, {}", stage + 1, action.cell,
+                       textOf(action, action.isInput));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Which actions there are
+  //===--------------------------------------------------------------------===//
+
+  llvm::Error check() {
+    auto rows = int64_t(actions.stages.size());
+    if (rows != problem.stages)
+      return fail("has {} rows, and there are {} stages; write a row for each",
+                  rows, problem.stages);
+    std::map<std::pair<Key, bool>, int64_t> seen;
+    for (int64_t stage = 0; stage < rows; ++stage)
+      for (const StageAction &action : actions.stages[stage]) {
+        if (llvm::Error error = check(stage, action))
+          return error;
+        if (seen[{keyOf(action), action.isReceive}]++ > 0)
+          return fail("{} comes twice", placeOf(stage, action));
+      }
+    return checkMissing(seen);
+  }
+
+  llvm::Error check(int64_t stage, const StageAction &action) {
+    auto chunks = int64_t(problem.chunks.size());
+    // A receive names the chunk that sends; its own is the one that gets it.
+    int64_t next = action.work == Work::SendForward ? 1 : -1;
+    int64_t own = action.chunk + (action.isReceive ? next : 0);
+    int64_t other = action.chunk + (isTransfer(action) ? next : 0);
+    if (own < 0 || own >= chunks || other < 0 || other >= chunks ||
+        action.chunk < 0 || action.chunk >= chunks)
+      return fail("{}: there are {} chunks, 0 to {}; --stage-chunks says how "
+                  "many a stage has",
+                  placeOf(stage, action), chunks, chunks - 1);
+    if (action.part < 0 || action.part >= problem.parts)
+      return fail("{}: there are {} micro-batches, from 0 on; give "
+                  "--micro-batches {}",
+                  placeOf(stage, action), problem.parts, action.part + 1);
+    if (problem.stageOf(own) != stage)
+      return fail("{}: chunk {} is on stage {}, because chunk c is on stage c "
+                  "mod {}; schedules that place chunks otherwise cannot be run",
+                  placeOf(stage, action), own, problem.stageOf(own),
+                  problem.stages);
+    if (!problem.hasBackward &&
+        (action.work == Work::Backward || action.work == Work::Weights))
+      return fail("{}: the program has no backward pass without --grad",
+                  placeOf(stage, action));
+    return llvm::Error::success();
+  }
+
+  /// A whole backward pass is both of its parts.
+  bool isDone(const std::map<std::pair<Key, bool>, int64_t> &seen, Work work,
+              int64_t chunk, int64_t part) const {
+    if (seen.count({{work, chunk, part}, false}))
+      return true;
+    if (work != Work::Weights)
+      return false;
+    for (const StageAction &action : actions.stages[problem.stageOf(chunk)])
+      if (action.work == Work::Backward && !action.isInput &&
+          action.chunk == chunk && action.part == part)
+        return true;
+    return false;
+  }
+
+  llvm::Error
+  checkMissing(const std::map<std::pair<Key, bool>, int64_t> &seen) const {
+    std::vector<Work> wanted = {Work::Forward};
+    if (problem.hasBackward)
+      wanted.push_back(Work::Backward);
+    if (problem.hasBackward && actions.splitsWeights)
+      wanted.push_back(Work::Weights);
+    auto chunks = int64_t(problem.chunks.size());
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      for (int64_t part = 0; part < problem.parts; ++part) {
+        for (Work work : wanted)
+          if (!isDone(seen, work, chunk, part))
+            return missing(work, chunk, part);
+        for (Work work : {Work::SendForward, Work::SendBackward}) {
+          int64_t to = chunk + (work == Work::SendForward ? 1 : -1);
+          bool isSent = actions.hasTransfers && problem.stages > 1 && to >= 0 &&
+                        to < chunks &&
+                        (work == Work::SendForward || problem.hasBackward);
+          for (bool isReceive : {false, true})
+            if (isSent && !seen.count({{work, chunk, part}, isReceive}))
+              return missing(work, chunk, part, isReceive);
+        }
+      }
+    return llvm::Error::success();
+  }
+
+  llvm::Error missing(Work work, int64_t chunk, int64_t part,
+                      bool isReceive = false) const {
+    StageAction action{work, chunk, part, isReceive, false, 0};
+    int64_t next = work == Work::SendForward ? 1 : -1;
+    int64_t own = chunk + (isReceive ? next : 0);
+    bool isGradient = work == Work::Backward || work == Work::Weights;
+    return fail("row {} lacks {}{}", problem.stageOf(own) + 1,
+                textOf(action, actions.splitsWeights),
+                isGradient ? fmt::format(": the gradients of micro-batch {} "
+                                         "would be lost",
+                                         part)
+                           : "");
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Running them
+  //===--------------------------------------------------------------------===//
+
+  /// Divides each stage's actions into lanes. A whole backward pass becomes
+  /// both of its parts where these are commands of their own.
+  void divide() {
+    for (const std::vector<StageAction> &row : actions.stages) {
+      Lane &lane = lanes.emplace_back();
+      auto &own = moves.emplace_back();
+      for (const StageAction &action : row) {
+        if (isTransfer(action)) {
+          own[{action.work, action.isReceive}].actions.push_back(action);
+          continue;
+        }
+        lane.actions.push_back(action);
+        if (!problem.splitsWeights || action.work != Work::Backward ||
+            action.isInput)
+          continue;
+        lane.actions.push_back(action);
+        lane.actions.back().work = Work::Weights;
+      }
+    }
+    sendFree.assign(problem.stages, 0);
+    units.assign(problem.stages, 0);
+    result.saved.assign(problem.stages, 0);
+  }
+
+  /// Starts all that may start. Returns whether anything did.
+  bool step() {
+    bool hasMoved = false;
+    for (int64_t stage = 0; stage < problem.stages; ++stage) {
+      while (startComputing(stage))
+        hasMoved = true;
+      for (Work work : {Work::SendForward, Work::SendBackward})
+        while (startTransfer(stage, work))
+          hasMoved = true;
+    }
+    return hasMoved && !overflow;
+  }
+
+  /// When a command has ended; nullopt if it has not.
+  std::optional<double> endOf(Work work, int64_t chunk, int64_t part) const {
+    auto found = ends.find({work, chunk, part});
+    return found == ends.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The commands that an action needs to have ended.
+  std::vector<Key> neededFor(const StageAction &action) const {
+    auto last = int64_t(problem.chunks.size()) - 1;
+    int64_t chunk = action.chunk, part = action.part;
+    switch (action.work) {
+    case Work::Forward:
+      return chunk == 0 ? std::vector<Key>()
+                        : std::vector<Key>{{Work::SendForward, chunk - 1, part}};
+    case Work::Backward:
+      if (chunk == last)
+        return {{Work::Forward, chunk, part}};
+      return {{Work::Forward, chunk, part},
+              {Work::SendBackward, chunk + 1, part}};
+    case Work::Weights:
+      return {{Work::Backward, chunk, part}};
+    case Work::SendForward:
+      return {{Work::Forward, chunk, part}};
+    case Work::SendBackward:
+      return {{Work::Backward, chunk, part}};
+    }
+    return {};
+  }
+
+  /// The moment from which an action's inputs are there; nullopt if they are
+  /// not.
+  std::optional<double> readyAt(const StageAction &action) const {
+    double ready = 0;
+    for (auto [work, chunk, part] : neededFor(action)) {
+      std::optional<double> end = endOf(work, chunk, part);
+      if (!end)
+        return std::nullopt;
+      ready = std::max(ready, *end);
+    }
+    return ready;
+  }
+
+  void add(const StageAction &action, double start, double seconds) {
+    double end = start + seconds;
+    ends[keyOf(action)] = end;
+    result.commands.push_back(
+        {action.work, action.chunk, action.part, start, end});
+    result.seconds = std::max(result.seconds, end);
+  }
+
+  bool startComputing(int64_t stage) {
+    Lane &lane = lanes[stage];
+    const StageAction *action = lane.front();
+    std::optional<double> ready =
+        action ? readyAt(*action) : std::optional<double>();
+    if (!ready || overflow)
+      return false;
+    if (!count(stage, *action))
+      return false;
+    double start = std::max(*ready, lane.free);
+    add(*action, start, problem.secondsOf(action->work, action->chunk));
+    lane.free = result.commands.back().end;
+    ++lane.next;
+    if (!actions.hasTransfers || problem.stages == 1)
+      sendResult(stage, *action);
+    return true;
+  }
+
+  /// Counts the units that a stage has saved. Returns false beyond the bound.
+  bool count(int64_t stage, const StageAction &action) {
+    bool ends = action.work ==
+                (problem.splitsWeights ? Work::Weights : Work::Backward);
+    bool begins = action.work == Work::Forward;
+    if (begins && problem.hasBackward &&
+        units[stage] + 1 > problem.bound[stage]) {
+      overflow = {stage, action};
+      return false;
+    }
+    units[stage] += begins && problem.hasBackward ? 1 : ends ? -1 : 0;
+    result.saved[stage] = std::max(result.saved[stage], units[stage]);
+    return true;
+  }
+
+  /// Without transfers in the file, a tensor is sent when it is made.
+  void sendResult(int64_t stage, const StageAction &made) {
+    auto last = int64_t(problem.chunks.size()) - 1;
+    bool isForward = made.work == Work::Forward;
+    if ((!isForward && made.work != Work::Backward) ||
+        made.chunk == (isForward ? last : 0))
+      return;
+    StageAction send = made;
+    send.work = isForward ? Work::SendForward : Work::SendBackward;
+    double start = std::max(sendFree[stage], ends.at(keyOf(made)));
+    add(send, start, secondsOfSend(send));
+    sendFree[stage] = result.commands.back().end;
+  }
+
+  double secondsOfSend(const StageAction &send) const {
+    return problem.secondsOf(send.work, send.chunk);
+  }
+
+  /// Starts a transfer that is the next one on both sides.
+  bool startTransfer(int64_t stage, Work work) {
+    Lane &lane = moves[stage][{work, false}];
+    const StageAction *action = lane.front();
+    if (!action)
+      return false;
+    int64_t to = action->chunk + (work == Work::SendForward ? 1 : -1);
+    Lane &other = moves[problem.stageOf(to)][{work, true}];
+    const StageAction *receive = other.front();
+    std::optional<double> ready = readyAt(*action);
+    if (!ready || !receive || keyOf(*receive) != keyOf(*action))
+      return false;
+    add(*action, std::max(*ready, sendFree[stage]), secondsOfSend(*action));
+    sendFree[stage] = result.commands.back().end;
+    ++lane.next;
+    ++other.next;
+    return true;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Blame
+  //===--------------------------------------------------------------------===//
+
+  llvm::Error checkEnd() const {
+    if (overflow)
+      return fail("{} would save {} units on stage {}, whose bound is {}; give "
+                  "--stage-bound a larger number, or 0 for none",
+                  placeOf(overflow->first, overflow->second),
+                  units[overflow->first] + 1, overflow->first,
+                  problem.bound[overflow->first]);
+    std::vector<std::string> waiting;
+    for (int64_t stage = 0; stage < problem.stages; ++stage) {
+      for (const Lane *lane : lanesOf(stage))
+        if (const StageAction *action = lane->front())
+          waiting.push_back(fmt::format("{} waits for {}",
+                                        placeOf(stage, *action),
+                                        reasonOf(*action)));
+    }
+    if (waiting.empty())
+      return llvm::Error::success();
+    constexpr size_t most = 4;
+    size_t more = waiting.size() > most ? waiting.size() - most : 0;
+    waiting.resize(waiting.size() - more);
+    return fail("the actions wait for each other: {}{}",
+                llvm::join(waiting, "; "),
+                more > 0 ? fmt::format("; and {} more", more) : "");
+  }
+
+  std::vector<const Lane *> lanesOf(int64_t stage) const {
+    std::vector<const Lane *> all = {&lanes[stage]};
+    for (const auto &[kind, lane] : moves[stage])
+      all.push_back(&lane);
+    return all;
+  }
+
+  /// What an action that cannot start waits for.
+  std::string reasonOf(const StageAction &action) const {
+    if (!action.isReceive)
+      for (auto [work, chunk, part] : neededFor(action))
+        if (!endOf(work, chunk, part))
+          return textOf({work, chunk, part, false, false, 0},
+                        problem.splitsWeights);
+    StageAction other = action;
+    other.isReceive = !action.isReceive;
+    return textOf(other, problem.splitsWeights);
+  }
+
+  const PipelineProblem &problem;
+  const StageActions &actions;
+  /// By stage: what computes, and what is sent and received forward and back.
+  std::vector<Lane> lanes;
+  std::vector<std::map<std::pair<Work, bool>, Lane>> moves;
+  /// By stage: when its last send ends, and the units that it has saved.
+  std::vector<double> sendFree;
+  std::vector<int64_t> units;
+  std::map<Key, double> ends;
+  /// The stage and its action that exceeds the bound.
+  std::optional<std::pair<int64_t, StageAction>> overflow;
+  PipelineSchedule result;
+};
+
+} // namespace
+
+llvm::Expected<PipelineSchedule>
+tpsp::scheduleActions(const PipelineProblem &problem,
+                      const StageActions &actions) {
+  return ActionRunner(problem, actions).run();
+}
