@@ -1,8 +1,8 @@
 #include "Hypotheses.h"
 #include "Matching.h"
 
-#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Check/Check.h"
 
 #include <fmt/format.h>

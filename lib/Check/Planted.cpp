@@ -1,5 +1,5 @@
-#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Check/Planted.h"
+#include "tpsp/Abi/NamePattern.h"
 
 #include "BoundTensors.h"
 #include "Ledger.h"

@@ -211,7 +211,7 @@ private:
       x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
     Value each = main->apply("cross_entropy", {x, targets}, "each",
                              {{"b", "s"}, "f32"}, "over = \"v\"");
-    // Of the positions whose label counts.
+    // It divides by the number of labels that count.
     Value mean = main->apply("mean", {each, targets},
                              use ? "cross_entropy" : "loss", {{}, "f32"});
     return use ? balanced(mean) : mean;

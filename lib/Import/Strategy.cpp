@@ -166,14 +166,14 @@ Status Strategy::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
     return {};
   int64_t each = ranks / keyValueHeads;
   if (ranks % keyValueHeads != 0 || queriesPerHead % each != 0)
-    return {TPSP_RT_INVALID,
-            fmt::format(
-                "--mesh tp={} cannot divide {} key/value heads of {} query "
-                "head{} each; {}; or import for tp=1, and run "
-                "with --mesh tp={} --pad g={}",
-                ranks, keyValueHeads, queriesPerHead,
-                queriesPerHead == 1 ? "" : "s",
-                fittingRanks(keyValueHeads, queriesPerHead), ranks, ranks)};
+    return {
+        TPSP_RT_INVALID,
+        fmt::format("--mesh tp={} cannot divide {} key/value heads of {} query "
+                    "head{} each; {}; or import for tp=1, and run "
+                    "with --mesh tp={} --pad g={}",
+                    ranks, keyValueHeads, queriesPerHead,
+                    queriesPerHead == 1 ? "" : "s",
+                    fittingRanks(keyValueHeads, queriesPerHead), ranks, ranks)};
   for (PlacedAxis &axis : axes)
     if (axis.name == "tp")
       axis.size = keyValueHeads;

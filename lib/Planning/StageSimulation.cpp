@@ -104,8 +104,7 @@ tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
     request.chunks.push_back({std::move(read->work), chunk.arguments});
     result.uses.push_back(std::move(read->use));
   }
-  auto schedule =
-      StageSchedule::read(scheduling.schedule, scheduling.actions);
+  auto schedule = StageSchedule::read(scheduling.schedule, scheduling.actions);
   if (!schedule)
     return schedule.takeError();
   auto step = simulatePipeline(request, *schedule, cost);

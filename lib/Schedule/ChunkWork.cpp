@@ -229,8 +229,8 @@ private:
     if (!step)
       return step.takeError();
     // The visitor sees the three passes, each once.
-    if (visit && (wanted == Forward || wanted == (Input | Weights) ||
-                  wanted == Update))
+    if (visit &&
+        (wanted == Forward || wanted == (Input | Weights) || wanted == Update))
       visit(part, *step, wanted == Update);
     return std::max(0.0, step->seconds - cost.stepSeconds());
   }

@@ -245,10 +245,6 @@ private:
                                         request.chunks[chunk].work.peakUpdate);
   }
 
-  bool isLast(const PipelineCommand &command) const {
-    return command.part == request.parts - 1;
-  }
-
   void addOwn(const PipelineCommand &command, std::vector<TraceSample> &all,
               std::vector<TraceSample> &saved) {
     const ChunkWork &work = request.chunks[command.chunk].work;
@@ -258,6 +254,11 @@ private:
       all.push_back({command.end, double(atEnd)});
     };
     int64_t kept = problem().hasBackward ? work.saved : 0;
+    bool reduces = command.part == request.parts - 1 &&
+                   command.work == (problem().splitsWeights ? Work::Weights
+                                                            : Work::Backward);
+    if (reduces)
+      all.push_back({command.start, double(work.reducedEarly)});
     switch (command.work) {
     case Work::Forward:
       change(work.peakForward,
@@ -271,8 +272,6 @@ private:
       int64_t peak =
           problem().splitsWeights ? work.peakInput : work.peakBackward;
       int64_t held = problem().splitsWeights ? work.heldForWeights : 0;
-      if (isLast(command) && !problem().splitsWeights)
-        all.push_back({command.start, double(work.reducedEarly)});
       change(peak - kept, held + work.sentBackward - peak);
       saved.push_back({command.end, double(held - kept)});
       break;
@@ -281,8 +280,6 @@ private:
       change(0, -work.sentBackward);
       break;
     case Work::Weights:
-      if (isLast(command))
-        all.push_back({command.start, double(work.reducedEarly)});
       change(work.peakWeights - work.heldForWeights, -work.peakWeights);
       saved.push_back({command.end, -double(work.heldForWeights)});
       break;

@@ -18,67 +18,37 @@ bool isTransfer(const StageAction &action) {
   return action.work == Work::SendForward || action.work == Work::SendBackward;
 }
 
-/// Runs the actions of all stages.
-class ActionRunner {
+/// A command: its work, chunk and micro-batch.
+using Key = std::tuple<Work, int64_t, int64_t>;
+
+Key keyOf(const StageAction &action) {
+  return {action.work, action.chunk, action.part};
+}
+
+template <typename... Arguments>
+llvm::Error failIn(const StageActions &actions,
+                   fmt::format_string<Arguments...> text,
+                   Arguments &&...arguments) {
+  return llvm::createStringError(
+      actions.file + ": " +
+      fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+std::string placeOf(int64_t stage, const StageAction &action) {
+  return fmt::format("row {}, cell {}, {}", stage + 1, action.cell,
+                     textOf(action, action.isInput));
+}
+
+/// Finds actions that are not those of the problem, and missing ones.
+class ActionChecker {
 public:
-  ActionRunner(const PipelineProblem &problem, const StageActions &actions)
+  ActionChecker(const PipelineProblem &problem, const StageActions &actions)
       : problem(problem), actions(actions) {}
-
-  llvm::Expected<PipelineSchedule> run() {
-    if (llvm::Error error = check())
-      return std::move(error);
-    divide();
-    while (step()) {
-    }
-    if (llvm::Error error = checkEnd())
-      return std::move(error);
-    std::stable_sort(result.commands.begin(), result.commands.end(),
-                     [](const PipelineCommand &a, const PipelineCommand &b) {
-                       return a.start < b.start;
-                     });
-    return std::move(result);
-  }
-
-private:
-  /// A command: its work, chunk and micro-batch.
-  using Key = std::tuple<Work, int64_t, int64_t>;
-  static Key keyOf(const StageAction &action) {
-    return {action.work, action.chunk, action.part};
-  }
-
-  /// The actions of one kind of a stage, of which each waits for the one
-  /// before.
-  struct Lane {
-    std::vector<StageAction> actions;
-    size_t next = 0;
-    double free = 0;
-
-    const StageAction *front() const {
-      return next < actions.size() ? &actions[next] : nullptr;
-    }
-  };
-
-  template <typename... Arguments>
-  llvm::Error fail(fmt::format_string<Arguments...> text,
-                   Arguments &&...arguments) const {
-    return llvm::createStringError(
-        actions.file + ": " +
-        fmt::format(text, std::forward<Arguments>(arguments)...));
-  }
-
-  std::string placeOf(int64_t stage, const StageAction &action) const {
-    return fmt::format("row {}, cell {}, {}", stage + 1, action.cell,
-                       textOf(action, action.isInput));
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Which actions there are
-  //===--------------------------------------------------------------------===//
 
   llvm::Error check() {
     auto rows = int64_t(actions.stages.size());
     if (rows != problem.stages)
-      return fail("has {} rows, and there are {} stages; write a row for each",
+      return failIn(actions, "has {} rows, and there are {} stages; write a row for each",
                   rows, problem.stages);
     std::map<std::pair<Key, bool>, int64_t> seen;
     for (int64_t stage = 0; stage < rows; ++stage)
@@ -86,11 +56,12 @@ private:
         if (llvm::Error error = check(stage, action))
           return error;
         if (seen[{keyOf(action), action.isReceive}]++ > 0)
-          return fail("{} comes twice", placeOf(stage, action));
+          return failIn(actions, "{} comes twice", placeOf(stage, action));
       }
     return checkMissing(seen);
   }
 
+private:
   llvm::Error check(int64_t stage, const StageAction &action) {
     auto chunks = int64_t(problem.chunks.size());
     // A receive names the chunk that sends; its own is the one that gets it.
@@ -99,21 +70,21 @@ private:
     int64_t other = action.chunk + (isTransfer(action) ? next : 0);
     if (own < 0 || own >= chunks || other < 0 || other >= chunks ||
         action.chunk < 0 || action.chunk >= chunks)
-      return fail("{}: there are {} chunks, 0 to {}; --stage-chunks says how "
+      return failIn(actions, "{}: there are {} chunks, 0 to {}; --stage-chunks says how "
                   "many a stage has",
                   placeOf(stage, action), chunks, chunks - 1);
     if (action.part < 0 || action.part >= problem.parts)
-      return fail("{}: there are {} micro-batches, from 0 on; give "
+      return failIn(actions, "{}: there are {} micro-batches, from 0 on; give "
                   "--micro-batches {}",
                   placeOf(stage, action), problem.parts, action.part + 1);
     if (problem.stageOf(own) != stage)
-      return fail("{}: chunk {} is on stage {}, because chunk c is on stage c "
+      return failIn(actions, "{}: chunk {} is on stage {}, because chunk c is on stage c "
                   "mod {}; schedules that place chunks otherwise cannot be run",
                   placeOf(stage, action), own, problem.stageOf(own),
                   problem.stages);
     if (!problem.hasBackward &&
         (action.work == Work::Backward || action.work == Work::Weights))
-      return fail("{}: the program has no backward pass without --grad",
+      return failIn(actions, "{}: the program has no backward pass without --grad",
                   placeOf(stage, action));
     return llvm::Error::success();
   }
@@ -164,13 +135,51 @@ private:
     int64_t next = work == Work::SendForward ? 1 : -1;
     int64_t own = chunk + (isReceive ? next : 0);
     bool isGradient = work == Work::Backward || work == Work::Weights;
-    return fail("row {} lacks {}{}", problem.stageOf(own) + 1,
+    return failIn(actions, "row {} lacks {}{}", problem.stageOf(own) + 1,
                 textOf(action, actions.splitsWeights),
                 isGradient ? fmt::format(": the gradients of micro-batch {} "
                                          "would be lost",
                                          part)
                            : "");
   }
+
+  const PipelineProblem &problem;
+  const StageActions &actions;
+};
+
+/// Runs the actions of all stages.
+class ActionRunner {
+public:
+  ActionRunner(const PipelineProblem &problem, const StageActions &actions)
+      : problem(problem), actions(actions) {}
+
+  llvm::Expected<PipelineSchedule> run() {
+    if (llvm::Error error = ActionChecker(problem, actions).check())
+      return std::move(error);
+    divide();
+    while (step()) {
+    }
+    if (llvm::Error error = checkEnd())
+      return std::move(error);
+    std::stable_sort(result.commands.begin(), result.commands.end(),
+                     [](const PipelineCommand &a, const PipelineCommand &b) {
+                       return a.start < b.start;
+                     });
+    return std::move(result);
+  }
+
+private:
+  /// The actions of one kind of a stage, of which each waits for the one
+  /// before.
+  struct Lane {
+    std::vector<StageAction> actions;
+    size_t next = 0;
+    double free = 0;
+
+    const StageAction *front() const {
+      return next < actions.size() ? &actions[next] : nullptr;
+    }
+  };
 
   //===--------------------------------------------------------------------===//
   // Running them
@@ -213,7 +222,7 @@ private:
     return hasMoved && !overflow;
   }
 
-  /// When a command has ended; nullopt if it has not.
+  /// The moment at which a command ended; nullopt if it did not.
   std::optional<double> endOf(Work work, int64_t chunk, int64_t part) const {
     auto found = ends.find({work, chunk, part});
     return found == ends.end() ? std::nullopt : std::optional(found->second);
@@ -225,8 +234,9 @@ private:
     int64_t chunk = action.chunk, part = action.part;
     switch (action.work) {
     case Work::Forward:
-      return chunk == 0 ? std::vector<Key>()
-                        : std::vector<Key>{{Work::SendForward, chunk - 1, part}};
+      return chunk == 0
+                 ? std::vector<Key>()
+                 : std::vector<Key>{{Work::SendForward, chunk - 1, part}};
     case Work::Backward:
       if (chunk == last)
         return {{Work::Forward, chunk, part}};
@@ -283,8 +293,8 @@ private:
 
   /// Counts the units that a stage has saved. Returns false beyond the bound.
   bool count(int64_t stage, const StageAction &action) {
-    bool ends = action.work ==
-                (problem.splitsWeights ? Work::Weights : Work::Backward);
+    bool ends =
+        action.work == (problem.splitsWeights ? Work::Weights : Work::Backward);
     bool begins = action.work == Work::Forward;
     if (begins && problem.hasBackward &&
         units[stage] + 1 > problem.bound[stage]) {
@@ -339,7 +349,7 @@ private:
 
   llvm::Error checkEnd() const {
     if (overflow)
-      return fail("{} would save {} units on stage {}, whose bound is {}; give "
+      return failIn(actions, "{} would save {} units on stage {}, whose bound is {}; give "
                   "--stage-bound a larger number, or 0 for none",
                   placeOf(overflow->first, overflow->second),
                   units[overflow->first] + 1, overflow->first,
@@ -348,16 +358,15 @@ private:
     for (int64_t stage = 0; stage < problem.stages; ++stage) {
       for (const Lane *lane : lanesOf(stage))
         if (const StageAction *action = lane->front())
-          waiting.push_back(fmt::format("{} waits for {}",
-                                        placeOf(stage, *action),
-                                        reasonOf(*action)));
+          waiting.push_back(fmt::format(
+              "{} waits for {}", placeOf(stage, *action), reasonOf(*action)));
     }
     if (waiting.empty())
       return llvm::Error::success();
     constexpr size_t most = 4;
     size_t more = waiting.size() > most ? waiting.size() - most : 0;
     waiting.resize(waiting.size() - more);
-    return fail("the actions wait for each other: {}{}",
+    return failIn(actions, "the actions wait for each other: {}{}",
                 llvm::join(waiting, "; "),
                 more > 0 ? fmt::format("; and {} more", more) : "");
   }
@@ -369,7 +378,7 @@ private:
     return all;
   }
 
-  /// What an action that cannot start waits for.
+  /// The action for which an action waits that cannot start.
   std::string reasonOf(const StageAction &action) const {
     if (!action.isReceive)
       for (auto [work, chunk, part] : neededFor(action))

@@ -52,7 +52,8 @@ public:
       for (auto [i, cell] : llvm::enumerate(cells))
         if (!readCell(cell.trim().trim('"').trim(), int64_t(i) + 1))
           return llvm::createStringError(fmt::format(
-              "{}: row {}, cell {}: '{}' is no action; an action is a chunk, F, "
+              "{}: row {}, cell {}: '{}' is no action; an action is a chunk, "
+              "F, "
               "B, I or W, and a micro-batch, as in 2F0",
               actions.file, actions.stages.size(), i + 1, cell.trim().str()));
     }
@@ -157,9 +158,8 @@ std::string tpsp::toCsv(const PipelineProblem &problem,
   std::vector<std::vector<std::string>> rows(problem.stages);
   for (const PipelineCommand &command : schedule.commands)
     if (!command.isSend())
-      rows[problem.stageOf(command.chunk)].push_back(
-          textOf({command.work, command.chunk, command.part},
-                 problem.splitsWeights));
+      rows[problem.stageOf(command.chunk)].push_back(textOf(
+          {command.work, command.chunk, command.part}, problem.splitsWeights));
   std::string text;
   for (const std::vector<std::string> &row : rows)
     text += llvm::join(row, ",") + "\n";

@@ -79,7 +79,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Of a micro-batch that is not the last.
+  /// Seconds of a segment, for micro-batches that are not the last.
   double secondsOf(SegmentWork work, int64_t chunk) const {
     auto known = computing.find({work, chunk});
     return known == computing.end() ? 0 : seconds[known->second.front()];

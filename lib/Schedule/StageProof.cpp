@@ -102,8 +102,7 @@ private:
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
       for (int64_t part = 0; part < plan.microBatches; ++part)
-        if (segment.runsOn(stage) &&
-            segment.runsFor(part, plan.microBatches) &&
+        if (segment.runsOn(stage) && segment.runsFor(part, plan.microBatches) &&
             !counts.count({number, part}))
           return fmt::format("'{}' of micro-batch {} is missing on stage {}",
                              segment.name, part, stage);

@@ -44,9 +44,9 @@ static std::vector<std::string> exportWords() {
 static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
   // The planner decides these, or only runs have them.
-  declare.withheld = {"grad",           "mesh",           "optimizer-axes",
-                      "stage-layers",   "stage-bound",    "stage-chunks",
-                      "stage-schedule", "stage-actions",  "require-overlap"};
+  declare.withheld = {"grad",           "mesh",          "optimizer-axes",
+                      "stage-layers",   "stage-bound",   "stage-chunks",
+                      "stage-schedule", "stage-actions", "require-overlap"};
   declareCompiling(app, options, declare, "The model, a .mlir file");
   // It has flags of its own for these.
   declare.withheld.clear();

@@ -28,8 +28,8 @@ static std::string whenCalibrating(const Options &o) {
 
 using Names = std::vector<std::string>;
 
-static const Names ofStages = {"stage-chunks",        "stage-layers",
-                               "stage-schedule",      "stage-actions",
+static const Names ofStages = {"stage-chunks",       "stage-layers",
+                               "stage-schedule",     "stage-actions",
                                "save-stage-actions", "stage-bound"};
 
 std::string tpsp::run::contradictionWithoutStages(const Options &options) {
@@ -121,10 +121,14 @@ static std::string replacedInput(const Options &options,
 static std::string outputInTheWay(const Options &options) {
   namespace fs = std::filesystem;
   const std::pair<std::string, const std::string &> outputs[] = {
-      {"--save", options.save},         {"--emit", options.emit},
-      {"--save-all", options.saveAll},  {"--report", options.report},
-      {"--trace", options.trace},       {"-o", options.output},
-      {"--timeline", options.timeline}, {"--html", options.html},
+      {"--save", options.save},
+      {"--emit", options.emit},
+      {"--save-all", options.saveAll},
+      {"--report", options.report},
+      {"--trace", options.trace},
+      {"-o", options.output},
+      {"--timeline", options.timeline},
+      {"--html", options.html},
       {"--save-stage-actions", options.saveStageActions},
   };
   std::error_code none; // of a file that is not there, too

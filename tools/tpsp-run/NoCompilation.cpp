@@ -13,9 +13,7 @@ rt::Status tpsp::run::simulate(const Options &options, bool, Progress &,
   return noCompiler(options, "--simulate");
 }
 
-std::optional<bool> tpsp::run::dividesLayers(const Options &) {
-  return false;
-}
+std::optional<bool> tpsp::run::dividesLayers(const Options &) { return false; }
 
 rt::Status tpsp::run::simulateStages(const Options &options, bool, Progress &,
                                      StagesOutput &) {

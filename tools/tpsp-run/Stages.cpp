@@ -37,8 +37,7 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   auto stages = compileAndSimulateStages(
       compilation.mlirContext(), options.model, request,
       {options.stageSchedule, options.stageBound, options.stageActions},
-      *hardware,
-      [&](llvm::StringRef phase) {
+      *hardware, [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());
       });
   if (!stages)

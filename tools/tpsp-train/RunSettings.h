@@ -20,8 +20,8 @@ std::string differenceOf(const RunSettings &then, const RunSettings &now);
 
 /// INVALID if the options name another optimizer, or another element type, than
 /// those whose state the checkpoint has.
-rt::Status checkState(const std::string &checkpoint,
-                      const RunSettings &then, const Options &options);
+rt::Status checkState(const std::string &checkpoint, const RunSettings &then,
+                      const Options &options);
 
 } // namespace tpsp::train
 

@@ -2,15 +2,18 @@
 /// stage, as torch.distributed.pipelining writes it to a CSV file.
 ///
 ///   0F0,0F1,,0B0,0B1          a row for each stage, in their order
-///   ,1F0,1B0,1F1,1B1          chunk 1, forward and backward of micro-batch 0, ..
+///   ,1F0,1B0,1F1,1B1          chunk 1, forward and backward of micro-batch 0,
+///   ..
 ///
 /// An action is the chunk's number, what it does, and the micro-batch's number:
 ///
 ///   F                         the forward pass
 ///   B                         the whole backward pass
-///   I, W                      its two parts: the gradient that is sent, and the
+///   I, W                      its two parts: the gradient that is sent, and
+///   the
 ///                             rest
-///   (0F1;1B0)OVERLAP_F_B      two actions that torch runs together; they run in
+///   (0F1;1B0)OVERLAP_F_B      two actions that torch runs together; they run
+///   in
 ///                             this order
 ///   SEND_F, RECV_F, SEND_B,   sends and receives of activations and of their
 ///   RECV_B                    gradients; without any, each follows as soon as

@@ -1,5 +1,5 @@
-#include "tpsp/Abi/NamePattern.h"
 #include "tpsp/Passes/Explain/LineFacts.h"
+#include "tpsp/Abi/NamePattern.h"
 
 #include "EquationText.h"
 

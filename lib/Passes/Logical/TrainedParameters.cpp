@@ -256,8 +256,9 @@ private:
   const UpdateSettings &settings;
   Mesh mesh;
   OpBuilder b;
-  /// State that requested axes do not divide: how many parameters there are of
-  /// a pattern and of so many bytes, the axes, and all bytes on a rank.
+  /// State that requested axes do not divide. For each pattern of names and
+  /// number of bytes, there is the number of parameters. The axes and all bytes
+  /// on a rank follow.
   struct {
     std::map<std::pair<std::string, int64_t>, int64_t> tensors;
     llvm::SmallSetVector<AxisId, 4> axes;

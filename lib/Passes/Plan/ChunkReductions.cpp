@@ -27,8 +27,8 @@ ChunkReductions::ChunkReductions(Block &body, const StageMarks &marks) {
         continue;
       int64_t own = std::max(marks.chunkOf(maker),
                              candidates.lookup_or(maker, int64_t(-1)));
-      isOfOne &= !others.contains(maker) &&
-                 (own < 0 || chunk < 0 || own == chunk);
+      isOfOne &=
+          !others.contains(maker) && (own < 0 || chunk < 0 || own == chunk);
       chunk = std::max(chunk, own);
     }
     if (!isOfOne)
@@ -42,10 +42,10 @@ ChunkReductions::ChunkReductions(Block &body, const StageMarks &marks) {
     auto candidate = candidates.find(&op);
     if (candidate == candidates.end())
       continue;
-    bool isWanted =
-        reducesGradient(&op) || llvm::any_of(op.getUsers(), [&](Operation *user) {
-          return chunkOf(user) == candidate->second;
-        });
+    bool isWanted = reducesGradient(&op) ||
+                    llvm::any_of(op.getUsers(), [&](Operation *user) {
+                      return chunkOf(user) == candidate->second;
+                    });
     if (!isWanted)
       continue;
     chunkOfOp[&op] = candidate->second;

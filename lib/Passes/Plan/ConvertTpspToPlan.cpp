@@ -353,12 +353,11 @@ void countTimes(plan::ProgramOp program) {
 }
 
 struct ConvertTpspToPlan
-    : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
-                         &CompileOptions::epilogues, &CompileOptions::hardware,
-                         &CompileOptions::threads,
-                         &CompileOptions::stageSchedule,
-                         &CompileOptions::stageActions,
-                         &CompileOptions::overlap> {
+    : public WithOptions<
+          tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
+          &CompileOptions::epilogues, &CompileOptions::hardware,
+          &CompileOptions::threads, &CompileOptions::stageSchedule,
+          &CompileOptions::stageActions, &CompileOptions::overlap> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -398,8 +397,8 @@ struct ConvertTpspToPlan
       return failure();
     splitWideSums(function);
     // Last, because values are remembered.
-    auto schedule = StageSchedule::read(options().stageSchedule,
-                                        options().stageActions);
+    auto schedule =
+        StageSchedule::read(options().stageSchedule, options().stageActions);
     if (!schedule)
       return emitErrorAt(function) << llvm::toString(schedule.takeError());
     FailureOr<SumMemory> sums =

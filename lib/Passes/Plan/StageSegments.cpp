@@ -1,7 +1,7 @@
 #include "StageSegments.h"
 
 #include "ChunkReductions.h"
-#include "LastMicroBatch.h"
+#include "SegmentTable.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/StageMarks.h"
 #include "tpsp/Abi/Plan.h"
@@ -18,36 +18,7 @@ using namespace tpsp;
 
 namespace {
 
-/// The place of a segment in the order of segments.
-struct Place {
-  enum Zone { Prologue, Count, Counted, Forward, Backward, Update };
-  /// The steps within a chunk, or within a level of the update.
-  /// The last micro-batch may have a Compute and a Rest of its own.
-  enum Step {
-    Copy,
-    SendSum,
-    Receive,
-    Compute,
-    LastCompute,
-    Send,
-    Rest,
-    LastRest
-  };
-
-  Zone zone = Prologue;
-  /// The place of a chunk in its pass, or a level.
-  int64_t number = 0;
-  Step step = Compute;
-  /// The stages, or the other side: they tell segments of one place apart.
-  std::vector<int64_t> rest;
-
-  auto key() const { return std::tie(zone, number, step, rest); }
-  bool operator<(const Place &other) const { return key() < other.key(); }
-
-  /// Whether it belongs to the forward or backward pass of micro-batches.
-  bool isOfChunk() const { return zone == Forward || zone == Backward; }
-  bool isLast() const { return step == LastCompute || step == LastRest; }
-};
+using Place = SegmentPlace;
 
 /// The levels of operations in the prologue and in the update. Operations of
 /// one level and of the same stages form a segment.
@@ -81,12 +52,11 @@ private:
     for (Operation &op : body.without_terminator()) {
       if (isOfChunk(&op))
         continue;
-      bool follows =
-          op.hasAttr(updateAttrName) ||
-          llvm::any_of(op.getOperands(), [&](Value operand) {
-            Operation *maker = operand.getDefiningOp();
-            return maker && (isOfChunk(maker) || isUpdate(maker));
-          });
+      bool follows = op.hasAttr(updateAttrName) ||
+                     llvm::any_of(op.getOperands(), [&](Value operand) {
+                       Operation *maker = operand.getDefiningOp();
+                       return maker && (isOfChunk(maker) || isUpdate(maker));
+                     });
       (follows ? levels : earlyLevels)[&op] = levelAfter(&op, follows);
     }
   }
@@ -129,12 +99,6 @@ private:
   llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
 };
 
-/// A segment, and the operations that it has.
-struct Formed {
-  PlanSegment segment;
-  SmallVector<Operation *> ops;
-};
-
 class StageSegmenter {
 public:
   StageSegmenter(func::FuncOp function, int64_t stages, const SegmentForm &form,
@@ -144,20 +108,21 @@ public:
         reductions(form.splitsLast ? ChunkReductions(body, marks)
                                    : ChunkReductions()),
         levels(body, marks, reductions), form(form), memory(memory),
-        b(function.getContext()) {}
+        b(function.getContext()), segments(marks.numChunks()) {}
 
   LogicalResult run() {
     findNeeded();
     for (Operation &op :
          llvm::make_early_inc_range(body.without_terminator())) {
       connect(&op);
-      add(placeOf(&op), &op, marks.stagesOf(&op));
+      segments.add(placeOf(&op), &op, listOf(marks.stagesOf(&op)));
     }
     if (hasSeveralParts())
       for (int64_t chunk = 0; chunk < marks.numChunks(); ++chunk)
         if (reductions.has(chunk))
-          splitLast(chunk);
-    return order();
+          segments.splitLast(backwards(chunk), memory);
+    segments.order(function);
+    return check();
   }
 
 private:
@@ -289,7 +254,8 @@ private:
                                 ValueRange{value}, b.getF64FloatAttr(1));
     copyMarks(reader, copy);
     Place place = placeOf(reader);
-    add({place.zone, place.number, Place::Copy, listOf(stages)}, copy, stages);
+    segments.add({place.zone, place.number, Place::Copy, listOf(stages)}, copy,
+                 listOf(stages));
     return copy.getResult();
   }
 
@@ -322,122 +288,10 @@ private:
                    at.number,
                    Place::Receive,
                    {from, to, int64_t(sent.zone), sent.number}};
-    peers[sent] = received;
-    peers[received] = sent;
-    add(sent, send, stageSet(from));
-    add(received, receive, stageSet(to));
+    segments.pair(sent, received);
+    segments.add(sent, send, {from});
+    segments.add(received, receive, {int64_t(to)});
     return receive.getResult();
-  }
-
-  StageSet stageSet(int64_t stage) const {
-    StageSet set(marks.numStages());
-    set.set(stage);
-    return set;
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Segments
-  //===--------------------------------------------------------------------===//
-
-  void add(const Place &place, Operation *op, const StageSet &stages) {
-    Formed &formed = segments[place];
-    formed.ops.push_back(op);
-    places[op] = place;
-    PlanSegment &segment = formed.segment;
-    segment.stages = listOf(stages);
-    segment.work = workOf(place);
-    if (place.isLast())
-      segment.runs = SegmentRuns::Last;
-    else if (place.isOfChunk() || place.zone == Place::Count)
-      segment.runs = SegmentRuns::Each;
-    if (!place.isOfChunk())
-      return;
-    segment.chunk =
-        place.zone == Place::Forward ? place.number : backwards(place.number);
-  }
-
-  static SegmentWork workOf(const Place &place) {
-    switch (place.step) {
-    case Place::SendSum:
-    case Place::Send:
-      return SegmentWork::Send;
-    case Place::Receive:
-      return SegmentWork::Receive;
-    case Place::Rest:
-    case Place::LastRest:
-      return SegmentWork::Weights;
-    default:
-      break;
-    }
-    switch (place.zone) {
-    case Place::Prologue:
-    case Place::Count:
-    case Place::Counted:
-      return SegmentWork::Prologue;
-    case Place::Forward:
-      return SegmentWork::Forward;
-    case Place::Backward:
-      return SegmentWork::Backward;
-    case Place::Update:
-      return SegmentWork::Update;
-    }
-    return SegmentWork::Update;
-  }
-
-  /// Gives the last micro-batch backward segments of its own, to which the
-  /// reductions of the chunk belong already.
-  void splitLast(int64_t chunk) {
-    SmallVector<Operation *> ops;
-    for (Place::Step step : {Place::Compute, Place::Rest}) {
-      auto found =
-          segments.find({Place::Backward, backwards(chunk), step, {}});
-      if (found == segments.end())
-        continue;
-      found->second.segment.runs = SegmentRuns::AllButLast;
-      llvm::append_range(ops, found->second.ops);
-    }
-    auto isOfEach = [&](Operation *op) {
-      auto place = places.find(op);
-      return place != places.end() && place->second.isOfChunk() &&
-             !place->second.isLast();
-    };
-    SmallVector<Operation *> copies =
-        copyForLastMicroBatch(ops, memory, isOfEach);
-    // They precede the reductions, which read their sums.
-    std::map<Place, SmallVector<Operation *>> added;
-    for (auto [op, copy] : llvm::zip_equal(ops, copies)) {
-      Place place = places.at(op);
-      place.step =
-          place.step == Place::Rest ? Place::LastRest : Place::LastCompute;
-      added[place].push_back(copy);
-    }
-    for (auto &[place, own] : added) {
-      SmallVector<Operation *> reduced = std::move(segments[place].ops);
-      segments[place].ops.clear();
-      for (Operation *op : llvm::concat<Operation *>(own, reduced))
-        add(place, op, marks.stagesOf(ops.front()));
-    }
-  }
-
-  /// Orders the operations by segments, and notes these.
-  LogicalResult order() {
-    std::map<Place, int64_t> numbers;
-    for (auto &[place, formed] : segments)
-      numbers.try_emplace(place, int64_t(numbers.size()));
-    SmallVector<Attribute> notes;
-    for (auto &[place, formed] : segments) {
-      auto peer = peers.find(place);
-      if (peer != peers.end())
-        formed.segment.peer = numbers.at(peer->second);
-      formed.segment.name = nameOf(formed.segment, place);
-      notes.push_back(noteOf(formed.segment, b.getContext()));
-      for (Operation *op : formed.ops) {
-        op->moveBefore(body.getTerminator());
-        op->setAttr(segmentAttrName, b.getI64IntegerAttr(numbers.at(place)));
-      }
-    }
-    function->setAttr(segmentsAttrName, b.getArrayAttr(notes));
-    return check();
   }
 
   LogicalResult check() const {
@@ -449,19 +303,6 @@ private:
                                 "stage, makes: stages cannot divide these "
                                 "layers; run them with one stage (--mesh)");
     return success();
-  }
-
-  static std::string nameOf(const PlanSegment &segment, const Place &place) {
-    std::string name = (place.isLast() ? "last " : "") +
-                       std::string(tpsp::nameOf(segment.work));
-    if (segment.chunk >= 0)
-      return name + " " +
-             (segment.isTransfer()
-                  ? std::string(place.zone == Place::Forward ? "forward "
-                                                             : "backward ")
-                  : "") +
-             std::to_string(segment.chunk);
-    return name;
   }
 
   func::FuncOp function;
@@ -476,24 +317,11 @@ private:
   llvm::DenseSet<Operation *> needed;
   /// The value that a reader has in place of one that another stage makes.
   std::map<ReaderKey, Value> handed;
-  std::map<Place, Formed> segments;
-  llvm::DenseMap<Operation *, Place> places;
-  std::map<Place, Place> peers;
+  SegmentTable segments;
   int64_t transfers = 0;
 };
 
 } // namespace
-
-Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
-  Builder b(context);
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("name", b.getStringAttr(segment.name)),
-       b.getNamedAttr("work", b.getStringAttr(nameOf(segment.work))),
-       b.getNamedAttr("runs", b.getStringAttr(nameOf(segment.runs))),
-       b.getNamedAttr("chunk", b.getI64IntegerAttr(segment.chunk)),
-       b.getNamedAttr("peer", b.getI64IntegerAttr(segment.peer)),
-       b.getNamedAttr("stages", b.getDenseI64ArrayAttr(segment.stages))});
-}
 
 LogicalResult tpsp::formStageSegments(func::FuncOp function, int64_t stages,
                                       const SegmentForm &form,

@@ -20,9 +20,9 @@
 namespace tpsp {
 
 /// Does for a function with chunks what formSegments() does for others, and
-/// notes its segments (tpsp.segments). The memory of a value that a stage receives in addition to its own copy is added to
-/// `memory`. Fails with a diagnostic at an operation that needs a value of a
-/// later segment.
+/// notes its segments (tpsp.segments). The memory of a value that a stage
+/// receives in addition to its own copy is added to `memory`. Fails with a
+/// diagnostic at an operation that needs a value of a later segment.
 mlir::LogicalResult formStageSegments(mlir::func::FuncOp function,
                                       int64_t stages, const SegmentForm &form,
                                       SumMemory &memory);

@@ -15,8 +15,8 @@ static Tensor evaluateSoftmax(Evaluation &e) {
   std::optional<std::string> query;
   if (e.has("causal"))
     query = e.text("causal");
-  return softmax(e.operand(0), e.text("over"), e.constant("scale"), query, &e.error,
-                 e.flag("hides"));
+  return softmax(e.operand(0), e.text("over"), e.constant("scale"), query,
+                 &e.error, e.flag("hides"));
 }
 
 /// The gradient is scale p (g - sum of p g over the row).

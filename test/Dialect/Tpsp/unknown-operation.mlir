@@ -12,6 +12,16 @@ func @activation(%x: [b]) -> [b] {
 
 // -----
 
+tpsp.program <b = 2> {
+func @capitals(%x: [b]) -> [b] {
+  // expected-error @+1 {{'SiLU' is no operation of tpsp; is it 'silu'?}}
+  %y = SiLU %x
+  return %y
+}
+}
+
+// -----
+
 func.func @misspelt(%x: tensor<2xf32, #tpsp.idx<b>>) {
   // expected-error @+1 {{'sofmax' is no operation of tpsp; is it 'softmax'?}}
   %y = tpsp.sofmax %x {over = "b"} : tensor<2xf32, #tpsp.idx<b>>

@@ -190,8 +190,7 @@ static std::vector<double> masked(std::vector<double> values, double fill) {
   return values;
 }
 
-// Scores beside a mask of any size, from that for which 1 % of a score is within
-// the tolerance of the whole.
+// A mask may have any size from which 1 % of a score is within the tolerance.
 TEST_F(ComparisonTest, ElementsBesideAMaskAreComparedByThemselves) {
   PlanBuffer x = tensor({40}, {{}});
   std::vector<double> right, wrong;
@@ -212,7 +211,7 @@ TEST_F(ComparisonTest, ElementsBesideAMaskAreComparedByThemselves) {
   }
 }
 
-// A value where the reference has a zero is an error of the elements beside it.
+// A value where the reference has a zero is an error of the small elements.
 TEST_F(ComparisonTest, ZerosBelongToTheSmallElements) {
   PlanBuffer x = tensor({40}, {{}});
   std::vector<double> expected = masked(std::vector<double>(40, 1), -1e9);
@@ -400,48 +399,6 @@ TEST_F(ComparisonTest, OfMaximaTheLargestCounts) {
   for (int64_t rank = 0; rank < 4; ++rank)
     holdOn(rank, x, {float(-1 - rank), float(rank)});
   EXPECT_EQ(compare(x, {-1, 3}).relative, 0);
-}
-
-//===----------------------------------------------------------------------===//
-// Rounding of several
-//===----------------------------------------------------------------------===//
-
-static TensorError stepOf(int64_t elements, double rmsRounding,
-                          double rmsReference) {
-  TensorError error;
-  error.elements = elements;
-  error.rmsRounding = rmsRounding;
-  error.rmsReference = rmsReference;
-  error.rounding = rmsRounding / rmsReference;
-  error.tolerance = tolerance;
-  error.factor = error.excessFactor = roundingFactor;
-  return error;
-}
-
-TEST(PoolRoundingTest, ASmallTensorIsHeldAgainstAll) {
-  TensorError large = stepOf(97, 0.3, 3), small = stepOf(3, 0, 2);
-  poolRounding({&large, &small});
-  EXPECT_DOUBLE_EQ(large.rounding, 0.1);
-  double pooled = 0.3 * std::sqrt(0.97);
-  EXPECT_DOUBLE_EQ(small.rounding, pooled / 2);
-  EXPECT_DOUBLE_EQ(small.allowed, roundingFactor * pooled / 2);
-}
-
-TEST(PoolRoundingTest, AWholeTensorTurnedOverStaysWrong) {
-  // Rounding flips one element in a hundred; here all are flipped.
-  TensorError large = stepOf(10000, 0.02 * 0.1, 1), small = stepOf(7, 0, 1);
-  small.relative = 0.02;
-  poolRounding({&large, &small});
-  EXPECT_FALSE(small.passed());
-}
-
-TEST(PoolRoundingTest, NothingIsLoosenedWhereNothingRounds) {
-  TensorError one = stepOf(5, 0, 1), zero = stepOf(4, 0, 0);
-  zero.rounding = 0;
-  zero.zeroReference = true;
-  poolRounding({&one, &zero});
-  EXPECT_EQ(one.allowed, tolerance);
-  EXPECT_EQ(zero.allowed, 0);
 }
 
 //===----------------------------------------------------------------------===//

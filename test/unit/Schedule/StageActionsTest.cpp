@@ -47,7 +47,7 @@ std::string refusalOf(const PipelineProblem &problem, const std::string &text,
 
 } // namespace
 
-// What a policy orders is written, read, and takes as long, with as many units.
+// A policy's order is written and read, and takes as long with as many units.
 TEST(StageActions, PoliciesAreReadBack) {
   for (const PipelinePolicy &policy : pipelinePolicies())
     for (int64_t stages : {1, 2, 3, 4})
@@ -69,9 +69,9 @@ TEST(StageActions, TwoStagesTakeWhatAPersonComputes) {
   for (PipelineProblem::Chunk &chunk : problem.chunks)
     chunk = {1, 2, 1, 1, 0.5, 0.25};
   PipelineSchedule schedule;
-  ASSERT_EQ(refusalOf(problem, "0F0,0F1,,0B0,0B1\n,1F0,1B0,1F1,1B1\n",
-                      &schedule),
-            "");
+  ASSERT_EQ(
+      refusalOf(problem, "0F0,0F1,,0B0,0B1\n,1F0,1B0,1F1,1B1\n", &schedule),
+      "");
   // 1F0 at 1.5, 1B0 to 4.5, 1F1 to 5.5, 1B1 to 7.5, sent by 7.75, 0B1 to 9.75.
   EXPECT_DOUBLE_EQ(schedule.seconds, 9.75);
   EXPECT_EQ(schedule.saved, (std::vector<int64_t>{2, 1}));
@@ -86,9 +86,9 @@ TEST(StageActions, APairThatRunsTogetherRunsInTurn) {
 }
 
 TEST(StageActions, WhatIsNoActionIsRefused) {
-  for (const char *cell : {"x", "0X1", "F0", "0F", "0F0x", "-1F0", "0F-1",
-                           "0F99999999999999999999", "(0F0;1B0)", "(0F0", "0",
-                           "0SEND_X1"})
+  for (const char *cell :
+       {"x", "0X1", "F0", "0F", "0F0x", "-1F0", "0F-1",
+        "0F99999999999999999999", "(0F0;1B0)", "(0F0", "0", "0SEND_X1"})
     EXPECT_THAT(
         refusalOf(problemOf(1, 1, 1), std::string("0F0,") + cell + "\n"),
         testing::StartsWith("F.csv: row 1, cell 2: '"))
@@ -124,10 +124,10 @@ TEST(StageActions, ActionsThatWaitForEachOtherAreBlamed) {
   EXPECT_THAT(text, HasSubstr("row 1, cell 2, 0B0 waits for 1SEND_B0"));
   EXPECT_THAT(text, HasSubstr("row 2, cell 1, 1F1 waits for 0SEND_F1"));
   // Sends and receives in different orders.
-  EXPECT_THAT(
-      refusalOf(problem, "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
-                         "1RECV_F1,1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1"),
-      HasSubstr("0SEND_F0 waits for 1RECV_F0"));
+  EXPECT_THAT(refusalOf(problem,
+                        "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                        "1RECV_F1,1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1"),
+              HasSubstr("0SEND_F0 waits for 1RECV_F0"));
 }
 
 TEST(StageActions, ABoundIsKept) {

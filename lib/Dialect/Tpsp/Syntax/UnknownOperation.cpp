@@ -9,7 +9,8 @@ using namespace mlir;
 static StringRef knownAs(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
       .Case("swish", "silu")
-      .Cases({"matmul", "linear", "dot", "bmm", "transpose", "permute"},
+      .Cases({"matmul", "linear", "dense", "dot", "bmm", "transpose",
+              "permute"},
              "einsum")
       .Cases({"sum", "reduce_sum"}, "reduce")
       .Cases({"multiply", "times"}, "mul")
@@ -25,7 +26,9 @@ static StringRef knownAs(StringRef name) {
       .Default("");
 }
 
-std::string tpsp::operationLike(StringRef name, MLIRContext *context) {
+std::string tpsp::operationLike(StringRef written, MLIRContext *context) {
+  const std::string lower = written.lower();
+  StringRef name = lower;
   if (StringRef known = knownAs(name); !known.empty())
     return known.str();
   StringRef nearest;

@@ -18,7 +18,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Elements of a tensor that are so much smaller than all others that their
-/// errors would not show beside them.
+/// errors would not show.
 struct SmallElements {
   /// All elements whose magnitude is below this, and whether zeros are among
   /// them.
@@ -80,8 +80,8 @@ public:
   std::vector<SmallElements> small;
 
 private:
-  /// How many binary orders of magnitude separate elements from all larger ones
-  /// if an error of 1 % of theirs may be within the larger ones' tolerance. With
+  /// The binary orders of magnitude that separate groups of elements. An error
+  /// of 1 % in the smaller ones is then within the tolerance of the larger. With
   /// few digits every tensor has such elements, so there are at least 6.
   static int gapFor(double tolerance) {
     return std::max(6, int(std::ceil(std::log2(1e-2 / tolerance))));
@@ -102,8 +102,8 @@ private:
     bool hasTiny = false;
     for (auto [order, count] : orders) {
       double below = std::ldexp(1.0, order + 1);
-      bool isApart = before - order > gapFor(tolerance) &&
-                     left >= elementsToJudgeAlone;
+      bool isApart =
+          before - order > gapFor(tolerance) && left >= elementsToJudgeAlone;
       bool isTiny = below <= 1e-12 * largest;
       if (isApart || (isTiny && !hasTiny))
         small.push_back({below, isApart});
@@ -125,8 +125,8 @@ private:
             ++counts[group];
           }
     for (size_t group = 0; group < small.size(); ++group) {
-      small[group].rmsOfRounding =
-          std::sqrt(squared[group] / double(std::max<int64_t>(counts[group], 1)));
+      small[group].rmsOfRounding = std::sqrt(
+          squared[group] / double(std::max<int64_t>(counts[group], 1)));
       small[group].factor = roundingFactorOf(counts[group]);
     }
   }
@@ -269,9 +269,8 @@ public:
   }
 
   TensorError describe(double tolerance) const {
-    TensorError error =
-        errorOf(all, tolerance, expected.rmsOfRounding, expected.factor,
-                expected);
+    TensorError error = errorOf(all, tolerance, expected.rmsOfRounding,
+                                expected.factor, expected);
     if (error.isLost() && error.relative > tolerance)
       error = orOfRounded(error, tolerance);
     for (size_t group = 0; group < small.size() && error.passed(); ++group)
@@ -314,9 +313,8 @@ private:
   TensorError orOfRounded(const TensorError &lost, double tolerance) const {
     if (ofRounded.count < all.count || expected.values.exaggeration != 1)
       return lost;
-    TensorError error =
-        errorOf(ofRounded, tolerance, expected.rmsOfSpread, expected.factor,
-                expected);
+    TensorError error = errorOf(ofRounded, tolerance, expected.rmsOfSpread,
+                                expected.factor, expected);
     error.isOfRounded = true;
     bool isNoise = error.zeroReference && error.rounding > 0;
     return error.isLost() || isNoise ? lost : error;
@@ -327,8 +325,8 @@ private:
   TensorError orOfSmall(const TensorError &others, size_t group,
                         double tolerance) const {
     const SmallElements &of = expected.small[group];
-    TensorError error = errorOf(small[group], tolerance, of.rmsOfRounding,
-                                of.factor, expected);
+    TensorError error =
+        errorOf(small[group], tolerance, of.rmsOfRounding, of.factor, expected);
     error.isOfSmall = true;
     return error.isLost() || error.zeroReference || error.passed() ? others
                                                                    : error;

@@ -77,8 +77,8 @@ struct nlohmann::adl_serializer<std::optional<Value>> {
 namespace tpsp::reference {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape, element)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, result,
-                                   operands, attributes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, result, operands,
+                                   attributes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
                                    results, cotangents, gradients, updates,
                                    lossScale, lossScaleArgument, reducedIn,
