@@ -7,10 +7,39 @@
 // RUN: tpsp-opt %S/../../examples/tp-sp-fsdp.mlir --tpsp-graph > %t/example.dot
 // RUN: python3 %t/wellformed.py %t/example.dot
 
+// Collectives read nodes that are drawn: of layers that are not drawn, of
+// several layers at once, between layers, and of written-out micro-batches.
+// RUN: tpsp-opt %S/../../examples/pp.mlir --tpsp-graph > %t/example.dot
+// RUN: python3 %t/wellformed.py %t/example.dot
+// RUN: tpsp-opt %S/../../examples/gpt2-small.mlir --tpsp-graph > %t/example.dot
+// RUN: python3 %t/wellformed.py %t/example.dot
+// RUN: sed 's/tp = 1 : model/tp = 2 : model/' %S/../../examples/llama-tiny.mlir > %t/llama.mlir
+// RUN: tpsp-opt %t/llama.mlir --tpsp-graph="micro-batches=2 overlap=on" > %t/example.dot
+// RUN: python3 %t/wellformed.py %t/example.dot
+
+// Equal nodes of what runs once a step, for six layers, are one.
+// RUN: tpsp-opt %t/llama.mlir --tpsp-graph="micro-batches=4" > %t/example.dot
+// RUN: python3 %t/wellformed.py %t/example.dot
+// RUN: FileCheck %s --check-prefix=EQUAL --input-file %t/example.dot
+// EQUAL: label="g[layers.0.w2][d, e@tp | sum@dp]\nreshard x 6"];
+// EQUAL-NOT: g[layers.1.w2]
+
+// An axis of one rank has no collectives and no pending sums.
+// RUN: tpsp-opt %S/../../examples/llama-tiny.mlir --tpsp-graph > %t/example.dot
+// RUN: python3 %t/wellformed.py %t/example.dot
+// RUN: FileCheck %s --check-prefix=ALONE --input-file %t/example.dot
+// ALONE-NOT: over tp
+// ALONE-NOT: 0 B per rank
+// ALONE: all_reduce over dp
+
+// ALONE-NOT: 0 B per rank
+
 // CHECK: digraph "low_grad" {
+// Browsers fit the picture of Graphviz to the page.
+// CHECK: graph [stylesheet="data:text/css,svg{max-width:100%25;height:auto}"];
 // CHECK: label="forward";
-// CHECK: [[Y:n[0-9]+]] [label="y[s, d | sum@tp]\neinsum", style=dashed, color=firebrick];
-// CHECK: [[Z:n[0-9]+]] [label="z[s, f | sum@tp]\neinsum", style=dashed, color=firebrick];
+// CHECK: [[Y:n[0-9]+]] [style=dashed, color=firebrick, label="y[s, d | sum@tp]\neinsum"];
+// CHECK: [[Z:n[0-9]+]] [style=dashed, color=firebrick, label="z[s, f | sum@tp]\neinsum"];
 // CHECK: [[R:n[0-9]+]] [shape=hexagon, style=filled, fillcolor=mistyrose, label="all_reduce over tp\n96 B per rank"];
 // CHECK: label="backward";
 // CHECK-DAG: [[Y]] -> [[Z]] [style=dashed, color=firebrick];

@@ -5,13 +5,17 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <set>
+#include <map>
 
 using namespace mlir;
 using namespace tpsp;
 
 /// The color of sums that are pending, and of what completes them.
 static constexpr const char *pendingColor = "firebrick";
+
+/// A style for browsers: the picture is at most as wide as the page.
+static constexpr const char *fitsPage =
+    "data:text/css,svg{max-width:100%25;height:auto}";
 
 /// A text in quotes; lines are centred.
 static std::string quoted(ArrayRef<std::string> lines) {
@@ -27,6 +31,34 @@ static std::string quoted(ArrayRef<std::string> lines) {
 
 namespace {
 
+/// An equation or a collective. Equal ones that read the same nodes are one
+/// node.
+struct GraphNode {
+  std::string name;
+  SmallVector<std::string> label;
+  std::string style;
+  unsigned times = 1;
+
+  std::string text() const {
+    if (name.empty())
+      return "";
+    SmallVector<std::string> all = label;
+    if (times > 1)
+      all.back() += " x " + std::to_string(times);
+    return "    " + name + " [" + (style.empty() ? "" : style + ", ") +
+           "label=" + quoted(all) + "];";
+  }
+};
+
+/// The node that an edge comes from, and the edge's style.
+using GraphEdge = std::pair<std::string, std::string>;
+
+/// Text between nodes, or a node.
+struct GraphLine {
+  std::string text;
+  GraphNode node;
+};
+
 /// Prints one function's graph: frames with the nodes of equations and
 /// collectives, in the order of the program, then arguments and edges.
 class GraphPrinter {
@@ -38,25 +70,24 @@ public:
   void print(StringRef title) {
     out << "digraph " << quoted({title.str()}) << " {\n"
         << "  node [shape=box, fontname=Helvetica, fontsize=10];\n"
-        << "  edge [fontname=Helvetica, fontsize=9];\n";
-    size_t next = 0;
+        << "  edge [fontname=Helvetica, fontsize=9];\n"
+        << "  graph [stylesheet=" << quoted({fitsPage}) << "];\n";
     for (const EquationBlock &block : written.blocks) {
-      // Equations before this block that are not drawn repeat the last one.
-      repeatUntil(block.equations.front(), next);
       drawBlock(block);
-      next = block.equations.back() + 1;
-      last = &block;
+      repeat(block);
     }
-    repeatUntil(written.equations.size(), next);
     beginPhase("");
+    for (const GraphLine &line : lines)
+      out << line.text << line.node.text() << "\n";
     for (const std::string &statement : statements)
       out << "  " << statement << ";\n";
     out << "}\n";
   }
 
 private:
+  /// Whether ranks hold summands. An axis of one rank has nothing to add.
   bool isPending(RankedTensorType type) const {
-    return !placementOf(type, written.mesh).pending.empty();
+    return written.mesh.groupSize(placementOf(type, written.mesh).pending) > 1;
   }
 
   std::string freshNode() { return "n" + std::to_string(nodes++); }
@@ -66,11 +97,39 @@ private:
     if (name == phase)
       return;
     if (!phase.empty())
-      out << "  }\n";
+      write("  }");
     phase = name.str();
+    drawn.clear();
     if (!name.empty())
-      out << "  subgraph cluster_" << frames++
-          << " {\n    label=" << quoted({phase}) << ";\n";
+      openFrame("  ", "label=" + quoted({phase}));
+  }
+
+  void openFrame(StringRef margin, StringRef attributes) {
+    write((margin + "subgraph cluster_" + Twine(frames++) + " {").str());
+    write((margin + "  " + attributes + ";").str());
+  }
+
+  void write(std::string text) { lines.push_back({std::move(text), {}}); }
+
+  /// Draws a node and the edges to it. If the phase has an equal one, which
+  /// reads the same nodes, it is counted there. `form` has what the label
+  /// lacks.
+  std::string drawNode(GraphNode node, ArrayRef<GraphEdge> edges,
+                       const std::string &form) {
+    std::string key = node.style + " " + node.label.back() + " " + form;
+    for (const auto &[origin, style] : edges)
+      key += "\n" + origin + " " + style;
+    auto [place, isNew] = drawn.try_emplace(key, lines.size());
+    if (!isNew) {
+      GraphNode &first = lines[place->second].node;
+      ++first.times;
+      return first.name;
+    }
+    node.name = freshNode();
+    for (const auto &[origin, style] : edges)
+      edge(origin, node.name, style);
+    lines.push_back({"", std::move(node)});
+    return lines.back().node.name;
   }
 
   void drawBlock(const EquationBlock &block) {
@@ -80,15 +139,14 @@ private:
       std::string label = "x " + std::to_string(block.times);
       if (!block.firstCall.empty() && block.firstCall != block.lastCall)
         label += " (" + block.firstCall + " to " + block.lastCall + ")";
-      out << "    subgraph cluster_" << frames++
-          << " {\n    style=rounded; label=" << quoted({label}) << ";\n";
+      openFrame("    ", "style=rounded; label=" + quoted({label}));
     }
     for (size_t i : block.equations) {
       beginPhase(written.equations[i].phase);
       drawEquation(written.equations[i]);
     }
     if (block.times > 1)
-      out << "    }\n";
+      write("    }");
     for (auto [first, second] : block.handedOn)
       edge(nodeOf(second), nodeOf(first, /*isTarget=*/true),
            "constraint=false, style=dotted, label=" +
@@ -130,28 +188,32 @@ private:
   void drawOperation(const Equation &equation,
                      const llvm::DenseMap<Value, std::string> &movedHere,
                      ArrayRef<CollectiveOpInterface> after) {
-    std::string node = freshNode();
-    SmallVector<std::string> lines;
+    GraphNode node;
     bool pending = false;
+    std::string form;
     for (const EquationTensor &result : equation.results) {
       RankedTensorType type = typeMade(result, after);
-      lines.push_back(text.tensorAlone({result.named, type}));
+      node.label.push_back(text.tensorAlone({result.named, type}));
+      llvm::raw_string_ostream(form) << type << " ";
       pending |= isPending(type);
     }
-    lines.push_back(equation.function.empty()
-                        ? equation.op->getName().stripDialect().str()
-                        : equation.function);
-    out << "    " << node << " [label=" << quoted(lines);
+    node.label.push_back(equation.function.empty()
+                             ? equation.op->getName().stripDialect().str()
+                             : equation.function);
     if (pending)
-      out << ", style=dashed, color=" << pendingColor;
-    out << "];\n";
+      node.style = pendingStyle();
+    for (NamedAttribute attribute : equation.attributes)
+      form += " " + textOf(attribute);
+    SmallVector<GraphEdge> edges;
     for (const EquationTensor &operand : equation.operands)
-      edge(originOf(operand, equation, movedHere), node,
-           isPending(operand.type) && !movedHere.contains(operand.named)
-               ? pendingStyle()
-               : "");
+      edges.emplace_back(originOf(operand, equation, movedHere),
+                         isPending(operand.type) &&
+                                 !movedHere.contains(operand.named)
+                             ? pendingStyle()
+                             : "");
+    std::string name = drawNode(std::move(node), edges, form);
     for (const EquationTensor &result : equation.results)
-      made[result.named] = node;
+      made[result.named] = name;
   }
 
   /// The node whose tensor an equation reads: what moved it for this equation
@@ -168,28 +230,55 @@ private:
     return isPresent && it != moved.end() ? it->second : nodeOf(operand.named);
   }
 
-  /// Draws a collective, and notes where its results are now.
+  /// The axes of a collective that have several ranks.
+  std::string axesText(CollectiveOpInterface op) const {
+    SmallVector<StringRef> names;
+    for (AxisId axis : stepOf(op, written.mesh).axes)
+      if (written.mesh.size(axis) > 1)
+        names.push_back(written.mesh.axis(axis).name);
+    return llvm::join(names, ",");
+  }
+
+  /// The node that a collective reads an operand from.
+  std::string originOf(Value operand) {
+    auto before = ofResult.find(operand);
+    return before != ofResult.end() ? before->second
+                                    : nodeOf(namedValue(operand));
+  }
+
+  /// Draws a collective, and notes where its results are now. If the axes have
+  /// one rank, nothing happens, and the results are where the operands are.
   void drawCollective(CollectiveOpInterface op,
                       llvm::DenseMap<Value, std::string> &places) {
-    std::string node = freshNode();
     LedgerRow row = ledgerOf(op, written.mesh);
+    if (row.group == 1) {
+      for (auto [operand, result] :
+           llvm::zip_equal(op->getOperands(), op->getResults())) {
+        Value named = namedValue(operand);
+        ofResult[result] = places[named] = moved[named] = originOf(operand);
+      }
+      return;
+    }
     bool completes = isPending(typeOf(op->getOperand(0)));
-    out << "    " << node << " [shape=hexagon, style=filled, fillcolor="
-        << (completes ? "mistyrose" : "aliceblue") << ", label="
-        << quoted({op->getName().stripDialect().str() + " over " + axesOf(row),
-                   rt::bytesText(double(row.bytes)) + " per rank"})
-        << "];\n";
+    GraphNode node;
+    node.label = {op->getName().stripDialect().str() + " over " + axesText(op),
+                  rt::bytesText(double(row.bytes)) + " per rank"};
+    node.style = std::string("shape=hexagon, style=filled, fillcolor=") +
+                 (completes ? "mistyrose" : "aliceblue");
     // Tensors of layers that are not drawn come from one node.
-    std::set<std::string> origins;
+    SmallVector<GraphEdge> edges;
+    for (Value operand : op->getOperands()) {
+      GraphEdge edge(originOf(operand),
+                     isPending(typeOf(operand)) ? pendingStyle() : "");
+      if (!llvm::is_contained(edges, edge))
+        edges.push_back(std::move(edge));
+    }
+    std::string form = node.label.front();
+    std::string name = drawNode(std::move(node), edges, form);
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults())) {
       Value named = namedValue(operand);
-      auto before = ofResult.find(operand);
-      std::string origin =
-          before != ofResult.end() ? before->second : nodeOf(named);
-      if (origins.insert(origin).second)
-        edge(origin, node, isPending(typeOf(operand)) ? pendingStyle() : "");
-      ofResult[result] = places[named] = moved[named] = node;
+      ofResult[result] = places[named] = moved[named] = name;
     }
   }
 
@@ -220,20 +309,26 @@ private:
     return made[value] = node;
   }
 
-  /// The equations [begin, end) are not drawn: they repeat the last block.
-  /// Their results are those of the equations that they repeat.
-  void repeatUntil(size_t end, size_t begin) {
-    if (!last || last->times < 2)
-      return;
-    for (size_t i = begin, k = 0; i < end; ++i, ++k) {
+  /// Later repetitions of a block are not drawn: their results come from the
+  /// nodes of the first.
+  void repeat(const EquationBlock &block) {
+    for (auto [k, number] : llvm::enumerate(block.repeated)) {
       const Equation &drawn =
-          written.equations[last->equations[k % last->equations.size()]];
-      const Equation &repeated = written.equations[i];
-      for (auto [from, to] : llvm::zip(drawn.results, repeated.results))
-        if (drawn.function == repeated.function &&
-            from.type.getShape() == to.type.getShape())
-          made[to.named] = nodeOf(from.named);
+          written.equations[block.equations[k % block.equations.size()]];
+      const Equation &repeated = written.equations[number];
+      for (auto [from, to] :
+           llvm::zip_equal(drawn.collectives, repeated.collectives))
+        repeatCollective(from, to);
+      for (auto [from, to] : llvm::zip_equal(drawn.results, repeated.results))
+        made[to.named] = nodeOf(from.named);
     }
+  }
+
+  void repeatCollective(CollectiveOpInterface drawn,
+                        CollectiveOpInterface repeated) {
+    for (auto [from, to] :
+         llvm::zip_equal(drawn->getResults(), repeated->getResults()))
+      ofResult[to] = moved[namedValue(to)] = ofResult.lookup(from);
   }
 
   const WrittenEquations &written;
@@ -242,10 +337,12 @@ private:
   /// The phase whose frame is open; "" if none is.
   std::string phase;
   unsigned nodes = 0, frames = 0;
+  /// The frames, and the nodes in them.
+  std::vector<GraphLine> lines;
+  /// The line of each node of the phase, by what it is and reads.
+  std::map<std::string, size_t> drawn;
   /// Arguments' nodes and all edges, which stand in no frame.
   std::vector<std::string> statements;
-  /// The last block that was drawn.
-  const EquationBlock *last = nullptr;
   /// The node that a named tensor comes from, and the last that moved it.
   llvm::DenseMap<Value, std::string> made, moved;
   /// The nodes of collectives, by the results that they have.

@@ -164,6 +164,8 @@ private:
     block.times = fold.times;
     for (size_t i = fold.begin; i < fold.begin + fold.period; ++i)
       block.equations.push_back(layers.considered[i]);
+    for (size_t i = fold.begin + fold.period; i < fold.end(); ++i)
+      block.repeated.push_back(layers.considered[i]);
     block.firstCall = callOf(layers, fold, fold.begin);
     block.lastCall = callOf(layers, fold, fold.end() - fold.period);
     for (auto [first, second] : fold.handedOn)

@@ -11,8 +11,9 @@ struct EquationBlock {
   /// Numbers of equations.
   std::vector<size_t> equations;
   /// How often the block is repeated. The equations are those of its first
-  /// time.
+  /// time, and `repeated` are those of the other times, in order.
   size_t times = 1;
+  std::vector<size_t> repeated;
   /// "layer0" and "layer31"; "" where the calls have no names.
   std::string firstCall, lastCall;
   /// Pairs of a value that the first block is handed, and the value that takes
