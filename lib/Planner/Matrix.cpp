@@ -205,6 +205,26 @@ static void label(std::vector<MatrixRow> &rows) {
     }
 }
 
+/// Names plans without a row. Plans of one name have the subscripts that tell
+/// them from all others or, if these are equal, the settings.
+static void nameOthers(const std::vector<MatrixRow> &others, Matrix &matrix) {
+  std::vector<MatrixRow> all = matrix.rows;
+  all.insert(all.end(), others.begin(), others.end());
+  label(all);
+  std::set<std::string> used;
+  for (const MatrixRow &row : matrix.rows)
+    used.insert(row.label);
+  for (const MatrixRow &row : llvm::drop_begin(all, matrix.rows.size())) {
+    std::string name = row.label;
+    if (used.count(name))
+      name = fmt::format("{} ({})", row.name, row.subscripts);
+    if (used.count(name))
+      name += " (" + row.settings + ")";
+    used.insert(name);
+    matrix.others.emplace_back(name, row.evaluation);
+  }
+}
+
 /// Notes the ranks of plans that may be the fastest, unless only the first may
 /// be.
 static void noteTies(const SearchResult &result, const Evaluation *best,
@@ -238,6 +258,7 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
     matrix.margin = options.memoryLimit - best->memory.total;
   noteTies(result, best, matrix);
   int64_t rank = 0;
+  std::vector<MatrixRow> others;
   for (const Evaluation &evaluation : result.evaluations) {
     MatrixRow row = rowOf(evaluation, facts, options);
     bool fits = evaluation.isPlan(options.memoryLimit);
@@ -249,13 +270,14 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
     isShown |= !best && matrix.rows.size() < options.rows;
     if (!isShown && !always.count(row.subscripts)) {
       if (isCompiled(evaluation))
-        matrix.others.emplace_back(row.name, &evaluation);
+        others.push_back(std::move(row));
       continue;
     }
     row.reason = reasonOf(evaluation, best, matrix.rows, options.memoryLimit);
     matrix.rows.push_back(std::move(row));
   }
   label(matrix.rows);
+  nameOthers(others, matrix);
   return matrix;
 }
 

@@ -1,6 +1,8 @@
 // A picture of time against memory.
 #include "tpsp/Planner/Compare.h"
 
+#include "LabelPlaces.h"
+
 #include "tpsp/Abi/Quantity.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -50,9 +52,8 @@ std::string escaped(const std::string &text) {
 
 class Picture {
 public:
-  Picture(const Matrix &matrix, const ProgramFacts &facts,
-          const std::vector<Point> &points)
-      : matrix(matrix), facts(facts), points(points), isLimitNear(nearLimit()),
+  Picture(const Matrix &matrix, const std::vector<Point> &points)
+      : matrix(matrix), points(points), isLimitNear(nearLimit()),
         x(scale(true)), y(scale(false)) {}
 
   std::string draw() {
@@ -70,15 +71,19 @@ public:
     for (const Point &point : points)
       dot(point);
     labels();
+    count();
     return text + "</svg>\n";
   }
 
 private:
   static constexpr const char *style =
-      "<style>.ground{fill:#fff}text{fill:#222}.grid{stroke:#ddd}.limit{stroke:"
+      "<style>.ground{fill:#fff}text{fill:#222}.name{paint-order:stroke;stroke:"
+      "#fff;stroke-width:3px}.leader{stroke:#8a8f98;stroke-width:.7}.grid{"
+      "stroke:#ddd}.limit{stroke:"
       "#b3261e;stroke-dasharray:5 4}.front{stroke:#1f6feb;fill:none}.plan{fill:"
       "#8a8f98}.best{fill:#1f6feb}.over{fill:none;stroke:#8a8f98}@media "
-      "(prefers-color-scheme:dark){.ground{fill:#16181c}text{fill:#e6e6e6}"
+      "(prefers-color-scheme:dark){.ground{fill:#16181c}text{fill:#e6e6e6}."
+      "name{stroke:#16181c}"
       ".grid{stroke:#333842}.limit{stroke:#ff8a80}.front{stroke:#79b0ff}.best"
       "{fill:#79b0ff}}</style>\n";
 
@@ -125,10 +130,10 @@ private:
   }
 
   void write(double atX, double atY, const std::string &what,
-             const char *anchor) {
-    text += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", atX,
-        atY, anchor, escaped(what));
+             const char *anchor, const char *kind = "axis") {
+    text += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" "
+                        "text-anchor=\"{}\">{}</text>\n",
+                        kind, atX, atY, anchor, escaped(what));
   }
 
   void line(double x1, double y1, double x2, double y2, const char *kind) {
@@ -241,63 +246,62 @@ private:
                             rt::bytesText(double(point.plan->memory.total))));
   }
 
-  /// The names of plans, those that no other plan beats first, as long as they
-  /// overlap neither a name nor a dot.
+  /// Writes the names of plans, those that no other plan beats first, as long
+  /// as there is room. Others have their names as titles.
   void labels() {
+    std::vector<LabelPlaces::Dot> dots;
+    for (const Point &point : points)
+      dots.push_back({xOf(*point.plan), yOf(*point.plan)});
+    LabelPlaces places({left, width - 8, top, height - bottom}, dots);
+    if (isLimitNear) {
+      double at = y(double(matrix.options.memoryLimit));
+      places.block({width - right - 110, width - right, at - 18, at + 2});
+    }
     for (bool isBest : {true, false})
       for (const Point &point : points)
         if (point.isBest == isBest)
-          label(point);
+          label(point, places);
   }
 
-  /// The name that the plan's row has, if it has one.
+  void label(const Point &point, LabelPlaces &places) {
+    constexpr double letter = 7.2;
+    std::string name = nameOf(*point.plan);
+    double atX = xOf(*point.plan), atY = yOf(*point.plan);
+    auto place = places.take({atX, atY}, letter * double(name.size()));
+    if (!place)
+      return;
+    if (place->isFar)
+      line(atX, atY, place->x, place->y - 4, "leader");
+    write(place->x, place->y, name, place->isLeft ? "end" : "start", "name");
+  }
+
+  /// The name of the plan's row, or the name that tells it from all rows.
   std::string nameOf(const Evaluation &plan) const {
     for (const MatrixRow &row : matrix.rows)
       if (row.evaluation == &plan)
         return row.label;
-    return usualName(plan.candidate, facts);
+    for (const auto &[name, other] : matrix.others)
+      if (other == &plan)
+        return name;
+    return "";
   }
 
-  void label(const Point &point) {
-    std::string name = nameOf(*point.plan);
-    double atX = xOf(*point.plan), atY = yOf(*point.plan);
-    double length = 6.5 * double(name.size());
-    for (double below : {-9., 16.})
-      for (bool isLeft : {atX > width * 0.7, atX <= width * 0.7}) {
-        double begin = isLeft ? atX - 8 - length : atX + 8;
-        Box box{begin, begin + length, atY + below - 10, atY + below + 2};
-        if (begin < left || box.right > width || !isFree(box))
-          continue;
-        taken.push_back(box);
-        write(isLeft ? atX - 8 : atX + 8, atY + below, name,
-              isLeft ? "end" : "start");
-        return;
-      }
-  }
-
-  struct Box {
-    double left, right, top, bottom;
-  };
-
-  bool isFree(const Box &box) const {
-    bool hitsDot = llvm::any_of(points, [&](const Point &point) {
-      double atX = xOf(*point.plan), atY = yOf(*point.plan);
-      return atX > box.left - 4 && atX < box.right + 4 && atY > box.top - 4 &&
-             atY < box.bottom + 4;
-    });
-    return !hitsDot && llvm::none_of(taken, [&](const Box &other) {
-      return box.left < other.right && other.left < box.right &&
-             box.top < other.bottom && other.top < box.bottom;
-    });
+  /// Says which plans have no dot.
+  void count() {
+    auto drawn = int64_t(points.size());
+    int64_t others = matrix.result->state.evaluations - drawn;
+    std::string text = fmt::format("{} plans", drawn);
+    if (others > 0)
+      text +=
+          fmt::format("; {} other evaluations only estimated a plan", others);
+    write(left, height - 14, text, "start");
   }
 
   const Matrix &matrix;
-  const ProgramFacts &facts;
   const std::vector<Point> &points;
   /// Whether the picture has room for the limit of memory.
   const bool isLimitNear;
   Scale x, y;
-  std::vector<Box> taken;
   std::string text;
 };
 
@@ -322,10 +326,9 @@ static std::vector<Point> pointsOf(const SearchResult &result) {
   return points;
 }
 
-std::string tpsp::planner::paretoSvg(const Matrix &matrix,
-                                     const ProgramFacts &facts) {
+std::string tpsp::planner::paretoSvg(const Matrix &matrix) {
   std::vector<Point> points = pointsOf(*matrix.result);
   if (points.empty())
     return "";
-  return Picture(matrix, facts, points).draw();
+  return Picture(matrix, points).draw();
 }

@@ -157,8 +157,7 @@ static int writePictures(const Options &options, mlir::MLIRContext &context,
                          const Planning &planning, Progress &progress) {
   if (!options.pareto.empty())
     if (int code =
-            writeFile(options.pareto,
-                      planner::paretoSvg(planning.matrix, planning.facts));
+            writeFile(options.pareto, planner::paretoSvg(planning.matrix));
         code != Done)
       return code;
   if (options.html.empty())

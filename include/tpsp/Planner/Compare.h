@@ -46,8 +46,8 @@ std::string sensitivityText(const Matrix &matrix, size_t most = 3);
 
 /// A picture of time against memory of all compiled plans, as SVG, light and
 /// dark. A curve joins the plans that no other plan beats in both. A line shows
-/// the limit.
-std::string paretoSvg(const Matrix &matrix, const ProgramFacts &facts);
+/// the limit. Names that find no room are titles of their dots.
+std::string paretoSvg(const Matrix &matrix);
 
 } // namespace tpsp::planner
 

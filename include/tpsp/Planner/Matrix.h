@@ -56,7 +56,8 @@ struct Matrix {
   double tieError = 0;
   /// The bytes that the first row leaves free.
   int64_t margin = 0;
-  /// The compiled plans without a row, and their names.
+  /// The compiled plans without a row, and names that differ from each other
+  /// and from the rows' labels.
   std::vector<std::pair<std::string, const Evaluation *>> others;
 };
 

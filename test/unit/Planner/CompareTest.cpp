@@ -133,7 +133,7 @@ TEST(Compare, MemoryFlipsTheChoice) {
 TEST(Compare, PictureHasEveryPlanAndTheLimit) {
   SearchResult result = twoPlans();
   result.evaluations.push_back(plan(0, 2, 0.5, 950));
-  std::string svg = paretoSvg(matrixOf(result, 1000), mlp(4, 4, 8, 8));
+  std::string svg = paretoSvg(matrixOf(result, 1000));
   size_t circles = 0;
   for (size_t at = svg.find("<circle"); at != std::string::npos;
        at = svg.find("<circle", at + 1))
