@@ -373,7 +373,8 @@ double Bounds::longestStage(const Work &work, int64_t stages,
     for (int64_t chunk = stage; chunk < chunks; chunk += stages)
       own += layersOf(chunk);
     double seconds = own * (layer + once) + before * layer / parts;
-    most = std::max(most, seconds + (stage + 1 == stages ? work.behindLayers : 0));
+    most =
+        std::max(most, seconds + (stage + 1 == stages ? work.behindLayers : 0));
     before += policy->splitsWeights ? 0 : layersOf(stage);
   }
   return most;
@@ -389,9 +390,8 @@ double Bounds::hidingSeconds(const Work &work) const {
 /// Seconds of a pipeline whose communication hides as far as possible.
 double Bounds::pipelineSeconds(const Work &work, double share, double stages,
                                double parts) const {
-  double computing = work.computing.alone,
-         atEnd = std::max(work.update,
-                          busiestLink(work.data.atEnd) - computing / parts);
+  double computing = work.computing.alone, hidden = computing / parts,
+         atEnd = std::max(work.update, busiestLink(work.data.atEnd) - hidden);
   return std::max({computing * share, (computing + atEnd) / stages,
                    busiestLink(work.links()) / stages,
                    busiestLink(work.model) * share});

@@ -48,8 +48,9 @@ public:
   llvm::Error check() {
     auto rows = int64_t(actions.stages.size());
     if (rows != problem.stages)
-      return failIn(actions, "has {} rows, and there are {} stages; write a row for each",
-                  rows, problem.stages);
+      return failIn(
+          actions, "has {} rows, and there are {} stages; write a row for each",
+          rows, problem.stages);
     std::map<std::pair<Key, bool>, int64_t> seen;
     for (int64_t stage = 0; stage < rows; ++stage)
       for (const StageAction &action : actions.stages[stage]) {
@@ -70,22 +71,26 @@ private:
     int64_t other = action.chunk + (isTransfer(action) ? next : 0);
     if (own < 0 || own >= chunks || other < 0 || other >= chunks ||
         action.chunk < 0 || action.chunk >= chunks)
-      return failIn(actions, "{}: there are {} chunks, 0 to {}; --stage-chunks says how "
-                  "many a stage has",
-                  placeOf(stage, action), chunks, chunks - 1);
+      return failIn(actions,
+                    "{}: there are {} chunks, 0 to {}; --stage-chunks says how "
+                    "many a stage has",
+                    placeOf(stage, action), chunks, chunks - 1);
     if (action.part < 0 || action.part >= problem.parts)
-      return failIn(actions, "{}: there are {} micro-batches, from 0 on; give "
-                  "--micro-batches {}",
-                  placeOf(stage, action), problem.parts, action.part + 1);
+      return failIn(actions,
+                    "{}: there are {} micro-batches, from 0 on; give "
+                    "--micro-batches {}",
+                    placeOf(stage, action), problem.parts, action.part + 1);
     if (problem.stageOf(own) != stage)
-      return failIn(actions, "{}: chunk {} is on stage {}, because chunk c is on stage c "
-                  "mod {}; schedules that place chunks otherwise cannot be run",
-                  placeOf(stage, action), own, problem.stageOf(own),
-                  problem.stages);
+      return failIn(
+          actions,
+          "{}: chunk {} is on stage {}, because chunk c is on stage c "
+          "mod {}; schedules that place chunks otherwise cannot be run",
+          placeOf(stage, action), own, problem.stageOf(own), problem.stages);
     if (!problem.hasBackward &&
         (action.work == Work::Backward || action.work == Work::Weights))
-      return failIn(actions, "{}: the program has no backward pass without --grad",
-                  placeOf(stage, action));
+      return failIn(actions,
+                    "{}: the program has no backward pass without --grad",
+                    placeOf(stage, action));
     return llvm::Error::success();
   }
 
@@ -136,11 +141,11 @@ private:
     int64_t own = chunk + (isReceive ? next : 0);
     bool isGradient = work == Work::Backward || work == Work::Weights;
     return failIn(actions, "row {} lacks {}{}", problem.stageOf(own) + 1,
-                textOf(action, actions.splitsWeights),
-                isGradient ? fmt::format(": the gradients of micro-batch {} "
-                                         "would be lost",
-                                         part)
-                           : "");
+                  textOf(action, actions.splitsWeights),
+                  isGradient ? fmt::format(": the gradients of micro-batch {} "
+                                           "would be lost",
+                                           part)
+                             : "");
   }
 
   const PipelineProblem &problem;
@@ -349,11 +354,13 @@ private:
 
   llvm::Error checkEnd() const {
     if (overflow)
-      return failIn(actions, "{} would save {} units on stage {}, whose bound is {}; give "
-                  "--stage-bound a larger number, or 0 for none",
-                  placeOf(overflow->first, overflow->second),
-                  units[overflow->first] + 1, overflow->first,
-                  problem.bound[overflow->first]);
+      return failIn(
+          actions,
+          "{} would save {} units on stage {}, whose bound is {}; give "
+          "--stage-bound a larger number, or 0 for none",
+          placeOf(overflow->first, overflow->second),
+          units[overflow->first] + 1, overflow->first,
+          problem.bound[overflow->first]);
     std::vector<std::string> waiting;
     for (int64_t stage = 0; stage < problem.stages; ++stage) {
       for (const Lane *lane : lanesOf(stage))
@@ -367,8 +374,8 @@ private:
     size_t more = waiting.size() > most ? waiting.size() - most : 0;
     waiting.resize(waiting.size() - more);
     return failIn(actions, "the actions wait for each other: {}{}",
-                llvm::join(waiting, "; "),
-                more > 0 ? fmt::format("; and {} more", more) : "");
+                  llvm::join(waiting, "; "),
+                  more > 0 ? fmt::format("; and {} more", more) : "");
   }
 
   std::vector<const Lane *> lanesOf(int64_t stage) const {

@@ -65,7 +65,7 @@ struct StagePlans {
 };
 
 /// Whether the model, with the options' mesh, divides its layers over more than
-/// one stage. nullopt if the model is not valid: compiling it will say why.
+/// one stage. Returns nullopt if the model is not valid. Compiling it says why.
 std::optional<bool> hasStages(mlir::MLIRContext &context, llvm::StringRef path,
                               const CompileOptions &options);
 

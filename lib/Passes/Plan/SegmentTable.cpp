@@ -52,8 +52,8 @@ void SegmentTable::add(const Place &place, Operation *op,
   else if (place.isOfChunk() || place.zone == Place::Count)
     segment.runs = SegmentRuns::Each;
   if (place.isOfChunk())
-    segment.chunk = place.zone == Place::Forward ? place.number
-                                                 : chunks - 1 - place.number;
+    segment.chunk =
+        place.zone == Place::Forward ? place.number : chunks - 1 - place.number;
 }
 
 void SegmentTable::pair(const Place &send, const Place &receive) {
@@ -87,7 +87,8 @@ void SegmentTable::splitLast(int64_t number, SumMemory &memory) {
   }
   for (auto &[place, own] : added) {
     SmallVector<Operation *> reduced = std::move(segments[place].ops);
-    std::vector<int64_t> stages = segments.at(places.at(ops.front())).segment.stages;
+    std::vector<int64_t> stages =
+        segments.at(places.at(ops.front())).segment.stages;
     segments[place].ops.clear();
     for (Operation *op : llvm::concat<Operation *>(own, reduced))
       add(place, op, stages);
@@ -95,8 +96,8 @@ void SegmentTable::splitLast(int64_t number, SumMemory &memory) {
 }
 
 static std::string segmentName(const PlanSegment &segment, const Place &place) {
-  std::string name = (place.isLast() ? "last " : "") +
-                     std::string(tpsp::nameOf(segment.work));
+  std::string name =
+      (place.isLast() ? "last " : "") + std::string(tpsp::nameOf(segment.work));
   if (segment.chunk >= 0)
     return name + " " +
            (segment.isTransfer()

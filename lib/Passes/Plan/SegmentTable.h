@@ -38,7 +38,9 @@ struct SegmentPlace {
   std::vector<int64_t> rest;
 
   auto key() const { return std::tie(zone, number, step, rest); }
-  bool operator<(const SegmentPlace &other) const { return key() < other.key(); }
+  bool operator<(const SegmentPlace &other) const {
+    return key() < other.key();
+  }
 
   /// Whether it belongs to the forward or backward pass of micro-batches.
   bool isOfChunk() const { return zone == Forward || zone == Backward; }

@@ -1,9 +1,9 @@
 #include "StageSegments.h"
 
 #include "ChunkReductions.h"
-#include "SegmentTable.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/StageMarks.h"
+#include "SegmentTable.h"
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"

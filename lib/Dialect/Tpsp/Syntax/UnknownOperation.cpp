@@ -9,9 +9,9 @@ using namespace mlir;
 static StringRef knownAs(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
       .Case("swish", "silu")
-      .Cases({"matmul", "linear", "dense", "dot", "bmm", "transpose",
-              "permute"},
-             "einsum")
+      .Cases(
+          {"matmul", "linear", "dense", "dot", "bmm", "transpose", "permute"},
+          "einsum")
       .Cases({"sum", "reduce_sum"}, "reduce")
       .Cases({"multiply", "times"}, "mul")
       .Cases({"subtract", "minus"}, "sub")

@@ -81,8 +81,8 @@ public:
 
 private:
   /// The binary orders of magnitude that separate groups of elements. An error
-  /// of 1 % in the smaller ones is then within the tolerance of the larger. With
-  /// few digits every tensor has such elements, so there are at least 6.
+  /// of 1 % in the smaller ones is then within the tolerance of the larger.
+  /// With few digits every tensor has such elements, so there are at least 6.
   static int gapFor(double tolerance) {
     return std::max(6, int(std::ceil(std::log2(1e-2 / tolerance))));
   }
@@ -359,7 +359,7 @@ private:
 
   const Expectation &expected;
   Squares all, ofRounded;
-  /// By the number of the group.
+  /// The sums of each group.
   std::vector<Squares> small;
   double maxAbsolute = 0;
   int64_t notFinite = 0;

@@ -62,8 +62,8 @@ struct TensorError {
   /// unsharded program as the run's types round it (to nearest).
   bool isOfRounded = false;
   /// The error is measured over elements that are orders of magnitude below all
-  /// others, such as scores next to a mask's fill. Next to larger elements their
-  /// errors would not show.
+  /// others, such as scores next to a mask's fill. Next to larger elements
+  /// their errors would not show.
   bool isOfSmall = false;
 
   bool passed() const {
