@@ -408,8 +408,8 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
     return longestStage(work, numStages, settings, inParts, atEnd);
   };
   auto shownAtEnd = [&](const LinkTime &time) {
-    double hidden = work.ofLayers / parts; // by the last micro-batch
-    return std::max(0.0, busiestShare(time) * time.ofLayers - hidden);
+    return std::max(0.0, busiestShare(time) * time.ofLayers -
+                             hiddenAtEnd(work, numStages, settings));
   };
   Bound bound;
   bound.computing =

@@ -216,9 +216,10 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
     std::optional<std::string> whole = shortForm(*placed, WrittenTypes::Every);
     std::optional<std::string> kept = keptText(
         context, request.evaluator.path, {*brief, whole.value_or(*brief)});
-    if (!kept)
-      out << "// Written anew: the plan changes more of the program than its "
-             "subscripts.\n\n";
+    if (!kept) // at the end of the head, which a later plan replaces
+      text.insert(text.size() - 1,
+                  "//\n// Written anew: the plan changes more of the program "
+                  "than its subscripts.\n");
     out << kept.value_or(*brief);
     return text;
   }

@@ -56,7 +56,13 @@ public:
       for (const StageAction &action : actions.stages[stage]) {
         if (llvm::Error error = check(stage, action))
           return error;
-        if (seen[{keyOf(action), action.isReceive}]++ > 0)
+        bool isSecond = seen[{keyOf(action), action.isReceive}]++ > 0;
+        // A whole backward pass is both of its parts.
+        if (actions.splitsWeights && action.work == Work::Backward &&
+            !action.isInput)
+          isSecond |=
+              seen[{{Work::Weights, action.chunk, action.part}, false}]++ > 0;
+        if (isSecond)
           return failIn(actions, "{} comes twice", placeOf(stage, action));
       }
     return checkMissing(seen);
@@ -94,20 +100,6 @@ private:
     return llvm::Error::success();
   }
 
-  /// A whole backward pass is both of its parts.
-  bool isDone(const std::map<std::pair<Key, bool>, int64_t> &seen, Work work,
-              int64_t chunk, int64_t part) const {
-    if (seen.count({{work, chunk, part}, false}))
-      return true;
-    if (work != Work::Weights)
-      return false;
-    for (const StageAction &action : actions.stages[problem.stageOf(chunk)])
-      if (action.work == Work::Backward && !action.isInput &&
-          action.chunk == chunk && action.part == part)
-        return true;
-    return false;
-  }
-
   llvm::Error
   checkMissing(const std::map<std::pair<Key, bool>, int64_t> &seen) const {
     std::vector<Work> wanted = {Work::Forward};
@@ -119,7 +111,7 @@ private:
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       for (int64_t part = 0; part < problem.parts; ++part) {
         for (Work work : wanted)
-          if (!isDone(seen, work, chunk, part))
+          if (!seen.count({{work, chunk, part}, false}))
             return missing(work, chunk, part);
         for (Work work : {Work::SendForward, Work::SendBackward}) {
           int64_t to = chunk + (work == Work::SendForward ? 1 : -1);
@@ -179,7 +171,12 @@ private:
   struct Lane {
     std::vector<StageAction> actions;
     size_t next = 0;
-    double free = 0;
+    /// Of actions that compute: when each ended.
+    std::vector<double> ends;
+    /// Of transfers: how many actions of the row compute before each.
+    std::vector<size_t> after;
+
+    double free() const { return ends.empty() ? 0 : ends.back(); }
 
     const StageAction *front() const {
       return next < actions.size() ? &actions[next] : nullptr;
@@ -198,7 +195,9 @@ private:
       auto &own = moves.emplace_back();
       for (const StageAction &action : row) {
         if (isTransfer(action)) {
-          own[{action.work, action.isReceive}].actions.push_back(action);
+          Lane &moved = own[{action.work, action.isReceive}];
+          moved.actions.push_back(action);
+          moved.after.push_back(lane.actions.size());
           continue;
         }
         lane.actions.push_back(action);
@@ -287,9 +286,9 @@ private:
       return false;
     if (!count(stage, *action))
       return false;
-    double start = std::max(*ready, lane.free);
+    double start = std::max(*ready, lane.free());
     add(*action, start, problem.secondsOf(action->work, action->chunk));
-    lane.free = result.commands.back().end;
+    lane.ends.push_back(result.commands.back().end);
     ++lane.next;
     if (!actions.hasTransfers || problem.stages == 1)
       sendResult(stage, *action);
@@ -329,6 +328,16 @@ private:
     return problem.secondsOf(send.work, send.chunk);
   }
 
+  /// The moment from which it is a transfer's turn in its row; nullopt if it is
+  /// not.
+  std::optional<double> turnOf(int64_t stage, const Lane &lane) const {
+    size_t after = lane.after[lane.next];
+    const std::vector<double> &computed = lanes[stage].ends;
+    if (after > computed.size())
+      return std::nullopt;
+    return after == 0 ? 0 : computed[after - 1];
+  }
+
   /// Starts a transfer that is the next one on both sides.
   bool startTransfer(int64_t stage, Work work) {
     Lane &lane = moves[stage][{work, false}];
@@ -341,7 +350,12 @@ private:
     std::optional<double> ready = readyAt(*action);
     if (!ready || !receive || keyOf(*receive) != keyOf(*action))
       return false;
-    add(*action, std::max(*ready, sendFree[stage]), secondsOfSend(*action));
+    std::optional<double> here = turnOf(stage, lane),
+                          there = turnOf(problem.stageOf(to), other);
+    if (!here || !there)
+      return false;
+    add(*action, std::max({*ready, *here, *there, sendFree[stage]}),
+        secondsOfSend(*action));
     sendFree[stage] = result.commands.back().end;
     ++lane.next;
     ++other.next;

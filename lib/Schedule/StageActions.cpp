@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 
 using namespace tpsp;
@@ -81,7 +82,9 @@ private:
   bool readAction(StringRef text, int64_t number) {
     StageAction action;
     action.cell = number;
-    if (text.consumeInteger(10, action.chunk) || action.chunk < 0)
+    constexpr int64_t most = int64_t(1) << 31; // sums do not overflow
+    if (text.consumeInteger(10, action.chunk) || action.chunk < 0 ||
+        action.chunk > most)
       return false;
     StringRef name = text.rtrim("0123456789");
     text = text.drop_front(name.size());
@@ -89,7 +92,7 @@ private:
       ++actions.leftOut;
       return true;
     }
-    if (text.getAsInteger(10, action.part))
+    if (text.getAsInteger(10, action.part) || action.part > most)
       return false;
     for (llvm::ArrayRef<Named> all :
          {llvm::ArrayRef<Named>(computing), llvm::ArrayRef<Named>(transfers)})
@@ -137,6 +140,19 @@ std::string tpsp::textOf(const StageAction &action, bool splitsWeights) {
                : fmt::format("{}SEND_B{}", action.chunk, action.part);
   }
   return "";
+}
+
+bool StageActions::endWithLast(int64_t parts) const {
+  for (const std::vector<StageAction> &row : stages) {
+    std::map<std::pair<Work, int64_t>, int64_t> last;
+    for (const StageAction &action : row)
+      if (action.work == Work::Backward || action.work == Work::Weights)
+        last[{action.work, action.chunk}] = action.part;
+    for (const auto &[key, part] : last)
+      if (part != parts - 1)
+        return false;
+  }
+  return true;
 }
 
 llvm::Expected<StageActions> tpsp::parseStageActions(const std::string &text,

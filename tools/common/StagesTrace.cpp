@@ -90,14 +90,16 @@ static size_t lastCommand(const PipelineStep &step, size_t stage) {
 /// It may be another one if stages add a common gradient, or share a norm.
 static size_t stageBeforeUpdate(const PipelineStep &step, size_t stage) {
   const StageUse &own = step.stages[stage];
-  if (own.ended - own.update <= own.computed * (1 + 1e-9))
+  double begin = (own.ended - own.update) * (1 + 1e-9);
+  if (begin <= own.computed * (1 + 1e-9))
     return stage;
-  auto latest =
-      std::max_element(step.stages.begin(), step.stages.end(),
-                       [](const StageUse &one, const StageUse &other) {
-                         return one.computed < other.computed;
-                       });
-  return size_t(latest - step.stages.begin());
+  // A stage that ends later has no part in it.
+  size_t latest = stage;
+  for (size_t other = 0; other < step.stages.size(); ++other)
+    if (step.stages[other].computed <= begin &&
+        step.stages[other].computed > step.stages[latest].computed)
+      latest = other;
+  return latest;
 }
 
 /// The critical path of a step whose updates are the last spans of `ranks`.

@@ -54,7 +54,11 @@ rt::Status tpsp::train::checkState(const std::string &checkpoint,
       {optimizerFlag, options.optimizer}, {dtypeFlag, options.dtype}};
   for (const auto &[flag, now] : decisive) {
     auto it = then.find(flag);
-    if (it == then.end() || it->second == now)
+    // Most programs are in f32 as they are written.
+    auto kept = [](const std::string &value) {
+      return value.empty() ? std::string("f32") : value;
+    };
+    if (it == then.end() || kept(it->second) == kept(now))
       continue;
     auto with = [&](const std::string &value) {
       return value.empty() ? fmt::format("no {}", flag)

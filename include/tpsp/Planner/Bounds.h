@@ -305,6 +305,8 @@ private:
   Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
   double hidingSeconds(const Work &work) const;
+  double hiddenAtEnd(const Work &work, int64_t stages,
+                     const Settings &settings) const;
   double pipelineSeconds(const Work &work, double share, double stages,
                          double parts) const;
   Bound boundOf(const Work &work, const SpaceNode &node,

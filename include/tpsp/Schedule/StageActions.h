@@ -59,6 +59,10 @@ struct StageActions {
   bool hasTransfers = false;
   /// How many gathers, releases and reductions were left out.
   int64_t leftOut = 0;
+
+  /// Whether the last micro-batch of `parts` is the last in every chunk's
+  /// backward pass, so that it may reduce the gradients.
+  bool endWithLast(int64_t parts) const;
 };
 
 /// Fails with a sentence that names the row and the cell.

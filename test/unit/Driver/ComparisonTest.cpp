@@ -216,10 +216,14 @@ TEST_F(ComparisonTest, ZerosBelongToTheSmallElements) {
   PlanBuffer x = tensor({40}, {{}});
   std::vector<double> expected = masked(std::vector<double>(40, 1), -1e9);
   expected[1] = 0;
-  std::vector<float> given(expected.begin(), expected.end());
-  given[1] = 1;
-  hold(x, given);
-  EXPECT_FALSE(compare(x, expected, expected).passed());
+  // A single tiny element is a group of its own.
+  for (double tiny : {1.0, 5e-4}) {
+    expected[3] = tiny;
+    std::vector<float> given(expected.begin(), expected.end());
+    given[1] = 0.5;
+    hold(x, given);
+    EXPECT_FALSE(compare(x, expected, expected).passed()) << tiny;
+  }
 }
 
 // Elements of all sizes have no gap, so that the smallest of them may be off by

@@ -88,7 +88,8 @@ TEST(StageActions, APairThatRunsTogetherRunsInTurn) {
 TEST(StageActions, WhatIsNoActionIsRefused) {
   for (const char *cell :
        {"x", "0X1", "F0", "0F", "0F0x", "-1F0", "0F-1",
-        "0F99999999999999999999", "(0F0;1B0)", "(0F0", "0", "0SEND_X1"})
+        "0F99999999999999999999", "9223372036854775807RECV_B0",
+                           "0F9223372036854775807", "(0F0;1B0)", "(0F0", "0", "0SEND_X1"})
     EXPECT_THAT(
         refusalOf(problemOf(1, 1, 1), std::string("0F0,") + cell + "\n"),
         testing::StartsWith("F.csv: row 1, cell 2: '"))
@@ -128,6 +129,36 @@ TEST(StageActions, ActionsThatWaitForEachOtherAreBlamed) {
                         "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
                         "1RECV_F1,1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1"),
               HasSubstr("0SEND_F0 waits for 1RECV_F0"));
+}
+
+// A transfer begins after the actions before it in its row.
+TEST(StageActions, TransfersHaveTheirTurn) {
+  PipelineProblem problem = problemOf(2, 1, 2);
+  for (PipelineProblem::Chunk &chunk : problem.chunks)
+    chunk = {1, 2, 1, 1, 0.5, 0.25};
+  PipelineSchedule schedule;
+  ASSERT_EQ(refusalOf(problem,
+                      "0F0,0F1,0SEND_F0,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                      "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1",
+                      &schedule),
+            "");
+  // 0SEND_F0 at 2 and not at 1; 1B0 to 5.5; 0SEND_F1 at 5.5, when 1RECV_F1 has
+  // its turn; 1B1 to 9, sent by 9.25; 0B1 to 11.25.
+  EXPECT_DOUBLE_EQ(schedule.seconds, 11.25);
+  EXPECT_THAT(
+      refusalOf(problem, "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                         "1F0,1RECV_F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"),
+      HasSubstr("row 2, cell 1, 1F0 waits for 0SEND_F0"));
+}
+
+// Only then may the last micro-batch reduce the gradients.
+TEST(StageActions, TheLastMicroBatchIsTheLastOfEveryChunk) {
+  auto endsWithLast = [](const char *text) {
+    return llvm::cantFail(parseStageActions(text, "F")).endWithLast(2);
+  };
+  EXPECT_TRUE(endsWithLast("0F0,0F1,0B0,0B1\n1F1,1F0,1B0,1B1"));
+  EXPECT_FALSE(endsWithLast("0F0,0F1,0B1,0B0\n1F0,1F1,1B0,1B1"));
+  EXPECT_FALSE(endsWithLast("0F0,0F1,0I0,0I1,0W1,0W0\n1F0,1F1,1B0,1B1"));
 }
 
 TEST(StageActions, ABoundIsKept) {

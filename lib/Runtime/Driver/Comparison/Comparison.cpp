@@ -59,10 +59,10 @@ public:
   /// belongs to none.
   int64_t groupOf(double x) const {
     auto found = std::find_if(
-        small.rbegin(), small.rend(),
-        [&](const SmallElements &group) { return std::abs(x) < group.below; });
-    bool isIn = found != small.rend() && (x != 0 || found->hasZeros);
-    return isIn ? small.rend() - found - 1 : -1;
+        small.rbegin(), small.rend(), [&](const SmallElements &group) {
+          return x == 0 ? group.hasZeros : std::abs(x) < group.below;
+        });
+    return small.rend() - found - 1;
   }
 
   const ExpectedValues &values;
@@ -465,7 +465,7 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
   double squared = 0;
   int64_t elements = 0;
   for (const TensorError *error : errors) {
-    if (error->isLost())
+    if (error->isLost() || error->isOfSmall)
       continue;
     squared +=
         error->rmsRounding * error->rmsRounding * double(error->elements);
@@ -475,7 +475,7 @@ void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors) {
     return;
   double pooled = std::sqrt(squared / double(elements));
   for (TensorError *error : errors) {
-    if (error->zeroReference || error->isOfRounded)
+    if (error->zeroReference || error->isOfRounded || error->isOfSmall)
       continue;
     // In a tensor of few elements, rounding may flip all of them in the same
     // direction.
