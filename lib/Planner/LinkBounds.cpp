@@ -446,8 +446,8 @@ double Bounds::busiestLink(const LinkTime &time) const {
              : std::max({time.inside, time.between, time.serial / 2});
 }
 
-/// The most seconds of layers' reductions that the last micro-batch hides: under
-/// the layers, and on the last stage also under the work after them.
+/// The most seconds of layers' reductions that the last micro-batch hides:
+/// under the layers, and on the last stage also under the work after them.
 double Bounds::hiddenAtEnd(const Work &work, int64_t stages,
                            const Settings &settings) const {
   int64_t chunks = stages * settings.chunks,

@@ -171,9 +171,9 @@ private:
   struct Lane {
     std::vector<StageAction> actions;
     size_t next = 0;
-    /// Of actions that compute: when each ended.
+    /// The moments at which actions that compute ended.
     std::vector<double> ends;
-    /// Of transfers: how many actions of the row compute before each.
+    /// For each transfer, how many actions of the row compute before it.
     std::vector<size_t> after;
 
     double free() const { return ends.empty() ? 0 : ends.back(); }

@@ -89,7 +89,7 @@ TEST(StageActions, WhatIsNoActionIsRefused) {
   for (const char *cell :
        {"x", "0X1", "F0", "0F", "0F0x", "-1F0", "0F-1",
         "0F99999999999999999999", "9223372036854775807RECV_B0",
-                           "0F9223372036854775807", "(0F0;1B0)", "(0F0", "0", "0SEND_X1"})
+        "0F9223372036854775807", "(0F0;1B0)", "(0F0", "0", "0SEND_X1"})
     EXPECT_THAT(
         refusalOf(problemOf(1, 1, 1), std::string("0F0,") + cell + "\n"),
         testing::StartsWith("F.csv: row 1, cell 2: '"))
@@ -142,13 +142,13 @@ TEST(StageActions, TransfersHaveTheirTurn) {
                       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1",
                       &schedule),
             "");
-  // 0SEND_F0 at 2 and not at 1; 1B0 to 5.5; 0SEND_F1 at 5.5, when 1RECV_F1 has
-  // its turn; 1B1 to 9, sent by 9.25; 0B1 to 11.25.
+  // 0SEND_F0 begins at 2 and not at 1, so 1B0 ends at 5.5. Then 1RECV_F1 has
+  // its turn. 1B1 ends at 9, and is sent by 9.25. 0B1 ends at 11.25.
   EXPECT_DOUBLE_EQ(schedule.seconds, 11.25);
-  EXPECT_THAT(
-      refusalOf(problem, "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
-                         "1F0,1RECV_F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"),
-      HasSubstr("row 2, cell 1, 1F0 waits for 0SEND_F0"));
+  EXPECT_THAT(refusalOf(problem,
+                        "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                        "1F0,1RECV_F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"),
+              HasSubstr("row 2, cell 1, 1F0 waits for 0SEND_F0"));
 }
 
 // Only then may the last micro-batch reduce the gradients.
