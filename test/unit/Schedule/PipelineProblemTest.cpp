@@ -84,6 +84,15 @@ TEST(PipelineProblemTest, WeightGradientsFillTheBubble) {
       // W).
       double more = scheduled(problem, "zero-bubble", 2 * p).seconds;
       EXPECT_LT(same, without - 0.5);
+      // Then stages idle for at most half as long as with 1F1B.
+      EXPECT_LE(more - 3.0 * m, 0.5 * (without - 3.0 * m) + 1e-9)
+          << "p=" << p << " m=" << m;
+      // With the units of 1F1B it is never slower.
+      for (int64_t stage = 0; stage < p; ++stage)
+        problem.bound[stage] = std::min(p - stage, m);
+      PipelineSchedule few = schedulePipeline(problem);
+      EXPECT_EQ(verify(problem, few), std::nullopt);
+      EXPECT_LE(few.seconds, without + 1e-9) << "p=" << p << " m=" << m;
       if (m > p) {
         EXPECT_NEAR(more, 3.0 * m + p - 1, 1e-9) << "p=" << p << " m=" << m;
       }
