@@ -67,8 +67,7 @@ void tpsp::addLayers(ChunkWork &sum, const ChunkWork &base,
                      const ChunkWork &deeper, int64_t layers, bool receives) {
   addTimes(sum, base, deeper, layers, receives);
   addPeaks(sum, base, deeper, layers, receives);
-  for (int64_t ChunkWork::*part :
-       {&ChunkWork::inputs, &ChunkWork::outputs, &ChunkWork::reducedEarly})
+  for (int64_t ChunkWork::*part : {&ChunkWork::inputs, &ChunkWork::outputs})
     sum.*part += more(base.*part, deeper.*part, layers);
   for (Bytes ChunkWork::*part :
        {&ChunkWork::parameters, &ChunkWork::state, &ChunkWork::gradients})

@@ -249,13 +249,6 @@ private:
         return together.takeError();
       work.*field = std::min(work.*field, std::max(0.0, *together - alone));
     }
-    std::set<int64_t> reduced;
-    for (size_t i = 0; i < plan.commands.size(); ++i)
-      if (segments.reducesGradient(plan.commands[i]))
-        for (const PlanAccess &access : plan.commands[i].accesses)
-          if (access.isWrite && used[access.buffer] == Update &&
-              reduced.insert(access.buffer).second)
-            work.reducedEarly += plan.buffers[access.buffer].bytes;
     return llvm::Error::success();
   }
 

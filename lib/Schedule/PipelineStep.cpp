@@ -254,9 +254,6 @@ private:
       all.push_back({command.end, double(atEnd)});
     };
     int64_t kept = problem().hasBackward ? work.saved : 0;
-    Work sums = problem().splitsWeights ? Work::Weights : Work::Backward;
-    if (command.part == request.parts - 1 && command.work == sums)
-      all.push_back({command.start, double(work.reducedEarly)});
     switch (command.work) {
     case Work::Forward:
       change(work.peakForward,

@@ -64,8 +64,6 @@ struct ChunkWork {
   int64_t peakForward = 0, peakBackward = 0, peakInput = 0, peakWeights = 0;
   /// The peak of the update, without gradients, state and parameters.
   int64_t peakUpdate = 0;
-  /// Bytes of reduced gradients that are in use during the last backward pass.
-  int64_t reducedEarly = 0;
 };
 
 /// Called with the forward pass, the whole backward pass, and the update: their
