@@ -286,15 +286,12 @@ private:
     return "";
   }
 
-  /// Says which plans have no dot.
+  /// Evaluations without a dot were other settings of a plan, or estimates.
   void count() {
-    auto drawn = int64_t(points.size());
-    int64_t others = matrix.result->state.evaluations - drawn;
-    std::string text = fmt::format("{} plans", drawn);
-    if (others > 0)
-      text +=
-          fmt::format("; {} other evaluations only estimated a plan", others);
-    write(left, height - 14, text, "start");
+    write(left, height - 14,
+          fmt::format("{} plans, of {} evaluations", points.size(),
+                      matrix.result->state.evaluations),
+          "start");
   }
 
   const Matrix &matrix;

@@ -130,7 +130,7 @@ static CompileOptions judgedWith(const CompileOptions &all,
 }
 
 /// The comment at the head: the plan's subscripts and name, and the command
-/// that predicts it.
+/// that predicts it. An empty line follows it in the file.
 static llvm::Expected<std::string> headOf(const PlanningRequest &request,
                                           const Evaluation &plan,
                                           const ProgramFacts &facts) {
@@ -151,7 +151,7 @@ static llvm::Expected<std::string> headOf(const PlanningRequest &request,
                                ? "// " + subscriptText(candidate, facts) + "\n"
                                : "";
   return subscripts + "// " + usualName(candidate, facts) +
-         "\n//\n//   tpsp-run THIS.mlir " + flags + "\n\n";
+         "\n//\n//   tpsp-run THIS.mlir " + flags + "\n";
 }
 
 /// The text without the comment that an earlier plan wrote at its head.
@@ -205,8 +205,6 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
   llvm::Expected<std::string> head = headOf(request, plan, (*program)->facts());
   if (!head)
     return head.takeError();
-  std::string text = *head;
-  llvm::raw_string_ostream out(text);
   OwningOpRef<ModuleOp> placed = (*program)->place(plan.candidate);
   PassManager pm(&context);
   pm.addPass(createNameValues());
@@ -216,13 +214,13 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
     std::optional<std::string> whole = shortForm(*placed, WrittenTypes::Every);
     std::optional<std::string> kept = keptText(
         context, request.evaluator.path, {*brief, whole.value_or(*brief)});
-    if (!kept) // at the end of the head, which a later plan replaces
-      text.insert(text.size() - 1,
-                  "//\n// Written anew: the plan changes more of the program "
-                  "than its subscripts.\n");
-    out << kept.value_or(*brief);
-    return text;
+    return kept ? *head + "\n" + *kept
+                : *head + "//\n// Written anew: the text of the program could "
+                          "not be kept.\n\n" +
+                      *brief;
   }
+  std::string text = *head + "\n";
+  llvm::raw_string_ostream out(text);
   // The file has the program's own extents; --pad is among the flags.
   placed.get()->removeAttr(paddingAttrName);
   placed->print(out, OpPrintingFlags().assumeVerified());

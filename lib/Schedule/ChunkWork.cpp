@@ -26,13 +26,6 @@ public:
 
   unsigned of(size_t command) const { return segments[command]; }
 
-  /// Whether a command is a reduction of parameters' gradients.
-  bool reducesGradient(const PlanCommand &command) const {
-    return command.kind == CommandKind::Collective &&
-           command.collective.row >= 0 &&
-           !plan.ledger[command.collective.row].gradients.empty();
-  }
-
 private:
   void markForward() {
     for (size_t i = 0; i < plan.commands.size(); ++i)
@@ -45,8 +38,8 @@ private:
   bool movesOnceAStep(const PlanCommand &command) const {
     if (command.kind != CommandKind::Collective || command.collective.row < 0)
       return false;
-    return plan.ledger[command.collective.row].phase == Phase::Update ||
-           reducesGradient(command);
+    const LedgerRow &row = plan.ledger[command.collective.row];
+    return row.phase == Phase::Update || !row.gradients.empty();
   }
 
   bool beginsUpdate(const PlanCommand &command) const {

@@ -13,7 +13,8 @@ namespace {
 class PathWalk {
 public:
   PathWalk(const PipelineProblem &problem, const PipelineSchedule &schedule)
-      : commands(schedule.commands), previous(commands.size(), none) {
+      : problem(problem), commands(schedule.commands),
+        previous(commands.size(), none) {
     std::map<std::pair<int64_t, bool>, size_t> latest;
     for (size_t i = 0; i < commands.size(); ++i) {
       const PipelineCommand &command = commands[i];
@@ -42,31 +43,16 @@ private:
   size_t before(size_t at) const {
     const PipelineCommand &of = commands[at];
     size_t found = previous[at];
-    auto waitFor = [&](Work work, int64_t chunk) {
-      auto place = positions.find({work, chunk, of.part});
+    for (const PipelineCommand &needed : readsOf(problem, of)) {
+      auto place = positions.find({needed.work, needed.chunk, needed.part});
       if (place != positions.end() &&
           (found == none || commands[place->second].end > commands[found].end))
         found = place->second;
-    };
-    switch (of.work) {
-    case Work::Forward:
-      waitFor(Work::SendForward, of.chunk - 1);
-      break;
-    case Work::SendForward:
-      waitFor(Work::Forward, of.chunk);
-      break;
-    case Work::Backward:
-      waitFor(Work::Forward, of.chunk);
-      waitFor(Work::SendBackward, of.chunk + 1);
-      break;
-    case Work::SendBackward:
-    case Work::Weights:
-      waitFor(Work::Backward, of.chunk);
-      break;
     }
     return found;
   }
 
+  const PipelineProblem &problem;
   const std::vector<PipelineCommand> &commands;
   /// For each command, the one before it on its stage, or among its sends.
   std::vector<size_t> previous;

@@ -24,6 +24,28 @@ double PipelineProblem::secondsOf(PipelineWork work, int64_t chunk) const {
   return 0;
 }
 
+std::vector<PipelineCommand> tpsp::readsOf(const PipelineProblem &problem,
+                                           const PipelineCommand &command) {
+  auto [work, chunk, part, start, end] = command;
+  switch (work) {
+  case PipelineWork::Forward:
+    if (chunk == 0)
+      return {};
+    return {{PipelineWork::SendForward, chunk - 1, part}};
+  case PipelineWork::Backward:
+    if (chunk + 1 == int64_t(problem.chunks.size()))
+      return {{PipelineWork::Forward, chunk, part}};
+    return {{PipelineWork::Forward, chunk, part},
+            {PipelineWork::SendBackward, chunk + 1, part}};
+  case PipelineWork::SendForward:
+    return {{PipelineWork::Forward, chunk, part}};
+  case PipelineWork::SendBackward:
+  case PipelineWork::Weights:
+    return {{PipelineWork::Backward, chunk, part}};
+  }
+  return {};
+}
+
 std::optional<std::string> PipelineProblem::check() const {
   if (stages < 1 || chunksPerStage < 1 || parts < 1)
     return fmt::format("{} stages, {} chunks and {} micro-batches: there is at "

@@ -128,7 +128,7 @@ private:
 
   llvm::Error missing(Work work, int64_t chunk, int64_t part,
                       bool isReceive = false) const {
-    StageAction action{work, chunk, part, isReceive, false, 0};
+    StageAction action{work, chunk, part, isReceive};
     int64_t next = work == Work::SendForward ? 1 : -1;
     int64_t own = chunk + (isReceive ? next : 0);
     bool isGradient = work == Work::Backward || work == Work::Weights;
@@ -227,41 +227,22 @@ private:
   }
 
   /// The moment at which a command ended; nullopt if it did not.
-  std::optional<double> endOf(Work work, int64_t chunk, int64_t part) const {
-    auto found = ends.find({work, chunk, part});
+  std::optional<double> endOf(const PipelineCommand &command) const {
+    auto found = ends.find({command.work, command.chunk, command.part});
     return found == ends.end() ? std::nullopt : std::optional(found->second);
   }
 
   /// The commands that an action needs to have ended.
-  std::vector<Key> neededFor(const StageAction &action) const {
-    auto last = int64_t(problem.chunks.size()) - 1;
-    int64_t chunk = action.chunk, part = action.part;
-    switch (action.work) {
-    case Work::Forward:
-      return chunk == 0
-                 ? std::vector<Key>()
-                 : std::vector<Key>{{Work::SendForward, chunk - 1, part}};
-    case Work::Backward:
-      if (chunk == last)
-        return {{Work::Forward, chunk, part}};
-      return {{Work::Forward, chunk, part},
-              {Work::SendBackward, chunk + 1, part}};
-    case Work::Weights:
-      return {{Work::Backward, chunk, part}};
-    case Work::SendForward:
-      return {{Work::Forward, chunk, part}};
-    case Work::SendBackward:
-      return {{Work::Backward, chunk, part}};
-    }
-    return {};
+  std::vector<PipelineCommand> neededFor(const StageAction &action) const {
+    return readsOf(problem, {action.work, action.chunk, action.part});
   }
 
   /// The moment from which an action's inputs are there; nullopt if they are
   /// not.
   std::optional<double> readyAt(const StageAction &action) const {
     double ready = 0;
-    for (auto [work, chunk, part] : neededFor(action)) {
-      std::optional<double> end = endOf(work, chunk, part);
+    for (const PipelineCommand &needed : neededFor(action)) {
+      std::optional<double> end = endOf(needed);
       if (!end)
         return std::nullopt;
       ready = std::max(ready, *end);
@@ -402,9 +383,9 @@ private:
   /// The action for which an action waits that cannot start.
   std::string reasonOf(const StageAction &action) const {
     if (!action.isReceive)
-      for (auto [work, chunk, part] : neededFor(action))
-        if (!endOf(work, chunk, part))
-          return textOf({work, chunk, part, false, false, 0},
+      for (const PipelineCommand &needed : neededFor(action))
+        if (!endOf(needed))
+          return textOf({needed.work, needed.chunk, needed.part},
                         problem.splitsWeights);
     StageAction other = action;
     other.isReceive = !action.isReceive;

@@ -54,8 +54,7 @@ public:
         if (!readCell(cell.trim().trim('"').trim(), int64_t(i) + 1))
           return llvm::createStringError(fmt::format(
               "{}: row {}, cell {}: '{}' is no action; an action is a chunk, "
-              "F, "
-              "B, I or W, and a micro-batch, as in 2F0",
+              "F, B, I or W, and a micro-batch, as in 2F0",
               actions.file, actions.stages.size(), i + 1, cell.trim().str()));
     }
     if (actions.stages.empty())

@@ -103,8 +103,7 @@ private:
       std::pair ofChunk(segment.work, segment.chunk);
       if (segment.runs == SegmentRuns::AllButLast && ended.count(ofChunk))
         return describe({stage, i}) +
-               " comes after the last micro-batch, which "
-               "completes the sums";
+               " comes after the last micro-batch, which completes the sums";
       if (segment.runs == SegmentRuns::Last)
         ended.insert(ofChunk);
       places[{action.segment, action.microBatch}][stage] = i;

@@ -34,7 +34,7 @@
 // A plan that adds operations cannot keep the text, and says so.
 // RUN: tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 2 --max-axes 1 --overlap off --pin h@cp=2 --pin s@cp=2 -o %t/anew.mlir > %t/log
 // RUN: FileCheck %s --check-prefix=ANEW < %t/anew.mlir
-// ANEW: // Written anew: the plan changes more of the program than its subscripts.
+// ANEW: // Written anew: the text of the program could not be kept.
 
 //--- mine.mlir
 // My model.

@@ -78,6 +78,10 @@ struct PipelineCommand {
   }
 };
 
+/// The commands whose results a command reads, without times.
+std::vector<PipelineCommand> readsOf(const PipelineProblem &problem,
+                                     const PipelineCommand &command);
+
 struct PipelineSchedule {
   /// Sorted by start.
   std::vector<PipelineCommand> commands;

@@ -1,25 +1,22 @@
 /// A schedule of stages that somebody else made: a list of actions for each
 /// stage, as torch.distributed.pipelining writes it to a CSV file.
 ///
-///   0F0,0F1,,0B0,0B1          a row for each stage, in their order
-///   ,1F0,1B0,1F1,1B1          chunk 1, forward and backward of micro-batch 0,
-///   ..
+///   0F0,0F1,,0B0,0B1      a row for each stage, in their order
+///   ,1F0,1B0,1F1,1B1      chunk 1: forward and backward of micro-batch 0, ..
 ///
-/// An action is the chunk's number, what it does, and the micro-batch's number:
+/// An action is a chunk's number, its work, and a micro-batch's number:
 ///
-///   F                         the forward pass
-///   B                         the whole backward pass
-///   I, W                      its two parts: the gradient that is sent, and
-///   the
-///                             rest
-///   (0F1;1B0)OVERLAP_F_B      two actions that torch runs together; they run
-///   in
-///                             this order
-///   SEND_F, RECV_F, SEND_B,   sends and receives of activations and of their
-///   RECV_B                    gradients; without any, each follows as soon as
-///                             its tensor is made
-///   UNSHARD, RESHARD,         read and left out: each segment gathers its
-///   REDUCE_GRAD, WAIT_..      weights, and the last reduces their gradients
+///   F                     the forward pass
+///   B                     the whole backward pass
+///   I, W                  its two parts: the sent gradient, and the rest
+///   (0F1;1B0)OVERLAP_F_B  two actions that torch runs together; in this order
+///   SEND_F, RECV_F        a send and a receive of activations
+///   SEND_B, RECV_B        the same of their gradients
+///   UNSHARD, RESHARD, REDUCE_GRAD, WAIT_..    left out
+///
+/// Without sends, each tensor is sent as soon as it is made. Actions that are
+/// left out have no counterpart: each segment gathers its weights, and the last
+/// one of a chunk reduces their gradients.
 ///
 /// Empty cells only align rows. Source: `_Action` and `_load_csv` in
 /// torch/distributed/pipelining/schedules.py.

@@ -1,7 +1,5 @@
 #include "LastMicroBatch.h"
 
-#include "Passes/Kernels/KernelLoops.h"
-
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -85,11 +85,11 @@ void SegmentTable::splitLast(int64_t number, SumMemory &memory) {
         place.step == Place::Rest ? Place::LastRest : Place::LastCompute;
     added[place].push_back(copy);
   }
+  const std::vector<int64_t> stages =
+      segments.at(places.at(ops.front())).segment.stages;
   for (auto &[place, own] : added) {
-    SmallVector<Operation *> reduced = std::move(segments[place].ops);
-    std::vector<int64_t> stages =
-        segments.at(places.at(ops.front())).segment.stages;
-    segments[place].ops.clear();
+    SmallVector<Operation *> reduced;
+    std::swap(reduced, segments[place].ops);
     for (Operation *op : llvm::concat<Operation *>(own, reduced))
       add(place, op, stages);
   }

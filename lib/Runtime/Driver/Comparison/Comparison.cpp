@@ -4,11 +4,10 @@
 #include "tpsp/Runtime/Driver/Tensors/PartialTensor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <limits>
-#include <map>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -91,16 +90,20 @@ private:
   /// must be below a gap, because the smallest of random numbers may be far
   /// apart. Elements below 1e-12 of the largest count in any number.
   void findSmall(double largest, double tolerance) {
-    std::map<int, int64_t, std::greater<int>> orders;
+    constexpr int least = -1074, most = 1023; // of f64
+    std::array<int64_t, most - least + 1> counts{};
     int64_t left = 0;
     for (double x : values.exact)
       if (std::isfinite(x) && x != 0) {
-        ++orders[std::ilogb(x)];
+        ++counts[std::ilogb(x) - least];
         ++left;
       }
-    int before = orders.empty() ? 0 : orders.begin()->first;
+    int before = left > 0 ? std::ilogb(largest) : least;
     bool hasTiny = false;
-    for (auto [order, count] : orders) {
+    for (int order = before; left > 0; --order) {
+      int64_t count = counts[order - least];
+      if (count == 0)
+        continue;
       double below = std::ldexp(1.0, order + 1);
       bool isApart =
           before - order > gapFor(tolerance) && left >= elementsToJudgeAlone;
