@@ -40,28 +40,29 @@ struct Accesses {
   std::map<int64_t, int64_t> any, writes;
 };
 
-/// Gives slots of a pool to micro-batches.
+/// Gives slots to micro-batches.
 class Slots {
 public:
-  /// Notes that an action of a micro-batch will access the pool. All actions
-  /// are noted before the first visit.
-  void expect(int64_t microBatch) { ++users[microBatch].left; }
+  /// `users`: how many actions of a micro-batch access the pool.
+  explicit Slots(int64_t users) : users(users) {}
 
   /// The slot of a micro-batch, for one more of its actions.
   int64_t visit(int64_t microBatch) {
-    Tenant &tenant = users.at(microBatch);
-    if (tenant.slot < 0)
-      tenant.slot = take();
-    if (--tenant.left == 0)
-      free.push_back(tenant.slot);
-    return tenant.slot;
+    auto [known, isNew] = taken.try_emplace(microBatch, Tenant{0, users});
+    if (isNew)
+      known->second.slot = take();
+    int64_t slot = known->second.slot;
+    if (--known->second.left == 0) {
+      free.push_back(slot);
+      taken.erase(known);
+    }
+    return slot;
   }
   int64_t count() const { return used; }
 
 private:
-  /// The slot of a micro-batch that has one, and how many actions are to come.
   struct Tenant {
-    int64_t slot = -1, left = 0;
+    int64_t slot, left;
   };
 
   /// The slot that was given back first: its last users have ended most likely.
@@ -73,8 +74,8 @@ private:
     return slot;
   }
 
-  int64_t used = 0;
-  std::map<int64_t, Tenant> users;
+  int64_t users, used = 0;
+  std::map<int64_t, Tenant> taken;
   std::deque<int64_t> free;
 };
 
@@ -102,10 +103,15 @@ private:
   using Clock = std::map<int64_t, int64_t>;
 
   void makeSlots() {
-    slots.resize(plan.pools.size());
+    // Every micro-batch has the same actions.
+    std::vector<int64_t> users(plan.pools.size());
+    std::set<int64_t> seen;
     for (const StepAction &each : issued)
-      for (const auto &[pool, use] : uses[each.segment].pools)
-        slots[pool].expect(each.microBatch);
+      if (seen.insert(each.segment).second)
+        for (const auto &[pool, use] : uses[each.segment].pools)
+          ++users[pool];
+    for (int64_t count : users)
+      slots.emplace_back(count);
   }
 
   void takeSlots(IssuedAction &action) {

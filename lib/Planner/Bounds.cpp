@@ -336,6 +336,7 @@ std::vector<Settings> Bounds::settingsOf(const SpaceNode &node) const {
 /// The least share of one stage in the time of micro-batches on all stages
 /// together. The header has the formula.
 static double leastShare(int64_t stages, const Settings &settings) {
+  double parts = double(settings.microBatches);
   const PipelinePolicy *policy = findPolicy(settings.schedule);
   if (stages == 1 || !policy)
     return 1;
@@ -343,7 +344,6 @@ static double leastShare(int64_t stages, const Settings &settings) {
   // return. With several chunks, the first ones may have next to no work.
   if (policy->splitsWeights || settings.chunks > 1)
     return 1 / double(stages);
-  auto parts = double(settings.microBatches);
   return 1 / (parts * (1 - std::pow(1 - 1 / parts, double(stages))));
 }
 
@@ -372,9 +372,9 @@ double Bounds::longestStage(const Work &work, int64_t stages,
     double own = 0;
     for (int64_t chunk = stage; chunk < chunks; chunk += stages)
       own += layersOf(chunk);
-    double seconds = own * (layer + once) + before * layer / parts;
+    double behind = stage + 1 == stages ? work.behindLayers : 0;
     most =
-        std::max(most, seconds + (stage + 1 == stages ? work.behindLayers : 0));
+        std::max(most, own * (layer + once) + before * layer / parts + behind);
     before += policy->splitsWeights ? 0 : layersOf(stage);
   }
   return most;
@@ -387,11 +387,12 @@ double Bounds::hidingSeconds(const Work &work) const {
   return leastSeconds(computing, busiestLink(work.links()), cost.slowdown());
 }
 
-/// Seconds of a pipeline whose communication hides as far as possible.
-double Bounds::pipelineSeconds(const Work &work, double share, double stages,
-                               double parts) const {
-  double computing = work.computing.alone, hidden = computing / parts,
-         atEnd = std::max(work.update, busiestLink(work.data.atEnd) - hidden);
+/// Seconds of a pipeline whose communication hides as far as possible. The
+/// update and reductions of gradients wait for the last micro-batch.
+double Bounds::pipelineSeconds(const Work &work, double share,
+                               double stages) const {
+  double computing = work.computing.alone,
+         atEnd = std::max(work.update, busiestLink(work.data.atEnd));
   return std::max({computing * share, (computing + atEnd) / stages,
                    busiestLink(work.links()) / stages,
                    busiestLink(work.model) * share});
@@ -402,14 +403,9 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
   int64_t numStages = node.candidate.numStages();
   double stages = double(numStages), share = leastShare(numStages, settings);
   double computing = work.computing.alone, model = work.model.serial;
-  double withUpdate = computing + work.update,
-         parts = double(settings.microBatches);
+  double withUpdate = computing + work.update;
   auto longest = [&](double inParts, double atEnd) {
     return longestStage(work, numStages, settings, inParts, atEnd);
-  };
-  auto shownAtEnd = [&](const LinkTime &time) {
-    return std::max(0.0, busiestShare(time) * time.ofLayers -
-                             hiddenAtEnd(work, numStages, settings));
   };
   Bound bound;
   bound.computing =
@@ -422,8 +418,9 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                   withUpdate / stages + bound.data + model / stages,
                   longest(work.model.ofLayers, work.data.all.ofLayers)});
   else if (numStages > 1)
-    bound.seconds = std::max(pipelineSeconds(work, share, stages, parts),
-                             longest(0, shownAtEnd(work.data.atEnd)));
+    bound.seconds = std::max(
+        pipelineSeconds(work, share, stages),
+        longest(0, busiestShare(work.data.atEnd) * work.data.atEnd.ofLayers));
   else
     bound.seconds = std::max(bound.computing, hidingSeconds(work));
   return bound;

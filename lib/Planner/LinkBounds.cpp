@@ -446,17 +446,6 @@ double Bounds::busiestLink(const LinkTime &time) const {
              : std::max({time.inside, time.between, time.serial / 2});
 }
 
-/// The most seconds of layers' reductions that the last micro-batch hides:
-/// under the layers, and on the last stage also under the work after them.
-double Bounds::hiddenAtEnd(const Work &work, int64_t stages,
-                           const Settings &settings) const {
-  int64_t chunks = stages * settings.chunks,
-          least = facts.layers / chunks * settings.chunks;
-  double ofLast = work.behindLayers * double(facts.layers) /
-                  double(std::max<int64_t>(least, 1));
-  return (work.ofLayers + ofLast) / double(settings.microBatches);
-}
-
 /// The least share of the busiest link in any part of this time.
 double Bounds::busiestShare(const LinkTime &time) const {
   double least = cost.machine().isCpu() ? 0 : 0.5;

@@ -215,8 +215,9 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
     std::optional<std::string> kept = keptText(
         context, request.evaluator.path, {*brief, whole.value_or(*brief)});
     return kept ? *head + "\n" + *kept
-                : *head + "//\n// Written anew: the text of the program could "
-                          "not be kept.\n\n" +
+                : *head +
+                      "//\n// Written anew: the text of the program could "
+                      "not be kept.\n\n" +
                       *brief;
   }
   std::string text = *head + "\n";

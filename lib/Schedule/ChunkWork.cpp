@@ -181,8 +181,6 @@ public:
         return seconds.takeError();
       work.*field = *seconds;
     }
-    if (llvm::Error error = hideReductions())
-      return error;
     work.flops = plan.matmulFlops();
     for (const PlanBuffer &buffer : plan.buffers)
       readBuffer(buffer);
@@ -221,28 +219,10 @@ private:
     llvm::Expected<SimulatedStep> step = simulate(part, cost);
     if (!step)
       return step.takeError();
-    // The visitor sees the three passes, each once.
-    if (visit &&
-        (wanted == Forward || wanted == (Input | Weights) || wanted == Update))
+    // The visitor sees the whole backward pass, not its two parts.
+    if (visit && wanted != Input && wanted != Weights)
       visit(part, *step, wanted == Update);
     return std::max(0.0, step->seconds - cost.stepSeconds());
-  }
-
-  /// With overlap, reductions of gradients begin in the backward pass.
-  llvm::Error hideReductions() {
-    work.updateAfterWeights = work.update;
-    if (plan.numStreams == 1)
-      return llvm::Error::success();
-    const std::tuple<unsigned, double, double ChunkWork::*> under[] = {
-        {Input | Weights, work.backward, &ChunkWork::update},
-        {Weights, work.weights, &ChunkWork::updateAfterWeights}};
-    for (auto [before, alone, field] : under) {
-      llvm::Expected<double> together = secondsOf(before | Update);
-      if (!together)
-        return together.takeError();
-      work.*field = std::min(work.*field, std::max(0.0, *together - alone));
-    }
-    return llvm::Error::success();
   }
 
   /// The argument whose gradient this is.

@@ -171,11 +171,8 @@ private:
     }
     for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
       StageUse &use = result.stages[problem().stageOf(int64_t(chunk))];
-      const ChunkWork &work = request.chunks[chunk].work;
-      double seconds =
-          problem().splitsWeights ? work.updateAfterWeights : work.update;
-      use.update += seconds;
-      use.ended += seconds;
+      use.update += request.chunks[chunk].work.update;
+      use.ended += request.chunks[chunk].work.update;
     }
     for (const StageUse &use : result.stages)
       result.seconds = std::max(result.seconds, use.ended);

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
 
 using namespace tpsp;
@@ -139,19 +138,6 @@ std::string tpsp::textOf(const StageAction &action, bool splitsWeights) {
                : fmt::format("{}SEND_B{}", action.chunk, action.part);
   }
   return "";
-}
-
-bool StageActions::endWithLast(int64_t parts) const {
-  for (const std::vector<StageAction> &row : stages) {
-    std::map<std::pair<Work, int64_t>, int64_t> last;
-    for (const StageAction &action : row)
-      if (action.work == Work::Backward || action.work == Work::Weights)
-        last[{action.work, action.chunk}] = action.part;
-    for (const auto &[key, part] : last)
-      if (part != parts - 1)
-        return false;
-  }
-  return true;
 }
 
 llvm::Expected<StageActions> tpsp::parseStageActions(const std::string &text,

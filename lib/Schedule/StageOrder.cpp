@@ -48,7 +48,7 @@ private:
       if (segment.isTransfer())
         sendsOf(number);
       else
-        computing[{segment.work, segment.chunk}].push_back(number);
+        computing[{segment.work, segment.chunk}] = number;
     }
   }
 
@@ -79,10 +79,9 @@ private:
     return llvm::Error::success();
   }
 
-  /// Seconds of a segment, for micro-batches that are not the last.
   double secondsOf(SegmentWork work, int64_t chunk) const {
     auto known = computing.find({work, chunk});
-    return known == computing.end() ? 0 : seconds[known->second.front()];
+    return known == computing.end() ? 0 : seconds[known->second];
   }
 
   double sendSeconds(SegmentWork work, int64_t chunk) const {
@@ -122,11 +121,8 @@ private:
 
   void addComputing(SegmentWork work, const PipelineCommand &command) {
     auto known = computing.find({work, command.chunk});
-    if (known == computing.end())
-      return;
-    for (int64_t number : known->second)
-      if (plan.segments[number].runsFor(command.part, plan.microBatches))
-        addTo(number, command.part);
+    if (known != computing.end())
+      addTo(known->second, command.part);
   }
 
   void addSends(SegmentWork work, const PipelineCommand &command) {
@@ -186,8 +182,8 @@ private:
   PipelineProblem problem;
   /// The simulated seconds of each segment.
   std::vector<double> seconds;
-  /// The last micro-batch may have segments of its own.
-  std::map<Key, std::vector<int64_t>> computing, sends;
+  std::map<Key, int64_t> computing;
+  std::map<Key, std::vector<int64_t>> sends;
   std::vector<std::vector<StepAction>> orders;
 };
 

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <set>
 
 using namespace tpsp;
 
@@ -90,29 +89,22 @@ private:
 
   std::optional<std::string> checkCounts(int64_t stage) {
     std::map<Side, int64_t> counts;
-    std::set<std::pair<SegmentWork, int64_t>> ended;
     for (int64_t i = 0; i < int64_t(orders[stage].actions.size()); ++i) {
       const IssuedAction &action = orders[stage].actions[i];
       const PlanSegment &segment = plan.segments[action.segment];
-      if (!segment.runsOn(stage) ||
-          !segment.runsFor(action.microBatch, plan.microBatches))
+      int64_t times = plan.timesOf(segment);
+      if (!segment.runsOn(stage) || action.microBatch < 0 ||
+          action.microBatch >= times)
         return describe({stage, i}) + " is no action of this stage";
       if (++counts[{action.segment, action.microBatch}] > 1)
         return describe({stage, i}) + " comes twice";
-      // The segment of the last micro-batch has the sums of all.
-      std::pair ofChunk(segment.work, segment.chunk);
-      if (segment.runs == SegmentRuns::AllButLast && ended.count(ofChunk))
-        return describe({stage, i}) +
-               " comes after the last micro-batch, which completes the sums";
-      if (segment.runs == SegmentRuns::Last)
-        ended.insert(ofChunk);
       places[{action.segment, action.microBatch}][stage] = i;
     }
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
-      for (int64_t part = 0; part < plan.microBatches; ++part)
-        if (segment.runsOn(stage) && segment.runsFor(part, plan.microBatches) &&
-            !counts.count({number, part}))
+      int64_t times = plan.timesOf(segment);
+      for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
+        if (!counts.count({number, part}))
           return fmt::format("'{}' of micro-batch {} is missing on stage {}",
                              segment.name, part, stage);
     }

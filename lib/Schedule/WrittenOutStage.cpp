@@ -37,21 +37,15 @@ public:
   }
 
 private:
-  /// The plan for its first micro-batches and the last one.
+  /// The plan for its first micro-batches.
   static Plan firstOf(const Plan &whole, int64_t microBatches) {
     Plan plan = whole;
     plan.microBatches = microBatches;
-    int64_t last = microBatches - 1;
     for (std::vector<StepAction> &order : plan.order) {
       std::vector<StepAction> kept;
-      for (StepAction action : order) {
-        bool isOnce = !whole.segments[action.segment].isOfMicroBatch();
-        if (!isOnce && action.microBatch == whole.microBatches - 1)
-          action.microBatch = last;
-        else if (!isOnce && action.microBatch >= last)
-          continue;
-        kept.push_back(action);
-      }
+      for (const StepAction &action : order)
+        if (action.microBatch < microBatches)
+          kept.push_back(action);
       order = std::move(kept);
     }
     return plan;

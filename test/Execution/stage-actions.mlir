@@ -14,7 +14,6 @@
 // The stage's order is that of the file.
 // RUN: printf '0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n' > %t/back.csv
 // RUN: %{run} 2 --stage-actions %t/back.csv
-// Gradients are then reduced after the backward passes, not under the last.
 // RUN: %{run} 2 --stage-actions %t/back.csv --overlap on --optimizer adamw
 
 // What is written is read again, and takes as long.

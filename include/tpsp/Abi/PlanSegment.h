@@ -67,12 +67,6 @@ struct PlanSegment {
     return runs == SegmentRuns::Last ? microBatches - 1 : 0;
   }
 
-  /// Whether it runs for a micro-batch, of so many.
-  bool runsFor(int64_t microBatch, int64_t microBatches) const {
-    int64_t first = firstOf(microBatches);
-    return microBatch >= first && microBatch < first + times(microBatches);
-  }
-
   bool isTransfer() const {
     return work == SegmentWork::Send || work == SegmentWork::Receive;
   }

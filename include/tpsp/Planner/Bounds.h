@@ -305,10 +305,7 @@ private:
   Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
   double hidingSeconds(const Work &work) const;
-  double hiddenAtEnd(const Work &work, int64_t stages,
-                     const Settings &settings) const;
-  double pipelineSeconds(const Work &work, double share, double stages,
-                         double parts) const;
+  double pipelineSeconds(const Work &work, double share, double stages) const;
   Bound boundOf(const Work &work, const SpaceNode &node,
                 const Settings &settings) const;
   Lasting lastingBytes(const SpaceNode &node) const;

@@ -30,13 +30,9 @@ struct ChunkEnds {
 
 /// Seconds and bytes, of one rank.
 struct ChunkWork {
-  double forward = 0, input = 0, weights = 0;
+  double forward = 0, input = 0, weights = 0, update = 0;
   /// The backward pass as the plan has it, not split in two parts.
   double backward = 0;
-  /// The seconds that the update adds to the last backward pass, and to the
-  /// last weights' gradients if these are split off. With overlap, reductions
-  /// run under them.
-  double update = 0, updateAfterWeights = 0;
   /// The part of the backward pass that adds a micro-batch's gradients to the
   /// sums.
   double sums = 0;

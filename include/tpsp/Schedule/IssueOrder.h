@@ -33,8 +33,8 @@ std::vector<WrittenOutStep> segmentSteps(const Plan &plan);
 WrittenOutStep writtenOut(const Plan &plan, int64_t microBatches);
 
 /// The step of one stage's ranks, with the waits of its streams for each other
-/// (Abi/StepOrder.h). It has `microBatches` micro-batches, the first ones and
-/// the last. Buffers that the stage lacks are temporaries that nothing uses.
+/// (Abi/StepOrder.h), as if it had the first `microBatches` micro-batches
+/// alone. Buffers that the stage lacks are temporaries that nothing uses.
 /// Commands of events that no plan has are number -1 of the plan.
 WrittenOutStep writtenOutStage(const Plan &plan, int64_t stage,
                                int64_t microBatches);

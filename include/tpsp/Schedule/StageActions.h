@@ -15,8 +15,8 @@
 ///   UNSHARD, RESHARD, REDUCE_GRAD, WAIT_..    left out
 ///
 /// Without sends, each tensor is sent as soon as it is made. Actions that are
-/// left out have no counterpart: each segment gathers its weights, and the last
-/// one of a chunk reduces their gradients.
+/// left out have no counterpart: each segment gathers its weights, and the
+/// update reduces their gradients.
 ///
 /// Empty cells only align rows. Source: `_Action` and `_load_csv` in
 /// torch/distributed/pipelining/schedules.py.
@@ -56,10 +56,6 @@ struct StageActions {
   bool hasTransfers = false;
   /// How many gathers, releases and reductions were left out.
   int64_t leftOut = 0;
-
-  /// Whether the last micro-batch of `parts` is the last in every chunk's
-  /// backward pass, so that it may reduce the gradients.
-  bool endWithLast(int64_t parts) const;
 };
 
 /// Fails with a sentence that names the row and the cell.

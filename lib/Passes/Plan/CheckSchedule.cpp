@@ -120,10 +120,10 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
   static LogicalResult checkStages(plan::ProgramOp program, const Plan &plan) {
     if (std::optional<std::string> fault = proveStages(plan))
       return emitErrorAt(program) << *fault;
-    // As many as use every slot twice, and the last.
-    int64_t most = 4;
+    // As many as use every slot twice.
+    int64_t most = 3;
     for (const PlanPool &pool : plan.pools)
-      most = std::max(most, 2 * pool.slots + 2);
+      most = std::max(most, 2 * pool.slots + 1);
     for (int64_t stage = 0; stage < plan.numStages(); ++stage)
       if (failed(prove(
               program,

@@ -403,7 +403,7 @@ struct ConvertTpspToPlan
       return emitErrorAt(function) << llvm::toString(schedule.takeError());
     FailureOr<SumMemory> sums =
         formSegments(function, {schedule->policy.splitsWeights,
-                                splitsLast(function, *schedule)});
+                                /*splitsLast=*/options().overlap != "off"});
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);
@@ -432,14 +432,6 @@ struct ConvertTpspToPlan
     if (options().overlap != "off" && to.program.getMicroBatches())
       countTimes(to.program);
     return success();
-  }
-
-  /// In an order that somebody else made, another micro-batch may be the last.
-  bool splitsLast(func::FuncOp function, const StageSchedule &schedule) {
-    auto parts = function->getAttrOfType<IntegerAttr>(microBatchesAttrName);
-    bool isInOrder = !schedule.actions || !parts ||
-                     schedule.actions->endWithLast(parts.getInt());
-    return options().overlap != "off" && isInOrder;
   }
 
   void fuse(std::vector<PlannedCommand> &commands, const Hardware &machine,

@@ -63,8 +63,8 @@ private:
       emitWarning(program.getLoc())
           << schedule.actions->file << ": " << schedule.actions->leftOut
           << " gathers, releases, reductions and waits are left out: each "
-             "segment gathers its weights, the last one of a chunk reduces "
-             "their gradients, and waits follow from memory";
+             "segment gathers its weights, the update reduces their "
+             "gradients, and waits follow from memory";
   }
 
   static void write(plan::ProgramOp program,

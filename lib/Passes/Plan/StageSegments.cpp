@@ -1,9 +1,7 @@
 #include "StageSegments.h"
 
-#include "ChunkReductions.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/StageMarks.h"
-#include "SegmentTable.h"
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
@@ -18,15 +16,28 @@ using namespace tpsp;
 
 namespace {
 
-using Place = SegmentPlace;
+/// The place of a segment in the order of segments.
+struct Place {
+  enum Zone { Prologue, Count, Counted, Forward, Backward, Update };
+  /// The steps within a chunk, or within a level of the update.
+  enum Step { Copy, SendSum, Receive, Compute, Send, Rest };
+
+  Zone zone = Prologue;
+  /// The place of a chunk in its pass, or a level.
+  int64_t number = 0;
+  Step step = Compute;
+  /// The stages, or the other side: they tell segments of one place apart.
+  std::vector<int64_t> rest;
+
+  auto key() const { return std::tie(zone, number, step, rest); }
+  bool operator<(const Place &other) const { return key() < other.key(); }
+};
 
 /// The levels of operations in the prologue and in the update. Operations of
 /// one level and of the same stages form a segment.
 class StageLevels {
 public:
-  StageLevels(Block &body, const StageMarks &marks,
-              const ChunkReductions &reductions)
-      : body(body), marks(marks), reductions(reductions) {
+  StageLevels(Block &body, const StageMarks &marks) : body(body), marks(marks) {
     findLevels();
     raiseLevels();
   }
@@ -43,20 +54,16 @@ public:
   }
 
 private:
-  /// Whether an operation belongs to a pass of a chunk.
-  bool isOfChunk(Operation *op) const {
-    return marks.chunkOf(op) >= 0 || reductions.chunkOf(op) >= 0;
-  }
-
   void findLevels() {
     for (Operation &op : body.without_terminator()) {
-      if (isOfChunk(&op))
+      if (marks.chunkOf(&op) >= 0)
         continue;
-      bool follows = op.hasAttr(updateAttrName) ||
-                     llvm::any_of(op.getOperands(), [&](Value operand) {
-                       Operation *maker = operand.getDefiningOp();
-                       return maker && (isOfChunk(maker) || isUpdate(maker));
-                     });
+      bool follows =
+          op.hasAttr(updateAttrName) ||
+          llvm::any_of(op.getOperands(), [&](Value operand) {
+            Operation *maker = operand.getDefiningOp();
+            return maker && (marks.chunkOf(maker) >= 0 || isUpdate(maker));
+          });
       (follows ? levels : earlyLevels)[&op] = levelAfter(&op, follows);
     }
   }
@@ -65,7 +72,7 @@ private:
     int64_t level = 0;
     for (Value operand : op->getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      if (!maker || isOfChunk(maker) || isUpdate(maker) != isOfUpdate)
+      if (!maker || marks.chunkOf(maker) >= 0 || isUpdate(maker) != isOfUpdate)
         continue;
       bool isAlike = marks.stagesOf(maker) == marks.stagesOf(op);
       level = std::max(level, of(maker) + (isAlike ? 0 : 1));
@@ -95,34 +102,31 @@ private:
 
   Block &body;
   const StageMarks &marks;
-  const ChunkReductions &reductions;
   llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
+};
+
+/// A segment, and the operations that it has.
+struct Formed {
+  PlanSegment segment;
+  SmallVector<Operation *> ops;
 };
 
 class StageSegmenter {
 public:
-  StageSegmenter(func::FuncOp function, int64_t stages, const SegmentForm &form,
+  StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
                  SumMemory &memory)
       : function(function), body(function.getBody().front()), steps(body),
-        marks(body, stages),
-        reductions(form.splitsLast ? ChunkReductions(body, marks)
-                                   : ChunkReductions()),
-        levels(body, marks, reductions), form(form), memory(memory),
-        b(function.getContext()), segments(marks.numChunks()) {}
+        marks(body, stages), levels(body, marks), splitsWeights(splitsWeights),
+        memory(memory), b(function.getContext()) {}
 
   LogicalResult run() {
     findNeeded();
     for (Operation &op :
          llvm::make_early_inc_range(body.without_terminator())) {
       connect(&op);
-      segments.add(placeOf(&op), &op, listOf(marks.stagesOf(&op)));
+      add(placeOf(&op), &op, marks.stagesOf(&op));
     }
-    if (hasSeveralParts())
-      for (int64_t chunk = 0; chunk < marks.numChunks(); ++chunk)
-        if (reductions.has(chunk))
-          segments.splitLast(backwards(chunk), memory);
-    segments.order(function);
-    return check();
+    return order();
   }
 
 private:
@@ -163,30 +167,14 @@ private:
                                           : Place::Prologue;
   }
 
-  bool hasSeveralParts() const {
-    auto parts = function->getAttrOfType<IntegerAttr>(microBatchesAttrName);
-    return parts.getInt() > 1;
-  }
-
-  /// The place of the reductions of a chunk.
-  Place placeOfReductions(int64_t chunk) const {
-    using Step = Place::Step;
-    Step step = form.splitsWeights
-                    ? (hasSeveralParts() ? Step::LastRest : Step::Rest)
-                    : (hasSeveralParts() ? Step::LastCompute : Step::Compute);
-    return {Place::Backward, backwards(chunk), step, {}};
-  }
-
   Place placeOf(Operation *op) const {
-    if (int64_t reduced = reductions.chunkOf(op); reduced >= 0)
-      return placeOfReductions(reduced);
     int64_t chunk = marks.chunkOf(op);
     if (chunk < 0)
       return {zoneOf(op), levels.of(op), Place::Compute,
               listOf(marks.stagesOf(op))};
     if (!isBackward(op))
       return {Place::Forward, chunk, Place::Compute, {}};
-    bool isRest = form.splitsWeights && !needed.contains(op);
+    bool isRest = splitsWeights && !needed.contains(op);
     return {Place::Backward,
             backwards(chunk),
             isRest ? Place::Rest : Place::Compute,
@@ -254,8 +242,7 @@ private:
                                 ValueRange{value}, b.getF64FloatAttr(1));
     copyMarks(reader, copy);
     Place place = placeOf(reader);
-    segments.add({place.zone, place.number, Place::Copy, listOf(stages)}, copy,
-                 listOf(stages));
+    add({place.zone, place.number, Place::Copy, listOf(stages)}, copy, stages);
     return copy.getResult();
   }
 
@@ -275,11 +262,11 @@ private:
     auto receive = ReceiveOp::create(b, value.getLoc(), value.getType(), value,
                                      from, to, number);
     Place at = placeOf(reader), sent = placeOf(maker);
-    bool isOnce = !at.isOfChunk();
+    bool isOnce = marks.chunkOf(reader) < 0;
     copyMarks(isOnce ? reader : maker, send);
     copyMarks(reader, receive);
     // Sums over micro-batches are sent when all of these have ended.
-    if (isOnce && sent.isOfChunk())
+    if (isOnce && marks.chunkOf(maker) >= 0)
       sent = {at.zone, at.number, Place::SendSum, {}};
     else
       sent.step = Place::Send;
@@ -288,10 +275,85 @@ private:
                    at.number,
                    Place::Receive,
                    {from, to, int64_t(sent.zone), sent.number}};
-    segments.pair(sent, received);
-    segments.add(sent, send, {from});
-    segments.add(received, receive, {int64_t(to)});
+    peers[sent] = received;
+    peers[received] = sent;
+    add(sent, send, stageSet(from));
+    add(received, receive, stageSet(to));
     return receive.getResult();
+  }
+
+  StageSet stageSet(int64_t stage) const {
+    StageSet set(marks.numStages());
+    set.set(stage);
+    return set;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Segments
+  //===--------------------------------------------------------------------===//
+
+  void add(const Place &place, Operation *op, const StageSet &stages) {
+    Formed &formed = segments[place];
+    formed.ops.push_back(op);
+    PlanSegment &segment = formed.segment;
+    segment.stages = listOf(stages);
+    segment.work = workOf(place);
+    bool hasChunk =
+        place.zone == Place::Forward || place.zone == Place::Backward;
+    if (hasChunk || place.zone == Place::Count)
+      segment.runs = SegmentRuns::Each;
+    if (!hasChunk)
+      return;
+    segment.chunk =
+        place.zone == Place::Forward ? place.number : backwards(place.number);
+  }
+
+  static SegmentWork workOf(const Place &place) {
+    switch (place.step) {
+    case Place::SendSum:
+    case Place::Send:
+      return SegmentWork::Send;
+    case Place::Receive:
+      return SegmentWork::Receive;
+    case Place::Rest:
+      return SegmentWork::Weights;
+    default:
+      break;
+    }
+    switch (place.zone) {
+    case Place::Prologue:
+    case Place::Count:
+    case Place::Counted:
+      return SegmentWork::Prologue;
+    case Place::Forward:
+      return SegmentWork::Forward;
+    case Place::Backward:
+      return SegmentWork::Backward;
+    case Place::Update:
+      return SegmentWork::Update;
+    }
+    return SegmentWork::Update;
+  }
+
+  /// Orders the operations by segments, and notes these.
+  LogicalResult order() {
+    std::map<Place, int64_t> numbers;
+    for (auto &[place, formed] : segments)
+      numbers.try_emplace(place, int64_t(numbers.size()));
+    SmallVector<Attribute> notes;
+    for (auto &[place, formed] : segments) {
+      auto peer = peers.find(place);
+      if (peer != peers.end())
+        formed.segment.peer = numbers.at(peer->second);
+      formed.segment.name = nameOf(formed.segment, place);
+      notes.push_back(noteOf(formed.segment, b.getContext()));
+      for (Operation *op : formed.ops) {
+        op->moveBefore(body.getTerminator());
+        op->setAttr(segmentAttrName, b.getI64IntegerAttr(numbers.at(place)));
+      }
+    }
+    function->setAttr(segmentsAttrName, b.getArrayAttr(notes));
+    return check();
   }
 
   LogicalResult check() const {
@@ -305,26 +367,48 @@ private:
     return success();
   }
 
+  static std::string nameOf(const PlanSegment &segment, const Place &place) {
+    std::string name = tpsp::nameOf(segment.work);
+    if (segment.chunk >= 0)
+      return name + " " +
+             (segment.isTransfer()
+                  ? std::string(place.zone == Place::Forward ? "forward "
+                                                             : "backward ")
+                  : "") +
+             std::to_string(segment.chunk);
+    return name;
+  }
+
   func::FuncOp function;
   Block &body;
   const SegmentsOfStep steps;
   const StageMarks marks;
-  const ChunkReductions reductions;
   const StageLevels levels;
-  const SegmentForm form;
+  const bool splitsWeights;
   SumMemory &memory;
   OpBuilder b;
   llvm::DenseSet<Operation *> needed;
   /// The value that a reader has in place of one that another stage makes.
   std::map<ReaderKey, Value> handed;
-  SegmentTable segments;
+  std::map<Place, Formed> segments;
+  std::map<Place, Place> peers;
   int64_t transfers = 0;
 };
 
 } // namespace
 
+Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
+  Builder b(context);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("name", b.getStringAttr(segment.name)),
+       b.getNamedAttr("work", b.getStringAttr(nameOf(segment.work))),
+       b.getNamedAttr("runs", b.getStringAttr(nameOf(segment.runs))),
+       b.getNamedAttr("chunk", b.getI64IntegerAttr(segment.chunk)),
+       b.getNamedAttr("peer", b.getI64IntegerAttr(segment.peer)),
+       b.getNamedAttr("stages", b.getDenseI64ArrayAttr(segment.stages))});
+}
+
 LogicalResult tpsp::formStageSegments(func::FuncOp function, int64_t stages,
-                                      const SegmentForm &form,
-                                      SumMemory &memory) {
-  return StageSegmenter(function, stages, form, memory).run();
+                                      bool splitsWeights, SumMemory &memory) {
+  return StageSegmenter(function, stages, splitsWeights, memory).run();
 }

@@ -4,7 +4,6 @@
 ///   prologue                      what no micro-batch changes
 ///   forward 0, send, receive, forward 1, ...
 ///   backward 1, send, receive, backward 0, ...
-///   last backward 1, ...          with reductions of the chunk's gradients
 ///   update                        several, where stages meet
 ///
 /// A value that another stage needs is sent by the first stage that has it. In
@@ -20,11 +19,13 @@
 namespace tpsp {
 
 /// Does for a function with chunks what formSegments() does for others, and
-/// notes its segments (tpsp.segments). The memory of a value that a stage
-/// receives in addition to its own copy is added to `memory`. Fails with a
-/// diagnostic at an operation that needs a value of a later segment.
+/// notes its segments (tpsp.segments). `splitsWeights`: the part of the
+/// backward pass that nobody waits for is a segment of its own. The memory of a
+/// value that a stage receives in addition to its own copy is added to
+/// `memory`. Fails with a diagnostic at an operation that needs a value of a
+/// later segment.
 mlir::LogicalResult formStageSegments(mlir::func::FuncOp function,
-                                      int64_t stages, const SegmentForm &form,
+                                      int64_t stages, bool splitsWeights,
                                       SumMemory &memory);
 
 /// A segment as an attribute, as tpsp.segments has it: a dictionary.

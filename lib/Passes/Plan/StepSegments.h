@@ -14,12 +14,11 @@ using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// How a step is divided into segments.
 struct SegmentForm {
-  /// With stages: whether the part of the backward pass that nobody waits for
-  /// is a segment of its own.
+  /// For layers that are divided over stages (StageSegments.h).
   bool splitsWeights = false;
-  /// Whether the last micro-batch is a segment of its own. Its operations are
-  /// copies of the others'. Without stages the update is in it, with stages the
-  /// reductions of a chunk's gradients. They can run under its computation.
+  /// Without stages: whether the last micro-batch is a segment of its own,
+  /// together with the update. Its operations are copies of the others'.
+  /// Reductions before the update can then run under the last micro-batch.
   bool splitsLast = false;
 };
 

@@ -151,16 +151,6 @@ TEST(StageActions, TransfersHaveTheirTurn) {
               HasSubstr("row 2, cell 1, 1F0 waits for 0SEND_F0"));
 }
 
-// Only then may the last micro-batch reduce the gradients.
-TEST(StageActions, TheLastMicroBatchIsTheLastOfEveryChunk) {
-  auto endsWithLast = [](const char *text) {
-    return llvm::cantFail(parseStageActions(text, "F")).endWithLast(2);
-  };
-  EXPECT_TRUE(endsWithLast("0F0,0F1,0B0,0B1\n1F1,1F0,1B0,1B1"));
-  EXPECT_FALSE(endsWithLast("0F0,0F1,0B1,0B0\n1F0,1F1,1B0,1B1"));
-  EXPECT_FALSE(endsWithLast("0F0,0F1,0I0,0I1,0W1,0W0\n1F0,1F1,1B0,1B1"));
-}
-
 TEST(StageActions, ABoundIsKept) {
   PipelineProblem problem = problemOf(2, 1, 2);
   problem.bound = {1, 1};
