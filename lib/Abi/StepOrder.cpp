@@ -82,7 +82,8 @@ private:
 class Orderer {
 public:
   Orderer(const Plan &plan, int64_t stage)
-      : plan(plan), issued(issuedSegments(plan, stage)), uses(usesOf(plan)) {}
+      : plan(plan), issued(issuedSegments(plan, stage)),
+        firstLate(firstLateAction(plan, issued)), uses(usesOf(plan)) {}
 
   StepOrder run() {
     makeSlots();
@@ -138,6 +139,12 @@ private:
       visit(poolAccesses[{pool, action.slots[pool]}], own);
     for (const auto &[buffer, own] : use.buffers)
       visit(bufferAccesses[buffer], own);
+    if (number >= firstLate)
+      for (auto [stream, last] : lastEarly)
+        if (stream != action.stream)
+          needed.insert(last);
+    if (number < firstLate)
+      lastEarly[action.stream] = number;
     Clock &clock = clocks[action.stream];
     for (auto last = needed.rbegin(); last != needed.rend(); ++last) {
       int64_t stream = result.actions[*last].stream;
@@ -158,10 +165,13 @@ private:
 
   const Plan &plan;
   const std::vector<StepAction> issued;
+  const int64_t firstLate;
   const std::vector<SegmentUse> uses;
   std::vector<Slots> slots;
   std::map<std::pair<int64_t, int64_t>, Accesses> poolAccesses;
   std::map<int64_t, Accesses> bufferAccesses;
+  /// The last action of each stream before `firstLate`.
+  Clock lastEarly;
   /// The last actions of all streams that have ended: as each stream knows, and
   /// after each action.
   std::map<int64_t, Clock> clocks;
@@ -184,6 +194,15 @@ std::vector<StepAction> issuedSegments(const Plan &plan, int64_t stage) {
       issued.push_back({number, first + i});
   }
   return issued;
+}
+
+int64_t firstLateAction(const Plan &plan,
+                        const std::vector<StepAction> &issued) {
+  auto last =
+      std::find_if(issued.rbegin(), issued.rend(), [&](const StepAction &each) {
+        return plan.segments[each.segment].isOfMicroBatch();
+      });
+  return issued.rend() - last;
 }
 
 StepOrder StepOrder::of(const Plan &plan, int64_t stage) {

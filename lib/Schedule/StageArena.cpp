@@ -5,6 +5,7 @@
 #include "tpsp/Schedule/StageOrder.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <map>
 #include <set>
@@ -13,34 +14,70 @@ using namespace tpsp;
 
 namespace {
 
+/// Memory that lies at one offset on all of its stages.
+struct Piece {
+  llvm::SmallVector<int64_t> stages;
+  int64_t bytes = 0;
+  /// Its buffers. Until it is placed, their offsets are from its begin.
+  llvm::SmallVector<int64_t> buffers;
+  /// Whether only segments that follow all micro-batches access it.
+  bool isLate = false;
+};
+
 class StageLayout {
 public:
   explicit StageLayout(const Plan &plan)
-      : plan(plan), users(plan.buffers.size()) {
+      : plan(plan), users(plan.buffers.size()), isLate(plan.segments.size()),
+        ends(plan.numStages()), lastingBytes(plan.numStages()) {
     result.offsets.resize(plan.buffers.size());
     result.poolOf.assign(plan.buffers.size(), -1);
     for (const PlanCommand &command : plan.commands)
       for (const PlanAccess &access : command.accesses)
         users[access.buffer].insert(command.segment);
+    findLate();
   }
 
   StageArena run() {
     makePools();
-    int64_t common = placeLasting(-1, 0);
-    for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
-      int64_t end = placeLasting(stage, common);
-      result.bytesOfStage.push_back(placePools(stage, end));
+    collectBuffers();
+    collectScratch();
+    for (bool isShared : {true, false}) {
+      for (const Piece &piece : lasting)
+        if (isShared == (piece.stages.size() > 1))
+          placeAfter(piece, ends);
+      if (isShared)
+        reserve();
     }
-    placeScratch();
+    const std::vector<int64_t> lateEnds = ends;
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+      placePools(stage);
+    result.bytesOfStage = ends;
+    placeRest(lateEnds);
     for (int64_t bytes : result.bytesOfStage)
       result.bytes = std::max(result.bytes, bytes);
     return std::move(result);
   }
 
 private:
-  /// Whether only segments of micro-batches access a temporary.
+  //===--------------------------------------------------------------------===//
+  // Kinds of buffers
+  //===--------------------------------------------------------------------===//
+
+  /// Finds the segments that follow all micro-batches on each of their stages.
+  void findLate() {
+    for (size_t number = 0; number < isLate.size(); ++number)
+      isLate[number] = !plan.segments[number].isOfMicroBatch();
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
+      std::vector<StepAction> issued = issuedSegments(plan, stage);
+      issued.resize(firstLateAction(plan, issued));
+      for (const StepAction &early : issued)
+        isLate[early.segment] = false;
+    }
+  }
+
+  /// Whether something uses a temporary, and only segments of micro-batches.
   bool isRepeated(int64_t buffer) const {
-    return !plan.buffers[buffer].lasts() && !users[buffer].empty() &&
+    return isUsedTemporary(buffer) &&
            llvm::all_of(users[buffer], [&](int64_t segment) {
              return plan.segments[segment].isOfMicroBatch();
            });
@@ -52,6 +89,28 @@ private:
     return !plan.buffers[buffer].lasts() && users[buffer].size() == 1 &&
            !plan.segments[*users[buffer].begin()].isTransfer();
   }
+
+  /// Whether something uses a temporary, and only late segments.
+  bool isOfLate(int64_t buffer) const {
+    return isUsedTemporary(buffer) &&
+           llvm::all_of(users[buffer],
+                        [&](int64_t segment) { return isLate[segment]; });
+  }
+
+  bool isUsedTemporary(int64_t buffer) const {
+    return !plan.buffers[buffer].lasts() && !users[buffer].empty();
+  }
+
+  /// The numbers of `stages`, or of all stages if it is empty.
+  llvm::SmallVector<int64_t> stagesOf(llvm::ArrayRef<int64_t> stages) const {
+    if (stages.empty())
+      return llvm::to_vector(llvm::seq<int64_t>(0, plan.numStages()));
+    return llvm::to_vector(stages);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Pools
+  //===--------------------------------------------------------------------===//
 
   void makePools() {
     std::map<std::set<int64_t>, int64_t> known;
@@ -67,68 +126,71 @@ private:
       result.offsets[buffer] = own.bytes; // from the slot's begin, for now
       own.bytes += ArenaLayout::rounded(plan.buffers[buffer].bytes);
     }
-  }
-
-  /// The stage that alone has a buffer; -1 if several have it.
-  int64_t stageOf(int64_t buffer) const {
-    const std::vector<int64_t> &stages = plan.buffers[buffer].stages;
-    return stages.size() == 1 ? stages.front() : -1;
-  }
-
-  /// Places what keeps its bytes, of one stage, or of several if it is -1.
-  int64_t placeLasting(int64_t stage, int64_t end) {
-    for (int64_t buffer = 0; buffer < int64_t(plan.buffers.size()); ++buffer) {
-      const PlanBuffer &own = plan.buffers[buffer];
-      bool isUsed = own.lasts() || !users[buffer].empty();
-      if (!isUsed || isScratch(buffer) || result.poolOf[buffer] >= 0 ||
-          stageOf(buffer) != stage)
-        continue;
-      result.offsets[buffer] = end;
-      end += ArenaLayout::rounded(own.bytes);
-    }
-    return end;
-  }
-
-  int64_t placePools(int64_t stage, int64_t end) {
     Plan pooled = plan;
     for (size_t buffer = 0; buffer < pooled.buffers.size(); ++buffer)
       pooled.buffers[buffer].pool = result.poolOf[buffer];
     pooled.pools = result.pools;
-    std::vector<int64_t> slots = StepOrder::of(pooled, stage).slots;
-    for (size_t pool = 0; pool < slots.size(); ++pool) {
-      if (slots[pool] == 0)
+    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+      slots.push_back(StepOrder::of(pooled, stage).slots);
+  }
+
+  void placePools(int64_t stage) {
+    for (size_t pool = 0; pool < result.pools.size(); ++pool) {
+      if (slots[stage][pool] == 0)
         continue;
       PlanPool &own = result.pools[pool];
-      own.slots = slots[pool];
-      own.offset = end;
-      end += own.bytes * own.slots;
+      own.slots = slots[stage][pool];
+      own.offset = ends[stage];
+      ends[stage] += own.bytes * own.slots;
       for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
         if (result.poolOf[buffer] == int64_t(pool))
           *result.offsets[buffer] += own.offset;
     }
-    return end;
   }
 
-  /// Places temporaries of single segments after everything else of their
-  /// stages.
-  void placeScratch() {
-    const std::vector<int64_t> ends = result.bytesOfStage;
-    std::vector<WrittenOutStep> steps = segmentSteps(plan);
-    for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
-      int64_t begin = 0;
-      for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-        if (plan.segments[number].runsOn(stage))
-          begin = std::max(begin, ends[stage]);
-      int64_t end = begin + placeScratchOf(std::move(steps[number]), begin);
-      for (int64_t stage = 0; stage < plan.numStages() && end > begin; ++stage)
-        if (plan.segments[number].runsOn(stage))
-          result.bytesOfStage[stage] =
-              std::max(result.bytesOfStage[stage], end);
+  int64_t poolBytes(int64_t stage) const {
+    int64_t bytes = 0;
+    for (size_t pool = 0; pool < result.pools.size(); ++pool)
+      bytes += result.pools[pool].bytes * slots[stage][pool];
+    return bytes;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Pieces
+  //===--------------------------------------------------------------------===//
+
+  /// Makes a piece of each buffer that is neither scratch nor in a pool.
+  void collectBuffers() {
+    for (int64_t buffer = 0; buffer < int64_t(plan.buffers.size()); ++buffer) {
+      const PlanBuffer &own = plan.buffers[buffer];
+      bool isUsed = own.lasts() || !users[buffer].empty();
+      if (!isUsed || isScratch(buffer) || result.poolOf[buffer] >= 0)
+        continue;
+      result.offsets[buffer] = 0;
+      Piece piece{stagesOf(own.stages),
+                  ArenaLayout::rounded(own.bytes),
+                  {buffer},
+                  isOfLate(buffer)};
+      if (!piece.isLate)
+        for (int64_t stage : piece.stages)
+          lastingBytes[stage] += piece.bytes;
+      (piece.isLate ? rest : lasting).push_back(std::move(piece));
     }
   }
 
-  /// Places the temporaries of a segment from `begin` on. Returns their bytes.
-  int64_t placeScratchOf(WrittenOutStep step, int64_t begin) {
+  /// Makes a piece of each segment's scratch.
+  void collectScratch() {
+    std::vector<WrittenOutStep> steps = segmentSteps(plan);
+    for (size_t number = 0; number < steps.size(); ++number) {
+      Piece piece = scratchOf(std::move(steps[number]));
+      piece.stages = stagesOf(plan.segments[number].stages);
+      piece.isLate = isLate[number];
+      if (!piece.buffers.empty())
+        rest.push_back(std::move(piece));
+    }
+  }
+
+  Piece scratchOf(WrittenOutStep step) {
     for (size_t i = 0; i < step.bufferOf.size(); ++i) {
       step.plan.buffers[i].kind = BufferKind::Temporary;
       if (!isScratch(step.bufferOf[i]))
@@ -136,17 +198,80 @@ private:
     }
     HappensBefore before;
     if (HappensBefore::analyse(step.plan, before))
-      return 0; // the proof refuses it
+      return {}; // the proof refuses it
     ArenaPlan arena = planArena(step.plan, before);
+    Piece piece;
+    piece.bytes = arena.bytes;
     for (size_t i = 0; i < step.bufferOf.size(); ++i)
-      if (isScratch(step.bufferOf[i]) && arena.offsets[i])
-        result.offsets[step.bufferOf[i]] = begin + *arena.offsets[i];
-    return arena.bytes;
+      if (isScratch(step.bufferOf[i]) && arena.offsets[i]) {
+        result.offsets[step.bufferOf[i]] = *arena.offsets[i];
+        piece.buffers.push_back(step.bufferOf[i]);
+      }
+    return piece;
+  }
+
+  /// Places a piece at the first offset that is free on all of its stages.
+  void placeAfter(const Piece &piece, std::vector<int64_t> &taken) {
+    int64_t begin = firstFree(piece, taken);
+    for (int64_t stage : piece.stages)
+      taken[stage] = begin + piece.bytes;
+    for (int64_t buffer : piece.buffers)
+      *result.offsets[buffer] += begin;
+  }
+
+  static int64_t firstFree(const Piece &piece,
+                           const std::vector<int64_t> &taken) {
+    int64_t begin = 0;
+    for (int64_t stage : piece.stages)
+      begin = std::max(begin, taken[stage]);
+    return begin;
+  }
+
+  /// Gives pieces of several stages memory of their own, if that is less than
+  /// what they would leave unused under them on some stage.
+  void reserve() {
+    auto base = [&](int64_t stage, bool isLate) {
+      return lastingBytes[stage] + (isLate ? 0 : poolBytes(stage));
+    };
+    llvm::erase_if(rest, [&](const Piece &piece) {
+      int64_t least = base(piece.stages.front(), piece.isLate), most = least;
+      for (int64_t stage : piece.stages) {
+        least = std::min(least, base(stage, piece.isLate));
+        most = std::max(most, base(stage, piece.isLate));
+      }
+      bool isReserved = piece.bytes < most - least;
+      if (isReserved)
+        placeAfter(piece, ends);
+      return isReserved;
+    });
+  }
+
+  /// Places the rest after what their stages have at the time. Scratch of
+  /// several segments may share its memory.
+  void placeRest(std::vector<int64_t> lateEnds) {
+    const std::vector<int64_t> poolEnds = ends;
+    for (const Piece &piece : rest) {
+      std::vector<int64_t> scratchEnds = piece.isLate ? lateEnds : poolEnds;
+      std::vector<int64_t> &taken =
+          isScratch(piece.buffers.front()) ? scratchEnds : lateEnds;
+      placeAfter(piece, taken);
+      for (int64_t stage : piece.stages)
+        result.bytesOfStage[stage] =
+            std::max(result.bytesOfStage[stage], taken[stage]);
+    }
   }
 
   const Plan &plan;
   /// For each buffer, the segments that access it.
   std::vector<std::set<int64_t>> users;
+  /// Whether a segment follows all micro-batches.
+  std::vector<bool> isLate;
+  /// For each stage, the slots of each pool.
+  std::vector<std::vector<int64_t>> slots;
+  /// What lasts a step, and the rest: buffers before scratch.
+  std::vector<Piece> lasting, rest;
+  /// For each stage, the first byte that is free, and the bytes that last.
+  std::vector<int64_t> ends, lastingBytes;
   StageArena result;
 };
 

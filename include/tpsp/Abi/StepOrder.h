@@ -43,6 +43,12 @@ struct StepOrder {
 /// segment as often as it runs.
 std::vector<StepAction> issuedSegments(const Plan &plan, int64_t stage);
 
+/// The first of `issued`, a stage's actions, that follows all actions of
+/// micro-batches. An action from there on waits for all earlier ones, so it may
+/// write where values of micro-batches were.
+int64_t firstLateAction(const Plan &plan,
+                        const std::vector<StepAction> &issued);
+
 /// How many of the plan's events are of actions: the most actions that a stage
 /// has. They are the last ones.
 int64_t numActionEvents(const Plan &plan);

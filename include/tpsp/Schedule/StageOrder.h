@@ -34,12 +34,13 @@ struct StageArena {
 
 /// Places the buffers of a plan with stages and an order:
 ///
-/// - what lasts a step, and what other segments than those of micro-batches
+/// - what lasts a step, and what segments before the micro-batches and others
 ///   access, keeps its bytes all the time;
 /// - temporaries of several segments of a micro-batch are in pools, one for
 ///   each set of segments, with a slot for every micro-batch under way;
-/// - the other temporaries of a segment share one range with those of all
-/// others
+/// - what only segments after the last micro-batch access lies where the pools
+///   were, because these segments wait for all earlier ones (firstLateAction);
+/// - the other temporaries of a segment share one range with those of all others
 ///   (ArenaPlan.h), because one segment computes at a time.
 ///
 /// A stage has room for its own buffers alone. A buffer of several stages lies
