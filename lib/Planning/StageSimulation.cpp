@@ -1,6 +1,7 @@
 #include "tpsp/Planning/StageSimulation.h"
 
 #include "StepUse.h"
+#include "tpsp/Compile/Compiler.h"
 #include "tpsp/Compile/ParseModel.h"
 
 using namespace tpsp;
@@ -148,11 +149,39 @@ static std::vector<StageRequest> waysOf(const StageRequest &request) {
   return ways;
 }
 
+/// The options with which the whole step is compiled.
+static CompileOptions stepOptions(const StageRequest &request,
+                                  const StageScheduling &scheduling) {
+  CompileOptions options = request.compile;
+  options.stageSchedule = scheduling.schedule;
+  options.stageBound = scheduling.units;
+  options.stageActions = scheduling.actions;
+  options.stageChunks = request.chunksPerStage;
+  options.stageLayers.clear();
+  for (int64_t layers : request.layers)
+    options.stageLayers.push_back(std::to_string(layers));
+  return options;
+}
+
+/// Sets the peaks of stages' memory to the arenas of the compiled step.
+static llvm::Error setPeaks(mlir::OwningOpRef<mlir::ModuleOp> module,
+                            llvm::StringRef path, const CompileOptions &options,
+                            PipelineStep &step) {
+  auto plan = planOfModule(std::move(module), path, options);
+  if (!plan)
+    return plan.takeError();
+  for (auto [stage, bytes] :
+       llvm::zip_equal(step.stages, (*plan)->stageArenas))
+    stage.peak = bytes;
+  return llvm::Error::success();
+}
+
 llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,
     const Hardware &hardware, const CompileProgress &progress) {
   std::optional<SimulatedStages> fastest;
+  CompileOptions fastestOptions;
   int64_t compiled = 0;
   for (const StageRequest &way : waysOf(request)) {
     llvm::Expected<SimulatedStages> stages =
@@ -161,10 +190,19 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
       return stages.takeError();
     compiled += stages->plans.compiled;
     if (!fastest ||
-        stages->simulation.step.seconds < fastest->simulation.step.seconds)
+        stages->simulation.step.seconds < fastest->simulation.step.seconds) {
       fastest = std::move(*stages);
+      fastestOptions = stepOptions(way, scheduling);
+    }
   }
   fastest->plans.compiled = compiled;
+  bool isWhole = fastest->plans.deeper.empty();
+  progress("the whole step");
+  if (llvm::Error error =
+          isWhole ? setPeaks(std::move(module), path, fastestOptions,
+                             fastest->simulation.step)
+                  : llvm::Error::success())
+    return error;
   return std::move(*fastest);
 }
 
