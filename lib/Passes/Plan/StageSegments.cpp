@@ -347,8 +347,6 @@ private:
         formed.segment.peer = numbers.at(peer->second);
       formed.segment.name = nameOf(formed.segment, place);
       notes.push_back(noteOf(formed.segment, b.getContext()));
-      if (place.zone == Place::Update)
-        formed.ops = inOrderOfUse(formed.ops);
       for (Operation *op : formed.ops) {
         op->moveBefore(body.getTerminator());
         op->setAttr(segmentAttrName, b.getI64IntegerAttr(numbers.at(place)));

@@ -201,7 +201,6 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
   SmallVector<Operation *> &parts = segments[int64_t(StepSegment::MicroBatch)];
   SmallVector<Operation *> &update = segments[int64_t(StepSegment::Update)];
   bool splitsLast = form.splitsLast && !parts.empty();
-  update = inOrderOfUse(update);
   if (splitsLast)
     update = llvm::to_vector(
         llvm::concat<Operation *>(LastMicroBatch(parts, memory).run(), update));

@@ -3,7 +3,6 @@
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -52,31 +51,4 @@ SegmentsOfStep::SegmentsOfStep(Block &body) {
     for (Operation *user : op.getUsers())
       later[&op] = std::min(of(&op), of(user));
   }
-}
-
-SmallVector<Operation *> tpsp::inOrderOfUse(ArrayRef<Operation *> ops) {
-  const llvm::SmallPtrSet<Operation *, 16> own(ops.begin(), ops.end());
-  llvm::SmallPtrSet<Operation *, 16> met;
-  SmallVector<Operation *> ordered;
-  SmallVector<std::pair<Operation *, unsigned>> path;
-  auto begin = [&](Operation *op) {
-    if (op && own.contains(op) && met.insert(op).second)
-      path.push_back({op, 0});
-  };
-  for (Operation *root : ops) {
-    if (llvm::any_of(root->getUsers(),
-                     [&](Operation *user) { return own.contains(user); }))
-      continue;
-    begin(root);
-    while (!path.empty()) {
-      auto &[op, next] = path.back();
-      if (next < op->getNumOperands()) {
-        begin(op->getOperand(next++).getDefiningOp());
-        continue;
-      }
-      ordered.push_back(op);
-      path.pop_back();
-    }
-  }
-  return ordered;
 }

@@ -5,9 +5,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallVector.h"
 
 namespace tpsp {
 
@@ -40,12 +38,6 @@ private:
   llvm::DenseMap<mlir::Operation *, StepSegment> later;
   bool counts = false;
 };
-
-/// The operations of one segment, in an order in which each stands just before
-/// the first of them that reads it, so that its result waits in memory as
-/// briefly as possible. Those that none of them reads keep their order. Linear.
-llvm::SmallVector<mlir::Operation *>
-inOrderOfUse(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace tpsp
 
