@@ -1,6 +1,8 @@
 #include "KernelGrouping.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -164,11 +166,95 @@ void KernelGrouping::takeConsumers(size_t group) {
     takeConsumersOf(group, open[group].getOps()[i]);
 }
 
+//===----------------------------------------------------------------------===//
+// Operations that move to their readers
+//===----------------------------------------------------------------------===//
+
+/// The elementwise operations of group `from` of which no group reads the
+/// result but `to`, directly or through each other, in their order.
+SmallVector<Operation *> KernelGrouping::readOnlyBy(size_t from,
+                                                    size_t to) const {
+  llvm::SetVector<Operation *> found;
+  for (Operation *op : llvm::reverse(open[from].getOps())) {
+    bool isRead = false, isReadElsewhere = !isPointwise(op);
+    for (Operation *user : op->getUsers()) {
+      bool isThere = groupOf(user) == int64_t(to) || found.contains(user);
+      isRead |= isThere;
+      isReadElsewhere |= !isThere && groupOf(user) >= 0;
+    }
+    if (isRead && !isReadElsewhere)
+      found.insert(op);
+  }
+  SmallVector<Operation *> moved = found.takeVector();
+  std::reverse(moved.begin(), moved.end());
+  return moved;
+}
+
+/// Whether fewer bytes pass through memory if `moved` are in `to`: those that
+/// `from` writes for `to` to read, and those that both read.
+bool KernelGrouping::savesMemory(size_t from, size_t to,
+                                 ArrayRef<Operation *> moved) const {
+  const llvm::SmallPtrSet<Operation *, 16> isMoved(moved.begin(), moved.end());
+  llvm::SmallPtrSet<Value, 16> readBefore;
+  int64_t before = 0, after = 0;
+  for (Operation *op : open[from].getOps()) {
+    int64_t bytes = bytesOf(op->getResult(0));
+    auto isReadBy = [&](auto reads) {
+      return llvm::any_of(op->getUsers(), reads) ? 2 * bytes : 0;
+    };
+    before +=
+        isReadBy([&](Operation *user) { return groupOf(user) == int64_t(to); });
+    if (isMoved.contains(op))
+      continue;
+    after += isReadBy([&](Operation *user) {
+      return groupOf(user) == int64_t(to) || isMoved.contains(user);
+    });
+    readBefore.insert_range(op->getOperands());
+  }
+  llvm::SmallPtrSet<Value, 16> readTwice;
+  for (Operation *op : moved)
+    for (Value operand : op->getOperands())
+      if (readBefore.contains(operand) && readTwice.insert(operand).second)
+        after += bytesOf(operand);
+  return after < before;
+}
+
+/// Moves the operations that only `to` reads into it, if it has room and if that
+/// saves memory.
+void KernelGrouping::moveTo(size_t from, size_t to) {
+  SmallVector<Operation *> moved = readOnlyBy(from, to);
+  if (moved.empty() || open[to].isColumnSum() || !savesMemory(from, to, moved))
+    return;
+  KernelGroup with(keptBytes), rest(keptBytes);
+  for (ArrayRef<Operation *> ops : {ArrayRef(moved), open[to].getOps()})
+    for (Operation *op : ops) {
+      auto loop = cast<LoopOpInterface>(op);
+      if (!with.accepts(loop))
+        return;
+      with.add(loop);
+    }
+  for (Operation *op : open[from].getOps())
+    if (!llvm::is_contained(moved, op))
+      rest.add(cast<LoopOpInterface>(op));
+  for (Operation *op : moved)
+    groups[op] = to;
+  open[to] = std::move(with);
+  open[from] = std::move(rest);
+}
+
+void KernelGrouping::moveToReaders(size_t from) {
+  for (size_t to = from + 1; to < open.size(); ++to)
+    moveTo(from, to);
+}
+
 SmallVector<KernelGroup> KernelGrouping::take() {
+  for (size_t group = open.size(); group-- > 0;)
+    moveToReaders(group);
   for (size_t group = 0; group < open.size(); ++group)
     takeConsumers(group);
   for (auto [op, group] : groups)
     passed.insert(op);
   groups.clear();
+  llvm::erase_if(open, [](const KernelGroup &group) { return group.empty(); });
   return std::exchange(open, {});
 }

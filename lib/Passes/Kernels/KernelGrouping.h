@@ -9,8 +9,11 @@
 ///   x -> norm's gradient -> gradient of x        one kernel, by rows
 ///    \-> sum over rows   -> gradient of gain     another, in the midst of it
 ///
-/// Two rewrites save passes over memory. Neither increases the peak of memory:
+/// Three rewrites save passes over memory. None increases the peak of memory:
 ///
+/// - Elementwise operations that only a later group reads move into it. (An
+///   example is the begin of a parameter's update, if its rest needs a number
+///   that another kernel computes, or found no room in the first.)
 /// - A later consumer is taken ahead if it is the only user of a value, its
 ///   other operands are available, and it produces no more bytes than it frees.
 /// - An operand of a sum over rows is rematerialised in the sum's kernel, if it
@@ -54,6 +57,11 @@ private:
   void remakeOperands(LoopOpInterface op);
   void remakeOperand(LoopOpInterface op, mlir::OpOperand &operand);
   bool isCheapToRemake(mlir::Operation *producer) const;
+  void moveToReaders(size_t from);
+  void moveTo(size_t from, size_t to);
+  llvm::SmallVector<mlir::Operation *> readOnlyBy(size_t from, size_t to) const;
+  bool savesMemory(size_t from, size_t to,
+                   llvm::ArrayRef<mlir::Operation *> moved) const;
   void takeConsumers(size_t group);
   void takeConsumersOf(size_t group, mlir::Operation *producer);
   bool gather(mlir::Operation *op, mlir::Operation *producer, size_t group,
