@@ -3,6 +3,7 @@
 #include "StepUse.h"
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/Compile/ParseModel.h"
+#include "tpsp/Schedule/StageOrder.h"
 
 using namespace tpsp;
 
@@ -82,22 +83,45 @@ private:
 
 } // namespace
 
+/// The machine's cost model for the plans' mesh, if it is large enough.
+static llvm::Expected<CostModel> costModel(const StagePlans &plans,
+                                           const CompileOptions &compile,
+                                           const Hardware &hardware) {
+  if (std::string misfit = misfitOf(hardware, Mesh(plans.mesh));
+      !misfit.empty())
+    return llvm::createStringError(misfit);
+  return CostModel(hardware, Mesh(plans.mesh), compile.threads);
+}
+
+/// Simulates the pipeline of `request`.
+static llvm::Error simulateStep(const PipelineRequest &request,
+                                const StageScheduling &scheduling,
+                                const CostModel &cost, PipelineStep &step) {
+  auto schedule = StageSchedule::read(scheduling.schedule, scheduling.actions);
+  if (!schedule)
+    return schedule.takeError();
+  auto simulated = simulatePipeline(request, *schedule, cost);
+  if (!simulated)
+    return simulated.takeError();
+  step = std::move(*simulated);
+  return llvm::Error::success();
+}
+
 llvm::Expected<StageSimulation>
 tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
                      const StageScheduling &scheduling,
                      const Hardware &hardware) {
-  if (std::string misfit = misfitOf(hardware, Mesh(plans.mesh));
-      !misfit.empty())
-    return llvm::createStringError(misfit);
-  CostModel cost(hardware, Mesh(plans.mesh), compile.threads);
-  PipelineRequest request;
+  llvm::Expected<CostModel> cost = costModel(plans, compile, hardware);
+  if (!cost)
+    return cost.takeError();
+  StageSimulation result;
+  PipelineRequest &request = result.request;
   request.stageAxis = plans.stageAxis;
   request.parts = compile.microBatches;
   request.hasBackward = compile.grad;
   request.clips = compile.clip > 0;
   request.units = scheduling.units;
-  StageSimulation result;
-  ChunkReader reader(plans, cost, request.parts);
+  ChunkReader reader(plans, *cost, request.parts);
   for (const StagePlan &chunk : plans.chunks) {
     llvm::Expected<ReadChunk> read = reader.read(chunk);
     if (!read)
@@ -105,13 +129,8 @@ tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
     request.chunks.push_back({std::move(read->work), chunk.arguments});
     result.uses.push_back(std::move(read->use));
   }
-  auto schedule = StageSchedule::read(scheduling.schedule, scheduling.actions);
-  if (!schedule)
-    return schedule.takeError();
-  auto step = simulatePipeline(request, *schedule, cost);
-  if (!step)
-    return step.takeError();
-  result.step = std::move(*step);
+  if (llvm::Error error = simulateStep(request, scheduling, *cost, result.step))
+    return error;
   return result;
 }
 
@@ -163,15 +182,53 @@ static CompileOptions stepOptions(const StageRequest &request,
   return options;
 }
 
-/// Sets the peaks of stages' memory to the arenas of the compiled step.
-static llvm::Error setPeaks(mlir::OwningOpRef<mlir::ModuleOp> module,
-                            llvm::StringRef path, const CompileOptions &options,
-                            PipelineStep &step) {
+/// Gives the chunks the durations of the compiled step's segments. Segments
+/// that run once a step belong to the update of the stage's first chunk.
+static void setDurations(const Plan &plan, llvm::ArrayRef<double> seconds,
+                         llvm::MutableArrayRef<PipelineChunk> chunks) {
+  for (PipelineChunk &chunk : chunks)
+    chunk.work.forward = chunk.work.input = chunk.work.weights =
+        chunk.work.update = 0;
+  for (auto [segment, each] : llvm::zip_equal(plan.segments, seconds)) {
+    if (segment.isTransfer())
+      continue;
+    if (segment.chunk < 0) {
+      for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+        if (segment.runsOn(stage))
+          chunks[stage].work.update += each * double(plan.timesOf(segment));
+      continue;
+    }
+    ChunkWork &work = chunks[segment.chunk].work;
+    (segment.work == SegmentWork::Forward    ? work.forward
+     : segment.work == SegmentWork::Backward ? work.input
+                                             : work.weights) = each;
+  }
+  for (PipelineChunk &chunk : chunks)
+    chunk.work.backward = chunk.work.input + chunk.work.weights;
+}
+
+/// Compiles the step, and simulates again with the durations of its segments
+/// and the arenas of its stages.
+static llvm::Error
+simulateWhole(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+              const CompileOptions &options, const StageScheduling &scheduling,
+              const Hardware &hardware, SimulatedStages &stages) {
   auto plan = planOfModule(std::move(module), path, options);
   if (!plan)
     return plan.takeError();
+  llvm::Expected<CostModel> cost = costModel(stages.plans, options, hardware);
+  if (!cost)
+    return cost.takeError();
+  auto seconds = segmentSeconds(**plan, *cost);
+  if (!seconds)
+    return seconds.takeError();
+  StageSimulation &simulation = stages.simulation;
+  setDurations(**plan, *seconds, simulation.request.chunks);
+  if (llvm::Error error =
+          simulateStep(simulation.request, scheduling, *cost, simulation.step))
+    return error;
   for (auto [stage, bytes] :
-       llvm::zip_equal(step.stages, (*plan)->stageArenas))
+       llvm::zip_equal(simulation.step.stages, (*plan)->stageArenas))
     stage.peak = bytes;
   return llvm::Error::success();
 }
@@ -196,12 +253,11 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     }
   }
   fastest->plans.compiled = compiled;
-  bool isWhole = fastest->plans.deeper.empty();
+  if (!fastest->plans.deeper.empty())
+    return std::move(*fastest);
   progress("the whole step");
-  if (llvm::Error error =
-          isWhole ? setPeaks(std::move(module), path, fastestOptions,
-                             fastest->simulation.step)
-                  : llvm::Error::success())
+  if (llvm::Error error = simulateWhole(std::move(module), path, fastestOptions,
+                                        scheduling, hardware, *fastest))
     return error;
   return std::move(*fastest);
 }

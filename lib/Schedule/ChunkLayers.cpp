@@ -50,6 +50,14 @@ static void addPeaks(ChunkWork &sum, const ChunkWork &base,
   sum.peakForward += morePeak(base.peakForward, deeper.peakForward, saved);
   sum.peakBackward += morePeak(base.peakBackward, deeper.peakBackward, saved);
   sum.peakUpdate += more(base.peakUpdate, deeper.peakUpdate, layers);
+  for (int64_t ChunkWork::*part :
+       {&ChunkWork::scratch, &ChunkWork::scratchInParts})
+    sum.*part += more(base.*part, deeper.*part, layers);
+  for (auto [moments, bytes] : deeper.passed) {
+    auto before = base.passed.find(moments);
+    sum.passed[moments] +=
+        more(before == base.passed.end() ? 0 : before->second, bytes, layers);
+  }
   if (!receives) {
     for (int64_t ChunkWork::*part :
          {&ChunkWork::heldForWeights, &ChunkWork::peakInput,

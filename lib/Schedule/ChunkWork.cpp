@@ -155,6 +155,25 @@ private:
   std::vector<unsigned> segments;
 };
 
+bool isDivided(const PlanBuffer &tensor, AxisId axis) {
+  return llvm::any_of(tensor.axes, [&](const std::vector<int64_t> &list) {
+    return llvm::is_contained(list, int64_t(axis));
+  });
+}
+
+/// For each argument, the axes over which its gradient, or a summand of it,
+/// is reduce-scattered.
+std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
+  std::map<int64_t, std::set<AxisId>> scatters;
+  for (const LedgerRow &row : plan.ledger)
+    for (int64_t argument : row.gradients)
+      for (AxisId axis = 0; axis < plan.mesh.size(); ++axis)
+        if (row.kind == CollectiveKind::ReduceScatter &&
+            llvm::is_contained(row.axes, plan.mesh[axis].name))
+          scatters[argument].insert(axis);
+  return scatters;
+}
+
 /// Sums up a plan by segments.
 class Reader {
 public:
@@ -248,17 +267,21 @@ private:
       break;
     case BufferKind::Input:
       if (buffer.isCotangent() && buffer.of < ends.sent) {
+        pass(buffer, in, bitOf(ChunkMoment::GradientArrival));
         work.cotangents += buffer.bytes;
         receivedHeld += in & Weights ? buffer.bytes : 0;
       } else if (!isReceived) {
         work.inputs += buffer.bytes;
       } else {
+        pass(buffer, in, bitOf(ChunkMoment::Arrival));
         received += buffer.bytes;
         receivedSaved += in & (Input | Weights) ? buffer.bytes : 0;
         receivedHeld += in & Weights ? buffer.bytes : 0;
       }
       break;
     case BufferKind::Output:
+      if (buffer.number < ends.sent)
+        pass(buffer, in, bitOf(ChunkMoment::Send));
       (buffer.number < ends.sent ? work.sentForward : work.outputs) +=
           buffer.bytes;
       break;
@@ -267,6 +290,7 @@ private:
       break;
     case BufferKind::Gradient:
       if (buffer.of < ends.received) {
+        pass(buffer, in, bitOf(ChunkMoment::GradientSend));
         work.sentBackward += buffer.bytes;
         break;
       }
@@ -279,9 +303,26 @@ private:
     }
   }
 
+  /// The moments of the segments in `in`.
+  static unsigned momentsOf(unsigned in) {
+    unsigned moments = 0;
+    for (auto [segment, moment] : {std::pair(Forward, ChunkMoment::Forward),
+                                   std::pair(Input, ChunkMoment::Input),
+                                   std::pair(Weights, ChunkMoment::Weights)})
+      moments |= in & segment ? bitOf(moment) : 0;
+    return moments;
+  }
+
+  void pass(const PlanBuffer &buffer, unsigned in, unsigned others) {
+    unsigned moments = momentsOf(in) | others;
+    if (moments & (moments - 1)) // several
+      work.passed[moments] += buffer.bytes;
+  }
+
   void readTemporary(const PlanBuffer &buffer, unsigned in) {
     if (isSum(in))
       return;
+    pass(buffer, in, 0);
     if ((in & Forward) && (in & ~Forward))
       work.saved += buffer.bytes;
     if ((in & Weights) && (in & (Forward | Input)))
@@ -291,25 +332,6 @@ private:
   /// Whether a buffer passes from the backward pass to the update.
   static bool isSum(unsigned in) {
     return (in & Update) && (in & (Input | Weights));
-  }
-
-  static bool isDivided(const PlanBuffer &tensor, AxisId axis) {
-    return llvm::any_of(tensor.axes, [&](const std::vector<int64_t> &list) {
-      return llvm::is_contained(list, int64_t(axis));
-    });
-  }
-
-  /// For each argument, the axes over which its gradient, or a summand of it,
-  /// is reduce-scattered.
-  static std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
-    std::map<int64_t, std::set<AxisId>> scatters;
-    for (const LedgerRow &row : plan.ledger)
-      for (int64_t argument : row.gradients)
-        for (AxisId axis = 0; axis < plan.mesh.size(); ++axis)
-          if (row.kind == CollectiveKind::ReduceScatter &&
-              llvm::is_contained(row.axes, plan.mesh[axis].name))
-            scatters[argument].insert(axis);
-    return scatters;
   }
 
   static bool isHalf(const PlanBuffer &parameter) {
@@ -337,12 +359,20 @@ private:
   }
 
   /// Adds the time in which every further micro-batch adds its gradients to the
-  /// sums.
+  /// sums, and in which f32 sums are rounded before they are reduced.
   void addSums() {
     if (parts == 1)
       return;
     for (auto [argument, bytes] : addedBytes)
       work.sums += cost.copySeconds(bytes);
+    std::set<int64_t> reduced;
+    for (const LedgerRow &row : plan.ledger)
+      reduced.insert(row.gradients.begin(), row.gradients.end());
+    for (const PlanBuffer &buffer : plan.buffers)
+      if (buffer.kind == BufferKind::Parameter && isHalf(buffer) &&
+          reduced.count(buffer.number))
+        work.update +=
+            cost.copySeconds(1.5 * double(work.gradients[buffer.number]));
     work.weights += work.sums;
     work.backward += work.sums;
   }
@@ -378,7 +408,32 @@ private:
     return live.most();
   }
 
+  /// The most bytes of temporaries at once that these segments alone use. A
+  /// gradient that is added to a sum is one of them until it is added.
+  int64_t scratchOf(unsigned wanted) const {
+    std::vector<int64_t> first(used.size(), -1), last(used.size());
+    for (int64_t i = 0; i < int64_t(plan.commands.size()); ++i)
+      for (const PlanAccess &access : plan.commands[i].accesses) {
+        if (!(segments.of(size_t(i)) & wanted))
+          continue;
+        if (first[access.buffer] < 0)
+          first[access.buffer] = i;
+        last[access.buffer] = i;
+      }
+    LiveBytes live;
+    for (size_t i = 0; i < used.size(); ++i) {
+      bool isAdded = parts > 1 && isSum(used[i]);
+      unsigned elsewhere = used[i] & ~(wanted | (isAdded ? Update : 0));
+      if (first[i] >= 0 && !elsewhere && !plan.buffers[i].lasts())
+        live.add(first[i], last[i], plan.buffers[i].bytes);
+    }
+    return live.most();
+  }
+
   void readPeaks() {
+    work.scratch = std::max(scratchOf(Forward), scratchOf(Input | Weights));
+    work.scratchInParts =
+        std::max({scratchOf(Forward), scratchOf(Input), scratchOf(Weights)});
     int64_t sent = work.cotangents + work.sentBackward;
     work.peakForward = peakOf(Forward) + received + work.sentForward;
     work.peakBackward = peakOf(Input | Weights) + receivedSaved + sent;

@@ -1,7 +1,10 @@
 #include "tpsp/Schedule/PipelineStep.h"
 
+#include "ChunkSlots.h"
+
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 using namespace tpsp;
@@ -25,6 +28,7 @@ public:
     result.schedule = std::move(*schedule);
     result.stages.resize(problem().stages);
     sortCommands();
+    slots.emplace(request, problem(), result.schedule);
     findTied();
     for (int64_t stage = 0; stage < problem().stages; ++stage) {
       measureTime(stage);
@@ -236,10 +240,7 @@ private:
       use.peak = std::max(use.peak, int64_t(sample.value));
     for (const TraceSample &sample : samplesOf(std::move(saved)))
       use.saved = std::max(use.saved, int64_t(sample.value));
-    for (int64_t chunk = stage; chunk < int64_t(request.chunks.size());
-         chunk += problem().stages)
-      use.peak = std::max(use.peak, int64_t(lasting) +
-                                        request.chunks[chunk].work.peakUpdate);
+    use.peak = std::max(use.peak, int64_t(lasting) + slots->bytesOf(stage));
   }
 
   void addOwn(const PipelineCommand &command, std::vector<TraceSample> &all,
@@ -297,6 +298,7 @@ private:
   const StageSchedule &choice;
   const CostModel &cost;
   PipelineStep result;
+  std::optional<ChunkSlots> slots;
   /// The end of each command.
   std::vector<double> ends;
   /// Per stage, its commands. `receiving` has other stages' sends to it.

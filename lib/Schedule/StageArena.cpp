@@ -268,7 +268,7 @@ private:
   std::vector<bool> isLate;
   /// For each stage, the slots of each pool.
   std::vector<std::vector<int64_t>> slots;
-  /// What lasts a step, and the rest: buffers before scratch.
+  /// The pieces that last a step, and the rest: buffers before scratch.
   std::vector<Piece> lasting, rest;
   /// For each stage, the first byte that is free, and the bytes that last.
   std::vector<int64_t> ends, lastingBytes;

@@ -20,8 +20,10 @@ public:
 
   llvm::Expected<std::vector<std::vector<StepAction>>> run() {
     findSegments();
-    if (llvm::Error error = measure())
-      return error;
+    auto measured = segmentSeconds(plan, cost);
+    if (!measured)
+      return measured.takeError();
+    seconds = std::move(*measured);
     describe();
     if (std::optional<std::string> fault = problem.check())
       return llvm::createStringError(*fault);
@@ -66,17 +68,6 @@ private:
     sends[{isForward ? SegmentWork::Forward : SegmentWork::Backward,
            segment.chunk}]
         .push_back(number);
-  }
-
-  /// Simulates every segment, whose commands run one after another.
-  llvm::Error measure() {
-    for (const WrittenOutStep &step : segmentSteps(plan)) {
-      llvm::Expected<SimulatedStep> simulated = simulate(step.plan, cost);
-      if (!simulated)
-        return simulated.takeError();
-      seconds.push_back(std::max(0.0, simulated->seconds - cost.stepSeconds()));
-    }
-    return llvm::Error::success();
   }
 
   double secondsOf(SegmentWork work, int64_t chunk) const {
@@ -188,6 +179,18 @@ private:
 };
 
 } // namespace
+
+llvm::Expected<std::vector<double>>
+tpsp::segmentSeconds(const Plan &plan, const CostModel &cost) {
+  std::vector<double> seconds;
+  for (const WrittenOutStep &step : segmentSteps(plan)) {
+    llvm::Expected<SimulatedStep> simulated = simulate(step.plan, cost);
+    if (!simulated)
+      return simulated.takeError();
+    seconds.push_back(std::max(0.0, simulated->seconds - cost.stepSeconds()));
+  }
+  return seconds;
+}
 
 llvm::Expected<std::vector<std::vector<StepAction>>>
 tpsp::orderStages(const Plan &plan, const CostModel &cost,

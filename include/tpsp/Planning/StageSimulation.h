@@ -27,6 +27,8 @@ struct ChunkUse {
 };
 
 struct StageSimulation {
+  /// The request that was simulated, with the work of each chunk.
+  PipelineRequest request;
   PipelineStep step;
   /// The use of each chunk.
   std::vector<ChunkUse> uses;
@@ -51,10 +53,10 @@ struct SimulatedStages {
 /// Compiles the model's chunks and simulates their pipeline. Each segment of a
 /// chunk is scheduled by itself. Together the segments may be slower than
 /// without overlap; then the plans without overlap are kept. Options that say
-/// "time" are decided in the same way (withoutTimedOptions()). If no chunk leaves
-/// out layers, the step is compiled, too, and a stage's peak of memory is its
-/// arena; else it is that of the chunks. Fails as compileStages() and
-/// simulateStages() do, or if the step does not compile.
+/// "time" are decided in the same way (withoutTimedOptions()). If no chunk
+/// leaves out layers, the step is compiled, too. The durations are then those
+/// of its segments, and a stage's peak of memory is its arena. Fails as
+/// compileStages() and simulateStages() do, or if the step does not compile.
 llvm::Expected<SimulatedStages> compileAndSimulateStages(
     mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,

@@ -28,6 +28,22 @@ struct ChunkEnds {
   int64_t received = 0, sent = 0;
 };
 
+/// The moments of a micro-batch in a chunk, in their order. A tensor is in
+/// memory from the first to the last that needs it.
+enum class ChunkMoment {
+  Arrival,         ///< of the activations that it receives
+  Forward,         ///< pass
+  Send,            ///< of activations
+  GradientArrival, ///< of the gradients that it receives
+  Input,           ///< gradients; the whole backward pass if it is not split
+  GradientSend,
+  Weights ///< gradients
+};
+inline constexpr unsigned numChunkMoments = 7;
+
+/// The bit of a moment in a set of moments.
+constexpr unsigned bitOf(ChunkMoment moment) { return 1u << unsigned(moment); }
+
 /// Seconds and bytes, of one rank.
 struct ChunkWork {
   double forward = 0, input = 0, weights = 0, update = 0;
@@ -60,6 +76,12 @@ struct ChunkWork {
   int64_t peakForward = 0, peakBackward = 0, peakInput = 0, peakWeights = 0;
   /// The peak of the update, without gradients, state and parameters.
   int64_t peakUpdate = 0;
+  /// By the moments at which they are needed: bytes of a micro-batch's tensors
+  /// that pass from one segment to another.
+  std::map<unsigned, int64_t> passed;
+  /// The most bytes of tensors that one segment alone uses: of the backward
+  /// pass as a whole, and in two parts.
+  int64_t scratch = 0, scratchInParts = 0;
 };
 
 /// Called with the forward pass, the whole backward pass, and the update: their

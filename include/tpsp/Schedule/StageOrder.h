@@ -9,6 +9,11 @@
 
 namespace tpsp {
 
+/// The seconds of each segment, whose commands are simulated by themselves.
+/// Fails as simulate() does.
+llvm::Expected<std::vector<double>> segmentSeconds(const Plan &plan,
+                                                   const CostModel &cost);
+
 /// Schedules the segments of a plan with stages: the prologue, forward and
 /// backward passes as a list schedule (PipelineProblem.h), the update. `units`
 /// replaces the policy's bound on units; 0 keeps it. All stages' orders are
@@ -40,7 +45,8 @@ struct StageArena {
 ///   each set of segments, with a slot for every micro-batch under way;
 /// - what only segments after the last micro-batch access lies where the pools
 ///   were, because these segments wait for all earlier ones (firstLateAction);
-/// - the other temporaries of a segment share one range with those of all others
+/// - the other temporaries of a segment share one range with those of all
+/// others
 ///   (ArenaPlan.h), because one segment computes at a time.
 ///
 /// A stage has room for its own buffers alone. A buffer of several stages lies

@@ -219,8 +219,8 @@ bool KernelGrouping::savesMemory(size_t from, size_t to,
   return after < before;
 }
 
-/// Moves the operations that only `to` reads into it, if it has room and if that
-/// saves memory.
+/// Moves the operations that only `to` reads into it, if it has room and if
+/// that saves memory.
 void KernelGrouping::moveTo(size_t from, size_t to) {
   SmallVector<Operation *> moved = readOnlyBy(from, to);
   if (moved.empty() || open[to].isColumnSum() || !savesMemory(from, to, moved))

@@ -158,8 +158,14 @@ TEST_F(StagePlansTest, OneStageNeedsWhatTheProgramNeeds) {
   // The whole program saves tokens and targets, too.
   EXPECT_EQ(works[0].saved + 2 * 16 * 256 * 4, plan->savedBytes);
   // A gradient exists twice while it is reduced.
-  EXPECT_NEAR(double(step.stages[0].peak), double(real->memory.peakBytes),
+  auto atPeak = llvm::max_element(
+      step.stages[0].memory,
+      [](const auto &a, const auto &b) { return a.value < b.value; });
+  EXPECT_NEAR(atPeak->value, double(real->memory.peakBytes),
               0.02 * double(real->memory.peakBytes));
+  // Values that segments pass on keep their places while they are used up.
+  EXPECT_GE(double(step.stages[0].peak), atPeak->value);
+  EXPECT_LE(double(step.stages[0].peak), 1.1 * atPeak->value);
   EXPECT_NEAR(step.seconds, real->seconds, 0.01 * real->seconds);
 }
 

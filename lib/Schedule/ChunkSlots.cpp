@@ -1,0 +1,90 @@
+#include "ChunkSlots.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace tpsp;
+using Work = PipelineWork;
+
+ChunkSlots::ChunkSlots(const PipelineRequest &request,
+                       const PipelineProblem &problem,
+                       const PipelineSchedule &schedule)
+    : request(request), problem(problem), schedule(schedule) {
+  for (const PipelineCommand &command : schedule.commands)
+    ends[{command.work, command.chunk, command.part}] = command.end;
+}
+
+int64_t ChunkSlots::bytesOf(int64_t stage) const {
+  int64_t slots = 0, scratch = 0, update = 0;
+  for (int64_t chunk = stage; chunk < int64_t(request.chunks.size());
+       chunk += problem.stages) {
+    const ChunkWork &work = request.chunks[chunk].work;
+    for (auto [moments, bytes] : work.passed)
+      if (unsigned own = inSegments(moments); own & (own - 1))
+        slots += bytes * slotsOf(chunk, own);
+    scratch = std::max(scratch, problem.splitsWeights ? work.scratchInParts
+                                                      : work.scratch);
+    update = std::max(update, work.peakUpdate);
+  }
+  return std::max(slots + scratch, update);
+}
+
+/// The moments with those of the backward pass as one, if it is not split.
+unsigned ChunkSlots::inSegments(unsigned moments) const {
+  unsigned weights = bitOf(ChunkMoment::Weights);
+  if (problem.splitsWeights || !(moments & weights))
+    return moments;
+  return (moments & ~weights) | bitOf(ChunkMoment::Input);
+}
+
+/// The begin and the end of a moment of a micro-batch.
+std::pair<double, double> ChunkSlots::timeOf(ChunkMoment moment, int64_t chunk,
+                                             int64_t part) const {
+  auto of = [&](Work work, int64_t at) {
+    auto known = ends.find({work, at, part});
+    double end = known == ends.end() ? 0 : known->second;
+    return std::pair(end - problem.secondsOf(work, at), end);
+  };
+  switch (moment) {
+  case ChunkMoment::Arrival:
+    return of(Work::SendForward, chunk - 1);
+  case ChunkMoment::Forward:
+    return of(Work::Forward, chunk);
+  case ChunkMoment::Send:
+    return of(Work::SendForward, chunk);
+  case ChunkMoment::GradientArrival:
+    return of(Work::SendBackward, chunk + 1);
+  case ChunkMoment::GradientSend:
+    return of(Work::SendBackward, chunk);
+  case ChunkMoment::Weights:
+    return of(Work::Weights, chunk);
+  case ChunkMoment::Input:
+    break;
+  }
+  return of(Work::Backward, chunk);
+}
+
+/// The most micro-batches at once that are between the first and the last of
+/// `moments` in a chunk.
+int64_t ChunkSlots::slotsOf(int64_t chunk, unsigned moments) const {
+  // Begins are differences, and may be rounded to before another's end.
+  const double rounding = 1e-9 * schedule.seconds;
+  std::vector<std::pair<double, int>> changes;
+  for (int64_t part = 0; part < request.parts; ++part) {
+    double begin = std::numeric_limits<double>::max(), end = 0;
+    for (unsigned moment = 0; moment < numChunkMoments; ++moment) {
+      if (!(moments & bitOf(ChunkMoment(moment))))
+        continue;
+      auto [from, to] = timeOf(ChunkMoment(moment), chunk, part);
+      begin = std::min(begin, from);
+      end = std::max(end, to);
+    }
+    changes.push_back({begin + rounding, 1});
+    changes.push_back({end, -1});
+  }
+  std::sort(changes.begin(), changes.end());
+  int64_t now = 0, most = 0;
+  for (auto [time, change] : changes)
+    most = std::max(most, now += change);
+  return most;
+}
