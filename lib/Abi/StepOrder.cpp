@@ -202,7 +202,7 @@ int64_t firstLateAction(const Plan &plan,
       std::find_if(issued.rbegin(), issued.rend(), [&](const StepAction &each) {
         return plan.segments[each.segment].isOfMicroBatch();
       });
-  return issued.rend() - last;
+  return last == issued.rend() ? int64_t(issued.size()) : issued.rend() - last;
 }
 
 StepOrder StepOrder::of(const Plan &plan, int64_t stage) {

@@ -131,6 +131,11 @@ PlannedProgram::place(const planner::Candidate &candidate) const {
     if (tensor.isFree)
       for (Value value : handed.values)
         divide(value, subscriptsOf(tensor, candidate));
+  // A number has no index to divide: it is the same on every rank.
+  for (Value result : function.getBody().front().getTerminator()->getOperands())
+    if (typeOf(result).getRank() == 0 && isUnplaced(result.getType()) &&
+        !isa_and_nonnull<func::CallOp>(result.getDefiningOp()))
+      divide(result, {});
   if (placesAttention(candidate))
     for (auto [value, tensor] :
          llvm::zip_equal(attentionTensors(*placed), program.attentionTensors))

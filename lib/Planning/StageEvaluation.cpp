@@ -96,8 +96,8 @@ private:
     bill.inputs = use.inputs;
     bill.saved = use.saved;
     bill.total = use.peak;
-    bill.activations =
-        use.peak - use.parameters - use.gradients - use.state - use.inputs;
+    bill.activations = std::max<int64_t>(
+        0, use.peak - use.parameters - use.gradients - use.state - use.inputs);
     forChunksOf(stage, [&](size_t chunk) {
       for (const PlanBuffer &buffer : plans.chunks[chunk].plan->buffers)
         out.largest.push_back({buffer.name, buffer.bytes});

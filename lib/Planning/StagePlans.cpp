@@ -64,6 +64,8 @@ std::string tpsp::stagesProblem(const CompileOptions &options) {
        "leave it out, and gradients are reduced once a step"},
       {options.gatherParameters == "forward", "--gather-parameters forward",
        "leave it out, and parameters are gathered in the update"},
+      {options.requireOverlap > 0, "--require-overlap",
+       "leave it out; --simulate prints the share that is hidden"},
       {options.lossScale != "none", "--loss-scale",
        "leave it out, or use --dtype bf16, which needs none"}};
   for (auto [isGiven, flag, wayOut] : refused)

@@ -223,6 +223,14 @@ simulateWhole(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
   if (!seconds)
     return seconds.takeError();
   StageSimulation &simulation = stages.simulation;
+  int64_t numChunks = 0;
+  for (const PlanSegment &segment : (*plan)->segments)
+    numChunks = std::max(numChunks, segment.chunk + 1);
+  if (numChunks > int64_t(simulation.request.chunks.size()))
+    return llvm::createStringError(
+        "the program is cut into " + llvm::Twine(numChunks) +
+        " chunks, and its stages have " +
+        llvm::Twine(simulation.request.chunks.size()));
   setDurations(**plan, *seconds, simulation.request.chunks);
   if (llvm::Error error =
           simulateStep(simulation.request, scheduling, *cost, simulation.step))
@@ -238,7 +246,6 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     const StageRequest &request, const StageScheduling &scheduling,
     const Hardware &hardware, const CompileProgress &progress) {
   std::optional<SimulatedStages> fastest;
-  CompileOptions fastestOptions;
   int64_t compiled = 0;
   for (const StageRequest &way : waysOf(request)) {
     llvm::Expected<SimulatedStages> stages =
@@ -246,19 +253,18 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     if (!stages)
       return stages.takeError();
     compiled += stages->plans.compiled;
-    if (!fastest ||
-        stages->simulation.step.seconds < fastest->simulation.step.seconds) {
-      fastest = std::move(*stages);
-      fastestOptions = stepOptions(way, scheduling);
+    if (stages->plans.deeper.empty()) {
+      progress("the whole step");
+      if (llvm::Error error =
+              simulateWhole(module->clone(), path, stepOptions(way, scheduling),
+                            scheduling, hardware, *stages))
+        return error;
     }
+    if (!fastest ||
+        stages->simulation.step.seconds < fastest->simulation.step.seconds)
+      fastest = std::move(*stages);
   }
   fastest->plans.compiled = compiled;
-  if (!fastest->plans.deeper.empty())
-    return std::move(*fastest);
-  progress("the whole step");
-  if (llvm::Error error = simulateWhole(std::move(module), path, fastestOptions,
-                                        scheduling, hardware, *fastest))
-    return error;
   return std::move(*fastest);
 }
 

@@ -50,14 +50,6 @@ static void addPeaks(ChunkWork &sum, const ChunkWork &base,
   sum.peakForward += morePeak(base.peakForward, deeper.peakForward, saved);
   sum.peakBackward += morePeak(base.peakBackward, deeper.peakBackward, saved);
   sum.peakUpdate += more(base.peakUpdate, deeper.peakUpdate, layers);
-  for (int64_t ChunkWork::*part :
-       {&ChunkWork::scratch, &ChunkWork::scratchInParts})
-    sum.*part += more(base.*part, deeper.*part, layers);
-  for (auto [moments, bytes] : deeper.passed) {
-    auto before = base.passed.find(moments);
-    sum.passed[moments] +=
-        more(before == base.passed.end() ? 0 : before->second, bytes, layers);
-  }
   if (!receives) {
     for (int64_t ChunkWork::*part :
          {&ChunkWork::heldForWeights, &ChunkWork::peakInput,
@@ -71,10 +63,34 @@ static void addPeaks(ChunkWork &sum, const ChunkWork &base,
   sum.peakWeights += morePeak(base.peakWeights, deeper.peakWeights, held);
 }
 
+/// If no gradient is sent, the whole backward pass is of weights' gradients.
+static unsigned momentsOfAdded(unsigned moments, bool receives) {
+  unsigned input = bitOf(ChunkMoment::Input);
+  if (receives || !(moments & input))
+    return moments;
+  return (moments & ~input) | bitOf(ChunkMoment::Weights);
+}
+
+static void addPassed(ChunkWork &sum, const ChunkWork &base,
+                      const ChunkWork &deeper, int64_t layers, bool receives) {
+  for (auto [moments, bytes] : deeper.passed) {
+    auto before = base.passed.find(moments);
+    int64_t added =
+        more(before == base.passed.end() ? 0 : before->second, bytes, layers);
+    if (added > 0)
+      sum.passed[momentsOfAdded(moments, receives)] += added;
+  }
+  sum.scratch += more(base.scratch, deeper.scratch, layers);
+  int64_t ChunkWork::*inParts =
+      receives ? &ChunkWork::scratchInParts : &ChunkWork::scratch;
+  sum.scratchInParts += more(base.*inParts, deeper.*inParts, layers);
+}
+
 void tpsp::addLayers(ChunkWork &sum, const ChunkWork &base,
                      const ChunkWork &deeper, int64_t layers, bool receives) {
   addTimes(sum, base, deeper, layers, receives);
   addPeaks(sum, base, deeper, layers, receives);
+  addPassed(sum, base, deeper, layers, receives);
   for (int64_t ChunkWork::*part : {&ChunkWork::inputs, &ChunkWork::outputs})
     sum.*part += more(base.*part, deeper.*part, layers);
   for (Bytes ChunkWork::*part :

@@ -37,13 +37,15 @@ unsigned ChunkSlots::inSegments(unsigned moments) const {
   return (moments & ~weights) | bitOf(ChunkMoment::Input);
 }
 
-/// The begin and the end of a moment of a micro-batch.
+/// The begin and the end of a moment of a micro-batch; 0 if it has none.
 std::pair<double, double> ChunkSlots::timeOf(ChunkMoment moment, int64_t chunk,
                                              int64_t part) const {
   auto of = [&](Work work, int64_t at) {
     auto known = ends.find({work, at, part});
-    double end = known == ends.end() ? 0 : known->second;
-    return std::pair(end - problem.secondsOf(work, at), end);
+    if (known == ends.end())
+      return std::pair(0.0, 0.0);
+    return std::pair(known->second - problem.secondsOf(work, at),
+                     known->second);
   };
   switch (moment) {
   case ChunkMoment::Arrival:

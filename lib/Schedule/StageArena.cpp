@@ -8,6 +8,7 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace tpsp;
@@ -37,7 +38,8 @@ public:
     findLate();
   }
 
-  StageArena run() {
+  /// `reserves`: pieces of several stages may have memory of their own.
+  StageArena run(bool reserves) {
     makePools();
     collectBuffers();
     collectScratch();
@@ -45,7 +47,7 @@ public:
       for (const Piece &piece : lasting)
         if (isShared == (piece.stages.size() > 1))
           placeAfter(piece, ends);
-      if (isShared)
+      if (isShared && reserves)
         reserve();
     }
     const std::vector<int64_t> lateEnds = ends;
@@ -227,8 +229,8 @@ private:
     return begin;
   }
 
-  /// Gives pieces of several stages memory of their own, if that is less than
-  /// what they would leave unused under them on some stage.
+  /// Gives pieces of several stages memory of their own, if they have fewer
+  /// bytes than they may leave unused under them on some stage.
   void reserve() {
     auto base = [&](int64_t stage, bool isLate) {
       return lastingBytes[stage] + (isLate ? 0 : poolBytes(stage));
@@ -278,5 +280,14 @@ private:
 } // namespace
 
 StageArena tpsp::planStageArena(const Plan &plan) {
-  return StageLayout(plan).run();
+  StageArena stacked = StageLayout(plan).run(/*reserves=*/false);
+  StageArena reserved = StageLayout(plan).run(/*reserves=*/true);
+  // The largest stage decides, but a thousandth of it is no difference.
+  auto all = [](const StageArena &arena) {
+    return std::accumulate(arena.bytesOfStage.begin(), arena.bytesOfStage.end(),
+                           int64_t(0));
+  };
+  int64_t allowed = stacked.bytes + stacked.bytes / 1000;
+  bool isSmaller = reserved.bytes <= allowed && all(reserved) < all(stacked);
+  return isSmaller ? reserved : stacked;
 }

@@ -36,6 +36,11 @@
 // RUN: FileCheck %s --check-prefix=ANEW < %t/anew.mlir
 // ANEW: // Written anew: the text of the program could not be kept.
 
+// A loss is a number, and has no index whose placement is to be found.
+// RUN: tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --pin b@dp -o %t/loss.mlir > %t/log
+// RUN: FileCheck %s --check-prefix=LOSS < %t/loss.mlir
+// LOSS: param %head: [v, d]) -> [] {
+
 //--- mine.mlir
 // My model.
 tpsp.program <b = 8, d = 64, e = 128> {

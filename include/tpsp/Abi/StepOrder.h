@@ -44,8 +44,8 @@ struct StepOrder {
 std::vector<StepAction> issuedSegments(const Plan &plan, int64_t stage);
 
 /// The first of `issued`, a stage's actions, that follows all actions of
-/// micro-batches. An action from there on waits for all earlier ones, so it may
-/// write where values of micro-batches were.
+/// micro-batches; their number if there are none. An action from there on waits
+/// for all before it, so it may write where values of micro-batches were.
 int64_t firstLateAction(const Plan &plan,
                         const std::vector<StepAction> &issued);
 

@@ -21,6 +21,10 @@ static constexpr int64_t smallestGrid = 64;
 /// of a function's length.
 static constexpr size_t mostOperations = 96;
 
+/// The operations that may move into a full kernel: about those of the begin of
+/// a parameter's update, of which the rest is in the kernel.
+static constexpr size_t mostMoved = 24;
+
 /// The most operands of a kernel: a GPU's limit, less some for positions and
 /// the range of work items.
 static constexpr size_t mostOperands = parameterBytes / 8 - 44;
@@ -161,9 +165,9 @@ bool KernelGroup::sharesWith(Operation *op) const {
   });
 }
 
-bool KernelGroup::accepts(LoopOpInterface op) const {
-  return empty() ||
-         (ops.size() < mostOperations && sharesGridWith(op) && hasRoomFor(op));
+bool KernelGroup::accepts(LoopOpInterface op, bool isMove) const {
+  size_t most = mostOperations + (isMove ? mostMoved : 0);
+  return empty() || (ops.size() < most && sharesGridWith(op) && hasRoomFor(op));
 }
 
 bool KernelGroup::sharesGridWith(LoopOpInterface op) const {

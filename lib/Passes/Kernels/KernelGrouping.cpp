@@ -229,13 +229,18 @@ void KernelGrouping::moveTo(size_t from, size_t to) {
   for (ArrayRef<Operation *> ops : {ArrayRef(moved), open[to].getOps()})
     for (Operation *op : ops) {
       auto loop = cast<LoopOpInterface>(op);
-      if (!with.accepts(loop))
+      if (!with.accepts(loop, /*isMove=*/true))
         return;
       with.add(loop);
     }
-  for (Operation *op : open[from].getOps())
-    if (!llvm::is_contained(moved, op))
-      rest.add(cast<LoopOpInterface>(op));
+  for (Operation *op : open[from].getOps()) {
+    auto loop = cast<LoopOpInterface>(op);
+    if (llvm::is_contained(moved, op))
+      continue;
+    if (!rest.accepts(loop, /*isMove=*/true))
+      return;
+    rest.add(loop);
+  }
   for (Operation *op : moved)
     groups[op] = to;
   open[to] = std::move(with);

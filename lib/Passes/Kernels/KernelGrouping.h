@@ -9,7 +9,8 @@
 ///   x -> norm's gradient -> gradient of x        one kernel, by rows
 ///    \-> sum over rows   -> gradient of gain     another, in the midst of it
 ///
-/// Three rewrites save passes over memory. None increases the peak of memory:
+/// Three rewrites save passes over memory. The last two do not increase its
+/// peak:
 ///
 /// - Elementwise operations that only a later group reads move into it. (An
 ///   example is the begin of a parameter's update, if its rest needs a number
