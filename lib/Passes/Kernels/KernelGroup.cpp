@@ -21,8 +21,8 @@ static constexpr int64_t smallestGrid = 64;
 /// of a function's length.
 static constexpr size_t mostOperations = 96;
 
-/// The operations that may move into a full kernel: about those of the begin of
-/// a parameter's update, of which the rest is in the kernel.
+/// The operations that may move into a full kernel: the begin of a parameter's
+/// update, if the rest is in the kernel.
 static constexpr size_t mostMoved = 24;
 
 /// The most operands of a kernel: a GPU's limit, less some for positions and

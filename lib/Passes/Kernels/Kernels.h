@@ -57,8 +57,8 @@ public:
 
   bool empty() const { return ops.empty(); }
   /// Whether `op` may join: a common grid exists, and rows stay small enough to
-  /// be kept. `isMove`: a full group takes a few more, which another would leave
-  /// in memory for it.
+  /// be kept. `isMove`: a full group takes a few more, which another would
+  /// leave in memory for it.
   bool accepts(LoopOpInterface op, bool isMove = false) const;
   /// Whether the group's only result is a sum over all rows.
   bool isColumnSum() const;
