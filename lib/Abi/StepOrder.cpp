@@ -40,15 +40,16 @@ struct Accesses {
   std::map<int64_t, int64_t> any, writes;
 };
 
-/// Gives slots to micro-batches.
+/// A micro-batch of a chunk; the chunk is -1 if several chunks share its
+/// values.
+using Tenant = std::pair<int64_t, int64_t>;
+
+/// Gives the slots of a pool to its tenants.
 class Slots {
 public:
-  /// `users`: how many actions of a micro-batch access the pool.
-  explicit Slots(int64_t users) : users(users) {}
-
-  /// The slot of a micro-batch, for one more of its actions.
-  int64_t visit(int64_t microBatch) {
-    auto [known, isNew] = taken.try_emplace(microBatch, Tenant{0, users});
+  /// The slot of a tenant, for one of its `users` actions.
+  int64_t visit(Tenant tenant, int64_t users) {
+    auto [known, isNew] = taken.try_emplace(tenant, Stay{0, users});
     if (isNew)
       known->second.slot = take();
     int64_t slot = known->second.slot;
@@ -61,7 +62,7 @@ public:
   int64_t count() const { return used; }
 
 private:
-  struct Tenant {
+  struct Stay {
     int64_t slot, left;
   };
 
@@ -74,19 +75,40 @@ private:
     return slot;
   }
 
-  int64_t users, used = 0;
-  std::map<int64_t, Tenant> taken;
+  int64_t used = 0;
+  std::map<Tenant, Stay> taken;
   std::deque<int64_t> free;
 };
+
+/// For each pool, whether chunks share its values. If not, each chunk has slots
+/// of its own.
+std::vector<bool> sharedPools(const Plan &plan) {
+  constexpr int64_t unknown = -2;
+  std::vector<bool> shared(plan.pools.size());
+  std::vector<int64_t> chunks(plan.buffers.size(), unknown);
+  for (const PlanCommand &command : plan.commands)
+    for (const PlanAccess &access : command.accesses) {
+      int64_t pool = plan.buffers[access.buffer].pool;
+      if (pool < 0)
+        continue;
+      int64_t chunk = plan.segments[command.segment].chunk;
+      int64_t &known = chunks[access.buffer];
+      if (known != unknown && known != chunk)
+        shared[pool] = true;
+      known = chunk;
+    }
+  return shared;
+}
 
 class Orderer {
 public:
   Orderer(const Plan &plan, int64_t stage)
       : plan(plan), issued(issuedSegments(plan, stage)),
-        firstLate(firstLateAction(plan, issued)), uses(usesOf(plan)) {}
+        firstLate(firstLateAction(plan, issued)), uses(usesOf(plan)),
+        isShared(sharedPools(plan)), slots(plan.pools.size()) {}
 
   StepOrder run() {
-    makeSlots();
+    countUsers();
     for (const StepAction &each : issued) {
       IssuedAction &action = result.actions.emplace_back();
       action.segment = each.segment;
@@ -103,22 +125,27 @@ public:
 private:
   using Clock = std::map<int64_t, int64_t>;
 
-  void makeSlots() {
+  void countUsers() {
     // Every micro-batch has the same actions.
-    std::vector<int64_t> users(plan.pools.size());
     std::set<int64_t> seen;
     for (const StepAction &each : issued)
       if (seen.insert(each.segment).second)
         for (const auto &[pool, use] : uses[each.segment].pools)
-          ++users[pool];
-    for (int64_t count : users)
-      slots.emplace_back(count);
+          ++users[{pool, tenantChunk(pool, each.segment)}];
+  }
+
+  /// The chunk of the tenant whose slot of a pool a segment accesses.
+  int64_t tenantChunk(int64_t pool, int64_t segment) const {
+    return isShared[pool] ? -1 : plan.segments[segment].chunk;
   }
 
   void takeSlots(IssuedAction &action) {
     action.slots.resize(plan.pools.size());
-    for (const auto &[pool, use] : uses[action.segment].pools)
-      action.slots[pool] = slots[pool].visit(action.microBatch);
+    for (const auto &[pool, use] : uses[action.segment].pools) {
+      int64_t chunk = tenantChunk(pool, action.segment);
+      action.slots[pool] = slots[pool].visit({chunk, action.microBatch},
+                                             users.at({pool, chunk}));
+    }
   }
 
   /// Finds the actions of other streams that must have ended before the last
@@ -167,7 +194,10 @@ private:
   const std::vector<StepAction> issued;
   const int64_t firstLate;
   const std::vector<SegmentUse> uses;
+  const std::vector<bool> isShared;
   std::vector<Slots> slots;
+  /// By pool and chunk of the tenant: how many of its actions access the pool.
+  std::map<std::pair<int64_t, int64_t>, int64_t> users;
   std::map<std::pair<int64_t, int64_t>, Accesses> poolAccesses;
   std::map<int64_t, Accesses> bufferAccesses;
   /// The last action of each stream before `firstLate`.

@@ -22,7 +22,12 @@ private:
   unsigned inSegments(unsigned moments) const;
   std::pair<double, double> timeOf(ChunkMoment moment, int64_t chunk,
                                    int64_t part) const;
-  int64_t slotsOf(int64_t chunk, unsigned moments) const;
+  /// Bytes that a chunk passes, and its number.
+  using Passed = std::pair<int64_t, int64_t>;
+  int64_t bytesOf(unsigned moments, std::vector<Passed> all) const;
+  int64_t slotsOf(const std::vector<int64_t> &chunks, unsigned moments) const;
+  std::pair<double, double> stayOf(unsigned moments, int64_t chunk,
+                                   int64_t part) const;
 
   const PipelineRequest &request;
   const PipelineProblem &problem;

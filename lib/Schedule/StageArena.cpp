@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -23,6 +24,38 @@ struct Piece {
   llvm::SmallVector<int64_t> buffers;
   /// Whether only segments that follow all micro-batches access it.
   bool isLate = false;
+};
+
+/// Tells sets of segments that chunks have alike.
+class SetKinds {
+public:
+  explicit SetKinds(const Plan &plan) : plan(plan) {}
+
+  /// The stage and the works of a set of segments of one chunk. Chunks that are
+  /// alike have a set of each kind. A set of several chunks is a kind of its
+  /// own.
+  std::vector<int64_t> of(const std::set<int64_t> &segments) {
+    const PlanSegment &first = plan.segments[*segments.begin()];
+    std::vector<int64_t> kind = {-1};
+    bool isOfOneChunk = first.stages.size() == 1;
+    for (int64_t segment : segments) {
+      isOfOneChunk &= plan.segments[segment].chunk == first.chunk &&
+                      plan.segments[segment].stages == first.stages;
+      kind.push_back(int64_t(plan.segments[segment].work));
+    }
+    if (!isOfOneChunk)
+      return std::vector<int64_t>(segments.begin(), segments.end());
+    llvm::sort(kind);
+    kind.push_back(first.stages.front());
+    // A chunk may have several sets of the same works, with several sends.
+    kind.push_back(sameKinds[{first.chunk, kind}]++);
+    return kind;
+  }
+
+private:
+  const Plan &plan;
+  /// How many sets of a chunk are of the same works.
+  std::map<std::pair<int64_t, std::vector<int64_t>>, int64_t> sameKinds;
 };
 
 class StageLayout {
@@ -114,20 +147,56 @@ private:
   // Pools
   //===--------------------------------------------------------------------===//
 
+  /// The values that a set of segments passes on, of one micro-batch.
+  struct Passed {
+    int64_t pool = -1, bytes = 0;
+    llvm::SmallVector<int64_t> buffers;
+  };
+
   void makePools() {
-    std::map<std::set<int64_t>, int64_t> known;
+    std::map<std::set<int64_t>, size_t> known;
+    std::vector<Passed> sets;
+    SetKinds kindOf(plan);
+    // Sets of different chunks that are of the same kind.
+    std::map<std::vector<int64_t>, std::vector<size_t>> kinds;
     for (int64_t buffer = 0; buffer < int64_t(plan.buffers.size()); ++buffer) {
       if (!isRepeated(buffer) || isScratch(buffer))
         continue;
-      auto [pool, isNew] =
-          known.try_emplace(users[buffer], int64_t(result.pools.size()));
-      if (isNew)
-        result.pools.emplace_back();
-      PlanPool &own = result.pools[pool->second];
-      result.poolOf[buffer] = pool->second;
+      auto [set, isNew] = known.try_emplace(users[buffer], sets.size());
+      if (isNew) {
+        kinds[kindOf.of(users[buffer])].push_back(sets.size());
+        sets.emplace_back();
+      }
+      Passed &own = sets[set->second];
+      own.buffers.push_back(buffer);
       result.offsets[buffer] = own.bytes; // from the slot's begin, for now
       own.bytes += ArenaLayout::rounded(plan.buffers[buffer].bytes);
     }
+    for (auto &[kind, numbers] : kinds)
+      makePoolsOf(numbers, sets);
+    for (const Passed &own : sets)
+      for (int64_t buffer : own.buffers)
+        result.poolOf[buffer] = own.pool;
+    countSlots();
+  }
+
+  /// Gives sets of one kind pools. Sets of about the same bytes share a pool.
+  void makePoolsOf(std::vector<size_t> &numbers, std::vector<Passed> &sets) {
+    llvm::stable_sort(numbers, [&](size_t a, size_t b) {
+      return sets[a].bytes > sets[b].bytes;
+    });
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (size_t number : numbers) {
+      Passed &own = sets[number];
+      if (own.bytes < least) {
+        result.pools.emplace_back().bytes = own.bytes;
+        least = own.bytes - own.bytes / 16;
+      }
+      own.pool = int64_t(result.pools.size()) - 1;
+    }
+  }
+
+  void countSlots() {
     Plan pooled = plan;
     for (size_t buffer = 0; buffer < pooled.buffers.size(); ++buffer)
       pooled.buffers[buffer].pool = result.poolOf[buffer];

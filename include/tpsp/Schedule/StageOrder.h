@@ -42,7 +42,8 @@ struct StageArena {
 /// - what lasts a step, and what segments before the micro-batches and others
 ///   access, keeps its bytes all the time;
 /// - temporaries of several segments of a micro-batch are in pools, one for
-///   each set of segments, with a slot for every micro-batch under way;
+///   each set of segments, with a slot for every micro-batch under way. Chunks
+///   of a stage that are alike share the slots;
 /// - what only segments after the last micro-batch access lies where the pools
 ///   were, because these segments wait for all earlier ones (firstLateAction);
 /// - the other temporaries of a segment share one range with those of all
