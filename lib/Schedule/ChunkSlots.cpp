@@ -37,10 +37,13 @@ int64_t ChunkSlots::bytesOf(int64_t stage) const {
   return std::max(slots + scratch, update);
 }
 
-/// Chunks that pass about as many bytes share slots, as in StageArena.cpp.
+/// Chunks that pass about as many bytes share slots if that takes less, as in
+/// StageArena.cpp.
 int64_t ChunkSlots::bytesOf(unsigned moments, std::vector<Passed> all) const {
   std::sort(all.begin(), all.end(), std::greater<>());
-  int64_t bytes = 0;
+  int64_t bytes = 0, apart = 0;
+  for (auto [size, chunk] : all)
+    apart += size * slotsOf({chunk}, moments);
   for (size_t i = 0; i < all.size();) {
     int64_t size = all[i].first;
     std::vector<int64_t> chunks;
@@ -48,7 +51,7 @@ int64_t ChunkSlots::bytesOf(unsigned moments, std::vector<Passed> all) const {
       chunks.push_back(all[i].second);
     bytes += size * slotsOf(chunks, moments);
   }
-  return bytes;
+  return std::min(bytes, apart);
 }
 
 /// The moments with those of the backward pass as one, if it is not split.

@@ -60,8 +60,11 @@ private:
 
 class StageLayout {
 public:
-  explicit StageLayout(const Plan &plan)
-      : plan(plan), users(plan.buffers.size()), isLate(plan.segments.size()),
+  /// `shares`: chunks that are alike share slots. `reserves`: pieces of several
+  /// stages may have memory of their own.
+  StageLayout(const Plan &plan, bool shares, bool reserves)
+      : plan(plan), shares(shares), reserves(reserves),
+        users(plan.buffers.size()), isLate(plan.segments.size()),
         ends(plan.numStages()), lastingBytes(plan.numStages()) {
     result.offsets.resize(plan.buffers.size());
     result.poolOf.assign(plan.buffers.size(), -1);
@@ -71,8 +74,7 @@ public:
     findLate();
   }
 
-  /// `reserves`: pieces of several stages may have memory of their own.
-  StageArena run(bool reserves) {
+  StageArena run() {
     makePools();
     collectBuffers();
     collectScratch();
@@ -188,7 +190,7 @@ private:
     int64_t least = std::numeric_limits<int64_t>::max();
     for (size_t number : numbers) {
       Passed &own = sets[number];
-      if (own.bytes < least) {
+      if (own.bytes < least || !shares) {
         result.pools.emplace_back().bytes = own.bytes;
         least = own.bytes - own.bytes / 16;
       }
@@ -333,6 +335,7 @@ private:
   }
 
   const Plan &plan;
+  const bool shares, reserves;
   /// For each buffer, the segments that access it.
   std::vector<std::set<int64_t>> users;
   /// Whether a segment follows all micro-batches.
@@ -348,15 +351,24 @@ private:
 
 } // namespace
 
-StageArena tpsp::planStageArena(const Plan &plan) {
-  StageArena stacked = StageLayout(plan).run(/*reserves=*/false);
-  StageArena reserved = StageLayout(plan).run(/*reserves=*/true);
-  // The largest stage decides, but a thousandth of it is no difference.
-  auto all = [](const StageArena &arena) {
-    return std::accumulate(arena.bytesOfStage.begin(), arena.bytesOfStage.end(),
+/// Whether `other` is to be taken instead of `arena`. The largest stage
+/// decides, but a thousandth of it is no difference.
+static bool isSmaller(const StageArena &other, const StageArena &arena) {
+  auto all = [](const StageArena &of) {
+    return std::accumulate(of.bytesOfStage.begin(), of.bytesOfStage.end(),
                            int64_t(0));
   };
-  int64_t allowed = stacked.bytes + stacked.bytes / 1000;
-  bool isSmaller = reserved.bytes <= allowed && all(reserved) < all(stacked);
-  return isSmaller ? reserved : stacked;
+  int64_t allowed = arena.bytes + arena.bytes / 1000;
+  return other.bytes <= allowed && all(other) < all(arena);
+}
+
+StageArena tpsp::planStageArena(const Plan &plan) {
+  StageArena best =
+      StageLayout(plan, /*shares=*/false, /*reserves=*/false).run();
+  for (auto [shares, reserves] : {std::pair(false, true), {true, true}}) {
+    StageArena other = StageLayout(plan, shares, reserves).run();
+    if (isSmaller(other, best))
+      best = std::move(other);
+  }
+  return best;
 }

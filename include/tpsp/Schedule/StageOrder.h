@@ -41,11 +41,12 @@ struct StageArena {
 ///
 /// - what lasts a step, and what segments before the micro-batches and others
 ///   access, keeps its bytes all the time;
-/// - temporaries of several segments of a micro-batch are in pools, one for
-///   each set of segments, with a slot for every micro-batch under way. Chunks
-///   of a stage that are alike share the slots;
+/// - temporaries of several segments of a micro-batch are in pools, with a slot
+///   for every micro-batch of a chunk that is under way. A pool is of one set
+///   of segments, or of such sets of alike chunks, if that takes less;
 /// - what only segments after the last micro-batch access lies where the pools
-///   were, because these segments wait for all earlier ones (firstLateAction);
+///   were, because these segments wait for all earlier ones (firstLateAction).
+///   Pieces of several stages may have memory of their own instead;
 /// - the other temporaries of a segment share one range with those of all
 /// others
 ///   (ArenaPlan.h), because one segment computes at a time.

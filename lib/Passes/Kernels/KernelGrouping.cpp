@@ -204,8 +204,10 @@ bool KernelGrouping::savesMemory(size_t from, size_t to,
     };
     before +=
         isReadBy([&](Operation *user) { return groupOf(user) == int64_t(to); });
-    if (isMoved.contains(op))
+    if (isMoved.contains(op)) {
+      after += isReadBy([&](Operation *user) { return groupOf(user) < 0; }) / 2;
       continue;
+    }
     after += isReadBy([&](Operation *user) {
       return groupOf(user) == int64_t(to) || isMoved.contains(user);
     });
@@ -233,6 +235,9 @@ void KernelGrouping::moveTo(size_t from, size_t to) {
         return;
       with.add(loop);
     }
+  // With another grid, rows would become columns.
+  if (!llvm::equal(with.getGrid(), open[to].getGrid()))
+    return;
   for (Operation *op : open[from].getOps()) {
     auto loop = cast<LoopOpInterface>(op);
     if (llvm::is_contained(moved, op))

@@ -119,8 +119,8 @@ struct Case {
 
 class StageSimulationTest : public testing::TestWithParam<Case> {};
 
-/// The simulation is not quite the longest path: the norm of all gradients is
-/// sent from stage to stage, and simulated as a reduction.
+/// With several chunks a stage sends and receives forward, which share a
+/// stream. The simulation does not know that.
 TEST_P(StageSimulationTest, StepIsTheLongestPathOfTheCompiledPlan) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -156,7 +156,7 @@ TEST_P(StageSimulationTest, StepIsTheLongestPathOfTheCompiledPlan) {
   ASSERT_TRUE(bool(seconds)) << llvm::toString(seconds.takeError());
   double longest = StageClock(**plan, *seconds).run() + cost.stepSeconds();
   const PipelineStep &step = simulated->simulation.step;
-  EXPECT_NEAR(step.seconds / longest, 1, given.clip > 0 ? 0.03 : 0.005);
+  EXPECT_NEAR(step.seconds / longest, 1, given.chunks > 1 ? 0.03 : 0.005);
   for (int64_t stage = 0; stage < 2; ++stage)
     EXPECT_EQ(step.stages[stage].peak, (*plan)->stageArenas[stage]);
 }
@@ -165,7 +165,9 @@ INSTANTIATE_TEST_SUITE_P(
     Schedules, StageSimulationTest,
     testing::Values(Case{"1f1b", 1, 4, 0, 0}, Case{"1f1b", 2, 6, 0, 1},
                     Case{"gpipe", 1, 3, 0, 0}, Case{"zero-bubble", 1, 8, 4, 0},
-                    Case{"zero-bubble", 2, 4, 0, 1}, Case{"1f1b", 1, 12, 1, 0}),
+                    Case{"zero-bubble", 2, 4, 0, 1}, Case{"1f1b", 1, 12, 1, 0},
+                    Case{"1f1b", 2, 6, 0, 0}, Case{"zero-bubble", 2, 8, 0, 0},
+                    Case{"1f1b", 1, 4, 0, 1}),
     [](const auto &info) { return std::to_string(info.index); });
 
 } // namespace
