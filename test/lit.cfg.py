@@ -157,6 +157,8 @@ else:
 python = os.environ.get("TPSP_TEST_PYTHON", "python3")
 config.substitutions.append(("%python", python))
 for feature, packages in {
+    # Scripts of tests that write or read arrays.
+    "numpy": ["numpy"],
     # Models with which imported ones are compared.
     "transformers": ["torch", "transformers", "safetensors", "numpy"],
     # Systems that read the output of --export; for most their sources are

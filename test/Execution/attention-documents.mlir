@@ -3,7 +3,7 @@
 // A CPU leaves out blocks of keys that no document of a block of queries has;
 // results and gradients are those of the unsharded program. 1408 positions have
 // eleven blocks of queries.
-// REQUIRES: tpsp-run
+// REQUIRES: tpsp-run, numpy
 // RUN: rm -rf %t && split-file %s %t && cd %t && python3 documents.py
 // DEFINE: %{run} = tpsp-run model.mlir --grad --verify --quiet --attention fused --inputs
 

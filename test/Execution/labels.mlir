@@ -1,7 +1,7 @@
 // Labels that do not count: a loss over the targets that are not negative, on
 // meshes that divide the batch, the sequence and the vocabulary. A rank has no
 // label, or none has.
-// REQUIRES: tpsp-run
+// REQUIRES: tpsp-run, numpy
 // RUN: rm -rf %t && split-file %s %t
 // RUN: cd %t && python3 labels.py
 

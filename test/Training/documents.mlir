@@ -1,6 +1,6 @@
 // Packed documents: a language model on rows of several documents has the loss and
 // the gradients of the same documents, each in a row of its own, on dp x cp.
-// REQUIRES: tpsp-run
+// REQUIRES: tpsp-run, numpy
 // RUN: rm -rf %t && split-file %s %t && cd %t && python3 documents.py
 // RUN: sed -e 's/BATCH/2/' -e 's/LENGTH/24/' model.mlir > packed.mlir
 // RUN: sed -e 's/BATCH/8/' -e 's/LENGTH/12/' model.mlir > alone.mlir

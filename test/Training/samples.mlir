@@ -1,5 +1,6 @@
 // Samples of any arguments, by name: images, weights and labels of which some
 // do not count.
+// REQUIRES: numpy
 // RUN: rm -rf %t && split-file %s %t
 // RUN: cd %t && python3 make.py
 

@@ -1,6 +1,6 @@
 // The example of docs/Check.md, with the page's own files, says what the page
 // says.
-// REQUIRES: tpsp-run
+// REQUIRES: tpsp-run, numpy
 // RUN: split-file %s %t
 // RUN: cd %t && python3 files.py %docs/Check.md
 // RUN: cd %t && tpsp-run layer.mlir --grad --quiet --save-all right.safetensors
