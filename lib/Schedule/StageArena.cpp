@@ -363,10 +363,15 @@ static bool isSmaller(const StageArena &other, const StageArena &arena) {
 }
 
 StageArena tpsp::planStageArena(const Plan &plan) {
+  bool hasAlike = llvm::any_of(plan.segments, [&](const PlanSegment &segment) {
+    return segment.chunk >= plan.numStages();
+  });
   StageArena best =
       StageLayout(plan, /*shares=*/false, /*reserves=*/false).run();
-  for (auto [shares, reserves] : {std::pair(false, true), {true, true}}) {
-    StageArena other = StageLayout(plan, shares, reserves).run();
+  for (bool shares : {false, true}) {
+    if (shares && !hasAlike)
+      continue;
+    StageArena other = StageLayout(plan, shares, /*reserves=*/true).run();
     if (isSmaller(other, best))
       best = std::move(other);
   }
