@@ -157,6 +157,12 @@ public:
       : evaluate(evaluate), candidate(std::move(candidate)), settings(settings),
         limit(limit), evaluations(evaluations) {}
 
+  /// The fastest evaluation that single steps from `known` lead to.
+  Evaluation runFrom(const Evaluation &known) {
+    found.push_back(std::make_unique<Evaluation>(known));
+    return fastestFrom(*found.back());
+  }
+
   Evaluation run() {
     const Settings &last = settings.back();
     if (settings.size() == 1)
@@ -340,6 +346,15 @@ tpsp::planner::evaluateWithSettings(EvaluateCandidate evaluate,
   return SettingsTrial(evaluate, std::move(candidate), settings, limit,
                        evaluations)
       .run();
+}
+
+Evaluation tpsp::planner::fasterNeighbour(EvaluateCandidate evaluate,
+                                          const Evaluation &known,
+                                          const std::vector<Settings> &settings,
+                                          int64_t limit) {
+  int64_t tried = 0;
+  return SettingsTrial(evaluate, known.candidate, settings, limit, tried)
+      .runFrom(known);
 }
 
 bool tpsp::planner::comesBefore(const Evaluation &a, const Evaluation &b,

@@ -107,9 +107,13 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
   candidate.settings = task.before->candidate.settings;
   Evaluation known = evaluate(candidate);
   std::vector<Settings> rest = settingsFrom(candidate, task.trials.settings);
-  if (!known.isLegal() || known.memory.total <= options.memoryLimit ||
-      rest.size() < 2)
+  if (!known.isLegal() || rest.size() < 2)
     return known;
+  if (known.memory.total <= options.memoryLimit)
+    return candidate.hasStages() && task.stage == Stage::Full
+               ? fasterNeighbour(evaluate, known, task.trials.settings,
+                                 options.memoryLimit)
+               : known;
   int64_t tried = 0;
   return evaluateWithSettings(evaluate, candidate, rest, options.memoryLimit,
                               tried);
@@ -159,6 +163,12 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
     if (hasStopped)
       return Evaluation();
     ++task.evaluations;
+    if (!isBefore && best && task.stage == Stage::Full && task.before) {
+      // No schedule makes it as fast as what is known.
+      Evaluation serial = evaluator.evaluateSerially(candidate);
+      if (serial.busiestSeconds() >= best->seconds)
+        return serial;
+    }
     Evaluation each = evaluateAt(task.stage, evaluator, candidate);
     if (isPlan(candidate) && each.isLegal() &&
         each.memory.total <= options.memoryLimit &&

@@ -188,6 +188,12 @@ Evaluation evaluateWithSettings(EvaluateCandidate evaluate, Candidate candidate,
                                 const std::vector<Settings> &settings,
                                 int64_t limit, int64_t &evaluations);
 
+/// The fastest evaluation that steps from `known`, a candidate with stages that
+/// fits, to more and fewer micro-batches and chunks among `settings` lead to.
+Evaluation fasterNeighbour(EvaluateCandidate evaluate, const Evaluation &known,
+                           const std::vector<Settings> &settings,
+                           int64_t limit);
+
 /// Whether `a` comes before `b`: it is nearer to fitting, is faster, needs less
 /// memory, has fewer axes, or its text comes first alphabetically.
 bool comesBefore(const Evaluation &a, const Evaluation &b, int64_t limit,
