@@ -273,7 +273,70 @@ class Oddities(nn.Module):
         return self.head(x.mean((2, 3)))
 
 
+class Activations(nn.Module):
+    """Functions of one number that are written as several operations."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.first, self.head = nn.Linear(width, width), nn.Linear(width, 3)
+        self.slopes, self.slope = nn.PReLU(width, 0.1), nn.PReLU()
+
+    def forward(self, x):
+        y = 3 * self.first(x)
+        parts = [F.elu(y, 0.7), F.celu(y, 0.5), F.selu(y), F.hardsigmoid(y), F.hardswish(y), F.relu6(2 * y), F.logsigmoid(y),
+                 F.mish(y), self.slopes(y), self.slope(y), torch.exp2(0.3 * y), torch.log2(1 + y * y), torch.log10(2 + y * y)]
+        z = sum(parts) + torch.cat([F.glu(y), F.glu(y.flip(-1))], -1)
+        return self.head(torch.clamp(z, min=torch.full_like(z, -2.0), max=y.abs().sum(0)))
+
+
+class Orders(nn.Module):
+    """Positions in another order, norms, maxima and products along dimensions."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.first, self.head = nn.Linear(width, width), nn.Linear(width, 3)
+
+    def forward(self, x):
+        y = self.first(x)
+        y = y + torch.roll(y, (1, -2), (1, 2)) * y.flip(1, 2)
+        y = y / (1 + torch.linalg.vector_norm(y, 1, 1, keepdim=True) + torch.linalg.vector_norm(y, dim=(1, 2), keepdim=True)
+                 + torch.linalg.vector_norm(y, float("inf"), -1, keepdim=True))
+        y = y * y.amax(1, keepdim=True) + y[:, :3].prod(1, keepdim=True) + y.max()
+        rows, columns = torch.tril_indices(3, 3, -1)
+        hot = F.one_hot(y.argmax(-1), 4).float()
+        return self.head(y + hot + (y @ y.transpose(1, 2))[:, rows, columns].sum(-1)[:, None, None])
+
+
+class Enlarged(nn.Module):
+    """Images that grow: transposed convolutions and interpolation."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.patches = nn.ConvTranspose2d(3, width, 2, stride=2)
+        self.windows = nn.ConvTranspose2d(width, width, 3, stride=2, padding=1, output_padding=1, groups=2)
+        self.dense = nn.ConvTranspose2d(width, width, (3, 2), dilation=(2, 1), bias=False)
+        self.head = nn.Conv2d(width, 2, 1)
+
+    def forward(self, image):
+        x = self.dense(torch.tanh(self.windows(torch.tanh(self.patches(image)))))
+        x = F.interpolate(F.avg_pool2d(x, (3, 9)), (8, 8)) + F.interpolate(x, (8, 8), mode="bilinear")
+        return self.head(x + F.interpolate(x[:, :, :3, :3], (8, 8), mode="bilinear", align_corners=True))
+
+
+class ManyLosses(nn.Module):
+    """Losses of numbers; the targets are made of the labels."""
+
+    def forward(self, out, labels):
+        share, weight = torch.sigmoid(labels), 1 + labels * labels
+        return (F.l1_loss(out, labels) + F.smooth_l1_loss(out, labels, beta=0.3) + F.huber_loss(out, labels, delta=0.4)
+                + F.binary_cross_entropy_with_logits(out, share, weight=weight, pos_weight=torch.tensor([0.5, 2.0, 1.5]))
+                + F.binary_cross_entropy(torch.sigmoid(out), share, reduction="sum"))
+
+
 MODULES = {
+    "activations": lambda: (Trained(Activations(), ManyLosses()), {"x": torch.randn(5, 6), "labels": torch.randn(5, 3)}),
+    "orders": lambda: regression(Orders(), (2, 5, 3), x=torch.randn(2, 5, 4)),
+    "enlarged": lambda: regression(Enlarged(), (2, 2, 8, 8), image=image(2)),
     "oddities": lambda: classifier(Oddities(), 4, image=image(8)),
     "batch-norm": lambda: classifier(BatchNorm(), 4, image=image(8)),
     "distilled": lambda: regression(Distilled(), (4, 5), x=torch.randn(4, 12)),

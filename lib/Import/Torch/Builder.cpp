@@ -236,6 +236,29 @@ bool Builder::refine(const AtomList &a, const AtomList &b) {
   }
 }
 
+void Builder::refineRenamings() {
+  auto atomsOfValue = [&](ValueId value) -> const AtomList & {
+    return program.values[static_cast<size_t>(value)].atoms;
+  };
+  auto extentsOf = [&](ValueId value) {
+    Sizes extents;
+    for (Atom leaf : program.atoms.leaves(atomsOfValue(value)))
+      extents.push_back(program.atoms.extent(leaf));
+    return extents;
+  };
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    for (const Operation &op : program.operations) {
+      if (op.name != "rename" || !op.blocks.empty() ||
+          extentsOf(op.operands[0]) == extentsOf(op.result))
+        continue;
+      if (!refine(atomsOfValue(op.operands[0]), atomsOfValue(op.result)))
+        refuse("it divides an index in two ways that do not nest");
+      isChanged = true;
+    }
+  }
+}
+
 /// An atom that stands for `leaf` in a tensor that has `taken`.
 Atom Builder::secondRole(Atom leaf, const AtomList &taken) {
   Atom atom = program.atoms.partner(leaf);

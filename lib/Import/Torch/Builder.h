@@ -118,6 +118,11 @@ public:
   void makeDistinct(const AtomList &taken, Tensor &tensor, size_t dim);
   void rename(Tensor &tensor, const std::vector<std::pair<Atom, Atom>> &map);
 
+  /// Splits atoms until the operand and the result of every renaming have the
+  /// same extents, in case one of both was split since. Throws a Refusal if no
+  /// split does.
+  void refineRenamings();
+
   /// Without broadcast atoms, of the dimension or of all.
   Tensor materialized(const Tensor &tensor, std::optional<size_t> dim = {});
   /// Makes the dimension one new atom.

@@ -111,6 +111,22 @@ static void alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim) {
   }
 }
 
+/// 1 at the position of each integer along a new last dimension, and 0 at the
+/// others.
+static Results oneHotOf(Call &call) {
+  Builder &build = call.build;
+  Tensor ids = call.value("self", build.exact);
+  (void)call.integer("num_classes");
+  AtomList classes = {build.program.atoms.create(call.result().sizes.back())};
+  Tensor numbers;
+  numbers.dims = {classes};
+  numbers.value = build.emitValue("iota", {}, classes, build.exact,
+                                  {{"index", IndexAttribute{classes}}});
+  ids.dims.emplace_back();
+  return {build.pointwise("compare", {ids, numbers}, call.result().type,
+                          {{"is", std::string("equal")}})};
+}
+
 static bool areEverywhereOne(const Tensor &x) {
   for (size_t i = 0; i < x.constant->sizes().size(); ++i)
     if (x.constant->varies(i))
@@ -251,6 +267,7 @@ const Operators &torch::choiceOperators() {
       {"topk", "self, k, dim=-1, largest=True, ~sorted=True", {}, topk},
       {"max.dim", "self, dim, keepdim=False", {}, best},
       {"argmax", "self, dim=None, keepdim=False", {}, positionOfBest},
+      {"one_hot", "self, num_classes=-1", {}, oneHotOf},
       {"gather", "self, ~dim, ~index, ~sparse_grad=False", foldGather, gather},
       {"scatter.src", "self, dim, index, src", {}, scatter},
       {"scatter.value", "self, dim, index, value", {}, scatterNumber},

@@ -211,6 +211,45 @@ static Results amin(Call &call) {
   return {call.build.pointwise("neg", {y}, y.type)};
 }
 
+/// The norm of order 1, 2 or infinity.
+static Results vectorNorm(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  double order = call.number("ord");
+  std::vector<size_t> dims = call.dims("dim", x.dims.size());
+  bool keeps = call.flag("keepdim");
+  if (order == 2) {
+    Tensor square = build.pointwise("square", {x}, x.type);
+    Tensor sum = reduced(call, square, dims, keeps, "reduce",
+                         {{"kind", std::string("sum")}});
+    return {build.pointwise("sqrt", {sum}, sum.type)};
+  }
+  if (order != 1 && order != INFINITY)
+    refuse("is the norm of order {}; known are 1, 2 and infinity", order);
+  Tensor negative = build.pointwise("neg", {x}, x.type);
+  Tensor absolute = build.pointwise("max", {x, negative}, x.type);
+  return {reduced(call, absolute, dims, keeps, "reduce",
+                  {{"kind", std::string(order == 1 ? "sum" : "max")}})};
+}
+
+/// The most factors of a product.
+static constexpr int64_t mostFactors = 64;
+
+static Results productAlong(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  int64_t size = build.sizes(x).at(dim);
+  if (size > mostFactors || size == 0)
+    refuse("multiplies {} positions; known are 1 to {}", size, mostFactors);
+  Tensor y = build.taken(x, dim, 0);
+  for (int64_t at = 1; at < size; ++at)
+    y = build.pointwise("mul", {y, build.taken(x, dim, at)}, x.type);
+  if (call.flag("keepdim"))
+    y.dims.insert(y.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  return {y};
+}
+
 /// The mean squared difference from the mean, times n / (n - correction).
 static Results variance(Call &call) {
   Builder &build = call.build;
@@ -274,6 +313,16 @@ const Operators &torch::contractionOperators() {
       {"mean", all, foldMean, reduction("mean", "")},
       {"amax", all, {}, reduction("reduce", "max")},
       {"amin", all, {}, amin},
+      {"max", all, {}, reduction("reduce", "max")},
+      {"min", all, {}, amin},
+      {"linalg_vector_norm",
+       "self, ord=2, dim=None, keepdim=False, ~dtype=None",
+       {},
+       vectorNorm},
+      {"prod.dim_int",
+       "self, dim, keepdim=False, ~dtype=None",
+       {},
+       productAlong},
       {"var.correction",
        "self, dim=None, correction=None, keepdim=False",
        {},

@@ -19,6 +19,10 @@ static Constants full(const Call &call) {
   return filled(call.number("fill_value"))(call);
 }
 
+static Constants filledWith(const Call &call) {
+  return filled(call.number("value"))(call);
+}
+
 static Constants scalar(const Call &call) {
   return filled(call.number("s"))(call);
 }
@@ -36,6 +40,26 @@ static Constants identity(const Call &call) {
       call.result().type, call.result().sizes, [](const Sizes &position) {
         return position.at(0) == position.at(1) ? 1.0 : 0.0;
       })};
+}
+
+/// The rows, then the columns, of the elements of a triangle.
+static Fold triangle(bool isLower) {
+  return [=](const Call &call) -> Constants {
+    int64_t offset = call.integer("offset");
+    std::vector<Sizes> places;
+    forEachPosition({call.integer("row"), call.integer("col")},
+                    [&](const Sizes &at) {
+                      bool isIn = isLower ? at[1] <= at[0] + offset
+                                          : at[1] >= at[0] + offset;
+                      if (isIn)
+                        places.push_back(at);
+                    });
+    return {Constant::evaluated(
+        call.result().type, call.result().sizes, [&](const Sizes &at) {
+          return static_cast<double>(places.at(static_cast<size_t>(at.at(1)))
+                                         .at(static_cast<size_t>(at.at(0))));
+        })};
+  };
 }
 
 /// The result depends only on the operand's sizes. So it is a constant, even
@@ -64,6 +88,9 @@ const Operators &torch::creationOperators() {
       {"eye", "~n, ~m=None, ~dtype=None", identity, {}},
       {"eye.m", "~n, ~m, ~dtype=None", identity, {}},
       {"scalar_tensor", "s, ~dtype=None", scalar, {}},
+      {"tril_indices", "row, col, offset=0, ~dtype=None", triangle(true), {}},
+      {"triu_indices", "row, col, offset=0, ~dtype=None", triangle(false), {}},
+      likeRow("fill.Scalar", "~self, value", filledWith),
       likeRow("full_like", "~self, fill_value, ~dtype=None", full),
       likeRow("zeros_like", "~self, ~dtype=None", filled(0)),
       likeRow("ones_like", "~self, ~dtype=None", filled(1)),

@@ -181,17 +181,18 @@ void Importer::checkCounter(const GraphInput &input) const {
     auto found = environment.uses.find(name);
     return found == environment.uses.end() ? 0 : found->second;
   };
-  auto makesNext = [&](const Node &node) {
+  // A module that is called twice counts twice.
+  std::string count = input.tensor;
+  for (const Node &node : graph.nodes) {
     auto self = node.arguments.find("self");
     const auto *operand = self == node.arguments.end()
                               ? nullptr
                               : std::get_if<TensorName>(&self->second);
-    return operand && operand->name == input.tensor &&
-           node.outputs == std::vector<std::string>{next};
-  };
-  bool isCount = uses(input.tensor) == 1 && uses(next) == 1 &&
-                 std::any_of(graph.nodes.begin(), graph.nodes.end(), makesNext);
-  if (!isCount)
+    if (operand && operand->name == count && uses(count) == 1 &&
+        node.outputs.size() == 1 && count != next)
+      count = node.outputs.front();
+  }
+  if (count != next || count == input.tensor || uses(next) != 1)
     refuse("it changes its buffer '{}' of integers, and uses it", input.stored);
 }
 
@@ -275,7 +276,7 @@ void Importer::runNodes() {
     }
   }
   if (refusals.empty())
-    return;
+    return environment.build.refineRenamings();
   std::sort(refusals.begin(), refusals.end());
   refusals.erase(std::unique(refusals.begin(), refusals.end()), refusals.end());
   refuse("{} cannot be expressed: {}",

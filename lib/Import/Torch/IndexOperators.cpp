@@ -219,10 +219,47 @@ static Results indexSelect(Call &call) {
                     call.tensor("index"));
 }
 
+/// Constant integers along neighbouring dimensions are positions along their
+/// product. Nothing if the indices are others.
+static std::optional<Results>
+indexedByPairs(Call &call, const Tensor &x,
+               const std::vector<std::optional<Tensor>> &indices) {
+  Sizes sizes = call.build.sizes(x), flat;
+  std::optional<size_t> first;
+  int64_t size = 1;
+  Tensor places;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i >= indices.size() || !indices[i]) {
+      flat.push_back(sizes[i]);
+      continue;
+    }
+    bool isNext = !first || flat.size() == *first + 1;
+    if (!isNext || !indices[i]->constant ||
+        indices[i]->type == ScalarType::Bool)
+      return {};
+    Tensor ids = fromStart(*indices[i], sizes[i]);
+    if (first)
+      ids.constant = Constant::apply(
+          "pairs",
+          [step = static_cast<double>(sizes[i])](
+              const std::vector<double> &at) { return at[0] * step + at[1]; },
+          ids.type, {places.constant, ids.constant});
+    else
+      flat.push_back(1);
+    first = first.value_or(i);
+    places = ids;
+    size *= sizes[i];
+  }
+  flat[*first] = size;
+  return selectedBy(call, call.build.viewed(x, flat), *first, places);
+}
+
 static Results indexed(Call &call) {
   Tensor x = call.value("self");
   std::optional<size_t> dim;
   auto indices = call.tensors("indices");
+  if (auto rows = indexedByPairs(call, x, indices))
+    return *rows;
   for (size_t i = 0; i < indices.size(); ++i)
     if (indices[i]) {
       if (dim)

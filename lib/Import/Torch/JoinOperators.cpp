@@ -260,6 +260,60 @@ static Results broadcastTensors(Call &call) {
   return all;
 }
 
+/// The most positions that are put in another order one by one.
+static constexpr int64_t mostFlipped = 256;
+
+/// The dimensions in the opposite order.
+static Results flip(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  for (size_t dim : call.dims("dims", x.dims.size())) {
+    int64_t size = build.sizes(x).at(dim);
+    if (size > mostFlipped)
+      refuse("turns {} positions round; known are up to {}", size, mostFlipped);
+    std::vector<Tensor> parts;
+    for (int64_t at = size; at-- > 0;)
+      parts.push_back(withDim(build.taken(x, dim, at), dim));
+    x = concatenated(call, parts, dim, size);
+  }
+  return {x};
+}
+
+/// Moves positions on, and the last ones to the front.
+static Results roll(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  Sizes shifts = call.list("shifts"), dims = call.list("dims");
+  if (dims.empty() && x.dims.size() == 1)
+    dims = {0};
+  if (dims.size() != shifts.size())
+    refuse("moves {} dimensions by {} numbers", dims.size(), shifts.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    size_t dim = static_cast<size_t>(
+        dims[i] < 0 ? dims[i] + static_cast<int64_t>(x.dims.size()) : dims[i]);
+    int64_t size = build.sizes(x).at(dim);
+    int64_t by = (shifts[i] % size + size) % size;
+    if (by == 0)
+      continue;
+    x = concatenated(
+        call,
+        {build.cut(x, dim, size - by, by), build.cut(x, dim, 0, size - by)},
+        dim, size);
+  }
+  return {x};
+}
+
+static Constants foldFlip(const Call &call) {
+  ConstantPtr x = call.tensor("self").constant;
+  std::vector<size_t> dims = call.dims("dims", x->sizes().size());
+  return {Constant::evaluated(x->type(), x->sizes(), [&](const Sizes &at) {
+    Sizes place = at;
+    for (size_t dim : dims)
+      place.at(dim) = x->sizes()[dim] - 1 - at[dim];
+    return x->at(place);
+  })};
+}
+
 static ConstantPtr joined(const Call &call,
                           const std::vector<ConstantPtr> &parts, size_t dim) {
   auto element = [&](const Sizes &position) {
@@ -332,6 +386,8 @@ const Operators &torch::joinOperators() {
       {"broadcast_tensors", "tensors", {}, broadcastTensors},
       {"cat", "tensors, dim=0", foldCat, cat},
       {"stack", "tensors, dim=0", foldStack, stack},
+      {"flip", "self, dims", foldFlip, flip},
+      {"roll", "self, shifts, dims=[]", {}, roll},
       {"slice_scatter", "self, src, dim=0, start=None, end=None, step=1",
        foldSliceScatter, sliceScatter},
       {"select_scatter", "self, src, dim, index", foldSelectScatter,

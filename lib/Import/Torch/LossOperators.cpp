@@ -67,8 +67,9 @@ static Results crossEntropyOf(Call &call) {
   Tensor x = call.value("self"), targets = call.tensor("target");
   if (!call.isNone("weight") || call.number("label_smoothing") != 0)
     refuse("has weights of classes or smoothed labels");
-  if (targets.constant || isFloating(targets.type))
-    refuse("has targets that are constants or probabilities");
+  if (isFloating(targets.type))
+    refuse("has targets that are probabilities");
+  targets = call.build.lifted(targets, "i32");
   int64_t ignored = call.integer("ignore_index");
   if (ignored >= 0)
     refuse("ignores label {}; known are labels below 0", ignored);
@@ -81,6 +82,96 @@ static Results meanSquare(Call &call) {
                        reductionOf(call))};
 }
 
+static Tensor absolute(Builder &build, const Tensor &x) {
+  return build.pointwise("max", {x, build.pointwise("neg", {x}, x.type)},
+                         x.type);
+}
+
+static Tensor absoluteError(Call &call) {
+  Tensor x = call.value("self");
+  return absolute(call.build, call.build.pointwise(
+                                  "sub", {x, call.value("target")}, x.type));
+}
+
+static Results combinedBy(Call &call, const Tensor &losses) {
+  return {
+      combined(call.build, call.build.materialized(losses), reductionOf(call))};
+}
+
+static Results meanAbsolute(Call &call) {
+  return combinedBy(call, absoluteError(call));
+}
+
+/// m (|d| - m / 2) of m = min(|d|, limit): a square up to the limit, and linear
+/// from there.
+static Tensor huber(Call &call, double limit) {
+  Builder &build = call.build;
+  Tensor error = absoluteError(call);
+  Tensor low = build.pointwise("clamp", {error}, error.type, {{"high", limit}});
+  Tensor half = build.pointwise("scale", {low}, low.type, {{"factor", 0.5}});
+  Tensor rest = build.pointwise("sub", {error, half}, error.type);
+  return build.pointwise("mul", {low, rest}, error.type);
+}
+
+static Results huberLoss(Call &call) {
+  return combinedBy(call, huber(call, call.number("delta")));
+}
+
+/// Huber's loss, divided by the limit.
+static Results smoothAbsolute(Call &call) {
+  double beta = call.number("beta");
+  if (beta == 0)
+    return meanAbsolute(call);
+  Tensor losses = huber(call, beta);
+  return combinedBy(call, call.build.pointwise("scale", {losses}, losses.type,
+                                               {{"factor", 1 / beta}}));
+}
+
+/// (1 - t) x + (1 + (p - 1) t) softplus(-x), with p = `pos_weight`, or 1.
+static Results binaryCrossEntropyOfLogits(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self"), target = call.value("target");
+  ScalarType type = x.type;
+  Tensor negative = build.pointwise("neg", {x}, type);
+  Tensor curve = build.pointwise("softplus", {negative}, type);
+  if (auto weight = call.maybe("pos_weight")) {
+    Tensor more =
+        build.pointwise("shift", {call.lifted(*weight)}, type, {{"by", -1.0}});
+    Tensor factor = build.pointwise("mul", {target, more}, type);
+    factor = build.pointwise("shift", {factor}, type, {{"by", 1.0}});
+    curve = build.pointwise("mul", {curve, factor}, type);
+  }
+  Tensor linear = build.pointwise(
+      "sub", {x, build.pointwise("mul", {x, target}, type)}, type);
+  Tensor losses = build.pointwise("add", {linear, curve}, type);
+  if (auto weight = call.maybe("weight"))
+    losses = build.pointwise("mul", {losses, call.lifted(*weight)}, type);
+  return combinedBy(call, losses);
+}
+
+/// -(t log x + (1 - t) log(1 - x)), with logarithms from -100 up, as PyTorch
+/// has it.
+static Results binaryCrossEntropy(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self"), target = call.value("target");
+  ScalarType type = x.type;
+  auto oneLess = [&](const Tensor &y) {
+    Tensor negative = build.pointwise("neg", {y}, type);
+    return build.pointwise("shift", {negative}, type, {{"by", 1.0}});
+  };
+  auto share = [&](const Tensor &factor, const Tensor &y) {
+    Tensor log = build.pointwise("log", {y}, type);
+    log = build.pointwise("clamp", {log}, type, {{"low", -100.0}});
+    return build.pointwise("mul", {factor, log}, type);
+  };
+  Tensor losses = build.pointwise(
+      "add", {share(target, x), share(oneLess(target), oneLess(x))}, type);
+  losses = build.pointwise("neg", {losses}, type);
+  if (auto weight = call.maybe("weight"))
+    losses = build.pointwise("mul", {losses, call.lifted(*weight)}, type);
+  return combinedBy(call, losses);
+}
+
 const Operators &torch::lossOperators() {
   static const Operators rows = {
       {"cross_entropy_loss",
@@ -89,6 +180,20 @@ const Operators &torch::lossOperators() {
        {},
        crossEntropyOf},
       {"mse_loss", "self, target, reduction=1", {}, meanSquare},
+      {"l1_loss", "self, target, reduction=1", {}, meanAbsolute},
+      {"huber_loss", "self, target, reduction=1, delta=1", {}, huberLoss},
+      {"smooth_l1_loss",
+       "self, target, reduction=1, beta=1",
+       {},
+       smoothAbsolute},
+      {"binary_cross_entropy_with_logits",
+       "self, target, weight=None, pos_weight=None, reduction=1",
+       {},
+       binaryCrossEntropyOfLogits},
+      {"binary_cross_entropy",
+       "self, target, weight=None, reduction=1",
+       {},
+       binaryCrossEntropy},
   };
   return rows;
 }

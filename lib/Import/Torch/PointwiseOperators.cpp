@@ -133,16 +133,20 @@ static Results powerOfNumber(Call &call) {
   return {apply(call, "exp", x)};
 }
 
-/// exp(x) - 1 without its cancellation: 2 t / (1 - t) of t = tanh(x / 2), for x
-/// up to 1.
+/// exp(x) - 1 without its cancellation, for x up to 1: 2 t / (1 - t) of
+/// t = tanh(x / 2).
+static Tensor smallLessOne(Call &call, const Tensor &x) {
+  Tensor t = apply(call, "tanh", scaled(call, x, 0.5));
+  Tensor rest = shifted(call, scaled(call, t, -1), 1);
+  return call.build.pointwise("div", {scaled(call, t, 2), rest},
+                              call.result().type);
+}
+
 static Results exponentialLessOne(Call &call) {
   Builder &build = call.build;
   ScalarType type = call.result().type;
   Tensor x = call.value("self");
-  Tensor low = apply(call, "clamp", x, {{"high", 1.0}});
-  Tensor t = apply(call, "tanh", scaled(call, low, 0.5));
-  Tensor rest = shifted(call, scaled(call, t, -1), 1);
-  Tensor small = build.pointwise("div", {scaled(call, t, 2), rest}, type);
+  Tensor small = smallLessOne(call, apply(call, "clamp", x, {{"high", 1.0}}));
   Tensor large = shifted(call, apply(call, "exp", x), -1);
   Tensor isLarge =
       build.pointwise("compare", {x, build.number(1, call.resultElement())},
@@ -187,6 +191,20 @@ static Results clamp(Call &call) {
   return {apply(call, "clamp", call.value("self"), limits)};
 }
 
+/// Between bounds that are tensors.
+static Results clampTensor(Call &call) {
+  Builder &build = call.build;
+  ScalarType type = call.result().type;
+  Tensor x = call.value("self");
+  auto negative = [&](const Tensor &y) { return apply(call, "neg", y); };
+  if (auto low = call.maybe("min"))
+    x = build.pointwise("max", {x, call.lifted(*low)}, type);
+  if (auto high = call.maybe("max"))
+    x = negative(build.pointwise(
+        "max", {negative(x), negative(call.lifted(*high))}, type));
+  return {x};
+}
+
 static Results hardtanh(Call &call) {
   return {apply(
       call, "clamp", call.value("self"),
@@ -200,6 +218,108 @@ static Results leaky(Call &call) {
   return {call.build.pointwise(
       "sub", {apply(call, "relu", x), scaled(call, negative, slope)},
       call.result().type)};
+}
+
+/// scale (max(x, 0) + alpha (exp(inputScale min(x, 0)) - 1)).
+static Tensor linearUnit(Call &call, double alpha, double scale,
+                         double inputScale) {
+  Tensor x = call.value("self");
+  Tensor low = scaled(call, apply(call, "relu", apply(call, "neg", x)), -1);
+  Tensor curve = smallLessOne(call, scaled(call, low, inputScale));
+  return call.build.pointwise("add",
+                              {scaled(call, apply(call, "relu", x), scale),
+                               scaled(call, curve, scale * alpha)},
+                              call.result().type);
+}
+
+static Results elu(Call &call) {
+  return {linearUnit(call, call.number("alpha"), call.number("scale"),
+                     call.number("input_scale"))};
+}
+
+static Results celu(Call &call) {
+  double alpha = call.number("alpha");
+  if (!(alpha > 0))
+    refuse("has alpha = {}; known are positive numbers", alpha);
+  return {linearUnit(call, alpha, 1, 1 / alpha)};
+}
+
+/// With the constants of Klambauer et al., Self-Normalizing Neural Networks
+/// (2017).
+static Results selu(Call &call) {
+  return {linearUnit(call, 1.6732632423543772, 1.0507009873554805, 1)};
+}
+
+/// min(max(x / 6 + 1 / 2, 0), 1).
+static Tensor hardSigmoid(Call &call, const Tensor &x) {
+  return apply(call, "clamp", shifted(call, scaled(call, x, 1.0 / 6), 0.5),
+               {{"low", 0.0}, {"high", 1.0}});
+}
+
+static Results hardsigmoid(Call &call) {
+  return {hardSigmoid(call, call.value("self"))};
+}
+
+static Results hardswish(Call &call) {
+  Tensor x = call.value("self");
+  return {call.build.pointwise("mul", {x, hardSigmoid(call, x)},
+                               call.result().type)};
+}
+
+static Results relu6(Call &call) {
+  return {
+      apply(call, "clamp", call.value("self"), {{"low", 0.0}, {"high", 6.0}})};
+}
+
+/// -softplus(-x).
+static Results logSigmoid(Call &call) {
+  Tensor x = apply(call, "neg", call.value("self"));
+  return {apply(call, "neg", apply(call, "softplus", x))};
+}
+
+static Results mish(Call &call) {
+  Tensor x = call.value("self");
+  Tensor gate = apply(call, "tanh", apply(call, "softplus", x));
+  return {call.build.pointwise("mul", {x, gate}, call.result().type)};
+}
+
+/// The first half of a dimension, gated by the second.
+static Results gatedHalf(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  int64_t half = build.sizes(x).at(dim) / 2;
+  if (half == 0 || build.sizes(x)[dim] % 2 != 0)
+    refuse("halves {} positions", build.sizes(x)[dim]);
+  Tensor gate = apply(call, "sigmoid", build.cut(x, dim, half, half));
+  return {build.pointwise("mul", {build.cut(x, dim, 0, half), gate},
+                          call.result().type)};
+}
+
+/// max(x, 0) - w max(-x, 0), with w for each channel [n, c, ...] or for all.
+static Results parametricRelu(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self"), weight = call.value("weight");
+  if (build.sizes(weight) == Sizes{1})
+    weight.dims.clear();
+  else if (x.dims.size() > 1)
+    weight.dims.resize(x.dims.size() - 1);
+  Tensor negative = apply(call, "relu", apply(call, "neg", x));
+  return {build.pointwise("sub",
+                          {apply(call, "relu", x),
+                           build.pointwise("mul", {negative, weight}, x.type)},
+                          x.type)};
+}
+
+static Emit logarithm(double base) {
+  return [=](Call &call) -> Results {
+    return {scaled(call, apply(call, "log", call.value("self")),
+                   1 / std::log(base))};
+  };
+}
+
+static Results powerOfTwo(Call &call) {
+  return {apply(call, "exp", scaled(call, call.value("self"), std::log(2.0)))};
 }
 
 static Results softplus(Call &call) {
@@ -275,6 +395,7 @@ static Operators arithmetic() {
       {"min.other", pair, smaller, minimum},
       {"clamp", "self, min=None, max=None", foldClamp, clamp},
       {"clamp_min", "self, min, max=None", foldClamp, clamp},
+      {"clamp.Tensor", "self, min=None, max=None", {}, clampTensor},
       {"hardtanh", "self, min_val=-1, max_val=1", {}, hardtanh},
   };
 }
@@ -308,6 +429,20 @@ static Operators functions() {
       {"gelu", "self, approximate=none", {}, gelu},
       {"leaky_relu", "self, negative_slope=0.01", {}, leaky},
       {"softplus", "self, beta=1, threshold=20", {}, softplus},
+      {"elu", "self, alpha=1, scale=1, input_scale=1", {}, elu},
+      {"celu", "self, alpha=1", {}, celu},
+      {"selu", unaryArguments, {}, selu},
+      {"hardsigmoid", unaryArguments, {}, hardsigmoid},
+      {"hardswish", unaryArguments, {}, hardswish},
+      {"relu6", unaryArguments, {}, relu6},
+      {"log_sigmoid", unaryArguments, {}, logSigmoid},
+      {"mish", unaryArguments, {}, mish},
+      {"glu", "self, dim=-1", {}, gatedHalf},
+      {"prelu", "self, weight", {}, parametricRelu},
+      {"_prelu_kernel", "self, weight", {}, parametricRelu},
+      {"log2", unaryArguments, fold(std::log2), logarithm(2)},
+      {"log10", unaryArguments, fold(std::log10), logarithm(10)},
+      {"exp2", unaryArguments, fold(std::exp2), powerOfTwo},
   };
 }
 

@@ -5,6 +5,7 @@
 #include "Refusal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace tpsp::import;
@@ -178,6 +179,146 @@ static Results convolution(Call &call) {
 }
 
 //===----------------------------------------------------------------------===//
+// Transposed convolutions, and larger images
+//===----------------------------------------------------------------------===//
+
+/// The positions of the last dimensions, each with stride - 1 positions of 0
+/// after it.
+static Tensor apart(Call &call, Tensor x, const Window &window) {
+  Builder &build = call.build;
+  size_t rank = window.kernel.size(), first = x.dims.size() - rank;
+  for (size_t i = 0; i < rank; ++i) {
+    if (window.stride[i] == 1)
+      continue;
+    Sizes wide = build.sizes(x);
+    wide[first + i] *= window.stride[i];
+    x.dims.insert(x.dims.begin() + static_cast<int64_t>(first + i) + 1,
+                  AtomList{});
+    x = build.padded(x, first + i + 1, 0, window.stride[i] - 1, 0);
+    x = build.viewed(x, wide);
+  }
+  return x;
+}
+
+/// The sum over the window's positions of what each adds to the result: x[n, g,
+/// c, ...] and w[g, o, c, ...] to [n, g, o, ...].
+static Tensor transposed(Call &call, const Tensor &x, const Tensor &w,
+                         const Window &window) {
+  Builder &build = call.build;
+  size_t rank = window.kernel.size();
+  std::optional<Tensor> sum;
+  forEachPosition(window.kernel, [&](const Sizes &tap) {
+    Tensor part = w;
+    for (int64_t at : tap)
+      part = build.taken(part, 3, at);
+    Tensor y = apart(call, multiplied(call, x, part), window);
+    for (size_t i = 0; i < rank; ++i) {
+      int64_t before = tap[i] * window.dilation[i],
+              all = (window.kernel[i] - 1) * window.dilation[i];
+      y = build.padded(y, 3 + i, before, all - before, 0);
+    }
+    sum = sum ? build.pointwise("add", {*sum, y}, y.type) : y;
+  });
+  for (size_t i = 0; i < rank; ++i)
+    sum = build.cut(*sum, 3 + i, window.padding[i], window.out[i]);
+  return *sum;
+}
+
+static Results transposedConvolution(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input"), w = call.value("weight");
+  Sizes ofX = build.sizes(x), ofW = build.sizes(w);
+  size_t rank = ofW.size() < 3 ? 0 : ofW.size() - 2;
+  int64_t groups = call.integer("groups");
+  if (rank == 0 || ofX.size() != ofW.size() || groups < 1 ||
+      ofX[1] % groups != 0 || ofW[0] != ofX[1])
+    refuse("has an input of [{}], a weight of [{}] and {} groups",
+           fmt::join(ofX, ", "), fmt::join(ofW, ", "), groups);
+  Window window = windowOf(call, Sizes(ofW.begin() + 2, ofW.end()));
+  Sizes more = spread(call.list("output_padding"), rank, Sizes(rank, 0));
+  for (size_t i = 0; i < rank; ++i)
+    if (more[i] >= window.stride[i])
+      refuse("adds {} positions to a result of stride {}", more[i],
+             window.stride[i]);
+  Sizes groupedX = ofX, groupedW = ofW;
+  groupedX[1] /= groups;
+  groupedX.insert(groupedX.begin() + 1, groups);
+  groupedW[0] /= groups;
+  groupedW.insert(groupedW.begin(), groups);
+  Tensor weights = build.viewed(w, groupedW);
+  std::swap(weights.dims[1], weights.dims[2]);
+  Tensor y = transposed(call, build.viewed(x, groupedX), weights, window);
+  y = build.viewed(y, call.result().sizes);
+  if (auto bias = call.maybe("bias")) {
+    Tensor each = call.lifted(*bias);
+    each.dims.resize(rank + 1);
+    y = build.pointwise("add", {y, each}, y.type);
+  }
+  return {y};
+}
+
+/// Interpolates linearly along the last dimensions: products with constant
+/// matrices [to, from], of two weights in each row.
+static Results interpolated(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input");
+  Sizes sizes = build.sizes(x), out = call.result().sizes;
+  bool alignsCorners = call.flag("align_corners");
+  for (size_t dim = 2; dim < sizes.size(); ++dim) {
+    int64_t from = sizes[dim], to = out[dim];
+    if (from == to)
+      continue;
+    if (from == 1) {
+      Sizes wide = build.sizes(x);
+      wide[dim] = to;
+      x = build.expanded(x, wide);
+      continue;
+    }
+    double step = alignsCorners && to > 1
+                      ? static_cast<double>(from - 1) / (to - 1)
+                      : static_cast<double>(from) / static_cast<double>(to);
+    Tensor weights;
+    weights.type = ScalarType::F32;
+    weights.constant =
+        Constant::evaluated(weights.type, {to, from}, [&](const Sizes &at) {
+          auto place = static_cast<double>(at[0]);
+          double source = alignsCorners
+                              ? place * step
+                              : std::max((place + 0.5) * step - 0.5, 0.0);
+          source = std::min(source, static_cast<double>(from - 1));
+          return std::max(1 - std::abs(source - static_cast<double>(at[1])),
+                          0.0);
+        });
+    weights = call.lifted(weights);
+    build.align(x, dim, weights, 1);
+    build.makeDistinct(build.atomsOf(x.dims), weights, 0);
+    Dims dims = x.dims;
+    dims[dim] = weights.dims[0];
+    x = build.contracted(weights, x, dims, x.type);
+  }
+  return {x};
+}
+
+/// Every position several times.
+static Results upsampled(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("input");
+  Sizes sizes = build.sizes(x), out = call.result().sizes, wide;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (out[i] % sizes[i] != 0)
+      refuse("makes {} positions of {}", out[i], sizes[i]);
+    if (out[i] > sizes[i])
+      x.dims.insert(x.dims.begin() + static_cast<int64_t>(i) + 1, AtomList{});
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    wide.push_back(sizes[i]);
+    if (out[i] > sizes[i])
+      wide.push_back(out[i] / sizes[i]);
+  }
+  return {build.viewed(build.expanded(x, wide), out)};
+}
+
+//===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//
 
@@ -257,10 +398,25 @@ static Results adaptivePool(Call &call) {
 const Operators &torch::windowOperators() {
   static const std::string conv =
       "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1";
+  static const std::string transposedConv =
+      "input, weight, bias=None, stride=1, padding=0, output_padding=0, "
+      "groups=1, dilation=1";
+  static const std::string linear =
+      "input, ~output_size, align_corners, ~scale_factors=None";
+  static const std::string larger = "input, ~output_size, ~scale_factors=None";
   static const Operators rows = {
       {"conv1d", conv, {}, convolution},
       {"conv2d", conv, {}, convolution},
       {"conv3d", conv, {}, convolution},
+      {"conv_transpose1d", transposedConv, {}, transposedConvolution},
+      {"conv_transpose2d.input", transposedConv, {}, transposedConvolution},
+      {"conv_transpose3d.input", transposedConv, {}, transposedConvolution},
+      {"upsample_linear1d.vec", linear, {}, interpolated},
+      {"upsample_bilinear2d.vec", linear, {}, interpolated},
+      {"upsample_trilinear3d.vec", linear, {}, interpolated},
+      {"upsample_nearest1d.vec", larger, {}, upsampled},
+      {"upsample_nearest2d.vec", larger, {}, upsampled},
+      {"upsample_nearest3d.vec", larger, {}, upsampled},
       {"max_pool2d",
        "self, kernel_size, stride=[], padding=0, dilation=1, ceil_mode=False",
        {},

@@ -1,0 +1,32 @@
+// Operations that become several: activations, losses of numbers, positions in
+// another order, norms, maxima, transposed convolutions and interpolation. The
+// imported programs compute what PyTorch computed, with gradients.
+// REQUIRES: tpsp-run
+// RUN: rm -rf %t && mkdir %t
+// DEFINE: %{model} =
+// DEFINE: %{import} = tpsp-import %S/Inputs/torch/%{model}.pt2 -o %t/%{model}.mlir --save-weights %t/%{model}.st
+// DEFINE: %{run} = tpsp-run %t/%{model}.mlir --quiet --grad --weights %t/%{model}.st --inputs %S/Inputs/torch/%{model}-inputs.safetensors --save-all %t/all.st
+// DEFINE: %{check} = python3 %S/Inputs/check-torch.py %S/Inputs/torch/%{model}.safetensors %t/all.st | FileCheck %s
+// CHECK: tensors are equal
+
+// REDEFINE: %{model} = activations
+// RUN: %{import}
+// RUN: %{run}
+// RUN: %{check}
+
+// Integers that are constants are inputs.
+// REDEFINE: %{model} = orders
+// RUN: %{import} --save-constants %t/constants.st
+// RUN: %{run} --inputs %t/constants.st
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=1
+// RUN: %{run} --inputs %t/constants.st
+// RUN: %{check}
+
+// REDEFINE: %{model} = enlarged
+// RUN: %{import}
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
+// RUN: %{run}
+// RUN: %{check}
