@@ -2,16 +2,6 @@
 
 !x = tensor<8x32xf32, #tpsp.idx<b, d>>
 
-func.func @maximum(%x: !x) -> tensor<8xf32, #tpsp.idx<b>> {
-  // expected-error @+1 {{of kind "max" has no gradient; use a smooth maximum (tpsp.softmax), or keep it off the path from the differentiated arguments}}
-  %y = tpsp.reduce %x {kind = "max"} : !x -> tensor<8xf32, #tpsp.idx<b>>
-  return %y : tensor<8xf32, #tpsp.idx<b>>
-}
-
-// -----
-
-!x = tensor<8x32xf32, #tpsp.idx<b, d>>
-
 func.func @slope(%x: !x) -> !x {
   // expected-error @+1 {{has no gradient: tpsp differentiates once; keep it off the path from the differentiated arguments}}
   %y = tpsp.slope %x {of = "gelu"} : !x

@@ -32,11 +32,26 @@ static Tensor evaluateReduce(Evaluation &e) {
              : e.sum(e.operands, e.indices(), {});
 }
 
+/// The gradient of a maximum, divided evenly among the elements that are it.
+static Tensor gradientOfMaximum(const Tensor &x, const Tensor &gradient,
+                                Evaluation &e) {
+  Tensor largest = evaluateReduce(e);
+  auto isLargest = [](const double *v) { return v[0] == v[1] ? 1. : 0.; };
+  Tensor hits =
+      pointwise(isLargest, {&x, &largest}, x.indices, x.shape, &e.error);
+  Tensor counts = e.sum({&hits}, largest.indices, {});
+  auto share = [](const double *v) { return v[0] * v[1] / v[2]; };
+  return pointwise(share, {&hits, &gradient, &counts}, x.indices, x.shape,
+                   &e.error);
+}
+
 static void differentiateReduce(Evaluation &e, const Tensor &gradient,
                                 OperandGradients &out) {
-  if (e.text("kind") == "max")
-    return e.fail("has no gradient in the reference: it is a maximum");
-  out.set(0, [&] { return fitted(gradient, out.type(0), e); });
+  out.set(0, [&] {
+    return e.text("kind") == "max"
+               ? gradientOfMaximum(e.operand(0), gradient, e)
+               : fitted(gradient, out.type(0), e);
+  });
 }
 
 /// The weight of each element in a mean with labels. It is 0 if the label is
@@ -170,7 +185,7 @@ OperationRows contractionOperations() {
   OperationRow constant = view;
   constant.stopsGradient = true;
   return {{"einsum", {evaluateEinsum, differentiateEinsum}},
-          {"reduce", linear(evaluateReduce, differentiateReduce)},
+          {"reduce", {evaluateReduce, differentiateReduce, 1}},
           {"mean", {evaluateMean, differentiateMean, 1}},
           {"broadcast", linear(evaluateBroadcast, differentiateBroadcast)},
           {"convert", linear(evaluateBroadcast, differentiateBroadcast)},

@@ -96,14 +96,22 @@ LogicalResult EinsumOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   return success();
 }
 
+/// The gradient of a maximum is divided evenly among the elements that are it.
+static Value adjointOfMaximum(OpBuilder &b, ReduceOp op, Value g) {
+  AdjointBuilder adjoint(b, op.getLoc());
+  Value x = op.getOperand(0), largest = op.getResult();
+  Value isLargest =
+      adjoint.map<CompareOp>(x, {x, largest}, b.getStringAttr("equal"));
+  Value count = adjoint.sumTo(isLargest, largest);
+  return adjoint.mul(x, isLargest, adjoint.map<DivOp>(g, {g, count}));
+}
+
 LogicalResult ReduceOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                      Gradients gradients) {
-  if (getKind() != "sum")
-    return emitOpError("of kind \"")
-           << getKind()
-           << "\" has no gradient; use a smooth maximum (tpsp.softmax), or "
-              "keep "
-              "it off the path from the differentiated arguments";
+  if (getKind() == "max") {
+    gradients[0] = adjointOfMaximum(b, *this, g);
+    return success();
+  }
   // A sum over no index passes its gradient on, in whatever type that has.
   if (getIdx(getOperand(0)).getNames() == getIdx(getResult()).getNames()) {
     gradients[0] = g;

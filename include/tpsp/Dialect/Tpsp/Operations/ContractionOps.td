@@ -26,7 +26,8 @@ def Tpsp_ReduceOp
                   ["getScalarFormula"]> {
   let summary = "sum or maximum over the indices the result lacks";
   let description = [{
-    `kind` is "sum" or "max".
+    `kind` is "sum" or "max". The gradient of a maximum is divided evenly among
+    the elements that are equal to it.
 
     Constraints: (I1)-(I8), and
     - (R1) `kind` is "sum" or "max"; one operand.
