@@ -31,15 +31,15 @@
 // CHECK: tpsp.all_gather
 // CHECK: tpsp.reduce_scatter
 // CHECK: tpsp.all_gather
-// CHECK: tpsp.all_gather {{.*}}tpsp.backward
-// CHECK: tpsp.all_gather {{.*}}tpsp.backward
-// CHECK: tpsp.reduce_scatter {{.*}}tpsp.backward
-// CHECK: tpsp.all_gather {{.*}}tpsp.backward
-// CHECK: tpsp.all_gather {{.*}}tpsp.backward
-// CHECK: tpsp.all_reduce {{.*}} ["dp"] {{.*}}tensor = "g[v1], g[w1], g[v0], g[w0]", tpsp.backward
-// CHECK: tpsp.reduce_scatter {{.*}}tpsp.backward
-// CHECK: tpsp.all_reduce {{.*}}tensor = "g[g1], g[g0]", tpsp.backward
-// CHECK: tpsp.all_gather {{.*}}tpsp.backward
+// CHECK: tpsp.all_gather {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.all_gather {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.reduce_scatter {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.all_gather {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.all_gather {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.all_reduce {{.*}} ["dp"] {{.*}}tensor = "g[v1], g[w1], g[v0], g[w0]", tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.reduce_scatter {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.all_reduce {{.*}}tensor = "g[g1], g[g0]", tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.all_gather {{.*}}tpsp.origin = #tpsp.origin<backward>
 
 
 tpsp.mesh @mesh <tp = 4 : model, dp = 1 : data>

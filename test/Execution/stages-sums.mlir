@@ -9,8 +9,8 @@
 
 tpsp.mesh @mesh <local_axis = 3 : data, pp = 3 : stage>
 func.func @f(%x0: tensor<8x7x1xf32, #tpsp.idx<c, a, f | sum@local_axis>>, %x3: tensor<7xf32, #tpsp.idx<a>> {tpsp.param}) -> (tensor<7xf32, #tpsp.idx<a>>) {
-  %v1 = tpsp.cut %x0 {index = "a", from = 2, tpsp.chunk = 0 : i64} : (tensor<8x7x1xf32, #tpsp.idx<c, a, f | sum@local_axis>>) -> tensor<8x2x1xf32, #tpsp.idx<c, n0, f>>
-  %v2 = tpsp.einsum %x0, %v1 {tpsp.chunk = 1 : i64} : (tensor<8x7x1xf32, #tpsp.idx<c, a, f | sum@local_axis>>, tensor<8x2x1xf32, #tpsp.idx<c, n0, f>>) -> tensor<7xf32, #tpsp.idx<a>>
-  %v4 = tpsp.rms_norm %v2, %x3 {eps = 0.0625 : f64, tpsp.chunk = 2 : i64} : (tensor<7xf32, #tpsp.idx<a>>, tensor<7xf32, #tpsp.idx<a>>) -> tensor<7xf32, #tpsp.idx<a>>
+  %v1 = tpsp.cut %x0 {index = "a", from = 2, tpsp.origin = #tpsp.origin<chunk = 0>} : (tensor<8x7x1xf32, #tpsp.idx<c, a, f | sum@local_axis>>) -> tensor<8x2x1xf32, #tpsp.idx<c, n0, f>>
+  %v2 = tpsp.einsum %x0, %v1 {tpsp.origin = #tpsp.origin<chunk = 1>} : (tensor<8x7x1xf32, #tpsp.idx<c, a, f | sum@local_axis>>, tensor<8x2x1xf32, #tpsp.idx<c, n0, f>>) -> tensor<7xf32, #tpsp.idx<a>>
+  %v4 = tpsp.rms_norm %v2, %x3 {eps = 0.0625 : f64, tpsp.origin = #tpsp.origin<chunk = 2>} : (tensor<7xf32, #tpsp.idx<a>>, tensor<7xf32, #tpsp.idx<a>>) -> tensor<7xf32, #tpsp.idx<a>>
   return %v4 : tensor<7xf32, #tpsp.idx<a>>
 }

@@ -24,9 +24,9 @@ func.func @both_passes(%q: !q, %k: !k, %v: !k, %g: !q) -> (!q, !q, !k, !k) {
   // CHECK: %[[GQ0:.*]], %[[GK0:.*]], %[[GV0:.*]] = tpsp.attention_gradient {{.*}}%[[L0]], {{.*}}extent = 6,
   // CHECK: %[[GQ1:.*]], %[[GK1:.*]], %[[GV1:.*]] = tpsp.attention_gradient {{.*}}%[[L1]], {{.*}}extent = -6,
   // CHECK: tpsp.mirror %[[GQ1]]
-  // CHECK: tpsp.add %[[GK0]], %[[GK1]] {tpsp.backward}
-  // CHECK: tpsp.add %[[GV0]], %[[GV1]] {tpsp.backward}
-  %gq, %gk, %gv = tpsp.attention_gradient %q, %k, %v, %o, %l, %g {query = "s", key = "t", feature = "k", causal, tpsp.backward} : (!q, !k, !k, !q, !l, !q) -> (!q, !k, !k)
+  // CHECK: tpsp.add %[[GK0]], %[[GK1]] {tpsp.origin = #tpsp.origin<backward>}
+  // CHECK: tpsp.add %[[GV0]], %[[GV1]] {tpsp.origin = #tpsp.origin<backward>}
+  %gq, %gk, %gv = tpsp.attention_gradient %q, %k, %v, %o, %l, %g {query = "s", key = "t", feature = "k", causal, tpsp.origin = #tpsp.origin<backward>} : (!q, !k, !k, !q, !l, !q) -> (!q, !k, !k)
   return %o, %gq, %gk, %gv : !q, !q, !k, !k
 }
 // REMARK: remark: {{.*}}4 ranks exchange halves of their rows: {{.*}} scores and not
@@ -46,8 +46,8 @@ tpsp.mesh @mesh <cp = 2, cq = 3>
 // CHECK: tpsp.attention_gradient {{.*}}extent = -4, shift = 0, offset = 22
 // CHECK: tpsp.mirror
 func.func @redone(%q: !q, %k: !k, %v: !k, %g: !q) -> (!q, !q, !k) {
-  %o, %l = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, tpsp.backward} : (!q, !k, !k) -> (!q, !l)
-  %gq, %gk, %gv = tpsp.attention_gradient %q, %k, %v, %o, %l, %g {query = "s", key = "t", feature = "k", causal, tpsp.backward} : (!q, !k, !k, !q, !l, !q) -> (!q, !k, !k)
+  %o, %l = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, tpsp.origin = #tpsp.origin<backward>} : (!q, !k, !k) -> (!q, !l)
+  %gq, %gk, %gv = tpsp.attention_gradient %q, %k, %v, %o, %l, %g {query = "s", key = "t", feature = "k", causal, tpsp.origin = #tpsp.origin<backward>} : (!q, !k, !k, !q, !l, !q) -> (!q, !k, !k)
   return %o, %gq, %gk : !q, !q, !k
 }
 

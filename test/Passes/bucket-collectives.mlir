@@ -118,6 +118,6 @@ func.func @not_if_different(%a: !p, %b: !p2, %c: !ph, %d: !m, %e: !p) -> (!g, !g
   %1 = tpsp.all_reduce %b ["dp"] : (!p2) -> !g
   %2 = tpsp.all_reduce %c ["tp"] : (!ph) -> !h
   %3 = tpsp.all_reduce %d ["tp"] : (!m) -> !g
-  %4 = tpsp.all_reduce %e ["tp"] {tpsp.backward} : (!p) -> !g
+  %4 = tpsp.all_reduce %e ["tp"] {tpsp.origin = #tpsp.origin<backward>} : (!p) -> !g
   return %0, %1, %2, %3, %4 : !g, !g, !h, !g, !g
 }

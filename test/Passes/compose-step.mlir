@@ -15,10 +15,10 @@ tpsp.mesh @mesh <dp = 2>
 func.func @f(%x: !x, %w: !w {tpsp.param = "w"}) -> !l {
   // CHECK: %[[LOSS:.*]] = tpsp.einsum {{.*}} -> tensor<f32, #tpsp.idx<>>
   // CHECK: %[[G:.*]] = tpsp.einsum {{.*}}tpsp.gradients = array<i64: 1>
-  // CHECK: %[[M:.*]] = tpsp.scale {{.*}}factor = 9.000000e-01 : f64{{.*}}tpsp.update
-  // CHECK: %[[NEW:.*]] = tpsp.add %[[M]], %[[G]] {tpsp.update}
+  // CHECK: %[[M:.*]] = tpsp.scale {{.*}}factor = 9.000000e-01 : f64{{.*}}tpsp.origin = #tpsp.origin<update>
+  // CHECK: %[[NEW:.*]] = tpsp.add %[[M]], %[[G]] {tpsp.origin = #tpsp.origin<update>}
   // CHECK: %[[STEP:.*]] = tpsp.mul %[[NEW]]
-  // CHECK: %[[W:.*]] = tpsp.sub {{.*}}, %[[STEP]] {tpsp.update}
+  // CHECK: %[[W:.*]] = tpsp.sub {{.*}}, %[[STEP]] {tpsp.origin = #tpsp.origin<update>}
   // CHECK: return %[[LOSS]], %[[W]], %[[NEW]]
   %y = tpsp.einsum %x, %w : (!x, !w) -> !y
   %l = tpsp.einsum %y, %y : (!y, !y) -> !l

@@ -37,7 +37,7 @@ tpsp.mesh @mesh <tp = 4>
 !max   = tensor<4x3xf32, #tpsp.idx<s, d, local | max@tp>>
 func.func @reductions(%x: !sum, %y: !max) -> (!part, !whole, !whole, !whole) {
   %p = tpsp.reduce_scatter %x ["tp"] : !sum -> !part
-  %a:2 = tpsp.all_reduce %x, %x ["tp"] {tpsp.backward} : (!sum, !sum) -> (!whole, !whole)
+  %a:2 = tpsp.all_reduce %x, %x ["tp"] {tpsp.origin = #tpsp.origin<backward>} : (!sum, !sum) -> (!whole, !whole)
   %m = tpsp.all_reduce %y ["tp"] : (!max) -> !whole
   return %p, %a#0, %a#1, %m : !part, !whole, !whole, !whole
 }

@@ -69,11 +69,11 @@ func.func @rope(%x: !x) -> !x {
 
 // CHECK-LABEL: @backward_mark
 func.func @backward_mark(%x: !x) -> !x {
-  // CHECK: square {{.*}}tpsp.backward
-  %0 = tpsp.square %x {tpsp.backward} : !x
-  // CHECK: reduce {{.*}}tpsp.backward
-  // CHECK: div {{.*}}tpsp.backward
-  %y = tpsp.softmax %0 {over = "d", tpsp.backward} : !x
+  // CHECK: square {{.*}}tpsp.origin = #tpsp.origin<backward>
+  %0 = tpsp.square %x {tpsp.origin = #tpsp.origin<backward>} : !x
+  // CHECK: reduce {{.*}}tpsp.origin = #tpsp.origin<backward>
+  // CHECK: div {{.*}}tpsp.origin = #tpsp.origin<backward>
+  %y = tpsp.softmax %0 {over = "d", tpsp.origin = #tpsp.origin<backward>} : !x
   return %y : !x
 }
 

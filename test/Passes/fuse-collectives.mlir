@@ -54,13 +54,13 @@ func.func @one_gather_for_several_users(%x: !xs) -> (!x, !x) {
 // CHECK-LABEL: @not_across_passes
 func.func @not_across_passes(%x: !xs) -> (!x, !x, !x) {
   // AGAIN-NEXT: %[[F:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x"}
-  // AGAIN-NEXT: %[[B:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x", tpsp.backward}
+  // AGAIN-NEXT: %[[B:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x", tpsp.origin = #tpsp.origin<backward>}
   // AGAIN-NEXT: return %[[F]], %[[B]], %[[B]]
   // KEPT-NEXT: %[[F:.*]] = tpsp.all_gather {{.*}} {reason = "r; kept for the backward pass", tensor = "x"}
   // KEPT-NEXT: return %[[F]], %[[F]], %[[F]]
   %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x"} : !xs -> !x
-  %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
-  %2 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
+  %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.origin = #tpsp.origin<backward>} : !xs -> !x
+  %2 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.origin = #tpsp.origin<backward>} : !xs -> !x
   return %0, %1, %2 : !x, !x, !x
 }
 
@@ -70,19 +70,19 @@ func.func @not_other_kinds_across_passes(%x: !xs, %p: !p) -> (!xd, !xd, !xs, !xs
   // CHECK-COUNT-2: all_to_all
   // CHECK-COUNT-2: reduce_scatter
   %0 = tpsp.all_to_all %x ["tp"] : !xs -> !xd
-  %1 = tpsp.all_to_all %x ["tp"] {tpsp.backward} : !xs -> !xd
+  %1 = tpsp.all_to_all %x ["tp"] {tpsp.origin = #tpsp.origin<backward>} : !xs -> !xd
   %2 = tpsp.reduce_scatter %p ["tp"] : !p -> !xs
-  %3 = tpsp.reduce_scatter %p ["tp"] {tpsp.backward} : !p -> !xs
+  %3 = tpsp.reduce_scatter %p ["tp"] {tpsp.origin = #tpsp.origin<backward>} : !p -> !xs
   return %0, %1, %2, %3 : !xd, !xd, !xs, !xs
 }
 
 // A gather that only the backward pass needs is not one of the forward pass.
 // CHECK-LABEL: @not_of_the_forward_pass
 func.func @not_of_the_forward_pass(%x: !xs) -> (!x, !x) {
-  // CHECK-NEXT: %[[B:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x", tpsp.backward}
+  // CHECK-NEXT: %[[B:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x", tpsp.origin = #tpsp.origin<backward>}
   // CHECK-NEXT: return %[[B]], %[[B]]
-  %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
-  %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
+  %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.origin = #tpsp.origin<backward>} : !xs -> !x
+  %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.origin = #tpsp.origin<backward>} : !xs -> !x
   return %0, %1 : !x, !x
 }
 
@@ -202,6 +202,6 @@ func.func @gather_of_another_pass(%w: !ws) -> !wb {
   // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather
   // CHECK-NEXT: convert %[[G]]
   %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
-  %1 = tpsp.convert %0 {tpsp.backward} : !w -> !wb
+  %1 = tpsp.convert %0 {tpsp.origin = #tpsp.origin<backward>} : !w -> !wb
   return %1 : !wb
 }

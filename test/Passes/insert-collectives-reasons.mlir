@@ -9,7 +9,7 @@ tpsp.mesh @mesh <tp = 4>
 
 // CHECK-LABEL: @moved_grad
 // CHECK: all_to_all {{.*}} {reason = "this reshard asks for [b, s@tp]", tensor = "reshard"}
-// CHECK: all_to_all {{.*}} {reason = "a gradient lies where its tensor does, [b@tp, s]", {{.*}}tpsp.backward}
+// CHECK: all_to_all {{.*}} {reason = "a gradient lies where its tensor does, [b@tp, s]", {{.*}}tpsp.origin = #tpsp.origin<backward>}
 func.func @moved(%x: !x {tpsp.name = "x"}) -> !y {
   %y = tpsp.reshard %x : !x -> !y
   return %y : !y

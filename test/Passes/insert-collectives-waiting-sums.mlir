@@ -17,29 +17,29 @@ tpsp.mesh @mesh <rep = 2>
 // CHECK-LABEL: @waits
 func.func @waits(%go: !go, %p: !p, %gq: !gq, %x: !x, %wk: !wk, %wq: !wq) -> (!wk, !x) {
   // CHECK: einsum {{.*}} -> tensor<8x16xf32, #tpsp.idx<t, k | sum@rep>>
-  %gk = tpsp.einsum %go, %p {tpsp.backward} : (!go, !p) -> !gk
+  %gk = tpsp.einsum %go, %p {tpsp.origin = #tpsp.origin<backward>} : (!go, !p) -> !gk
   // CHECK: %[[W:.*]] = tpsp.einsum {{.*}} -> tensor<16x32xf32, #tpsp.idx<k, d | sum@rep>>
   // CHECK: tpsp.all_reduce %[[W]]
-  %gwk = tpsp.einsum %gk, %x {tpsp.backward} : (!gk, !x) -> !wk
-  %a = tpsp.einsum %gk, %wk {tpsp.backward} : (!gk, !wk) -> !x_
-  %b = tpsp.einsum %gq, %wq {tpsp.backward} : (!gq, !wq) -> !x_
+  %gwk = tpsp.einsum %gk, %x {tpsp.origin = #tpsp.origin<backward>} : (!gk, !x) -> !wk
+  %a = tpsp.einsum %gk, %wk {tpsp.origin = #tpsp.origin<backward>} : (!gk, !wk) -> !x_
+  %b = tpsp.einsum %gq, %wq {tpsp.origin = #tpsp.origin<backward>} : (!gq, !wq) -> !x_
   // CHECK: %[[X:.*]] = tpsp.add {{.*}} #tpsp.idx<t, d | sum@rep>>
   // CHECK: tpsp.all_reduce %[[X]]
-  %gx = tpsp.add %a, %b {tpsp.backward} : (!x_, !x_) -> !x
+  %gx = tpsp.add %a, %b {tpsp.origin = #tpsp.origin<backward>} : (!x_, !x_) -> !x
   return %gwk, %gx : !wk, !x
 }
 
 // Through a view, and with the other part coming first.
 // CHECK-LABEL: @waits_through_a_view
 func.func @waits_through_a_view(%go: !go, %p: !p, %gq: !gq, %x: !x, %wk: !wk, %wq: !wq) -> !x {
-  %b = tpsp.einsum %gq, %wq {tpsp.backward} : (!gq, !wq) -> !x_
-  %gk = tpsp.einsum %go, %p {tpsp.backward} : (!go, !p) -> !gk
-  %gu = tpsp.rename %gk {tpsp.backward} : !gk -> tensor<8x16xf32, #tpsp.idx<u, k>>
-  %gv = tpsp.rename %gu {tpsp.backward} : tensor<8x16xf32, #tpsp.idx<u, k>> -> !gk
-  %a = tpsp.einsum %gv, %wk {tpsp.backward} : (!gk, !wk) -> !x_
+  %b = tpsp.einsum %gq, %wq {tpsp.origin = #tpsp.origin<backward>} : (!gq, !wq) -> !x_
+  %gk = tpsp.einsum %go, %p {tpsp.origin = #tpsp.origin<backward>} : (!go, !p) -> !gk
+  %gu = tpsp.rename %gk {tpsp.origin = #tpsp.origin<backward>} : !gk -> tensor<8x16xf32, #tpsp.idx<u, k>>
+  %gv = tpsp.rename %gu {tpsp.origin = #tpsp.origin<backward>} : tensor<8x16xf32, #tpsp.idx<u, k>> -> !gk
+  %a = tpsp.einsum %gv, %wk {tpsp.origin = #tpsp.origin<backward>} : (!gk, !wk) -> !x_
   // CHECK: %[[X:.*]] = tpsp.add {{.*}} #tpsp.idx<t, d | sum@rep>>
   // CHECK: tpsp.all_reduce %[[X]]
-  %gx = tpsp.add %a, %b {tpsp.backward} : (!x_, !x_) -> !x
+  %gx = tpsp.add %a, %b {tpsp.origin = #tpsp.origin<backward>} : (!x_, !x_) -> !x
   return %gx : !x
 }
 
@@ -48,9 +48,9 @@ func.func @waits_through_a_view(%go: !go, %p: !p, %gq: !gq, %x: !x, %wk: !wk, %w
 func.func @only_returned(%go: !go, %p: !p, %x: !x, %wk: !wk) -> (!wk, !x) {
   // CHECK: %[[G:.*]] = tpsp.einsum
   // CHECK: tpsp.all_reduce %[[G]]
-  %gk = tpsp.einsum %go, %p {tpsp.backward} : (!go, !p) -> !gk
-  %gwk = tpsp.einsum %gk, %x {tpsp.backward} : (!gk, !x) -> !wk
-  %gx = tpsp.einsum %gk, %wk {tpsp.backward} : (!gk, !wk) -> !x
+  %gk = tpsp.einsum %go, %p {tpsp.origin = #tpsp.origin<backward>} : (!go, !p) -> !gk
+  %gwk = tpsp.einsum %gk, %x {tpsp.origin = #tpsp.origin<backward>} : (!gk, !x) -> !wk
+  %gx = tpsp.einsum %gk, %wk {tpsp.origin = #tpsp.origin<backward>} : (!gk, !wk) -> !x
   return %gwk, %gx : !wk, !x
 }
 
@@ -59,9 +59,9 @@ func.func @only_returned(%go: !go, %p: !p, %x: !x, %wk: !wk) -> (!wk, !x) {
 func.func @whole_part(%go: !go, %p: !p, %x: !x, %wk: !wk) -> !x {
   // CHECK: %[[G:.*]] = tpsp.einsum
   // CHECK: tpsp.all_reduce %[[G]]
-  %gk = tpsp.einsum %go, %p {tpsp.backward} : (!go, !p) -> !gk
-  %a = tpsp.einsum %gk, %wk {tpsp.backward} : (!gk, !wk) -> !x_
-  %gx = tpsp.add %a, %x {tpsp.backward} : (!x_, !x) -> !x
+  %gk = tpsp.einsum %go, %p {tpsp.origin = #tpsp.origin<backward>} : (!go, !p) -> !gk
+  %a = tpsp.einsum %gk, %wk {tpsp.origin = #tpsp.origin<backward>} : (!gk, !wk) -> !x_
+  %gx = tpsp.add %a, %x {tpsp.origin = #tpsp.origin<backward>} : (!x_, !x) -> !x
   return %gx : !x
 }
 
@@ -70,13 +70,13 @@ func.func @whole_part(%go: !go, %p: !p, %x: !x, %wk: !wk) -> !x {
 func.func @not_linear(%go: !go, %p: !p, %gq: !gq, %wk: !wk, %wq: !wq) -> (!gk, !x) {
   // CHECK: %[[G:.*]] = tpsp.einsum
   // CHECK: tpsp.all_reduce %[[G]]
-  %gk = tpsp.einsum %go, %p {tpsp.backward} : (!go, !p) -> !gk
-  %e = tpsp.exp %gk {tpsp.backward} : !gk
-  %a = tpsp.einsum %gk, %wk {tpsp.backward} : (!gk, !wk) -> !x_
+  %gk = tpsp.einsum %go, %p {tpsp.origin = #tpsp.origin<backward>} : (!go, !p) -> !gk
+  %e = tpsp.exp %gk {tpsp.origin = #tpsp.origin<backward>} : !gk
+  %a = tpsp.einsum %gk, %wk {tpsp.origin = #tpsp.origin<backward>} : (!gk, !wk) -> !x_
   // CHECK: %[[B:.*]] = tpsp.einsum {{.*}} #tpsp.idx<t, d | sum@rep>>
   // CHECK: tpsp.all_reduce %[[B]]
-  %b = tpsp.einsum %gq, %wq {tpsp.backward} : (!gq, !wq) -> !x_
-  %gx = tpsp.add %a, %b {tpsp.backward} : (!x_, !x_) -> !x
+  %b = tpsp.einsum %gq, %wq {tpsp.origin = #tpsp.origin<backward>} : (!gq, !wq) -> !x_
+  %gx = tpsp.add %a, %b {tpsp.origin = #tpsp.origin<backward>} : (!x_, !x_) -> !x
   return %e, %gx : !gk, !x
 }
 

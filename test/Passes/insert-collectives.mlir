@@ -103,7 +103,7 @@ func.func @sum_of_partials(%w: !w1, %y: !h, %r: !xs) -> !xs {
 // Collectives of the backward pass are marked as it is.
 // CHECK-LABEL: @backward_mark
 func.func @backward_mark(%x: !xs) -> !x {
-  // CHECK: all_gather {{.*}} tpsp.backward
-  %y = tpsp.reshard %x {tpsp.backward} : !xs -> !x
+  // CHECK: all_gather {{.*}} tpsp.origin = #tpsp.origin<backward>
+  %y = tpsp.reshard %x {tpsp.origin = #tpsp.origin<backward>} : !xs -> !x
   return %y : !x
 }

@@ -44,10 +44,10 @@ func.func @inner(%x: !xi) -> !xi {
 // CHECK-LABEL: @sum
 // CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[W:[a-z0-9]+]]:
 // CHECK-NEXT: %[[N:.*]] = tpsp.neg %[[W]] :
-// CHECK-NEXT: %[[S:.*]] = tpsp.reduce %[[X]] {tpsp.part = 0 : i64, tpsp.proposed}
+// CHECK-NEXT: %[[S:.*]] = tpsp.reduce %[[X]] {tpsp.origin = #tpsp.origin<part = 0>, tpsp.proposed}
 // CHECK-NEXT: %[[T:.*]] = tpsp.scale %[[S]] {{.*}}part = 0
-// CHECK-NEXT: %[[U:.*]] = tpsp.add %[[T]] {tpsp.part = 0
-// CHECK-NEXT: %[[A:.*]] = tpsp.accumulate %[[U]] {tpsp.part = 0 : i64, tpsp.proposed}
+// CHECK-NEXT: %[[U:.*]] = tpsp.add %[[T]] {tpsp.origin = #tpsp.origin<part = 0>
+// CHECK-NEXT: %[[A:.*]] = tpsp.accumulate %[[U]] {tpsp.origin = #tpsp.origin<part = 0>, tpsp.proposed}
 // CHECK-NEXT: %[[M:.*]] = tpsp.add %[[N]] :
 // CHECK-NEXT: %[[R:.*]] = tpsp.add %[[A]], %[[M]] :
 // CHECK-NEXT: return %[[R]]

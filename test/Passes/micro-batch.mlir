@@ -20,10 +20,10 @@ tpsp.mesh @mesh <dp = 2>
 // A part is two of the four rows of either rank.
 // CHECK-LABEL: @cut
 // CHECK-SAME: %[[X:[a-z0-9]+]]:
-// CHECK: %[[S:.*]] = tpsp.split %[[X]] {tpsp.part = 0 : i64} : tensor<8x4xf32, #tpsp.idx<b@dp, d>> -> tensor<2x2x2x4xf32, #tpsp.idx<b.block@dp, b.part, b.row, d>>
-// CHECK: %[[T:.*]] = tpsp.take %[[S]] {at = 0 : i64, index = "b.part", tpsp.part = 0 : i64} : {{.*}} -> tensor<2x2x4xf32, #tpsp.idx<b.block@dp, b.row, d>>
-// CHECK: %[[P:.*]] = tpsp.merge %[[T]] {tpsp.part = 0 : i64} : {{.*}} -> tensor<4x4xf32, #tpsp.idx<b@dp, d>>
-// CHECK: %[[Y:.*]] = tpsp.exp %[[P]] {tpsp.part = 0 : i64} : tensor<4x4xf32, #tpsp.idx<b@dp, d>>
+// CHECK: %[[S:.*]] = tpsp.split %[[X]] {tpsp.origin = #tpsp.origin<part = 0>} : tensor<8x4xf32, #tpsp.idx<b@dp, d>> -> tensor<2x2x2x4xf32, #tpsp.idx<b.block@dp, b.part, b.row, d>>
+// CHECK: %[[T:.*]] = tpsp.take %[[S]] {at = 0 : i64, index = "b.part", tpsp.origin = #tpsp.origin<part = 0>} : {{.*}} -> tensor<2x2x4xf32, #tpsp.idx<b.block@dp, b.row, d>>
+// CHECK: %[[P:.*]] = tpsp.merge %[[T]] {tpsp.origin = #tpsp.origin<part = 0>} : {{.*}} -> tensor<4x4xf32, #tpsp.idx<b@dp, d>>
+// CHECK: %[[Y:.*]] = tpsp.exp %[[P]] {tpsp.origin = #tpsp.origin<part = 0>} : tensor<4x4xf32, #tpsp.idx<b@dp, d>>
 // CHECK: take {{.*}}at = 1
 // CHECK: %[[Z:.*]] = tpsp.exp
 // CHECK: %[[A:.*]] = tpsp.split %[[Y]]
@@ -56,18 +56,18 @@ func.func @one_row(%x: !o) -> !o {
 // CHECK-LABEL: @sum
 // CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[W:[a-z0-9]+]]:
 // CHECK: %[[N:.*]] = tpsp.neg %[[W]] :
-// CHECK: %[[S:.*]] = tpsp.reduce %{{.*}} {tpsp.part = 0 : i64, tpsp.proposed}
-// CHECK: %[[T:.*]] = tpsp.scale %[[S]] {factor = 5.000000e-01 : f64, tpsp.part = 0 : i64, tpsp.proposed}
-// CHECK: %[[U:.*]] = tpsp.add %[[T]] {tpsp.part = 0 : i64, tpsp.proposed}
+// CHECK: %[[S:.*]] = tpsp.reduce %{{.*}} {tpsp.origin = #tpsp.origin<part = 0>, tpsp.proposed}
+// CHECK: %[[T:.*]] = tpsp.scale %[[S]] {factor = 5.000000e-01 : f64, tpsp.origin = #tpsp.origin<part = 0>, tpsp.proposed}
+// CHECK: %[[U:.*]] = tpsp.add %[[T]] {tpsp.origin = #tpsp.origin<part = 0>, tpsp.proposed}
 // CHECK-NOT: neg
-// CHECK: %[[V:.*]] = tpsp.add %{{[0-9]+}} {tpsp.part = 1 : i64, tpsp.proposed}
-// CHECK: %[[A:.*]] = tpsp.add %[[U]], %[[V]] {tpsp.part = 1 : i64, tpsp.proposed}
+// CHECK: %[[V:.*]] = tpsp.add %{{[0-9]+}} {tpsp.origin = #tpsp.origin<part = 1>, tpsp.proposed}
+// CHECK: %[[A:.*]] = tpsp.add %[[U]], %[[V]] {tpsp.origin = #tpsp.origin<part = 1>, tpsp.proposed}
 // CHECK: %[[M:.*]] = tpsp.add %[[N]] :
 // CHECK: %[[R:.*]] = tpsp.add %[[A]], %[[M]] :
 // CHECK: return %[[R]]
 // PLACED-LABEL: @sum
 // PLACED-NOT: all_reduce
-// PLACED: add {{.*}}tpsp.part = 1 : i64} : tensor<4xf32, #tpsp.idx<d | sum@dp>>
+// PLACED: add {{.*}}tpsp.origin = #tpsp.origin<part = 1>} : tensor<4xf32, #tpsp.idx<d | sum@dp>>
 // PLACED: all_reduce {{.*}} ["dp"]
 // PLACED-NOT: all_reduce
 // PLACED: return
@@ -82,8 +82,8 @@ func.func @sum(%x: !x, %w: !w) -> !w {
 // A rest with indices of its own, through what is linear in it.
 // CHECK-LABEL: @rest
 // CHECK: %[[S:.*]] = tpsp.reduce {{.*}}part = 1
-// CHECK: tpsp.broadcast %[[S]] {tpsp.part = 1 : i64} : {{.*}} -> tensor<4xf32, #tpsp.idx<d, ?>>
-// CHECK: %[[A:.*]] = tpsp.add %{{[a-z0-9]+}}, %{{[a-z0-9]+}} {tpsp.part = 1 : i64, tpsp.proposed}
+// CHECK: tpsp.broadcast %[[S]] {tpsp.origin = #tpsp.origin<part = 1>} : {{.*}} -> tensor<4xf32, #tpsp.idx<d, ?>>
+// CHECK: %[[A:.*]] = tpsp.add %{{[a-z0-9]+}}, %{{[a-z0-9]+}} {tpsp.origin = #tpsp.origin<part = 1>, tpsp.proposed}
 // CHECK: %[[W:.*]] = tpsp.add %{{[a-z0-9]+}} : tensor<4xf32
 // CHECK: %[[M:.*]] = tpsp.scale %[[W]] {factor = 2
 // CHECK: %[[R:.*]] = tpsp.add %[[A]], %[[M]] :
@@ -97,7 +97,7 @@ func.func @rest(%x: !x, %w: !w) -> !w {
 
 // The operation that introduces the batch does so part by part.
 // CHECK-LABEL: @introduced
-// CHECK: tpsp.broadcast %{{.*}} {tpsp.part = 0 : i64} : {{.*}} -> tensor<4x4xf32, #tpsp.idx<b@dp, d>>
+// CHECK: tpsp.broadcast %{{.*}} {tpsp.origin = #tpsp.origin<part = 0>} : {{.*}} -> tensor<4x4xf32, #tpsp.idx<b@dp, d>>
 func.func @introduced(%x: !x, %w: !w) -> !x {
   %v = tpsp.broadcast %w : !w -> !x
   %y = tpsp.mul %x, %v : !x

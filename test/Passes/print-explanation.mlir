@@ -45,8 +45,8 @@ func.func @f(%x: !x {tpsp.name = "x"}, %w: !w {tpsp.param = "w"}) -> (!y, !w) {
   %1 = tpsp.einsum %w, %0 : (!w, !xg) -> !y
   %2 = tpsp.add %1, %1 : !y
   %3 = tpsp.softmax %2 {over = "s", causal = "b", scale = 0.125} : !y
-  %4 = tpsp.einsum %3, %0 {tpsp.backward} : (!y, !xg) -> !wp
-  %5 = tpsp.all_reduce %4 ["dp"] {tpsp.backward} : (!wp) -> !w
+  %4 = tpsp.einsum %3, %0 {tpsp.origin = #tpsp.origin<backward>} : (!y, !xg) -> !wp
+  %5 = tpsp.all_reduce %4 ["dp"] {tpsp.origin = #tpsp.origin<backward>} : (!wp) -> !w
   return %3, %5 : !y, !w
 }
 

@@ -33,23 +33,23 @@ func.func private @layer(%x: !x) -> !x {
 // CHECK-NEXT: %[[TWO:.*]] = tpsp.silu
 // CHECK-NEXT: tpsp.gelu %[[TWO]] :
 // The operation after the layers.
-// CHECK-NEXT: tpsp.slope %[[TWO]] {of = "gelu", tpsp.backward}
+// CHECK-NEXT: tpsp.slope %[[TWO]] {of = "gelu", tpsp.origin = #tpsp.origin<backward>}
 // CHECK-NEXT: tpsp.mul
 // The second layer, from the result of the first.
-// CHECK-NEXT: %[[S2:.*]] = tpsp.square %[[ONE]] {tpsp.backward, tpsp.recomputed}
-// CHECK-NEXT: %[[T2:.*]] = tpsp.tanh %[[S2]] {tpsp.backward, tpsp.recomputed}
-// CHECK-NEXT: %[[E2:.*]] = tpsp.exp %[[T2]] {tpsp.backward, tpsp.recomputed}
-// CHECK-NEXT: tpsp.slope %[[E2]] {of = "silu", tpsp.backward}
-//      CHECK: tpsp.slope %[[T2]] {of = "exp", tpsp.backward}
-//      CHECK: tpsp.slope %[[S2]] {of = "tanh", tpsp.backward}
-//      CHECK: tpsp.slope %[[ONE]] {of = "square", tpsp.backward}
+// CHECK-NEXT: %[[S2:.*]] = tpsp.square %[[ONE]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// CHECK-NEXT: %[[T2:.*]] = tpsp.tanh %[[S2]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// CHECK-NEXT: %[[E2:.*]] = tpsp.exp %[[T2]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// CHECK-NEXT: tpsp.slope %[[E2]] {of = "silu", tpsp.origin = #tpsp.origin<backward>}
+//      CHECK: tpsp.slope %[[T2]] {of = "exp", tpsp.origin = #tpsp.origin<backward>}
+//      CHECK: tpsp.slope %[[S2]] {of = "tanh", tpsp.origin = #tpsp.origin<backward>}
+//      CHECK: tpsp.slope %[[ONE]] {of = "square", tpsp.origin = #tpsp.origin<backward>}
 // CHECK-NEXT: tpsp.mul
 // The first layer, from the operation before it.
-// CHECK-NEXT: %[[S1:.*]] = tpsp.square %[[OUTSIDE]] {tpsp.backward, tpsp.recomputed}
-// CHECK-NEXT: %[[T1:.*]] = tpsp.tanh %[[S1]] {tpsp.backward, tpsp.recomputed}
-// CHECK-NEXT: tpsp.exp %[[T1]] {tpsp.backward, tpsp.recomputed}
-//      CHECK: tpsp.slope %[[OUTSIDE]] {of = "square", tpsp.backward}
-//  CHECK-NOT: tpsp.recomputed
+// CHECK-NEXT: %[[S1:.*]] = tpsp.square %[[OUTSIDE]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// CHECK-NEXT: %[[T1:.*]] = tpsp.tanh %[[S1]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// CHECK-NEXT: tpsp.exp %[[T1]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+//      CHECK: tpsp.slope %[[OUTSIDE]] {of = "square", tpsp.origin = #tpsp.origin<backward>}
+//  CHECK-NOT: tpsp.origin = #tpsp.origin<recomputed>
 func.func @model(%x: !x) -> !x {
   %a = tpsp.softmax %x {over = "d"} : !x
   %b = call @layer(%a) : (!x) -> !x

@@ -16,30 +16,30 @@
 //      CHECK: %[[A:.*]] = tpsp.exp %[[X]] :
 // CHECK-NEXT: %[[B:.*]] = tpsp.tanh %[[A]] {tpsp.recompute}
 // CHECK-NEXT: %[[Y:.*]] = tpsp.sqrt %[[B]] :
-// SELECTIVE-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[A]] {tpsp.backward}
-// SELECTIVE-NEXT: %[[B2:.*]] = tpsp.tanh %[[A]] {tpsp.backward, tpsp.recomputed}
-// SELECTIVE-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.backward}
-// SELECTIVE-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.backward}
-// FULL-NEXT: %[[A2:.*]] = tpsp.exp %[[X]] {tpsp.backward, tpsp.recomputed}
-// FULL-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[A2]] {tpsp.backward}
-// FULL-NEXT: %[[B2:.*]] = tpsp.tanh %[[A2]] {tpsp.backward, tpsp.recomputed}
-// FULL-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.backward}
-// FULL-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.backward}
+// SELECTIVE-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[A]] {tpsp.origin = #tpsp.origin<backward>}
+// SELECTIVE-NEXT: %[[B2:.*]] = tpsp.tanh %[[A]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// SELECTIVE-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.origin = #tpsp.origin<backward>}
+// SELECTIVE-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.origin = #tpsp.origin<backward>}
+// FULL-NEXT: %[[A2:.*]] = tpsp.exp %[[X]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// FULL-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[A2]] {tpsp.origin = #tpsp.origin<backward>}
+// FULL-NEXT: %[[B2:.*]] = tpsp.tanh %[[A2]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// FULL-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.origin = #tpsp.origin<backward>}
+// FULL-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.origin = #tpsp.origin<backward>}
 // CHECK-NEXT: return %[[Y]]
 // FREE-LABEL: func.func @marked(
 //      FREE: %[[FREE_A:.*]] = tpsp.exp
-//      FREE: tpsp.tanh %[[FREE_A]] {tpsp.backward, tpsp.recomputed}
-//  FREE-NOT: tpsp.recomputed
+//      FREE: tpsp.tanh %[[FREE_A]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+//  FREE-NOT: tpsp.origin = #tpsp.origin<recomputed>
 // FREE-LABEL: func.func @chain(
-//  FREE-NOT: tpsp.recomputed
+//  FREE-NOT: tpsp.origin = #tpsp.origin<recomputed>
 // REMARK: rematerialize.mlir:[[@LINE+3]]:{{.*}} [Passed] recomputed | Category:tpsp-rematerialize | {{.*}}rematerialised for the backward pass{{.*}}tensor=tanh
 func.func @marked(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   %a = tpsp.exp %x : !x
   %b = tpsp.tanh %a {tpsp.recompute} : !x
   %y = tpsp.sqrt %b : !x
-  %g1 = tpsp.mul %g, %a {tpsp.backward} : !x
-  %g2 = tpsp.mul %g1, %b {tpsp.backward} : !x
-  %g3 = tpsp.mul %g2, %b {tpsp.backward} : !x
+  %g1 = tpsp.mul %g, %a {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g2 = tpsp.mul %g1, %b {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g3 = tpsp.mul %g2, %b {tpsp.origin = #tpsp.origin<backward>} : !x
   return %y, %g3 : !x, !x
 }
 
@@ -48,11 +48,11 @@ func.func @marked(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
 // SELECTIVE: %[[KEPT:.*]] = tpsp.rename %{{.*}} : tensor<8x16xf32, #tpsp.idx<s, d>>
-// SELECTIVE: %[[A:.*]] = tpsp.exp %{{.*}} {tpsp.backward, tpsp.recomputed}
-// SELECTIVE-NEXT: %[[B:.*]] = tpsp.tanh %[[A]] {tpsp.backward, tpsp.recomputed}
-// SELECTIVE-NEXT: %[[V:.*]] = tpsp.rename %[[B]] {tpsp.backward, tpsp.recomputed}
-// SELECTIVE-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[V]] {tpsp.backward}
-// SELECTIVE-NEXT: tpsp.mul %[[G1]], %[[KEPT]] {tpsp.backward}
+// SELECTIVE: %[[A:.*]] = tpsp.exp %{{.*}} {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// SELECTIVE-NEXT: %[[B:.*]] = tpsp.tanh %[[A]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// SELECTIVE-NEXT: %[[V:.*]] = tpsp.rename %[[B]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// SELECTIVE-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[V]] {tpsp.origin = #tpsp.origin<backward>}
+// SELECTIVE-NEXT: tpsp.mul %[[G1]], %[[KEPT]] {tpsp.origin = #tpsp.origin<backward>}
 func.func @chain(%x: !x, %g: !t {tpsp.cotangent_of = 0}) -> (!t, !t) {
   %k = tpsp.neg %x : !x
   %w = tpsp.rename %k : !x -> !t
@@ -60,8 +60,8 @@ func.func @chain(%x: !x, %g: !t {tpsp.cotangent_of = 0}) -> (!t, !t) {
   %b = tpsp.tanh %a {tpsp.recompute} : !x
   %v = tpsp.rename %b : !x -> !t
   %y = tpsp.mul %v, %w : !t
-  %g1 = tpsp.mul %g, %v {tpsp.backward} : !t
-  %g2 = tpsp.mul %g1, %w {tpsp.backward} : !t
+  %g1 = tpsp.mul %g, %v {tpsp.origin = #tpsp.origin<backward>} : !t
+  %g2 = tpsp.mul %g1, %w {tpsp.origin = #tpsp.origin<backward>} : !t
   return %y, %g2 : !t, !t
 }
 
@@ -70,29 +70,29 @@ func.func @chain(%x: !x, %g: !t {tpsp.cotangent_of = 0}) -> (!t, !t) {
 // CHECK-LABEL: func.func @unused(
 // CHECK: tpsp.exp
 // CHECK-NEXT: %[[Y:.*]] = tpsp.tanh
-// SELECTIVE-NEXT: tpsp.tanh {{.*}} {tpsp.backward, tpsp.recomputed}
-// FULL-NEXT: tpsp.mul %{{.*}}, %[[Y]] {tpsp.backward}
+// SELECTIVE-NEXT: tpsp.tanh {{.*}} {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// FULL-NEXT: tpsp.mul %{{.*}}, %[[Y]] {tpsp.origin = #tpsp.origin<backward>}
 // CHECK-NOT: tpsp.exp
 // CHECK: return
 func.func @unused(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   %a = tpsp.exp %x : !x
   %y = tpsp.tanh %a {tpsp.recompute} : !x
-  %g1 = tpsp.mul %g, %y {tpsp.backward} : !x
+  %g1 = tpsp.mul %g, %y {tpsp.origin = #tpsp.origin<backward>} : !x
   return %y, %g1 : !x, !x
 }
 
 // Values for the backward pass only are no longer made in the forward pass.
 // CHECK-LABEL: func.func @dead(
 // CHECK-NEXT: %[[Y:.*]] = tpsp.neg
-// CHECK-NEXT: tpsp.exp {{.*}} {tpsp.backward, tpsp.recomputed}
-// CHECK-NEXT: tpsp.tanh {{.*}} {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: tpsp.exp {{.*}} {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// CHECK-NEXT: tpsp.tanh {{.*}} {tpsp.origin = #tpsp.origin<backward, recomputed>}
 // CHECK-NEXT: tpsp.mul
 // CHECK-NEXT: return
 func.func @dead(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   %a = tpsp.exp %x {tpsp.recompute} : !x
   %b = tpsp.tanh %a {tpsp.recompute} : !x
   %y = tpsp.neg %x : !x
-  %g1 = tpsp.mul %g, %b {tpsp.backward} : !x
+  %g1 = tpsp.mul %g, %b {tpsp.origin = #tpsp.origin<backward>} : !x
   return %y, %g1 : !x, !x
 }
 
@@ -115,11 +115,11 @@ func.func @forward(%x: !x) -> !x {
 //      FREE: %[[V:.*]] = tpsp.silu %[[X]] :
 // FREE-NEXT: %[[A:.*]] = tpsp.exp %[[M]] :
 // FREE-NEXT: %[[W:.*]] = tpsp.sqrt %[[A]] :
-//      FREE: %[[U:.*]] = tpsp.tanh %[[X]] {tpsp.backward, tpsp.recomputed}
-// FREE-NEXT: tpsp.mul %{{.*}}, %[[U]] {tpsp.backward}
-// FREE-NEXT: tpsp.mul %{{.*}}, %[[W]] {tpsp.backward}
-//      FREE: tpsp.einsum %[[V]], %{{.*}} {tpsp.backward}
-// FREE-NOT: tpsp.recomputed
+//      FREE: %[[U:.*]] = tpsp.tanh %[[X]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// FREE-NEXT: tpsp.mul %{{.*}}, %[[U]] {tpsp.origin = #tpsp.origin<backward>}
+// FREE-NEXT: tpsp.mul %{{.*}}, %[[W]] {tpsp.origin = #tpsp.origin<backward>}
+//      FREE: tpsp.einsum %[[V]], %{{.*}} {tpsp.origin = #tpsp.origin<backward>}
+// FREE-NOT: tpsp.origin = #tpsp.origin<recomputed>
 func.func @free(%x: !x, %m: !x, %g: !x {tpsp.cotangent_of = 0})
     -> (!x, !x, tensor<16x16xf32, #tpsp.idx<d, e>>) {
   %v = tpsp.silu %x : !x
@@ -127,11 +127,11 @@ func.func @free(%x: !x, %m: !x, %g: !x {tpsp.cotangent_of = 0})
   %w = tpsp.sqrt %a : !x
   %u = tpsp.tanh %x : !x
   %y = tpsp.mul %w, %u : !x
-  %g1 = tpsp.mul %g, %x {tpsp.backward} : !x
-  %g2 = tpsp.mul %g1, %u {tpsp.backward} : !x
-  %g3 = tpsp.mul %g2, %w {tpsp.backward} : !x
-  %r = tpsp.rename %g3 {tpsp.backward} : !x -> tensor<8x16xf32, #tpsp.idx<s, e>>
-  %p = tpsp.einsum %v, %r {tpsp.backward} : (!x, tensor<8x16xf32, #tpsp.idx<s, e>>) -> tensor<16x16xf32, #tpsp.idx<d, e>>
+  %g1 = tpsp.mul %g, %x {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g2 = tpsp.mul %g1, %u {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g3 = tpsp.mul %g2, %w {tpsp.origin = #tpsp.origin<backward>} : !x
+  %r = tpsp.rename %g3 {tpsp.origin = #tpsp.origin<backward>} : !x -> tensor<8x16xf32, #tpsp.idx<s, e>>
+  %p = tpsp.einsum %v, %r {tpsp.origin = #tpsp.origin<backward>} : (!x, tensor<8x16xf32, #tpsp.idx<s, e>>) -> tensor<16x16xf32, #tpsp.idx<d, e>>
   return %y, %g3, %p : !x, !x, tensor<16x16xf32, #tpsp.idx<d, e>>
 }
 
@@ -149,10 +149,10 @@ tpsp.mesh @mesh <tp = 2>
 // FREE-NEXT: %[[SHIFTED:.*]] = tpsp.sub %[[X]], %[[L]] :
 // FREE-NEXT: %[[Q:.*]] = tpsp.add %[[X]], %[[S]] :
 // FREE-NEXT: %[[E:.*]] = tpsp.exp %[[SHIFTED]] :
-//      FREE: %[[X2:.*]] = tpsp.convert %[[H]] {tpsp.backward, tpsp.recomputed}
-// FREE-NEXT: %[[SHIFTED2:.*]] = tpsp.sub %[[X2]], %[[L]] {tpsp.backward, tpsp.recomputed}
-// FREE-NEXT: tpsp.mul %[[G]], %[[SHIFTED2]] {tpsp.backward}
-// FREE-NOT: tpsp.recomputed
+//      FREE: %[[X2:.*]] = tpsp.convert %[[H]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// FREE-NEXT: %[[SHIFTED2:.*]] = tpsp.sub %[[X2]], %[[L]] {tpsp.origin = #tpsp.origin<backward, recomputed>}
+// FREE-NEXT: tpsp.mul %[[G]], %[[SHIFTED2]] {tpsp.origin = #tpsp.origin<backward>}
+// FREE-NOT: tpsp.origin = #tpsp.origin<recomputed>
 func.func @smaller(%h: !h, %level: !r, %sum: !sum, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   %x = tpsp.convert %h : !h -> !x
   %shifted = tpsp.sub %x, %level : (!x, !r) -> !x
@@ -160,8 +160,8 @@ func.func @smaller(%h: !h, %level: !r, %sum: !sum, %g: !x {tpsp.cotangent_of = 0
   %e = tpsp.exp %shifted : !x
   %p = tpsp.mul %e, %q : !x
   %y = tpsp.neg %p : !x
-  %g1 = tpsp.mul %g, %shifted {tpsp.backward} : !x
-  %g2 = tpsp.mul %g1, %q {tpsp.backward} : !x
-  %g3 = tpsp.mul %g2, %p {tpsp.backward} : !x
+  %g1 = tpsp.mul %g, %shifted {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g2 = tpsp.mul %g1, %q {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g3 = tpsp.mul %g2, %p {tpsp.origin = #tpsp.origin<backward>} : !x
   return %y, %g3 : !x, !x
 }

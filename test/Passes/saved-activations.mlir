@@ -32,12 +32,12 @@ func.func @views(%x: !x {tpsp.name = "x"}, %p: !x {tpsp.param = "p"},
   %e = tpsp.square %d : !x
   %f = tpsp.square %e : !x
   %y = tpsp.neg %f : !x
-  %g0 = tpsp.mul %g, %a {tpsp.backward} : !x
-  %g1 = tpsp.rename %g0 {tpsp.backward} : !x -> !t
-  %g2 = tpsp.mul %g1, %b {tpsp.backward} : !t
-  %g3 = tpsp.rename %g2 {tpsp.backward} : !t -> !x
-  %g4 = tpsp.slice %c ["tp"] {tpsp.backward} : !w -> !x
-  %g5 = tpsp.add %g3, %g4, %x, %p, %e, %f {tpsp.backward} : !x
+  %g0 = tpsp.mul %g, %a {tpsp.origin = #tpsp.origin<backward>} : !x
+  %g1 = tpsp.rename %g0 {tpsp.origin = #tpsp.origin<backward>} : !x -> !t
+  %g2 = tpsp.mul %g1, %b {tpsp.origin = #tpsp.origin<backward>} : !t
+  %g3 = tpsp.rename %g2 {tpsp.origin = #tpsp.origin<backward>} : !t -> !x
+  %g4 = tpsp.slice %c ["tp"] {tpsp.origin = #tpsp.origin<backward>} : !w -> !x
+  %g5 = tpsp.add %g3, %g4, %x, %p, %e, %f {tpsp.origin = #tpsp.origin<backward>} : !x
   return %y, %g5 : !x, !x
 }
 

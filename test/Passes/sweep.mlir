@@ -34,8 +34,8 @@
 // CHECK: tpsp.convert %[[Y]]
 // Of the scores, the backward pass has the statistic.
 // CHECK: %[[S:.*]] = tpsp.add {{.*}}tensor<1x2x4xf32
-// CHECK: %[[BZ:.*]] = tpsp.einsum %[[Q]], {{.*}}tpsp.backward
-// CHECK: tpsp.sub %{{.*}}, %[[S]] {tpsp.backward}
+// CHECK: %[[BZ:.*]] = tpsp.einsum %[[Q]], {{.*}}tpsp.origin = #tpsp.origin<backward>
+// CHECK: tpsp.sub %{{.*}}, %[[S]] {tpsp.origin = #tpsp.origin<backward>}
 // A weight is rounded where it is made, for the product that comes last.
 // CHECK-NEXT: tpsp.exp
 // CHECK-NEXT: tpsp.convert {{.*}} -> tensor<1x2x4x4xbf16

@@ -11,22 +11,22 @@
 // CHECK-COUNT-8: all_gather {{.*}}tensor = "l[[#]].wq, l[[#]].wk, l[[#]].wv, l[[#]].wo, l[[#]].w1, l[[#]].w2"}
 // CHECK-LABEL: func.func @model_grad(
 // CHECK-COUNT-8: all_gather {{.*}}tensor = "l[[#]].wq, l[[#]].wk, l[[#]].wv, l[[#]].wo, l[[#]].w1, l[[#]].w2"}
-// CHECK: all_gather {{.*}}tensor = "l7.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l7.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l6.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l6.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l5.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l5.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l4.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l4.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l3.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l3.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l2.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l2.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l1.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l1.w2], {{[^"]*}}", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l0.w2, {{[^"]*}}", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l0.w2], {{[^"]*}}", tpsp.backward}
+// CHECK: all_gather {{.*}}tensor = "l7.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l7.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l6.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l6.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l5.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l5.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l4.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l4.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l3.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l3.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l2.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l2.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l1.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l1.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l0.w2, {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l0.w2], {{[^"]*}}", tpsp.origin = #tpsp.origin<backward>}
 
 // OFF-LABEL: func.func @model(
 // OFF-COUNT-48: all_gather

@@ -11,7 +11,7 @@
 // REDEFINE: %{options} = bucket-layers=on optimizer=adamw
 // RUN: %{pipeline} | FileCheck %s --check-prefix=UPDATE --implicit-check-not=reduce_scatter
 // UPDATE-LABEL: func.func @model_grad(
-// UPDATE-COUNT-8: reduce_scatter {{.*}}tensor = "g[l{{.}}.w2], g[l{{.}}.w1]", tpsp.backward}
+// UPDATE-COUNT-8: reduce_scatter {{.*}}tensor = "g[l{{.}}.w2], g[l{{.}}.w1]", tpsp.origin = #tpsp.origin<backward>}
 
 // By time: buckets pay on links with latencies, which those of one node do not
 // have.
@@ -31,28 +31,28 @@
 // CHECK-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w1, l{{.}}.w2"}
 // CHECK-LABEL: func.func @model_grad(
 // CHECK-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w1, l{{.}}.w2"}
-// CHECK: all_gather {{.*}}tensor = "l7.w2, l7.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l7.w2], g[l7.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l6.w2, l6.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l6.w2], g[l6.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l5.w2, l5.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l5.w2], g[l5.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l4.w2, l4.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l4.w2], g[l4.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l3.w2, l3.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l3.w2], g[l3.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l2.w2, l2.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l2.w2], g[l2.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l1.w2, l1.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l1.w2], g[l1.w1]", tpsp.backward}
-// CHECK: all_gather {{.*}}tensor = "l0.w2, l0.w1", tpsp.backward}
-// CHECK: reduce_scatter {{.*}}tensor = "g[l0.w2], g[l0.w1]", tpsp.backward}
+// CHECK: all_gather {{.*}}tensor = "l7.w2, l7.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l7.w2], g[l7.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l6.w2, l6.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l6.w2], g[l6.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l5.w2, l5.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l5.w2], g[l5.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l4.w2, l4.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l4.w2], g[l4.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l3.w2, l3.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l3.w2], g[l3.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l2.w2, l2.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l2.w2], g[l2.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l1.w2, l1.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l1.w2], g[l1.w1]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: all_gather {{.*}}tensor = "l0.w2, l0.w1", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: reduce_scatter {{.*}}tensor = "g[l0.w2], g[l0.w1]", tpsp.origin = #tpsp.origin<backward>}
 
 // Micro-batches gather on their own, and reduce once.
 // PARTS-LABEL: func.func @model_grad(
-// PARTS-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w1, l{{.}}.w2", tpsp.part = 0
-// PARTS-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w2, l{{.}}.w1", tpsp.backward, tpsp.part = 0
-// PARTS-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w1, l{{.}}.w2", tpsp.part = 1
+// PARTS-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w1, l{{.}}.w2", tpsp.origin = #tpsp.origin<part = 0>
+// PARTS-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w2, l{{.}}.w1", tpsp.origin = #tpsp.origin<backward, part = 0>
+// PARTS-COUNT-8: all_gather %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"] {{.*}}tensor = "l{{.}}.w1, l{{.}}.w2", tpsp.origin = #tpsp.origin<part = 1>
 // PARTS-COUNT-8: reduce_scatter %{{[^ ]+}}, %{{[^ ]+}} ["fsdp"]
 
 // APART-LABEL: func.func @model_grad(

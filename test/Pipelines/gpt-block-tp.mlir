@@ -12,5 +12,5 @@
 // CHECK-LABEL: func.func @block_grad(
 // CHECK: tpsp.all_reduce %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
 // CHECK: tpsp.all_reduce %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
-// CHECK: tpsp.all_reduce %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[layer_norm]", tpsp.backward}
-// CHECK: tpsp.all_reduce %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[layer_norm]", tpsp.backward}
+// CHECK: tpsp.all_reduce %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[layer_norm]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_reduce %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[layer_norm]", tpsp.origin = #tpsp.origin<backward>}

@@ -9,15 +9,15 @@
 
 // AGAIN: tpsp.all_gather {{.*}} tensor = "w0"}
 // AGAIN: tpsp.all_gather {{.*}} tensor = "w1"}
-// AGAIN-DAG: tpsp.all_gather {{.*}} tensor = "w0", tpsp.backward}
-// AGAIN-DAG: tpsp.all_gather {{.*}} tensor = "w1", tpsp.backward}
-// AGAIN-DAG: tpsp.reduce_scatter {{.*}} tensor = "g[w1]", tpsp.backward}
-// AGAIN-DAG: tpsp.reduce_scatter {{.*}} tensor = "g[w0]", tpsp.backward}
+// AGAIN-DAG: tpsp.all_gather {{.*}} tensor = "w0", tpsp.origin = #tpsp.origin<backward{{(, recomputed)?}}>}
+// AGAIN-DAG: tpsp.all_gather {{.*}} tensor = "w1", tpsp.origin = #tpsp.origin<backward{{(, recomputed)?}}>}
+// AGAIN-DAG: tpsp.reduce_scatter {{.*}} tensor = "g[w1]", tpsp.origin = #tpsp.origin<backward>}
+// AGAIN-DAG: tpsp.reduce_scatter {{.*}} tensor = "g[w0]", tpsp.origin = #tpsp.origin<backward>}
 
 // KEPT: tpsp.all_gather {{.*}}; kept for the backward pass", tensor = "w0"}
 // KEPT: tpsp.all_gather {{.*}}; kept for the backward pass", tensor = "w1"}
-// KEPT: tpsp.reduce_scatter {{.*}} tensor = "g[w1]", tpsp.backward}
-// KEPT: tpsp.reduce_scatter {{.*}} tensor = "g[w0]", tpsp.backward}
+// KEPT: tpsp.reduce_scatter {{.*}} tensor = "g[w1]", tpsp.origin = #tpsp.origin<backward>}
+// KEPT: tpsp.reduce_scatter {{.*}} tensor = "g[w0]", tpsp.origin = #tpsp.origin<backward>}
 
 // AGAIN-MEMORY: saved for the backward pass
 // AGAIN-MEMORY-NEXT: x[b@fsdp, s, d] x1 16.0 KiB

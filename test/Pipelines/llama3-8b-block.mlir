@@ -14,10 +14,10 @@
 // CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm"}
 // CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[result0]", tpsp.backward}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm", tpsp.backward}
-// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[rms_norm]", tpsp.backward}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[add]", tpsp.backward}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm", tpsp.backward}
-// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[rms_norm]", tpsp.backward}
-// CHECK: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[ffn_norm], g[attention_norm]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[result0]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[rms_norm]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[add]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[rms_norm]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[ffn_norm], g[attention_norm]", tpsp.origin = #tpsp.origin<backward>}

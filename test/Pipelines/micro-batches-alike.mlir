@@ -1,7 +1,7 @@
 // Micro-batches that are written out communicate alike, however many layers and gradients there are.
 // The last also reduces the gradients.
 // DEFINE: %{part} =
-// DEFINE: %{moves} = grep "tpsp.part = %{part} " %t.all | grep -oE "(all_gather|all_reduce|reduce_scatter|all_to_all|permute) .*" | sed -E "s/%%[a-z0-9_#]+//g; s/tpsp.part = [0-9]+ : i64//" | sort
+// DEFINE: %{moves} = grep -E "origin<.*part = %{part}>" %t.all | grep -oE "(all_gather|all_reduce|reduce_scatter|all_to_all|permute) .*" | sed -E "s/%%[a-z0-9_#]+//g; s/part = [0-9]+//" | sort
 
 // RUN: sed "s/repeat 6/repeat 24/; s/<b = 16/<b = 64/" %examples/llama-tiny.mlir | tpsp-opt --tpsp-set-mesh=mesh=dp=2,tp=2 --tpsp-collective-pipeline="grad=true micro-batches=4 bucket-bytes=0 overlap=on" -o %t.all
 // REDEFINE: %{part} = 0

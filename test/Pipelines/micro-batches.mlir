@@ -13,7 +13,7 @@
 // RUN: tpsp-opt %s %{grad} | FileCheck %s --check-prefix=DDP %no_other
 // DDP-LABEL: @mlp_grad
 // DDP: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}} ["dp"]
-// DDP-SAME: tpsp.backward
+// DDP-SAME: tpsp.origin = #tpsp.origin<backward
 
 // With context parallelism, over both axes at once.
 // RUN: sed 's/b@dp, s/b@dp, s@cp/; s/dp = 2/dp = 2, cp = 2/' %s | tpsp-opt %{grad} | FileCheck %s --check-prefix=CP %no_other
@@ -28,9 +28,9 @@
 // FSDP-COUNT-4: all_gather {{.*}}part = 0
 // FSDP-COUNT-2: all_gather {{.*}}part = 1
 // FSDP: reduce_scatter {{.*}}tensor = "g[v]"
-// FSDP: all_gather {{.*}}tensor = "v", tpsp.backward, tpsp.part = 1
+// FSDP: all_gather {{.*}}tensor = "v", tpsp.origin = #tpsp.origin<backward, part = 1>
 // FSDP: reduce_scatter {{.*}}tensor = "g[w]"
-// FSDP: all_gather {{.*}}tensor = "w", tpsp.backward, tpsp.part = 1
+// FSDP: all_gather {{.*}}tensor = "w", tpsp.origin = #tpsp.origin<backward, part = 1>
 // FSDP: all_reduce {{.*}}tensor = "g[gain]"
 
 // TP+SP moves for each part as much as without parts.
@@ -43,14 +43,14 @@
 // SP-LABEL: func.func @mlp_grad(
 // SP: all_gather {{.*}}part = 0
 // SP: reduce_scatter {{.*}}part = 0
-// SP: all_gather {{.*}}backward, tpsp.part = 0
-// SP: all_gather {{.*}}backward, tpsp.part = 0
-// SP: reduce_scatter {{.*}}backward, tpsp.part = 0
+// SP: all_gather {{.*}}origin<backward, part = 0>
+// SP: all_gather {{.*}}origin<backward, part = 0>
+// SP: reduce_scatter {{.*}}origin<backward, part = 0>
 // SP: all_gather {{.*}}part = 1
 // SP: reduce_scatter {{.*}}part = 1
-// SP: all_gather {{.*}}backward, tpsp.part = 1
-// SP: all_gather {{.*}}backward, tpsp.part = 1
-// SP: reduce_scatter {{.*}}backward, tpsp.part = 1
+// SP: all_gather {{.*}}origin<backward, part = 1>
+// SP: all_gather {{.*}}origin<backward, part = 1>
+// SP: reduce_scatter {{.*}}origin<backward, part = 1>
 
 tpsp.mesh @mesh <dp = 2 : data>
 

@@ -23,8 +23,8 @@
 
 // Added up in f32 before they are reduced in 16 bits.
 // RUN: sed "s/dp = 4/dp = 2/" %examples/ddp.mlir | tpsp-opt --tpsp-set-element-type=dtype=bf16 --tpsp-collective-pipeline="grad=true micro-batches=4 overlap=on" | FileCheck %s --check-prefix=SUM
-// SUM: tpsp.add %{{.*}}tpsp.part = 1 : i64} : tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>> -> tensor<{{.*}}xf32, #tpsp.idx<{{.*}} | sum@dp>>
-// SUM: tpsp.add %{{.*}}tpsp.part = 3 : i64} : (tensor<{{.*}}xf32, #tpsp.idx<{{.*}} | sum@dp>>, tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>) -> tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>
+// SUM: tpsp.add %{{.*}}tpsp.origin = #tpsp.origin<backward, part = 1>} : tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>> -> tensor<{{.*}}xf32, #tpsp.idx<{{.*}} | sum@dp>>
+// SUM: tpsp.add %{{.*}}tpsp.origin = #tpsp.origin<backward, part = 3>} : (tensor<{{.*}}xf32, #tpsp.idx<{{.*}} | sum@dp>>, tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>) -> tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>
 // SUM: tpsp.all_reduce {{.*}}bf16
 
 // Gathered at the beginning of the next step: the same bytes, in another phase.

@@ -26,14 +26,14 @@
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "layer_norm"}
 // CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tensor = "einsum"}
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "add"}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[add]", tpsp.backward}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "layer_norm", tpsp.backward}
-// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[layer_norm]", tpsp.backward}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[add]", tpsp.backward}
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "layer_norm", tpsp.backward}
-// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[layer_norm]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[add]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "layer_norm", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[layer_norm]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[add]", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "layer_norm", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[layer_norm]", tpsp.origin = #tpsp.origin<backward>}
 // CHECK: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[b2], g[ln2.bias], g[ln2.gain], g[bo], g[ln1.bias], g[ln1.gain]"
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[x]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[x]", tpsp.origin = #tpsp.origin<backward>}
 
 // The explanation gives the bytes that every value saves, and that the group
 // sends.

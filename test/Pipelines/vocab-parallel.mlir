@@ -22,8 +22,8 @@
 // CHECK: tpsp.all_reduce {{.*}} : (tensor<{{[0-9]+x[0-9]+}}xf32, #tpsp.idx<b, s | max@tp>>)
 // CHECK: tpsp.all_reduce {{.*}} : (tensor<{{[0-9]+x[0-9]+}}xf32, #tpsp.idx<b, s | sum@tp>>
 // CHECK-NOT: idx<b, s, v>
-// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "rms_norm", tpsp.backward}
-// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "rms_norm", tpsp.origin = #tpsp.origin<backward>}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tpsp.origin = #tpsp.origin<backward>}
 
 // TOTALS: forward   all_gather      over tp       x3       144.0 KiB
 // TOTALS: forward   all_reduce      over tp       x2         2.2 KiB

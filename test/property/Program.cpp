@@ -175,7 +175,8 @@ static std::string withChunk(const Program &program, size_t number) {
     return attributes;
   int64_t chunk =
       int64_t(number) * pipeline.chunks / int64_t(program.operations.size());
-  std::string mark = "tpsp.chunk = " + std::to_string(chunk) + " : i64}";
+  std::string mark =
+      "tpsp.origin = #tpsp.origin<chunk = " + std::to_string(chunk) + ">}";
   if (attributes.empty())
     return "{" + mark;
   attributes.pop_back();

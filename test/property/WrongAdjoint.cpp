@@ -34,7 +34,7 @@ unsigned tpsp::property::tripleAdjoints(ModuleOp module,
   // An adjoint has the location of its operation.
   llvm::DenseSet<unsigned> lines = linesOf(text, mnemonic);
   auto isAdjoint = [&](Operation *op) {
-    return op->hasAttr(backwardAttrName) && lines.contains(lineOf(op));
+    return isBackward(op) && lines.contains(lineOf(op));
   };
   SmallVector<Value> given;
   module.walk([&](Operation *op) {
@@ -52,7 +52,7 @@ unsigned tpsp::property::tripleAdjoints(ModuleOp module,
     auto triple =
         ScaleOp::create(builder, value.getLoc(), value.getType(),
                         ValueRange{value}, builder.getF64FloatAttr(3));
-    triple->setAttr(backwardAttrName, builder.getUnitAttr());
+    setOrigin(triple, {.phase = Phase::Backward});
     value.replaceUsesWithIf(triple->getResult(0), [&](OpOperand &use) {
       return use.getOwner() != triple && !isAdjoint(use.getOwner());
     });

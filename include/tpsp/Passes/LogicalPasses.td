@@ -88,7 +88,7 @@ def AssignStages : Pass<"tpsp-assign-stages", "::mlir::ModuleOp"> {
   let description = [{
     An axis of role `stage` divides a program's layers, which are its calls, into
     chunks. Stage c mod p has chunk c. Every other operation belongs to the first
-    chunk that uses its result. The number is `tpsp.chunk`, and later passes
+    chunk that uses its result. The number is `chunk` of `tpsp.origin`, and later passes
     hand it on to what they make. A program without such an axis is left alone.
 
     ```

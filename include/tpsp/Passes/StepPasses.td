@@ -17,7 +17,7 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
     ([Adjoints](../Design/Adjoints.md)). A gradient has the placement of its
     tensor. Contributions to one gradient are unplaced, and are summed before
     they are reduced; those of parameters in `reduce-type`. Operations of the
-    backward pass carry `tpsp.backward`.
+    backward pass have the origin `backward`.
 
     An operation on the path from the arguments must have a gradient. If it has
     none, that is an error: a `reduce` of kind "max", or an operation of another
@@ -56,8 +56,8 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
     | `full` | everything except the inputs of each layer |
 
     A layer is a call that was inlined; a program without calls is one layer.
-    Each clone stands just before its first use. Clones carry `tpsp.backward`
-    and `tpsp.recomputed`. Every clone is a remark.
+    Each clone stands just before its first use. Clones have
+    the origin `backward, recomputed`. Every clone is a remark.
 
     ```
     tpsp-opt examples/gpt-block-sp.mlir --tpsp-explain="rematerialize=full"
@@ -134,8 +134,8 @@ def PlaceStages : Pass<"tpsp-place-stages", "::mlir::ModuleOp"> {
   let summary = "Say on which stages everything runs";
   let description = [{
     For programs whose layers are divided over stages (tpsp-assign-stages).
-    Completes `tpsp.chunk` on operations of micro-batches. `tpsp.stages` says
-    which stages run an operation of the prologue or the update. These are the
+    Completes the `chunk` of operations of micro-batches in `tpsp.origin`.
+    `stages` says which stages run an operation of the prologue or the update. These are the
     stages that have all of its operands, or else all that have one. A sum over values of
     several stages becomes one sum for each stage, and their sum.
   }];
@@ -178,8 +178,8 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
 
     *Sums of inputs alone are counts.* An operation may need one complete: a loss
     is divided by the number of its labels. Such a sum is made before the first
-    part, from the inputs of all parts, by clones of the operations that make it
-    (`tpsp.part = -1`). No parameter and no gradient may make a count.
+    part, from the inputs of all parts, by clones of the operations that make
+    it. These have `part = -1` in `tpsp.origin`. No parameter and no gradient may make a count.
 
     *A result without the index must be additive* over the batch: a sum, or a
     mean written as a sum and a scale. Operations are refused if they are not

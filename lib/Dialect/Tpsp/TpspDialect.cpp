@@ -204,37 +204,42 @@ static LogicalResult verifyResultAttrs(Operation *op, Attribute value) {
   return success();
 }
 
-LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
-                                                    NamedAttribute attr) {
-  bool isMark =
-      llvm::is_contained({backwardAttrName, recomputeAttrName,
-                          recomputedAttrName, proposedAttrName, updateAttrName},
-                         attr.getName().getValue());
-  if (isMark && !isa<UnitAttr>(attr.getValue()))
-    return op->emitOpError() << attr.getName().getValue() << " takes no value";
+/// The fault of an attribute of an operation, to be read after its name; empty
+/// if it has none.
+static std::string operationProblem(Operation *op, NamedAttribute attr) {
+  StringRef name = attr.getName().getValue();
+  Attribute value = attr.getValue();
+  if (llvm::is_contained({recomputeAttrName, proposedAttrName, choiceAttrName},
+                         name))
+    return isa<UnitAttr>(value) ? "" : " takes no value";
+  if (name == originAttrName)
+    return isa<OriginAttr>(value)
+               ? ""
+               : " is an origin, such as #tpsp.origin<backward>";
   if (llvm::is_contained({shortFormAttrName, namesAttrName, timesAttrName,
                           firstAttrName, writtenAttrName},
-                         attr.getName().getValue()))
-    return op->emitOpError() << attr.getName().getValue()
-                             << " is of a program in short form; write this in "
-                                "tpsp.program <...> { }";
-  if (llvm::is_contained({partAttrName, chunkAttrName},
-                         attr.getName().getValue()) &&
-      !isa<IntegerAttr>(attr.getValue()))
-    return op->emitOpError() << attr.getName().getValue() << " is a number";
-  if (attr.getName() == stagesAttrName &&
-      !isa<DenseI64ArrayAttr>(attr.getValue()))
-    return op->emitOpError() << stagesAttrName << " is an array of numbers";
+                         name))
+    return " is of a program in short form; write this in tpsp.program <...> "
+           "{ }";
+  if (name == overlapAttrName) {
+    auto share = dyn_cast<FloatAttr>(value);
+    bool isShare =
+        share && share.getValueAsDouble() >= 0 && share.getValueAsDouble() <= 1;
+    return isShare ? ""
+                   : llvm::formatv(" is a share of communication, from 0.0 to "
+                                   "1.0, not {0}",
+                                   value)
+                         .str();
+  }
+  return "";
+}
+
+LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
   if (attr.getName() == resultsAttrName)
     return verifyResultAttrs(op, attr.getValue());
-  if (attr.getName() == overlapAttrName) {
-    auto share = dyn_cast<FloatAttr>(attr.getValue());
-    if (!share ||
-        !(share.getValueAsDouble() >= 0 && share.getValueAsDouble() <= 1))
-      return op->emitOpError() << overlapAttrName
-                               << " is a share of communication, from 0.0 to "
-                                  "1.0, not "
-                               << attr.getValue();
-  }
-  return success();
+  std::string problem = operationProblem(op, attr);
+  if (problem.empty())
+    return success();
+  return op->emitOpError() << attr.getName().getValue() << problem;
 }

@@ -50,14 +50,12 @@ bool isView(Operation *op) {
   return indexed && indexed.isView();
 }
 
-bool isOfUpdate(Operation *op) { return op->hasAttr(updateAttrName); }
-
 /// Whether no operation of the same phase waits for the results, but only the
 /// function's end or the update.
 bool isForLater(Operation *op) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
-           (isOfUpdate(user) && !isOfUpdate(op)) ||
+           (isUpdate(user) && !isUpdate(op)) ||
            (isView(user) && isForLater(user));
   });
 }
@@ -67,9 +65,9 @@ bool mayWait(CollectiveOpInterface op) {
   case CollectiveKind::AllReduce:
     return true;
   case CollectiveKind::ReduceScatter:
-    return isForLater(op) && llvm::any_of(op->getUsers(), isOfUpdate);
+    return isForLater(op) && llvm::any_of(op->getUsers(), isUpdate);
   case CollectiveKind::AllGather:
-    return isOfUpdate(op) && isForLater(op);
+    return isUpdate(op) && isForLater(op);
   default:
     return false;
   }
@@ -84,16 +82,14 @@ Attribute kindOf(CollectiveOpInterface op, StepSegment segment) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
   Builder builder(op.getContext());
-  auto given = [&](StringRef name) {
-    Attribute value = op->getAttr(name);
-    return value ? value : builder.getUnitAttr();
-  };
+  Origin origin = originOf(op);
   return builder.getArrayAttr(
-      {given(chunkAttrName), given(stagesAttrName),
+      {originAttr(op.getContext(), {.phase = origin.phase,
+                                    .chunk = origin.chunk,
+                                    .stages = origin.stages}),
        builder.getI64IntegerAttr(int64_t(op.getCollectiveKind())), op.getAxes(),
        TypeAttr::get(type.getElementType()),
        builder.getBoolAttr(idx.getPendingMax()),
-       builder.getI64IntegerAttr(int64_t(phaseOf(op))),
        builder.getI64IntegerAttr(int64_t(segment)),
        builder.getBoolAttr(isForLater(op)),
        builder.getBoolAttr(bool(op.getGradientsAttr()))});

@@ -132,12 +132,12 @@ private:
 
   /// The call of the layer that `op` is of, and whether it is of the backward
   /// pass.
-  Attribute phaseOf(Operation *op) const {
+  Attribute passOf(Operation *op) const {
     SmallVector<Location> calls = callsOf(op);
     calls.truncate(std::min<size_t>(calls.size(), depth + 1));
     Builder b(op->getContext());
     SmallVector<Attribute> key(calls.begin(), calls.end());
-    key.push_back(b.getBoolAttr(op->hasAttr(backwardAttrName)));
+    key.push_back(b.getBoolAttr(isBackward(op)));
     return b.getArrayAttr(key);
   }
 
@@ -150,7 +150,7 @@ private:
       for (Value operand : op->getOperands())
         operands.push_back(placementOf(operand.getType(), mesh));
       if (double seconds = productSeconds(op, operands, mesh, *cost))
-        products[phaseOf(op)] += seconds;
+        products[passOf(op)] += seconds;
     }
   }
 
@@ -170,7 +170,7 @@ private:
     if (isKind(op, CollectiveKind::AllGather))
       return isWeight(op->getOperand(0)) &&
              isOfArguments(op->getOperand(0), others);
-    return op->hasAttr(backwardAttrName) && isOnlyReturned(op, others);
+    return isBackward(op) && isOnlyReturned(op, others);
   }
 
   static bool isTransfer(CollectiveOpInterface op) {
@@ -186,15 +186,13 @@ private:
   Attribute layerOf(CollectiveOpInterface op) const {
     Builder b(op.getContext());
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    SmallVector<Attribute> key = {phaseOf(op),
+    SmallVector<Attribute> key = {passOf(op),
                                   b.getStringAttr(op->getName().getStringRef()),
                                   op.getAxes(),
                                   TypeAttr::get(type.getElementType()),
                                   b.getBoolAttr(getIdx(type).getPendingMax()),
                                   b.getBoolAttr(bool(op.getGradientsAttr()))};
-    for (StringRef name : {partAttrName, chunkAttrName, stagesAttrName})
-      if (Attribute mark = op->getAttr(name))
-        key.push_back(mark);
+    key.push_back(placeInStep(op));
     return b.getArrayAttr(key);
   }
 
@@ -214,7 +212,7 @@ private:
       apart += cost->collectiveSeconds(step.kind, bytesOf(op), step.axes);
     }
     double together = cost->collectiveSeconds(step.kind, bytes, step.axes);
-    double under = products.lookup(phaseOf(transfers.front()));
+    double under = products.lookup(passOf(transfers.front()));
     apart = std::max(0.0, apart - under);
     together = std::max(0.0, together - under);
     bool isWorthwhile = apart > 0 && together <= worthwhile * apart;
@@ -281,7 +279,7 @@ private:
   const Mesh &mesh;
   std::optional<CostModel> cost;
   const bool overlap;
-  /// Seconds by phaseOf(), where that decides.
+  /// Seconds by passOf(), where that decides.
   llvm::DenseMap<Attribute, double> products;
   /// Calls above those of layers.
   size_t depth = 0;

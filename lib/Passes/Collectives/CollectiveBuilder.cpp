@@ -28,9 +28,7 @@ Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
 }
 
 void tpsp::copyPhase(Operation *from, Operation *to) {
-  for (StringRef name : phaseAttrNames)
-    if (Attribute phase = from->getAttr(name))
-      to->setAttr(name, phase);
+  copyOrigin(from, to);
   if (Attribute overlap = from->getAttr(overlapAttrName))
     to->setAttr(overlapAttrName, overlap);
 }
@@ -54,7 +52,7 @@ tpsp::moveTensor(OpBuilder &builder, IndexedOpInterface op, Value value,
   SmallVector<Value> made;
   std::optional<Transition> steps = planTransition(
       placementOf(value.getType(), mesh), to, typeOf(value).getShape(), mesh);
-  bool again = op->hasAttr(recomputedAttrName);
+  bool again = isRecomputed(op);
   for (const CollectiveStep &step : *steps) {
     std::string why =
         reason(step) + (again ? "; recomputed for the backward pass" : "");

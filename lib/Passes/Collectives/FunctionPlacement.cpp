@@ -177,8 +177,8 @@ private:
 
   /// The number of a micro-batch, in the order of first occurrence; 0 for none.
   unsigned partOf(Operation *op) {
-    Attribute part = op->getAttr(partAttrName);
-    return part ? parts.try_emplace(part, parts.size() + 1).first->second : 0;
+    std::optional<int64_t> part = originOf(op).part;
+    return part ? parts.try_emplace(*part, parts.size() + 1).first->second : 0;
   }
 
   unsigned numberOf(Value value) {
@@ -223,7 +223,7 @@ private:
   const MicroBatchTwins &twins;
   const llvm::DenseMap<Value, Placement> &homes;
   std::optional<Features> features;
-  llvm::DenseMap<Attribute, unsigned> parts;
+  llvm::DenseMap<int64_t, unsigned> parts;
   llvm::DenseMap<Value, unsigned> numbers;
 };
 
@@ -234,11 +234,11 @@ class SearchOrder {
 public:
   explicit SearchOrder(ArrayRef<IndexedOpInterface> ops) : ops(ops) {
     llvm::SmallDenseSet<Operation *> earlier;
-    auto firstPart = llvm::find_if(
-        ops, [](IndexedOpInterface op) { return op->hasAttr(partAttrName); });
+    auto firstPart =
+        llvm::find_if(ops, [](IndexedOpInterface op) { return hasPart(op); });
     for (auto op = ops.begin(); op != ops.end(); ++op) {
       Operation *each = *op;
-      bool follows = op > firstPart && !each->hasAttr(partAttrName);
+      bool follows = op > firstPart && !hasPart(each);
       for (Value operand : each->getOperands())
         if (Operation *maker = operand.getDefiningOp();
             follows && earlier.contains(maker)) {

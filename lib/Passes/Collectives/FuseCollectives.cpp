@@ -36,8 +36,7 @@ StringRef textOf(Operation *op, StringRef name) {
 void noteKept(Operation *op, Operation *user) {
   StringRef note = "; kept for the backward pass",
             reason = textOf(op, "reason");
-  bool crosses =
-      !op->hasAttr(backwardAttrName) && user->hasAttr(backwardAttrName);
+  bool crosses = !isBackward(op) && isBackward(user);
   if (crosses && !reason.ends_with(note))
     op->setAttr("reason", StringAttr::get(op->getContext(), reason + note));
 }
@@ -55,21 +54,19 @@ bool lastsForBackward(Operation *op, bool keepGathered) {
 /// gather of the forward pass also serves the backward pass. The second
 /// gather's bytes are then saved, and the gathered tensor stays in memory.
 void share(Block &block, bool keepGathered) {
-  std::map<std::tuple<void *, const void *, const void *, bool, const void *,
-                      const void *, const void *>,
-           Operation *>
+  std::map<
+      std::tuple<const void *, const void *, const void *, bool, const void *>,
+      Operation *>
       first;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isSingle(&op))
       continue;
-    auto key = std::make_tuple(op.getOperand(0).getAsOpaquePointer(),
-                               op.getResult(0).getType().getAsOpaquePointer(),
-                               op.getName().getAsOpaquePointer(),
-                               op.hasAttr(backwardAttrName) &&
-                                   !lastsForBackward(&op, keepGathered),
-                               op.getAttr(partAttrName).getAsOpaquePointer(),
-                               op.getAttr(chunkAttrName).getAsOpaquePointer(),
-                               op.getAttr(stagesAttrName).getAsOpaquePointer());
+    auto key =
+        std::make_tuple(op.getOperand(0).getAsOpaquePointer(),
+                        op.getResult(0).getType().getAsOpaquePointer(),
+                        op.getName().getAsOpaquePointer(),
+                        isBackward(&op) && !lastsForBackward(&op, keepGathered),
+                        placeInStep(&op).getAsOpaquePointer());
     auto [entry, isNew] = first.try_emplace(key, &op);
     if (isNew)
       continue;

@@ -44,10 +44,9 @@ public:
   }
 
 private:
-  using Key = std::tuple<Value, unsigned, Attribute, Attribute, Attribute>;
+  using Key = std::tuple<Value, unsigned, Attribute>;
   static Key keyOf(Value value, Operation *user) {
-    return {value, unsigned(phaseOf(user)), user->getAttr(partAttrName),
-            user->getAttr(chunkAttrName), user->getAttr(stagesAttrName)};
+    return {value, unsigned(phaseOf(user)), placeInStep(user)};
   }
   llvm::DenseMap<Key, SmallVector<Value>> made;
 };

@@ -49,7 +49,7 @@ int64_t tpsp::timesOf(Operation *op) {
   auto parts = function
                    ? function->getAttrOfType<IntegerAttr>(microBatchesAttrName)
                    : IntegerAttr();
-  return parts && op->hasAttr(partAttrName) ? parts.getInt() : 1;
+  return parts && hasPart(op) ? parts.getInt() : 1;
 }
 
 LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
@@ -81,12 +81,6 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   if (auto overlap = op->getAttrOfType<FloatAttr>(overlapAttrName))
     row.overlap = overlap.getValueAsDouble();
   return row;
-}
-
-Phase tpsp::phaseOf(Operation *op) {
-  if (op->hasAttr(updateAttrName))
-    return Phase::Update;
-  return op->hasAttr(backwardAttrName) ? Phase::Backward : Phase::Forward;
 }
 
 std::string tpsp::axesOf(const LedgerRow &row) {

@@ -18,9 +18,6 @@ CollectiveStep stepOf(CollectiveOpInterface op, mlir::Value operand,
 /// global and on local types. The row has no location and no commands.
 LedgerRow ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 
-/// The phase of a step that an operation belongs to.
-Phase phaseOf(mlir::Operation *op);
-
 /// How often a step runs an operation: more than once if it stands for those of
 /// all micro-batches.
 int64_t timesOf(mlir::Operation *op);

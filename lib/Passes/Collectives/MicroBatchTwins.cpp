@@ -6,15 +6,17 @@
 using namespace mlir;
 using namespace tpsp;
 
-static Attribute partOf(Operation *op) { return op->getAttr(partAttrName); }
+static std::optional<int64_t> partOf(Operation *op) {
+  return originOf(op).part;
+}
 
 std::optional<unsigned> MicroBatchTwins::sumSoFar(Operation *op) {
-  Attribute part = partOf(op);
+  std::optional<int64_t> part = partOf(op);
   if (!part)
     return std::nullopt;
   for (OpOperand &operand : op->getOpOperands())
     if (Operation *maker = operand.get().getDefiningOp())
-      if (Attribute other = partOf(maker); other && other != part)
+      if (std::optional<int64_t> other = partOf(maker); other && other != part)
         return operand.getOperandNumber();
   return std::nullopt;
 }
@@ -30,10 +32,10 @@ MicroBatchTwins::MicroBatchTwins(ArrayRef<IndexedOpInterface> ops) {
   struct Part {
     SmallVector<Operation *> own, sums;
   };
-  llvm::MapVector<Attribute, Part> parts;
+  llvm::MapVector<int64_t, Part> parts;
   for (IndexedOpInterface op : ops)
-    if (Attribute part = partOf(op))
-      (sumSoFar(op) ? parts[part].sums : parts[part].own).push_back(op);
+    if (std::optional<int64_t> part = partOf(op))
+      (sumSoFar(op) ? parts[*part].sums : parts[*part].own).push_back(op);
   if (parts.size() < 2)
     return;
   const Part &end = parts.back().second;

@@ -94,8 +94,7 @@ private:
   /// after it; else nullopt.
   std::optional<Link> linkBehind(Value whole, unsigned dim) const {
     auto op = dyn_cast<IndexedOpInterface>(*whole.user_begin());
-    if (!op ||
-        op->hasAttr(backwardAttrName) != first->hasAttr(backwardAttrName))
+    if (!op || isBackward(op) != isBackward(first))
       return std::nullopt;
     const IndexStructure structure = op.getIndexStructure();
     if (!isElementwise(op, structure) || (isRow() && !structure.worksOnRows()))

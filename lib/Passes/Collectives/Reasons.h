@@ -53,14 +53,13 @@ private:
     bool same = op.isView() &&
                 structure.operands[0].indices == structure.results[0].indices;
     mlir::Type wanted = op->getResult(0).getType();
-    bool isAsked = !isUnplaced(wanted) && !op->hasAttr(recomputedAttrName);
+    bool isAsked = !isUnplaced(wanted) && !isRecomputed(op);
     if (!same || !isAsked)
       return "";
     std::string place = "[" + subscripts(wanted) + "]";
-    return op->hasAttr(backwardAttrName)
-               ? "a gradient lies where its tensor does, " + place
-               : "this " + op->getName().stripDialect().str() + " asks for " +
-                     place;
+    return isBackward(op) ? "a gradient lies where its tensor does, " + place
+                          : "this " + op->getName().stripDialect().str() +
+                                " asks for " + place;
   }
 
   const std::string &indexName(const Drive &drive) const {

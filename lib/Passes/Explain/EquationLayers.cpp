@@ -41,7 +41,7 @@ std::string formOf(const Equation &equation, const Mesh &mesh) {
   stream << equation.sign << " " << equation.function;
   for (NamedAttribute attribute : equation.attributes)
     stream << " " << textOf(withWrittenSeed(attribute));
-  if (equation.op && equation.op->hasAttr(recomputedAttrName))
+  if (equation.op && isRecomputed(equation.op))
     stream << " recomputed";
   if (equation.op)
     stream << " " << equation.op->getAttr(noteAttrName);

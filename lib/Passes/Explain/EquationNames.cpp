@@ -57,7 +57,7 @@ std::string EquationNames::wish(Value value) {
 /// A rematerialised value is the same tensor.
 static bool isMadeAgain(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && op->hasAttr(recomputedAttrName);
+  return op && isRecomputed(op);
 }
 
 /// The operand that `value` is elsewhere: all of it under its own indices. Null

@@ -65,7 +65,7 @@ std::vector<std::string> EquationText::equation(const Equation &equation) {
   if (equation.isCollectiveAlone())
     return {};
   notation.begin(typesOf(equation));
-  bool isAgain = equation.op->hasAttr(recomputedAttrName);
+  bool isAgain = isRecomputed(equation.op);
   std::vector<std::string> left;
   for (const EquationTensor &result : equation.results)
     left.push_back(tensor(result));

@@ -152,11 +152,11 @@ private:
 
 std::string phaseTextOf(Operation *op) {
   std::string phase = nameOf(tpsp::phaseOf(op));
-  auto part = op->getAttrOfType<IntegerAttr>(partAttrName);
+  std::optional<int64_t> part = originOf(op).part;
   if (part && op->getParentOp()->hasAttr(microBatchesAttrName))
     phase += ", each micro-batch";
   else if (part)
-    phase += ", micro-batch " + std::to_string(part.getInt());
+    phase += ", micro-batch " + std::to_string(*part);
   return phase;
 }
 
@@ -219,7 +219,7 @@ private:
       return;
     equation.function = op->getName().stripDialect().str();
     for (NamedAttribute attribute : op->getAttrs())
-      // Others are marks for passes: tpsp.backward and the like.
+      // Others are marks for passes: tpsp.origin and the like.
       if (!attribute.getNameDialect())
         equation.attributes.push_back(attribute);
   }
@@ -242,14 +242,13 @@ private:
       equation.operands.push_back(tensorOf(value));
     llvm::stable_sort(equation.operands,
                       [](const EquationTensor &a, const EquationTensor &b) {
-                        return isBackward(a.named) && !isBackward(b.named);
+                        return isOfBackward(a.named) && !isOfBackward(b.named);
                       });
   }
 
-  static bool isBackward(Value value) {
+  static bool isOfBackward(Value value) {
     Operation *op = value.getDefiningOp();
-    return op ? op->hasAttr(backwardAttrName) &&
-                    !op->hasAttr(recomputedAttrName)
+    return op ? isBackward(op) && !isRecomputed(op)
               : isCotangent(cast<BlockArgument>(value));
   }
   static bool isCotangent(BlockArgument argument) {

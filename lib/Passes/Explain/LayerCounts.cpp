@@ -98,7 +98,7 @@ void LayerCounts::formLayers(function_ref<bool(StringRef)> isTaken) {
 LayerCounts::Place LayerCounts::placeOf(Operation *op) {
   if (callOf(op->getLoc()))
     return {callPlaceOf(op->getLoc()).written.getAsOpaquePointer(), false};
-  return op->hasAttr(updateAttrName) ? placeThroughOperands(op) : Place();
+  return isUpdate(op) ? placeThroughOperands(op) : Place();
 }
 
 LayerCounts::Place LayerCounts::placeThroughOperands(Operation *op) {

@@ -45,8 +45,7 @@ public:
 private:
   static bool isDifferentiated(const Equation &equation) {
     auto indexed = dyn_cast_or_null<IndexedOpInterface>(equation.op);
-    return indexed && !indexed.stopsGradient() &&
-           !equation.op->hasAttr(backwardAttrName);
+    return indexed && !indexed.stopsGradient() && !isBackward(equation.op);
   }
 
   void printOperation(const Equation &equation, raw_ostream &out) {

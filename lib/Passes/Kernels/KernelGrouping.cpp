@@ -20,9 +20,7 @@ static int64_t bytesOf(Value value) {
 }
 
 static bool areOfOnePhase(Operation *a, Operation *b) {
-  return a->hasAttr(backwardAttrName) == b->hasAttr(backwardAttrName) &&
-         a->hasAttr(updateAttrName) == b->hasAttr(updateAttrName) &&
-         a->getAttr(segmentAttrName) == b->getAttr(segmentAttrName);
+  return phaseOf(a) == phaseOf(b) && originOf(a).segment == originOf(b).segment;
 }
 
 int64_t KernelGrouping::groupOf(Operation *op) const {

@@ -1,6 +1,6 @@
 // tpsp-balance-attention: ranks exchange halves of the rows of causal
 // attention, so that all have the same amount of work.
-#include "PhaseMark.h"
+#include "Passes/Program/OriginListener.h"
 #include "SweepBlocks.h"
 
 #include "Passes/Collectives/Ledger.h"
@@ -219,7 +219,7 @@ private:
     Operation *source = made.own.getDefiningOp();
     return neverWhole.contains(made.own) ||
            (phaseOf(source) == phaseOf(op) &&
-            source->getAttr(partAttrName) == op->getAttr(partAttrName));
+            originOf(source).part == originOf(op).part);
   }
 
   /// The key includes the index, because one attention's rows may be another's
@@ -323,7 +323,7 @@ private:
   Block &body;
   const Mesh &mesh;
   std::optional<CostModel> cost;
-  PhaseMark mark;
+  OriginListener mark;
   OpBuilder b;
   llvm::MapVector<Operation *, DividedRows> chosen;
   /// Halves by tensor and the index that is halved.

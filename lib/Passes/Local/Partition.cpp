@@ -263,9 +263,7 @@ private:
            llvm::zip_equal(op->getOperands(), op->getResults())) {
         auto rename =
             RenameOp::create(builder, op->getLoc(), result.getType(), operand);
-        for (StringRef name : phaseAttrNames)
-          if (Attribute phase = op->getAttr(name))
-            rename->setAttr(name, phase);
+        copyOrigin(op, rename);
         result.replaceAllUsesWith(rename.getResult());
       }
       op->erase();

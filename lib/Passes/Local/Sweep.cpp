@@ -1,5 +1,5 @@
 // tpsp-sweep: operations that can see an index block by block do so.
-#include "PhaseMark.h"
+#include "Passes/Program/OriginListener.h"
 #include "SweepBlocks.h"
 
 #include "Passes/Collectives/Ledger.h"
@@ -59,7 +59,7 @@ struct Ring {
 bool joins(SweptOpInterface op, SharedSweep &shared) {
   Operation *first = shared.first();
   return op.getSweptIndex() == shared.index() &&
-         op->hasAttr(backwardAttrName) == first->hasAttr(backwardAttrName) &&
+         isBackward(op) == isBackward(first) &&
          llvm::all_of(op->getOperands(),
                       [&](Value operand) {
                         Operation *source = operand.getDefiningOp();
@@ -396,7 +396,7 @@ private:
   Mesh mesh;
   const int64_t longest;
   function_ref<bool(Operation *)> isLeft;
-  PhaseMark mark;
+  OriginListener mark;
   OpBuilder b;
   SmallVector<Operation *> rotations;
   int64_t wholes = 0;

@@ -51,9 +51,9 @@ private:
     StageAssignment assignment(program, {options().stageChunks, *layers});
     if (failed(assignment.assign()))
       return failure();
-    Builder b(&getContext());
     for (Operation &op : assignment.body().without_terminator())
-      op.setAttr(chunkAttrName, b.getI64IntegerAttr(assignment.chunkOf(&op)));
+      changeOrigin(
+          &op, [&](Origin &origin) { origin.chunk = assignment.chunkOf(&op); });
     return success();
   }
 };

@@ -48,13 +48,14 @@ void scaleLoss(func::FuncOp step, func::FuncOp update) {
     Value product = scaled(b, argument, update);
     // A part of a cotangent is another one in every micro-batch.
     if (step.getArgAttr(argument.getArgNumber(), cutAttrName))
-      product.getDefiningOp()->setAttr(partAttrName, b.getI64IntegerAttr(0));
+      changeOrigin(product.getDefiningOp(),
+                   [](Origin &origin) { origin.part = 0; });
     argument.replaceUsesWithIf(product, [&](OpOperand &use) {
       return !use.getOwner()->isBeforeInBlock(first);
     });
   }
   for (Operation &op : llvm::make_range(body.begin(), first->getIterator()))
-    op.setAttr(backwardAttrName, b.getUnitAttr());
+    changeOrigin(&op, [](Origin &origin) { origin.phase = Phase::Backward; });
 }
 
 /// Notes on values which arguments' gradients they are, as the results'
@@ -97,7 +98,8 @@ void compose(func::FuncOp step, func::FuncOp update) {
   OpBuilder b(end);
   noteGradients(b, gradients);
   for (Operation &op : update.getBody().front().without_terminator())
-    b.clone(op, mapping)->setAttr(updateAttrName, b.getUnitAttr());
+    changeOrigin(b.clone(op, mapping),
+                 [](Origin &origin) { origin.phase = Phase::Update; });
   for (auto [value, attribute] :
        llvm::zip_equal(added.values, added.attributes))
     results.add(mapping.lookup(value), attribute);

@@ -2,6 +2,7 @@
 // parts.
 #include "Decompose.h"
 
+#include "Passes/Program/OriginListener.h"
 #include "Passes/Program/SourceName.h"
 #include "WrittenAttention.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
@@ -29,23 +30,21 @@ namespace {
 /// Gives the parts of a composite its phase and source location. Only the last
 /// part, which replaces the composite, gets its name. With `tellsApart`, parts
 /// are named after both: "o.softmax".
-class InheritFromComposite : public OpBuilder::Listener {
+class InheritFromComposite : public OriginListener {
 public:
   explicit InheritFromComposite(bool tellsApart) : tellsApart(tellsApart) {}
 
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    for (StringRef name : phaseAttrNames)
-      if (Attribute mark = from->getAttr(name))
-        op->setAttr(name, mark);
-    op->setLoc(tellsApart ? partOfSource(op->getLoc(), partName(op))
-                          : withoutSourceName(op->getLoc()));
-  }
   void begin(Operation *composite) {
-    from = composite;
+    follow(composite);
     numbers.clear();
   }
 
 private:
+  Location locationFor(Operation *op) override {
+    return tellsApart ? partOfSource(op->getLoc(), partName(op))
+                      : OriginListener::locationFor(op);
+  }
+
   /// "reduce", and "reduce2" for the second.
   std::string partName(Operation *op) {
     StringRef name = op->getName().stripDialect();
@@ -54,7 +53,6 @@ private:
   }
 
   bool tellsApart;
-  Operation *from = nullptr;
   llvm::StringMap<unsigned> numbers;
 };
 

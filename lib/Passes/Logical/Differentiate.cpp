@@ -1,6 +1,7 @@
 // tpsp-differentiate: adds the backward pass of a function.
 #include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/FunctionResults.h"
+#include "Passes/Program/OriginListener.h"
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
@@ -31,14 +32,13 @@ namespace {
 
 /// Marks new operations as part of the backward pass. An adjoint gets its
 /// operation's source location but not its name: v's slope is not v.
-class MarkBackward : public OpBuilder::Listener {
+class MarkBackward : public OriginListener {
 public:
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
-    if (chunk)
-      op->setAttr(chunkAttrName, chunk);
-    op->setLoc(primal ? adjointLocation(primal)
-                      : withoutSourceName(op->getLoc()));
+  MarkBackward() { origin.phase = Phase::Backward; }
+
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint point) override {
+    OriginListener::notifyOperationInserted(op, point);
     numbers[op] = behind ? numbers.lookup(behind) : ++made;
   }
   /// Returns the later of two operations. The pass inserts at the function's
@@ -52,13 +52,14 @@ public:
   }
   /// The operation whose adjoint is being built; null between adjoints.
   Operation *primal = nullptr;
-  /// The chunk of layers that new operations belong to; null without chunks,
-  /// and for what belongs to several.
-  Attribute chunk;
   /// The operation after which the pass inserts; null at the function's end.
   Operation *behind = nullptr;
 
 private:
+  Location locationFor(Operation *op) override {
+    return primal ? adjointLocation(primal) : OriginListener::locationFor(op);
+  }
+
   /// Numbers from 1; operations from before the pass have none.
   llvm::DenseMap<Operation *, size_t> numbers;
   size_t made = 0;
@@ -112,12 +113,14 @@ BlockArgument parameterBehind(Value value) {
   return argument && isParameter(argument) ? argument : BlockArgument();
 }
 
-/// The chunk that makes all of `parts`; null if several do, or none.
-Attribute commonChunk(ArrayRef<Value> parts) {
-  Attribute common;
+std::optional<int64_t> chunkOf(Operation *op) { return originOf(op).chunk; }
+
+/// The chunk that makes all of `parts`; nullopt if several do, or none.
+std::optional<int64_t> commonChunk(ArrayRef<Value> parts) {
+  std::optional<int64_t> common;
   for (Value part : parts) {
     Operation *op = part.getDefiningOp();
-    Attribute chunk = op ? op->getAttr(chunkAttrName) : Attribute();
+    std::optional<int64_t> chunk = op ? chunkOf(op) : std::nullopt;
     if (!chunk || (common && common != chunk))
       return {};
     common = chunk;
@@ -156,7 +159,7 @@ public:
     for (BlockArgument input : inputs) {
       if (!hasGradient(input))
         continue;
-      mark.chunk = commonChunk(contributions[input]);
+      mark.origin.chunk = commonChunk(contributions[input]);
       Value gradient = finish(input);
       if (!gradient)
         gradient = zero(input);
@@ -175,9 +178,6 @@ private:
   static bool stopsGradient(Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     return indexed && indexed.stopsGradient();
-  }
-  static bool isBackward(Operation *op) {
-    return op->hasAttr(backwardAttrName);
   }
 
   /// {tpsp.name = name, relation = number}
@@ -240,9 +240,9 @@ private:
     if (!active.contains(result))
       return success();
     // Contributions of one chunk are added there: it sends their sum.
-    mark.chunk = commonChunk(contributions[result]);
-    if (!mark.chunk)
-      mark.chunk = op->getAttr(chunkAttrName);
+    mark.origin.chunk = commonChunk(contributions[result]);
+    if (!mark.origin.chunk)
+      mark.origin.chunk = chunkOf(op);
     if (!indexed)
       return op->emitOpError("is on the path from the differentiated arguments "
                              "and has no gradient");
@@ -260,7 +260,7 @@ private:
       needed.push_back(active.contains(operand));
     SmallVector<Value> gradients(op->getNumOperands());
     mark.primal = op;
-    mark.chunk = op->getAttr(chunkAttrName);
+    mark.origin.chunk = chunkOf(op);
     LogicalResult isBuilt =
         indexed.buildAdjoint(builder, gradient, needed, gradients);
     mark.primal = nullptr;

@@ -23,12 +23,12 @@ void inlineCall(func::CallOp call, func::FuncOp callee) {
   Block &body = callee.getBody().front();
   IRMapping map;
   map.map(body.getArguments(), call.getOperands());
-  Attribute chunk = call->getAttr(chunkAttrName);
+  std::optional<int64_t> chunk = originOf(call).chunk;
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, map);
     copy->setLoc(CallSiteLoc::get(op.getLoc(), call.getLoc()));
     if (chunk)
-      copy->setAttr(chunkAttrName, chunk);
+      changeOrigin(copy, [&](Origin &origin) { origin.chunk = chunk; });
   }
   for (auto [result, value] :
        llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))

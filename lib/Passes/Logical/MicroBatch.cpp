@@ -44,16 +44,18 @@ using namespace tpsp::microbatch;
 
 namespace {
 
-/// Gives what it sees the phase of the operation that it is made for.
+/// Gives what it sees the micro-batch and the phase that it is made for.
 class MarkPhase : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (part)
-      op->setAttr(partAttrName, part);
-    if (backward)
-      op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
+    changeOrigin(op, [&](Origin &origin) {
+      if (part)
+        origin.part = part;
+      if (backward)
+        origin.phase = Phase::Backward;
+    });
   }
-  IntegerAttr part;
+  std::optional<int64_t> part;
   bool backward = false;
 };
 
@@ -109,14 +111,14 @@ private:
 
   void begin(int64_t number) {
     part = number;
-    mark.part = b.getI64IntegerAttr(number);
+    mark.part = number;
     current.clear();
     slices.clear();
   }
 
-  static bool isBackward(Value value) {
+  static bool isOfBackward(Value value) {
     Operation *op = value.getDefiningOp();
-    return op && op->hasAttr(backwardAttrName);
+    return op && isBackward(op);
   }
 
   /// A clone of `op` on other operands, all that is left of a sum's.
@@ -138,7 +140,7 @@ private:
 
   /// This part's clone of an operation.
   LogicalResult repeat(Operation *op) {
-    mark.backward = op->hasAttr(backwardAttrName);
+    mark.backward = isBackward(op);
     bool onlySummands = addsSummands(op);
     SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -182,7 +184,7 @@ private:
   /// The operation on the rest of its operands, added to the parts' sum where
   /// it is a result.
   void addRest(Operation *op) {
-    mark.backward = op->hasAttr(backwardAttrName);
+    mark.backward = isBackward(op);
     bool adds = addsSummands(op);
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
@@ -224,7 +226,7 @@ private:
       parts.push_back(value);
       return;
     }
-    mark.backward = isBackward(result);
+    mark.backward = isOfBackward(result);
     bool isTotal = isLast() && !rest.contains(result);
     Value sum = add(result, {parts.front(), value},
                     isTotal ? elementOf(result) : elementOfSum(result));
@@ -241,7 +243,7 @@ private:
       Value result = use.get();
       Share share = shares.of(result);
       mark.part = {};
-      mark.backward = isBackward(result);
+      mark.backward = isOfBackward(result);
       if (share.kind == Share::Cut && it->second.size() > 1)
         it->second = {cutter.stack(it->second, typeOf(result), share.dim)};
       use.set(it->second.front());
@@ -352,15 +354,15 @@ private:
   /// Marks everything as the one micro-batch of a step with stages. A sum over
   /// what several chunks make follows it.
   static void markWhole(func::FuncOp function) {
-    Builder b(function.getContext());
     for (Operation &op : function.getBody().front().without_terminator()) {
       auto indexed = dyn_cast<IndexedOpInterface>(op);
-      bool isOverChunks = !op.hasAttr(chunkAttrName) && indexed &&
+      bool isOverChunks = !originOf(&op).chunk && indexed &&
                           indexed.isSumOfOperands() && op.getNumOperands() > 1;
       if (!isOverChunks)
-        op.setAttr(partAttrName, b.getI64IntegerAttr(0));
+        changeOrigin(&op, [](Origin &origin) { origin.part = 0; });
     }
-    function->setAttr(microBatchesAttrName, b.getI64IntegerAttr(1));
+    function->setAttr(microBatchesAttrName,
+                      Builder(function.getContext()).getI64IntegerAttr(1));
   }
 
   LogicalResult cut(FunctionOpInterface function, bool &found) {

@@ -76,7 +76,7 @@ private:
     IRMapping map;
     for (Operation *source : shares.makersOf(sum)) {
       Operation *op = b.clone(*source, map);
-      op->removeAttr(chunkAttrName);
+      changeOrigin(op, [](Origin &origin) { origin.chunk.reset(); });
       if (failed(makePart(source, op, countPart)))
         return failure();
     }
@@ -85,7 +85,7 @@ private:
     auto all = AccumulateOp::create(
         b, sum.getLoc(), isNarrow ? withElement(type, b.getF32Type()) : type,
         map.lookup(sum));
-    all->setAttr(partAttrName, b.getI64IntegerAttr(countPart));
+    setOrigin(all, {.part = countPart});
     propose(all.getResult());
     sum.replaceAllUsesWith(placed(all.getResult(), type)->getResult(0));
     return success();
@@ -101,7 +101,7 @@ private:
 
   /// Makes `op`, which is `source` or its clone, that of one part.
   LogicalResult makePart(Operation *source, Operation *op, int64_t number) {
-    op->setAttr(partAttrName, b.getI64IntegerAttr(number));
+    changeOrigin(op, [&](Origin &origin) { origin.part = number; });
     // A lookup is of positions of an index that its result lacks.
     StringRef index = shares.cutIndex(source);
     for (auto [whole, result] :
@@ -151,12 +151,12 @@ private:
 
   /// Gives a new operation the phase of `source`.
   void mark(Operation *made, Operation *source, bool isRepeated) {
+    Origin origin = originOf(source);
     if (isRepeated)
-      made->setAttr(partAttrName, b.getI64IntegerAttr(0));
-    if (Attribute chunk = source->getAttr(chunkAttrName); chunk && isRepeated)
-      made->setAttr(chunkAttrName, chunk);
-    if (source->hasAttr(backwardAttrName))
-      made->setAttr(backwardAttrName, b.getUnitAttr());
+      setOrigin(made,
+                {.phase = origin.phase, .part = 0, .chunk = origin.chunk});
+    else
+      setOrigin(made, {.phase = origin.phase});
   }
 
   /// The operation on the rest of its operands, which follows the parts.
@@ -180,8 +180,11 @@ private:
         typeOf(operands.front()).getRank() != typeOf(result).getRank())
       operands.front() = broadcast(op, operands.front());
     Operation *clone = op->clone();
-    for (StringRef name : {partAttrName, chunkAttrName, proposedAttrName})
-      clone->removeAttr(name);
+    clone->removeAttr(proposedAttrName);
+    changeOrigin(clone, [](Origin &origin) {
+      origin.part.reset();
+      origin.chunk.reset();
+    });
     clone->setOperands(operands);
     b.insert(clone);
     rests[result] = clone->getResult(0);
@@ -202,11 +205,10 @@ private:
   static bool isSumOverChunks(Operation *op) {
     auto hasChunk = [](Value operand) {
       Operation *maker = operand.getDefiningOp();
-      return maker && maker->hasAttr(chunkAttrName);
+      return maker && originOf(maker).chunk;
     };
     return cast<IndexedOpInterface>(op).isSumOfOperands() &&
-           !op->hasAttr(chunkAttrName) &&
-           llvm::all_of(op->getOperands(), hasChunk);
+           !originOf(op).chunk && llvm::all_of(op->getOperands(), hasChunk);
   }
 
   /// The sum of a summand over all parts, not yet reduced.

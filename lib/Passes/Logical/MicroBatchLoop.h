@@ -15,7 +15,7 @@ namespace tpsp::microbatch {
 bool canLoop(mlir::func::FuncOp function, const Division &division,
              const Shares &shares);
 
-/// Rewrites the function so that operations marked `tpsp.part` run once for
+/// Rewrites the function so that operations of a micro-batch run once for
 /// every micro-batch. Their cut values have one part's type, as have cut
 /// arguments and results (`tpsp.cut`). A result that is a sum over
 /// micro-batches is made by tpsp.accumulate. With `reducesParts`, each

@@ -288,7 +288,7 @@ static Value gradientMadeBy(Operation *op) {
   for (Operation *step = op;;) {
     Value value = step->getResult(0);
     auto isNext = [&](Operation *user) {
-      return user->hasAttr(backwardAttrName) && user->getNumResults() > 0;
+      return isBackward(user) && user->getNumResults() > 0;
     };
     auto next = llvm::find_if(value.getUsers(), isNext);
     if (next == value.user_end() || place(*next) != place(op))
@@ -298,7 +298,7 @@ static Value gradientMadeBy(Operation *op) {
 }
 
 LogicalResult Shares::refuseSummand(Operation *op, unsigned operand) {
-  if (op->hasAttr(backwardAttrName))
+  if (isBackward(op))
     return op->emitOpError("makes '")
            << tensorName(gradientMadeBy(op)) << "' of a sum over '"
            << division.index

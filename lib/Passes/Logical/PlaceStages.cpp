@@ -42,9 +42,7 @@ static void addByStage(AddOp sum, const StageMarks &marks) {
       continue;
     }
     auto part = AddOp::create(b, sum.getLoc(), sum.getType(), values);
-    for (StringRef name : {backwardAttrName, updateAttrName})
-      if (Attribute mark = sum->getAttr(name))
-        part->setAttr(name, mark);
+    setOrigin(part, {.phase = phaseOf(sum)});
     summands.push_back(part.getResult());
   }
   sum->setOperands(summands);
@@ -70,8 +68,7 @@ static void spreadUpdates(func::FuncOp function, const StageMarks &marks) {
       continue;
     auto copy = ScaleOp::create(b, maker->getLoc(), result.get().getType(),
                                 ValueRange{result.get()}, b.getF64FloatAttr(1));
-    copy->setAttr(updateAttrName, b.getUnitAttr());
-    copy->setAttr(stagesAttrName, b.getDenseI64ArrayAttr(listOf(wanted)));
+    setOrigin(copy, {.phase = Phase::Update, .stages = listOf(wanted)});
     result.set(copy.getResult());
   }
 }
@@ -98,7 +95,7 @@ private:
     Block &body = function.getBody().front();
     StageMarks before(body, stages);
     for (auto sum : llvm::to_vector(body.getOps<AddOp>()))
-      if (!sum->hasAttr(partAttrName))
+      if (!hasPart(sum))
         addByStage(sum, before);
     spreadUpdates(function, StageMarks(body, stages));
     StageMarks(body, stages).write();

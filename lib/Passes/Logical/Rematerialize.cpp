@@ -28,8 +28,6 @@ namespace {
 
 enum class Mode { None, Selective, Full };
 
-bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
-
 /// The location of the outermost call that an operation was inlined from; null
 /// if it stands in the function itself.
 LocationAttr callOf(Operation *op) {
@@ -191,8 +189,8 @@ private:
   void keepWhatIsSent() {
     for (Operation *op : forward)
       if (llvm::any_of(op->getUsers(), [&](Operation *user) {
-            return user->hasAttr(chunkAttrName) &&
-                   user->getAttr(chunkAttrName) != op->getAttr(chunkAttrName);
+            std::optional<int64_t> chunk = originOf(user).chunk;
+            return chunk && chunk != originOf(op).chunk;
           }))
         redone.erase(op);
   }
@@ -241,8 +239,10 @@ private:
     OpBuilder builder(user);
     for (Operation *op : missing) {
       Operation *clone = builder.clone(*op, clones);
-      clone->setAttr(backwardAttrName, builder.getUnitAttr());
-      clone->setAttr(recomputedAttrName, builder.getUnitAttr());
+      changeOrigin(clone, [](Origin &origin) {
+        origin.phase = Phase::Backward;
+        origin.isRecomputed = true;
+      });
       clone->removeAttr(recomputeAttrName);
       note(clone);
     }

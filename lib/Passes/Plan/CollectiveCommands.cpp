@@ -170,7 +170,7 @@ static LedgerRow rowOf(SendOp send, StringRef axis) {
 /// Forward passes and once-a-step transfers have one stream, and backward
 /// passes another: so what comes from both sides does not wait for each other.
 static int64_t streamOf(SendOp op) {
-  return op->hasAttr(partAttrName) && op->hasAttr(backwardAttrName) ? 2 : 1;
+  return hasPart(op) && isBackward(op) ? 2 : 1;
 }
 
 /// The other side of a receive. A value may be sent to several readers.

@@ -177,8 +177,7 @@ public:
       : isLoop(function->hasAttr(microBatchesAttrName)),
         notes(function->getAttrOfType<ArrayAttr>(segmentsAttrName)) {
     if (isLoop)
-      numbers[{IntegerAttr::get(IntegerType::get(function.getContext(), 64), 0),
-               Attribute()}] = 0;
+      numbers[{0, false}] = 0;
   }
 
   /// All commands emitted since the last call belong to `source`.
@@ -187,8 +186,7 @@ public:
     if (isOfLast && !wasInLast)
       current = 0;
     wasInLast = isOfLast;
-    bool hasPhase = !source->hasAttr(updateAttrName) &&
-                    (!isOfLast || source->hasAttr(partAttrName));
+    bool hasPhase = !isUpdate(source) && (!isOfLast || hasPart(source));
     if (hasPhase)
       current = std::max(current, numberOf(source));
     Block &body = program.getBody().front();
@@ -207,7 +205,8 @@ public:
   }
 
 private:
-  using Key = std::pair<Attribute, Attribute>;
+  /// The micro-batch, and whether it is of the backward pass.
+  using Key = std::pair<std::optional<int64_t>, bool>;
 
   /// Without micro-batches, or in the prologue, no command is marked.
   void markSegment(Block &body, int64_t segment) {
@@ -224,7 +223,7 @@ private:
     // The prologue's operations of the backward pass precede all of them.
     if (isLoop && isOfPrologue(source))
       return 0;
-    Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName)};
+    Key key{originOf(source).part, isBackward(source)};
     return numbers.try_emplace(key, numbers.size()).first->second;
   }
 
@@ -239,12 +238,12 @@ private:
   bool isOfPrologue(Operation *source) const {
     int64_t number = segmentOf(source);
     if (!notes)
-      return !source->hasAttr(partAttrName) && number == 0;
+      return !hasPart(source) && number == 0;
     auto note = cast<DictionaryAttr>(notes[number]);
     return note.getAs<StringAttr>("work") == nameOf(SegmentWork::Prologue);
   }
 
-  llvm::DenseMap<Key, int64_t> numbers;
+  std::map<Key, int64_t> numbers;
   int64_t current = 0;
   bool wasInLast = false;
   Operation *lastOfFirst = nullptr; ///< the end of phase 0

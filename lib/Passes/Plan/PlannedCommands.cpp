@@ -205,7 +205,7 @@ private:
 
   /// No kernel has work of two segments.
   void finishSegment(Operation *op) {
-    Attribute segment = op->getAttr(segmentAttrName);
+    std::optional<int64_t> segment = originOf(op).segment;
     if (segment == currentSegment)
       return;
     flush();
@@ -260,7 +260,7 @@ private:
   llvm::SetVector<Operation *> waitingViews;
   PlannedCommands planned;
   bool isForwardDone = false;
-  Attribute currentSegment;
+  std::optional<int64_t> currentSegment;
 };
 
 } // namespace

@@ -44,7 +44,7 @@ public:
 
   /// Whether an operation runs after the micro-batches: it belongs to the
   /// update, or reads a value that only their end makes known.
-  bool isUpdate(Operation *op) const { return levels.contains(op); }
+  bool isAfter(Operation *op) const { return levels.contains(op); }
 
   /// The level of an operation of the prologue or the update: operations of one
   /// level and of the same stages form a segment.
@@ -59,10 +59,9 @@ private:
       if (marks.chunkOf(&op) >= 0)
         continue;
       bool follows =
-          op.hasAttr(updateAttrName) ||
-          llvm::any_of(op.getOperands(), [&](Value operand) {
+          isUpdate(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
             Operation *maker = operand.getDefiningOp();
-            return maker && (marks.chunkOf(maker) >= 0 || isUpdate(maker));
+            return maker && (marks.chunkOf(maker) >= 0 || isAfter(maker));
           });
       (follows ? levels : earlyLevels)[&op] = levelAfter(&op, follows);
     }
@@ -72,7 +71,7 @@ private:
     int64_t level = 0;
     for (Value operand : op->getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      if (!maker || marks.chunkOf(maker) >= 0 || isUpdate(maker) != isOfUpdate)
+      if (!maker || marks.chunkOf(maker) >= 0 || isAfter(maker) != isOfUpdate)
         continue;
       bool isAlike = marks.stagesOf(maker) == marks.stagesOf(op);
       level = std::max(level, of(maker) + (isAlike ? 0 : 1));
@@ -134,10 +133,6 @@ private:
   // Places
   //===--------------------------------------------------------------------===//
 
-  static bool isBackward(Operation *op) {
-    return op->hasAttr(backwardAttrName);
-  }
-
   /// Finds the operations of the backward pass that a sent gradient needs.
   void findNeeded() {
     for (Operation &op : llvm::reverse(body.without_terminator())) {
@@ -159,7 +154,7 @@ private:
 
   /// The zone of an operation that belongs to no chunk.
   Place::Zone zoneOf(Operation *op) const {
-    if (levels.isUpdate(op))
+    if (levels.isAfter(op))
       return Place::Update;
     StepSegment step = steps.of(op);
     return step == StepSegment::Count     ? Place::Count
@@ -247,9 +242,8 @@ private:
   }
 
   static void copyMarks(Operation *from, Operation *to) {
-    for (StringRef name : {backwardAttrName, updateAttrName, partAttrName})
-      if (Attribute mark = from->getAttr(name))
-        to->setAttr(name, mark);
+    Origin origin = originOf(from);
+    setOrigin(to, {.phase = origin.phase, .part = origin.part});
   }
 
   Value transfer(Value value, Operation *reader, int64_t from, int64_t to) {
@@ -349,7 +343,9 @@ private:
       notes.push_back(noteOf(formed.segment, b.getContext()));
       for (Operation *op : formed.ops) {
         op->moveBefore(body.getTerminator());
-        op->setAttr(segmentAttrName, b.getI64IntegerAttr(numbers.at(place)));
+        changeOrigin(op, [&, place = place](Origin &origin) {
+          origin.segment = numbers.at(place);
+        });
       }
     }
     function->setAttr(segmentsAttrName, b.getArrayAttr(notes));

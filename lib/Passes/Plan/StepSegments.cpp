@@ -38,8 +38,7 @@ void addToZeros(OpBuilder &b, AccumulateOp sum, SumMemory &memory) {
 } // namespace
 
 int64_t tpsp::segmentOf(Operation *op) {
-  auto segment = op->getAttrOfType<IntegerAttr>(segmentAttrName);
-  return segment ? segment.getInt() : 0;
+  return originOf(op).segment.value_or(0);
 }
 
 /// Verifies that no operation reads what a later segment makes.
@@ -210,7 +209,7 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
     for (Operation *op : ops) {
       op->moveBefore(body.getTerminator());
       if (int64_t segment = numberOf(StepSegment(number), hasCounts))
-        op->setAttr(segmentAttrName, b.getI64IntegerAttr(segment));
+        changeOrigin(op, [&](Origin &origin) { origin.segment = segment; });
     }
   return memory;
 }

@@ -23,7 +23,7 @@ struct SegmentForm {
 };
 
 /// Orders the operations of a function with micro-batches by segments
-/// (StepSegment), and marks them (tpsp.segment). Makes additions to zeros of
+/// (StepSegment), and marks them (Origin::segment). Makes additions to zeros of
 /// tpsp.accumulate, and returns the memory of their sums. Does nothing to other
 /// functions. Fails with a diagnostic at an operation of a micro-batch that
 /// reads a value which is known only after them.

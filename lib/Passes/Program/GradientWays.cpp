@@ -53,8 +53,7 @@ void GradientWays::passOn(Block &body) {
     if (!isa<CollectiveOpInterface>(op) && !(indexed && indexed.isView()))
       continue;
     for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults()))
-      if (has(operand) && of(result).empty() &&
-          (has(result) || op.hasAttr(updateAttrName)))
+      if (has(operand) && of(result).empty() && (has(result) || isUpdate(&op)))
         ways[result] = Numbers(of(operand));
   }
 }
@@ -88,9 +87,8 @@ GradientWays::wayBehind(OpOperand &use) const {
     return wayOfReturned(use);
   // An update reads gradients, and state.
   Operation *maker = use.get().getDefiningOp();
-  if (user->hasAttr(updateAttrName))
-    return maker->hasAttr(backwardAttrName) ? std::optional(Numbers())
-                                            : std::nullopt;
+  if (isUpdate(user))
+    return isBackward(maker) ? std::optional(Numbers()) : std::nullopt;
   unsigned number = 0;
   if (isa<CollectiveOpInterface>(user))
     number = use.getOperandNumber();

@@ -50,7 +50,7 @@ static bool isElementByElement(Operation *op) {
 /// Only a few operations prepare a parameter, so the walk is limited. Without a
 /// limit, a chain of activations would be walked back to its beginning from
 /// each of its members.
-static Value originOf(Value value) {
+static Value sourceOf(Value value) {
   constexpr unsigned longestPreparation = 32;
   for (unsigned step = 0; step < longestPreparation; ++step) {
     auto op = value.getDefiningOp<IndexedOpInterface>();
@@ -63,7 +63,7 @@ static Value originOf(Value value) {
 }
 
 BlockArgument tpsp::argumentBehind(Value value) {
-  return dyn_cast<BlockArgument>(originOf(value));
+  return dyn_cast<BlockArgument>(sourceOf(value));
 }
 
 bool tpsp::isParameter(BlockArgument argument) {
@@ -74,10 +74,10 @@ bool tpsp::isParameter(BlockArgument argument) {
 }
 
 bool tpsp::isWeight(Value value) {
-  Value origin = originOf(value);
-  if (auto argument = dyn_cast<BlockArgument>(origin))
+  Value source = sourceOf(value);
+  if (auto argument = dyn_cast<BlockArgument>(source))
     return isParameter(argument);
-  return bool(getResultAttr(origin, weightAttrName));
+  return bool(getResultAttr(source, weightAttrName));
 }
 
 int64_t tpsp::localBytes(Type type, const Mesh &mesh) {

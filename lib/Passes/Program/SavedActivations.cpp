@@ -42,8 +42,7 @@ static bool isInput(FunctionOpInterface function, BlockArgument argument) {
 
 /// The micro-batch of an operation; 0 for one that belongs to none.
 static int64_t partOf(Operation *op) {
-  auto part = op->getAttrOfType<IntegerAttr>(partAttrName);
-  return part ? std::max<int64_t>(part.getInt(), 0) : 0;
+  return std::max<int64_t>(originOf(op).part.value_or(0), 0);
 }
 
 SmallVector<SavedActivation>
@@ -53,7 +52,7 @@ tpsp::savedActivations(FunctionOpInterface function, const Mesh &mesh) {
   // The last micro-batch whose backward pass uses a value.
   llvm::DenseMap<Value, int64_t> used;
   for (Operation &op : body)
-    if (op.hasAttr(backwardAttrName))
+    if (isBackward(&op))
       for (Value operand : op.getOperands()) {
         int64_t &last = used[roots.of(operand)];
         last = std::max(last, partOf(&op));
@@ -70,7 +69,7 @@ tpsp::savedActivations(FunctionOpInterface function, const Mesh &mesh) {
     if (isInput(function, argument))
       add(argument, 0);
   for (Operation &op : body)
-    if (!op.hasAttr(backwardAttrName))
+    if (!isBackward(&op))
       for (Value result : op.getResults())
         add(result, partOf(&op));
   return saved;

@@ -9,10 +9,9 @@ using namespace tpsp;
 
 /// The segment of which an operation says that it belongs to it.
 static std::optional<StepSegment> markedSegment(Operation *op) {
-  if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
-    return part.getInt() == countPart ? StepSegment::Count
-                                      : StepSegment::MicroBatch;
-  if (op->hasAttr(updateAttrName))
+  if (std::optional<int64_t> part = originOf(op).part)
+    return *part == countPart ? StepSegment::Count : StepSegment::MicroBatch;
+  if (isUpdate(op))
     return StepSegment::Update;
   return std::nullopt;
 }

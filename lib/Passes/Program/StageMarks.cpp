@@ -8,8 +8,9 @@ using namespace mlir;
 using namespace tpsp;
 
 bool tpsp::hasChunks(FunctionOpInterface function) {
-  return llvm::any_of(function.getFunctionBody().front(),
-                      [](Operation &op) { return op.hasAttr(chunkAttrName); });
+  return llvm::any_of(function.getFunctionBody().front(), [](Operation &op) {
+    return originOf(&op).chunk.has_value();
+  });
 }
 
 StageMarks::StageMarks(Block &body, int64_t stages)
@@ -25,11 +26,11 @@ StageMarks::StageMarks(Block &body, int64_t stages)
 /// Gives an operation without a mark the chunk of its operands: the last in the
 /// forward pass, and the first in the backward pass.
 bool StageMarks::takeChunk(Operation *op) {
-  bool isBackward = op->hasAttr(backwardAttrName);
+  bool isOfBackward = isBackward(op);
   int64_t found = -1;
   for (Value operand : op->getOperands()) {
     int64_t chunk = chunkOf(operand.getDefiningOp());
-    if (chunk >= 0 && (found < 0 || (chunk < found) == isBackward))
+    if (chunk >= 0 && (found < 0 || (chunk < found) == isOfBackward))
       found = chunk;
   }
   if (found >= 0)
@@ -41,13 +42,13 @@ void StageMarks::findChunks() {
   for (Operation &op : body) {
     if (!isRepeated(&op))
       continue;
-    auto chunk = op.getAttrOfType<IntegerAttr>(chunkAttrName);
-    if (chunk)
-      chunkOfOp[&op] = chunk.getInt();
-    if (chunk)
-      chunks = std::max(chunks, chunk.getInt() + 1);
-    else
+    std::optional<int64_t> chunk = originOf(&op).chunk;
+    if (!chunk) {
       takeChunk(&op);
+      continue;
+    }
+    chunkOfOp[&op] = *chunk;
+    chunks = std::max(chunks, *chunk + 1);
   }
   // An operation that reads arguments alone belongs to its first reader.
   for (Operation &op : llvm::reverse(body)) {
@@ -109,9 +110,9 @@ void StageMarks::findStages() {
   for (Operation &op : body.without_terminator()) {
     if (isRepeated(&op))
       continue;
-    if (auto marked = op.getAttrOfType<DenseI64ArrayAttr>(stagesAttrName)) {
+    if (Origin origin = originOf(&op); !origin.stages.empty()) {
       StageSet set(stages);
-      for (int64_t stage : marked.asArrayRef())
+      for (int64_t stage : origin.stages)
         if (stage >= 0 && stage < stages)
           set.set(stage);
       stagesOfOp[&op] = set;
@@ -132,13 +133,12 @@ std::vector<int64_t> tpsp::listOf(const StageSet &stages) {
 }
 
 void StageMarks::write() const {
-  Builder b(body.getParentOp()->getContext());
-  for (Operation &op : body.without_terminator()) {
-    if (isRepeated(&op)) {
-      op.setAttr(chunkAttrName, b.getI64IntegerAttr(chunkOf(&op)));
-      continue;
-    }
-    op.removeAttr(chunkAttrName);
-    op.setAttr(stagesAttrName, b.getDenseI64ArrayAttr(listOf(stagesOf(&op))));
-  }
+  for (Operation &op : body.without_terminator())
+    changeOrigin(&op, [&](Origin &origin) {
+      origin.chunk.reset();
+      if (isRepeated(&op))
+        origin.chunk = chunkOf(&op);
+      else
+        origin.stages = listOf(stagesOf(&op));
+    });
 }

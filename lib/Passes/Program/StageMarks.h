@@ -1,8 +1,8 @@
 /// Where the operations of a step run, if its layers are divided over stages.
 ///
-/// An operation of a micro-batch belongs to one chunk of layers (tpsp.chunk),
-/// and so to one stage. Before and after the micro-batches, an operation runs
-/// on a set of stages (tpsp.stages):
+/// An operation of a micro-batch belongs to one chunk of layers
+/// (Origin::chunk), and so to one stage. Before and after the micro-batches, an
+/// operation runs on a set of stages (Origin::stages):
 ///
 /// - on the stages that have all of its operands, if there are any;
 /// - else on every stage that has one of them: the stages *meet*, as for the

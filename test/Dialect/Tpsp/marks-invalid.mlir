@@ -1,10 +1,10 @@
-// Marks of operations are unit attributes.
+// Marks of operations are unit attributes, but for origins.
 // RUN: tpsp-opt %s --split-input-file --verify-diagnostics
 !x = tensor<8xf32, #tpsp.idx<d>>
 
 func.func @backward(%x: !x) {
-  // expected-error @below {{tpsp.backward takes no value}}
-  %y = tpsp.exp %x {tpsp.backward = 1} : !x
+  // expected-error @below {{tpsp.origin is an origin, such as #tpsp.origin<backward>}}
+  %y = tpsp.exp %x {tpsp.origin = 1} : !x
   return
 }
 
@@ -20,8 +20,8 @@ func.func @recompute(%x: !x) {
 // -----
 
 !x = tensor<8xf32, #tpsp.idx<d>>
-func.func @recomputed(%x: !x) {
-  // expected-error @below {{tpsp.recomputed takes no value}}
-  %y = tpsp.exp %x {tpsp.recomputed = false} : !x
+func.func @unknown_entry(%x: !x) {
+  // expected-error @below {{unknown entry 'forwards' of an origin; known are backward, update, recomputed, part, chunk, stages and segment}}
+  %y = tpsp.exp %x {tpsp.origin = #tpsp.origin<forwards>} : !x
   return
 }

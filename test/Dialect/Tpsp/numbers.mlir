@@ -29,8 +29,8 @@ func.func @numbers(%x: !x, %g: !g) {
   // CHECK: tpsp.rope %{{.*}} {feature = "d", inverse, position = "s", theta = 1.000000e+02 : f64}
   %9 = tpsp.rope %x {position = "s", feature = "d", theta = 100, inverse} : !x
   // Marks are not the operation's, and keep their types.
-  // CHECK: tpsp.neg %{{.*}} {tpsp.part = 0 : i64}
-  %10 = tpsp.neg %x {tpsp.part = 0} : !x
+  // CHECK: tpsp.neg %{{.*}} {tpsp.origin = #tpsp.origin<part = 0>}
+  %10 = tpsp.neg %x {tpsp.origin = #tpsp.origin<part = 0>} : !x
   // CHECK: tpsp.softmax %{{.*}} {over = "d"} :
   %11 = tpsp.softmax %x {over = "d", scale = 1} : !x
   return

@@ -29,7 +29,7 @@ static void expectForms(const std::string &name, int64_t ranks) {
         factors->chosen
             ? matchGroupedMatmul(structure, *factors->chosen).obstacle
             : matchMatmul(structure).obstacle;
-    forward += !op->hasAttr(backwardAttrName);
+    forward += !isBackward(op);
     matmuls += obstacle == MatmulObstacle::None;
     EXPECT_NE(int(obstacle), int(MatmulObstacle::Layout))
         << subscripts(op->getOperand(0).getType()) << " . "

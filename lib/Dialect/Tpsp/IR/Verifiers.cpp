@@ -131,8 +131,7 @@ bool maybeCut(Value value, const Mesh &mesh) {
 bool mayBeCut(Operation *op, unsigned tensor, const Mesh &mesh) {
   if (auto function = dyn_cast<FunctionOpInterface>(op))
     return mayBeCut(function, tensor);
-  if (isa<CollectiveOpInterface>(op) || op->hasAttr(backwardAttrName) ||
-      op->hasAttr(updateAttrName) ||
+  if (isa<CollectiveOpInterface>(op) || isBackward(op) || isUpdate(op) ||
       (op->getParentOp() && op->getParentOp()->hasAttr(updateOfAttrName)))
     return true;
   if (tensor < op->getNumOperands()) {

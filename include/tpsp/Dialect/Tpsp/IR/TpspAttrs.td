@@ -75,6 +75,34 @@ def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Tpsp_OriginAttr : AttrDef<Tpsp_Dialect, "Origin"> {
+  let mnemonic = "origin";
+  let summary = "what an operation was made for, and when it runs";
+  let description = [{
+    The value of `tpsp.origin` on an operation. Every entry is optional, and
+    they come in this order:
+
+    ```mlir
+    #tpsp.origin<backward>             // or update; else the forward pass
+    #tpsp.origin<backward, recomputed> // rematerialises the forward pass
+    #tpsp.origin<part = 0>             // of a micro-batch; -1: of its counts
+    #tpsp.origin<part = 0, chunk = 2>  // of a chunk of layers
+    #tpsp.origin<update, stages = [0, 3]> // on these stages, once a step
+    #tpsp.origin<part = 0, segment = 1>   // of a segment of the step
+    ```
+
+    C++ code reads and sets it as a struct (Origin.h).
+  }];
+  let parameters = (ins
+    "::tpsp::Phase":$phase,
+    "bool":$recomputed,
+    "std::optional<int64_t>":$part,
+    "std::optional<int64_t>":$chunk,
+    ArrayRefParameter<"int64_t", "ascending; empty: all stages">:$stages,
+    "std::optional<int64_t>":$segment);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Tpsp_InferredType : TypeDef<Tpsp_Dialect, "Inferred"> {
   let mnemonic = "inferred";
   let summary = "a type that is still to be inferred";

@@ -7,6 +7,7 @@
 #include "tpsp/Algebra/AttentionHeads.h"
 #include "tpsp/Algebra/ComputePlacement.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/IR/Origin.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -164,8 +165,6 @@ inline constexpr llvm::StringLiteral updateOfAttrName = "tpsp.update_of";
 inline constexpr llvm::StringLiteral lossScaleAttrName = "tpsp.loss_scale";
 /// Result attribute: the result replaces the argument of that number.
 inline constexpr llvm::StringLiteral updatesAttrName = "tpsp.updates";
-/// Unit attribute of operations that belong to the update.
-inline constexpr llvm::StringLiteral updateAttrName = "tpsp.update";
 /// Attribute of an operation with several results: an array with a dictionary
 /// for each result. It replaces the operation's own name and the result
 /// attributes below (ResultAttrs.h).
@@ -176,20 +175,15 @@ inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Attribute of a result that an update reads, from tpsp-compose-step to
 /// tpsp-note-gradients: the numbers of the arguments whose gradients it is.
 inline constexpr llvm::StringLiteral gradientsAttrName = "tpsp.gradients";
-/// Unit attribute of operations that belong to the backward pass.
-inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 /// Unit attribute of a result whose placement is a proposal of the compiler and
 /// not the user's request. tpsp-insert-collectives may leave the result in the
 /// placement that it is computed in.
 inline constexpr llvm::StringLiteral proposedAttrName = "tpsp.proposed";
 /// A sentence about a decision on the result, for the explanation.
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
-/// Number of the micro-batch that an operation belongs to; 0 for all if the
-/// function has microBatchesAttrName, or countPart.
-inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
-/// The number of an operation of a count: a sum that inputs alone make, such as
-/// the number of labels. It runs for every micro-batch before all of them.
-inline constexpr int64_t countPart = -1;
+/// Attribute of an operation: what it was made for, and when it runs; an
+/// OriginAttr (Origin.h).
+inline constexpr llvm::StringLiteral originAttrName = "tpsp.origin";
 /// Number of micro-batches, of a function whose operations of one micro-batch
 /// stand for those of all.
 inline constexpr llvm::StringLiteral microBatchesAttrName =
@@ -203,20 +197,6 @@ inline constexpr llvm::StringLiteral cutRowAttrName = "tpsp.cut_row";
 /// On a collective of one rank that moves such a tensor: the index that its
 /// axes are on, a string for the ledger (tpsp-partition).
 inline constexpr llvm::StringLiteral movedIndexAttrName = "tpsp.moved_index";
-/// Number of the segment of a step that a local operation belongs to
-/// (PlanSegment of Abi/Plan.h).
-inline constexpr llvm::StringLiteral segmentAttrName = "tpsp.segment";
-/// Number of the chunk of layers that an operation of a micro-batch belongs to,
-/// in a program whose layers are divided over stages.
-inline constexpr llvm::StringLiteral chunkAttrName = "tpsp.chunk";
-/// The stages that run an operation before or after the micro-batches of such
-/// a program, ascending: a dense array of i64.
-inline constexpr llvm::StringLiteral stagesAttrName = "tpsp.stages";
-/// The attributes that say when and where an operation runs. An operation that
-/// is made in place of another has those of the other.
-inline constexpr llvm::StringLiteral phaseAttrNames[] = {
-    backwardAttrName, updateAttrName, partAttrName, chunkAttrName,
-    stagesAttrName};
 /// Attribute of a function whose layers are divided over stages: its segments,
 /// each a dictionary with the fields of a PlanSegment (Abi/Plan.h).
 inline constexpr llvm::StringLiteral segmentsAttrName = "tpsp.segments";
@@ -231,9 +211,6 @@ inline constexpr llvm::StringLiteral overlapAttrName = "tpsp.overlap";
 /// Unit attribute of operations that are cheap to rematerialise relative to the
 /// size of their results: mode "selective" does not save these.
 inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
-/// Unit attribute of operations of the backward pass that rematerialise one of
-/// the forward pass.
-inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
 /// Attribute of a kernel's loop whose length is known only at run time: its
 /// average number of iterations, f64.
 inline constexpr llvm::StringLiteral tripsAttrName = "tpsp.trips";
