@@ -111,20 +111,25 @@ static void alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim) {
   }
 }
 
-/// 1 at the position of each integer along a new last dimension, and 0 at the
-/// others.
-static Results oneHotOf(Call &call) {
+/// 1 at the position of each integer, which is a number, along a new last
+/// dimension, and 0 at the others.
+static Tensor hitsOf(Call &call, Tensor ids, const AtomList &along,
+                     ScalarType type) {
   Builder &build = call.build;
-  Tensor ids = call.value("self", build.exact);
-  (void)call.integer("num_classes");
-  AtomList classes = {build.program.atoms.create(call.result().sizes.back())};
   Tensor numbers;
-  numbers.dims = {classes};
-  numbers.value = build.emitValue("iota", {}, classes, build.exact,
-                                  {{"index", IndexAttribute{classes}}});
+  numbers.dims = {along};
+  numbers.value = build.emitValue("iota", {}, along, build.exact,
+                                  {{"index", IndexAttribute{along}}});
   ids.dims.emplace_back();
-  return {build.pointwise("compare", {ids, numbers}, call.result().type,
-                          {{"is", std::string("equal")}})};
+  return build.pointwise("compare", {ids, numbers}, type,
+                         {{"is", std::string("equal")}});
+}
+
+static Results oneHotOf(Call &call) {
+  (void)call.integer("num_classes");
+  Atom classes = call.build.program.atoms.create(call.result().sizes.back());
+  return {hitsOf(call, call.value("self", call.build.exact), {classes},
+                 call.result().type)};
 }
 
 static bool areEverywhereOne(const Tensor &x) {
@@ -134,12 +139,16 @@ static bool areEverywhereOne(const Tensor &x) {
   return true;
 }
 
-/// Integers that a program looks up.
-static Tensor positionsOf(Call &call, const char *name) {
-  Tensor ids = call.tensor(name);
-  if (!ids.constant && call.build.elementOf(ids) != "i32")
-    refuse("has indices that are computed as numbers");
-  return call.build.materialized(call.build.lifted(ids, "i32"));
+/// Whether a program can look the integers up. They are not computed as
+/// numbers, and no constant that is expanded.
+static bool areLookedUp(Call &call, const Tensor &ids) {
+  if (!ids.constant)
+    return call.build.elementOf(ids) == "i32";
+  const Sizes &sizes = ids.constant->sizes();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] > 1 && !ids.constant->varies(i))
+      return false;
+  return true;
 }
 
 static Results gather(Call &call) {
@@ -154,7 +163,10 @@ static Results gather(Call &call) {
     return {out};
   }
   x = call.value("self");
-  Tensor ids = positionsOf(call, "index");
+  Tensor ids = call.tensor("index");
+  bool looksUp = areLookedUp(call, ids);
+  ids = build.materialized(looksUp ? build.lifted(ids, "i32")
+                                   : call.lifted(ids, build.exact));
   size_t dim = call.dim("dim", x.dims.size());
   if (x.dims.at(dim).empty())
     refuse("gathers from a dimension of one position");
@@ -165,7 +177,12 @@ static Results gather(Call &call) {
   AtomList apart = build.atomsOf(ids.dims);
   apart.push_back(along);
   build.program.atoms.keepApart(apart);
-  return {oneHot(call, ids, {x}, along, ids.dims)};
+  if (looksUp)
+    return {oneHot(call, ids, {x}, along, ids.dims)};
+  Tensor hits = hitsOf(call, ids, {along}, ids.type);
+  hits.dims.pop_back();
+  hits = build.converted(hits, build.elementOf(x));
+  return {build.emit("einsum", {hits, x}, ids.dims, x.type)};
 }
 
 static Constants foldGather(const Call &call) {

@@ -385,6 +385,7 @@ const Operators &torch::joinOperators() {
   static const Operators rows = {
       {"broadcast_tensors", "tensors", {}, broadcastTensors},
       {"cat", "tensors, dim=0", foldCat, cat},
+      {"concat", "tensors, dim=0", foldCat, cat},
       {"stack", "tensors, dim=0", foldStack, stack},
       {"flip", "self, dims", foldFlip, flip},
       {"roll", "self, shifts, dims=[]", {}, roll},

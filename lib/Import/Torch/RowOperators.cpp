@@ -62,6 +62,26 @@ static Results logSoftmaxOf(Call &call) {
   return {logSoftmax(call, x, call.dim("dim", x.dims.size()))};
 }
 
+/// max + log(sum(exp(x - max))).
+static Results logSumExp(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  std::vector<size_t> dims = call.dims("dim", x.dims.size());
+  Tensor largest =
+      summary(call, x, dims, "reduce", {{"kind", std::string("max")}});
+  largest = build.pointwise("stop_gradient", {largest}, x.type);
+  Tensor low = build.pointwise("sub", {x, largest}, x.type);
+  Tensor sum = summary(call, build.pointwise("exp", {low}, x.type), dims,
+                       "reduce", {{"kind", std::string("sum")}});
+  Tensor y = build.pointwise(
+      "add", {largest, build.pointwise("log", {sum}, x.type)}, x.type);
+  std::sort(dims.rbegin(), dims.rend());
+  for (size_t dim : dims)
+    if (!call.flag("keepdim"))
+      y.dims.erase(y.dims.begin() + static_cast<int64_t>(dim));
+  return {y};
+}
+
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
@@ -305,6 +325,7 @@ const Operators &torch::rowOperators() {
       {"_softmax", "self, dim, ~half_to_float=False", {}, softmax},
       {"log_softmax.int", "self, dim, ~dtype=None", {}, logSoftmaxOf},
       {"_log_softmax", "self, dim, ~half_to_float=False", {}, logSoftmaxOf},
+      {"logsumexp", "self, dim, keepdim=False", {}, logSumExp},
       {"layer_norm",
        "input, normalized_shape, weight=None, bias=None, eps=1e-5, "
        "~cudnn_enable=True",

@@ -82,11 +82,34 @@ SmallVector<BlockCopy> StackOp::getBlockCopies() {
   return copies;
 }
 
+/// The most blocks that an adjoint stacks. More are the padding of one.
+static constexpr int64_t mostStacked = 8;
+
+/// The gradient of one block of many: the block, and zeros around it.
+static Value paddedBlock(OpBuilder &b, TakeOp op, Value g) {
+  RankedTensorType type = PartBuilder::unplaced(op.getOperand(0));
+  unsigned dim = *getIdx(type).dimOf(op.getIndex());
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<StringAttr> names(getIdx(type).getNames());
+  shape[dim] = 1;
+  names[dim] = b.getStringAttr(op.getIndex() + ".one");
+  IdxAttr idx = IdxAttr::get(b.getContext(), names).withoutPlacement();
+  Value block = StackOp::create(
+      b, op.getLoc(), RankedTensorType::get(shape, type.getElementType(), idx),
+      ValueRange{g}, names[dim]);
+  return PadOp::create(b, op.getLoc(), type, ValueRange{block},
+                       op.getIndexAttr(), op.getAtAttr(), b.getF64FloatAttr(0));
+}
+
 LogicalResult TakeOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
                                    MutableArrayRef<Value> gradients) {
   // The gradient at the position that was taken, zeros at the others.
   Value x = getOperand(0);
   int64_t extent = extentOf(x, getIndex());
+  if (extent > mostStacked) {
+    gradients[0] = paddedBlock(b, *this, g);
+    return success();
+  }
   SmallVector<Value> blocks(extent, g);
   if (extent > 1) {
     Value zero = ScaleOp::create(b, getLoc(), PartBuilder::unplaced(g),
