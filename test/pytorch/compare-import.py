@@ -4,11 +4,11 @@
     compare-import.py FOLDER --draw 60 --seed 1
 
 MODEL is KIND:ARCHITECTURE of transformers (causal:llama, masked:bert, seq2seq:t5,
-image:vit), in small form, or module:NAME of modules.py. Each is exported with its
-loss, imported, and run on one rank and on a mesh of two axes. The table has a line
-for each, and the reason if a step failed. Outputs and losses must agree to 1e-5,
-gradients to 1e-4, relative, in the Euclidean norm. A gradient that is 0 but for
-rounding must be below 5e-5 of the largest. Status 1 if anything failed.
+image:vit), in small form, or module:NAME of modules.py, networks.py or techniques.py.
+Each is exported with its loss, imported, and run on one rank and on a mesh of two
+axes. The table has a line for each, and the reason if a step failed. Outputs and losses
+must agree to 1e-5, gradients to 1e-4, relative, in the Euclidean norm. A gradient that
+is 0 but for rounding must be below 5e-5 of the largest. Status 1 if anything failed.
 
 --draw N takes architectures of transformers in a random order, until N of them have
 been exported within a minute of processor time each. Those that are not are left out.
@@ -118,9 +118,11 @@ def build(spec):
     kind, name = spec.split(":", 1)
     if kind != "module":
         return of_transformers(kind, name)
-    import modules
+    from modules import MODULES
+    from networks import NETWORKS
+    from techniques import TECHNIQUES
     torch.manual_seed(0)
-    return modules.MODULES[name]()
+    return (MODULES | NETWORKS | TECHNIQUES)[name]()
 
 
 def export(spec, folder, keeps):
@@ -133,12 +135,13 @@ def export(spec, folder, keeps):
         return tensors.pop("out"), float(tensors.pop("loss")), tensors
     refused.write_text("its export ended this script")
     module, inputs = build(spec)
-    tpsp_torch.export(module, (), folder / "model.pt2", kwargs=inputs)
+    exported = tpsp_torch.export(module, (), folder / "model.pt2", kwargs=inputs)
+    used = {node.name for node in exported.graph.nodes if node.op == "placeholder" and node.users}
     for parameter in module.parameters():
         parameter.grad = None
     outputs, loss = module(**inputs)
     loss.backward()
-    tensors = {name: value for name, value in inputs.items()}
+    tensors = {name: value for name, value in inputs.items() if name in used}  # A program takes no others.
     tensors["g[out]"] = torch.zeros_like(outputs)
     save_file({k: v.contiguous().clone() for k, v in tensors.items()}, folder / "inputs.safetensors")
     import modules

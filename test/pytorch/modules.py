@@ -232,8 +232,9 @@ class BatchNorm(nn.Module):
 
 def statistics(module):
     """The running statistics of batch norms after a step, by the names of a program's results."""
-    return {"new_" + name.replace(".", "_"): buffer.detach().clone() for name, buffer in module.named_buffers()
-            if "running_" in name and module.training}
+    return {"new_" + name.replace(".", "_"): buffer.detach().clone()
+            for path, owner in module.named_modules() if owner.training
+            for name, buffer in owner.named_buffers(path, recurse=False) if "running_" in name}
 
 
 def image(size=16):
