@@ -17,11 +17,6 @@ static void expectRefusal(const std::string &text, StringRef fragment) {
       << program.diagnostics();
 }
 
-TEST(GradientRefusalTest, MaximumOnThePath) {
-  expectRefusal(oneOperation("reduce", "i,j -> i", R"({kind = "max"})"),
-                "'tpsp.reduce' op of kind \"max\" has no gradient");
-}
-
 TEST(GradientRefusalTest, MaximumOffThePath) {
   TestProgram program(R"mlir(
 !m = tensor<3x5xf64, #tpsp.idx<i, j>>

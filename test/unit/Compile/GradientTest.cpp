@@ -61,11 +61,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"einsum", "i,j -> j"}, Case{"einsum", "i,j,l -> l,i"},
         Case{"einsum", "i,j -> ."}));
 
-INSTANTIATE_TEST_SUITE_P(Reduce, AdjointTest,
-                         testing::Values(Case{"reduce", "i,j -> i"},
-                                         Case{"reduce", "i,j,l -> j"},
-                                         Case{"reduce", "i,j,l -> l,i"},
-                                         Case{"reduce", "i,j -> ."}));
+INSTANTIATE_TEST_SUITE_P(
+    Reduce, AdjointTest,
+    testing::Values(Case{"reduce", "i,j -> i"}, Case{"reduce", "i,j,l -> j"},
+                    Case{"reduce", "i,j,l -> l,i"}, Case{"reduce", "i,j -> ."},
+                    Case{"reduce", "i,j,l -> l,i", R"({kind = "max"})"}));
 
 //===----------------------------------------------------------------------===//
 // Pointwise
