@@ -212,6 +212,13 @@ Sizes Call::list(const std::string &name) const {
   return as<std::vector<int64_t>>(value, name);
 }
 
+std::vector<double> Call::numbers(const std::string &name) const {
+  const Argument &value = argument(name);
+  if (const auto *all = std::get_if<std::vector<int64_t>>(&value))
+    return {all->begin(), all->end()};
+  return as<std::vector<double>>(value, name);
+}
+
 static size_t positive(int64_t dim, size_t rank) {
   auto signedRank = static_cast<int64_t>(std::max<size_t>(rank, 1));
   if (dim < -signedRank || dim >= signedRank)

@@ -35,6 +35,7 @@ public:
   std::string word(const std::string &name) const;
   /// A single number is a list of one.
   Sizes list(const std::string &name) const;
+  std::vector<double> numbers(const std::string &name) const;
   /// A dimension of a tensor of `rank` dimensions; negative ones count from
   /// the end.
   size_t dim(const std::string &name, size_t rank) const;

@@ -149,6 +149,16 @@ static Tensor ofTaps(Call &call, const Tensor &x, const Tensor &w,
   return *sum;
 }
 
+/// y[n, c, ...] and the bias of each channel, if there is one.
+static Tensor withBias(Call &call, const Tensor &y) {
+  auto bias = call.maybe("bias");
+  if (!bias)
+    return y;
+  Tensor each = call.lifted(*bias);
+  each.dims.resize(y.dims.size() - 1);
+  return call.build.pointwise("add", {y, each}, y.type);
+}
+
 static Results convolution(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("input"), w = call.value("weight");
@@ -170,12 +180,7 @@ static Results convolution(Call &call) {
   Tensor y = window.isPatches(ofX) ? ofPatches(call, grouped, weights, window)
                                    : ofTaps(call, grouped, weights, window);
   y = build.viewed(y, call.result().sizes);
-  if (auto bias = call.maybe("bias")) {
-    Tensor more = call.lifted(*bias);
-    more.dims.resize(rank + 1);
-    y = build.pointwise("add", {y, more}, y.type);
-  }
-  return {y};
+  return {withBias(call, y)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,12 +254,22 @@ static Results transposedConvolution(Call &call) {
   std::swap(weights.dims[1], weights.dims[2]);
   Tensor y = transposed(call, build.viewed(x, groupedX), weights, window);
   y = build.viewed(y, call.result().sizes);
-  if (auto bias = call.maybe("bias")) {
-    Tensor each = call.lifted(*bias);
-    each.dims.resize(rank + 1);
-    y = build.pointwise("add", {y, each}, y.type);
+  return {withBias(call, y)};
+}
+
+/// Places are computed from the sizes. A factor that is not their ratio would
+/// give others.
+static void checkFactors(const Call &call, const Sizes &from, const Sizes &to) {
+  if (call.isNone("scale_factors"))
+    return;
+  std::vector<double> factors = call.numbers("scale_factors");
+  for (size_t i = 0; i < factors.size(); ++i) {
+    size_t dim = from.size() - factors.size() + i;
+    if (factors[i] * static_cast<double>(from[dim]) !=
+        static_cast<double>(to[dim]))
+      refuse("enlarges {} positions {} times to {}; known are whole results",
+             from[dim], factors[i], to[dim]);
   }
-  return {y};
 }
 
 /// Interpolates linearly along the last dimensions: products with constant
@@ -263,6 +278,7 @@ static Results interpolated(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("input");
   Sizes sizes = build.sizes(x), out = call.result().sizes;
+  checkFactors(call, sizes, out);
   bool alignsCorners = call.flag("align_corners");
   for (size_t dim = 2; dim < sizes.size(); ++dim) {
     int64_t from = sizes[dim], to = out[dim];
@@ -304,6 +320,7 @@ static Results upsampled(Call &call) {
   Builder &build = call.build;
   Tensor x = call.value("input");
   Sizes sizes = build.sizes(x), out = call.result().sizes, wide;
+  checkFactors(call, sizes, out);
   for (size_t i = sizes.size(); i-- > 0;) {
     if (out[i] % sizes[i] != 0)
       refuse("makes {} positions of {}", out[i], sizes[i]);
@@ -402,8 +419,8 @@ const Operators &torch::windowOperators() {
       "input, weight, bias=None, stride=1, padding=0, output_padding=0, "
       "groups=1, dilation=1";
   static const std::string linear =
-      "input, ~output_size, align_corners, ~scale_factors=None";
-  static const std::string larger = "input, ~output_size, ~scale_factors=None";
+      "input, ~output_size, align_corners, scale_factors=None";
+  static const std::string larger = "input, ~output_size, scale_factors=None";
   static const Operators rows = {
       {"conv1d", conv, {}, convolution},
       {"conv2d", conv, {}, convolution},
