@@ -16,8 +16,8 @@
 //      CHECK: {{^}}  four.a[s, e@tp] = silu(four.u[s, e@tp])
 //      CHECK: {{^}}backward
 //      CHECK: {{^}}  g[four.u][s, e@tp] = silu'(g[four.a][s, e@tp], four.u[s, e@tp])
-//      CHECK: {{^}}  x 3 (three to one), each next one with g[three.z] for g[four.z], g[two.z].u for g[three.z].u
-// CHECK-NEXT: {{^}}  | g[three.z][s@tp, d] =
+//      CHECK: {{^}}  x 3 (three to one), each next one with g[two.z] for g[three.z]
+// CHECK-NEXT: {{^}}  | g[v2][d, e@tp] = g[three.z][s@tp, d] · three.a[s, e@tp]
 //  CHECK-NOT: g[two.a]
 //      CHECK: {{^}}  forward all_gather over tp x4
 

@@ -11,7 +11,7 @@
 #include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Program/CallPlace.h"
+#include "tpsp/Passes/Program/Repetition.h"
 
 #include "tpsp/Schedule/CostModel.h"
 
@@ -24,6 +24,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 namespace tpsp {
 #define GEN_PASS_DEF_BUCKETLAYERS
@@ -84,21 +86,22 @@ class LayerTransfers {
 public:
   /// With a `cost`, transfers are one only where less is exposed then. With
   /// `overlap` a layer's transfers go under the products of another.
-  LayerTransfers(const Mesh &mesh, std::optional<CostModel> cost, bool overlap)
-      : mesh(mesh), cost(std::move(cost)), overlap(overlap) {}
+  LayerTransfers(Block &block, const Mesh &mesh, std::optional<CostModel> cost,
+                 bool overlap)
+      : block(block), mesh(mesh), cost(std::move(cost)), overlap(overlap),
+        repetition(block) {}
 
-  void run(Block &block) {
-    findDepth(block);
-    findProducts(block);
-    llvm::MapVector<Attribute, Transfers> layers;
+  void run() {
+    findProducts();
+    llvm::MapVector<Bucket, Transfers, std::map<Bucket, unsigned>> layers;
     Transfers outside;
     for (auto op : block.getOps<CollectiveOpInterface>()) {
       if (!isTransfer(op))
         continue;
-      if (callsOf(op).empty())
+      if (repetition.placeOf(op).calls.empty())
         outside.push_back(op);
       else
-        layers[layerOf(op)].push_back(op);
+        layers[bucketOf(op)].push_back(op);
     }
     noteOutside(outside);
     for (auto &[layer, transfers] : layers)
@@ -107,42 +110,15 @@ public:
   }
 
 private:
-  static SmallVector<Location> callsOf(Operation *op) {
-    SmallVector<Location> calls = callPlaceOf(op->getLoc()).calls;
-    bool isKnown = llvm::none_of(
-        calls, [](Location call) { return isa<UnknownLoc>(call); });
-    return isKnown ? calls : SmallVector<Location>();
-  }
-
-  /// Layers are the outermost calls that differ: those above are the model's.
-  void findDepth(Block &block) {
-    std::optional<SmallVector<Location>> shared;
-    for (auto op : block.getOps<CollectiveOpInterface>()) {
-      SmallVector<Location> calls = callsOf(op);
-      if (calls.empty())
-        continue;
-      if (!shared)
-        shared = calls;
-      auto differs = std::mismatch(shared->begin(), shared->end(),
-                                   calls.begin(), calls.end());
-      shared->erase(differs.first, shared->end());
-    }
-    depth = shared ? shared->size() : 0;
-  }
-
-  /// The call of the layer that `op` is of, and whether it is of the backward
+  /// The calls of the layer that `op` is of, and whether it is of the backward
   /// pass.
-  Attribute passOf(Operation *op) const {
-    SmallVector<Location> calls = callsOf(op);
-    calls.truncate(std::min<size_t>(calls.size(), depth + 1));
-    Builder b(op->getContext());
-    SmallVector<Attribute> key(calls.begin(), calls.end());
-    key.push_back(b.getBoolAttr(isBackward(op)));
-    return b.getArrayAttr(key);
+  using Pass = std::pair<SmallVector<unsigned>, bool>;
+  Pass passOf(Operation *op) const {
+    return {llvm::to_vector(repetition.layerCallsOf(op)), isBackward(op)};
   }
 
   /// How long the products of each layer take.
-  void findProducts(Block &block) {
+  void findProducts() {
     if (!cost || !overlap)
       return;
     for (auto op : block.getOps<IndexedOpInterface>()) {
@@ -183,17 +159,16 @@ private:
   /// The key of a bucket. Transfers are merged if they agree in layer, phase,
   /// kind, axes and element type, and in whether they move parameters'
   /// gradients.
-  Attribute layerOf(CollectiveOpInterface op) const {
+  using Bucket = std::pair<Pass, const void *>;
+  Bucket bucketOf(CollectiveOpInterface op) const {
     Builder b(op.getContext());
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    SmallVector<Attribute> key = {passOf(op),
-                                  b.getStringAttr(op->getName().getStringRef()),
-                                  op.getAxes(),
-                                  TypeAttr::get(type.getElementType()),
-                                  b.getBoolAttr(getIdx(type).getPendingMax()),
-                                  b.getBoolAttr(bool(op.getGradientsAttr()))};
-    key.push_back(placeInStep(op));
-    return b.getArrayAttr(key);
+    Attribute alike = b.getArrayAttr(
+        {b.getStringAttr(op->getName().getStringRef()), op.getAxes(),
+         TypeAttr::get(type.getElementType()),
+         b.getBoolAttr(getIdx(type).getPendingMax()),
+         b.getBoolAttr(bool(op.getGradientsAttr())), placeInStep(op)});
+    return {passOf(op), alike.getAsOpaquePointer()};
   }
 
   /// S of a collective: the larger of what one rank has before and after.
@@ -212,7 +187,8 @@ private:
       apart += cost->collectiveSeconds(step.kind, bytesOf(op), step.axes);
     }
     double together = cost->collectiveSeconds(step.kind, bytes, step.axes);
-    double under = products.lookup(passOf(transfers.front()));
+    auto product = products.find(passOf(transfers.front()));
+    double under = product == products.end() ? 0 : product->second;
     apart = std::max(0.0, apart - under);
     together = std::max(0.0, together - under);
     bool isWorthwhile = apart > 0 && together <= worthwhile * apart;
@@ -276,13 +252,13 @@ private:
       user->moveAfter(last);
   }
 
+  Block &block;
   const Mesh &mesh;
   std::optional<CostModel> cost;
   const bool overlap;
-  /// Seconds by passOf(), where that decides.
-  llvm::DenseMap<Attribute, double> products;
-  /// Calls above those of layers.
-  size_t depth = 0;
+  const Repetition repetition;
+  /// Seconds, where that decides.
+  std::map<Pass, double> products;
 };
 
 struct BucketLayers
@@ -296,8 +272,9 @@ struct BucketLayers
       return;
     auto visit = [&](FunctionOpInterface function, const Mesh &mesh,
                      std::optional<CostModel> cost) {
-      LayerTransfers(mesh, std::move(cost), given.overlap == "on")
-          .run(function.getFunctionBody().front());
+      LayerTransfers(function.getFunctionBody().front(), mesh, std::move(cost),
+                     given.overlap == "on")
+          .run();
     };
     if (failed(forEachFunction(
             {getOperation(), getArgument(), given.hardware, given.threads},

@@ -2,10 +2,10 @@
 
 #include "EquationNotation.h"
 #include "LayerFolding.h"
-#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Logical/SeedCalls.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -14,25 +14,12 @@ using namespace tpsp;
 
 namespace {
 
-/// Numbers for texts and values, in the order in which they come.
-class Numbering {
-public:
-  unsigned ofForm(const std::string &form) {
-    return forms.try_emplace(form, forms.size()).first->second;
-  }
-  unsigned ofName(Value value) {
-    auto [it, isNew] = names.try_emplace(value, values.size());
-    if (isNew)
-      values.push_back(value);
-    return it->second;
-  }
-  Value valueOf(unsigned name) const { return values[name]; }
+/// A number for each text.
+using Forms = llvm::StringMap<unsigned>;
 
-private:
-  llvm::StringMap<unsigned> forms;
-  llvm::DenseMap<Value, unsigned> names;
-  SmallVector<Value> values;
-};
+unsigned numberOf(const std::string &text, Forms &forms) {
+  return forms.try_emplace(text, forms.size()).first->second;
+}
 
 /// Everything about an equation but names and places in the source.
 std::string formOf(const Equation &equation, const Mesh &mesh) {
@@ -56,20 +43,44 @@ std::string formOf(const Equation &equation, const Mesh &mesh) {
   return form;
 }
 
-FoldedItem itemOf(const Equation &equation, const Mesh &mesh,
-                  Numbering &numbers) {
-  FoldedItem item;
-  item.form = numbers.ofForm(formOf(equation, mesh));
-  item.phase = numbers.ofForm(equation.phase);
-  for (const EquationTensor &tensor : tensorsOf(equation))
-    item.names.push_back(numbers.ofName(tensor.named));
+/// The last operation of the backward pass that makes an operand; null if there
+/// is none.
+Operation *lastMaker(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands()) {
+    Operation *maker = namedValue(operand).getDefiningOp();
+    if (maker && isBackward(maker) && (!last || last->isBeforeInBlock(maker)))
+      last = maker;
+  }
+  return last;
+}
+
+/// The operation that tells the equation's layer. A sum of gradients is of the
+/// layer that makes its last summand, not of the one whose tensor it is the
+/// gradient of.
+Operation *ofLayer(const Equation &equation) {
+  if (!equation.op)
+    return equation.collectives.front();
   Operation *op = equation.op;
-  if (op)
+  while (isa<AddOp>(op) && isBackward(op)) {
+    Operation *maker = lastMaker(op);
+    if (!maker)
+      break;
+    op = maker;
+  }
+  return op;
+}
+
+FoldedItem itemOf(const Equation &equation, const Mesh &mesh, Forms &forms) {
+  FoldedItem item;
+  item.form = numberOf(formOf(equation, mesh), forms);
+  item.phase = numberOf(equation.phase, forms);
+  for (const EquationTensor &tensor : tensorsOf(equation))
+    item.tensors.push_back(tensor.named);
+  item.op = ofLayer(equation);
+  if (equation.op)
     for (const EquationTensor &result : equation.results)
-      item.made.push_back(numbers.ofName(result.named));
-  else
-    op = equation.collectives.front();
-  item.calls = callNamesOf(op->getLoc());
+      item.made.push_back(result.named);
   return item;
 }
 
@@ -94,10 +105,12 @@ struct Layers {
 
 class BlockFinder {
 public:
-  BlockFinder(ArrayRef<Equation> equations, const Mesh &mesh)
-      : equations(equations) {
+  BlockFinder(ArrayRef<Equation> equations, const Mesh &mesh,
+              const Repetition &repetition)
+      : equations(equations), repetition(repetition) {
+    Forms forms;
     for (const Equation &equation : equations)
-      items.push_back(itemOf(equation, mesh, numbers));
+      items.push_back(itemOf(equation, mesh, forms));
   }
 
   std::vector<EquationBlock> find() {
@@ -124,7 +137,7 @@ private:
       layers.items.push_back(items[i]);
       layers.lines.push_back(linesOf(equation));
     }
-    layers.folds = foldLayers(layers.items);
+    layers.folds = foldLayers(layers.items, repetition);
     return layers;
   }
 
@@ -166,32 +179,33 @@ private:
       block.equations.push_back(layers.considered[i]);
     for (size_t i = fold.begin + fold.period; i < fold.end(); ++i)
       block.repeated.push_back(layers.considered[i]);
-    block.firstCall = callOf(layers, fold, fold.begin);
-    block.lastCall = callOf(layers, fold, fold.end() - fold.period);
-    for (auto [first, second] : fold.handedOn)
-      block.handedOn.push_back(
-          {numbers.valueOf(first), numbers.valueOf(second)});
+    block.firstCall = nameOf(layers, fold, fold.begin);
+    block.lastCall = nameOf(layers, fold, fold.end() - fold.period);
+    block.handedOn.assign(fold.handedOn.begin(), fold.handedOn.end());
     return block;
   }
 
-  /// The call that made the block that begins at `begin`.
-  static std::string callOf(const Layers &layers, const LayerFold &fold,
-                            size_t begin) {
-    ArrayRef<StringRef> calls = layers.items[begin].calls;
-    return fold.sharedCalls < calls.size() ? calls[fold.sharedCalls].str() : "";
+  /// The name of the call that made the block that begins at `begin`.
+  std::string nameOf(const Layers &layers, const LayerFold &fold,
+                     size_t begin) const {
+    auto call = callOf(ArrayRef(layers.items).slice(begin, fold.period),
+                       fold.level, repetition);
+    return repetition.nameOf(fold.level, *call).str();
   }
 
   ArrayRef<Equation> equations;
-  Numbering numbers;
+  const Repetition &repetition;
   std::vector<FoldedItem> items;
 };
 
 } // namespace
 
 std::vector<EquationBlock> tpsp::blocksOf(ArrayRef<Equation> equations,
-                                          const Mesh &mesh, bool everyLayer) {
+                                          const Mesh &mesh,
+                                          const Repetition &repetition,
+                                          bool everyLayer) {
   if (!everyLayer)
-    return BlockFinder(equations, mesh).find();
+    return BlockFinder(equations, mesh, repetition).find();
   EquationBlock all;
   for (size_t i = 0; i < equations.size(); ++i)
     all.equations.push_back(i);

@@ -4,6 +4,8 @@
 
 #include "Equations.h"
 
+#include "tpsp/Passes/Program/Repetition.h"
+
 namespace tpsp {
 
 /// Equations that are written as one block.
@@ -27,7 +29,9 @@ struct EquationBlock {
 /// to several layers (buckets). If need be, they follow the layers that they
 /// stand between.
 std::vector<EquationBlock> blocksOf(llvm::ArrayRef<Equation> equations,
-                                    const Mesh &mesh, bool everyLayer);
+                                    const Mesh &mesh,
+                                    const Repetition &repetition,
+                                    bool everyLayer);
 
 } // namespace tpsp
 

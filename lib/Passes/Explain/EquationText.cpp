@@ -1,7 +1,5 @@
 #include "EquationText.h"
 
-#include "tpsp/Passes/Program/CallPlace.h"
-
 #include "Passes/Collectives/Ledger.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -78,23 +76,20 @@ std::vector<std::string> EquationText::equation(const Equation &equation) {
 }
 
 /// The operands of a collective. Those that layers have in common stand
-/// together: they are of the same place in the function that is called for
-/// each.
-static std::vector<SmallVector<unsigned>> layersOf(Operation *collective) {
-  using Place = std::pair<Attribute, Type>;
-  llvm::DenseMap<std::pair<Place, Attribute>, unsigned> seenInCall;
-  llvm::DenseMap<std::pair<Place, unsigned>, unsigned> numbers;
+/// together.
+std::vector<SmallVector<unsigned>>
+EquationText::layersOf(Operation *collective) const {
+  llvm::DenseMap<std::tuple<unsigned, unsigned, Type>, unsigned> numbers;
   std::vector<SmallVector<unsigned>> layers;
   for (auto [i, operand] : llvm::enumerate(collective->getOperands())) {
-    CallPlace place = callPlaceOf(namedValue(operand).getLoc());
-    if (place.calls.empty()) {
+    auto result = dyn_cast<OpResult>(namedValue(operand));
+    if (!result || !repetition.layerOf(result.getOwner())) {
       layers.push_back({unsigned(i)});
       continue;
     }
-    Place written(LocationAttr(place.written), operand.getType());
-    unsigned count = seenInCall[{written, LocationAttr(place.calls.back())}]++;
-    auto [it, isNew] =
-        numbers.try_emplace({written, count}, unsigned(layers.size()));
+    std::tuple key(repetition.placeOf(result.getOwner()).what,
+                   result.getResultNumber(), operand.getType());
+    auto [it, isNew] = numbers.try_emplace(key, unsigned(layers.size()));
     if (isNew)
       layers.emplace_back();
     layers[it->second].push_back(i);

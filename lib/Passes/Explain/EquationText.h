@@ -4,6 +4,8 @@
 
 #include "EquationNotation.h"
 
+#include "tpsp/Passes/Program/Repetition.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace tpsp {
@@ -12,8 +14,10 @@ class EquationText {
 public:
   using NameOf = llvm::function_ref<std::string(mlir::Value)>;
 
-  EquationText(EquationNotation &notation, const Mesh &mesh, NameOf nameOf)
-      : notation(notation), mesh(mesh), nameOf(nameOf) {}
+  EquationText(EquationNotation &notation, const Mesh &mesh,
+               const Repetition &repetition, NameOf nameOf)
+      : notation(notation), mesh(mesh), repetition(repetition), nameOf(nameOf) {
+  }
 
   /// "z[b, s] = x[b, s] + y[b, s]", and a note; nothing for collectives alone.
   std::vector<std::string> equation(const Equation &equation);
@@ -31,9 +35,12 @@ private:
   std::string function(const Equation &equation);
   std::string moved(CollectiveOpInterface op, unsigned i);
   std::string costs(CollectiveOpInterface op);
+  std::vector<llvm::SmallVector<unsigned>>
+  layersOf(mlir::Operation *collective) const;
 
   EquationNotation &notation;
   const Mesh &mesh;
+  const Repetition &repetition;
   NameOf nameOf;
 };
 

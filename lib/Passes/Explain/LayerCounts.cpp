@@ -1,8 +1,6 @@
 #include "LayerCounts.h"
 
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
-#include "tpsp/Passes/Program/CallPlace.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -15,43 +13,19 @@ static bool isPartOf(const std::set<unsigned> &part,
 
 LayerCounts::LayerCounts(FunctionOpInterface function,
                          function_ref<bool(StringRef)> isTaken)
-    : function(function) {
+    : function(function), repetition(function.getFunctionBody().front()) {
   readCalls();
   formLayers(isTaken);
 }
 
-/// The calls that all inlined operations are inside of.
-static size_t sharedLevels(Block &body) {
-  std::optional<SmallVector<Location>> shared;
-  for (Operation &op : body) {
-    SmallVector<Location> own = callPlaceOf(op.getLoc()).calls;
-    if (own.empty())
-      continue;
-    if (!shared)
-      shared = own;
-    size_t same = 0;
-    while (same < shared->size() && same < own.size() &&
-           (*shared)[same] == own[same])
-      ++same;
-    shared->truncate(same);
-  }
-  return shared ? shared->size() : 0;
-}
-
 void LayerCounts::readCalls() {
-  Block &body = function.getFunctionBody().front();
-  level = sharedLevels(body);
-  /// By where it is written and the outermost call: all ways there.
-  std::map<const void *,
-           std::map<unsigned, std::set<std::vector<const void *>>>>
+  /// By where it is written and the layer: all ways there.
+  std::map<const void *, std::map<unsigned, std::set<SmallVector<unsigned, 2>>>>
       ways;
-  for (Operation &op : body)
-    if (std::optional<unsigned> call = callOf(op.getLoc())) {
-      CallPlace place = callPlaceOf(op.getLoc());
-      std::vector<const void *> way;
-      for (Location each : place.calls)
-        way.push_back(each.getAsOpaquePointer());
-      ways[place.written.getAsOpaquePointer()][*call].insert(std::move(way));
+  for (Operation &op : function.getFunctionBody().front())
+    if (std::optional<unsigned> call = repetition.layerOf(&op)) {
+      const Repetition::Place &place = repetition.placeOf(&op);
+      ways[place.written][*call].insert(place.calls);
     }
   for (const auto &[written, ofCalls] : ways) {
     size_t first = ofCalls.begin()->second.size();
@@ -63,30 +37,21 @@ void LayerCounts::readCalls() {
   }
 }
 
-std::optional<unsigned> LayerCounts::callOf(Location loc) {
-  CallPlace place = callPlaceOf(loc);
-  if (place.calls.size() <= level)
-    return std::nullopt;
-  auto [number, isNew] = numbers.try_emplace(
-      place.calls[level].getAsOpaquePointer(), callNames.size());
-  if (isNew)
-    callNames.push_back(callNamesOf(loc)[level].str());
-  return number->second;
-}
-
 /// Sets of calls that no other contains, with more than one: each is the calls
 /// of a function.
 void LayerCounts::formLayers(function_ref<bool(StringRef)> isTaken) {
   std::set<std::set<unsigned>> all;
   for (const auto &[written, own] : calls)
     all.insert(own);
+  auto nameOf = [&](unsigned call) {
+    return repetition.nameOf(repetition.sharedCalls(), call).str();
+  };
   for (const std::set<unsigned> &own : all) {
     bool isPart = llvm::any_of(all, [&](const std::set<unsigned> &other) {
       return other.size() > own.size() && isPartOf(own, other);
     });
     if (own.size() > 1 && !isPart)
-      found.push_back(
-          {"", callNames[*own.begin()], callNames[*own.rbegin()], own});
+      found.push_back({"", nameOf(*own.begin()), nameOf(*own.rbegin()), own});
   }
   for (auto [i, layers] : llvm::enumerate(found)) {
     layers.name = found.size() == 1 ? "L" : "L" + std::to_string(i + 1);
@@ -96,8 +61,8 @@ void LayerCounts::formLayers(function_ref<bool(StringRef)> isTaken) {
 }
 
 LayerCounts::Place LayerCounts::placeOf(Operation *op) {
-  if (callOf(op->getLoc()))
-    return {callPlaceOf(op->getLoc()).written.getAsOpaquePointer(), false};
+  if (repetition.layerOf(op))
+    return {repetition.placeOf(op).written, false};
   return isUpdate(op) ? placeThroughOperands(op) : Place();
 }
 
@@ -123,14 +88,14 @@ LayerCounts::Place LayerCounts::placeOf(BlockArgument argument) {
   std::set<unsigned> users;
   Operation *first = nullptr;
   for (Operation *user : argument.getUsers())
-    if (std::optional<unsigned> call = callOf(user->getLoc())) {
+    if (std::optional<unsigned> call = repetition.layerOf(user)) {
       users.insert(*call);
       if (!first || user->isBeforeInBlock(first))
         first = user;
     }
   if (users.size() != 1)
     return {};
-  return {callPlaceOf(first->getLoc()).written.getAsOpaquePointer(), true};
+  return {repetition.placeOf(first).written, true};
 }
 
 Formula LayerCounts::countOf(int64_t count, Place place) const {

@@ -1,9 +1,9 @@
-/// Which operations come once in every layer, where layers are calls of a
-/// function that have been inlined.
+/// How often something comes, by the number of layers.
 #ifndef TPSP_PASSES_EXPLAIN_LAYERCOUNTS_H
 #define TPSP_PASSES_EXPLAIN_LAYERCOUNTS_H
 
 #include "tpsp/Algebra/Formula.h"
+#include "tpsp/Passes/Program/Repetition.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -49,17 +49,12 @@ public:
   llvm::ArrayRef<Layers> all() const { return found; }
 
 private:
-  /// The call that tells layers apart; nullopt if there is none.
-  std::optional<unsigned> callOf(mlir::Location loc);
   void readCalls();
   void formLayers(llvm::function_ref<bool(llvm::StringRef)> isTaken);
   Place placeThroughOperands(mlir::Operation *op);
 
   mlir::FunctionOpInterface function;
-  /// Calls around all others, which tell nothing apart.
-  size_t level = 0;
-  std::map<const void *, unsigned> numbers;
-  std::vector<std::string> callNames;
+  const Repetition repetition;
   /// For each place in the source, the calls that it comes in, if it comes
   /// equally often in each of these. In a tower of layers it may not.
   std::map<const void *, std::set<unsigned>> calls;

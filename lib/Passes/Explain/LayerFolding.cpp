@@ -1,101 +1,110 @@
 #include "LayerFolding.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <algorithm>
-#include <optional>
-#include <utility>
+#include <map>
 
-using namespace llvm;
+using namespace mlir;
 using namespace tpsp;
+
+std::optional<unsigned> tpsp::callOf(ArrayRef<FoldedItem> block, size_t level,
+                                     const Repetition &repetition) {
+  for (const FoldedItem &item : block) {
+    const auto &calls = repetition.placeOf(item.op).calls;
+    if (calls.size() > level)
+      return calls[level];
+  }
+  return std::nullopt;
+}
 
 namespace {
 
-/// Where names are made, as positions in the list.
-class Origins {
+/// Holds tensors of one block against those that take their places in the next.
+class Tensors {
 public:
-  explicit Origins(ArrayRef<FoldedItem> items) {
-    for (auto [i, item] : enumerate(items))
-      for (unsigned name : item.made)
-        made.try_emplace(name, i);
+  Tensors(ArrayRef<FoldedItem> items, const Repetition &repetition)
+      : repetition(repetition) {
+    for (auto [i, item] : llvm::enumerate(items))
+      for (Value value : item.made)
+        made.try_emplace(value, i);
   }
 
-  /// Also at `position`, which may be before the list.
-  void countAs(unsigned name, int64_t position) {
-    handed.try_emplace(name, position);
+  /// How far the next block is from a block.
+  struct Step {
+    size_t items;
+    /// Calls at `level`.
+    int64_t calls;
+    size_t level;
+  };
+
+  bool isMadeIn(Value value, size_t begin, size_t end) const {
+    auto at = made.find(value);
+    return at != made.end() && at->second >= begin && at->second < end;
   }
-  SmallVector<int64_t, 2> of(unsigned name) const {
-    SmallVector<int64_t, 2> positions;
-    for (const DenseMap<unsigned, int64_t> *map : {&made, &handed})
-      if (auto it = map->find(name); it != map->end())
-        positions.push_back(it->second);
-    return positions;
+
+  /// Whether `b` is to the next block what `a` is to this.
+  bool goesAlong(Value a, Value b, const Step &step) const {
+    if (a == b)
+      return true;
+    auto from = made.find(a), to = made.find(b);
+    bool areMade = from != made.end() && to != made.end();
+    return (areMade && from->second + step.items == to->second) ||
+           distance(a, b, step.level) == step.calls;
   }
-  std::optional<int64_t> madeAt(unsigned name) const {
-    auto it = made.find(name);
-    return it == made.end() ? std::nullopt : std::optional(it->second);
+
+  /// Counts `first` as what the layer before has instead of `second`.
+  void countAs(Value first, Value second, int64_t calls) {
+    if (first.getDefiningOp() != second.getDefiningOp())
+      handed.try_emplace(first, std::pair(second, -calls));
   }
 
 private:
-  DenseMap<unsigned, int64_t> made, handed;
-};
-
-/// How the name in one place of a block goes along from block to block: the
-/// ways that are left.
-class Course {
-public:
-  /// Returns false if no way is left. `period` is given where the second block
-  /// may have been handed what the first made.
-  bool goesOn(unsigned from, unsigned to, const Origins &origins,
-              std::optional<int64_t> handedOn) {
-    bool isFirst = seen.empty();
-    seen.insert(from);
-    isSame = (isFirst || isSame) && from == to;
-    isOwn = (isFirst || isOwn) && !origins.madeAt(from) &&
-            !origins.madeAt(to) && !seen.contains(to);
-    SmallVector<int64_t, 4> steps;
-    for (int64_t a : origins.of(from))
-      for (int64_t b : origins.of(to))
-        if (a != b)
-          steps.push_back(b - a);
-    if (isFirst) {
-      left = steps;
-      if (handedOn)
-        left.push_back(*handedOn);
-    } else {
-      llvm::erase_if(left,
-                     [&](int64_t step) { return !is_contained(steps, step); });
-    }
-    return isSame || isOwn || !left.empty();
+  /// The number of calls from one tensor's layer to the other's, if they are
+  /// the same result of one operation in the source.
+  std::optional<int64_t> distance(Value a, Value b, size_t level) const {
+    auto [from, before] = placed(a);
+    auto [to, behind] = placed(b);
+    if (!from || !to || from.getResultNumber() != to.getResultNumber())
+      return std::nullopt;
+    std::optional<int64_t> calls =
+        Repetition::distance(repetition.placeOf(from.getOwner()),
+                             repetition.placeOf(to.getOwner()), level);
+    return calls ? std::optional(*calls + behind - before) : std::nullopt;
   }
 
-  /// Whether it goes along in steps, and not in those of the blocks themselves.
-  bool isElsewhere(int64_t period) const {
-    return !isSame && !isOwn && !is_contained(left, period);
+  /// The result that the tensor is, or counts as so many calls away.
+  std::pair<OpResult, int64_t> placed(Value value) const {
+    auto as = handed.find(value);
+    auto [tensor, calls] =
+        as == handed.end() ? std::pair(value, int64_t(0)) : as->second;
+    return {dyn_cast<OpResult>(tensor), calls};
   }
-  ArrayRef<int64_t> steps() const { return left; }
 
-private:
-  bool isSame = true, isOwn = true;
-  SmallVector<int64_t, 4> left;
-  DenseSet<unsigned> seen;
+  const Repetition &repetition;
+  /// The number of the item that makes a tensor.
+  llvm::DenseMap<Value, size_t> made;
+  llvm::DenseMap<Value, std::pair<Value, int64_t>> handed;
 };
 
 /// Holds blocks of a list against each other.
 class BlockChecker {
 public:
-  BlockChecker(ArrayRef<FoldedItem> items, const Origins &origins)
-      : items(items), origins(origins) {}
+  BlockChecker(ArrayRef<FoldedItem> items, const Repetition &repetition,
+               const Tensors &tensors)
+      : items(items), repetition(repetition), tensors(tensors) {}
 
-  /// Returns the blocks from `begin` that go along, at most `most`. If the
-  /// first block hands nothing on to the second, they are no layers, and the
-  /// fold ends with the second block. So a list without layers is read once for
-  /// each period, and not from each of its items to the end.
-  LayerFold check(size_t begin, size_t period, size_t most) const {
-    LayerFold fold{begin, period, 1, {}, 0};
-    std::vector<Course> courses(mentions(begin, period).size());
-    while (fold.times < most && joins(fold, courses)) {
+  /// Returns the blocks from `begin` that go along. `isRepeated(n)`: whether n
+  /// blocks are followed by one of equal forms. If the first block hands
+  /// nothing on to the second, they are no layers, and the fold ends with the
+  /// second block. So a list without layers is read a few times, and not from
+  /// each of its items to the end.
+  LayerFold check(size_t begin, size_t period, size_t level,
+                  function_ref<bool(size_t)> isRepeated) const {
+    LayerFold fold{begin, period, 1, level, {}};
+    llvm::DenseSet<Value> arguments;
+    while (isRepeated(fold.times) && joins(fold, arguments)) {
       ++fold.times;
       if (fold.handedOn.empty())
         break;
@@ -103,66 +112,61 @@ public:
     return fold;
   }
 
+  /// How far the block is from the one before it.
+  std::optional<Tensors::Step> stepTo(size_t begin, size_t period,
+                                      size_t level) const {
+    std::optional<unsigned> from = callOf(items.slice(begin - period, period),
+                                          level, repetition),
+                            to = callOf(items.slice(begin, period), level,
+                                        repetition);
+    if (!from || !to)
+      return std::nullopt;
+    return Tensors::Step{period, int64_t(*to) - int64_t(*from), level};
+  }
+
 private:
-  SmallVector<unsigned> mentions(size_t begin, size_t period) const {
-    SmallVector<unsigned> names;
+  SmallVector<Value> mentions(size_t begin, size_t period) const {
+    SmallVector<Value> values;
     for (const FoldedItem &item : items.slice(begin, period))
-      append_range(names, item.names);
-    return names;
+      llvm::append_range(values, item.tensors);
+    return values;
   }
 
-  /// Whether the block after those of `fold` goes along.
-  bool joins(LayerFold &fold, std::vector<Course> &courses) const {
-    SmallVector<unsigned> first = mentions(fold.begin, fold.period);
-    SmallVector<unsigned> last =
-        mentions(fold.end() - fold.period, fold.period);
-    SmallVector<unsigned> next = mentions(fold.end(), fold.period);
-    if (!areOneToOne(first, next))
+  /// Whether the block after those of `fold` goes along. `arguments`: those of
+  /// earlier blocks.
+  bool joins(LayerFold &fold, llvm::DenseSet<Value> &arguments) const {
+    std::optional<Tensors::Step> step =
+        stepTo(fold.end(), fold.period, fold.level);
+    if (!step)
       return false;
-    for (auto [i, course] : enumerate(courses)) {
-      std::optional<int64_t> handedOn;
-      if (fold.times == 1 && isHandedOn(fold, first[i], next[i])) {
-        handedOn = fold.period;
-        std::pair pair(first[i], next[i]);
-        if (!is_contained(fold.handedOn, pair))
-          fold.handedOn.push_back(pair);
-      }
-      if (!course.goesOn(last[i], next[i], origins, handedOn))
-        return false;
-    }
-    return readElsewhereAlike(courses, fold.period);
-  }
-
-  /// Whether all values that a block reads from another pass belong to the same
-  /// block there.
-  static bool readElsewhereAlike(ArrayRef<Course> courses, int64_t period) {
-    std::optional<SmallVector<int64_t>> common;
-    for (const Course &course : courses) {
-      if (!course.isElsewhere(period))
-        continue;
-      if (!common)
-        common.emplace(course.steps());
-      llvm::erase_if(*common, [&](int64_t step) {
-        return !is_contained(course.steps(), step);
-      });
-    }
-    return !common || !common->empty();
+    SmallVector<Value> last = mentions(fold.end() - fold.period, fold.period);
+    SmallVector<Value> next = mentions(fold.end(), fold.period);
+    arguments.insert(last.begin(), last.end());
+    if (!areOneToOne(last, next))
+      return false;
+    return llvm::all_of(llvm::zip_equal(last, next), [&](auto pair) {
+      auto [a, b] = pair;
+      bool isHandedOn = fold.times == 1 && takeHandedOn(fold, a, b);
+      bool isOwn = isa<BlockArgument>(a) && isa<BlockArgument>(b) &&
+                   !arguments.contains(b);
+      return isHandedOn || isOwn || tensors.goesAlong(a, b, *step);
+    });
   }
 
   /// Whether the second block has of the first what that has from outside.
-  bool isHandedOn(const LayerFold &fold, unsigned first,
-                  unsigned second) const {
-    auto isInFirst = [&](unsigned name) {
-      std::optional<int64_t> at = origins.madeAt(name);
-      return at && *at >= int64_t(fold.begin) &&
-             *at < int64_t(fold.begin + fold.period);
-    };
-    return first != second && !isInFirst(first) && isInFirst(second);
+  bool takeHandedOn(LayerFold &fold, Value first, Value second) const {
+    size_t end = fold.begin + fold.period;
+    if (first == second || tensors.isMadeIn(first, fold.begin, end) ||
+        !tensors.isMadeIn(second, fold.begin, end))
+      return false;
+    if (std::pair pair(first, second); !llvm::is_contained(fold.handedOn, pair))
+      fold.handedOn.push_back(pair);
+    return true;
   }
 
-  static bool areOneToOne(ArrayRef<unsigned> a, ArrayRef<unsigned> b) {
-    DenseMap<unsigned, unsigned> there, back;
-    return all_of(zip_equal(a, b), [&](auto pair) {
+  static bool areOneToOne(ArrayRef<Value> a, ArrayRef<Value> b) {
+    llvm::DenseMap<Value, Value> there, back;
+    return llvm::all_of(llvm::zip_equal(a, b), [&](auto pair) {
       auto [from, to] = pair;
       return there.try_emplace(from, to).first->second == to &&
              back.try_emplace(to, from).first->second == from;
@@ -170,109 +174,101 @@ private:
   }
 
   ArrayRef<FoldedItem> items;
-  const Origins &origins;
+  const Repetition &repetition;
+  const Tensors &tensors;
 };
 
 /// Folds one phase after another, so that what the first block of a pass was
 /// handed is known to the next.
 class LayerFinder {
 public:
-  explicit LayerFinder(ArrayRef<FoldedItem> items)
-      : items(items), origins(items), checker(items, origins) {}
+  LayerFinder(ArrayRef<FoldedItem> items, const Repetition &repetition)
+      : items(items), repetition(repetition), tensors(items, repetition),
+        checker(items, repetition, tensors) {}
 
   std::vector<LayerFold> find() {
     for (size_t begin = 0, end; begin < items.size(); begin = end) {
       end = begin + 1;
       while (end < items.size() && items[end].phase == items[begin].phase)
         ++end;
-      findIn(begin, end);
+      findIn(begin, end, /*level=*/0);
     }
     return std::move(folds);
   }
 
 private:
-  /// In equations.
-  static constexpr size_t shortestLayer = 2;
+  static constexpr size_t mostStretches = 8;
 
-  void findIn(size_t begin, size_t end) {
-    std::vector<LayerFold> found;
-    forEachRun(begin, end, [&](size_t first, size_t period, size_t last) {
-      if (!isSeveralOf(found, first, period, last))
-        addFoldsOf(first, period, last, found);
-    });
-    stable_sort(found, [](const LayerFold &a, const LayerFold &b) {
-      return a.saved() > b.saved();
-    });
-    std::vector<LayerFold> kept;
-    for (const LayerFold &fold : found)
-      if (none_of(kept, [&](const LayerFold &other) {
-            return fold.begin < other.end() && other.begin < fold.end();
-          }))
-        kept.push_back(fold);
-    llvm::sort(kept, [](const LayerFold &a, const LayerFold &b) {
-      return a.begin < b.begin;
-    });
-    for (const LayerFold &fold : kept)
-      accept(fold);
-  }
+  /// Neighbours of one call, or of none.
+  struct Stretch {
+    size_t begin, end;
+    std::optional<unsigned> call;
+    /// Equal for equal sequences of forms.
+    unsigned form;
+  };
 
-  /// Whether blocks of a fold, several together, would be this run's. That fold
-  /// saves more: it leaves out less than one of its blocks, and has a shorter
-  /// first one. Without this, layers are looked at once more by twos, by
-  /// threes, ...: cubic in their number.
-  static bool isSeveralOf(ArrayRef<LayerFold> found, size_t first,
-                          size_t period, size_t last) {
-    return any_of(found, [&](const LayerFold &fold) {
-      size_t before = fold.begin - std::min(fold.begin, first),
-             behind = last - std::min(last, fold.end());
-      return period % fold.period == 0 && before + behind < fold.period;
-    });
-  }
-
-  /// Longest stretches that look the same a period on. Only repetitions of one
-  /// form that lie close are looked at, so that this stays linear.
-  void forEachRun(size_t begin, size_t end,
-                  function_ref<void(size_t, size_t, size_t)> visit) const {
-    constexpr unsigned mostPeriods = 64;
-    DenseMap<unsigned, size_t> nextOfForm;
-    std::vector<size_t> next(end, end);
-    for (size_t i = end; i-- > begin;) {
-      auto [it, isLast] = nextOfForm.try_emplace(items[i].form, i);
-      if (!isLast)
-        next[i] = std::exchange(it->second, i);
-    }
-    DenseMap<size_t, size_t> seenUntil; // by period
-    for (size_t i = begin; i < end; ++i) {
-      size_t other = next[i];
-      for (unsigned n = 0; n < mostPeriods && other < end;
-           ++n, other = next[other]) {
-        size_t period = other - i;
-        if (period < shortestLayer)
-          continue;
-        size_t &seen = seenUntil[period];
-        if (seen > i)
-          continue;
-        seen = i;
-        while (seen + period < end &&
-               items[seen].form == items[seen + period].form)
-          ++seen;
-        if (seen - i >= period)
-          visit(i, period, seen + period);
-      }
-    }
-  }
-
-  void addFoldsOf(size_t begin, size_t period, size_t end,
-                  std::vector<LayerFold> &found) const {
-    for (size_t at = begin; at + 2 * period <= end;) {
-      LayerFold fold = checker.check(at, period, (end - at) / period);
-      if (!isLayer(fold)) {
-        at += period;
+  /// Items that share `level` calls.
+  void findIn(size_t begin, size_t end, size_t level) {
+    SmallVector<Stretch> stretches = stretchesOf(begin, end, level);
+    for (ArrayRef<Stretch> left = stretches; !left.empty();) {
+      LayerFold fold = bestAtFront(left, level);
+      if (isLayer(fold)) {
+        accept(fold);
+        left = left.drop_while(
+            [&](const Stretch &each) { return each.begin < fold.end(); });
         continue;
       }
-      found.push_back(bestBegin(fold, end));
-      at = found.back().end();
+      if (left.front().call)
+        findIn(left.front().begin, left.front().end, level + 1);
+      left = left.drop_front();
     }
+  }
+
+  SmallVector<Stretch> stretchesOf(size_t begin, size_t end, size_t level) {
+    SmallVector<Stretch> stretches;
+    for (size_t i = begin; i < end; ++i) {
+      std::optional<unsigned> call =
+          callOf(items.slice(i, 1), level, repetition);
+      if (stretches.empty() || stretches.back().call != call)
+        stretches.push_back({i, i, call, 0});
+      ++stretches.back().end;
+    }
+    for (Stretch &each : stretches) {
+      std::vector<unsigned> sequence;
+      for (size_t i = each.begin; i < each.end; ++i)
+        sequence.push_back(items[i].form);
+      each.form =
+          forms.try_emplace(std::move(sequence), forms.size()).first->second;
+    }
+    return stretches;
+  }
+
+  /// The fold from the first stretch on that saves most. Where a layer ends
+  /// with what is written after its call, the fold begins with the call.
+  LayerFold bestAtFront(ArrayRef<Stretch> left, size_t level) const {
+    LayerFold best{left.front().begin, 0, 1, level, {}};
+    for (size_t period = 1;
+         2 * period <= left.size() && period <= mostStretches; ++period) {
+      LayerFold fold = checker.check(
+          left.front().begin, left[period].begin - left.front().begin, level,
+          [&](size_t times) { return isRepeated(left, period, times); });
+      if (isLayer(fold) && fold.saved() > best.saved())
+        best = fold;
+    }
+    bool isBetterLater =
+        !left.front().call && left.size() > 1 && isLayer(best) &&
+        bestAtFront(left.drop_front(), level).saved() >= best.saved();
+    return isBetterLater ? LayerFold{best.begin, 0, 1, level, {}} : best;
+  }
+
+  /// Whether `times` blocks are followed by one of the same forms.
+  static bool isRepeated(ArrayRef<Stretch> left, size_t period, size_t times) {
+    return left.size() >= (times + 1) * period &&
+           llvm::equal(left.slice(times * period, period),
+                       left.slice((times - 1) * period, period),
+                       [](const Stretch &a, const Stretch &b) {
+                         return a.form == b.form;
+                       });
   }
 
   /// Enough to be worth a line, and each hands something on to the next.
@@ -280,59 +276,25 @@ private:
     return fold.saved() >= 3 && !fold.handedOn.empty();
   }
 
-  /// A run may begin before its layers do, with what looks like their end. They
-  /// begin where a call does, or where the least is handed on.
-  LayerFold bestBegin(const LayerFold &fold, size_t end) const {
-    LayerFold best = fold;
-    size_t slack = std::min(end - fold.end(), fold.period - 1);
-    for (size_t shift = 1; shift <= slack; ++shift) {
-      LayerFold other =
-          checker.check(fold.begin + shift, fold.period, fold.times);
-      if (other.times == fold.times && isLayer(other) &&
-          std::pair(!beginsCall(other), other.handedOn.size()) <
-              std::pair(!beginsCall(best), best.handedOn.size()))
-        best = other;
-    }
-    return best;
-  }
-
-  /// Whether what stands before a fold was not called together with it.
-  bool beginsCall(const LayerFold &fold) const {
-    ArrayRef<StringRef> here = items[fold.begin].calls;
-    size_t level = sharedCallsOf(fold);
-    if (level >= here.size())
-      return false;
-    if (fold.begin == 0 ||
-        items[fold.begin - 1].phase != items[fold.begin].phase)
-      return true;
-    ArrayRef<StringRef> before = items[fold.begin - 1].calls;
-    return before.size() <= level || before[level] != here[level];
-  }
-
-  size_t sharedCallsOf(const LayerFold &fold) const {
-    ArrayRef<StringRef> a = items[fold.begin].calls,
-                        b = items[fold.begin + fold.period].calls;
-    size_t shared = 0;
-    while (shared < std::min(a.size(), b.size()) && a[shared] == b[shared])
-      ++shared;
-    return shared;
-  }
-
-  void accept(LayerFold fold) {
-    fold.sharedCalls = sharedCallsOf(fold);
+  void accept(const LayerFold &fold) {
+    auto step =
+        checker.stepTo(fold.begin + fold.period, fold.period, fold.level);
     for (auto [first, second] : fold.handedOn)
-      origins.countAs(first, *origins.madeAt(second) - int64_t(fold.period));
-    folds.push_back(std::move(fold));
+      tensors.countAs(first, second, step->calls);
+    folds.push_back(fold);
   }
 
   ArrayRef<FoldedItem> items;
-  Origins origins;
+  const Repetition &repetition;
+  Tensors tensors;
   BlockChecker checker;
+  std::map<std::vector<unsigned>, unsigned> forms;
   std::vector<LayerFold> folds;
 };
 
 } // namespace
 
-std::vector<LayerFold> tpsp::foldLayers(ArrayRef<FoldedItem> items) {
-  return LayerFinder(items).find();
+std::vector<LayerFold> tpsp::foldLayers(ArrayRef<FoldedItem> items,
+                                        const Repetition &repetition) {
+  return LayerFinder(items, repetition).find();
 }

@@ -1,27 +1,29 @@
 /// Layers in a list of equations: a block of equations that comes several times
 /// in a row, each time with what the time before made.
 ///
-/// Blocks are equal if their equations are, but for the names of tensors. Names
-/// must change from block to block in one of these ways, in every place of the
-/// block:
+/// A block is the equations of one call, or of up to eight calls and what is
+/// written between them. Blocks are equal if their equations are, but for the
+/// names of tensors. Each name must change from block to block in one of these
+/// ways:
 ///
-/// - the same in all blocks (a table of positions);
-/// - made so many equations later for every block: within the block (an
-///   activation), in the block before (what layers hand on), or anywhere (what
-///   the backward pass reads of the forward pass);
-/// - an argument of each block's own (weights).
+/// - it does not (a table of positions);
+/// - the tensor is made at the same place of the next block (an activation), or
+///   of the block before (what layers hand on);
+/// - it is the same operation's of the next layer (what the backward pass reads
+///   of the forward pass);
+/// - it is an argument of each block's own (weights).
 ///
 /// The first block may be handed something that no block makes (the model's
-/// input). It then counts as made by the block before the first.
+/// input). It then counts as made by the layer before the first.
 #ifndef TPSP_PASSES_EXPLAIN_LAYERFOLDING_H
 #define TPSP_PASSES_EXPLAIN_LAYERFOLDING_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include "tpsp/Passes/Program/Repetition.h"
 
-#include <cstdint>
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
 #include <vector>
 
 namespace tpsp {
@@ -30,24 +32,23 @@ namespace tpsp {
 struct FoldedItem {
   /// Equal for equations that differ in names only.
   unsigned form = 0;
-  /// Numbers of the tensors' names, in the order in which the equation has
-  /// them.
-  llvm::SmallVector<unsigned> names;
-  /// The names that it makes.
-  llvm::SmallVector<unsigned, 1> made;
+  /// The tensors, in the order in which the equation has them.
+  llvm::SmallVector<mlir::Value> tensors;
+  /// Those of them that it makes.
+  llvm::SmallVector<mlir::Value, 1> made;
   /// Equal within a phase.
   unsigned phase = 0;
-  /// Names of the calls that it was inlined from, outermost first.
-  llvm::SmallVector<llvm::StringRef> calls;
+  /// Stands for the equation in the program.
+  mlir::Operation *op = nullptr;
 };
 
 struct LayerFold {
   size_t begin, period, times;
-  /// Pairs of a name that the first block is handed, and the name that takes
-  /// its place in the second block.
-  llvm::SmallVector<std::pair<unsigned, unsigned>> handedOn;
-  /// The number of calls' names that the blocks share.
-  size_t sharedCalls = 0;
+  /// How many calls the blocks share.
+  size_t level = 0;
+  /// Pairs of a tensor that the first block is handed, and the tensor that
+  /// takes its place in the second block.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> handedOn;
 
   size_t end() const { return begin + period * times; }
   /// Items that need not be written.
@@ -55,7 +56,13 @@ struct LayerFold {
 };
 
 /// The folds of a list, in order.
-std::vector<LayerFold> foldLayers(llvm::ArrayRef<FoldedItem> items);
+std::vector<LayerFold> foldLayers(llvm::ArrayRef<FoldedItem> items,
+                                  const Repetition &repetition);
+
+/// The number of the call at `level` that an item of the block comes from;
+/// nullopt if there is none.
+std::optional<unsigned> callOf(llvm::ArrayRef<FoldedItem> block, size_t level,
+                               const Repetition &repetition);
 
 } // namespace tpsp
 

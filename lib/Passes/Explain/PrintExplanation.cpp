@@ -28,7 +28,8 @@ public:
               const PrintExplanationOptions &options, raw_ostream &out)
       : mesh(meshOf(function)), options(options), function(function), out(out),
         equations(equationsOf(function, options.parts)),
-        blocks(blocksOf(equations, mesh, options.everyLayer)) {
+        repetition(function.getFunctionBody().front()),
+        blocks(blocksOf(equations, mesh, repetition, options.everyLayer)) {
     // Names are given in the order of the program, whatever part of it is
     // printed. Arguments keep their names.
     for (BlockArgument argument : function.getArguments())
@@ -49,7 +50,7 @@ public:
     }
     std::unique_ptr<EquationNotation> notation =
         makeNotation(options.notation, mesh, equations);
-    EquationText text(*notation, mesh, nameOf);
+    EquationText text(*notation, mesh, repetition, nameOf);
     printHeading();
     for (const EquationBlock &block : blocks)
       printBlock(block, text);
@@ -129,6 +130,7 @@ private:
   FunctionOpInterface function;
   raw_ostream &out;
   std::vector<Equation> equations;
+  Repetition repetition;
   std::vector<EquationBlock> blocks;
   EquationNames names;
   std::string phase;

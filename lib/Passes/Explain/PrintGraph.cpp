@@ -17,14 +17,16 @@ static void printFunction(FunctionOpInterface function, bool everyLayer,
                           raw_ostream &out) {
   Mesh mesh = meshOf(function);
   std::vector<Equation> equations = equationsOf(function, /*showsParts=*/false);
-  std::vector<EquationBlock> blocks = blocksOf(equations, mesh, everyLayer);
+  Repetition repetition(function.getFunctionBody().front());
+  std::vector<EquationBlock> blocks =
+      blocksOf(equations, mesh, repetition, everyLayer);
   EquationNames names;
   for (BlockArgument argument : function.getArguments())
     names.of(argument);
   auto nameOf = [&](Value value) { return names.of(value); };
   std::unique_ptr<EquationNotation> notation =
       makeNotation("subscripts", mesh, equations);
-  EquationText text(*notation, mesh, nameOf);
+  EquationText text(*notation, mesh, repetition, nameOf);
   printGraph({equations, blocks, mesh}, function.getName(), text, out);
 }
 

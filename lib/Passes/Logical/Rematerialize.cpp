@@ -4,6 +4,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
@@ -31,17 +32,8 @@ enum class Mode { None, Selective, Full };
 /// The location of the outermost call that an operation was inlined from; null
 /// if it stands in the function itself.
 LocationAttr callOf(Operation *op) {
-  LocationAttr call, loc = op->getLoc();
-  while (true) {
-    if (auto named = dyn_cast<NameLoc>(loc)) {
-      loc = named.getChildLoc();
-      continue;
-    }
-    auto site = dyn_cast<CallSiteLoc>(loc);
-    if (!site)
-      return call;
-    call = loc = site.getCaller();
-  }
+  SmallVector<Location> calls = callPlaceOf(op->getLoc()).calls;
+  return calls.empty() ? LocationAttr() : LocationAttr(calls.front());
 }
 
 /// The operations of the forward pass that a mode rematerialises.
