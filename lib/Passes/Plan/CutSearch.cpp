@@ -5,6 +5,7 @@
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -85,15 +86,22 @@ CutSearch::runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
       return emitErrorAt(original) << llvm::toString(seconds.takeError());
     estimates.push_back(*seconds);
   }
+  // The schedules with the least estimates come first. Then the others are
+  // tried only if their estimates are less than the best schedule's time.
+  SmallVector<size_t> order = llvm::to_vector(llvm::seq(estimates.size()));
+  llvm::stable_sort(
+      order, [&](size_t a, size_t b) { return estimates[a] < estimates[b]; });
   std::optional<OverlapCandidate> best;
-  double least = *llvm::min_element(estimates);
-  for (auto [candidate, search, seconds] :
-       llvm::zip_equal(candidates, searches, estimates)) {
-    if (seconds > margin * least) {
+  for (size_t i : order) {
+    OverlapCandidate &candidate = candidates[i];
+    bool isSlow = estimates[i] > margin * estimates[order.front()] ||
+                  (best && best->found.fits &&
+                   estimates[i] >= best->found.best.simulated.seconds);
+    if (isSlow) {
       drop(candidate);
       continue;
     }
-    if (failed(finish(candidate, search->run())))
+    if (failed(finish(candidate, searches[i]->run())))
       return failure();
     bool isBetter = !best || candidate.isBetterThan(*best);
     if (best)
