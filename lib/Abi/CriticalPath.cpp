@@ -37,13 +37,18 @@ public:
     std::optional<Place> at = last();
     if (at)
       path.step = spanAt(*at).end;
+    // Clocks of ranks and streams differ a little. Time in which the next
+    // command of the path runs already counts once.
+    double until = path.step;
     // A trace whose clock stands still may lead in a circle.
     for (size_t left = spans; at && left > 0; --left) {
       at = lastToEnter(*at);
-      const TraceSpan &span = spanAt(*at);
+      TraceSpan span = spanAt(*at);
+      span.end = std::min(span.end, until);
       if (!plan.commands[span.command].isEvent() && span.seconds() > 0) {
         path.commands.push_back({at->rank, at->stream, span});
         path.seconds += span.seconds();
+        until = span.begin;
       }
       at = before(*at);
     }

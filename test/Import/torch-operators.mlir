@@ -14,8 +14,11 @@
 // RUN: %{run}
 // RUN: %{check}
 
-// Integers that are constants are inputs.
+// Integers that are constants are inputs. The importer says so where it does
+// not write them.
 // REDEFINE: %{model} = orders
+// RUN: %{import} 2>&1 | FileCheck %s --check-prefix=NOTE
+// NOTE: note: {{[0-9]+}} constant{{.*}} of integers {{.*}}: constant.{{.*}}. Write them with --save-constants FILE, and give that to tpsp-run as --inputs FILE
 // RUN: %{import} --save-constants %t/constants.st
 // RUN: %{run} --inputs %t/constants.st
 // RUN: %{check}

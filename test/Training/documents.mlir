@@ -22,6 +22,8 @@
 // RUN: %{train} --mesh dp=2,cp=3 --out six
 // RUN: python3 curves.py one six alone.out
 // RUN: not tpsp-train packed.mlir --data tokens.bin --steps 1 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: tpsp-train packed.mlir --data tokens.bin --separator 30001 --steps 1 --out none 2>&1 | FileCheck %s --check-prefix=NOWHERE
+// NOWHERE: --separator 30001 is not among the first {{[0-9]+}} tokens of the data, so that rows are not divided into documents
 // NONE: 'document' numbers documents (documents); say which token ends one (--separator 0), or give it by name
 // RUN: not tpsp-train %examples/llama-tiny.mlir --data tokens.bin --separator 0 --steps 1 2>&1 | FileCheck %s --check-prefix=UNMARKED
 // UNMARKED: --separator 0 ends documents, and no argument of the program numbers them; write {tpsp.data = "documents"}

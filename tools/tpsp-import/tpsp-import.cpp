@@ -234,6 +234,22 @@ static void report(const TorchImported &imported) {
       counts.norms, counts.losses, counts.repeats);
 }
 
+/// Says that constants of integers are inputs, where they are not written.
+static void noteConstants(const TorchImported &imported) {
+  std::vector<std::string> names;
+  for (const TorchTensor &tensor : imported.tensors)
+    if (tensor.isInput)
+      names.push_back(tensor.name);
+  if (!names.empty())
+    std::cerr << fmt::format(
+        "note: {} constant{} of integers {} of the program: {}. Write them "
+        "with --save-constants FILE, and give that to tpsp-run as --inputs "
+        "FILE. Without them, tpsp-run fills in random integers\n",
+        names.size(), names.size() == 1 ? "" : "s",
+        names.size() == 1 ? "is an input" : "are inputs",
+        fmt::join(names, ", "));
+}
+
 static Status readNames(Arguments &a) {
   for (const std::string &entry : a.names) {
     size_t equals = entry.find('=');
@@ -281,6 +297,8 @@ static Status runArchive(Arguments &a) {
     TPSP_TRY(located(saveTensors(a.weights, imported.tensors, false)));
   if (!a.constants.empty())
     TPSP_TRY(located(saveTensors(a.constants, imported.tensors, true)));
+  else
+    noteConstants(imported);
   return write(a, imported.program, imported.parameters);
 }
 

@@ -4,9 +4,11 @@
 #include "tpsp/Abi/DataRole.h"
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/Integers/Routing.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h"
@@ -231,7 +233,17 @@ static std::string operationProblem(Operation *op, NamedAttribute attr) {
                                    value)
                          .str();
   }
-  return "";
+  // Only the compiler sets these attributes.
+  bool isKnown = llvm::is_contained(
+      {nameAttrName, weightAttrName, gradientsAttrName, noteAttrName,
+       updateOfAttrName, updatesAttrName, lossScaleAttrName, countAttrName,
+       movedIndexAttrName, tripsAttrName, paddingAttrName, unpaddedAttrName},
+      name);
+  if (isKnown || !isa<TpspDialect>(op->getDialect()))
+    return "";
+  return (" is an unknown attribute; known are '" + recomputeAttrName +
+          "' and '" + overlapAttrName + "'")
+      .str();
 }
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,

@@ -57,6 +57,18 @@ void TokenFiles::read(int64_t begin, int64_t count, int64_t *tokens) const {
   }
 }
 
+int64_t TokenFiles::count(int64_t token, int64_t most) const {
+  std::vector<int64_t> some(1 << 16);
+  int64_t found = 0, end = std::min(most, total);
+  for (int64_t at = 0; at < end;) {
+    int64_t n = std::min<int64_t>(some.size(), end - at);
+    read(at, n, some.data());
+    found += std::count(some.begin(), some.begin() + n, token);
+    at += n;
+  }
+  return found;
+}
+
 std::vector<std::string> TokenFiles::paths() const {
   std::vector<std::string> paths;
   for (const TokenSpan &span : spans) {

@@ -62,6 +62,17 @@ TEST(CriticalPath, FollowsTheEventThatIsWaitedFor) {
             (Numbers{{hidden, 0}, {then, 0}}));
 }
 
+/// Streams have clocks of their own. A path is never longer than its step.
+TEST(CriticalPath, CountsTimeOnceThatTwoOfItsCommandsShare) {
+  TestTrace test;
+  int64_t first = test.compute(0, 3);
+  int64_t then = test.compute(2.5, 6);
+  CriticalPath path = criticalPath(*test.plan, test.trace.ranks);
+  EXPECT_EQ(numbersOf(path), (Numbers{{first, 0}, {then, 0}}));
+  EXPECT_DOUBLE_EQ(path.seconds, 6);
+  EXPECT_DOUBLE_EQ(path.commands.front().span.end, 2.5);
+}
+
 TEST(CriticalPath, TakesEachRepetitionOfACommand) {
   TestTrace test(2);
   test.plan->mesh = {{"tp", 2}};

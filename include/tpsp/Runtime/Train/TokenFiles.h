@@ -82,6 +82,9 @@ public:
   /// Thread-safe.
   void read(int64_t begin, int64_t count, int64_t *tokens) const;
 
+  /// How often `token` is among the first `most` tokens.
+  int64_t count(int64_t token, int64_t most) const;
+
   /// The paths of all files that are read, including index files.
   std::vector<std::string> paths() const;
 

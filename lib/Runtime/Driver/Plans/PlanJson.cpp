@@ -8,6 +8,7 @@
 #include "tpsp/Abi/EnumNames.h"
 #include "tpsp/Abi/FlatCut.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/JsonFault.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
 #include <fmt/format.h>
@@ -414,10 +415,14 @@ std::string toJson(const PlanDescription &description) {
 Status fromJson(const std::string &text, PlanDescription &out) {
   try {
     Json::parse(text).get_to(out);
+  } catch (const Json::exception &) {
+    std::string fault = jsonFault(text);
+    return invalid("the plan's description cannot be read: {}; emit the plan "
+                   "again",
+                   fault.empty() ? "a key is missing or of another type"
+                                 : fault);
   } catch (const std::exception &error) {
-    return {
-        TPSP_RT_INVALID,
-        fmt::format("the plan's description cannot be read: {}", error.what())};
+    return invalid("the plan's description cannot be read: {}", error.what());
   }
   RankMesh mesh;
   TPSP_TRY(RankMesh::create(out.plan->mesh, mesh));
