@@ -260,20 +260,9 @@ private:
     TPSP_TRY(DataFiles::open(options.evalData, options.dataFormat, evalFiles));
     if (options.has("separator"))
       files.separator = evalFiles.separator = options.separator;
-    warnOfSeparator();
+    if (std::string warning = files.separatorWarning(); !warning.empty())
+      warn(warning);
     return {};
-  }
-
-  /// A separator that no document ends with makes one document of all data.
-  void warnOfSeparator() const {
-    constexpr int64_t most = 1 << 22;
-    int64_t read = std::min(most, files.tokens.size());
-    if (!files.separator || read == 0 ||
-        files.tokens.count(*files.separator, read) > 0)
-      return;
-    warn(fmt::format("--separator {} is not among the first {} tokens of the "
-                     "data, so that rows are not divided into documents",
-                     *files.separator, read));
   }
 
   /// Checks that all processes train on the same data from the same checkpoint,

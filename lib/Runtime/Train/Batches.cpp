@@ -59,6 +59,16 @@ Status DataFiles::open(const std::vector<std::string> &operands,
                         : TokenFiles::open(others, format, out.tokens);
 }
 
+std::string DataFiles::separatorWarning() const {
+  constexpr int64_t most = 1 << 22;
+  int64_t read = std::min(most, tokens.size());
+  if (!separator || read == 0 || tokens.count(*separator, read) > 0)
+    return "";
+  return fmt::format("--separator {} is not among the first {} tokens of the "
+                     "data, so that rows are not divided into documents",
+                     *separator, read);
+}
+
 std::vector<std::string> DataFiles::paths() const {
   std::vector<std::string> paths = tokens.paths();
   paths.insert(paths.end(), samples.paths().begin(), samples.paths().end());

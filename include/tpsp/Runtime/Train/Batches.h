@@ -24,6 +24,9 @@ struct DataFiles {
                          const std::string &format, DataFiles &out);
   /// The paths of all files that are read.
   std::vector<std::string> paths() const;
+  /// A sentence if the separator is not among the first four million tokens,
+  /// which are one document then; "" otherwise.
+  std::string separatorWarning() const;
 };
 
 /// A sample of tokens is a window of length + 1 tokens. Consecutive windows of
