@@ -302,6 +302,43 @@ TEST_P(AttentionTest, QueriesThatStartLater) {
   }
 }
 
+/// As on ranks that have their own keys and those that a window reaches before
+/// them. On the first ranks some of these lie before the sequence.
+TEST_P(AttentionTest, LastKeys) {
+  TPSP_SKIP_WITHOUT_CUDNN();
+  struct Case {
+    Shape shape;
+    int64_t start, window;
+  };
+  const Case cases[] = {
+      // batch, heads, groups, s, t, d, e; start, window
+      {{2, 3, 1, 7, 9, 16, 16}, 0, 3},   {{2, 3, 1, 7, 9, 16, 16}, 14, 3},
+      {{1, 2, 5, 7, 7, 8, 24}, 7, 1},    {{1, 2, 4, 33, 100, 16, 8}, 0, 68},
+      {{1, 2, 4, 33, 100, 16, 8}, 33, 68}, {{1, 1, 2, 130, 700, 8, 8}, 130, 571}};
+  for (TypeCase type : types) {
+    if (isCuda() && elementBytes(type.dtype) != 2)
+      continue;
+    for (const Case &each : cases)
+      for (bool hasSegments : {false, true}) {
+        if (hasSegments && isLeftOut())
+          continue;
+        SCOPED_TRACE(testing::Message()
+                     << elementName(type.dtype) << " s " << each.shape.queries
+                     << " t " << each.shape.keys << " from " << each.start
+                     << " window " << each.window << " segments "
+                     << hasSegments << " seed " << testSeed());
+        AttentionCommand c = makeAttention(type.dtype, each.shape, "bshg",
+                                           "bsh", /*causal=*/true);
+        c.queryStart.offset = each.start;
+        c.window = each.window;
+        c.hasLastKeys = true;
+        if (hasSegments)
+          giveSegments(c);
+        check(c, type.tolerance);
+      }
+  }
+}
+
 /// An odd number of features, and orders of indices that no library takes.
 TEST_P(AttentionTest, AnythingDenseOnCpus) {
   if (isCuda())

@@ -133,6 +133,30 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   return true;
 }
 
+/// Adds attention of a tensor to itself under a window. An axis that divides
+/// the queries divides the keys alike, so shards may hand on keys.
+static bool applyOwnWindow(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims, keys = dims;
+  size_t query = b.random.below(dims.size());
+  size_t feature = (query + 1 + b.random.below(dims.size() - 1)) % dims.size();
+  keys[query] = b.freshIndex(dims[query].extent);
+  for (const Dim &dim : {dims[query], keys[query]})
+    b.renamed.push_back(dim.name);
+  ValueId past = b.add("rename", {*x}, keys, b.range(*x));
+  b.add("attention", {*x, past, past}, dims, {b.range(*x).magnitude, false},
+        "{query = " + quoted(dims[query].name) +
+            ", key = " + quoted(keys[query].name) +
+            ", feature = " + quoted(dims[feature].name) +
+            ", scale = 0.5 : f64, causal, window = " +
+            std::to_string(1 + b.random.below(dims[query].extent)) + "}");
+  return true;
+}
+
 /// The bias is added to scores, and exp makes weights of them. A hidden key's
 /// weight is 0.
 static bool applyAddBias(Builder &b) {
@@ -159,5 +183,6 @@ OperationRule tpsp::property::attentionRule(bool hasIntegers) {
 
 void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
   rules.push_back(attentionRule(/*hasIntegers=*/false));
+  rules.push_back({"attention", 3, Linear::No, true, applyOwnWindow});
   rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }

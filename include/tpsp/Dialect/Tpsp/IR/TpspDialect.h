@@ -91,6 +91,13 @@ struct BlockCopy {
   int64_t from, to;
 };
 
+/// Along `index`, the result is the operand `by` positions earlier, around the
+/// end. "" and 0 for most operations.
+struct HandOn {
+  llvm::StringRef index = {};
+  int64_t by = 0;
+};
+
 /// The scalar that a loop operation computes at a point, as a function of its
 /// operands' elements.
 struct ScalarFormula {
