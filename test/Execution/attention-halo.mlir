@@ -60,6 +60,11 @@
 // CHECK: rank 0 {{.*}}attention_gradient b=2 h=2 g=3 s=7 t=9 {{.*}} causal start=0 last-keys window=3
 // CHECK: rank 0 {{.*}}permute axes=cp source=1,2,3,0
 
+// The call's work is that of its seven queries, which see three keys each, for
+// twelve heads of five features.
+// RUN: tpsp-run %t/run.mlir --attention fused --simulate --hardware cpu --quiet --report %t.json && grep '"matmul_flops"' %t.json | FileCheck %s --check-prefix=WORK
+// WORK: 5040
+
 //--- groups.mlir
 tpsp.program <b = 2, s = 28, t = s, g = 2, r = 3, k = 5> {
 mesh @mesh <dp = 1 : data, cp = 4 : data, tp = 1 : model>

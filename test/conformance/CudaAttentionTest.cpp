@@ -1,6 +1,8 @@
 /// Tests attention of the CUDA backend on a fake of cuDNN.
 #include "CudaOnDoubles.h"
 
+#include "tpsp/Abi/ElementType.h"
+
 #include <algorithm>
 #include <map>
 

@@ -133,8 +133,9 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   return true;
 }
 
-/// Adds attention of a tensor to itself under a window. An axis that divides
-/// the queries divides the keys alike, so shards may hand on keys.
+/// Adds attention of a tensor to itself under a window, along its longest
+/// index. An axis that divides the queries divides the keys alike. So shards
+/// hand on keys if the window does not reach all of them.
 static bool applyOwnWindow(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
@@ -142,7 +143,11 @@ static bool applyOwnWindow(Builder &b) {
   if (!x)
     return false;
   std::vector<Dim> dims = b.tensor(*x).dims, keys = dims;
-  size_t query = b.random.below(dims.size());
+  auto isShorter = [](const Dim &x, const Dim &y) {
+    return x.extent < y.extent;
+  };
+  size_t query = size_t(std::max_element(dims.begin(), dims.end(), isShorter) -
+                        dims.begin());
   size_t feature = (query + 1 + b.random.below(dims.size() - 1)) % dims.size();
   keys[query] = b.freshIndex(dims[query].extent);
   for (const Dim &dim : {dims[query], keys[query]})
@@ -153,7 +158,8 @@ static bool applyOwnWindow(Builder &b) {
             ", key = " + quoted(keys[query].name) +
             ", feature = " + quoted(dims[feature].name) +
             ", scale = 0.5 : f64, causal, window = " +
-            std::to_string(1 + b.random.below(dims[query].extent)) + "}");
+            std::to_string(1 + b.random.below(dims[query].extent / 2 + 1)) +
+            "}");
   return true;
 }
 
@@ -183,6 +189,6 @@ OperationRule tpsp::property::attentionRule(bool hasIntegers) {
 
 void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
   rules.push_back(attentionRule(/*hasIntegers=*/false));
-  rules.push_back({"attention", 3, Linear::No, true, applyOwnWindow});
+  rules.push_back({"attention", 4, Linear::No, true, applyOwnWindow});
   rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }

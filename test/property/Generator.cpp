@@ -109,11 +109,45 @@ static void makePartial(Random &random, Program &program, ValueId value) {
     tensor.reduction = "max";
 }
 
+/// Divides a tensor's longest index by all axes that divide its extent.
+static void divideLongest(const Program &program, Tensor &tensor) {
+  Dim *longest = nullptr;
+  for (Dim &dim : tensor.dims) {
+    dim.axes.clear();
+    if (!longest || dim.extent > longest->extent)
+      longest = &dim;
+  }
+  for (const Axis &axis : program.mesh)
+    if (extentToRun(program, *longest) %
+            (rankCount(program, *longest) * axis.size) ==
+        0)
+      longest->axes.push_back(axis.name);
+}
+
+/// Divides the queries and keys of some attentions of a tensor to itself alike.
+static void divideOwnKeys(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    if (op.mnemonic != "attention" || random.chance(0.3))
+      continue;
+    const Operation *rename = program.definition(op.operands[1]);
+    if (!rename || rename->mnemonic != "rename" ||
+        rename->operands[0] != op.operands[0])
+      continue;
+    Tensor &queries = program.values[op.operands[0]];
+    Tensor &keys = program.values[op.operands[1]];
+    queries.unplaced = keys.unplaced = false;
+    divideLongest(program, queries);
+    for (size_t i = 0; i < keys.dims.size(); ++i)
+      keys.dims[i].axes = queries.dims[i].axes;
+  }
+}
+
 /// Places every value at random. This is legal, because any operand can be
 /// gathered.
 static void placeEverything(Random &random, Program &program) {
   for (Tensor &tensor : program.values)
     placeAtRandom(random, program, tensor, 0.6);
+  divideOwnKeys(random, program);
   for (const Argument &argument : program.arguments)
     if (random.chance(0.15))
       makePartial(random, program, argument.value);
@@ -244,6 +278,7 @@ static void placeWildly(Random &random, Program &program) {
     if (!tensor.uses(axis.name))
       tensor.pending.push_back(axis.name);
   }
+  divideOwnKeys(random, program);
   program.kind = "anything";
 }
 
