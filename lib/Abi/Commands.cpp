@@ -115,8 +115,7 @@ bool attentionMaskIsLegal(const AttentionCommand &c) {
   return std::isfinite(c.softcap) && c.softcap >= 0 &&
          (c.causal || c.queryStart.isZero()) &&
          (c.window == 0 || (c.causal && c.queries <= c.keys)) &&
-         (!c.hasLastKeys ||
-          (c.causal && c.queries <= c.keys && !c.hasLengths));
+         (!c.hasLastKeys || (c.causal && c.queries <= c.keys && !c.hasLengths));
 }
 
 bool isPermutation(const std::vector<int64_t> &list) {

@@ -10,9 +10,9 @@
 // RUN: sed 's/WINDOW/20000/' %s > %t.mlir && tpsp-opt %t.mlir --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=LONG
 // LONG: o.concat[b, s.shard@cp, t.halo, g, k] = concat(o.cut[b, s.shard@cp, t.end, g, k], o.split2[b, s.shard@cp, t.in, g, k], o.split2[b, s.shard@cp, t.in, g, k], index=t.halo)
 // LONG: permute o.cut[b, s.shard@cp, t.end, g, k]
-// LONG-NEXT: over cp along s.shard, 6.2 MiB per rank: cp divides s.shard, and each shard reads the one 2 before it
+// LONG-NEXT: over cp along s.shard, 6.2 MiB per rank: @cp divides s.shard, and each shard reads the one 2 before it
 // LONG: permute o.split2[b, s.shard@cp, t.in, g, k]
-// LONG-NEXT: over cp along s.shard, 28.0 MiB per rank: cp divides s.shard, and each shard reads the one 1 before it
+// LONG-NEXT: over cp along s.shard, 28.0 MiB per rank: @cp divides s.shard, and each shard reads the one 1 before it
 
 // If a window reaches all keys, they are gathered.
 // RUN: sed 's/WINDOW/114688/' %s > %t.mlir && tpsp-opt %t.mlir --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=LAST --implicit-check-not=all_gather

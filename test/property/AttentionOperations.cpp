@@ -1,5 +1,5 @@
 // Attention with the options that change its scores.
-#include "ProgramBuilder.h"
+#include "Generator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -161,6 +161,36 @@ static bool applyOwnWindow(Builder &b) {
             std::to_string(1 + b.random.below(dims[query].extent / 2 + 1)) +
             "}");
   return true;
+}
+
+/// Divides a tensor's longest index by all axes that divide its extent.
+static void divideLongest(const Program &program, Tensor &tensor) {
+  Dim *longest = nullptr;
+  for (Dim &dim : tensor.dims) {
+    dim.axes.clear();
+    if (!longest || dim.extent > longest->extent)
+      longest = &dim;
+  }
+  for (const Axis &axis : program.mesh)
+    if (program.canDivide(*longest, axis.size))
+      longest->axes.push_back(axis.name);
+}
+
+void tpsp::property::divideOwnKeys(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    if (op.mnemonic != "attention" || random.chance(0.3))
+      continue;
+    const Operation *rename = program.definition(op.operands[1]);
+    if (!rename || rename->mnemonic != "rename" ||
+        rename->operands[0] != op.operands[0])
+      continue;
+    Tensor &queries = program.values[op.operands[0]];
+    Tensor &keys = program.values[op.operands[1]];
+    queries.unplaced = keys.unplaced = false;
+    divideLongest(program, queries);
+    for (size_t i = 0; i < keys.dims.size(); ++i)
+      keys.dims[i].axes = queries.dims[i].axes;
+  }
 }
 
 /// The bias is added to scores, and exp makes weights of them. A hidden key's

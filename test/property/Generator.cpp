@@ -35,14 +35,6 @@ static std::vector<Axis> randomMesh(Random &random) {
 // Placements
 //===----------------------------------------------------------------------===//
 
-/// Returns the extent of a dimension when the program runs, with its padding.
-static int64_t extentToRun(const Program &program, const Dim &dim) {
-  for (const auto &[index, multiple] : program.pipeline.pad)
-    if (index == dim.name)
-      return (dim.extent + multiple - 1) / multiple * multiple;
-  return dim.extent;
-}
-
 /// Pads one or two indices of arguments, so that any axes divide them.
 static void choosePadding(Random &random, Program &program) {
   int64_t ranks = program.numRanks();
@@ -62,13 +54,6 @@ static void choosePadding(Random &random, Program &program) {
   }
 }
 
-static int64_t rankCount(const Program &program, const Dim &dim) {
-  int64_t ranks = 1;
-  for (const std::string &axis : dim.axes)
-    ranks *= program.sizeOf(axis);
-  return ranks;
-}
-
 void tpsp::property::placeAtRandom(Random &random, const Program &program,
                                    Tensor &tensor, double probability) {
   std::vector<Axis> mesh = program.mesh;
@@ -77,7 +62,7 @@ void tpsp::property::placeAtRandom(Random &random, const Program &program,
     if (!random.chance(probability) || tensor.dims.empty())
       continue;
     Dim &dim = random.of(tensor.dims);
-    if (extentToRun(program, dim) % (rankCount(program, dim) * axis.size) == 0)
+    if (program.canDivide(dim, axis.size))
       dim.axes.push_back(axis.name);
   }
 }
@@ -109,39 +94,6 @@ static void makePartial(Random &random, Program &program, ValueId value) {
     tensor.reduction = "max";
 }
 
-/// Divides a tensor's longest index by all axes that divide its extent.
-static void divideLongest(const Program &program, Tensor &tensor) {
-  Dim *longest = nullptr;
-  for (Dim &dim : tensor.dims) {
-    dim.axes.clear();
-    if (!longest || dim.extent > longest->extent)
-      longest = &dim;
-  }
-  for (const Axis &axis : program.mesh)
-    if (extentToRun(program, *longest) %
-            (rankCount(program, *longest) * axis.size) ==
-        0)
-      longest->axes.push_back(axis.name);
-}
-
-/// Divides the queries and keys of some attentions of a tensor to itself alike.
-static void divideOwnKeys(Random &random, Program &program) {
-  for (const Operation &op : program.operations) {
-    if (op.mnemonic != "attention" || random.chance(0.3))
-      continue;
-    const Operation *rename = program.definition(op.operands[1]);
-    if (!rename || rename->mnemonic != "rename" ||
-        rename->operands[0] != op.operands[0])
-      continue;
-    Tensor &queries = program.values[op.operands[0]];
-    Tensor &keys = program.values[op.operands[1]];
-    queries.unplaced = keys.unplaced = false;
-    divideLongest(program, queries);
-    for (size_t i = 0; i < keys.dims.size(); ++i)
-      keys.dims[i].axes = queries.dims[i].axes;
-  }
-}
-
 /// Places every value at random. This is legal, because any operand can be
 /// gathered.
 static void placeEverything(Random &random, Program &program) {
@@ -171,7 +123,7 @@ static void placeByName(Random &random, Program &program,
     if (std::count(renamed.begin(), renamed.end(), dim.name))
       continue;
     int64_t &count = ranks.try_emplace(dim.name, 1).first->second;
-    if (extentToRun(program, dim) % (count * axis.size) != 0)
+    if (program.extentToRun(dim) % (count * axis.size) != 0)
       continue;
     count *= axis.size;
     axesOf[dim.name].push_back(axis.name);
@@ -364,7 +316,7 @@ static bool canCut(const Program &program, const std::string &name,
     const Dim *dim = program.values[argument.value].find(name);
     if (!dim)
       continue;
-    if (dim->extent % (rankCount(program, *dim) * parts) != 0 ||
+    if (dim->extent % (program.rankCount(*dim) * parts) != 0 ||
         (first && first->axes != dim->axes))
       return false;
     first = dim;

@@ -14,7 +14,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <cstdlib>
 #include <map>
 
 namespace tpsp {
@@ -51,12 +50,6 @@ private:
   }
   llvm::DenseMap<Key, SmallVector<Value>> made;
 };
-
-std::string reasonOfHandOn(const HandOn &shift, const std::string &axes) {
-  return axes + " divides " + shift.index.str() + ", and each shard reads the " +
-         "one " + std::to_string(std::abs(shift.by)) +
-         (shift.by > 0 ? " before it" : " after it");
-}
 
 class Inserter {
 public:
@@ -121,37 +114,7 @@ private:
                                           return reasons.ofResult(tensor, step);
                                         }));
     }
-    return handOn(op);
-  }
-
-  /// Makes an operation by which shards go to other ranks a collective.
-  LogicalResult handOn(IndexedOpInterface op) {
-    HandOn shift = op.getHandOn();
-    if (shift.by == 0)
-      return success();
-    Value result = op->getResult(0);
-    RankedTensorType type = typeOf(result);
-    unsigned dim = *getIdx(type).dimOf(shift.index);
-    Placement placement = placementOf(type, mesh);
-    int64_t ranks = mesh.groupSize(placement.dims[dim]);
-    if (ranks == 1)
-      return success();
-    if (ranks != type.getDimSize(dim))
-      return op->emitOpError("hands on along '")
-             << shift.index << "', which axes divide among " << ranks
-             << " ranks; they must divide it into single positions";
-    CollectiveStep step = *shiftStep(placement, placement.dims[dim]);
-    builder.setInsertionPoint(op);
-    Value operand = op->getOperand(0);
-    Value moved = createCollective(
-        builder, op->getLoc(), operand, step, mesh,
-        reasonOfHandOn(shift, mesh.names(step.axes)), tensorName(operand));
-    Operation *made = moved.getDefiningOp();
-    made->setAttr("by", builder.getI64IntegerAttr((shift.by + ranks) % ranks));
-    copyPhase(op, made);
-    result.replaceAllUsesWith(moved);
-    op->erase();
-    return success();
+    return handOnShards(builder, op, mesh);
   }
 
   /// The choice is cached, so that layers and micro-batches choose alike.

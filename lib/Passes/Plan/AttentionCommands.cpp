@@ -127,8 +127,7 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
     plan::AttentionGradientOp::create(
         to.b, loc, in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
         out[2], extras, ofBiasMade, sizes, strides, scale, causal, stream,
-        window, cap, ofBias, ofSegments, ofLengths, start,
-        lastKeys);
+        window, cap, ofBias, ofSegments, ofLengths, start, lastKeys);
     return success();
   }
   Value o = to.buffers.define(op->getResult(0));

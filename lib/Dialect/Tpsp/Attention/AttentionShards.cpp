@@ -1,8 +1,8 @@
 // Attention under a window whose queries and keys axes divide alike. A query
 // sees the keys before it that its window reaches. So a shard needs its own
-// keys and the last ones before them, the halo, which other shards hand on. Both
-// indices are split into shards and positions within them. The shards become an
-// index that queries and keys share, like the batch:
+// keys and the last ones before them, the halo, which other shards hand on.
+// Both indices are split into shards and positions within them. The shards
+// become an index that queries and keys share, like the batch:
 //
 //   s@cp: (s.shard@cp, s.in)    t@cp: (s.shard@cp, t.in)
 //   t.halo: the last window - 1 positions before a shard, then its own
@@ -35,8 +35,7 @@ public:
   HaloBuilder(OpBuilder &b, AttentionOp op, Shards shards)
       : AdjointBuilder(b, op.getLoc()), op(op), shards(shards),
         shard(named(op.getQuery(), ".shard")),
-        query(named(op.getQuery(), ".in")),
-        own(named(op.getKey(), ".in")) {}
+        query(named(op.getQuery(), ".in")), own(named(op.getKey(), ".in")) {}
 
   /// The attention within each shard.
   Value build() {
@@ -74,9 +73,8 @@ private:
   }
 
   Value split(Value x, StringRef index, StringAttr in) {
-    RankedTensorType type =
-        replaced(typeOf(x), index,
-                 {{shard, shards.count}, {in, shards.positions}});
+    RankedTensorType type = replaced(
+        typeOf(x), index, {{shard, shards.count}, {in, shards.positions}});
     return SplitOp::create(b, loc, type, x);
   }
   Value splitQueries(Value x) { return split(x, op.getQuery(), query); }
@@ -93,8 +91,7 @@ private:
       parts.push_back(handedOn(shard, by));
     parts.push_back(shard);
     RankedTensorType type =
-        replaced(typeOf(shard), own,
-                 {{all(), shards.halo + shards.positions}});
+        replaced(typeOf(shard), own, {{all(), shards.halo + shards.positions}});
     return ConcatOp::create(b, loc, type, parts, all());
   }
 
@@ -102,9 +99,9 @@ private:
   Value endOf(Value shard, int64_t count) {
     if (count == shards.positions)
       return shard;
-    return CutOp::create(
-        b, loc, replaced(typeOf(shard), own, {{end(), count}}),
-        ValueRange{shard}, own, b.getI64IntegerAttr(shards.positions - count));
+    return CutOp::create(b, loc, replaced(typeOf(shard), own, {{end(), count}}),
+                         ValueRange{shard}, own,
+                         b.getI64IntegerAttr(shards.positions - count));
   }
 
   Value handedOn(Value x, int64_t by) {

@@ -77,8 +77,8 @@ static LogicalResult verifyShift(CollectiveOpInterface op, Type from, Type to,
            << subscripts(from) << "] alone";
   if (by > 0 && by < group)
     return success();
-  return op->emitOpError("by ") << by << " is no shift among " << group
-                                << " ranks";
+  return op->emitOpError("by ")
+         << by << " is no shift among " << group << " ranks";
 }
 
 /// (C1), (C3), (C6) for one operand and its result.

@@ -165,8 +165,8 @@ Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
   Value query = position(getQuery()), key = position(getKey()), seen;
   if (getShard()) {
     int64_t rows = extentOf(getResult(), getQuery());
-    int64_t keys = getTile() ? getTile()->getExtent()
-                             : extentOf(getResult(), getKey());
+    int64_t keys =
+        getTile() ? getTile()->getExtent() : extentOf(getResult(), getKey());
     Value before = at.number(keys - rows);
     Value start = at.times(position(*getShard()), at.number(rows));
     query = at.plus(query, before);
