@@ -224,9 +224,9 @@ struct ScoreLayout : AttentionLayout {
 /// - the bias is not minus infinity, if there is a bias
 ///
 /// In these conditions s is a position among all queries; this rank's queries
-/// start at `queryStart`. t is a position among all keys; the buffers have all
-/// of them, or with `hasLastKeys` those that end at this rank's last query. If
-/// some of these lie before position 0, they do not count.
+/// start at `queryStart`. A position among all keys is t. The buffers have all
+/// keys, or with `hasLastKeys` those that end at this rank's last query. Keys
+/// before position 0 do not count.
 ///
 /// A bias excludes no key as long as it is finite. A row without keys that
 /// count has result 0 and statistic minus infinity. The statistic is dense, in

@@ -74,8 +74,8 @@ std::optional<CollectiveStep> stepOfKind(CollectiveKind kind,
                                          const Placement &from,
                                          const Placement &to, const Mesh &mesh);
 
-/// The step by which shards that `axes` divide go to other ranks while the
-/// placement stays; nullopt if the axes are not those of one dimension.
+/// The step by which shards go to other ranks of `axes` while the placement
+/// stays. Returns nullopt if the axes are not those of one dimension.
 std::optional<CollectiveStep> shiftStep(const Placement &placement,
                                         const AxisList &axes);
 

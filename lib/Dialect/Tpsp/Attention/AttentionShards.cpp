@@ -81,26 +81,26 @@ private:
 
   /// A shard's own positions of `x`, with the halo before them.
   Value withHalo(Value x) {
-    Value shard = split(x, op.getKey(), own);
+    Value kept = split(x, op.getKey(), own);
     if (shards.halo == 0)
-      return shard;
+      return kept;
     int64_t reached = llvm::divideCeil(shards.halo, shards.positions);
     int64_t rest = shards.halo - (reached - 1) * shards.positions;
-    SmallVector<Value> parts = {handedOn(endOf(shard, rest), reached)};
+    SmallVector<Value> parts = {handedOn(endOf(kept, rest), reached)};
     for (int64_t by = reached - 1; by > 0; --by)
-      parts.push_back(handedOn(shard, by));
-    parts.push_back(shard);
+      parts.push_back(handedOn(kept, by));
+    parts.push_back(kept);
     RankedTensorType type =
-        replaced(typeOf(shard), own, {{all(), shards.halo + shards.positions}});
+        replaced(typeOf(kept), own, {{all(), shards.halo + shards.positions}});
     return ConcatOp::create(b, loc, type, parts, all());
   }
 
   /// The last `count` positions of each shard.
-  Value endOf(Value shard, int64_t count) {
+  Value endOf(Value x, int64_t count) {
     if (count == shards.positions)
-      return shard;
-    return CutOp::create(b, loc, replaced(typeOf(shard), own, {{end(), count}}),
-                         ValueRange{shard}, own,
+      return x;
+    return CutOp::create(b, loc, replaced(typeOf(x), own, {{end(), count}}),
+                         ValueRange{x}, own,
                          b.getI64IntegerAttr(shards.positions - count));
   }
 
