@@ -114,7 +114,8 @@ bool attentionExtentsFit(const AttentionCommand &c) {
 bool attentionMaskIsLegal(const AttentionCommand &c) {
   return std::isfinite(c.softcap) && c.softcap >= 0 &&
          (c.causal || c.queryStart.isZero()) &&
-         (c.window == 0 || (c.causal && c.queries <= c.keys));
+         (c.window == 0 || (c.causal && c.queries <= c.keys)) &&
+         (!c.hasLastKeys || (c.causal && c.queries <= c.keys && !c.hasLengths));
 }
 
 bool isPermutation(const std::vector<int64_t> &list) {
@@ -157,6 +158,7 @@ void AttentionCommand::code(ParamCoder &coder) {
   coder.flag(hasSegments);
   coder.flag(hasLengths);
   queryStart.code(coder);
+  coder.flag(hasLastKeys);
   for (AttentionLayout *at : {&q, &k, &v, &o})
     coder.extents(at->batch, at->head, at->group, at->row);
   if (hasBias)

@@ -429,6 +429,15 @@ std::optional<CollectiveStep> tpsp::stepOfKind(CollectiveKind kind,
   return std::nullopt;
 }
 
+std::optional<CollectiveStep> tpsp::shiftStep(const Placement &placement,
+                                              const AxisList &axes) {
+  for (auto [dim, divided] : llvm::enumerate(placement.dims))
+    if (divided == axes)
+      return CollectiveStep{CollectiveKind::Permute, axes, unsigned(dim),
+                            unsigned(dim), placement};
+  return std::nullopt;
+}
+
 TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                           const Mesh &mesh) {

@@ -97,7 +97,8 @@ std::optional<reference::Element> tpsp::referenceElement(StringRef name) {
 /// Whether it is a collective on whole tensors: it moves a tensor and changes
 /// no value.
 static bool isIdentity(Operation *op) {
-  return isa<CollectiveOpInterface>(op) &&
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && collective.getShift() == 0 &&
          op->getNumOperands() == op->getNumResults();
 }
 

@@ -1,4 +1,5 @@
 // RUN: tpsp-opt %s --tpsp-decompose-early | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-decompose-early --tpsp-propagate | FileCheck %s --check-prefix=PLACED
 
 !q = tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h, r, k>>
 !k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
@@ -47,11 +48,14 @@ func.func @hidden(%q: !q, %k: !k, %bias: !bias, %n: !n) -> !q {
   return %o : !q
 }
 
-// Under a window, queries that padding adds may see no key.
+// Attention under a window waits until it is placed. Queries that padding adds
+// may see no key.
 // CHECK-LABEL: @windowed
+// PLACED-LABEL: @windowed
 func.func @windowed(%q: !q, %k: !k) -> !q {
-  // CHECK: tpsp.causal_mask {{.*}}window = 3
-  // CHECK-NEXT: tpsp.softmax %{{.*}} {hides, over = "t", tpsp.recompute}
+  // CHECK-NEXT: tpsp.attention {{.*}}tpsp.when_placed
+  // PLACED: tpsp.causal_mask {{.*}}window = 3
+  // PLACED-NEXT: tpsp.softmax %{{.*}} {hides, over = "t", tpsp.proposed, tpsp.recompute}
   %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, window = 3} : (!q, !k, !k) -> !q
   return %o : !q
 }

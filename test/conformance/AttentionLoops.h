@@ -122,9 +122,17 @@ private:
   int64_t biasAt(int64_t s, int64_t j) const {
     return query(c.bias, s) + j * c.bias.key;
   }
-  bool sees(const Tensors &t, int64_t s, int64_t j) const {
+  /// Positions are those of all queries and keys, of which a rank may have the
+  /// last.
+  bool seesPosition(int64_t s, int64_t j) const {
     int64_t at = s + c.queryStart.offset;
-    if (c.causal && (j > at || (c.window > 0 && at - j >= c.window)))
+    if (c.hasLastKeys)
+      j += c.queryStart.offset + c.queries - c.keys;
+    return j >= 0 &&
+           (!c.causal || (j <= at && (c.window == 0 || at - j < c.window)));
+  }
+  bool sees(const Tensors &t, int64_t s, int64_t j) const {
+    if (!seesPosition(s, j))
       return false;
     if (c.hasLengths && j >= t.lengths[key(c.lengths, 0)])
       return false;

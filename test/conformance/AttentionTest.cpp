@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 /// Ends a test of the CUDA backend if that was built without cuDNN.
 #define TPSP_SKIP_WITHOUT_CUDNN()                                              \
@@ -242,6 +243,9 @@ constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-5},
                               {TPSP_RT_F16, 1.0 / 256},
                               {TPSP_RT_F64, 1e-12}};
 
+constexpr std::pair<const char *, const char *> orders[] = {{"bhgs", "bhs"},
+                                                            {"bshg", "bsh"}};
+
 TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
   TPSP_SKIP_WITHOUT_CUDNN();
   const Shape shapes[] = {// batch, heads, groups, s, t, d, e
@@ -249,8 +253,6 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
                           {1, 2, 4, 64, 64, 64, 64}, {3, 1, 5, 17, 17, 8, 8},
                           {1, 2, 1, 5, 130, 32, 32}, {1, 1, 2, 130, 5, 32, 32},
                           {1, 1, 1, 259, 600, 8, 24}};
-  const std::pair<const char *, const char *> orders[] = {{"bhgs", "bhs"},
-                                                          {"bshg", "bsh"}};
   for (TypeCase type : types) {
     if (isCuda() && elementBytes(type.dtype) != 2)
       continue;
@@ -275,28 +277,32 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
 }
 
 /// As on a rank that has not the first queries but later ones. The last keys
-/// are seen by the last rank's queries only.
+/// are seen by the last rank's queries only. Under a window a rank may have the
+/// keys that it reaches. On the first ranks some lie before the sequence.
 TEST_P(AttentionTest, QueriesThatStartLater) {
   TPSP_SKIP_WITHOUT_CUDNN();
-  const std::pair<Shape, int64_t> cases[] = {
-      // batch, heads, groups, s, t, d, e; start
-      {{2, 3, 1, 7, 21, 16, 16}, 7}, {{2, 3, 1, 7, 21, 16, 16}, 14},
-      {{1, 1, 5, 1, 9, 8, 24}, 5},   {{1, 2, 4, 33, 100, 16, 8}, 33},
-      {{3, 2, 1, 13, 21, 8, 8}, 4},  {{1, 1, 2, 130, 600, 8, 8}, 390}};
-  const std::pair<const char *, const char *> orders[] = {{"bhgs", "bhs"},
-                                                          {"bshg", "bsh"}};
+  const std::tuple<Shape, int64_t, int64_t> cases[] = {
+      // batch, heads, groups, s, t, d, e; start, window
+      {{2, 3, 1, 7, 21, 16, 16}, 7, 0}, {{2, 3, 1, 7, 21, 16, 16}, 14, 0},
+      {{1, 1, 5, 1, 9, 8, 24}, 5, 0},   {{1, 2, 4, 33, 100, 16, 8}, 33, 0},
+      {{3, 2, 1, 13, 21, 8, 8}, 4, 0},  {{1, 1, 2, 130, 600, 8, 8}, 390, 0},
+      {{2, 3, 1, 7, 9, 16, 16}, 0, 3},  {{1, 2, 4, 33, 100, 16, 8}, 33, 68},
+      {{1, 2, 5, 7, 7, 8, 24}, 7, 1},   {{1, 1, 2, 70, 300, 8, 8}, 280, 231}};
   for (TypeCase type : types) {
     if (isCuda() && elementBytes(type.dtype) != 2)
       continue;
-    for (auto [shape, start] : cases)
+    for (auto [shape, start, window] : cases)
       for (auto [order, keyOrder] : orders) {
         SCOPED_TRACE(testing::Message()
-                     << elementName(type.dtype) << " s " << shape.queries
-                     << " t " << shape.keys << " from " << start << " " << order
-                     << " seed " << testSeed());
+                     << elementName(type.dtype) << " t " << shape.keys
+                     << " from " << start << " window " << window << " "
+                     << order << " seed " << testSeed());
         AttentionCommand c =
             makeAttention(type.dtype, shape, order, keyOrder, /*causal=*/true);
         c.queryStart.offset = start;
+        c.window = window, c.hasLastKeys = window > 0;
+        if (c.hasLastKeys && order[1] == 's')
+          giveSegments(c);
         check(c, type.tolerance);
       }
   }

@@ -1,6 +1,8 @@
 /// Tests attention of the CUDA backend on a fake of cuDNN.
 #include "CudaOnDoubles.h"
 
+#include "tpsp/Abi/ElementType.h"
+
 #include <algorithm>
 #include <map>
 
@@ -103,11 +105,14 @@ TEST_F(CudaOnDoublesTest, EqualAttentionIsBuiltOnce) {
 }
 
 /// Runs a forward command on the same data on all ranks; `arenas` is by rank.
+/// Keys and values begin `skipped` bytes later.
 Status runForward(const WorldConfig &config, const AttentionCommand &command,
-                  std::vector<std::vector<std::byte>> &arenas) {
+                  std::vector<std::vector<std::byte>> &arenas,
+                  int64_t skipped = 0) {
   Plan plan;
   plan.add(tpsp_rt_attention, command.encode(),
-           {at(0), at(1), at(2), at(3), at(4)}, "%attention");
+           {at(0), at(1) + skipped, at(2) + skipped, at(3), at(4)},
+           "%attention");
   std::mt19937 random(7);
   std::vector<std::byte> bytes =
       toBytes(TPSP_RT_BF16, randomValues(TPSP_RT_BF16, arenaBytes / 2, random));
@@ -143,6 +148,32 @@ TEST_F(CudaOnDoublesTest, RanksThatDivideTheQueries) {
       EXPECT_TRUE(alone[0] == together[size_t(rank)]) << "rank " << rank;
       EXPECT_EQ(rank == 0, alone[0] == together[0]);
     }
+  }
+}
+
+/// A graph has no keys before the sequence, and its mask ends at the last key.
+TEST_F(CudaOnDoublesTest, KeysBeforeTheSequenceAreLeftOut) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  AttentionCommand command = makeAttention();
+  command.queries = 5, command.window = 4;
+  command.q = command.o = {160, 80, 40, 8};
+  command.k = command.v = {128, 8, 0, 16};
+  for (int64_t start : {0, 2, 3, 15}) {
+    command.queryStart.offset = start;
+    command.hasLastKeys = true;
+    std::vector<std::vector<std::byte>> last(1), first(1);
+    Status status = runForward(config(1), command, last);
+    ASSERT_TRUE(status.ok()) << status.message();
+    AttentionCommand same = command;
+    same.hasLastKeys = false;
+    int64_t before = std::max<int64_t>(3 - start, 0);
+    same.keys = 8 - before;
+    same.queryStart.offset = 3 - before;
+    status = runForward(config(1), same, first,
+                        before * same.k.row * elementBytes(same.dtype));
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(last[0] == first[0]) << "start " << start;
   }
 }
 

@@ -1,5 +1,5 @@
 // Attention with the options that change its scores.
-#include "ProgramBuilder.h"
+#include "Generator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -133,6 +133,66 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   return true;
 }
 
+/// Adds attention of a tensor to itself under a window, along its longest
+/// index. An axis that divides the queries divides the keys alike. So shards
+/// hand on keys if the window does not reach all of them.
+static bool applyOwnWindow(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims, keys = dims;
+  auto isShorter = [](const Dim &x, const Dim &y) {
+    return x.extent < y.extent;
+  };
+  size_t query = size_t(std::max_element(dims.begin(), dims.end(), isShorter) -
+                        dims.begin());
+  size_t feature = (query + 1 + b.random.below(dims.size() - 1)) % dims.size();
+  keys[query] = b.freshIndex(dims[query].extent);
+  for (const Dim &dim : {dims[query], keys[query]})
+    b.renamed.push_back(dim.name);
+  ValueId past = b.add("rename", {*x}, keys, b.range(*x));
+  b.add("attention", {*x, past, past}, dims, {b.range(*x).magnitude, false},
+        "{query = " + quoted(dims[query].name) +
+            ", key = " + quoted(keys[query].name) +
+            ", feature = " + quoted(dims[feature].name) +
+            ", scale = 0.5 : f64, causal, window = " +
+            std::to_string(1 + b.random.below(dims[query].extent / 2 + 1)) +
+            "}");
+  return true;
+}
+
+/// Divides a tensor's longest index by all axes that divide its extent.
+static void divideLongest(const Program &program, Tensor &tensor) {
+  Dim *longest = nullptr;
+  for (Dim &dim : tensor.dims) {
+    dim.axes.clear();
+    if (!longest || dim.extent > longest->extent)
+      longest = &dim;
+  }
+  for (const Axis &axis : program.mesh)
+    if (program.canDivide(*longest, axis.size))
+      longest->axes.push_back(axis.name);
+}
+
+void tpsp::property::divideOwnKeys(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    if (op.mnemonic != "attention" || random.chance(0.3))
+      continue;
+    const Operation *rename = program.definition(op.operands[1]);
+    if (!rename || rename->mnemonic != "rename" ||
+        rename->operands[0] != op.operands[0])
+      continue;
+    Tensor &queries = program.values[op.operands[0]];
+    Tensor &keys = program.values[op.operands[1]];
+    queries.unplaced = keys.unplaced = false;
+    divideLongest(program, queries);
+    for (size_t i = 0; i < keys.dims.size(); ++i)
+      keys.dims[i].axes = queries.dims[i].axes;
+  }
+}
+
 /// The bias is added to scores, and exp makes weights of them. A hidden key's
 /// weight is 0.
 static bool applyAddBias(Builder &b) {
@@ -159,5 +219,6 @@ OperationRule tpsp::property::attentionRule(bool hasIntegers) {
 
 void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
   rules.push_back(attentionRule(/*hasIntegers=*/false));
+  rules.push_back({"attention", 4, Linear::No, true, applyOwnWindow});
   rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }

@@ -35,14 +35,6 @@ static std::vector<Axis> randomMesh(Random &random) {
 // Placements
 //===----------------------------------------------------------------------===//
 
-/// Returns the extent of a dimension when the program runs, with its padding.
-static int64_t extentToRun(const Program &program, const Dim &dim) {
-  for (const auto &[index, multiple] : program.pipeline.pad)
-    if (index == dim.name)
-      return (dim.extent + multiple - 1) / multiple * multiple;
-  return dim.extent;
-}
-
 /// Pads one or two indices of arguments, so that any axes divide them.
 static void choosePadding(Random &random, Program &program) {
   int64_t ranks = program.numRanks();
@@ -62,13 +54,6 @@ static void choosePadding(Random &random, Program &program) {
   }
 }
 
-static int64_t rankCount(const Program &program, const Dim &dim) {
-  int64_t ranks = 1;
-  for (const std::string &axis : dim.axes)
-    ranks *= program.sizeOf(axis);
-  return ranks;
-}
-
 void tpsp::property::placeAtRandom(Random &random, const Program &program,
                                    Tensor &tensor, double probability) {
   std::vector<Axis> mesh = program.mesh;
@@ -77,7 +62,7 @@ void tpsp::property::placeAtRandom(Random &random, const Program &program,
     if (!random.chance(probability) || tensor.dims.empty())
       continue;
     Dim &dim = random.of(tensor.dims);
-    if (extentToRun(program, dim) % (rankCount(program, dim) * axis.size) == 0)
+    if (program.canDivide(dim, axis.size))
       dim.axes.push_back(axis.name);
   }
 }
@@ -114,6 +99,7 @@ static void makePartial(Random &random, Program &program, ValueId value) {
 static void placeEverything(Random &random, Program &program) {
   for (Tensor &tensor : program.values)
     placeAtRandom(random, program, tensor, 0.6);
+  divideOwnKeys(random, program);
   for (const Argument &argument : program.arguments)
     if (random.chance(0.15))
       makePartial(random, program, argument.value);
@@ -137,7 +123,7 @@ static void placeByName(Random &random, Program &program,
     if (std::count(renamed.begin(), renamed.end(), dim.name))
       continue;
     int64_t &count = ranks.try_emplace(dim.name, 1).first->second;
-    if (extentToRun(program, dim) % (count * axis.size) != 0)
+    if (program.extentToRun(dim) % (count * axis.size) != 0)
       continue;
     count *= axis.size;
     axesOf[dim.name].push_back(axis.name);
@@ -244,6 +230,7 @@ static void placeWildly(Random &random, Program &program) {
     if (!tensor.uses(axis.name))
       tensor.pending.push_back(axis.name);
   }
+  divideOwnKeys(random, program);
   program.kind = "anything";
 }
 
@@ -329,7 +316,7 @@ static bool canCut(const Program &program, const std::string &name,
     const Dim *dim = program.values[argument.value].find(name);
     if (!dim)
       continue;
-    if (dim->extent % (rankCount(program, *dim) * parts) != 0 ||
+    if (dim->extent % (program.rankCount(*dim) * parts) != 0 ||
         (first && first->axes != dim->axes))
       return false;
     first = dim;

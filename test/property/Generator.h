@@ -18,6 +18,10 @@ Program generateLegal(uint64_t seed, unsigned operations);
 void placeAtRandom(Random &random, const Program &program, Tensor &tensor,
                    double probability);
 
+/// Divides the queries and keys of some attentions of a tensor to itself alike
+/// (AttentionOperations.cpp).
+void divideOwnKeys(Random &random, Program &program);
+
 /// Makes one mistake in a legal, explicitly placed program; false if none of
 /// the kinds fits.
 bool makeMistake(Random &random, Program &program);

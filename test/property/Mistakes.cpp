@@ -252,13 +252,6 @@ static bool normalizeOverNothing(Random &random, Program &program) {
   return true;
 }
 
-static bool differentiateMaximum(Random &random, Program &program) {
-  ValueId x = someArgument(random, program);
-  program.grad = true;
-  addOperation(program, "reduce", {x}, {}, "{kind = \"max\"}");
-  return true;
-}
-
 static bool nameTwice(Random &random, Program &program) {
   Tensor *tensor = usedArgument(random, program, [](const Tensor &tensor) {
     return tensor.dims.size() >= 2;
@@ -338,9 +331,6 @@ static const std::vector<Mistake> &mistakes() {
       {"softmax over nothing",
        normalizeOverNothing,
        {"is not an index of", "is partial over"}},
-      {"gradient of a maximum",
-       differentiateMaximum,
-       {"has no gradient", "is partial over"}},
       {"name twice", nameTwice, {"appears twice"}},
       {"dynamic extent", leaveExtentOpen, {"has a dynamic extent"}},
       {"odd rotation", rotateOddFeature, {"has the odd extent"}},

@@ -73,6 +73,20 @@ int64_t Program::sizeOf(const std::string &name) const {
   return 1;
 }
 
+int64_t Program::extentToRun(const Dim &dim) const {
+  for (const auto &[index, multiple] : pipeline.pad)
+    if (index == dim.name)
+      return (dim.extent + multiple - 1) / multiple * multiple;
+  return dim.extent;
+}
+
+int64_t Program::rankCount(const Dim &dim) const {
+  int64_t ranks = 1;
+  for (const std::string &axis : dim.axes)
+    ranks *= sizeOf(axis);
+  return ranks;
+}
+
 std::string PipelineChoices::text() const {
   std::string text;
   for (const auto &[index, multiple] : pad)

@@ -137,6 +137,14 @@ struct Program {
   bool uses(const std::string &mnemonic) const;
   int64_t numRanks() const;
   int64_t sizeOf(const std::string &axis) const;
+  /// The extent of a dimension when the program runs, with its padding.
+  int64_t extentToRun(const Dim &dim) const;
+  /// The number of parts into which axes divide a dimension.
+  int64_t rankCount(const Dim &dim) const;
+  /// Whether another axis of `size` ranks can divide a dimension.
+  bool canDivide(const Dim &dim, int64_t size) const {
+    return extentToRun(dim) % (rankCount(dim) * size) == 0;
+  }
 };
 
 /// "tensor<4x6xf64, #tpsp.idx<b@dp, s>>".

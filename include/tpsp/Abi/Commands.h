@@ -224,10 +224,13 @@ struct ScoreLayout : AttentionLayout {
 /// - the bias is not minus infinity, if there is a bias
 ///
 /// In these conditions s is a position among all queries; this rank's queries
-/// start at `queryStart`. A bias excludes no key as long as it is finite. A row
-/// without keys that count has result 0 and statistic minus infinity. The
-/// statistic is dense, in the order written, in f32 (f64 for f64). Sums are in
-/// f32 (f64 for f64).
+/// start at `queryStart`. A position among all keys is t. The buffers have all
+/// keys, or with `hasLastKeys` those that end at this rank's last query. Keys
+/// before position 0 do not count.
+///
+/// A bias excludes no key as long as it is finite. A row without keys that
+/// count has result 0 and statistic minus infinity. The statistic is dense, in
+/// the order written, in f32 (f64 for f64). Sums are in f32 (f64 for f64).
 ///
 /// Buffers: q, k, v, o, then the statistic if `keepsStatistic` and the bias if
 /// `hasBias`. If `hasSegments`, the segment numbers (i32) of queries and of
@@ -247,6 +250,8 @@ struct AttentionCommand {
   /// The position of this rank's first query, counted in keys, for the mask;
   /// zero without a mask.
   PartStart queryStart;
+  /// Whether the last key is at the position of this rank's last query.
+  bool hasLastKeys = false;
   /// Keys and values have no group: their group's stride is 0.
   AttentionLayout q, k, v, o;
   /// Used only if the flags above say so. Each is dense along the indices that
@@ -261,6 +266,17 @@ struct AttentionCommand {
   int64_t resultElements() const { return numRows() * valueFeatures; }
   int64_t biasElements() const;
   int64_t statisticType() const;
+  /// The number of first keys that lie before position 0 if queries start at
+  /// `start`.
+  int64_t keysBefore(int64_t start) const {
+    int64_t before = hasLastKeys ? keys - queries - start : 0;
+    return before > 0 ? before : 0;
+  }
+  /// The first query at `start`, counted in keys from the first one that the
+  /// rank has and that is not before position 0.
+  int64_t startAmongKeys(int64_t start) const {
+    return hasLastKeys && start > keys - queries ? keys - queries : start;
+  }
   /// The queries from `start` on see no keys but the first seenKeys(start).
   int64_t seenKeys(int64_t start) const {
     return causal && keys > start + queries ? start + queries : keys;

@@ -74,6 +74,11 @@ std::optional<CollectiveStep> stepOfKind(CollectiveKind kind,
                                          const Placement &from,
                                          const Placement &to, const Mesh &mesh);
 
+/// The step by which shards go to other ranks of `axes` while the placement
+/// stays. Returns nullopt if the axes are not those of one dimension.
+std::optional<CollectiveStep> shiftStep(const Placement &placement,
+                                        const AxisList &axes);
+
 /// The cost of planTransition's steps.
 struct TransitionCost {
   /// Collectives along single axes. A collective over several axes counts once

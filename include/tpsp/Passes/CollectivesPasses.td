@@ -20,8 +20,9 @@ def InsertCollectives
     An unplaced result takes the placement that it is computed in, which may be
     partial. So may a result whose placement is only proposed (`tpsp.proposed`),
     and a gradient may stay partial, if that costs less. Summands that are
-    partial over the same axes are added first and reduced once. Each collective
-    carries the rule that asked for it (`reason`):
+    partial over the same axes are added first and reduced once. A
+    `tpsp.hand_on` of shards becomes a `tpsp.permute`. Each collective carries
+    the rule that asked for it (`reason`):
 
     ```mlir
     tpsp.mesh @mesh <tp = 4 : model>

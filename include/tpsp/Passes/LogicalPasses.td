@@ -201,6 +201,8 @@ def DecomposeEarly
       wait for `tpsp-sweep`.
     - With `attention=fused`, operations that a library computes in one call stay. A
       remark says why an operation does not qualify.
+    - Attention under a window waits for `tpsp-propagate` (`tpsp.when_placed`).
+      If axes divide its queries, it may need a few keys of other shards.
 
     ```
     tpsp-opt examples/gpt-block-sp.mlir --tpsp-decompose-early
@@ -287,7 +289,9 @@ def Propagate
       the same index. The result must carry the index and must not need it
       whole. The [row](../Design/IndexAnalysis.md#index-structure) of a norm or
       softmax may be divided like its first operand's. The composite is then
-      replaced by its parts.
+      replaced by its parts. So is attention under a window if its queries and
+      keys are divided alike: each shard gets keys of the shards before it
+      (`tpsp.hand_on`).
     - *Backwards.* Each axis of the result is put on an operand's dimension of
       the same index. If another operand has the axis on another dimension of
       the result, the result alone does not decide. A parameter on a data axis

@@ -121,6 +121,7 @@ static void readScores(Op op, rt::AttentionCommand &command) {
   command.softcap = op.getSoftcap().convertToDouble();
   if (std::optional<ArrayRef<int64_t>> start = op.getQueryStart())
     command.queryStart = startOf(*start);
+  command.hasLastKeys = op.getLastKeys();
   if (std::optional<ArrayRef<int64_t>> strides = op.getBiasStrides()) {
     command.hasBias = true;
     static_cast<rt::AttentionLayout &>(command.bias) = layoutAt(*strides, 0);

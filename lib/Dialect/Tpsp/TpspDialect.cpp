@@ -237,7 +237,8 @@ static std::string operationProblem(Operation *op, NamedAttribute attr) {
   bool isKnown = llvm::is_contained(
       {nameAttrName, weightAttrName, gradientsAttrName, noteAttrName,
        updateOfAttrName, updatesAttrName, lossScaleAttrName, countAttrName,
-       movedIndexAttrName, tripsAttrName, paddingAttrName, unpaddedAttrName},
+       movedIndexAttrName, tripsAttrName, paddingAttrName, unpaddedAttrName,
+       whenPlacedAttrName},
       name);
   if (isKnown || !isa<TpspDialect>(op->getDialect()))
     return "";

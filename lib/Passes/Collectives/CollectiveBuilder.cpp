@@ -7,6 +7,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cstdlib>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -65,6 +67,45 @@ tpsp::moveTensor(OpBuilder &builder, IndexedOpInterface op, Value value,
     made.push_back(value);
   }
   return made;
+}
+
+static std::string reasonOf(const HandOn &shift, const AxisList &axes,
+                            const Mesh &mesh) {
+  auto names = llvm::map_range(
+      axes, [&](AxisId axis) { return "@" + mesh.axis(axis).name; });
+  return llvm::join(names, ", ") + " divides " + shift.index.str() +
+         ", and each shard reads the one " +
+         std::to_string(std::abs(shift.by)) +
+         (shift.by > 0 ? " before it" : " after it");
+}
+
+LogicalResult tpsp::handOnShards(OpBuilder &builder, IndexedOpInterface op,
+                                 const Mesh &mesh) {
+  HandOn shift = op.getHandOn();
+  if (shift.by == 0)
+    return success();
+  Value operand = op->getOperand(0), result = op->getResult(0);
+  RankedTensorType type = typeOf(result);
+  unsigned dim = *getIdx(type).dimOf(shift.index);
+  Placement placement = placementOf(type, mesh);
+  int64_t ranks = mesh.groupSize(placement.dims[dim]);
+  if (ranks == 1)
+    return success();
+  if (ranks != type.getDimSize(dim))
+    return op->emitOpError("hands on along '")
+           << shift.index << "', which axes divide among " << ranks
+           << " ranks; they must divide it into single positions";
+  CollectiveStep step = *shiftStep(placement, placement.dims[dim]);
+  builder.setInsertionPoint(op);
+  Value moved =
+      createCollective(builder, op->getLoc(), operand, step, mesh,
+                       reasonOf(shift, step.axes, mesh), tensorName(operand));
+  Operation *made = moved.getDefiningOp();
+  made->setAttr("by", builder.getI64IntegerAttr((shift.by + ranks) % ranks));
+  copyPhase(op, made);
+  result.replaceAllUsesWith(moved);
+  op->erase();
+  return success();
 }
 
 void tpsp::replaceByMoved(Value result, ArrayRef<Value> steps) {

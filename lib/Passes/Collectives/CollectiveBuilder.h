@@ -23,6 +23,12 @@ moveTensor(mlir::OpBuilder &builder, IndexedOpInterface op, mlir::Value value,
            const Placement &to, const Mesh &mesh,
            llvm::function_ref<std::string(const CollectiveStep &)> reason);
 
+/// Replaces a placed operation by a collective if ranks hand their shards on by
+/// it (getHandOn). Fails with a diagnostic if axes divide the shards among
+/// fewer ranks.
+mlir::LogicalResult handOnShards(mlir::OpBuilder &builder,
+                                 IndexedOpInterface op, const Mesh &mesh);
+
 /// Merges several collectives of one kind into one, before `place`, and erases
 /// them. The ledger row of the merged collective names all their tensors,
 /// reasons and arguments.

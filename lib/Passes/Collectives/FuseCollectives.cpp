@@ -21,9 +21,10 @@ using namespace tpsp;
 
 namespace {
 
-/// Whether `op` is a collective on one tensor.
+/// Whether `op` is a collective on one tensor that changes its placement alone.
 bool isSingle(Operation *op) {
-  return isa<CollectiveOpInterface>(op) && op->getNumOperands() == 1;
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && op->getNumOperands() == 1 && collective.getShift() == 0;
 }
 
 /// The text of an optional attribute; empty without it.

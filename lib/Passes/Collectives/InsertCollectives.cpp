@@ -114,7 +114,7 @@ private:
                                           return reasons.ofResult(tensor, step);
                                         }));
     }
-    return success();
+    return handOnShards(builder, op, mesh);
   }
 
   /// The choice is cached, so that layers and micro-batches choose alike.

@@ -15,6 +15,12 @@ CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
 
 CollectiveStep tpsp::stepOf(CollectiveOpInterface op, Value operand,
                             Value result, const Mesh &mesh) {
+  if (op.getShift() != 0) {
+    AxisList axes;
+    for (auto axis : op.getAxes().getAsRange<StringAttr>())
+      axes.push_back(*mesh.find(axis.getValue()));
+    return *shiftStep(placementOf(operand.getType(), mesh), axes);
+  }
   return *stepOfKind(op.getCollectiveKind(),
                      placementOf(operand.getType(), mesh),
                      placementOf(result.getType(), mesh), mesh);

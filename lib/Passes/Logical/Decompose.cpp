@@ -59,7 +59,15 @@ private:
 } // namespace
 
 void tpsp::decompose(Operation *root, bool tellsPartsApart,
-                     function_ref<bool(DecomposableOpInterface)> select) {
+                     SelectComposite select) {
+  decompose(root, tellsPartsApart, select,
+            [](DecomposableOpInterface op, OpBuilder &builder) {
+              return op.decompose(builder);
+            });
+}
+
+void tpsp::decompose(Operation *root, bool tellsPartsApart,
+                     SelectComposite select, BuildParts build) {
   InheritFromComposite listener(tellsPartsApart);
   OpBuilder builder(root->getContext(), &listener);
   SmallVector<DecomposableOpInterface> composites;
@@ -70,7 +78,7 @@ void tpsp::decompose(Operation *root, bool tellsPartsApart,
   for (DecomposableOpInterface op : composites) {
     listener.begin(op);
     builder.setInsertionPoint(op);
-    Value replacement = op.decompose(builder);
+    Value replacement = build(op, builder);
     if (Operation *last = replacement.getDefiningOp())
       last->setLoc(op->getLoc());
     if (Attribute isProposed = op->getAttr(proposedAttrName))
@@ -111,8 +119,12 @@ struct DecomposeEarly
       if (!op.decomposesEarly() || op->getNumResults() > 1 ||
           (keepsSwept && isa<SweptOpInterface>(*op)))
         return false;
-      return !(given.keepsCalls() &&
-               isLibraryCall(op, given.usesGpuLibraries(), getArgument()));
+      if (given.keepsCalls() &&
+          isLibraryCall(op, given.usesGpuLibraries(), getArgument()))
+        return false;
+      if (op.mayReadNeighbours())
+        op->setAttr(whenPlacedAttrName, UnitAttr::get(op.getContext()));
+      return !op.mayReadNeighbours();
     };
     // The backward pass names gradients after the parts.
     decompose(getOperation(), /*tellsPartsApart=*/true, select);

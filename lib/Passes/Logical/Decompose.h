@@ -6,12 +6,20 @@
 
 namespace tpsp {
 
+using SelectComposite = llvm::function_ref<bool(DecomposableOpInterface)>;
+using BuildParts =
+    llvm::function_ref<mlir::Value(DecomposableOpInterface, mlir::OpBuilder &)>;
+
 /// Decomposes the composites under `root` for which `select` returns true. The
 /// parts get the composite's phase and location. Only the last part keeps the
 /// composite's name, unless `tellsPartsApart` is set. Then parts are named
 /// after both: "o.softmax".
 void decompose(mlir::Operation *root, bool tellsPartsApart,
-               llvm::function_ref<bool(DecomposableOpInterface)> select);
+               SelectComposite select);
+
+/// The same with other parts than the composite's usual ones.
+void decompose(mlir::Operation *root, bool tellsPartsApart,
+               SelectComposite select, BuildParts build);
 
 } // namespace tpsp
 

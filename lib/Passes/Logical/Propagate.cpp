@@ -448,17 +448,28 @@ bool hasDividedRow(DecomposableOpInterface composite, const Mesh &mesh) {
       });
 }
 
-/// Composites with divided rows are decomposed, and their parts are placed.
+/// Composites with divided rows are decomposed, and their parts are placed. So
+/// are those that read a little of neighbouring shards, and those that waited
+/// to be placed.
 LogicalResult propagate(FunctionOpInterface function) {
   if (failed(Propagation(function).run()))
     return failure();
   Mesh mesh = meshOf(function);
   bool isAny = false;
+  auto noted = [&](bool goes) {
+    isAny |= goes;
+    return goes;
+  };
+  decompose(
+      function, /*tellsPartsApart=*/true,
+      [&](DecomposableOpInterface op) { return noted(op.readsNeighbours()); },
+      [](DecomposableOpInterface op, OpBuilder &builder) {
+        return op.decomposeIntoShards(builder);
+      });
   decompose(function, /*tellsPartsApart=*/true,
             [&](DecomposableOpInterface op) {
-              bool goes = op.reducesRows() && hasDividedRow(op, mesh);
-              isAny |= goes;
-              return goes;
+              return noted(op->hasAttr(whenPlacedAttrName) ||
+                           (op.reducesRows() && hasDividedRow(op, mesh)));
             });
   return isAny ? Propagation(function).run() : success();
 }

@@ -59,11 +59,15 @@ static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
                                       AttentionOpInterface op) {
   auto type = typeOf(op->getOperand(0));
   IdxAttr idx = getIdx(type);
-  unsigned dim = *idx.dimOf(op.getRowIndex());
+  auto axesOf = [&](StringRef index) {
+    return idx.getAxes()[*idx.dimOf(index)];
+  };
+  StringRef shard = op.getShardIndex();
+  ArrayAttr axes = axesOf(shard.empty() ? op.getRowIndex() : shard);
   TileAttr tile = op.getRowTile();
-  if (!op.masksLaterKeys() || (!tile && idx.getAxes()[dim].empty()))
+  if (!op.masksLaterKeys() || (!tile && axes.empty()))
     return {};
-  return startOfPart(to, type.getDimSize(dim), idx.getAxes()[dim], tile);
+  return startOfPart(to, extentOf(type, op.getRowIndex()), axes, tile);
 }
 
 /// The buffers of a bias, of segment numbers and of lengths.
@@ -106,6 +110,8 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
   FloatAttr cap = to.b.getF64FloatAttr(op.getScoreCap());
   IntegerAttr window = to.b.getI64IntegerAttr(op.getScoreWindow());
   UnitAttr causal = op.masksLaterKeys() ? to.b.getUnitAttr() : UnitAttr();
+  UnitAttr lastKeys =
+      op.getShardIndex().empty() ? UnitAttr() : to.b.getUnitAttr();
   IntegerAttr stream = to.b.getI64IntegerAttr(0);
   Location loc = locationOf(op->getResult(0));
   SmallVector<Value> in = to.buffers.of(op->getOperands());
@@ -121,13 +127,14 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
     plan::AttentionGradientOp::create(
         to.b, loc, in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
         out[2], extras, ofBiasMade, sizes, strides, scale, causal, stream,
-        window, cap, ofBias, ofSegments, ofLengths, start);
+        window, cap, ofBias, ofSegments, ofLengths, start, lastKeys);
     return success();
   }
   Value o = to.buffers.define(op->getResult(0));
   Value statistic = madeIfRead(1);
   plan::AttentionOp::create(to.b, loc, in[0], in[1], in[2], o, statistic,
                             extras, sizes, strides, scale, causal, stream,
-                            window, cap, ofBias, ofSegments, ofLengths, start);
+                            window, cap, ofBias, ofSegments, ofLengths, start,
+                            lastKeys);
   return success();
 }

@@ -134,7 +134,19 @@ static SmallVector<int64_t> sourcesOf(const Mesh &mesh, const AxisList &before,
   return from;
 }
 
+/// The rank that is `by` positions before each rank, around the group.
+static SmallVector<int64_t> sourcesBefore(int64_t by, int64_t group) {
+  SmallVector<int64_t> from;
+  for (int64_t rank = 0; rank < group; ++rank)
+    from.push_back((rank + group - by) % group);
+  return from;
+}
+
 static void emitPermute(ProgramBuilder &to, const CollectiveCommand &c) {
+  if (int64_t by = cast<CollectiveOpInterface>(c.op).getShift())
+    return emitSources(to, c.op, c.axes,
+                       sourcesBefore(by, to.mesh.groupSize(c.step.axes)),
+                       c.ledger);
   AxisList before =
       placementOf(c.op->getOperand(0).getType(), to.mesh).dims[*c.step.from];
   emitSources(to, c.op, c.axes, sourcesOf(to.mesh, before, c.step.axes),

@@ -150,9 +150,9 @@ namespace {
 /// the rank with the most work over all of these calls.
 class DividedCalls {
 public:
-  /// Command `number` of a plan, whose queries begin at `start`.
-  void add(const rt::PartStart &start, size_t number) {
-    calls[start.axes].push_back({start, number});
+  /// Command `number` of a plan, a call whose queries begin at `queryStart`.
+  void add(const rt::AttentionCommand &command, size_t number) {
+    calls[command.queryStart.axes].push_back({command, number});
   }
 
   /// Sets the work of the plan's commands to that of the busiest rank; the last
@@ -174,7 +174,7 @@ public:
 
 private:
   struct Call {
-    rt::PartStart start;
+    rt::AttentionCommand command;
     size_t number;
   };
 
@@ -183,7 +183,9 @@ private:
     double flops = 0;
     for (const Call &call : calls) {
       AttentionWork &work = plan.commands[call.number].attention;
-      work.queryStart = call.start.of(rank, ranks);
+      const rt::AttentionCommand &command = call.command;
+      work.queryStart =
+          command.startAmongKeys(command.queryStart.of(rank, ranks));
       flops += work.flops();
     }
     return flops;
@@ -395,7 +397,7 @@ private:
     rt::AttentionCommand call = attentionCall(op);
     command.attention = ::workOf(call, !isa<plan::AttentionOp>(op));
     if (!call.queryStart.isZero())
-      divided.add(call.queryStart, result.commands.size() - 1);
+      divided.add(call, result.commands.size() - 1);
   }
 
   KernelWork workOf(plan::KernelOp op) {

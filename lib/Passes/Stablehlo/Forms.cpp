@@ -2,6 +2,7 @@
 // interfaces imply.
 #include "Forms.h"
 
+#include "Passes/Collectives/Ledger.h"
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
@@ -105,6 +106,22 @@ static FailureOr<NamedTensor> delay(HloBuilder &h, Operation *op,
   return x;
 }
 
+/// `x` shifted by some positions, around the end.
+static Value rolled(HloBuilder &h, Value x, unsigned dim, int64_t by) {
+  int64_t length = typeOf(x).getDimSize(dim), last = (by + length) % length;
+  Value parts[] = {h.slice(x, dim, length - last, last),
+                   h.slice(x, dim, 0, length - last)};
+  return h.concatenate(parts, dim);
+}
+
+static FailureOr<NamedTensor> handOn(HloBuilder &h, Operation *op,
+                                     ArrayRef<NamedTensor> operands) {
+  auto self = cast<HandOnOp>(op);
+  NamedTensor x = operands.front();
+  x.value = rolled(h, x.value, x.dimOf(self.getIndexAttr()), self.getBy());
+  return x;
+}
+
 /// y[s] = a[s] y[s - 1] + x[s], where a null `a` is 1. Steps are of 1, 2, 4,
 /// ... positions. After each step, x has the sum over that many positions, and
 /// a the product (Hillis and Steele, Data parallel algorithms, CACM 1986).
@@ -152,6 +169,7 @@ Form hlo::findForm(Operation *op) {
       {TypeID::get<CutOp>(), cut},
       {TypeID::get<PadOp>(), pad},
       {TypeID::get<DelayOp>(), delay},
+      {TypeID::get<HandOnOp>(), handOn},
       {TypeID::get<ScanOp>(), recurrence<ScanOp>},
       {TypeID::get<CumsumOp>(), recurrence<CumsumOp>},
       {TypeID::get<OneHotEinsumOp>(), lookUp},
@@ -184,9 +202,15 @@ static LogicalResult refuse(Operation *op) {
 
 FailureOr<SmallVector<Value>> hlo::emitOperation(HloBuilder &h, Operation *op,
                                                  ValueRange operands) {
-  // A collective changes subscripts, not the global tensor.
-  if (isa<CollectiveOpInterface>(op))
-    return SmallVector<Value>(operands);
+  // A collective changes subscripts, not the global tensor, unless ranks hand
+  // their shards on.
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    Mesh mesh = meshOf(op);
+    SmallVector<Value> results(operands);
+    if (int64_t by = collective.getShift())
+      results[0] = rolled(h, results[0], *stepOf(collective, mesh).from, by);
+    return results;
+  }
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (!indexed || op->getNumResults() != 1)
     return refuse(op);

@@ -63,7 +63,8 @@ private:
           c.queries, c.keys, c.features, c.valueFeatures);
     print(" scale={:g}{}", c.scale, c.causal ? " causal" : "");
     if (!c.queryStart.isZero())
-      print(" start={}", call.positions.at(0));
+      print(" start={}{}", call.positions.at(0),
+            c.hasLastKeys ? " last-keys" : "");
     if (c.window > 0)
       print(" window={}", c.window);
     if (c.softcap > 0)

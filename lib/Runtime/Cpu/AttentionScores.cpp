@@ -24,7 +24,8 @@ template <typename T>
 AttentionScores<T>::AttentionScores(const AttentionCommand &c,
                                     int64_t queryStart,
                                     const std::vector<std::byte *> &extras)
-    : c(c), queryStart(queryStart) {
+    : c(c), before(c.keysBefore(queryStart)),
+      queryStart(before + c.startAmongKeys(queryStart)) {
   size_t next = 0;
   if (c.hasBias)
     bias = extras[next++];
@@ -51,8 +52,8 @@ TileRows AttentionScores<T>::seen(int64_t query, TileRows keys) const {
     return {0, keys.count};
   int64_t past = queryStart + query + 1;
   int64_t end = std::clamp<int64_t>(past - keys.begin, 0, keys.count);
-  int64_t first = c.window == 0 ? 0 : past - c.window - keys.begin;
-  int64_t begin = std::clamp<int64_t>(first, 0, end);
+  int64_t first = c.window == 0 ? before : std::max(past - c.window, before);
+  int64_t begin = std::clamp<int64_t>(first - keys.begin, 0, end);
   return {begin, end - begin};
 }
 
@@ -64,7 +65,7 @@ bool AttentionScores<T>::isMaskedByPosition(TileRows queries,
   bool isLater = keys.begin >= queryStart + queries.end();
   bool isPast =
       c.window > 0 && keys.end() <= queryStart + queries.begin + 1 - c.window;
-  return isLater || isPast;
+  return isLater || isPast || keys.end() <= before;
 }
 
 namespace {

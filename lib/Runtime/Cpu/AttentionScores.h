@@ -13,7 +13,7 @@ namespace tpsp::rt {
 /// Rows of scores of type T: double for f64, float for all other types.
 template <typename T> class AttentionScores {
 public:
-  /// `queryStart` is the position, among the keys, of this rank's first query.
+  /// `queryStart` is the position of this rank's first query.
   /// `extras` are the command's buffers from the bias on.
   AttentionScores(const AttentionCommand &c, int64_t queryStart,
                   const std::vector<std::byte *> &extras);
@@ -48,7 +48,9 @@ private:
                           TileRows keys, TileRows seen, T *row) const;
 
   const AttentionCommand c;
-  const int64_t queryStart;
+  /// The number of first keys that lie before position 0, and the first query
+  /// counted in keys from the first.
+  const int64_t before, queryStart;
   const std::byte *bias = nullptr;
   const int32_t *querySegments = nullptr, *keySegments = nullptr;
   const int32_t *lengths = nullptr;

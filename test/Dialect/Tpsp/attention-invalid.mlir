@@ -379,3 +379,40 @@ func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<2x8xi32, #tpsp.idx<b, s>>, %b: t
   %0 = tpsp.attention %q, %k, %v, %a, %b, %x {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, s>>, tensor<2x8xi32, #tpsp.idx<b, t>>, tensor<8x8xf32, #tpsp.idx<s, t>>) -> !q
   return
 }
+
+// -----
+
+!q = tensor<4x8x16xf32, #tpsp.idx<p, s, k>>
+!k = tensor<4x10x16xf32, #tpsp.idx<p, t, k>>
+!v = tensor<10x16xf32, #tpsp.idx<t, k>>
+
+// (A12) v lacks the shards
+func.func @f(%q: !q, %k: !k, %v: !v) {
+  // expected-error @+1 {{shard = "p" is not an index of operand #2, [t, k]}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, window = 3, shard = "p"} : (!q, !k, !v) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<4x8x16xf32, #tpsp.idx<p, s, k>>
+!k = tensor<4x10x16xf32, #tpsp.idx<p, t, k>>
+
+// (A12) no mask
+func.func @f(%q: !q, %k: !k) {
+  // expected-error @+1 {{has shards of keys, which need `causal`, no bias and no lengths}}
+  %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", shard = "p"} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<4x8x16xf32, #tpsp.idx<p, s, k>>
+!k = tensor<4x7x16xf32, #tpsp.idx<p, t, k>>
+
+// (A12) fewer keys than queries
+func.func @f(%q: !q, %k: !k) {
+  // expected-error @+1 {{has shards of 8 queries and 7 keys; a shard has the keys of its own queries}}
+  %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, shard = "p"} : (!q, !k, !k) -> !q
+  return
+}

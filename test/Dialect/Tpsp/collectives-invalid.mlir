@@ -270,3 +270,42 @@ func.func @f(%x: !p) {
   %0 = tpsp.all_reduce %x, %x ["tp"] : (!p, !p) -> !w
   return
 }
+
+// -----
+
+tpsp.mesh @mesh <dp = 2, tp = 4>
+!e2 = tensor<16x16xf32, #tpsp.idx<e@dp@tp, d>>
+!e2r = tensor<16x16xf32, #tpsp.idx<e@tp@dp, d>>
+
+// (C6) another placement
+func.func @f(%x: !e2) {
+  // expected-error @+1 {{hands shards on, and changes their type}}
+  %0 = tpsp.permute %x ["dp", "tp"] {by = 1} : !e2 -> !e2r
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <dp = 2, tp = 4>
+!e2 = tensor<16x16xf32, #tpsp.idx<e@dp@tp, d>>
+!e2r = tensor<16x16xf32, #tpsp.idx<e@tp@dp, d>>
+
+// (C6) the axes in another order
+func.func @f(%x: !e2) {
+  // expected-error @+1 {{over (tp, dp), which divide no index of [e@dp@tp, d] alone}}
+  %0 = tpsp.permute %x ["tp", "dp"] {by = 1} : !e2 -> !e2
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <dp = 2, tp = 4>
+!e2 = tensor<16x16xf32, #tpsp.idx<e@dp@tp, d>>
+!e2r = tensor<16x16xf32, #tpsp.idx<e@tp@dp, d>>
+
+// (C6) around the whole group
+func.func @f(%x: !e2) {
+  // expected-error @+1 {{by 8 is no shift among 8 ranks}}
+  %0 = tpsp.permute %x ["dp", "tp"] {by = 8} : !e2 -> !e2
+  return
+}

@@ -25,6 +25,8 @@ func.func @every_kind(%p: !p, %both: !both) {
   %4 = tpsp.slice %2 ["dp", "tp"] : !w -> !e2
   // CHECK: tpsp.permute %{{.*}} ["tp", "dp"] : tensor<16x16xf32, #tpsp.idx<e@dp@tp, d>> -> tensor<16x16xf32, #tpsp.idx<e@tp@dp, d>>
   %5 = tpsp.permute %4 ["tp", "dp"] : !e2 -> !e2r
+  // CHECK: tpsp.permute %{{.*}} ["dp", "tp"] {by = 3 : i64} : tensor<16x16xf32, #tpsp.idx<e@dp@tp, d>> -> tensor<16x16xf32, #tpsp.idx<e@dp@tp, d>>
+  %shifted = tpsp.permute %4 ["dp", "tp"] {by = 3} : !e2 -> !e2
   // CHECK: tpsp.reduce_scatter %{{.*}} ["dp", "tp"]
   %6 = tpsp.reduce_scatter %both ["dp", "tp"] : !both -> !e2
   return

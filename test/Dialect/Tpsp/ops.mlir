@@ -144,6 +144,8 @@ func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueri
   %counted = tpsp.mean %z, %n : (!ofpairs, !ofbatch) -> tensor<f32, #tpsp.idx<>>
   // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}
   %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3} : !ofpairs
+  // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", shard = "b"}
+  %shards = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, shard = "b"} : !ofpairs
   // CHECK: tpsp.clamp %{{.*}} {high = 1.000000e+00 : f64}
   %4 = tpsp.clamp %z {high = 1} : !ofpairs
   // CHECK: tpsp.add_bias %{{.*}}, %{{.*}} : tensor
@@ -184,6 +186,8 @@ func.func @sequences(%x: !whole, %a: !decay) {
   %2 = tpsp.delay %x {index = "s", by = 1} : !whole
   // CHECK: tpsp.delay %{{.*}} {by = -2 : i64, index = "s"} : tensor<2x8xf32
   %3 = tpsp.delay %x {index = "s", by = -2} : !whole
+  // CHECK: tpsp.hand_on %{{.*}} {by = -2 : i64, index = "s"} : tensor<2x8xf32
+  %handed = tpsp.hand_on %x {index = "s", by = -2} : !whole
   return
 }
 

@@ -90,3 +90,25 @@ func.func @f(%x: !x, %y: !y) {
   %0 = tpsp.scan %x, %y {index = "s"} : (!x, !y) -> !x
   return
 }
+
+// -----
+
+!x = tensor<2x8xf32, #tpsp.idx<b, s>>
+
+// (K4) as far as the index is long
+func.func @f(%x: !x) {
+  // expected-error @+1 {{by = 8 hands nothing on along 's', which has extent 8}}
+  %0 = tpsp.hand_on %x {index = "s", by = 8} : !x
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #tpsp.idx<b, s>>
+
+// (K4) to itself
+func.func @f(%x: !x) {
+  // expected-error @+1 {{by = 0 hands nothing on along 's', which has extent 8}}
+  %0 = tpsp.hand_on %x {index = "s", by = 0} : !x
+  return
+}

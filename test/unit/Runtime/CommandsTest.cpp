@@ -227,6 +227,20 @@ TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
   EXPECT_EQ(c.buffers(1).back().elements, 2 * 3);
 }
 
+TEST(Commands, AttentionHasLastKeys) {
+  AttentionCommand c;
+  c.queries = 5, c.keys = 7;
+  EXPECT_EQ(c.keysBefore(0), 0);
+  EXPECT_EQ(c.startAmongKeys(5), 5);
+  c.hasLastKeys = true;
+  EXPECT_EQ(c.keysBefore(0), 2);
+  EXPECT_EQ(c.startAmongKeys(0), 0);
+  EXPECT_EQ(c.keysBefore(1), 1);
+  EXPECT_EQ(c.startAmongKeys(1), 1);
+  EXPECT_EQ(c.keysBefore(5), 0);
+  EXPECT_EQ(c.startAmongKeys(5), 2);
+}
+
 TEST(Commands, AttentionRefusesWhatIsNoMask) {
   auto refuses = [](auto change) {
     AttentionCommand c = sampleAttention();
@@ -237,6 +251,8 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
   refuses([](AttentionCommand &c) { c.causal = false, c.window = 0; });
   refuses([](AttentionCommand &c) { c.queryStart.offset = -1; });
   refuses([](AttentionCommand &c) { c.queryStart.axes = {1, 1}; });
+  // Lengths count from the first key.
+  refuses([](AttentionCommand &c) { c.hasLastKeys = true; });
   refuses([](AttentionCommand &c) { c.window = -1; });
   refuses([](AttentionCommand &c) { c.softcap = -1; });
   refuses([](AttentionCommand &c) { c.bias.key = 4; });

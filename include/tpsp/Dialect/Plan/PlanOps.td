@@ -310,7 +310,8 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
     `length_strides`, along batch and head, is present if lengths of keys come
     last. `query_start`, in the form of a kernel's positions, is the causal
     mask's position of this rank's first query. If absent, that is the position
-    of the first key.
+    of the first key. With `last_keys` the last key is at the position of this
+    rank's last query.
   }];
 }
 def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
@@ -329,7 +330,8 @@ def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
                        OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$length_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$query_start);
+                       OptionalAttr<DenseI64ArrayAttr>:$query_start,
+                       UnitAttr:$last_keys);
   let assemblyFormat = [{
     $q `,` $k `,` $v `to` $o (`statistic` $statistic^ `:` type($statistic))?
     (`with` `(` $extras^ `:` type($extras) `)`)?
@@ -357,7 +359,8 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
                        OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$length_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$query_start);
+                       OptionalAttr<DenseI64ArrayAttr>:$query_start,
+                       UnitAttr:$last_keys);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $o `,` $statistic `,` $go `to` $gq `,` $gk `,` $gv
     (`bias` $gbias^ `:` type($gbias))?

@@ -60,7 +60,7 @@ bool AttentionOp::hidesByWindow() {
   RankedTensorType queries = typeOf(getOperand(0));
   IdxAttr idx = getIdx(queries);
   return getWindow() &&
-         (idx.getLocal() ||
+         (getShard() || idx.getLocal() ||
           int64_t(*getWindow()) < queries.getDimSize(*idx.dimOf(getQuery())));
 }
 

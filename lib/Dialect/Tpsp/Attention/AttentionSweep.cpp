@@ -394,7 +394,7 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
       b, getLoc(), types[0], types[1], types[2], bias, operands, getQueryAttr(),
       getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
       getDropoutAttr(), getSeedAttr(), getWindowAttr(), getSoftcapAttr(),
-      getTileAttr());
+      getTileAttr(), getShardAttr());
   for (auto [i, isNeeded] : llvm::enumerate(needed))
     if (isNeeded && i < gradient->getNumResults())
       gradients[i] = gradient->getResult(i);

@@ -156,6 +156,27 @@ template <typename Op> static LogicalResult verifyRows(Op op) {
          << " on the last; none of these is negative";
 }
 
+/// (A12)
+template <typename Op> static LogicalResult verifyShards(Op op) {
+  StringRef shard = op.getShardIndex();
+  if (shard.empty())
+    return success();
+  if (failed(verifyHasIndex(op, 0, shard, "shard")) ||
+      failed(verifyHasIndex(op, 1, shard, "shard")) ||
+      failed(verifyHasIndex(op, 2, shard, "shard")))
+    return failure();
+  if (!op.getCausal() || op.getBias() || op.getLengths())
+    return op.emitOpError("has shards of keys, which need `causal`, no bias "
+                          "and no lengths");
+  int64_t queries = extentOf(op.getOperand(0), op.getQuery());
+  int64_t keys = extentOf(op.getOperand(1), op.getKey());
+  if (keys >= queries)
+    return success();
+  return op.emitOpError("has shards of ")
+         << queries << " queries and " << keys
+         << " keys; a shard has the keys of its own queries";
+}
+
 /// Verifies that the optional operands are in their order, and that only the
 /// step's number comes last.
 template <typename Op> static LogicalResult verifyOrder(Op op) {
@@ -169,12 +190,12 @@ template <typename Op> static LogicalResult verifyOrder(Op op) {
          << count << " operands, or has them in another order";
 }
 
-/// (A4), (A7)-(A11)
+/// (A4), (A7)-(A12)
 template <typename Op> static LogicalResult verifyExtras(Op op) {
   if (!op.getStep().empty() && failed(verifyStep(op, op->getNumOperands() - 1)))
     return failure();
   if (failed(verifyMask(op)) || failed(verifyBias(op)) ||
-      failed(verifyRows(op)))
+      failed(verifyRows(op)) || failed(verifyShards(op)))
     return failure();
   return failed(verifySegments(op)) ? failure() : verifyLengths(op);
 }

@@ -62,13 +62,34 @@ SmallVector<int64_t> RotateOp::getSources(int64_t group) {
   return from;
 }
 
-/// (C1), (C3) for one operand and its result.
+int64_t PermuteOp::getShift() { return int64_t(getBy()); }
+
+/// (C6)
+static LogicalResult verifyShift(CollectiveOpInterface op, Type from, Type to,
+                                 const AxisList &axes, const Mesh &mesh) {
+  int64_t by = op.getShift(), group = mesh.groupSize(axes);
+  if (from != to)
+    return op->emitOpError("hands shards on, and changes their type: ")
+           << from << " to " << to;
+  if (!shiftStep(placementOf(from, mesh), axes))
+    return op->emitOpError("over (")
+           << mesh.names(axes) << "), which divide no index of ["
+           << subscripts(from) << "] alone";
+  if (by > 0 && by < group)
+    return success();
+  return op->emitOpError("by ")
+         << by << " is no shift among " << group << " ranks";
+}
+
+/// (C1), (C3), (C6) for one operand and its result.
 static LogicalResult verifyMove(Operation *op, Type from, Type to,
                                 const Mesh &mesh) {
   auto collective = cast<CollectiveOpInterface>(op);
   FailureOr<AxisList> declared = axesNamed(op, collective.getAxes(), mesh);
   if (failed(declared))
     return failure();
+  if (collective.getShift() != 0)
+    return verifyShift(collective, from, to, *declared, mesh);
   std::optional<CollectiveStep> step =
       stepOfKind(collective.getCollectiveKind(), placementOf(from, mesh),
                  placementOf(to, mesh), mesh);

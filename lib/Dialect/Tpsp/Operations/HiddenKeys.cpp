@@ -20,6 +20,6 @@ Value HiddenKeys::applyTo(Value x, ScoreBuilder to) const {
   if (!segments.empty())
     x = to.add<SegmentMaskOp>({x, segments[0], segments[1]}, fill);
   if (isCausal)
-    x = to.add<CausalMaskOp>(x, query, key, fill, tile, window);
+    x = to.add<CausalMaskOp>(x, query, key, fill, tile, window, shard);
   return x;
 }

@@ -49,7 +49,8 @@ struct HiddenKeys {
              mlir::Value lengths, TileAttr tile = {})
       : bias(bias), lengths(lengths), segments(segments),
         query(op.getQueryAttr()), key(op.getKeyAttr()),
-        window(op.getWindowAttr()), tile(tile), isCausal(op.getCausal()) {}
+        window(op.getWindowAttr()), shard(op.getShardAttr()), tile(tile),
+        isCausal(op.getCausal()) {}
 
   /// Whether a query may see no key. Under `causal` alone every query sees the
   /// first key. Under a window, queries that padding adds may be too late for
@@ -68,6 +69,8 @@ struct HiddenKeys {
 private:
   mlir::StringAttr query, key;
   mlir::IntegerAttr window;
+  /// The index of shards of queries and keys; null if there are none.
+  mlir::StringAttr shard;
   /// Where the keys lie in a longer index.
   TileAttr tile;
   bool isCausal;

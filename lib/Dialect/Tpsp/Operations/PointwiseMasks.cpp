@@ -67,7 +67,10 @@ SmallVector<StringRef> LengthMaskOp::getPositionIndices() {
   return {getIndex()};
 }
 SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
-  return {getQuery(), getKey()};
+  SmallVector<StringRef> names = {getQuery(), getKey()};
+  if (getShard())
+    names.push_back(*getShard());
+  return names;
 }
 TileAttr CausalMaskOp::getTileOf(StringRef index) {
   return tileAlong(getTile(), index);
@@ -85,7 +88,7 @@ LogicalResult CausalMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   AdjointBuilder adjoint(b, getLoc());
   Value masked = adjoint.map<CausalMaskOp>(g, g, getQueryAttr(), getKeyAttr(),
                                            b.getF64FloatAttr(0), getTileAttr(),
-                                           getWindowAttr());
+                                           getWindowAttr(), getShardAttr());
   gradients[0] = adjoint.sumTo(masked, getOperand(0));
   return success();
 }
@@ -130,20 +133,51 @@ LogicalResult LabelMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 // Scalars
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// Conditions on positions.
+struct PositionBuilder {
+  OpBuilder &b;
+  Location loc;
+
+  Value number(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value plus(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value times(Value x, Value y) { return arith::MulIOp::create(b, loc, x, y); }
+  Value isBefore(Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
+  }
+  Value isNotAfter(Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, x, y);
+  }
+  /// Both conditions; a null one holds.
+  Value both(Value x, Value y) {
+    return x ? Value(arith::AndIOp::create(b, loc, x, y)) : y;
+  }
+};
+
+} // namespace
+
 Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
                                Position position) {
-  Scalar x = scalar(b, *this, operands.front());
-  Value query = position(getQuery()), key = position(getKey());
-  using Predicate = arith::CmpIPredicate;
-  Value seen = arith::CmpIOp::create(b, getLoc(), Predicate::sle, key, query);
-  if (getWindow()) {
-    Value width =
-        arith::ConstantIndexOp::create(b, getLoc(), int64_t(*getWindow()));
-    Value end = arith::AddIOp::create(b, getLoc(), key, width);
-    Value isNear =
-        arith::CmpIOp::create(b, getLoc(), Predicate::slt, query, end);
-    seen = arith::AndIOp::create(b, getLoc(), seen, isNear);
+  PositionBuilder at{b, getLoc()};
+  Value query = position(getQuery()), key = position(getKey()), seen;
+  if (getShard()) {
+    int64_t rows = extentOf(getResult(), getQuery());
+    int64_t keys =
+        getTile() ? getTile()->getExtent() : extentOf(getResult(), getKey());
+    Value before = at.number(keys - rows);
+    Value start = at.times(position(*getShard()), at.number(rows));
+    query = at.plus(query, before);
+    seen = at.isNotAfter(before, at.plus(start, key));
   }
+  seen = at.both(seen, at.isNotAfter(key, query));
+  if (getWindow()) {
+    Value end = at.plus(key, at.number(int64_t(*getWindow())));
+    seen = at.both(seen, at.isBefore(query, end));
+  }
+  Scalar x = scalar(b, *this, operands.front());
   return arith::SelectOp::create(b, getLoc(), seen, x.get(),
                                  x.constant(getFill().convertToDouble()).get());
 }

@@ -228,7 +228,7 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
     x = parts.map<CausalMaskOp>(
         x, x, getCausalAttr(), getOverAttr(),
         b.getF64FloatAttr(-std::numeric_limits<double>::infinity()), TileAttr(),
-        IntegerAttr());
+        IntegerAttr(), StringAttr());
   Value highest = parts.reduce(x, {getOver()}, "max");
   if (getHides())
     highest = parts.noLess(highest, lowestNumber(typeOf(x).getElementType()));

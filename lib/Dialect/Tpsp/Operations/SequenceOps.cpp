@@ -1,4 +1,4 @@
-// scan, cumsum and delay, except their decomposition into shards.
+// scan, cumsum and delay, except their decomposition into shards; hand_on.
 #include "Dialect/Tpsp/IR/VerifierRules.h"
 #include "PartBuilder.h"
 
@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 using namespace mlir;
 using namespace tpsp;
@@ -56,12 +57,40 @@ LogicalResult DelayOp::verify() { // (K3)
   return verifyAlong(*this, getIndex());
 }
 
+LogicalResult HandOnOp::verify() { // (K3), (K4)
+  if (failed(verifyCount(*this, 1, 1)) ||
+      failed(verifyAlong(*this, getIndex())))
+    return failure();
+  int64_t by = getBy(), length = extentOf(getResult(), getIndex());
+  if (by != 0 && std::abs(by) < length)
+    return success();
+  // One rank's tensors have one position.
+  if (by != 0 && getIdx(getResult()).getLocal())
+    return success();
+  return emitOpError("by = ") << by << " hands nothing on along '" << getIndex()
+                              << "', which has extent " << length;
+}
+
 //===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
 
 Linearity CumsumOp::getLinearity() { return Linearity::Joint; }
 Linearity DelayOp::getLinearity() { return Linearity::Joint; }
+
+Linearity HandOnOp::getLinearity() { return Linearity::Joint; }
+bool HandOnOp::selects() { return true; }
+unsigned HandOnOp::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
+HandOn HandOnOp::getHandOn() { return {getIndex(), int64_t(getBy())}; }
+
+StringRef HandOnOp::getBlockIndex() { return getIndex(); }
+SmallVector<BlockCopy> HandOnOp::getBlockCopies() {
+  int64_t length = extentOf(getResult(), getIndex());
+  SmallVector<BlockCopy> copies;
+  for (int64_t to = 0; to < length; ++to)
+    copies.push_back({0, (to - int64_t(getBy()) + length) % length, to});
+  return copies;
+}
 
 int64_t DelayOp::getPositions() {
   int64_t length = extentOf(getResult(), getIndex());
@@ -104,6 +133,14 @@ LogicalResult DelayOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   AdjointBuilder adjoint(b, getLoc());
   gradients[0] = adjoint.map<DelayOp>(g, g, getIndexAttr(),
                                       b.getI64IntegerAttr(-getPositions()));
+  return success();
+}
+
+LogicalResult HandOnOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                     Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  gradients[0] = adjoint.map<HandOnOp>(g, g, getIndexAttr(),
+                                       b.getI64IntegerAttr(-int64_t(getBy())));
   return success();
 }
 

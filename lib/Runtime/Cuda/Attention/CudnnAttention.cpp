@@ -281,18 +281,43 @@ static AttentionCommand withBatch(AttentionCommand c) {
   return c;
 }
 
+/// The same command without the first `count` keys, and its buffers.
+static AttentionCommand withoutKeys(AttentionCommand c, bool isGradient,
+                                    int64_t count,
+                                    std::vector<std::byte *> &buffers) {
+  auto skip = [&](size_t buffer, const AttentionLayout &layout, int64_t width) {
+    buffers[buffer] += count * layout.row * width;
+  };
+  int64_t width = elementBytes(c.dtype);
+  for (size_t first : {1, 7}) {
+    if (first == 7 && !isGradient)
+      continue;
+    skip(first, c.k, width);
+    skip(first + 1, c.v, width);
+  }
+  if (c.hasSegments)
+    skip(HiddenKeys::numTensors(c, isGradient) + 1, c.keySegments,
+         int64_t(sizeof(int32_t)));
+  c.keys -= count;
+  return c;
+}
+
 Status prepareCudaAttention(const AttentionCommand &given, bool isGradient,
-                            int64_t queryStart,
-                            const std::vector<std::byte *> &buffers,
+                            int64_t start,
+                            const std::vector<std::byte *> &ofCommand,
                             std::shared_ptr<CudaAttentionContext> &context,
                             std::unique_ptr<CudaAttention> &out) {
-  AttentionCommand command = withBatch(given);
-  auto unseen = std::make_unique<UnseenKeys>(command, isGradient, buffers);
-  if (command.numRows() == 0) {
+  AttentionCommand whole = withBatch(given);
+  auto unseen = std::make_unique<UnseenKeys>(whole, isGradient, ofCommand);
+  if (whole.numRows() == 0) {
     out = std::move(unseen);
     return {};
   }
-  if (!isGradient || CudnnGraph::keysOf(command, queryStart) == command.keys)
+  std::vector<std::byte *> buffers = ofCommand;
+  int64_t queryStart = whole.startAmongKeys(start);
+  AttentionCommand command =
+      withoutKeys(whole, isGradient, whole.keysBefore(start), buffers);
+  if (!isGradient || CudnnGraph::keysOf(command, queryStart) == whole.keys)
     unseen.reset();
   TPSP_TRY(
       checkAlignment(buffers, HiddenKeys::numTensors(command, isGradient)));

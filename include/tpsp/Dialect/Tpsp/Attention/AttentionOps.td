@@ -22,14 +22,16 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                        DefaultValuedAttr<I64Attr, "0">:$seed,
                        OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,
-                       OptionalAttr<Tpsp_TileAttr>:$tile);
+                       OptionalAttr<Tpsp_TileAttr>:$tile,
+                       OptionalAttr<StrAttr>:$shard);
   let hasVerifier = 1;
 }
 
 def Tpsp_AttentionOp
     : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults", "inferIndices"], [], [
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["decomposesEarly"]>]> {
+                                  ["decomposesEarly", "mayReadNeighbours",
+                                   "readsNeighbours", "decomposeIntoShards"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Operands are q, k and v, then optionally a bias, segment numbers of the
@@ -87,10 +89,18 @@ def Tpsp_AttentionOp
     - (A10) `tile` is of `query` and over axes of the mesh, and the types are one
            rank's. No rank's tile begins before the first query.
     - (A11) Lengths have indices that both q and k have, but not `feature`.
+    - (A12) `shard` is an index of q, k and v. It goes with `causal` and neither
+            a bias nor lengths, and there are at least as many keys as queries.
 
     `tile` says which queries of a longer index these are, if subscripts do not.
     `tpsp-balance-attention` sets it. Only an attention that becomes a library
     call has one.
+
+    `shard` names an index of shards of queries and keys. Each shard has its own
+    queries, and keys before them that other shards handed on. Its last key is
+    at the position of its last query. Keys before the first shard's first query
+    are hidden. `tpsp-propagate` sets it where axes divide the queries of a
+    window.
 
     Attention is decomposed before it is placed, or kept whole. If kept, it is
     computed block by block (`tpsp-sweep`) or by a library in one call.
@@ -126,7 +136,7 @@ def Tpsp_AttentionGradientOp
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
     dk and dv. The optional fourth is the bias's gradient, a sum of dz.
 
-    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A11), and
+    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A12), and
     - (A6) The results have the indices of q, k, v and the bias; g has those of
            o.
   }];

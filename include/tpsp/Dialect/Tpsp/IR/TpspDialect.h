@@ -91,6 +91,13 @@ struct BlockCopy {
   int64_t from, to;
 };
 
+/// Along `index`, the result is the operand `by` positions earlier, around the
+/// end. "" and 0 for most operations.
+struct HandOn {
+  llvm::StringRef index = {};
+  int64_t by = 0;
+};
+
 /// The scalar that a loop operation computes at a point, as a function of its
 /// operands' elements.
 struct ScalarFormula {
@@ -211,6 +218,9 @@ inline constexpr llvm::StringLiteral overlapAttrName = "tpsp.overlap";
 /// Unit attribute of operations that are cheap to rematerialise relative to the
 /// size of their results: mode "selective" does not save these.
 inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
+/// Unit attribute of a composite that tpsp-decompose-early leaves until it is
+/// placed: its placement may allow other parts.
+inline constexpr llvm::StringLiteral whenPlacedAttrName = "tpsp.when_placed";
 /// Attribute of a kernel's loop whose length is known only at run time: its
 /// average number of iterations, f64.
 inline constexpr llvm::StringLiteral tripsAttrName = "tpsp.trips";

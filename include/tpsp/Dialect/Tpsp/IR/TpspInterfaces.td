@@ -84,6 +84,12 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
       [{ return ::tpsp::structureByName($_op); }]>,
     InterfaceMethod<[{
+        An index along which the result is the operand some positions earlier,
+        around the end, and how many. If axes divide the index into single
+        positions, each rank sends its tensor to another rank. Without an index,
+        the usual value, operands and results lie where subscripts say.}],
+      "::tpsp::HandOn", "getHandOn", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
         The names of the first result's indices, in order, if the operands
         determine them. The author of a program may then leave them out. Called
         for an operation whose results have no types yet.}],
@@ -152,7 +158,22 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
     InterfaceMethod<[{
         Builds the parts. Returns the value that replaces the composite's only
         result, of the result's type.}],
-      "::mlir::Value", "decompose", (ins "::mlir::OpBuilder &":$builder)>
+      "::mlir::Value", "decompose", (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<[{
+        Whether each shard of an index may need only a few positions of other
+        shards, though the operation needs the index whole (a window).}],
+      "bool", "mayReadNeighbours", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Whether that is so with the operands placed as they are, and fewer
+        positions are sent than if the index is gathered.}],
+      "bool", "readsNeighbours", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Builds the operation within shards, to which others hand on the
+        positions that they need. Returns the value that replaces the only
+        result, of the result's type. Called if readsNeighbours().}],
+      "::mlir::Value", "decomposeIntoShards",
+      (ins "::mlir::OpBuilder &":$builder), "",
+      [{ (void)builder; return {}; }]>
   ];
 }
 
@@ -257,6 +278,11 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     InterfaceMethod<"Sets the tile of a longer index that the rows are.",
       "void", "setRowTile", (ins "::tpsp::TileAttr":$tile), "",
       [{ $_op.setTileAttr(tile); }]>,
+    InterfaceMethod<[{
+        The index of shards of queries and keys; empty if there are none. The
+        last key of a shard is at the position of its last query.}],
+      "::llvm::StringRef", "getShardIndex", (ins), "",
+      [{ return $_op.getShard().value_or(""); }]>,
     InterfaceMethod<"The factor of the scores.",
       "double", "getScoreScale", (ins), "",
       [{ return $_op.getScale().convertToDouble(); }]>,
@@ -353,7 +379,12 @@ def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         The numbers of the arguments whose gradients it moves, ascending; null
         if any result has another use (tpsp-note-gradients).}],
       "::mlir::DenseI64ArrayAttr", "getGradientsAttr", (ins),
-      [{ return $_op.getGradientsAttr(); }]>
+      [{ return $_op.getGradientsAttr(); }]>,
+    InterfaceMethod<[{
+        How many ranks before it, around the group, the rank is whose tensor a
+        rank receives. 0, the usual value, for a collective that changes no
+        value: each rank receives what its subscripts say.}],
+      "int64_t", "getShift", (ins), "", [{ return 0; }]>
   ];
   let verify = [{ return ::tpsp::verifyCollectiveOp($_op); }];
 }

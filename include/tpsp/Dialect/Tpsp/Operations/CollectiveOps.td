@@ -6,9 +6,10 @@ include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 /// `axes` are major to minor and redundant: the verifier derives them from the
 /// types. `reason` is the rule that asked for the collective, and `tensor` the
 /// name of what it moves.
-class Tpsp_CollectiveOp<string mnemonic, string kind>
+class Tpsp_CollectiveOp<string mnemonic, string kind,
+                        list<string> overridden = []>
     : Tpsp_Op<mnemonic,
-        [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
+        [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface, overridden>]> {
   let description = [{
     Constraints: (C1)-(C3).
   }];
@@ -64,8 +65,22 @@ def Tpsp_SliceOp : Tpsp_CollectiveOp<"slice", "Slice"> {
   let summary = "an index gains minor subscripts; no communication";
   let hasFolder = 1;
 }
-def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute", "Permute"> {
+def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute", "Permute", ["getShift"]> {
   let summary = "the subscripts of one index change their order";
+  let description = [{
+    With `by` the subscripts stay, and each rank's tensor goes to another rank.
+    Rank r of the group of `axes` (major to minor) receives the tensor of rank
+    (r - by) mod group.
+
+    Constraints: (C1)-(C3), and
+    - (C6) With `by` the type stays, the axes are those of one index, and 0 < by
+           < group.
+  }];
+  let arguments = (ins Tpsp_Tensor:$inputs, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$reason,
+                       OptionalAttr<StrAttr>:$tensor,
+                       OptionalAttr<DenseI64ArrayAttr>:$gradients,
+                       DefaultValuedAttr<I64Attr, "0">:$by);
 }
 
 def Tpsp_RotateOp

@@ -157,13 +157,18 @@ def Tpsp_CausalMaskOp
     With `window`, position(query) - position(key) must be less than that, too.
     `tile` says where the keys lie in a longer index.
 
+    `shard` names an index of shards of queries and keys. Within a shard the
+    last key is at the position of the last query. A key before the first
+    shard's first query gets `fill`, too. `tpsp-propagate` sets it.
+
     Constraints: (I1)-(I8), (P1), (P2), (P5), and
     - (P8) `window` is at least 1.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, F64Attr:$fill,
                        OptionalAttr<Tpsp_TileAttr>:$tile,
-                       OptionalAttr<I64Attr>:$window);
+                       OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<StrAttr>:$shard);
   let extraClassDefinition = Tpsp_Syntax;
 }
 

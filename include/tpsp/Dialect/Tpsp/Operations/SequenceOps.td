@@ -80,4 +80,29 @@ def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", ["getLinearity"]> {
   }];
 }
 
+def Tpsp_HandOnOp
+    : Tpsp_IndexedOp<"hand_on",
+        ["getLinearity", "selects", "getIntegerWidth", "getHandOn"], [
+        Tpsp_KeepsIndices,
+        DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
+  let summary = "the operand some positions earlier, around the end";
+  let description = [{
+    y[p] = x[(p - by) mod n] along `index`, which has n positions: shards, of
+    which each hands on a tensor. `tpsp-propagate` makes it. Axes divide the
+    index into single positions, or not at all. If they do,
+    `tpsp-insert-collectives` turns it into a permute. Linear.
+
+    ```mlir
+    %y = tpsp.hand_on %x {index = "p", by = 1}
+       : tensor<4x8xf32, #tpsp.idx<p@cp, s>>
+    ```
+
+    Constraints: (I1)-(I8), (K1), (K3), and
+    - (K4) 0 < |by| < n.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       I64Attr:$by);
+  let hasVerifier = 1;
+}
+
 #endif // TPSP_DIALECT_TPSP_OPERATIONS_SEQUENCEOPS_TD
