@@ -1,5 +1,5 @@
-// Which collectives turn one placement into another: all-gather, reduce-scatter
-// and so on are derived here, and nowhere else (planTransition).
+// Which collectives turn one placement into another (planTransition). Inserted
+// ones are all derived here. AxisOperation.cpp estimates kinds for prices.
 #include "tpsp/Algebra/Collective.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,3 +1,4 @@
+// Measures the NVIDIA GPUs at hand, through the CUDA backend.
 #include "CallTimes.h"
 
 #include "tpsp/Runtime/DeviceInventory.h"

@@ -1,6 +1,7 @@
 /// The known architectures. Each has a function, in a file of its own, that
 /// reads a configuration into a Model. The function refuses keys that a Model
-/// cannot express (Config::refuse).
+/// cannot express (Config::refuse). An architecture is a file, a row here and a
+/// row of docs/Import.md. Its index letters are in Strategy.cpp.
 #ifndef TPSP_IMPORT_ARCHITECTURES_H
 #define TPSP_IMPORT_ARCHITECTURES_H
 

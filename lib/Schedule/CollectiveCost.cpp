@@ -1,3 +1,5 @@
+// The seconds of a collective alone, by its latency and its bytes on the
+// slowest tier of links (CostModel::collectiveSeconds).
 #include "SizeTable.h"
 #include "tpsp/Schedule/CostModel.h"
 

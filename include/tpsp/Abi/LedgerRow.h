@@ -22,8 +22,8 @@ template <> struct EnumNames<Phase> {
 ///
 /// A new fact is declared here, named in visitFacts(), set by ledgerOf()
 /// (Passes/Collectives/Ledger.h) and, if people shall see it, printed by
-/// ledgerText() (Driver/LedgerText.h). The attribute #plan.ledger, plan files
-/// and reports have the facts that visitFacts() names.
+/// ledgerText() (Driver/Report/LedgerText.h). The attribute #plan.ledger, plan
+/// files and reports have the facts that visitFacts() names.
 struct LedgerRow {
   CollectiveKind kind = CollectiveKind::AllReduce;
   std::vector<std::string> axes;

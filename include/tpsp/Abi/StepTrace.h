@@ -1,7 +1,7 @@
 /// The trace of one step: when every rank ran which command, as plain values. A
-/// run measures it (Driver/Timeline.h), or the simulator predicts it
+/// run measures it (Pictures/Timeline.h), or the simulator predicts it
 /// (Schedule/Simulator.h). The same writers write both kinds
-/// (Driver/ChromeTrace.h, Driver/TimelineSvg.h), and the same functions sum
+/// (Pictures/ChromeTrace.h, Pictures/TimelineSvg.h), and the same functions sum
 /// them up (Exposure.h, MemoryUse.h).
 #ifndef TPSP_ABI_STEPTRACE_H
 #define TPSP_ABI_STEPTRACE_H

@@ -1,4 +1,5 @@
-/// The rule of thumb for backward communication, by index.
+/// The rule of thumb for backward communication, by index. It is printed with
+/// the derivation. No pass places collectives by it.
 ///
 /// The documents state it over DTensor placements ("must_have_bwd_comms"). An
 /// input's gradient certainly needs communication if a mesh axis shards the

@@ -1,5 +1,5 @@
-/// Exports a plan to the systems of Target.h, in the form that each reads, and
-/// as tpsp's own neutral JSON.
+/// Exports a parallel plan (mesh, subscripts and settings) to the systems of
+/// Target.h, in the form that each reads, and as tpsp's own neutral JSON.
 #ifndef TPSP_PLANNER_EXPORT_H
 #define TPSP_PLANNER_EXPORT_H
 

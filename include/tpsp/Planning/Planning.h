@@ -1,4 +1,5 @@
-/// Makes the decision matrix of a model's file.
+/// Makes the decision matrix of a model's file. This folder lets the planner
+/// search programs: it compiles, simulates and cuts its candidates.
 #ifndef TPSP_PLANNING_PLANNING_H
 #define TPSP_PLANNING_PLANNING_H
 

@@ -1,5 +1,6 @@
 /// Backends in shared objects of their own, because they need a vendor's
-/// libraries.
+/// libraries. Driver/Plugins/BackendPlugin.cpp lists them, and
+/// tools/common/ToolOptions.cpp accepts their names.
 #ifndef TPSP_RUNTIME_BACKENDPLUGIN_H
 #define TPSP_RUNTIME_BACKENDPLUGIN_H
 

@@ -1,5 +1,5 @@
-// tpsp-fuse-collectives: shares and fuses collectives where that is always
-// right.
+// tpsp-fuse-collectives: shares equal collectives, and fuses two into one. An
+// all-reduce and a slice become a reduce-scatter.
 #include "CollectiveBuilder.h"
 #include "NarrowGathers.h"
 #include "Passes/Program/FunctionWalk.h"

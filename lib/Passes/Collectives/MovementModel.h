@@ -1,4 +1,5 @@
-// Estimates what a step sends, from the placements of its values.
+// Estimates what a step sends and the seconds that stay exposed, from the
+// placements of its values, before there is a plan.
 #ifndef TPSP_PASSES_COLLECTIVES_MOVEMENTMODEL_H
 #define TPSP_PASSES_COLLECTIVES_MOVEMENTMODEL_H
 

@@ -1,5 +1,7 @@
-/// Kernels for GPUs, made from the functions that are kernels for CPUs
-/// (Kernels.h), before these are lowered.
+/// Kernels for NVIDIA GPUs, made from the functions that are kernels for CPUs
+/// (Kernels.h), before these are lowered. DeviceImage.h compiles them to PTX.
+/// Another vendor needs a target there, and its own number of threads of a
+/// warp.
 ///
 /// A device kernel has the function's parameters. A block of threads processes
 /// a few work items, as described for tpsp_rt_device_kernel in tpsp_rt.h. There

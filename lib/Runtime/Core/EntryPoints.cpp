@@ -1,3 +1,5 @@
+// The C functions of calls.def. Each finds its decoded command and gives it to
+// the rank.
 #include "RankContext.h"
 
 #include <fmt/format.h>

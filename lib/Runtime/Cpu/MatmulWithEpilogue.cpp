@@ -7,7 +7,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// The same formula as the compiler's (Dialect/Tpsp/ScalarFunctions.cpp): x
+/// The same formula as the compiler's (Operations/ScalarFunctions.cpp): x
 /// sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 constexpr double geluC = 0.79788456080286535588, geluA = 0.044715;
 

@@ -5,6 +5,9 @@
 ///   %x2 = call @global(%x1, %w1)    nothing else reads %x1 to %x3
 ///   %x3 = call @local(%x2, %w2)
 ///   %x4 = call @global(%x3, %w3)
+///
+/// The planner keeps a few units of each run, compiles these, and adds the time
+/// of the others.
 #ifndef TPSP_PASSES_PROGRAM_LAYERRUNS_H
 #define TPSP_PASSES_PROGRAM_LAYERRUNS_H
 

@@ -4,9 +4,11 @@
 ///   %x2 = call @layer(%x1, %w1)      two were written in one place, and differ
 ///                                    in one of the calls around them.
 ///
-/// Whoever asks which layer an operation is of, or which operation another
-/// layer has instead, reads it here. Before calls are inlined, layers are the
-/// calls themselves (LayerRuns.h).
+/// Buckets of layers, explanations and formulas read here which layer an
+/// operation is of, and which operation another layer has instead.
+/// Rematerialisation takes the outermost call for a layer (Rematerialize.cpp).
+/// Before calls are inlined, layers are the calls themselves: layersOf() in
+/// StageAssignment.h, LayerRuns.h.
 #ifndef TPSP_PASSES_PROGRAM_REPETITION_H
 #define TPSP_PASSES_PROGRAM_REPETITION_H
 

@@ -1,8 +1,9 @@
 /// The chunk of layers that each operation of a program belongs to.
 ///
-/// Calls are layers, and decide. All else belongs to the first chunk that uses
-/// its result. So the values that chunks hand to each other are those that
-/// layers hand to each other. Stage c mod p has chunk c.
+/// A layer is a call in the program's function (layersOf). Layers decide. All
+/// else belongs to the first chunk that uses its result. So the values that
+/// chunks hand to each other are those that layers hand to each other. Stage c
+/// mod p has chunk c.
 #ifndef TPSP_PASSES_PROGRAM_STAGEASSIGNMENT_H
 #define TPSP_PASSES_PROGRAM_STAGEASSIGNMENT_H
 

@@ -95,7 +95,7 @@ __device__ inline void copyAll(const CopyArguments &c) {
 __device__ inline float exponential(float x) { return expf(x); }
 __device__ inline double exponential(double x) { return exp(x); }
 
-/// The same formula as the compiler's (Dialect/Tpsp/ScalarFunctions.cpp): x
+/// The same formula as the compiler's (Operations/ScalarFunctions.cpp): x
 /// sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 template <typename W> __device__ inline W geluGate(W x) {
   const W c = W(1.59576912160573071), ca = W(0.0713548162726009);

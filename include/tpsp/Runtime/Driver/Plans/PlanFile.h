@@ -3,6 +3,10 @@
 ///
 ///     [shared object][description, JSON][trailer]
 ///
+/// The object has the step's machine code, and the GPU's kernels as PTX. The
+/// description has the plan, the unsharded program for --verify, and the
+/// model's path and hash.
+///
 /// A dynamic linker ignores bytes after the object. The trailer holds the
 /// lengths of the other two parts and a hash of them. So a file that was cut or
 /// changed is detected before any of its code runs.
