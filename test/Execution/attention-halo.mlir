@@ -38,6 +38,8 @@
 // RUN: %{run} fused && %{run} rows
 // REDEFINE: %{options} = --mesh dp=2,cp=2,tp=1 --rematerialize full --overlap on --hardware h100-sxm
 // RUN: %{run} fused && %{run} rows
+// REDEFINE: %{options} = --extent s=26 --pad s=4
+// RUN: %{run} fused && %{run} rows && %{run} blocks
 // REDEFINE: %{options} = --balance-attention on
 // RUN: %{run} fused
 
