@@ -146,7 +146,8 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   verdict.nextError = verdict.errorOfRight;
   verdict.next = "right";
   verdict.distinguishing =
-      distinguishing(prediction, tensor.each.right, tensor.each.tolerance);
+      distinguishing(tensor.each.values, prediction, tensor.each.right,
+                     tensor.each.tolerance);
   if (best.row >= 0)
     nameRow(plan.ledger[best.row], verdict);
 }

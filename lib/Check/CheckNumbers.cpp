@@ -153,10 +153,20 @@ private:
       std::vector<RankValues> results;
       TPSP_TRY(predictor->run(change, results));
       for (BoundTensor &tensor : tensors)
-        if (tensor.result >= 0 && !tensor.each.reduced.empty())
+        if (tensor.result >= 0 && !tensor.each.reduced.empty() &&
+            canBeReducedOver(tensor, over))
           tensor.each.partial.push_back({over, predictionFor(tensor, results)});
     }
     return {};
+  }
+
+  /// Whether a tensor's reductions can be over these axes.
+  bool canBeReducedOver(const BoundTensor &tensor,
+                        const std::vector<int64_t> &over) const {
+    std::vector<int64_t> rows = rowsOf(plan, tensor.each.tensor->buffer());
+    return std::all_of(over.begin(), over.end(), [&](int64_t axis) {
+      return meetAlong(plan, plan.ledger[rows.front()], axis);
+    });
   }
 
   //===--- Verdicts ------------------------------------------------------===//

@@ -15,6 +15,12 @@
 using namespace tpsp;
 using namespace tpsp::check;
 
+bool tpsp::check::meetAlong(const Plan &plan, const LedgerRow &row,
+                            int64_t axis) {
+  return axis != plan.stageAxis || row.stages.empty() ||
+         int64_t(row.stages.size()) == plan.numStages();
+}
+
 std::vector<int64_t> tpsp::check::axesOf(const Plan &plan,
                                          const LedgerRow &row) {
   std::vector<int64_t> axes;
@@ -80,7 +86,8 @@ Change tpsp::check::reducedOver(const Plan &plan,
       std::vector<int64_t> own = axesOf(plan, plan.ledger[rows[i]]), now;
       // The first row takes what no later one does.
       for (int64_t axis : axes)
-        if (!isIn(axis, later) && (i == 0 || isIn(axis, own)))
+        if (!isIn(axis, later) && (i == 0 || isIn(axis, own)) &&
+            meetAlong(plan, plan.ledger[rows[i]], axis))
           now.push_back(axis);
       later.insert(later.end(), now.begin(), now.end());
       for (int64_t command : plan.ledger[rows[i]].commands)
@@ -110,6 +117,8 @@ public:
     if (row.kind == CollectiveKind::AllGather) {
       add(rows, {}, 1, 3, "{} does not gather: each rank repeats its part");
       add(rows, own, 1, 4, "{} gathers the parts in the reverse order");
+      add(rows, {}, 1, 4, "{} is missing: zeros are in place of other ranks' parts",
+          /*hasOwnAlone=*/true);
       return;
     }
     for (const std::vector<int64_t> &left : subsetsOf(own))
@@ -142,7 +151,8 @@ public:
 
 private:
   void add(const std::vector<int64_t> &rows, const std::vector<int64_t> &axes,
-           double factor, int weight, const std::string &text) {
+           double factor, int weight, const std::string &text,
+           bool hasOwnAlone = false) {
     StepHypothesis &hypothesis = list.emplace_back();
     const LedgerRow &row = plan.ledger[rows.front()];
     std::string what =
@@ -154,13 +164,14 @@ private:
     hypothesis.weight = weight;
     for (int64_t each : rows)
       for (int64_t command : plan.ledger[each].commands)
-        hypothesis.change.commands[command] = {axes, factor};
+        hypothesis.change.commands[command] = {axes, factor, hasOwnAlone};
   }
 
   void addOtherAxes(const std::vector<int64_t> &rows,
                     const std::vector<int64_t> &own) {
     for (int64_t axis = 0; axis < int64_t(plan.mesh.size()); ++axis) {
-      if (plan.mesh[axis].size == 1 || isIn(axis, own))
+      if (plan.mesh[axis].size == 1 || isIn(axis, own) ||
+          !meetAlong(plan, plan.ledger[rows.front()], axis))
         continue;
       add(rows, {axis}, 1, 5,
           "{} is over " + plan.mesh[axis].name + " instead");

@@ -50,6 +50,16 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
   return squares;
 }
 
+/// Squares that are added up once more over an axis multiply the norm by the
+/// root of its size.
+void addRoots(const std::vector<MeshAxis> &mesh,
+              std::vector<FactorSource> &sources) {
+  for (const MeshAxis &axis : mesh)
+    if (axis.size > 1)
+      sources.push_back(
+          {"the root of the size of " + axis.name, std::sqrt(double(axis.size))});
+}
+
 /// Says over which ranks the squares were added up, if that predicts the
 /// values.
 void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
@@ -102,6 +112,7 @@ TensorVerdict tpsp::check::judgeNorm(const DumpEntry &entry, const Plan &plan,
   constexpr double least = 1e-4;
   each.tolerance.relative = std::max(least, rt::toleranceOf(dtype));
   each.sources = factorSources(plan.mesh, plan.microBatches, scale);
+  addRoots(plan.mesh, each.sources);
   TensorVerdict verdict;
   verdict.title = entry.title();
   verdict.place = int64_t(plan.commands.size());

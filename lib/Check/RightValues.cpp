@@ -45,6 +45,23 @@ static void addSquares(const std::vector<reference::Tensor> &rounded,
   }
 }
 
+/// The results that are summands of each result.
+static std::vector<std::vector<size_t>>
+summandsOf(const reference::Program &program) {
+  std::vector<std::vector<size_t>> all(program.numResults());
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    if (program.results[i] < program.arguments)
+      continue;
+    const reference::Operation &op =
+        program.operations[program.results[i] - program.arguments];
+    for (size_t operand : op.operands)
+      for (size_t k = 0; k < program.results.size() && op.name == "add"; ++k)
+        if (program.results[k] == operand)
+          all[i].push_back(k);
+  }
+  return all;
+}
+
 rt::Status
 tpsp::check::evaluateReference(const rt::PlanDescription &description,
                                const rt::TensorSource &source, int64_t dtype,
@@ -64,6 +81,7 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
   out = {};
   for (reference::Tensor &result : results)
     out.results.push_back(std::move(result.data));
+  out.summands = summandsOf(description.reference);
   out.rounding.assign(results.size(), {});
   for (const std::vector<double> &result : out.results)
     out.roundings.emplace_back(result.size(), 0);

@@ -24,6 +24,9 @@ struct RightValues {
   std::vector<ResultRounding> rounding;
   /// The same for each element: root mean squares.
   std::vector<std::vector<double>> roundings;
+  /// For each result that is a sum in the program, the results that are its
+  /// summands.
+  std::vector<std::vector<size_t>> summands;
 };
 
 /// Evaluates the unsharded program in f64, and rounded to `dtype`. INVALID if

@@ -11,6 +11,7 @@
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "tpsp/Passes/Program/LayerRuns.h"
+#include "tpsp/Passes/Program/ReturnInner.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -151,6 +152,9 @@ private:
       if (options.returnChoices)
         pm.addPass(createReturnChoices());
     });
+    if (!e && !options.innerValues.empty())
+      returnInner(module.lookupSymbol<func::FuncOp>(name),
+                  options.innerValues);
     // The program as written, before composites are replaced and gradients
     // added.
     if (!e && wanted == Wanted::Everything)
@@ -175,8 +179,11 @@ private:
         }))
       return e;
     keepOnly(module, program);
-    if (wanted == Wanted::Everything)
-      addGradients(module.lookupSymbol<func::FuncOp>(program), step);
+    if (wanted == Wanted::Everything) {
+      auto function = module.lookupSymbol<func::FuncOp>(program);
+      addGradients(function, step);
+      innerGradients = innerGradientsOf(function);
+    }
     if (options.edit)
       options.edit(module);
     return llvm::Error::success();
@@ -217,6 +224,8 @@ private:
           return error;
     result.reference.cotangents = std::move(step.cotangents);
     result.reference.gradients = std::move(step.gradients);
+    for (size_t number : innerGradients)
+      result.reference.gradients.push_back(result.reference.results[number]);
     result.reference.reducedIn = referenceElement(options.reduceDtype);
     auto function = written->lookupSymbol<func::FuncOp>(name);
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -253,6 +262,8 @@ private:
   /// The module as written.
   OwningOpRef<ModuleOp> written;
   reference::Program step;
+  /// The numbers of the inner results whose gradients the step returns.
+  SmallVector<size_t> innerGradients;
   CompiledModel result;
 };
 

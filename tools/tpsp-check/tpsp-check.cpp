@@ -70,12 +70,28 @@ struct Opened {
   }
 };
 
+/// Compiles the program so that it returns the values inside of it that the
+/// dump has. Values of micro-batches may have no form in which a step can
+/// return them; then it returns its own results alone.
+static Status compileFor(Options options, const Dump &dump, Progress &progress,
+                         tool::Program &out) {
+  for (const DumpEntry &entry : dump.entries)
+    if (entry.role == DumpRole::Activation || entry.role == DumpRole::Cotangent)
+      options.innerValues.push_back(entry.name);
+  if (!options.innerValues.empty() &&
+      tool::openProgram(options, CompileUse(), /*speaks=*/false, progress, out)
+          .ok())
+    return {};
+  options.innerValues.clear();
+  return tool::openProgram(options, CompileUse(), /*speaks=*/true, progress,
+                           out);
+}
+
 /// Compiles the program. Arguments that no file gives are the dump's, and else
 /// random.
 static Status open(const Options &options, const Dump &dump, Progress &progress,
                    Opened &out) {
-  TPSP_TRY(tool::openProgram(options, CompileUse(), /*speaks=*/true, progress,
-                             out.program));
+  TPSP_TRY(compileFor(options, dump, progress, out.program));
   auto dumped = std::make_unique<DumpedArguments>(
       std::make_unique<rt::RandomSource>(options.seed));
   TPSP_TRY(dumped->take(out.program.plan(), dump));

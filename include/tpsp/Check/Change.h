@@ -28,6 +28,9 @@ struct RowChange {
   std::vector<int64_t> axes;
   /// The result is multiplied by it.
   double factor = 1;
+  /// For a gather: each rank has its own part in its place, and zeros for the
+  /// others.
+  bool hasOwnAlone = false;
 };
 
 struct Change {

@@ -150,6 +150,7 @@ public:
     for (auto [i, result] : llvm::enumerate(ret.getOperands()))
       addCotangent(body, result, i, argAttrs);
     SmallVector<Value> results(ret.getOperands());
+    findInner(results);
 
     builder.setInsertionPoint(ret);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -166,6 +167,11 @@ public:
       results.push_back(gradient);
       resultAttrs.push_back(named("g[" + tensorName(input) + "]",
                                   gradientAttrName, input.getArgNumber()));
+    }
+    for (const auto &[number, gradient] : innerGradients) {
+      resultAttrs.push_back(named("g[" + tensorName(results[number]) + "]",
+                                  innerGradientAttrName, number));
+      results.push_back(gradient);
     }
     ret->setOperands(results);
     updateType(function);
@@ -216,7 +222,8 @@ private:
   void addCotangent(Block &body, Value result, unsigned number,
                     SmallVectorImpl<DictionaryAttr> &argAttrs) {
     if (!isDifferentiable(result.getType()) ||
-        function.getResultAttr(number, countAttrName))
+        function.getResultAttr(number, countAttrName) ||
+        function.getResultAttr(number, innerAttrName))
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result), result.getLoc());
@@ -230,6 +237,15 @@ private:
     }
     argAttrs.push_back(attrs.getDictionary(builder.getContext()));
     contributions[result].push_back(cotangent);
+  }
+
+  /// Notes the results whose own gradients are returned.
+  void findInner(ArrayRef<Value> results) {
+    for (auto [number, result] : llvm::enumerate(results))
+      if (auto wanted =
+              function.getResultAttrOfType<BoolAttr>(number, innerAttrName);
+          wanted && wanted.getValue())
+        inner[result] = number;
   }
 
   LogicalResult visit(Operation *op) {
@@ -255,6 +271,8 @@ private:
     Value gradient = finish(result);
     if (!gradient)
       return success(); // nothing depends on it
+    if (auto found = inner.find(result); found != inner.end())
+      innerGradients.push_back({found->second, gradient});
     SmallVector<bool> needed;
     for (Value operand : op->getOperands())
       needed.push_back(active.contains(operand));
@@ -415,6 +433,9 @@ private:
   llvm::DenseSet<Value> active;
   /// Summands of each value's gradient.
   llvm::DenseMap<Value, SmallVector<Value>> contributions;
+  /// The numbers of inner results, and what is known of their gradients.
+  llvm::DenseMap<Value, unsigned> inner;
+  SmallVector<std::pair<unsigned, Value>> innerGradients;
 };
 
 struct Differentiate
