@@ -45,7 +45,8 @@ Status CauseSearch::run(const Change &base, const Change &change,
 CauseSearch::Score
 CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
   Score score;
-  for (const BoundTensor &tensor : tensors) {
+  for (size_t number = 0; number < tensors.size(); ++number) {
+    const BoundTensor &tensor = tensors[number];
     // A tensor that follows from an earlier cause may be anything under this
     // one.
     if (tensor.result < 0 || tensor.verdict.kind == VerdictKind::Follows ||
@@ -54,7 +55,8 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
     bool isFit = distance(tensor.each.values, predictionFor(tensor, results)) <=
                  tensor.each.tolerance.relative;
     bool isRightNow = tensor.verdict.kind == VerdictKind::Equal;
-    score.explained += isFit && !isRightNow;
+    if (isFit && !isRightNow)
+      score.explained.push_back(number);
     score.open += isFit && isOpen(tensor) && !tensor.sharesFactor;
     score.shared += tensor.sharesFactor;
     score.sharedExplained += isFit && tensor.sharesFactor;
@@ -65,7 +67,7 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
 
 Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
                               const Change &base,
-                              std::vector<StepHypothesis> &found) {
+                              std::vector<Found> &found) {
   size_t most = 0;
   for (StepHypothesis &each : hypotheses) {
     if (predictor.runs() - firstRun >= settings.mostRuns) {
@@ -77,16 +79,16 @@ Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
     std::vector<RankValues> results;
     TPSP_TRY(run(base, each.change, results));
     Score score = scoreOf(results);
-    if (!score.isCause() || score.explained < most)
+    if (!score.isCause() || score.explained.size() < most)
       continue;
-    if (score.explained > most)
+    if (score.explained.size() > most)
       found.clear();
-    most = score.explained;
-    found.push_back(std::move(each));
+    most = score.explained.size();
+    found.push_back({std::move(each), std::move(score.explained)});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const StepHypothesis &a, const StepHypothesis &b) {
-                     return a.weight < b.weight;
+                   [](const Found &a, const Found &b) {
+                     return a.hypothesis.weight < b.hypothesis.weight;
                    });
   return {};
 }
@@ -95,12 +97,17 @@ Status CauseSearch::find(const Change &base, StepHypothesis &best) {
   rt::RankMesh mesh;
   TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
   for (bool ofSingleRows : {false, true}) {
-    std::vector<StepHypothesis> found;
+    std::vector<Found> found;
     TPSP_TRY(findAmong(hypothesesOf(plan, mesh, ofSingleRows), base, found));
     if (found.empty())
       continue;
-    best = found.front();
-    return accept(base, found);
+    // What explains other tensors is another cause.
+    std::vector<StepHypothesis> alike;
+    for (Found &each : found)
+      if (each.explained == found.front().explained)
+        alike.push_back(std::move(each.hypothesis));
+    best = alike.front();
+    return accept(base, alike);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "RightValues.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -299,10 +300,24 @@ NumbersChecker::NumbersChecker(std::unique_ptr<Impl> impl)
     : impl(std::move(impl)) {}
 NumbersChecker::~NumbersChecker() = default;
 
+/// A step runs while the unsharded program's results are kept.
+static Status checkMemory(const CheckedProgram &program) {
+  const Plan &plan = *program.description.plan;
+  int64_t needed = reference::leastBytes(program.description.reference) +
+                   plan.numRanks() * plan.arenaBytes;
+  return rt::checkHostMemory(
+      needed,
+      fmt::format("the unsharded program in f64, and a step of {} ranks",
+                  plan.numRanks()),
+      "check it layer by layer (--layers), smaller shapes (--extent), or fewer "
+      "layers");
+}
+
 Status NumbersChecker::create(const CheckedProgram &program,
                               const CheckSettings &settings,
                               std::unique_ptr<NumbersChecker> &out) {
   auto impl = std::make_unique<Impl>(program, settings);
+  TPSP_TRY(checkMemory(program));
   TPSP_TRY(rt::RankMesh::create(impl->plan.mesh, impl->mesh));
   TPSP_TRY(Predictor::create(impl->plan, program.step, program.source,
                              settings.predictor, impl->predictor));

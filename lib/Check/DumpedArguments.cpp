@@ -48,6 +48,15 @@ static std::string putTogether(const PlacedTensor &tensor,
   return "";
 }
 
+std::string DumpedArguments::titleOf(const PlanBuffer &argument) {
+  if (argument.kind == BufferKind::Parameter)
+    return "param:" + argument.name;
+  // The cotangent of z is called g[z].
+  return argument.isCotangent()
+             ? "cot:" + argument.name.substr(2, argument.name.size() - 3)
+             : "act:" + argument.name;
+}
+
 Status DumpedArguments::take(const Plan &plan, const Dump &dump) {
   rt::RankMesh mesh;
   TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));

@@ -29,8 +29,7 @@ struct RightValues {
   std::vector<std::vector<size_t>> summands;
 };
 
-/// Evaluates the unsharded program in f64, and rounded to `dtype`. INVALID if
-/// that needs more memory than there is.
+/// Evaluates the unsharded program in f64, and rounded to `dtype`.
 rt::Status evaluateReference(const rt::PlanDescription &description,
                              const rt::TensorSource &source, int64_t dtype,
                              RightValues &out);

@@ -11,6 +11,7 @@
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "tpsp/Passes/Program/LayerRuns.h"
+#include "tpsp/Passes/Program/ModelParts.h"
 #include "tpsp/Passes/Program/ReturnInner.h"
 #include "tpsp/Schedule/Simulator.h"
 
@@ -128,6 +129,9 @@ private:
         selectFunction(module, options.function);
     if (!function)
       return function.takeError();
+    if (options.withoutLayers)
+      if (std::string problem = removeLayers(*function); !problem.empty())
+        return formatError("{0}", problem);
     name = function->getSymName().str();
     program = options.grad ? name + "_grad" : name;
     return llvm::Error::success();
