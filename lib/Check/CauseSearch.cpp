@@ -137,11 +137,19 @@ Status CauseSearch::accept(const Change &base,
   return {};
 }
 
+/// Whether a prediction is so far from the values that a better one, such as
+/// the right values but for a few positions, is not excluded by it.
+static bool isCoarse(double error, const BoundTensor &tensor) {
+  constexpr double share = 0.25;
+  return error > share * tensor.each.tolerance.relative;
+}
+
 void CauseSearch::accept(const std::vector<StepHypothesis> &found,
                          const RankValues &prediction, double error,
                          BoundTensor &tensor) const {
   const StepHypothesis &best = found.front();
   TensorVerdict &verdict = tensor.verdict;
+  Claim before = verdict;
   static_cast<Claim &>(verdict) = {VerdictKind::Follows, best.text, {}, 1};
   verdict.isUnexplained = false;
   tensor.sharesFactor = false;
@@ -149,6 +157,8 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   for (size_t i = 1; i < found.size(); ++i)
     verdict.alternatives.push_back(
         {VerdictKind::Follows, found[i].text, {}, 1});
+  if (before.kind == VerdictKind::Rows && isCoarse(error, tensor))
+    verdict.alternatives.push_back(std::move(before));
   verdict.error = error;
   verdict.nextError = verdict.errorOfRight;
   verdict.next = "right";

@@ -35,6 +35,7 @@ public:
     for (const std::vector<double> &values : each.values)
       verdict.elements += int64_t(values.size());
     verdict.errorOfRight = distance(each.values, each.right);
+    verdict.tolerance = each.tolerance.relative;
     if (!isRightFinite()) {
       verdict.kind = VerdictKind::NotCompared;
       verdict.text = "the program has numbers that are not finite, which "

@@ -32,16 +32,20 @@ static reference::Program storedIn(reference::Program program, int64_t dtype) {
 /// Adds the squares of the differences.
 static void addSquares(const std::vector<reference::Tensor> &rounded,
                        double exaggeration, RightValues &out) {
+  std::vector<double> &roundedSquares = out.roundedSquares.emplace_back();
   for (size_t i = 0; i < out.results.size(); ++i) {
-    double squares = 0;
+    double squares = 0, values = 0;
     for (size_t k = 0; k < out.results[i].size(); ++k) {
       double off = (rounded[i].data[k] - out.results[i][k]) / exaggeration;
       double square = std::isfinite(off) ? off * off : 0;
       squares += square;
+      double value = out.results[i][k] + (square > 0 ? off : 0);
+      values += value * value;
       out.roundings[i][k] += square;
     }
     out.rounding[i].size +=
         squares / double(std::max<size_t>(out.results[i].size(), 1));
+    roundedSquares.push_back(values);
   }
 }
 

@@ -24,6 +24,8 @@ struct RightValues {
   std::vector<ResultRounding> rounding;
   /// The same for each element: root mean squares.
   std::vector<std::vector<double>> roundings;
+  /// For each rounded evaluation, the sum of squares of each result.
+  std::vector<std::vector<double>> roundedSquares;
   /// For each result that is a sum in the program, the results that are its
   /// summands.
   std::vector<std::vector<size_t>> summands;
