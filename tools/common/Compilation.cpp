@@ -138,7 +138,7 @@ rt::Status Compilation::run(Progress &progress) {
   return {};
 }
 
-rt::Status Compilation::findParts(std::vector<ModelPart> &out) {
+rt::Status Compilation::findParts(ModelParts &out) {
   auto module = parseModel(context, options.model, isRevised(options));
   if (!module)
     return failure(module.takeError());
@@ -171,7 +171,7 @@ rt::Status tpsp::tool::compile(const ToolOptions &options,
 }
 
 rt::Status tpsp::tool::findParts(const ToolOptions &options, bool speaks,
-                                 std::vector<ModelPart> &out) {
+                                 ModelParts &out) {
   return Compilation(options, CompileUse(), speaks).findParts(out);
 }
 

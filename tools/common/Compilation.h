@@ -28,7 +28,7 @@ public:
   rt::Status run(Progress &progress);
 
   /// Finds the parts of options.model that can be compiled alone.
-  rt::Status findParts(std::vector<ModelPart> &out);
+  rt::Status findParts(ModelParts &out);
 
   /// Returns the error as a status, preceded by the diagnostics that have not
   /// been printed.

@@ -9,7 +9,7 @@ rt::Status tpsp::tool::compile(const ToolOptions &options, const CompileUse &,
 }
 
 rt::Status tpsp::tool::findParts(const ToolOptions &options, bool,
-                                 std::vector<ModelPart> &) {
+                                 ModelParts &) {
   return noCompiler(options, "'" + options.model + "'");
 }
 

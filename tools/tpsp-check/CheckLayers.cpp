@@ -42,14 +42,13 @@ public:
       : options(options), progress(progress), report(report) {}
 
   Status run() {
-    std::vector<ModelPart> parts;
-    TPSP_TRY(tool::findParts(options, /*speaks=*/true, parts));
+    TPSP_TRY(tool::findParts(options, /*speaks=*/true, model));
     if (!options.names.empty())
       TPSP_TRY(NameMap::read(options.names, names));
     DumpReading titlesAlone;
     titlesAlone.withValues = false;
     TPSP_TRY(readDump(options.numbers, titles, titlesAlone));
-    for (const ModelPart &part : parts)
+    for (const ModelPart &part : model.parts)
       TPSP_TRY(check(part));
     addUncompared();
     return {};
@@ -137,6 +136,24 @@ private:
     out.entries.erase(
         std::remove_if(out.entries.begin(), out.entries.end(), isOther),
         out.entries.end());
+    return fillStages(plan, out);
+  }
+
+  /// Gives the ranks of stages that lack a tensor what the ranks of their place
+  /// on another stage have.
+  Status fillStages(const Plan &plan, Dump &dump) const {
+    rt::RankMesh mesh;
+    TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
+    if (model.stageAxis < 0 || dump.numRanks != mesh.numRanks())
+      return {};
+    for (DumpEntry &entry : dump.entries)
+      for (int64_t rank = 0; rank < dump.numRanks; ++rank) {
+        rt::RankGroup group;
+        TPSP_TRY(mesh.group(rank, {model.stageAxis}, group));
+        for (int64_t other : group.ranks)
+          if (!entry.ranks[rank] && entry.ranks[other])
+            entry.ranks[rank] = entry.ranks[other];
+      }
     return {};
   }
 
@@ -205,6 +222,7 @@ private:
   const Options &options;
   Progress &progress;
   CheckReport &report;
+  ModelParts model;
   NameMap names;
   /// The dump without its values.
   Dump titles;

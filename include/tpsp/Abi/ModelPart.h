@@ -11,9 +11,11 @@
 #ifndef TPSP_ABI_MODELPART_H
 #define TPSP_ABI_MODELPART_H
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tpsp {
 
@@ -39,6 +41,14 @@ struct ModelPart {
     auto found = arguments.find(own);
     return found == arguments.end() ? name + "." + own : found->second;
   }
+};
+
+struct ModelParts {
+  /// Layers, in the order of the program, and then the rest.
+  std::vector<ModelPart> parts;
+  /// The number of the mesh axis whose ranks have different layers; -1 if there
+  /// is none. Of a part, all of them have copies.
+  int64_t stageAxis = -1;
 };
 
 } // namespace tpsp

@@ -3,7 +3,9 @@
 #include "FunctionResults.h"
 #include "Placed.h"
 #include "SourceName.h"
+#include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
 #include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Passes/Program/LayerRuns.h"
 
@@ -127,17 +129,30 @@ static std::string findRuns(func::FuncOp program, std::vector<CutRun> &out) {
   return "";
 }
 
-std::string tpsp::partsOf(func::FuncOp program, std::vector<ModelPart> &out) {
+std::string tpsp::partsOf(func::FuncOp program, ModelParts &out) {
   std::vector<CutRun> runs;
   if (std::string problem = findRuns(program, runs); !problem.empty())
     return problem;
+  if (std::optional<AxisId> axis = stageAxisOf(program))
+    out.stageAxis = int64_t(*axis);
   for (const CutRun &run : runs)
-    run.addParts(out);
+    run.addParts(out.parts);
   ModelPart rest;
-  for (const ModelPart &part : out)
+  for (const ModelPart &part : out.parts)
     rest.shared.insert(part.shared.begin(), part.shared.end());
-  out.push_back(std::move(rest));
+  out.parts.push_back(std::move(rest));
   return "";
+}
+
+/// A part has no layers that stages could divide.
+static void dropStages(ModuleOp module) {
+  Builder b(module.getContext());
+  for (auto mesh : module.getOps<MeshOp>()) {
+    SmallVector<Attribute> roles(mesh.getAxisRoles().getValue());
+    if (std::optional<AxisId> axis = stageAxisOf(mesh))
+      roles[*axis] = b.getStringAttr("");
+    mesh.setAxisRolesAttr(b.getArrayAttr(roles));
+  }
 }
 
 /// Copies what a program says of its argument to the layer's.
@@ -164,6 +179,7 @@ void tpsp::exposeLayer(ModuleOp module, StringRef name) {
     return;
   SourceNames sources;
   nameValues(module, sources);
+  dropStages(module);
   layer.setPublic();
   SmallVector<func::CallOp> calls;
   module.walk([&](func::CallOp call) {
@@ -223,5 +239,6 @@ std::string tpsp::removeLayers(func::FuncOp program) {
     results.values[i] = value;
   results.setOf(program);
   dropUnread(program);
+  dropStages(program->getParentOfType<ModuleOp>());
   return "";
 }

@@ -37,6 +37,14 @@
 // RUN: cd %t && tpsp-check model.mlir --numbers named --layers --names names.json | FileCheck %s --check-prefix=NAMED
 // NAMED: {{^}}right: 25 tensors{{$}}
 
+// Stages: ranks have their own layers, and what goes from one to the other.
+// RUN: cd %t && sed -e 's/<tp = 2 : model>/<pp = 2 : stage>/' -e 's/e@tp/e/g' model.mlir > staged.mlir
+// RUN: cd %t && tpsp-check staged.mlir --numbers staged --layers | FileCheck %s --check-prefix=RIGHT-STAGED
+// RIGHT-STAGED: {{^}}right: 25 tensors{{$}}
+// RUN: cd %t && not tpsp-check staged.mlir --numbers staged-twice --layers | FileCheck %s --check-prefix=STAGED
+// STAGED: {{^}}wrong: 4 of 25 tensors, by 3 causes{{$}}
+// STAGED: {{^}}1. act:layer3.z: right but for a term: layer3.y counts 2 times
+
 // Without what a layer takes, nothing is made up.
 // RUN: cd %t && not tpsp-check model.mlir --numbers lacks --layers 2>&1 | FileCheck %s --check-prefix=LACKS
 // LACKS: tpsp-check: the dump 'lacks' lacks act:layer2.z, without which layer3 cannot be checked alone; record what every layer takes and returns (docs/Check.md)
@@ -228,6 +236,20 @@ save("lacks", right, left_out=["act:layer2.z"])
 save("half", right, left_out=[("cot:layer3.z", 1)])
 save("norm", right | {"norm": ([], [1.0])})
 save("loss", {"loss": right["loss"]})
+
+
+
+def stages_of(name):
+    """The stages that have a tensor: three layers, and two."""
+    layer = next((int(digit) for digit in name.partition("layer")[2] if digit.isdigit()), None)
+    if layer is None:
+        return [1] if name in ("loss", "act:wanted") or name.endswith("shift") else [0]
+    return [0, 1] if layer == 2 and not name.startswith(("param", "grad")) else [layer // 3]
+
+
+for folder, tensors in (("staged", right), ("staged-twice", run(often=[3]))):
+    for rank in range(2):
+        write(folder, rank, {name: value for name, value in tensors.items() if rank in stages_of(name)}, {"tpsp.mesh": "pp=2"})
 
 x, gain, g = made(S, D), made(D), made(S, D)
 first = by_row(x, gain, lambda a, b: a * b)

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
-#include <vector>
+#include <string>
 
 namespace tpsp {
 
@@ -15,7 +15,7 @@ namespace tpsp {
 /// (LayerRuns.h). Returns "", or why the program cannot be cut: it has no
 /// layers, or a layer takes a value that the program computes besides what the
 /// last layer returns.
-std::string partsOf(mlir::func::FuncOp program, std::vector<ModelPart> &out);
+std::string partsOf(mlir::func::FuncOp program, ModelParts &out);
 
 /// Makes the function of a layer a program: its arguments become parameters, or
 /// bounded or frozen, where those are that its calls pass. Nothing happens if
