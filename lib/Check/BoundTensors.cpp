@@ -272,7 +272,7 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   each.reduced.erase(std::unique(each.reduced.begin(), each.reduced.end()),
                      each.reduced.end());
   TPSP_TRY(addTerms(bound));
-  addSummands(right, bound);
+  TPSP_TRY(addSummands(right, bound));
   bound.verdict.title = entry.title();
   bound.verdict.place = placeOf(buffer);
   out.push_back(std::move(bound));
@@ -304,18 +304,33 @@ Status BoundTensors::addTerms(BoundTensor &bound) const {
 }
 
 /// A summand may count once for each rank of an axis.
-void BoundTensors::addSummands(const RightValues &right,
-                               BoundTensor &bound) const {
+Status BoundTensors::addSummands(const RightValues &right,
+                                 BoundTensor &bound) const {
   if (bound.result < 0)
-    return;
+    return {};
   const PlanBuffer &buffer = bound.placed->buffer();
-  for (size_t number : right.summands[buffer.resultNumber()])
-    for (const PlanBuffer &summand : plan.tensors())
-      if (summand.resultNumber() == int64_t(number) &&
-          summand.shape == buffer.shape)
-        bound.each.terms.push_back(
-            {summand.name,
-             inForm(*bound.placed, bound.each.form,
-                    bound.placed->partsOf(right.results[number])),
-             /*isSummand=*/true});
+  const Summands &summands = right.summands[buffer.resultNumber()];
+  auto isAmong = [](const std::vector<size_t> &numbers, int64_t number) {
+    return std::find(numbers.begin(), numbers.end(), size_t(number)) !=
+           numbers.end();
+  };
+  for (const PlanBuffer &summand : plan.tensors()) {
+    bool isArgument = summand.isArgument();
+    bool isSummand =
+        isArgument ? isAmong(summands.arguments, summand.number)
+                   : isAmong(summands.results, summand.resultNumber());
+    // A vector that is added to all rows has another shape.
+    if (!isSummand || summand.isCotangent() || summand.shape != buffer.shape)
+      continue;
+    std::vector<double> whole;
+    if (isArgument)
+      TPSP_TRY(source.whole(summand, whole));
+    else
+      whole = right.results[summand.resultNumber()];
+    bound.each.terms.push_back({summand.name,
+                                inForm(*bound.placed, bound.each.form,
+                                       bound.placed->partsOf(whole)),
+                                /*isSummand=*/true});
+  }
+  return {};
 }

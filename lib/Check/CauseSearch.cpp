@@ -165,6 +165,8 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   verdict.distinguishing =
       distinguishing(tensor.each.values, prediction, tensor.each.right,
                      tensor.each.tolerance);
+  verdict.collective.clear();
+  verdict.rule.clear();
   if (best.row >= 0)
     nameRow(plan.ledger[best.row], verdict);
 }

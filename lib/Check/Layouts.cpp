@@ -24,11 +24,16 @@ public:
       order.push_back(nearest(at));
   }
 
-  bool isInOrder() const {
-    for (size_t at = 0; at < order.size(); ++at)
-      if (order[at] != int64_t(at))
+  /// Whether every piece is somewhere, and at least one elsewhere. Pieces of
+  /// zeros are near to each other, and moved only if all are.
+  bool areMoved() const {
+    std::vector<bool> isSeen(order.size(), false);
+    for (int64_t from : order) {
+      if (isSeen[from])
         return false;
-    return true;
+      isSeen[from] = true;
+    }
+    return !std::is_sorted(order.begin(), order.end());
   }
 
   std::vector<double> moved() const {
@@ -227,7 +232,7 @@ private:
     const std::vector<size_t> order = {1, 0, 2, 3};
     PieceOrder pieces(transposed(has, cut, order),
                       transposed(whole, cut, order), count);
-    if (pieces.isInOrder())
+    if (!pieces.areMoved())
       return;
     std::vector<double> moved =
         transposed(pieces.moved(), transposedShape(cut, order), order);

@@ -147,9 +147,63 @@ public:
                       fmt::format("{}", fmt::join(axes, " or ")));
   }
 
+  /// Ranks may have parts of a parameter that others should have. Layers alike
+  /// are tried together.
+  void addParts() {
+    std::map<std::string, std::vector<const PlanBuffer *>> alike;
+    std::vector<std::string> inOrder;
+    for (const PlanBuffer &tensor : plan.tensors()) {
+      // Padding and uneven pieces stay where they are.
+      if (tensor.kind != BufferKind::Parameter || !tensor.padding.empty() ||
+          PlacedTensor(tensor, mesh).dividing().empty())
+        continue;
+      auto [found, isNew] = alike.try_emplace(patternOf(tensor.name));
+      if (isNew)
+        inOrder.push_back(found->first);
+      found->second.push_back(&tensor);
+    }
+    for (const std::string &pattern : inOrder)
+      addPartsOf(pattern, alike[pattern]);
+  }
+
   std::vector<StepHypothesis> list;
 
 private:
+  void addPartsOf(const std::string &pattern,
+                  const std::vector<const PlanBuffer *> &tensors) {
+    std::vector<int64_t> axes =
+        PlacedTensor(*tensors.front(), mesh).dividing();
+    int64_t size = 1;
+    for (int64_t axis : axes)
+      size *= plan.mesh[axis].size;
+    if (size == 1)
+      return;
+    std::vector<int64_t> next, before, reversed, first(size, 0);
+    for (int64_t i = 0; i < size; ++i) {
+      next.push_back((i + 1) % size);
+      before.push_back((i + size - 1) % size);
+      reversed.push_back(size - 1 - i);
+    }
+    std::string over = axesText(mesh, axes);
+    auto add = [&](const std::vector<int64_t> &from, const std::string &whose) {
+      StepHypothesis &hypothesis = list.emplace_back();
+      hypothesis.text =
+          fmt::format("each rank of {} has the part of {} that {} should have",
+                      over, tensors.size() > 1 ? pattern : tensors[0]->name,
+                      whose);
+      hypothesis.weight = 6;
+      for (const PlanBuffer *tensor : tensors)
+        hypothesis.change.parts[tensor->number] = {axes, from};
+    };
+    add(next, size > 2 ? "the next one" : "the other one");
+    if (size > 2)
+      add(before, "the one before");
+    if (size > 3)
+      add(reversed, "the one in the reverse order");
+    add(first, "the first one");
+  }
+
+
   void add(const std::vector<int64_t> &rows, const std::vector<int64_t> &axes,
            double factor, int weight, const std::string &text,
            bool hasOwnAlone = false) {
@@ -228,6 +282,9 @@ std::vector<StepHypothesis> tpsp::check::hypothesesOf(const Plan &plan,
         all.addGroup({row});
   }
   if (!ofSingleRows)
+  {
     all.addArguments();
+    all.addParts();
+  }
   return std::move(all.list);
 }

@@ -14,6 +14,7 @@ struct Predictor::Impl {
       : plan(plan), step(step), source(source) {}
 
   rt::Status multiplyArguments(rt::Rank &rank, const Change &change) const;
+  rt::Status moveArguments(rt::Rank &rank, const Change &change) const;
   rt::Status readResults(rt::Rank &rank, std::vector<RankValues> &out) const;
 
   const Plan &plan;
@@ -81,6 +82,27 @@ rt::Status Predictor::Impl::multiplyArguments(rt::Rank &rank,
   return {};
 }
 
+rt::Status Predictor::Impl::moveArguments(rt::Rank &rank,
+                                          const Change &change) const {
+  rt::RankMesh mesh;
+  TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
+  std::vector<char> staging;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    auto found = change.parts.find(tensor.number);
+    if (!tensor.isArgument() || found == change.parts.end() ||
+        !tensor.isHeldAt(rank.coordinates()))
+      continue;
+    rt::RankGroup group;
+    TPSP_TRY(mesh.group(rank.number(), found->second.axes, group));
+    int64_t from = group.ranks[found->second.from[group.self]];
+    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+      return source.fill(
+          tensor, rt::Shard(tensor, plan.mesh, mesh.coordinates(from)), at);
+    }));
+  }
+  return {};
+}
+
 rt::Status Predictor::Impl::readResults(rt::Rank &rank,
                                         std::vector<RankValues> &out) const {
   std::vector<char> staging;
@@ -109,6 +131,7 @@ rt::Status Predictor::run(const Change &change, std::vector<RankValues> &out) {
   ++impl->runs;
   rt::Status status = impl->world->run([&](rt::Rank &rank) {
     TPSP_TRY(rt::fillArguments(rank, impl->source, impl->plan));
+    TPSP_TRY(impl->moveArguments(rank, change));
     TPSP_TRY(impl->multiplyArguments(rank, change));
     TPSP_TRY(rank.step(impl->step, impl->plan));
     TPSP_TRY(rank.synchronize());

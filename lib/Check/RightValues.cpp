@@ -49,19 +49,23 @@ static void addSquares(const std::vector<reference::Tensor> &rounded,
   }
 }
 
-/// The results that are summands of each result.
-static std::vector<std::vector<size_t>>
-summandsOf(const reference::Program &program) {
-  std::vector<std::vector<size_t>> all(program.numResults());
+/// The summands of each result.
+static std::vector<Summands> summandsOf(const reference::Program &program) {
+  std::vector<Summands> all(program.numResults());
   for (size_t i = 0; i < program.results.size(); ++i) {
     if (program.results[i] < program.arguments)
       continue;
     const reference::Operation &op =
         program.operations[program.results[i] - program.arguments];
-    for (size_t operand : op.operands)
-      for (size_t k = 0; k < program.results.size() && op.name == "add"; ++k)
+    if (op.name != "add")
+      continue;
+    for (size_t operand : op.operands) {
+      if (operand < program.arguments)
+        all[i].arguments.push_back(operand);
+      for (size_t k = 0; k < program.results.size(); ++k)
         if (program.results[k] == operand)
-          all[i].push_back(k);
+          all[i].results.push_back(k);
+    }
   }
   return all;
 }

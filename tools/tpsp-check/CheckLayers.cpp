@@ -71,7 +71,7 @@ private:
     CheckReport found;
     TPSP_TRY(checker->check(dump, found));
     markTaken(*opened.dumped, found);
-    add(std::move(found));
+    add(std::move(found), opened.dumped->taken());
     return {};
   }
 
@@ -178,9 +178,9 @@ private:
         part.name.empty() ? "what is left without the layers" : part.name);
   }
 
-  /// Adds the verdicts of a part. What one layer returns another one takes, so
-  /// a verdict that compares replaces one that does not.
-  void add(CheckReport found) {
+  /// Adds the verdicts of a part. What one layer returns another one takes: a
+  /// tensor is judged where it is made.
+  void add(CheckReport found, const std::set<std::string> &taken) {
     report.model = found.model;
     report.dump = found.dump;
     report.mesh = found.mesh;
@@ -190,16 +190,33 @@ private:
           report.notes.end())
         report.notes.push_back(std::move(note));
     for (TensorVerdict &verdict : found.tensors) {
-      verdict.place += places;
+      verdict.place = placeOf(verdict);
+      bool isTaken = taken.count(verdict.title) > 0;
+      if (isTaken && verdict.kind == VerdictKind::Copies)
+        report.notes.push_back(fmt::format(
+            "{}: {}; what takes it is checked with the first rank's",
+            verdict.title, verdict.text));
       auto [at, isNew] =
           numbers.try_emplace(verdict.title, report.tensors.size());
       if (isNew)
         report.tensors.push_back(std::move(verdict));
-      else if (report.tensors[at->second].isTaken)
+      else if (!isTaken)
         report.tensors[at->second] = std::move(verdict);
     }
+    ++checked;
+  }
+
+  /// In the whole model, the backward pass is in the reverse order of parts.
+  int64_t placeOf(const TensorVerdict &verdict) const {
     constexpr int64_t mostCommands = 1 << 24;
-    places += mostCommands;
+    DumpRole role;
+    std::string name;
+    parseTitle(verdict.title, role, name);
+    bool isBackward =
+        role == DumpRole::Gradient || role == DumpRole::Cotangent;
+    auto all = int64_t(model.parts.size());
+    int64_t part = isBackward ? 2 * all - checked : checked;
+    return part * mostCommands + verdict.place;
   }
 
   /// Says of each tensor that no part has why it was not compared.
@@ -230,8 +247,8 @@ private:
   std::map<std::string, tool::Program> compiled;
   /// The numbers of the report's tensors, by title.
   std::map<std::string, size_t> numbers;
-  /// What the places of the next part begin with.
-  int64_t places = 0;
+  /// The parts that were checked so far.
+  int64_t checked = 0;
 };
 
 } // namespace

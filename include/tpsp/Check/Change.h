@@ -33,19 +33,33 @@ struct RowChange {
   bool hasOwnAlone = false;
 };
 
+/// Parts of an argument that other ranks should have.
+struct OtherParts {
+  /// The axes that divide the argument.
+  std::vector<int64_t> axes;
+  /// For each rank of a group of these axes, the one whose part it has.
+  std::vector<int64_t> from;
+};
+
 struct Change {
   /// By the command's number in the plan.
   std::map<int64_t, RowChange> commands;
   /// Factors of arguments, by the argument's number.
   std::map<int64_t, double> arguments;
+  /// Arguments of which ranks have other parts.
+  std::map<int64_t, OtherParts> parts;
 
-  bool isEmpty() const { return commands.empty() && arguments.empty(); }
+  bool isEmpty() const {
+    return commands.empty() && arguments.empty() && parts.empty();
+  }
   /// Adds the other change; where both change one thing, the other's stays.
   void add(const Change &other) {
     for (const auto &[number, each] : other.commands)
       commands[number] = each;
     for (const auto &[number, factor] : other.arguments)
       arguments[number] = factor;
+    for (const auto &[number, each] : other.parts)
+      parts[number] = each;
   }
 };
 

@@ -1,6 +1,6 @@
 """Runs hand-written parallel programs, right and with mistakes, and judges their dumps.
 
-    run.py [--tools build/bin] [--folder DIR [--made]] [--only WORD]
+    run.py [--tools build/bin] [--folder DIR [--made]] [--only WORD] [--bf16 all|autocast]
 
 Each program of this folder runs on up to six gloo processes. tpsp_torch.record writes
 what its ranks have to DIR/PROGRAM/right and DIR/PROGRAM/MISTAKE, beside model.mlir, its
@@ -11,6 +11,9 @@ model, and arguments.safetensors, its inputs, weights and cotangents. Then it is
 - that each mistake is what mistakes.txt says;
 - if the tools have tpsp-check, that it names it so, and has no finding for the right form;
 - that recordings of right forms are not called wrong, nor those with a missing sum right.
+
+With --bf16 only tpsp-check is asked: right forms must have no finding, and mistakes are named
+but for those of bf16.txt.
 
 The exit status is 77, which ctest reads as skipped, if PyTorch is not installed.
 """
