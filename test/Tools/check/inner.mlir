@@ -35,6 +35,22 @@
 // RUN: cd %t && not tpsp-check gathered.mlir --numbers zeros | FileCheck %s --check-prefix=ZEROS
 // ZEROS: {{^}}1. act:z: the all_gather of x over tp is missing: zeros are in place of other ranks' parts{{$}}
 
+// A residual that every rank adds before the sum. And parts of a weight that
+// the other rank should have: of which one, this dump does not tell.
+// RUN: cd %t && tpsp-run residual.mlir --grad --quiet --save-all residual.safetensors
+// RUN: cd %t && tpsp-run embed.mlir --grad --quiet --save-all embed.safetensors
+// RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 dumps.py more
+// RUN: cd %t && not tpsp-check residual.mlir --numbers residual | FileCheck %s --check-prefix=RESIDUAL
+// RESIDUAL: {{^}}1. act:z: right but for a term: x counts 2 times (the size of tp){{$}}
+// RUN: cd %t && not tpsp-check residual.mlir --numbers parts | FileCheck %s --check-prefix=PARTS
+// PARTS: {{^}}1. act:z: each rank of tp has the part of up that the other one should have{{$}}
+// PARTS: {{^}} or each rank of tp has the part of down that the other one should have{{$}}
+
+// Rows of zeros are no rows in another order.
+// RUN: cd %t && tpsp-check embed.mlir --numbers table
+// RUN: cd %t && not tpsp-check embed.mlir --numbers untrained | FileCheck %s --check-prefix=UNTRAINED
+// UNTRAINED: {{^}}1. grad:table: right but for {{[1-4]}} of 8 positions along v
+
 // A name that the program lacks.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers nobody | FileCheck %s --check-prefix=NOBODY
 // NOBODY: {{^}}right: 11 tensors; not compared: 1{{$}}
@@ -62,7 +78,28 @@ func @layer(%x: [s@tp, d], param %up: [e@tp, d]) -> [s, e@tp] {
 }
 }
 
+//--- residual.mlir
+tpsp.program <s = 4, d = 4, e = 6> {
+mesh @mesh <tp = 2 : model>
+func @layer(%x: [s, d], param %up: [e@tp, d], param %down: [d, e@tp]) -> [s, d] {
+  %u = einsum %up, %x -> [s, e, ?]
+  %y = einsum %down, %u -> [s, d]
+  %z = add %x, %y
+  return %z
+}
+}
+
+//--- embed.mlir
+tpsp.program <s = 6, v = 8, d = 4> {
+mesh @mesh <tp = 2 : model>
+func @embed(%ids: i32[s] {tpsp.below = 8}, param %table: [v@tp, d]) -> [s, d] {
+  %z = embedding %ids, %table {vocabulary = "v"} -> [s, d]
+  return %z
+}
+}
+
 //--- dumps.py
+import sys
 from write_dump import cut, read, scaled, write
 
 N = 2
@@ -95,6 +132,23 @@ def rows(a, kept):
     return [count, width], [value if i // width in kept else 0 for i, value in enumerate(values)]
 
 
+def save(folder, dump):
+    for rank, own in enumerate(dump):
+        write(folder, rank, own, {"tpsp.mesh": f"tp={N}"})
+
+
+if sys.argv[1:] == ["more"]:
+    right = read("residual.safetensors")
+    save("residual", [{"act:z": added(right["z"], right["x"])}] * N)
+    z = right["x"]
+    for rank in range(N):
+        z = added(z, times(times(right["x"], cut(right["up"], 0, N, rank)), cut(right["down"], 1, N, 1 - rank)))
+    save("parts", [{"act:z": z}] * N)
+    table = read("embed.safetensors")["g[table]"]
+    save("table", [{"grad:table": cut(table, 0, N, rank)} for rank in range(N)])
+    save("untrained", [{"grad:table": scaled(cut(table, 0, N, rank), 1 - rank)} for rank in range(N)])
+    sys.exit()
+
 right = read("right.safetensors")
 u = times(right["x"], right["up"])
 w = times(times(right["x"], right["in"]), right["out"])
@@ -112,11 +166,6 @@ def ranks(**changed):
         own |= {f"grad:{name}": right[f"g[{name}]"] for name in ("in", "out", "x")}
         out.append(own)
     return out
-
-
-def save(folder, dump):
-    for rank, own in enumerate(dump):
-        write(folder, rank, own, {"tpsp.mesh": f"tp={N}"})
 
 
 save("right", ranks())
