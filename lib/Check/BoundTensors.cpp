@@ -206,8 +206,8 @@ static void noteAbsences(const PlacedTensor &tensor, const DumpEntry &entry,
                          CheckReport &report) {
   std::vector<size_t> ranks;
   for (size_t rank = 0; rank < entry.ranks.size(); ++rank)
-    if (!entry.ranks[rank] && tensor.buffer().isHeldAt(
-                                  tensor.mesh().coordinates(int64_t(rank))))
+    if (!entry.ranks[rank] &&
+        tensor.buffer().isHeldAt(tensor.mesh().coordinates(int64_t(rank))))
       ranks.push_back(rank);
   if (!ranks.empty())
     report.notes.push_back(
@@ -316,9 +316,9 @@ Status BoundTensors::addSummands(const RightValues &right,
   };
   for (const PlanBuffer &summand : plan.tensors()) {
     bool isArgument = summand.isArgument();
-    bool isSummand =
-        isArgument ? isAmong(summands.arguments, summand.number)
-                   : isAmong(summands.results, summand.resultNumber());
+    bool isSummand = isArgument
+                         ? isAmong(summands.arguments, summand.number)
+                         : isAmong(summands.results, summand.resultNumber());
     // A vector that is added to all rows has another shape.
     if (!isSummand || summand.isCotangent() || summand.shape != buffer.shape)
       continue;
@@ -327,10 +327,10 @@ Status BoundTensors::addSummands(const RightValues &right,
       TPSP_TRY(source.whole(summand, whole));
     else
       whole = right.results[summand.resultNumber()];
-    bound.each.terms.push_back({summand.name,
-                                inForm(*bound.placed, bound.each.form,
-                                       bound.placed->partsOf(whole)),
-                                /*isSummand=*/true});
+    bound.each.terms.push_back(
+        {summand.name,
+         inForm(*bound.placed, bound.each.form, bound.placed->partsOf(whole)),
+         /*isSummand=*/true});
   }
   return {};
 }

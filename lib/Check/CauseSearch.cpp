@@ -66,8 +66,7 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
 }
 
 Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
-                              const Change &base,
-                              std::vector<Found> &found) {
+                              const Change &base, std::vector<Found> &found) {
   size_t most = 0;
   for (StepHypothesis &each : hypotheses) {
     if (predictor.runs() - firstRun >= settings.mostRuns) {
@@ -101,7 +100,7 @@ Status CauseSearch::find(const Change &base, StepHypothesis &best) {
     TPSP_TRY(findAmong(hypothesesOf(plan, mesh, ofSingleRows), base, found));
     if (found.empty())
       continue;
-    // What explains other tensors is another cause.
+    // A hypothesis that explains other tensors is another cause.
     std::vector<StepHypothesis> alike;
     for (Found &each : found)
       if (each.explained == found.front().explained)
@@ -137,8 +136,8 @@ Status CauseSearch::accept(const Change &base,
   return {};
 }
 
-/// Whether a prediction is so far from the values that a better one, such as
-/// the right values but for a few positions, is not excluded by it.
+/// Whether a prediction is so far from the values that it excludes no better
+/// one. That may be the right values but for a few positions.
 static bool isCoarse(double error, const BoundTensor &tensor) {
   constexpr double share = 0.25;
   return error > share * tensor.each.tolerance.relative;
@@ -162,9 +161,8 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   verdict.error = error;
   verdict.nextError = verdict.errorOfRight;
   verdict.next = "right";
-  verdict.distinguishing =
-      distinguishing(tensor.each.values, prediction, tensor.each.right,
-                     tensor.each.tolerance);
+  verdict.distinguishing = distinguishing(
+      tensor.each.values, prediction, tensor.each.right, tensor.each.tolerance);
   verdict.collective.clear();
   verdict.rule.clear();
   if (best.row >= 0)

@@ -265,9 +265,9 @@ private:
                                     });
     for (const DumpEntry &entry : dump.entries)
       if (entry.role == DumpRole::Norm && hasGradients)
-        report.tensors.push_back(
-            judgeNorm(entry, plan, mesh, prepared.right[dtype()],
-                      prepared.own, settings.scale));
+        report.tensors.push_back(judgeNorm(entry, plan, mesh,
+                                           prepared.right[dtype()],
+                                           prepared.own, settings.scale));
   }
 
   /// Makes the changed step the one that tensors are compared with.

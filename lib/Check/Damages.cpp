@@ -64,12 +64,10 @@ private:
     if (!all.each.tensor)
       return;
     const PlanBuffer &buffer = all.each.tensor->buffer();
-    std::vector<double> wanted =
-        wholeOf(*all.each.tensor, all.each.form, all.each.right,
-                all.completeRank());
-    std::vector<double> has =
-        wholeOf(*all.each.tensor, all.each.form, all.each.values,
-                all.completeRank());
+    std::vector<double> wanted = wholeOf(*all.each.tensor, all.each.form,
+                                         all.each.right, all.completeRank());
+    std::vector<double> has = wholeOf(*all.each.tensor, all.each.form,
+                                      all.each.values, all.completeRank());
     if (has.size() != wanted.size())
       return;
     std::vector<std::string> names = indexNamesOf(buffer);

@@ -186,8 +186,8 @@ private:
       for (const rt::SafetensorsTensor &tensor : file.tensors())
         if (auto dtype = rt::elementTypeOf(tensor.dtype);
             dtype && isRead(tensor))
-          needed += tensor.bytes / rt::elementBytes(*dtype) *
-                    int64_t(sizeof(double));
+          needed +=
+              tensor.bytes / rt::elementBytes(*dtype) * int64_t(sizeof(double));
     }
     return rt::checkHostMemory(
         needed, fmt::format("the dump '{}' in f64", out.path),

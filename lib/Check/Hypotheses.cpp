@@ -209,8 +209,9 @@ private:
     for (std::vector<double> &values : scaled)
       for (double &value : values)
         value *= candidate.factor;
-    verdict.distinguishing = distinguishing(
-        each.values, scaled.empty() ? each.values : scaled, each.right, each.tolerance);
+    verdict.distinguishing =
+        distinguishing(each.values, scaled.empty() ? each.values : scaled,
+                       each.right, each.tolerance);
     std::set<std::string> said = {candidate.text};
     for (const Candidate &other : all.list)
       if (all.isProven(other) && other.kind < VerdictKind::Rows &&

@@ -151,9 +151,8 @@ private:
       return;
     const PlanBuffer &buffer = all.each.tensor->buffer();
     std::vector<std::string> names = indexNamesOf(buffer);
-    std::vector<double> whole =
-        wholeOf(*all.each.tensor, all.each.form, all.each.right,
-                all.completeRank());
+    std::vector<double> whole = wholeOf(*all.each.tensor, all.each.form,
+                                        all.each.right, all.completeRank());
     const Shape &shape = buffer.shape;
     for (size_t i = 0; i < shape.size(); ++i)
       for (size_t j = i + 1; j < shape.size(); ++j)
@@ -208,9 +207,8 @@ private:
   /// ranks' parts in another order.
   void tryMovedPieces(const std::vector<double> &whole) {
     const Shape &shape = all.each.tensor->buffer().shape;
-    std::vector<double> has =
-        wholeOf(*all.each.tensor, all.each.form, all.each.values,
-                all.completeRank());
+    std::vector<double> has = wholeOf(*all.each.tensor, all.each.form,
+                                      all.each.values, all.completeRank());
     if (has.size() != whole.size())
       return;
     std::vector<std::string> names = indexNamesOf(all.each.tensor->buffer());

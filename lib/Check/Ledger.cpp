@@ -117,7 +117,8 @@ public:
     if (row.kind == CollectiveKind::AllGather) {
       add(rows, {}, 1, 3, "{} does not gather: each rank repeats its part");
       add(rows, own, 1, 4, "{} gathers the parts in the reverse order");
-      add(rows, {}, 1, 4, "{} is missing: zeros are in place of other ranks' parts",
+      add(rows, {}, 1, 4,
+          "{} is missing: zeros are in place of other ranks' parts",
           /*hasOwnAlone=*/true);
       return;
     }
@@ -171,8 +172,7 @@ public:
 private:
   void addPartsOf(const std::string &pattern,
                   const std::vector<const PlanBuffer *> &tensors) {
-    std::vector<int64_t> axes =
-        PlacedTensor(*tensors.front(), mesh).dividing();
+    std::vector<int64_t> axes = PlacedTensor(*tensors.front(), mesh).dividing();
     int64_t size = 1;
     for (int64_t axis : axes)
       size *= plan.mesh[axis].size;
@@ -187,10 +187,9 @@ private:
     std::string over = axesText(mesh, axes);
     auto add = [&](const std::vector<int64_t> &from, const std::string &whose) {
       StepHypothesis &hypothesis = list.emplace_back();
-      hypothesis.text =
-          fmt::format("each rank of {} has the part of {} that {} should have",
-                      over, tensors.size() > 1 ? pattern : tensors[0]->name,
-                      whose);
+      hypothesis.text = fmt::format(
+          "each rank of {} has the part of {} that {} should have", over,
+          tensors.size() > 1 ? pattern : tensors[0]->name, whose);
       hypothesis.weight = 6;
       for (const PlanBuffer *tensor : tensors)
         hypothesis.change.parts[tensor->number] = {axes, from};
@@ -202,7 +201,6 @@ private:
       add(reversed, "the one in the reverse order");
     add(first, "the first one");
   }
-
 
   void add(const std::vector<int64_t> &rows, const std::vector<int64_t> &axes,
            double factor, int weight, const std::string &text,
@@ -281,8 +279,7 @@ std::vector<StepHypothesis> tpsp::check::hypothesesOf(const Plan &plan,
       if (ofSingleRows && group.rows.size() > 1)
         all.addGroup({row});
   }
-  if (!ofSingleRows)
-  {
+  if (!ofSingleRows) {
     all.addArguments();
     all.addParts();
   }

@@ -23,7 +23,7 @@ struct StepHypothesis {
   int weight = 0;
 };
 
-/// Whether the ranks of a row can meet along an axis: on the axis of stages
+/// Whether the ranks of a row can meet along an axis. On the axis of stages,
 /// they run the same commands only if all stages have the row.
 bool meetAlong(const Plan &plan, const LedgerRow &row, int64_t axis);
 

@@ -76,8 +76,8 @@ void addRoots(const std::vector<MeshAxis> &mesh,
               std::vector<FactorSource> &sources) {
   for (const MeshAxis &axis : mesh)
     if (axis.size > 1)
-      sources.push_back(
-          {"the root of the size of " + axis.name, std::sqrt(double(axis.size))});
+      sources.push_back({"the root of the size of " + axis.name,
+                         std::sqrt(double(axis.size))});
 }
 
 /// Says over which ranks the squares were added up, if that predicts the

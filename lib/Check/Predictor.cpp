@@ -42,9 +42,10 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
   for (const PlanCommand &command : plan.commands)
     if (command.stream > 0 && command.communicates() &&
         command.collective.kind != CollectiveKind::Transfer)
-      return rt::invalid("the plan overlaps communication, and a check needs its "
-                       "commands one after another; compile it with --overlap "
-                       "off");
+      return rt::invalid(
+          "the plan overlaps communication, and a check needs its "
+          "commands one after another; compile it with --overlap "
+          "off");
   auto impl = std::make_unique<Impl>(plan, step, source);
   impl->slot->plan = &plan;
   for (const PlanBuffer &tensor : plan.tensors())

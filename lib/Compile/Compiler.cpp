@@ -157,8 +157,7 @@ private:
         pm.addPass(createReturnChoices());
     });
     if (!e && !options.innerValues.empty())
-      returnInner(module.lookupSymbol<func::FuncOp>(name),
-                  options.innerValues);
+      returnInner(module.lookupSymbol<func::FuncOp>(name), options.innerValues);
     // The program as written, before composites are replaced and gradients
     // added.
     if (!e && wanted == Wanted::Everything)

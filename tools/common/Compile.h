@@ -39,8 +39,7 @@ rt::Status openProgram(const ToolOptions &options, const CompileUse &use,
                        bool speaks, Progress &progress, Program &out);
 
 /// The parts of options.model that can be compiled alone (Abi/ModelPart.h).
-rt::Status findParts(const ToolOptions &options, bool speaks,
-                     ModelParts &out);
+rt::Status findParts(const ToolOptions &options, bool speaks, ModelParts &out);
 
 /// UNSUPPORTED: the message of a tool built without the compiler. `what` names
 /// the request that needs it, such as "--emit".

@@ -124,9 +124,9 @@ private:
     DumpReading reading;
     reading.keeps = [&](DumpRole role, const std::string &name) {
       std::vector<std::string> all = names.namesFor(name);
-      return std::any_of(
-          all.begin(), all.end(),
-          [&](const std::string &each) { return isOfPart(role, each); });
+      return std::any_of(all.begin(), all.end(), [&](const std::string &each) {
+        return isOfPart(role, each);
+      });
     };
     TPSP_TRY(readDump(options.numbers, out, reading));
     TPSP_TRY(names.apply(namedExtentsOf(plan), out));
@@ -178,8 +178,8 @@ private:
         part.name.empty() ? "what is left without the layers" : part.name);
   }
 
-  /// Adds the verdicts of a part. What one layer returns another one takes: a
-  /// tensor is judged where it is made.
+  /// Adds the verdicts of a part. Two parts have the tensor that one returns
+  /// and the other takes. It is judged where it is made.
   void add(CheckReport found, const std::set<std::string> &taken) {
     report.model = found.model;
     report.dump = found.dump;
@@ -212,8 +212,7 @@ private:
     DumpRole role;
     std::string name;
     parseTitle(verdict.title, role, name);
-    bool isBackward =
-        role == DumpRole::Gradient || role == DumpRole::Cotangent;
+    bool isBackward = role == DumpRole::Gradient || role == DumpRole::Cotangent;
     auto all = int64_t(model.parts.size());
     int64_t part = isBackward ? 2 * all - checked : checked;
     return part * mostCommands + verdict.place;
@@ -243,7 +242,7 @@ private:
   NameMap names;
   /// The dump without its values.
   Dump titles;
-  /// By function.
+  /// The key is the function.
   std::map<std::string, tool::Program> compiled;
   /// The numbers of the report's tensors, by title.
   std::map<std::string, size_t> numbers;

@@ -54,7 +54,9 @@ static std::string contradictionIn(const Options &o) {
         {},
         "nothing is given to check; give the ranks' dump with --numbers, or "
         "recordings of collectives with --trace"},
-       {!o.has("numbers"), {"against", "names", "layers"}, "{} goes with --numbers"},
+       {!o.has("numbers"),
+        {"against", "names", "layers"},
+        "{} goes with --numbers"},
        {!o.has("model"), {"trace"}, "{} needs a model"},
        {!o.has("trace"), {"forward", "steps"}, "{} goes with --trace"},
        {o.has("layers"),

@@ -47,7 +47,7 @@ struct ModelParts {
   /// Layers, in the order of the program, and then the rest.
   std::vector<ModelPart> parts;
   /// The number of the mesh axis whose ranks have different layers; -1 if there
-  /// is none. Of a part, all of them have copies.
+  /// is none. Its ranks have copies of a part.
   int64_t stageAxis = -1;
 };
 

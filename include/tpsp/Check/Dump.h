@@ -76,7 +76,7 @@ struct Dump {
   std::vector<DumpEntry> entries;
 };
 
-/// What of a dump is read.
+/// The part of a dump that is read.
 struct DumpReading {
   /// Whether a tensor of this title is read; null: every one is.
   std::function<bool(DumpRole, const std::string &name)> keeps;
@@ -85,8 +85,8 @@ struct DumpReading {
 };
 
 /// Reads a folder. INVALID, with a way out, if a file is missing, cut or
-/// contradicts another one, if there is no tensor, or if there is less memory
-/// than the values take.
+/// contradicts another one, or if there is no tensor. INVALID, with the bytes,
+/// if there is less memory than the values take.
 rt::Status readDump(const std::string &path, Dump &out,
                     const DumpReading &reading = {});
 

@@ -128,6 +128,26 @@ std::optional<int64_t> commonChunk(ArrayRef<Value> parts) {
   return common;
 }
 
+/// Inner results (innerAttrName) whose gradients are returned.
+struct InnerGradients {
+  void find(func::FuncOp function, ArrayRef<Value> results) {
+    for (auto [number, result] : llvm::enumerate(results))
+      if (auto wanted =
+              function.getResultAttrOfType<BoolAttr>(number, innerAttrName);
+          wanted && wanted.getValue())
+        numbers[result] = number;
+  }
+  /// Keeps the gradient of a value if it is one of these results.
+  void note(Value value, Value gradient) {
+    if (auto found = numbers.find(value); found != numbers.end())
+      gradients.push_back({found->second, gradient});
+  }
+
+  /// The numbers of the results.
+  llvm::DenseMap<Value, unsigned> numbers;
+  SmallVector<std::pair<unsigned, Value>> gradients;
+};
+
 class Backward {
 public:
   /// `reduceType`: the type of parameters' gradients; null if it is their own.
@@ -150,7 +170,7 @@ public:
     for (auto [i, result] : llvm::enumerate(ret.getOperands()))
       addCotangent(body, result, i, argAttrs);
     SmallVector<Value> results(ret.getOperands());
-    findInner(results);
+    inner.find(function, results);
 
     builder.setInsertionPoint(ret);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -168,7 +188,7 @@ public:
       resultAttrs.push_back(named("g[" + tensorName(input) + "]",
                                   gradientAttrName, input.getArgNumber()));
     }
-    for (const auto &[number, gradient] : innerGradients) {
+    for (const auto &[number, gradient] : inner.gradients) {
       resultAttrs.push_back(named("g[" + tensorName(results[number]) + "]",
                                   innerGradientAttrName, number));
       results.push_back(gradient);
@@ -239,15 +259,6 @@ private:
     contributions[result].push_back(cotangent);
   }
 
-  /// Notes the results whose own gradients are returned.
-  void findInner(ArrayRef<Value> results) {
-    for (auto [number, result] : llvm::enumerate(results))
-      if (auto wanted =
-              function.getResultAttrOfType<BoolAttr>(number, innerAttrName);
-          wanted && wanted.getValue())
-        inner[result] = number;
-  }
-
   LogicalResult visit(Operation *op) {
     if (op->getNumResults() == 0)
       return success();
@@ -271,8 +282,7 @@ private:
     Value gradient = finish(result);
     if (!gradient)
       return success(); // nothing depends on it
-    if (auto found = inner.find(result); found != inner.end())
-      innerGradients.push_back({found->second, gradient});
+    inner.note(result, gradient);
     SmallVector<bool> needed;
     for (Value operand : op->getOperands())
       needed.push_back(active.contains(operand));
@@ -433,9 +443,7 @@ private:
   llvm::DenseSet<Value> active;
   /// Summands of each value's gradient.
   llvm::DenseMap<Value, SmallVector<Value>> contributions;
-  /// The numbers of inner results, and what is known of their gradients.
-  llvm::DenseMap<Value, unsigned> inner;
-  SmallVector<std::pair<unsigned, Value>> innerGradients;
+  InnerGradients inner;
 };
 
 struct Differentiate

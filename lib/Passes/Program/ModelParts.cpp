@@ -27,8 +27,8 @@ static std::string nameOfValue(Value value) {
   if (!call)
     return tensorName(value);
   unsigned number = cast<OpResult>(value).getResultNumber();
-  Value inner = calleeOf(call).getBody().front().getTerminator()->getOperand(
-      number);
+  Value inner =
+      calleeOf(call).getBody().front().getTerminator()->getOperand(number);
   std::optional<std::string> caller = sourceName(call.getLoc());
   return (caller ? *caller + "." : "") + nameOfValue(inner);
 }
@@ -188,8 +188,7 @@ void tpsp::exposeLayer(ModuleOp module, StringRef name) {
   });
   for (BlockArgument argument : layer.getArguments()) {
     auto operandOf = [&](func::CallOp call) {
-      return dyn_cast<BlockArgument>(
-          call.getOperand(argument.getArgNumber()));
+      return dyn_cast<BlockArgument>(call.getOperand(argument.getArgNumber()));
     };
     if (!calls.empty() && llvm::all_of(calls, operandOf))
       copyAttributes(operandOf(calls.front()), argument);

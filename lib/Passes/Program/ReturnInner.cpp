@@ -46,12 +46,11 @@ private:
         llvm::is_contained(results.values, value))
       return;
     Builder b(value.getContext());
-    results.add(value,
-                b.getDictionaryAttr(
-                    {b.getNamedAttr(nameAttrName,
-                                    b.getStringAttr(tensorName(value))),
-                     b.getNamedAttr(innerAttrName,
-                                    b.getBoolAttr(withGradient))}));
+    results.add(
+        value,
+        b.getDictionaryAttr(
+            {b.getNamedAttr(nameAttrName, b.getStringAttr(tensorName(value))),
+             b.getNamedAttr(innerAttrName, b.getBoolAttr(withGradient))}));
   }
 
   func::FuncOp function;

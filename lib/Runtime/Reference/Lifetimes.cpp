@@ -30,8 +30,7 @@ static std::vector<bool> findActive(const Program &program) {
 
 Lifetimes::Lifetimes(const Program &program)
     : program(program), active(findActive(program)),
-      left(program.values.size(), 0),
-      isWanted(program.values.size(), false) {
+      left(program.values.size(), 0), isWanted(program.values.size(), false) {
   for (size_t value : program.gradients)
     isWanted[value] = true;
   for (size_t i = 0; i < program.operations.size(); ++i)

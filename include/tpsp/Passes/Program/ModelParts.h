@@ -12,9 +12,9 @@
 namespace tpsp {
 
 /// The parts of a program, its layers first. Layers are those of layerRuns()
-/// (LayerRuns.h). Returns "", or why the program cannot be cut: it has no
-/// layers, or a layer takes a value that the program computes besides what the
-/// last layer returns.
+/// (LayerRuns.h). Returns "", or why the program cannot be cut. It may have no
+/// layers. Or a layer takes a value that the program computes, besides the
+/// result of the last layer.
 std::string partsOf(mlir::func::FuncOp program, ModelParts &out);
 
 /// Makes the function of a layer a program: its arguments become parameters, or
@@ -22,9 +22,9 @@ std::string partsOf(mlir::func::FuncOp program, ModelParts &out);
 /// the module has no such function.
 void exposeLayer(mlir::ModuleOp module, llvm::StringRef name);
 
-/// Leaves out the layers. What the first one takes becomes a result, and what
-/// the last one returns an argument, with the names that they had. Returns "",
-/// or a problem as above.
+/// Leaves out the layers. The value that the first one takes becomes a result,
+/// and the value that the last one returns becomes an argument. They keep their
+/// names. Returns "", or a problem as above.
 std::string removeLayers(mlir::func::FuncOp program);
 
 } // namespace tpsp

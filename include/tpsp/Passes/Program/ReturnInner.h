@@ -15,8 +15,7 @@ void returnInner(mlir::func::FuncOp function,
 
 /// The numbers of the inner results whose gradients `differentiated` returns,
 /// in the order of these gradients.
-llvm::SmallVector<size_t>
-innerGradientsOf(mlir::func::FuncOp differentiated);
+llvm::SmallVector<size_t> innerGradientsOf(mlir::func::FuncOp differentiated);
 
 } // namespace tpsp
 
