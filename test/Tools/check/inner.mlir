@@ -22,13 +22,21 @@
 // RUN: cd %t && not tpsp-check layer.mlir --numbers lost | FileCheck %s --check-prefix=LOST
 // LOST: {{^}}1. act:z: right but for a term: w is not added{{$}}
 
-// A gradient inside, and a sum that is missing there.
+// A gradient inside. Summands that are added up later are no mistake, unless
+// the dump says that they are copies. Alone they decide nothing.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers twice | FileCheck %s --check-prefix=TWICE
 // TWICE: {{^}}wrong: 1 of 11 tensors, by 1 cause{{$}}
 // TWICE: {{^}}1. cot:u: 2 times too large (the size of tp){{$}}
-// RUN: cd %t && not tpsp-check layer.mlir --numbers summands | FileCheck %s --check-prefix=SUMMANDS
-// SUMMANDS: {{^}}1. act:y: the sum over tp is missing{{$}}
-// SUMMANDS-NEXT: needs all_reduce of y over tp: @tp divides e, which is summed away{{$}}
+// RUN: cd %t && tpsp-check layer.mlir --numbers summands --all | FileCheck %s --check-prefix=SUMMANDS
+// SUMMANDS: act:y {{.*}} equal: summands over tp, which are added up later{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir --numbers stated | FileCheck %s --check-prefix=STATED
+// STATED: {{^}}1. act:y: the sum over tp is missing{{$}}
+// STATED-NEXT: needs all_reduce of y over tp: @tp divides e, which is summed away{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir --numbers summands-alone | FileCheck %s --check-prefix=ALONE
+// ALONE: {{^}}1. act:y: the ranks have summands over tp, which may be added up later; dump what follows, or say the placement{{$}}
+// RUN: cd %t && not tpsp-check layer.mlir --numbers summands-wrong | FileCheck %s --check-prefix=SUMMANDS-WRONG
+// SUMMANDS-WRONG: {{^}}wrong: 2 of 11 tensors
+// SUMMANDS-WRONG: {{^}}{{[12]}}. act:y: the sum over tp is missing{{$}}
 
 // What other ranks have does not arrive.
 // RUN: cd %t && tpsp-check gathered.mlir --numbers gathered
@@ -178,6 +186,11 @@ dump = ranks()
 for rank, own in enumerate(dump):
     own["act:y"] = times(own["act:u"], cut(right["down"], 1, N, rank))
 save("summands", dump)
+save("summands-alone", [{"act:y": own["act:y"]} for own in dump])
+for rank, own in enumerate(dump):
+    write("stated", rank, own, {"tpsp.mesh": f"tp={N}", "placement:act:y": "tp=Replicate"})
+    own["act:z"] = scaled(own["act:z"], 3)
+save("summands-wrong", dump)
 dump = ranks()
 for own in dump:
     own["act:nobody"] = right["z"]
