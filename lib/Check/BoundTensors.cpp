@@ -92,8 +92,10 @@ const PlanBuffer *BoundTensors::find(const DumpEntry &entry) const {
     case DumpRole::Gradient:
     case DumpRole::Cotangent:
       isWanted =
-          (tensor.kind == BufferKind::Gradient || tensor.isCotangent()) &&
-          (tensor.name == "g[" + entry.name + "]" || tensor.name == entry.name);
+          (tensor.kind == BufferKind::Gradient || tensor.isCotangent() ||
+           tensor.kind == BufferKind::Output) &&
+          (tensor.name == "g[" + entry.name + "]" ||
+           (tensor.name == entry.name && tensor.kind != BufferKind::Output));
       break;
     case DumpRole::Parameter:
       isWanted =
@@ -198,11 +200,14 @@ static std::string shapesText(const DumpEntry &entry) {
   return fmt::format("{}", fmt::join(texts, " and "));
 }
 
-/// Says which ranks lack a tensor that others have.
-static void noteAbsences(const DumpEntry &entry, CheckReport &report) {
+/// Says which ranks lack a tensor that others have, and that the program has
+/// there.
+static void noteAbsences(const PlacedTensor &tensor, const DumpEntry &entry,
+                         CheckReport &report) {
   std::vector<size_t> ranks;
   for (size_t rank = 0; rank < entry.ranks.size(); ++rank)
-    if (!entry.ranks[rank])
+    if (!entry.ranks[rank] &&
+        tensor.buffer().isHeldAt(tensor.mesh().coordinates(int64_t(rank))))
       ranks.push_back(rank);
   if (!ranks.empty())
     report.notes.push_back(
@@ -228,7 +233,7 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
         report);
     return {};
   }
-  noteAbsences(entry, report);
+  noteAbsences(*bound.placed, entry, report);
   bound.result = resultOf(buffer, entry.role);
   std::vector<double> whole;
   if (bound.result >= 0)
@@ -267,6 +272,7 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   each.reduced.erase(std::unique(each.reduced.begin(), each.reduced.end()),
                      each.reduced.end());
   TPSP_TRY(addTerms(bound));
+  TPSP_TRY(addSummands(right, bound));
   bound.verdict.title = entry.title();
   bound.verdict.place = placeOf(buffer);
   out.push_back(std::move(bound));
@@ -293,6 +299,38 @@ Status BoundTensors::addTerms(BoundTensor &bound) const {
           {"not updated: it is the parameter before the step", values});
     else
       bound.each.terms.push_back({tensor.name, values});
+  }
+  return {};
+}
+
+/// A summand may count once for each rank of an axis.
+Status BoundTensors::addSummands(const RightValues &right,
+                                 BoundTensor &bound) const {
+  if (bound.result < 0)
+    return {};
+  const PlanBuffer &buffer = bound.placed->buffer();
+  const Summands &summands = right.summands[buffer.resultNumber()];
+  auto isAmong = [](const std::vector<size_t> &numbers, int64_t number) {
+    return std::find(numbers.begin(), numbers.end(), size_t(number)) !=
+           numbers.end();
+  };
+  for (const PlanBuffer &summand : plan.tensors()) {
+    bool isArgument = summand.isArgument();
+    bool isSummand = isArgument
+                         ? isAmong(summands.arguments, summand.number)
+                         : isAmong(summands.results, summand.resultNumber());
+    // A vector that is added to all rows has another shape.
+    if (!isSummand || summand.isCotangent() || summand.shape != buffer.shape)
+      continue;
+    std::vector<double> whole;
+    if (isArgument)
+      TPSP_TRY(source.whole(summand, whole));
+    else
+      whole = right.results[summand.resultNumber()];
+    bound.each.terms.push_back(
+        {summand.name,
+         inForm(*bound.placed, bound.each.form, bound.placed->partsOf(whole)),
+         /*isSummand=*/true});
   }
   return {};
 }

@@ -56,6 +56,7 @@ private:
                     const RightValues &right, std::vector<BoundTensor> &out,
                     CheckReport &report) const;
   rt::Status addTerms(BoundTensor &bound) const;
+  rt::Status addSummands(const RightValues &right, BoundTensor &bound) const;
   int64_t placeOf(const PlanBuffer &buffer) const;
   int64_t resultOf(const PlanBuffer &buffer, DumpRole role) const;
 

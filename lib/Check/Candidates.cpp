@@ -87,8 +87,26 @@ bool Candidates::areCopies(const RankValues &values,
 }
 
 bool Candidates::differAlong(const std::vector<int64_t> &axes) const {
-  return distance(summed(mesh, each.values, axes), each.values,
-                  sizeOf(mesh, axes)) > each.tolerance.relative;
+  // Ranks without the tensor, such as those of other stages, are no copies.
+  RankValues means = summed(mesh, each.values, axes);
+  for (int64_t rank = 0; rank < int64_t(means.size()); ++rank) {
+    rt::RankGroup group;
+    if (!mesh.group(rank, axes, group).ok())
+      continue;
+    auto count = double(std::count_if(
+        group.ranks.begin(), group.ranks.end(),
+        [&](int64_t other) { return !each.values[other].empty(); }));
+    for (double &value : means[rank])
+      value /= count;
+  }
+  return distance(each.values, means) > each.tolerance.relative;
+}
+
+int64_t Candidates::completeRank() const {
+  for (int64_t rank = 0; rank < int64_t(each.values.size()); ++rank)
+    if (isComplete(*each.tensor, each.form, each.values, rank))
+      return rank;
+  return 0;
 }
 
 bool Candidates::areFewNumbers() const {

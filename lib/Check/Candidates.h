@@ -51,6 +51,9 @@ public:
                  const std::vector<int64_t> &axes) const;
   /// Whether the dumped values of such ranks differ by more than rounding.
   bool differAlong(const std::vector<int64_t> &axes) const;
+  /// The first rank that, with those that hold its other parts, has the whole
+  /// tensor of the program; 0 if there is none.
+  int64_t completeRank() const;
   /// Whether there are too few different numbers to decide a factor.
   bool areFewNumbers() const;
   /// Whether all ranks have parts of one size.

@@ -45,7 +45,8 @@ Status CauseSearch::run(const Change &base, const Change &change,
 CauseSearch::Score
 CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
   Score score;
-  for (const BoundTensor &tensor : tensors) {
+  for (size_t number = 0; number < tensors.size(); ++number) {
+    const BoundTensor &tensor = tensors[number];
     // A tensor that follows from an earlier cause may be anything under this
     // one.
     if (tensor.result < 0 || tensor.verdict.kind == VerdictKind::Follows ||
@@ -54,7 +55,8 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
     bool isFit = distance(tensor.each.values, predictionFor(tensor, results)) <=
                  tensor.each.tolerance.relative;
     bool isRightNow = tensor.verdict.kind == VerdictKind::Equal;
-    score.explained += isFit && !isRightNow;
+    if (isFit && !isRightNow)
+      score.explained.push_back(number);
     score.open += isFit && isOpen(tensor) && !tensor.sharesFactor;
     score.shared += tensor.sharesFactor;
     score.sharedExplained += isFit && tensor.sharesFactor;
@@ -64,8 +66,7 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
 }
 
 Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
-                              const Change &base,
-                              std::vector<StepHypothesis> &found) {
+                              const Change &base, std::vector<Found> &found) {
   size_t most = 0;
   for (StepHypothesis &each : hypotheses) {
     if (predictor.runs() - firstRun >= settings.mostRuns) {
@@ -77,16 +78,16 @@ Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
     std::vector<RankValues> results;
     TPSP_TRY(run(base, each.change, results));
     Score score = scoreOf(results);
-    if (!score.isCause() || score.explained < most)
+    if (!score.isCause() || score.explained.size() < most)
       continue;
-    if (score.explained > most)
+    if (score.explained.size() > most)
       found.clear();
-    most = score.explained;
-    found.push_back(std::move(each));
+    most = score.explained.size();
+    found.push_back({std::move(each), std::move(score.explained)});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const StepHypothesis &a, const StepHypothesis &b) {
-                     return a.weight < b.weight;
+                   [](const Found &a, const Found &b) {
+                     return a.hypothesis.weight < b.hypothesis.weight;
                    });
   return {};
 }
@@ -95,12 +96,17 @@ Status CauseSearch::find(const Change &base, StepHypothesis &best) {
   rt::RankMesh mesh;
   TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
   for (bool ofSingleRows : {false, true}) {
-    std::vector<StepHypothesis> found;
+    std::vector<Found> found;
     TPSP_TRY(findAmong(hypothesesOf(plan, mesh, ofSingleRows), base, found));
     if (found.empty())
       continue;
-    best = found.front();
-    return accept(base, found);
+    // A hypothesis that explains other tensors is another cause.
+    std::vector<StepHypothesis> alike;
+    for (Found &each : found)
+      if (each.explained == found.front().explained)
+        alike.push_back(std::move(each.hypothesis));
+    best = alike.front();
+    return accept(base, alike);
   }
   return {};
 }
@@ -130,11 +136,19 @@ Status CauseSearch::accept(const Change &base,
   return {};
 }
 
+/// Whether a prediction is so far from the values that it excludes no better
+/// one. That may be the right values but for a few positions.
+static bool isCoarse(double error, const BoundTensor &tensor) {
+  constexpr double share = 0.25;
+  return error > share * tensor.each.tolerance.relative;
+}
+
 void CauseSearch::accept(const std::vector<StepHypothesis> &found,
                          const RankValues &prediction, double error,
                          BoundTensor &tensor) const {
   const StepHypothesis &best = found.front();
   TensorVerdict &verdict = tensor.verdict;
+  Claim before = verdict;
   static_cast<Claim &>(verdict) = {VerdictKind::Follows, best.text, {}, 1};
   verdict.isUnexplained = false;
   tensor.sharesFactor = false;
@@ -142,11 +156,15 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   for (size_t i = 1; i < found.size(); ++i)
     verdict.alternatives.push_back(
         {VerdictKind::Follows, found[i].text, {}, 1});
+  if (before.kind == VerdictKind::Rows && isCoarse(error, tensor))
+    verdict.alternatives.push_back(std::move(before));
   verdict.error = error;
   verdict.nextError = verdict.errorOfRight;
   verdict.next = "right";
-  verdict.distinguishing =
-      distinguishing(prediction, tensor.each.right, tensor.each.tolerance);
+  verdict.distinguishing = distinguishing(
+      tensor.each.values, prediction, tensor.each.right, tensor.each.tolerance);
+  verdict.collective.clear();
+  verdict.rule.clear();
   if (best.row >= 0)
     nameRow(plan.ledger[best.row], verdict);
 }

@@ -33,8 +33,9 @@ public:
 private:
   /// How well a hypothesis about a step predicts a dump.
   struct Score {
-    /// The tensors that it explains, and how many of them are open.
-    size_t explained = 0, open = 0;
+    /// The numbers of the tensors that it explains, and how many are open.
+    std::vector<size_t> explained;
+    size_t open = 0;
     /// Tensors that share a factor, and those of them that it explains. It must
     /// explain all or it is no cause of them.
     size_t shared = 0, sharedExplained = 0;
@@ -46,10 +47,16 @@ private:
     }
   };
 
+  /// A hypothesis that explains more tensors than others, or as many.
+  struct Found {
+    StepHypothesis hypothesis;
+    std::vector<size_t> explained;
+  };
+
   rt::Status run(const Change &base, const Change &change,
                  std::vector<RankValues> &results);
   rt::Status findAmong(std::vector<StepHypothesis> hypotheses,
-                       const Change &base, std::vector<StepHypothesis> &found);
+                       const Change &base, std::vector<Found> &found);
   Score scoreOf(const std::vector<RankValues> &results) const;
   rt::Status accept(const Change &base,
                     const std::vector<StepHypothesis> &found);

@@ -17,12 +17,12 @@ using namespace tpsp::rt;
 
 namespace {
 
-/// Where all ranks of a world meet, to read each other's memory.
+/// Where the ranks that run a command meet, to read each other's memory.
 class Meeting {
 public:
   explicit Meeting(int64_t ranks) : ranks(ranks) {}
 
-  /// Waits for all ranks; ABORTED if the world is aborted.
+  /// Waits for these ranks; ABORTED if the world is aborted.
   Status wait() {
     std::unique_lock<std::mutex> lock(mutex);
     uint64_t turn = turns;
@@ -49,15 +49,53 @@ private:
   bool isAborted = false;
 };
 
+/// The meetings of a world, one for each command.
+class Meetings {
+public:
+  Meeting &of(int64_t command, const Plan &plan) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_ptr<Meeting> &found = meetings[command];
+    if (!found)
+      found = std::make_unique<Meeting>(ranksOf(command, plan));
+    if (isAborted)
+      found->abort();
+    return *found;
+  }
+  void abort() {
+    std::lock_guard<std::mutex> lock(mutex);
+    isAborted = true;
+    for (auto &[command, meeting] : meetings)
+      meeting->abort();
+  }
+
+private:
+  /// The number of ranks that run a command: those of some stages, or all.
+  static int64_t ranksOf(int64_t command, const Plan &plan) {
+    const PlanSegment &segment = plan.segments[plan.commands[command].segment];
+    int64_t stages = plan.numStages(), running = 0;
+    for (int64_t stage = 0; stage < stages; ++stage)
+      running += segment.runsOn(stage);
+    return plan.numRanks() / stages * running;
+  }
+
+  std::mutex mutex;
+  std::map<int64_t, std::unique_ptr<Meeting>> meetings;
+  bool isAborted = false;
+};
+
 /// The state that the ranks of a world share.
 struct Shared {
   Shared(const BackendContext &context, std::shared_ptr<ChangeSlot> slot)
       : mesh(context.mesh), slot(std::move(slot)),
-        meeting(context.mesh.numRanks()), ranks(context.mesh.numRanks()) {}
+        ranks(context.mesh.numRanks()) {}
+
+  Meeting &meetingOf(const Call &call) {
+    return meetings.of(call.id, *slot->plan);
+  }
 
   const RankMesh &mesh;
   std::shared_ptr<ChangeSlot> slot;
-  Meeting meeting;
+  Meetings meetings;
   /// The CPU backend's ranks, whose memory all may read.
   std::vector<BackendRank *> ranks;
 };
@@ -96,7 +134,7 @@ public:
   }
   Status synchronize() override { return inner->synchronize(); }
   std::string streamActivity() override { return inner->streamActivity(); }
-  bool allowsOwnOrders() const override { return false; }
+  bool allowsOwnOrders() const override { return inner->allowsOwnOrders(); }
   Status write(int64_t offset, const void *source, int64_t bytes) override {
     return inner->write(offset, source, bytes);
   }
@@ -121,12 +159,12 @@ private:
   Status reduce(Call &call, const AllReduceCommand &c,
                 const RowChange &change) {
     std::vector<std::vector<double>> sums;
-    TPSP_TRY(shared.meeting.wait());
+    TPSP_TRY(shared.meetingOf(call).wait());
     for (size_t i = 0; i < c.counts.size(); ++i)
       TPSP_TRY(combine(call.buffers[2 * i], c.counts[i], c.dtype,
                        c.reduction == TPSP_RT_MAX, change,
                        sums.emplace_back()));
-    TPSP_TRY(shared.meeting.wait());
+    TPSP_TRY(shared.meetingOf(call).wait());
     for (size_t i = 0; i < c.counts.size(); ++i)
       for (int64_t k = 0; k < c.counts[i]; ++k)
         store(sums[i][k], c.dtype, hostAddress(call.buffers[2 * i + 1]), k);
@@ -136,14 +174,14 @@ private:
   Status reduceScatter(Call &call, const ReduceScatterCommand &c,
                        const RowChange &change) {
     std::vector<std::vector<double>> sums;
-    TPSP_TRY(shared.meeting.wait());
+    TPSP_TRY(shared.meetingOf(call).wait());
     for (size_t i = 0; i < c.numTensors(); ++i) {
       const ShardLayout &layout = c.tensor(i);
       TPSP_TRY(combine(
           call.buffers[2 * i], layout.outer * call.group.size() * layout.chunk,
           c.dtype, c.reduction == TPSP_RT_MAX, change, sums.emplace_back()));
     }
-    TPSP_TRY(shared.meeting.wait());
+    TPSP_TRY(shared.meetingOf(call).wait());
     for (size_t i = 0; i < c.numTensors(); ++i)
       keepPart(call, c, i, sums[i]);
     return {};
@@ -185,14 +223,14 @@ private:
   }
 
   /// Every place gets the part of a rank: its own one without axes; with axes,
-  /// those of the ranks in the reverse order.
+  /// those of the ranks in the reverse order. Or only its own place gets any.
   Status gather(Call &call, const AllGatherCommand &c,
                 const RowChange &change) {
-    TPSP_TRY(shared.meeting.wait());
+    TPSP_TRY(shared.meetingOf(call).wait());
     std::vector<std::vector<double>> wholes;
     for (size_t i = 0; i < c.numTensors(); ++i)
       wholes.push_back(gathered(call, c, i, change));
-    TPSP_TRY(shared.meeting.wait());
+    TPSP_TRY(shared.meetingOf(call).wait());
     for (size_t i = 0; i < c.numTensors(); ++i)
       for (size_t k = 0; k < wholes[i].size(); ++k)
         store(wholes[i][k], c.dtype, hostAddress(call.buffers[2 * i + 1]), k);
@@ -205,6 +243,8 @@ private:
     int64_t ranks = call.group.size();
     std::vector<double> whole(layout.outer * ranks * layout.chunk);
     for (int64_t r = 0; r < ranks; ++r) {
+      if (change.hasOwnAlone && r != call.group.self)
+        continue;
       int64_t from =
           change.axes.empty() ? rank : call.group.ranks[ranks - 1 - r];
       const void *part =
@@ -236,7 +276,7 @@ public:
     return {};
   }
   void abort() override {
-    shared.meeting.abort();
+    shared.meetings.abort();
     inner->abort();
   }
   void runFinished() override { inner->runFinished(); }

@@ -2,6 +2,7 @@
 #ifndef TPSP_LIB_CHECK_CHANGEDBACKEND_H
 #define TPSP_LIB_CHECK_CHANGEDBACKEND_H
 
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Check/Change.h"
 
 #include <memory>
@@ -9,13 +10,16 @@
 
 namespace tpsp::check {
 
-/// The change of the next step. It is set between steps, and may be null.
+/// The plan of a world, and the change of its next step, which is set between
+/// steps and may be null.
 struct ChangeSlot {
+  const Plan *plan = nullptr;
   const Change *current = nullptr;
 };
 
 /// Registers a backend that makes the changes of `slot`. Returns its name for
-/// WorldConfig::backend. Its worlds must have one stream and no stages.
+/// WorldConfig::backend. A changed command must be of stream 0, which the
+/// ranks' own threads run, and all its ranks must be in one process.
 std::string registerChangedBackend(std::shared_ptr<ChangeSlot> slot);
 
 } // namespace tpsp::check

@@ -8,6 +8,7 @@
 #include "RightValues.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,6 +61,7 @@ public:
     TPSP_TRY(checkItself());
     judgeAll({});
     TPSP_TRY(judgeRest());
+    settleSummands();
     judgeNorms();
     for (BoundTensor &tensor : tensors)
       report.tensors.push_back(std::move(tensor.verdict));
@@ -153,10 +155,20 @@ private:
       std::vector<RankValues> results;
       TPSP_TRY(predictor->run(change, results));
       for (BoundTensor &tensor : tensors)
-        if (tensor.result >= 0 && !tensor.each.reduced.empty())
+        if (tensor.result >= 0 && !tensor.each.reduced.empty() &&
+            canBeReducedOver(tensor, over))
           tensor.each.partial.push_back({over, predictionFor(tensor, results)});
     }
     return {};
+  }
+
+  /// Whether a tensor's reductions can be over these axes.
+  bool canBeReducedOver(const BoundTensor &tensor,
+                        const std::vector<int64_t> &over) const {
+    std::vector<int64_t> rows = rowsOf(plan, tensor.each.tensor->buffer());
+    return std::all_of(over.begin(), over.end(), [&](int64_t axis) {
+      return meetAlong(plan, plan.ledger[rows.front()], axis);
+    });
   }
 
   //===--- Verdicts ------------------------------------------------------===//
@@ -247,6 +259,74 @@ private:
     return {};
   }
 
+  //===--- Values inside of the program ----------------------------------===//
+
+  /// Whether a result is the program's own, and no value inside of it. A step
+  /// has a cotangent for each of its own results. Without gradients only the
+  /// first result is known to be its own.
+  bool isOwnResult(const PlanBuffer &buffer) const {
+    if (buffer.kind != BufferKind::Output)
+      return true;
+    bool hasCotangents = false;
+    for (const PlanBuffer &tensor : plan.tensors()) {
+      hasCotangents |= tensor.isCotangent();
+      if (tensor.isCotangent() && tensor.of == buffer.resultNumber())
+        return true;
+    }
+    return !hasCotangents && buffer.resultNumber() == 0;
+  }
+
+  bool isInner(const BoundTensor &tensor) const {
+    return tensor.result >= 0 && !isOwnResult(tensor.each.tensor->buffer());
+  }
+
+  /// Whether the sum over the verdict's axes of what the ranks have is right,
+  /// and the dump does not say that they have copies.
+  bool areSummands(const BoundTensor &tensor) const {
+    if (tensor.verdict.kind != VerdictKind::Missing ||
+        tensor.verdict.factor != 1 || tensor.each.form.isStated)
+      return false;
+    std::vector<int64_t> axes;
+    for (int64_t axis = 0; axis < int64_t(plan.mesh.size()); ++axis)
+      if (std::count(tensor.verdict.axes.begin(), tensor.verdict.axes.end(),
+                     plan.mesh[axis].name))
+        axes.push_back(axis);
+    return distance(summed(mesh, tensor.each.values, axes),
+                    tensor.each.right) <= tensor.each.tolerance.relative;
+  }
+
+  /// A sum inside of the program may as well be taken later. If all results are
+  /// right, it is.
+  void settleSummands() {
+    bool isAnyRight = false;
+    for (const BoundTensor &tensor : tensors) {
+      if (tensor.result < 0 || isInner(tensor))
+        continue;
+      if (!isRight(tensor.verdict.kind))
+        return;
+      isAnyRight = true;
+    }
+    for (BoundTensor &tensor : tensors) {
+      if (!isInner(tensor) || !areSummands(tensor))
+        continue;
+      std::string over = fmt::format("{}", fmt::join(tensor.verdict.axes, ", "));
+      TensorVerdict &verdict = tensor.verdict;
+      verdict.collective.clear();
+      verdict.rule.clear();
+      verdict.alternatives.clear();
+      verdict.axes.clear();
+      verdict.kind =
+          isAnyRight ? VerdictKind::Equal : VerdictKind::NotCompared;
+      verdict.text =
+          isAnyRight
+              ? fmt::format("summands over {}, which are added up later", over)
+              : fmt::format("the ranks have summands over {}, which may be "
+                            "added up later; dump what follows, or say the "
+                            "placement",
+                            over);
+    }
+  }
+
   void judgeNorms() {
     bool hasGradients = std::any_of(plan.buffers.begin(), plan.buffers.end(),
                                     [](const PlanBuffer &each) {
@@ -254,8 +334,9 @@ private:
                                     });
     for (const DumpEntry &entry : dump.entries)
       if (entry.role == DumpRole::Norm && hasGradients)
-        report.tensors.push_back(
-            judgeNorm(entry, plan, mesh, prepared.own, settings.scale));
+        report.tensors.push_back(judgeNorm(entry, plan, mesh,
+                                           prepared.right[dtype()],
+                                           prepared.own, settings.scale));
   }
 
   /// Makes the changed step the one that tensors are compared with.
@@ -289,10 +370,24 @@ NumbersChecker::NumbersChecker(std::unique_ptr<Impl> impl)
     : impl(std::move(impl)) {}
 NumbersChecker::~NumbersChecker() = default;
 
+/// A step runs while the unsharded program's results are kept.
+static Status checkMemory(const CheckedProgram &program) {
+  const Plan &plan = *program.description.plan;
+  int64_t needed = reference::leastBytes(program.description.reference) +
+                   plan.numRanks() * plan.arenaBytes;
+  return rt::checkHostMemory(
+      needed,
+      fmt::format("the unsharded program in f64, and a step of {} ranks",
+                  plan.numRanks()),
+      "check it layer by layer (--layers), smaller shapes (--extent), or fewer "
+      "layers");
+}
+
 Status NumbersChecker::create(const CheckedProgram &program,
                               const CheckSettings &settings,
                               std::unique_ptr<NumbersChecker> &out) {
   auto impl = std::make_unique<Impl>(program, settings);
+  TPSP_TRY(checkMemory(program));
   TPSP_TRY(rt::RankMesh::create(impl->plan.mesh, impl->mesh));
   TPSP_TRY(Predictor::create(impl->plan, program.step, program.source,
                              settings.predictor, impl->predictor));

@@ -106,13 +106,16 @@ double tpsp::check::rootMeanSquare(const RankValues &values) {
   return std::sqrt(squares / double(std::max<int64_t>(count, 1)));
 }
 
-int64_t tpsp::check::distinguishing(const RankValues &one,
+int64_t tpsp::check::distinguishing(const RankValues &values,
+                                    const RankValues &one,
                                     const RankValues &other,
                                     const Tolerance &tolerance) {
   double least = tolerance.relative * rootMeanSquare(other);
   int64_t count = 0;
   for (size_t rank = 0; rank < one.size(); ++rank)
-    for (size_t i = 0; i < std::min(one[rank].size(), other[rank].size()); ++i)
+    for (size_t i = 0; !values[rank].empty() &&
+                       i < std::min(one[rank].size(), other[rank].size());
+         ++i)
       count += std::abs(one[rank][i] - other[rank][i]) > least;
   return count;
 }

@@ -41,10 +41,10 @@ double nearestFactor(const RankValues &values, const RankValues &wanted);
 /// The root mean square over the elements of all ranks.
 double rootMeanSquare(const RankValues &values);
 
-/// The number of elements of all ranks in which two predictions differ by more
-/// than rounding explains.
-int64_t distinguishing(const RankValues &one, const RankValues &other,
-                       const Tolerance &tolerance);
+/// The number of elements of the ranks that have `values` in which two
+/// predictions differ by more than rounding explains.
+int64_t distinguishing(const RankValues &values, const RankValues &one,
+                       const RankValues &other, const Tolerance &tolerance);
 
 /// Sizes that may explain a factor: of axes, and the number of micro-batches.
 struct FactorSource {

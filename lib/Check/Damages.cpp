@@ -34,18 +34,29 @@ private:
     for (size_t rank = 0; rank < rest.size(); ++rank)
       for (size_t i = 0; i < rest[rank].size(); ++i)
         rest[rank][i] -= all.each.right[rank][i];
-    for (const auto &[name, term] : all.each.terms) {
-      double factor = nearestFactor(rest, term);
+    for (const Term &term : all.each.terms) {
+      double factor = nearestFactor(rest, term.values);
       RankValues prediction = all.each.right;
       for (size_t rank = 0; rank < rest.size(); ++rank)
         for (size_t i = 0; i < rest[rank].size(); ++i)
-          prediction[rank][i] += factor * term[rank][i];
-      all.add(
-          VerdictKind::Term, 0,
-          fmt::format("right but for a term: {:.4g} times {} has been added",
-                      factor, name),
-          {}, prediction);
+          prediction[rank][i] += factor * term.values[rank][i];
+      all.add(VerdictKind::Term, 0, termText(term, factor), {}, prediction);
     }
+  }
+
+  /// Says what a multiple of a term, added to what is right, means.
+  std::string termText(const Term &term, double factor) const {
+    double tolerance = std::max(all.each.tolerance.relative, 1e-6);
+    std::optional<std::string> why =
+        factorText(1 + factor, all.each.sources, tolerance);
+    if (!term.isSummand)
+      return fmt::format("right but for a term: {:.4g} times {} has been added",
+                         factor, term.name);
+    if (std::abs(1 + factor) <= tolerance)
+      return fmt::format("right but for a term: {} is not added", term.name);
+    return fmt::format("right but for a term: {} counts {:.4g} times{}",
+                       term.name, 1 + factor,
+                       why ? fmt::format(" ({})", *why) : "");
   }
 
   /// Right but for a few positions of one dimension.
@@ -53,10 +64,10 @@ private:
     if (!all.each.tensor)
       return;
     const PlanBuffer &buffer = all.each.tensor->buffer();
-    std::vector<double> wanted =
-        wholeOf(*all.each.tensor, all.each.form, all.each.right, 0);
-    std::vector<double> has =
-        wholeOf(*all.each.tensor, all.each.form, all.each.values, 0);
+    std::vector<double> wanted = wholeOf(*all.each.tensor, all.each.form,
+                                         all.each.right, all.completeRank());
+    std::vector<double> has = wholeOf(*all.each.tensor, all.each.form,
+                                      all.each.values, all.completeRank());
     if (has.size() != wanted.size())
       return;
     std::vector<std::string> names = indexNamesOf(buffer);
@@ -100,8 +111,9 @@ private:
       return;
     std::vector<int64_t> rightRanks;
     for (size_t rank = 0; rank < all.each.values.size(); ++rank)
-      if (distance({all.each.values[rank]}, {all.each.right[rank]}) <=
-          all.each.tolerance.relative)
+      if (!all.each.values[rank].empty() &&
+          distance({all.each.values[rank]}, {all.each.right[rank]}) <=
+              all.each.tolerance.relative)
         rightRanks.push_back(int64_t(rank));
     Candidate candidate;
     candidate.kind = VerdictKind::Copies;

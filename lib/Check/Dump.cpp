@@ -3,6 +3,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/RankMesh.h"
+#include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 #include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include <fmt/format.h>
@@ -110,15 +111,17 @@ namespace {
 /// Reads the files of a dump, one after another.
 class DumpReader {
 public:
-  explicit DumpReader(Dump &out) : out(out) {}
+  DumpReader(Dump &out, const DumpReading &reading)
+      : out(out), reading(reading) {}
 
   Status read() {
     TPSP_TRY(findFiles());
+    TPSP_TRY(checkMemory());
     for (int64_t rank = 0; rank < out.numRanks; ++rank)
       TPSP_TRY(readFile(rank));
     for (auto &[title, entry] : entries)
       out.entries.push_back(std::move(entry));
-    if (out.entries.empty())
+    if (out.entries.empty() && !reading.keeps)
       return invalid("the files of '{}' have no tensors; write gradients, "
                      "parameters or activations (docs/Check.md)",
                      out.path);
@@ -167,6 +170,30 @@ private:
     return {};
   }
 
+  bool isRead(const rt::SafetensorsTensor &tensor) const {
+    DumpRole role;
+    std::string name;
+    parseTitle(tensor.name, role, name);
+    return !reading.keeps || reading.keeps(role, name);
+  }
+
+  /// Values take 8 bytes each, in whatever type the files have them.
+  Status checkMemory() const {
+    int64_t needed = 0;
+    for (int64_t rank = 0; rank < out.numRanks && reading.withValues; ++rank) {
+      rt::SafetensorsReader file;
+      TPSP_TRY(rt::SafetensorsReader::open(pathOf(rank), file));
+      for (const rt::SafetensorsTensor &tensor : file.tensors())
+        if (auto dtype = rt::elementTypeOf(tensor.dtype);
+            dtype && isRead(tensor))
+          needed +=
+              tensor.bytes / rt::elementBytes(*dtype) * int64_t(sizeof(double));
+    }
+    return rt::checkHostMemory(
+        needed, fmt::format("the dump '{}' in f64", out.path),
+        "check it layer by layer (--layers), or dump fewer layers");
+  }
+
   Status readFile(int64_t rank) {
     rt::SafetensorsReader file;
     TPSP_TRY(rt::SafetensorsReader::open(pathOf(rank), file));
@@ -179,7 +206,8 @@ private:
                      pathOf(rank), place);
     taken[place] = true;
     for (const rt::SafetensorsTensor &tensor : file.tensors())
-      TPSP_TRY(readTensor(rank, place, file, tensor));
+      if (isRead(tensor))
+        TPSP_TRY(readTensor(rank, place, file, tensor));
     return {};
   }
 
@@ -258,6 +286,8 @@ private:
     DumpedTensor &values = entry.ranks[place].emplace();
     values.dtype = *dtype;
     values.shape = tensor.shape;
+    if (!reading.withValues)
+      return {};
     std::vector<char> bytes(tensor.bytes);
     TPSP_TRY(file.read(tensor, 0, tensor.bytes, bytes.data()));
     int64_t count = tensor.bytes / rt::elementBytes(*dtype);
@@ -281,6 +311,7 @@ private:
   }
 
   Dump &out;
+  const DumpReading &reading;
   std::string meshText;
   /// The ranks whose file has been read.
   std::vector<bool> taken;
@@ -289,8 +320,9 @@ private:
 
 } // namespace
 
-Status tpsp::check::readDump(const std::string &path, Dump &out) {
+Status tpsp::check::readDump(const std::string &path, Dump &out,
+                             const DumpReading &reading) {
   out = {};
   out.path = path;
-  return DumpReader(out).read();
+  return DumpReader(out, reading).read();
 }

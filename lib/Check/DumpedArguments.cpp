@@ -33,11 +33,12 @@ static std::string putTogether(const PlacedTensor &tensor,
                                const DumpEntry &entry,
                                std::vector<double> &out) {
   RankValues values;
-  for (size_t rank = 0; rank < entry.ranks.size(); ++rank) {
-    if (!entry.ranks[rank])
+  for (const std::optional<DumpedTensor> &each : entry.ranks)
+    values.push_back(each ? each->values : std::vector<double>());
+  fillOtherStages(tensor.buffer(), tensor.mesh(), values);
+  for (size_t rank = 0; rank < values.size(); ++rank)
+    if (values[rank].empty())
       return fmt::format("rank {} lacks it", rank);
-    values.push_back(entry.ranks[rank]->values);
-  }
   std::optional<Form> form = formOf(tensor, entry);
   if (!form)
     return "its shapes are not those of the program";
@@ -45,6 +46,15 @@ static std::string putTogether(const PlacedTensor &tensor,
     values = summed(tensor.mesh(), values, form->pending);
   out = wholeOf(tensor, *form, values, 0);
   return "";
+}
+
+std::string DumpedArguments::titleOf(const PlanBuffer &argument) {
+  if (argument.kind == BufferKind::Parameter)
+    return "param:" + argument.name;
+  // The cotangent of z is called g[z].
+  return argument.isCotangent()
+             ? "cot:" + argument.name.substr(2, argument.name.size() - 3)
+             : "act:" + argument.name;
 }
 
 Status DumpedArguments::take(const Plan &plan, const Dump &dump) {

@@ -389,6 +389,26 @@ static RankValues inOrder(const PlacedTensor &tensor, const Form &form,
   return values;
 }
 
+/// The axes over which a form divides a tensor.
+static std::vector<int64_t> dividingIn(const PlacedTensor &tensor,
+                                       const Form &form) {
+  if (form.kind == Form::Part)
+    return tensor.dividing();
+  std::vector<int64_t> dividing;
+  for (const std::vector<int64_t> &axes : form.axes)
+    if (form.kind == Form::Cut)
+      dividing.insert(dividing.end(), axes.begin(), axes.end());
+  return dividing;
+}
+
+bool tpsp::check::isComplete(const PlacedTensor &tensor, const Form &form,
+                             const RankValues &values, int64_t rank) {
+  rt::RankGroup group;
+  return tensor.mesh().group(rank, dividingIn(tensor, form), group).ok() &&
+         std::none_of(group.ranks.begin(), group.ranks.end(),
+                      [&](int64_t other) { return values[other].empty(); });
+}
+
 std::vector<double> tpsp::check::wholeOf(const PlacedTensor &tensor,
                                          const Form &form,
                                          const RankValues &values,
@@ -398,12 +418,9 @@ std::vector<double> tpsp::check::wholeOf(const PlacedTensor &tensor,
     return tensor.wholeAt(ordered, rank);
   if (form.kind == Form::Whole)
     return std::move(ordered[rank]);
-  std::vector<int64_t> dividing;
-  for (const std::vector<int64_t> &axes : form.axes)
-    dividing.insert(dividing.end(), axes.begin(), axes.end());
   std::vector<double> whole(tensor.buffer().elements());
   rt::RankGroup group;
-  if (!tensor.mesh().group(rank, dividing, group).ok())
+  if (!tensor.mesh().group(rank, dividingIn(tensor, form), group).ok())
     return whole;
   for (int64_t other : group.ranks)
     putInto(whole, tensor.buffer().shape, blockIn(tensor, form, other),

@@ -88,6 +88,10 @@ RankValues inForm(const PlacedTensor &tensor, const Form &form,
 std::vector<double> wholeOf(const PlacedTensor &tensor, const Form &form,
                             const RankValues &values, int64_t rank);
 
+/// Whether a rank and those that hold its other parts have values.
+bool isComplete(const PlacedTensor &tensor, const Form &form,
+                const RankValues &values, int64_t rank);
+
 /// The sum over the groups of some axes. Every rank gets its group's.
 RankValues summed(const rt::RankMesh &mesh, const RankValues &values,
                   const std::vector<int64_t> &axes);

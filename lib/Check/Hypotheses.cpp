@@ -35,6 +35,7 @@ public:
     for (const std::vector<double> &values : each.values)
       verdict.elements += int64_t(values.size());
     verdict.errorOfRight = distance(each.values, each.right);
+    verdict.tolerance = each.tolerance.relative;
     if (!isRightFinite()) {
       verdict.kind = VerdictKind::NotCompared;
       verdict.text = "the program has numbers that are not finite, which "
@@ -80,12 +81,11 @@ private:
     auto whole = [&](const RankValues &values, size_t rank) {
       return wholeOf(*each.tensor, each.form, values, int64_t(rank));
     };
-    // A tensor of which ranks lack parts cannot be put together.
-    for (size_t rank = 0; rank < each.values.size(); ++rank)
-      if (each.values[rank].empty() && !each.right[rank].empty())
-        return;
     std::vector<double> checked;
     for (size_t rank = 0; rank < each.values.size(); ++rank) {
+      // A tensor of which ranks lack parts cannot be put together.
+      if (!isComplete(*each.tensor, each.form, each.values, int64_t(rank)))
+        continue;
       std::vector<double> has = whole(each.values, rank);
       // Copies are mostly equal, and are judged once.
       if (has == checked)
@@ -209,8 +209,9 @@ private:
     for (std::vector<double> &values : scaled)
       for (double &value : values)
         value *= candidate.factor;
-    verdict.distinguishing = distinguishing(
-        scaled.empty() ? each.values : scaled, each.right, each.tolerance);
+    verdict.distinguishing =
+        distinguishing(each.values, scaled.empty() ? each.values : scaled,
+                       each.right, each.tolerance);
     std::set<std::string> said = {candidate.text};
     for (const Candidate &other : all.list)
       if (all.isProven(other) && other.kind < VerdictKind::Rows &&

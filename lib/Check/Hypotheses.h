@@ -9,6 +9,15 @@
 
 namespace tpsp::check {
 
+/// A tensor that may have been added to another one.
+struct Term {
+  std::string name;
+  /// In the form of the tensor that is judged.
+  RankValues values;
+  /// Whether the program adds it, too, so that it may count several times.
+  bool isSummand = false;
+};
+
 /// The facts by which a tensor is judged.
 struct TensorCase {
   /// Null without a program: two dumps are compared.
@@ -22,8 +31,7 @@ struct TensorCase {
   std::vector<std::pair<std::vector<int64_t>, RankValues>> partial;
   /// The axes over which the program adds it up in the end.
   std::vector<int64_t> reduced;
-  /// Tensors of the same form that may have been added: their names and values.
-  std::vector<std::pair<std::string, RankValues>> terms;
+  std::vector<Term> terms;
   /// Other values that the ranks may have, with a text that says so.
   std::vector<std::pair<std::string, RankValues>> others;
   Tolerance tolerance;

@@ -15,6 +15,12 @@
 using namespace tpsp;
 using namespace tpsp::check;
 
+bool tpsp::check::meetAlong(const Plan &plan, const LedgerRow &row,
+                            int64_t axis) {
+  return axis != plan.stageAxis || row.stages.empty() ||
+         int64_t(row.stages.size()) == plan.numStages();
+}
+
 std::vector<int64_t> tpsp::check::axesOf(const Plan &plan,
                                          const LedgerRow &row) {
   std::vector<int64_t> axes;
@@ -80,7 +86,8 @@ Change tpsp::check::reducedOver(const Plan &plan,
       std::vector<int64_t> own = axesOf(plan, plan.ledger[rows[i]]), now;
       // The first row takes what no later one does.
       for (int64_t axis : axes)
-        if (!isIn(axis, later) && (i == 0 || isIn(axis, own)))
+        if (!isIn(axis, later) && (i == 0 || isIn(axis, own)) &&
+            meetAlong(plan, plan.ledger[rows[i]], axis))
           now.push_back(axis);
       later.insert(later.end(), now.begin(), now.end());
       for (int64_t command : plan.ledger[rows[i]].commands)
@@ -110,6 +117,9 @@ public:
     if (row.kind == CollectiveKind::AllGather) {
       add(rows, {}, 1, 3, "{} does not gather: each rank repeats its part");
       add(rows, own, 1, 4, "{} gathers the parts in the reverse order");
+      add(rows, {}, 1, 4,
+          "{} is missing: zeros are in place of other ranks' parts",
+          /*hasOwnAlone=*/true);
       return;
     }
     for (const std::vector<int64_t> &left : subsetsOf(own))
@@ -138,11 +148,63 @@ public:
                       fmt::format("{}", fmt::join(axes, " or ")));
   }
 
+  /// Ranks may have parts of a parameter that others should have. Layers alike
+  /// are tried together.
+  void addParts() {
+    std::map<std::string, std::vector<const PlanBuffer *>> alike;
+    std::vector<std::string> inOrder;
+    for (const PlanBuffer &tensor : plan.tensors()) {
+      // Padding and uneven pieces stay where they are.
+      if (tensor.kind != BufferKind::Parameter || !tensor.padding.empty() ||
+          PlacedTensor(tensor, mesh).dividing().empty())
+        continue;
+      auto [found, isNew] = alike.try_emplace(patternOf(tensor.name));
+      if (isNew)
+        inOrder.push_back(found->first);
+      found->second.push_back(&tensor);
+    }
+    for (const std::string &pattern : inOrder)
+      addPartsOf(pattern, alike[pattern]);
+  }
+
   std::vector<StepHypothesis> list;
 
 private:
+  void addPartsOf(const std::string &pattern,
+                  const std::vector<const PlanBuffer *> &tensors) {
+    std::vector<int64_t> axes = PlacedTensor(*tensors.front(), mesh).dividing();
+    int64_t size = 1;
+    for (int64_t axis : axes)
+      size *= plan.mesh[axis].size;
+    if (size == 1)
+      return;
+    std::vector<int64_t> next, before, reversed, first(size, 0);
+    for (int64_t i = 0; i < size; ++i) {
+      next.push_back((i + 1) % size);
+      before.push_back((i + size - 1) % size);
+      reversed.push_back(size - 1 - i);
+    }
+    std::string over = axesText(mesh, axes);
+    auto add = [&](const std::vector<int64_t> &from, const std::string &whose) {
+      StepHypothesis &hypothesis = list.emplace_back();
+      hypothesis.text = fmt::format(
+          "each rank of {} has the part of {} that {} should have", over,
+          tensors.size() > 1 ? pattern : tensors[0]->name, whose);
+      hypothesis.weight = 6;
+      for (const PlanBuffer *tensor : tensors)
+        hypothesis.change.parts[tensor->number] = {axes, from};
+    };
+    add(next, size > 2 ? "the next one" : "the other one");
+    if (size > 2)
+      add(before, "the one before");
+    if (size > 3)
+      add(reversed, "the one in the reverse order");
+    add(first, "the first one");
+  }
+
   void add(const std::vector<int64_t> &rows, const std::vector<int64_t> &axes,
-           double factor, int weight, const std::string &text) {
+           double factor, int weight, const std::string &text,
+           bool hasOwnAlone = false) {
     StepHypothesis &hypothesis = list.emplace_back();
     const LedgerRow &row = plan.ledger[rows.front()];
     std::string what =
@@ -154,13 +216,14 @@ private:
     hypothesis.weight = weight;
     for (int64_t each : rows)
       for (int64_t command : plan.ledger[each].commands)
-        hypothesis.change.commands[command] = {axes, factor};
+        hypothesis.change.commands[command] = {axes, factor, hasOwnAlone};
   }
 
   void addOtherAxes(const std::vector<int64_t> &rows,
                     const std::vector<int64_t> &own) {
     for (int64_t axis = 0; axis < int64_t(plan.mesh.size()); ++axis) {
-      if (plan.mesh[axis].size == 1 || isIn(axis, own))
+      if (plan.mesh[axis].size == 1 || isIn(axis, own) ||
+          !meetAlong(plan, plan.ledger[rows.front()], axis))
         continue;
       add(rows, {axis}, 1, 5,
           "{} is over " + plan.mesh[axis].name + " instead");
@@ -216,7 +279,9 @@ std::vector<StepHypothesis> tpsp::check::hypothesesOf(const Plan &plan,
       if (ofSingleRows && group.rows.size() > 1)
         all.addGroup({row});
   }
-  if (!ofSingleRows)
+  if (!ofSingleRows) {
     all.addArguments();
+    all.addParts();
+  }
   return std::move(all.list);
 }

@@ -23,6 +23,10 @@ struct StepHypothesis {
   int weight = 0;
 };
 
+/// Whether the ranks of a row can meet along an axis. On the axis of stages,
+/// they run the same commands only if all stages have the row.
+bool meetAlong(const Plan &plan, const LedgerRow &row, int64_t axis);
+
 /// Positions of the axes of a row in the mesh.
 std::vector<int64_t> axesOf(const Plan &plan, const LedgerRow &row);
 

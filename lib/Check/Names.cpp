@@ -238,6 +238,28 @@ bool NameMap::needsProgram() const {
   });
 }
 
+const NameMap::Entry *NameMap::find(const std::string &name,
+                                    std::vector<std::string> &stars) const {
+  // A loss and a norm have no name.
+  for (const Entry &entry : entries) {
+    stars.clear();
+    if (!name.empty() && matches(entry.pattern, name, stars))
+      return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> NameMap::namesFor(const std::string &name) const {
+  std::vector<std::string> stars, out;
+  const Entry *entry = find(name, stars);
+  if (!entry)
+    return {name};
+  for (const std::string &each : entry->names)
+    if (!each.empty())
+      out.push_back(filled(each, stars));
+  return out;
+}
+
 Status NameMap::apply(const NamedExtents &program, Dump &dump) const {
   std::vector<DumpEntry> out;
   std::set<std::string> titles;
@@ -250,12 +272,8 @@ Status NameMap::apply(const NamedExtents &program, Dump &dump) const {
   };
   for (const DumpEntry &entry : dump.entries) {
     std::vector<std::string> stars;
-    auto found =
-        std::find_if(entries.begin(), entries.end(), [&](const Entry &each) {
-          stars.clear();
-          return matches(each.pattern, entry.name, stars);
-        });
-    if (entry.name.empty() || found == entries.end()) {
+    const Entry *found = find(entry.name, stars);
+    if (!found) {
       TPSP_TRY(keep(entry));
       continue;
     }

@@ -19,11 +19,14 @@ struct GradientSquares {
   double all = 0;
   /// Each rank's own parts.
   RankValues own;
+  /// The same as `all`, for each rounded evaluation.
+  std::vector<double> rounded;
   /// The axes that divide one of them at least.
   std::set<int64_t> dividing;
 };
 
 GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
+                          const RightValues &right,
                           const std::vector<RankValues> &results) {
   std::set<int64_t> parameters;
   for (const PlanBuffer &tensor : plan.tensors())
@@ -31,6 +34,7 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
       parameters.insert(tensor.number);
   GradientSquares squares;
   squares.own.assign(mesh.numRanks(), {0});
+  squares.rounded.assign(right.roundedSquares.size(), 0);
   size_t number = 0;
   for (const PlanBuffer &tensor : plan.tensors()) {
     if (tensor.resultNumber() < 0)
@@ -38,6 +42,9 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
     const RankValues &parts = results[number++];
     if (tensor.kind != BufferKind::Gradient || !parameters.count(tensor.of))
       continue;
+    for (size_t draw = 0; draw < squares.rounded.size(); ++draw)
+      squares.rounded[draw] +=
+          right.roundedSquares[draw][tensor.resultNumber()];
     PlacedTensor placed(tensor, mesh);
     for (double value : placed.wholeAt(parts, 0))
       squares.all += value * value;
@@ -48,6 +55,29 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
         squares.own[rank].front() += value * value;
   }
   return squares;
+}
+
+/// The relative error that rounding may make in the norm.
+double roundingOf(const GradientSquares &squares) {
+  if (squares.all == 0 || squares.rounded.empty())
+    return 0;
+  double sum = 0;
+  for (double rounded : squares.rounded) {
+    double off = std::sqrt(rounded / squares.all) - 1;
+    sum += off * off;
+  }
+  auto draws = int64_t(squares.rounded.size());
+  return rt::roundingFactorOf(draws) * std::sqrt(sum / double(draws));
+}
+
+/// Squares that are added up once more over an axis multiply the norm by the
+/// root of its size.
+void addRoots(const std::vector<MeshAxis> &mesh,
+              std::vector<FactorSource> &sources) {
+  for (const MeshAxis &axis : mesh)
+    if (axis.size > 1)
+      sources.push_back({"the root of the size of " + axis.name,
+                         std::sqrt(double(axis.size))});
 }
 
 /// Says over which ranks the squares were added up, if that predicts the
@@ -86,9 +116,10 @@ void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
 
 TensorVerdict tpsp::check::judgeNorm(const DumpEntry &entry, const Plan &plan,
                                      const rt::RankMesh &mesh,
+                                     const RightValues &right,
                                      const std::vector<RankValues> &results,
                                      double scale) {
-  GradientSquares squares = squaresOf(plan, mesh, results);
+  GradientSquares squares = squaresOf(plan, mesh, right, results);
   TensorCase each;
   each.mesh = &mesh;
   int64_t dtype = TPSP_RT_F64;
@@ -101,7 +132,10 @@ TensorVerdict tpsp::check::judgeNorm(const DumpEntry &entry, const Plan &plan,
   // A norm is printed and dumped with few digits.
   constexpr double least = 1e-4;
   each.tolerance.relative = std::max(least, rt::toleranceOf(dtype));
+  each.tolerance.relative =
+      std::max(each.tolerance.relative, roundingOf(squares));
   each.sources = factorSources(plan.mesh, plan.microBatches, scale);
+  addRoots(plan.mesh, each.sources);
   TensorVerdict verdict;
   verdict.title = entry.title();
   verdict.place = int64_t(plan.commands.size());

@@ -14,6 +14,7 @@ struct Predictor::Impl {
       : plan(plan), step(step), source(source) {}
 
   rt::Status multiplyArguments(rt::Rank &rank, const Change &change) const;
+  rt::Status moveArguments(rt::Rank &rank, const Change &change) const;
   rt::Status readResults(rt::Rank &rank, std::vector<RankValues> &out) const;
 
   const Plan &plan;
@@ -38,16 +39,15 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
                              const rt::TensorSource &source,
                              const PredictorSettings &settings,
                              std::unique_ptr<Predictor> &out) {
-  if (plan.stageAxis >= 0 && plan.numStages() > 1)
-    return rt::invalid("the program's layers are divided over stages by @{}, "
-                       "and a check needs a step without stages; write one "
-                       "stage's layers as a program",
-                       plan.mesh[plan.stageAxis].name);
-  if (plan.numStreams > 1)
-    return rt::invalid("the plan overlaps communication, and a check needs its "
-                       "commands one after another; compile it with --overlap "
-                       "off");
+  for (const PlanCommand &command : plan.commands)
+    if (command.stream > 0 && command.communicates() &&
+        command.collective.kind != CollectiveKind::Transfer)
+      return rt::invalid(
+          "the plan overlaps communication, and a check needs its "
+          "commands one after another; compile it with --overlap "
+          "off");
   auto impl = std::make_unique<Impl>(plan, step, source);
+  impl->slot->plan = &plan;
   for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.resultNumber() >= 0)
       impl->results.push_back(&tensor);
@@ -69,7 +69,8 @@ rt::Status Predictor::Impl::multiplyArguments(rt::Rank &rank,
   std::vector<char> staging;
   for (const PlanBuffer &tensor : plan.tensors()) {
     auto found = change.arguments.find(tensor.number);
-    if (!tensor.isArgument() || found == change.arguments.end())
+    if (!tensor.isArgument() || found == change.arguments.end() ||
+        !tensor.isHeldAt(rank.coordinates()))
       continue;
     TPSP_TRY(rank.inspect(*tensor.offset, tensor.bytes, staging, [&](void *at) {
       int64_t count = tensor.bytes / rt::elementBytes(tensor.dtype);
@@ -82,11 +83,34 @@ rt::Status Predictor::Impl::multiplyArguments(rt::Rank &rank,
   return {};
 }
 
+rt::Status Predictor::Impl::moveArguments(rt::Rank &rank,
+                                          const Change &change) const {
+  rt::RankMesh mesh;
+  TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
+  std::vector<char> staging;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    auto found = change.parts.find(tensor.number);
+    if (!tensor.isArgument() || found == change.parts.end() ||
+        !tensor.isHeldAt(rank.coordinates()))
+      continue;
+    rt::RankGroup group;
+    TPSP_TRY(mesh.group(rank.number(), found->second.axes, group));
+    int64_t from = group.ranks[found->second.from[group.self]];
+    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+      return source.fill(
+          tensor, rt::Shard(tensor, plan.mesh, mesh.coordinates(from)), at);
+    }));
+  }
+  return {};
+}
+
 rt::Status Predictor::Impl::readResults(rt::Rank &rank,
                                         std::vector<RankValues> &out) const {
   std::vector<char> staging;
   for (size_t i = 0; i < results.size(); ++i) {
     const PlanBuffer &tensor = *results[i];
+    if (!tensor.isHeldAt(rank.coordinates()))
+      continue;
     std::vector<double> &part = out[i][rank.number()];
     rt::Shard shard(tensor, plan.mesh, rank.coordinates());
     part.reserve(shard.elements());
@@ -108,11 +132,41 @@ rt::Status Predictor::run(const Change &change, std::vector<RankValues> &out) {
   ++impl->runs;
   rt::Status status = impl->world->run([&](rt::Rank &rank) {
     TPSP_TRY(rt::fillArguments(rank, impl->source, impl->plan));
+    TPSP_TRY(impl->moveArguments(rank, change));
     TPSP_TRY(impl->multiplyArguments(rank, change));
     TPSP_TRY(rank.step(impl->step, impl->plan));
     TPSP_TRY(rank.synchronize());
     return impl->readResults(rank, out);
   });
   impl->slot->current = nullptr;
-  return status;
+  TPSP_TRY(status);
+  rt::RankMesh mesh;
+  TPSP_TRY(rt::RankMesh::create(impl->plan.mesh, mesh));
+  for (size_t i = 0; i < out.size(); ++i)
+    fillOtherStages(*impl->results[i], mesh, out[i]);
+  return {};
+}
+
+/// The first rank of the same place on another stage that has values.
+static std::optional<int64_t> alikeWithValues(const rt::RankMesh &mesh,
+                                              int64_t stageAxis, int64_t rank,
+                                              const RankValues &values) {
+  rt::RankGroup group;
+  if (!mesh.group(rank, {stageAxis}, group).ok())
+    return std::nullopt;
+  for (int64_t other : group.ranks)
+    if (!values[other].empty())
+      return other;
+  return std::nullopt;
+}
+
+void tpsp::check::fillOtherStages(const PlanBuffer &tensor,
+                                  const rt::RankMesh &mesh,
+                                  RankValues &values) {
+  if (tensor.stages.empty())
+    return;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    if (values[rank].empty() && !tensor.isHeldAt(mesh.coordinates(rank)))
+      if (auto other = alikeWithValues(mesh, tensor.stageAxis, rank, values))
+        values[rank] = values[*other];
 }

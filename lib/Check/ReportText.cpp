@@ -210,6 +210,7 @@ static Json jsonOf(const TensorVerdict &each) {
   json["location"] = each.location;
   json["error"] = each.error;
   json["error_of_right"] = each.errorOfRight;
+  json["tolerance"] = each.tolerance;
   json["next"] = each.next;
   json["next_error"] = each.nextError;
   json["elements"] = each.elements;

@@ -32,26 +32,48 @@ static reference::Program storedIn(reference::Program program, int64_t dtype) {
 /// Adds the squares of the differences.
 static void addSquares(const std::vector<reference::Tensor> &rounded,
                        double exaggeration, RightValues &out) {
+  std::vector<double> &roundedSquares = out.roundedSquares.emplace_back();
   for (size_t i = 0; i < out.results.size(); ++i) {
-    double squares = 0;
+    double squares = 0, values = 0;
     for (size_t k = 0; k < out.results[i].size(); ++k) {
       double off = (rounded[i].data[k] - out.results[i][k]) / exaggeration;
       double square = std::isfinite(off) ? off * off : 0;
       squares += square;
+      double value = out.results[i][k] + (square > 0 ? off : 0);
+      values += value * value;
       out.roundings[i][k] += square;
     }
     out.rounding[i].size +=
         squares / double(std::max<size_t>(out.results[i].size(), 1));
+    roundedSquares.push_back(values);
   }
+}
+
+/// The summands of each result.
+static std::vector<Summands> summandsOf(const reference::Program &program) {
+  std::vector<Summands> all(program.numResults());
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    if (program.results[i] < program.arguments)
+      continue;
+    const reference::Operation &op =
+        program.operations[program.results[i] - program.arguments];
+    if (op.name != "add")
+      continue;
+    for (size_t operand : op.operands) {
+      if (operand < program.arguments)
+        all[i].arguments.push_back(operand);
+      for (size_t k = 0; k < program.results.size(); ++k)
+        if (program.results[k] == operand)
+          all[i].results.push_back(k);
+    }
+  }
+  return all;
 }
 
 rt::Status
 tpsp::check::evaluateReference(const rt::PlanDescription &description,
                                const rt::TensorSource &source, int64_t dtype,
                                RightValues &out) {
-  TPSP_TRY(rt::checkReferenceMemory(
-      description.reference, "the unsharded program in f64",
-      "check smaller shapes (--extent) or fewer layers"));
   std::vector<reference::Tensor> arguments, results;
   TPSP_TRY(rt::wholeArguments(description, source, arguments));
   std::vector<const reference::Tensor *> pointers;
@@ -64,6 +86,7 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
   out = {};
   for (reference::Tensor &result : results)
     out.results.push_back(std::move(result.data));
+  out.summands = summandsOf(description.reference);
   out.rounding.assign(results.size(), {});
   for (const std::vector<double> &result : out.results)
     out.roundings.emplace_back(result.size(), 0);

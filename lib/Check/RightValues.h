@@ -18,16 +18,25 @@ struct ResultRounding {
   int64_t samples = 0;
 };
 
+/// The numbers of a sum's summands.
+struct Summands {
+  std::vector<size_t> results, arguments;
+};
+
 struct RightValues {
   /// The results are listed by their numbers, whole, in f64.
   std::vector<std::vector<double>> results;
   std::vector<ResultRounding> rounding;
   /// The same for each element: root mean squares.
   std::vector<std::vector<double>> roundings;
+  /// For each rounded evaluation, the sum of squares of each result.
+  std::vector<std::vector<double>> roundedSquares;
+  /// For each result that is a sum in the program, the results and the
+  /// arguments that are its summands.
+  std::vector<Summands> summands;
 };
 
-/// Evaluates the unsharded program in f64, and rounded to `dtype`. INVALID if
-/// that needs more memory than there is.
+/// Evaluates the unsharded program in f64, and rounded to `dtype`.
 rt::Status evaluateReference(const rt::PlanDescription &description,
                              const rt::TensorSource &source, int64_t dtype,
                              RightValues &out);

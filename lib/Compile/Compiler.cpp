@@ -11,6 +11,8 @@
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "tpsp/Passes/Program/LayerRuns.h"
+#include "tpsp/Passes/Program/ModelParts.h"
+#include "tpsp/Passes/Program/ReturnInner.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -127,6 +129,9 @@ private:
         selectFunction(module, options.function);
     if (!function)
       return function.takeError();
+    if (options.withoutLayers)
+      if (std::string problem = removeLayers(*function); !problem.empty())
+        return formatError("{0}", problem);
     name = function->getSymName().str();
     program = options.grad ? name + "_grad" : name;
     return llvm::Error::success();
@@ -151,6 +156,8 @@ private:
       if (options.returnChoices)
         pm.addPass(createReturnChoices());
     });
+    if (!e && !options.innerValues.empty())
+      returnInner(module.lookupSymbol<func::FuncOp>(name), options.innerValues);
     // The program as written, before composites are replaced and gradients
     // added.
     if (!e && wanted == Wanted::Everything)
@@ -175,8 +182,11 @@ private:
         }))
       return e;
     keepOnly(module, program);
-    if (wanted == Wanted::Everything)
-      addGradients(module.lookupSymbol<func::FuncOp>(program), step);
+    if (wanted == Wanted::Everything) {
+      auto function = module.lookupSymbol<func::FuncOp>(program);
+      addGradients(function, step);
+      innerGradients = innerGradientsOf(function);
+    }
     if (options.edit)
       options.edit(module);
     return llvm::Error::success();
@@ -217,6 +227,8 @@ private:
           return error;
     result.reference.cotangents = std::move(step.cotangents);
     result.reference.gradients = std::move(step.gradients);
+    for (size_t number : innerGradients)
+      result.reference.gradients.push_back(result.reference.results[number]);
     result.reference.reducedIn = referenceElement(options.reduceDtype);
     auto function = written->lookupSymbol<func::FuncOp>(name);
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -253,6 +265,8 @@ private:
   /// The module as written.
   OwningOpRef<ModuleOp> written;
   reference::Program step;
+  /// The numbers of the inner results whose gradients the step returns.
+  SmallVector<size_t> innerGradients;
   CompiledModel result;
 };
 

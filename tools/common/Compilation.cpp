@@ -2,6 +2,7 @@
 
 #include "tpsp/Compile/ParseModel.h"
 #include "tpsp/Passes/Explain/Explanation.h"
+#include "tpsp/Passes/Program/ModelParts.h"
 #include "tpsp/Passes/Program/ReturnLogits.h"
 #include "tpsp/Runtime/DeviceInventory.h"
 #include "tpsp/Schedule/Hardware.h"
@@ -96,6 +97,27 @@ compileSampled(mlir::MLIRContext &context, CompileOptions options,
   return compileModule(std::move(*module), path, options, progress);
 }
 
+/// Compiles one function of a model, which may be private.
+static llvm::Expected<CompiledModel>
+compileLayer(mlir::MLIRContext &context, const CompileOptions &options,
+             llvm::StringRef path, const CompileProgress &progress) {
+  auto module = parseModel(context, path, isRevised(options));
+  if (!module)
+    return module.takeError();
+  exposeLayer(**module, options.function);
+  return compileModule(std::move(*module), path, options, progress);
+}
+
+llvm::Expected<CompiledModel>
+Compilation::compileAs(const CompileOptions &compile,
+                       const CompileProgress &report) {
+  if (use.isSampled)
+    return compileSampled(context, compile, options.model, report);
+  if (use.isLayer)
+    return compileLayer(context, compile, options.model, report);
+  return compileModel(context, options.model, compile, report);
+}
+
 rt::Status Compilation::run(Progress &progress) {
   CompileOptions compile = resolved(options, use);
   if (use.isExplained)
@@ -105,9 +127,7 @@ rt::Status Compilation::run(Progress &progress) {
   auto report = [&](llvm::StringRef phase) {
     progress.phase("compiling: " + phase.str());
   };
-  auto compiled = use.isSampled
-                      ? compileSampled(context, compile, options.model, report)
-                      : compileModel(context, options.model, compile, report);
+  auto compiled = compileAs(compile, report);
   if (!compiled)
     return failure(compiled.takeError());
   model = std::move(*compiled);
@@ -116,6 +136,18 @@ rt::Status Compilation::run(Progress &progress) {
     return failure(described.takeError());
   description = std::move(*described);
   return {};
+}
+
+rt::Status Compilation::findParts(ModelParts &out) {
+  auto module = parseModel(context, options.model, isRevised(options));
+  if (!module)
+    return failure(module.takeError());
+  auto function = selectFunction(**module, options.function);
+  if (!function)
+    return failure(function.takeError());
+  std::string problem = partsOf(*function, out);
+  return problem.empty() ? rt::Status()
+                         : rt::Status(TPSP_RT_INVALID, unsaid + problem);
 }
 
 rt::Status Compilation::failure(llvm::Error error) {
@@ -136,6 +168,11 @@ rt::Status tpsp::tool::compile(const ToolOptions &options,
   out.step = code->step;
   out.code = std::make_shared<JitProgram>(std::move(*code));
   return {};
+}
+
+rt::Status tpsp::tool::findParts(const ToolOptions &options, bool speaks,
+                                 ModelParts &out) {
+  return Compilation(options, CompileUse(), speaks).findParts(out);
 }
 
 std::string tpsp::tool::hardwareNames() {

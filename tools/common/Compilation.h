@@ -27,6 +27,9 @@ public:
   /// Compiles options.model and sets `model`, `description` and `explanation`.
   rt::Status run(Progress &progress);
 
+  /// Finds the parts of options.model that can be compiled alone.
+  rt::Status findParts(ModelParts &out);
+
   /// Returns the error as a status, preceded by the diagnostics that have not
   /// been printed.
   rt::Status failure(llvm::Error error);
@@ -34,6 +37,9 @@ public:
   mlir::MLIRContext &mlirContext() { return context; }
 
 private:
+  llvm::Expected<CompiledModel> compileAs(const CompileOptions &compile,
+                                          const CompileProgress &report);
+
   const ToolOptions &options;
   const CompileUse use;
   mlir::MLIRContext context;

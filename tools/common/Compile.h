@@ -6,6 +6,10 @@
 #include "Program.h"
 #include "Progress.h"
 
+#include "tpsp/Abi/ModelPart.h"
+
+#include <vector>
+
 namespace tpsp::tool {
 
 /// What a program is compiled for.
@@ -21,6 +25,8 @@ struct CompileUse {
   /// A forward pass that returns logits (ReturnLogits.h), of as few sequences
   /// as the mesh allows unless the options have their number.
   bool isSampled = false;
+  /// A layer's function, which may be private.
+  bool isLayer = false;
 };
 
 /// Compiles options.model. Diagnostics go to standard error if `speaks`, else
@@ -31,6 +37,9 @@ rt::Status compile(const ToolOptions &options, const CompileUse &use,
 /// Reads options.model if it is a compiled plan, else compiles it.
 rt::Status openProgram(const ToolOptions &options, const CompileUse &use,
                        bool speaks, Progress &progress, Program &out);
+
+/// The parts of options.model that can be compiled alone (Abi/ModelPart.h).
+rt::Status findParts(const ToolOptions &options, bool speaks, ModelParts &out);
 
 /// UNSUPPORTED: the message of a tool built without the compiler. `what` names
 /// the request that needs it, such as "--emit".

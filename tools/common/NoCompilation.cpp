@@ -8,6 +8,11 @@ rt::Status tpsp::tool::compile(const ToolOptions &options, const CompileUse &,
   return noCompiler(options, "'" + options.model + "'");
 }
 
+rt::Status tpsp::tool::findParts(const ToolOptions &options, bool,
+                                 ModelParts &) {
+  return noCompiler(options, "'" + options.model + "'");
+}
+
 std::string tpsp::tool::hardwareNames() { return "none in this build"; }
 
 double tpsp::tool::peakFlops(const ToolOptions &, int64_t, int64_t) {

@@ -54,9 +54,15 @@ static std::string contradictionIn(const Options &o) {
         {},
         "nothing is given to check; give the ranks' dump with --numbers, or "
         "recordings of collectives with --trace"},
-       {!o.has("numbers"), {"against", "names"}, "{} goes with --numbers"},
+       {!o.has("numbers"),
+        {"against", "names", "layers"},
+        "{} goes with --numbers"},
        {!o.has("model"), {"trace"}, "{} needs a model"},
        {!o.has("trace"), {"forward", "steps"}, "{} goes with --trace"},
+       {o.has("layers"),
+        {"inputs", "weights", "optimizer", "against"},
+        "{} is of the whole model, and --layers takes all arguments of a layer "
+        "from the dump; leave one of them out"},
        {o.has("numbers"),
         {"selftest"},
         "{} makes its own dumps; leave --numbers out"}},

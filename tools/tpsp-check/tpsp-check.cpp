@@ -1,4 +1,6 @@
 // tpsp-check: holds somebody's parallel run against what a program needs.
+#include "CheckLayers.h"
+#include "Opened.h"
 #include "Options.h"
 #include "common/Compile.h"
 #include "common/MakeWorld.h"
@@ -27,66 +29,6 @@ using rt::Status;
 using tool::CompileUse;
 using tool::Progress;
 
-/// The type that --dtype names; -1 without it.
-static int64_t dtypeOf(const Options &options) {
-  for (int64_t dtype : {TPSP_RT_F64, TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16})
-    if (options.dtype == rt::elementName(dtype))
-      return dtype;
-  return -1;
-}
-
-static CheckSettings settingsOf(const Options &options, Progress &progress) {
-  CheckSettings settings;
-  settings.predictor.threads = int(options.threads);
-  settings.predictor.timeout = options.timeout;
-  settings.mostRuns = options.runs;
-  settings.scale = options.scale;
-  settings.dtype = dtypeOf(options);
-  settings.progress = [&](const std::string &what) { progress.phase(what); };
-  return settings;
-}
-
-/// The options with which a program is compiled: in f64, and with a collective
-/// of its own for each gradient.
-static Options compiledAs(Options options, bool updates, bool hasGradients) {
-  options.dtype = "f64";
-  options.bucketMib = 0;
-  options.bucketLayers = "off";
-  options.grad = updates || hasGradients;
-  if (!updates)
-    options.optimizer = "none";
-  return options;
-}
-
-/// A compiled program, and where its arguments come from.
-struct Opened {
-  tool::Program program;
-  tool::Arguments arguments;
-  /// Those of the dump; a part of the arguments' source.
-  const DumpedArguments *dumped = nullptr;
-
-  CheckedProgram checked() const {
-    return {program.description, program.step, *arguments.source};
-  }
-};
-
-/// Compiles the program. Arguments that no file gives are the dump's, and else
-/// random.
-static Status open(const Options &options, const Dump &dump, Progress &progress,
-                   Opened &out) {
-  TPSP_TRY(tool::openProgram(options, CompileUse(), /*speaks=*/true, progress,
-                             out.program));
-  auto dumped = std::make_unique<DumpedArguments>(
-      std::make_unique<rt::RandomSource>(options.seed));
-  TPSP_TRY(dumped->take(out.program.plan(), dump));
-  out.dumped = dumped.get();
-  TPSP_TRY(tool::openArguments(options, out.program.plan(), std::move(dumped),
-                               out.arguments));
-  if (!out.arguments.warning.empty() && !options.quiet)
-    fmt::print(stderr, "tpsp-check: warning: {}\n", out.arguments.warning);
-  return {};
-}
-
 /// The entries for which `keeps` holds.
 template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
   Dump part = dump;
@@ -95,22 +37,6 @@ template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
                      [&](const DumpEntry &entry) { return !keeps(entry); }),
       part.entries.end());
   return part;
-}
-
-/// Marks the verdicts on what the program took from the dump, and says what it
-/// could not take.
-static void markTaken(const DumpedArguments &dumped, CheckReport &report) {
-  for (TensorVerdict &verdict : report.tensors)
-    if (verdict.kind == VerdictKind::Equal &&
-        dumped.taken().count(verdict.title)) {
-      verdict.text = "taken as the program's argument";
-      verdict.isTaken = true;
-    }
-  for (const auto &[title, why] : dumped.passedOver())
-    report.notes.push_back(fmt::format(
-        "{} is not the program's argument, because {}; random values, or those "
-        "of --weights and --inputs, are in its place",
-        title, why));
 }
 
 /// Checks a part of a dump, with the arguments that the whole dump has.
@@ -191,6 +117,8 @@ static Status namesOfUpdate(const Options &options, Progress &progress,
 /// without, which returns gradients.
 static Status checkModel(const Options &options, Progress &progress,
                          CheckReport &report) {
+  if (options.layers)
+    return checkLayers(options, progress, report);
   Dump dump;
   TPSP_TRY(readDumps(options, progress, dump));
   std::set<std::string> ofUpdate;

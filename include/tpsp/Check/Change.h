@@ -28,6 +28,17 @@ struct RowChange {
   std::vector<int64_t> axes;
   /// The result is multiplied by it.
   double factor = 1;
+  /// For a gather: each rank has its own part in its place, and zeros for the
+  /// others.
+  bool hasOwnAlone = false;
+};
+
+/// Parts of an argument that other ranks should have.
+struct OtherParts {
+  /// The axes that divide the argument.
+  std::vector<int64_t> axes;
+  /// For each rank of a group of these axes, the one whose part it has.
+  std::vector<int64_t> from;
 };
 
 struct Change {
@@ -35,14 +46,20 @@ struct Change {
   std::map<int64_t, RowChange> commands;
   /// Factors of arguments, by the argument's number.
   std::map<int64_t, double> arguments;
+  /// Arguments of which ranks have other parts.
+  std::map<int64_t, OtherParts> parts;
 
-  bool isEmpty() const { return commands.empty() && arguments.empty(); }
+  bool isEmpty() const {
+    return commands.empty() && arguments.empty() && parts.empty();
+  }
   /// Adds the other change; where both change one thing, the other's stays.
   void add(const Change &other) {
     for (const auto &[number, each] : other.commands)
       commands[number] = each;
     for (const auto &[number, factor] : other.arguments)
       arguments[number] = factor;
+    for (const auto &[number, each] : other.parts)
+      parts[number] = each;
   }
 };
 

@@ -77,6 +77,8 @@ struct TensorVerdict : Claim {
   /// The error of the verdict's prediction, that of what is right, and that of
   /// the next hypothesis. Relative.
   double error = 0, errorOfRight = 0, nextError = 0;
+  /// The largest error that rounding explains.
+  double tolerance = 0;
   std::string next;
   /// Elements of all ranks; and those in which the verdict differs from what is
   /// right by more than rounding.

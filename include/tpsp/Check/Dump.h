@@ -13,6 +13,7 @@
 #include "tpsp/Abi/MeshAxis.h"
 #include "tpsp/Abi/Status.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -75,9 +76,19 @@ struct Dump {
   std::vector<DumpEntry> entries;
 };
 
+/// The part of a dump that is read.
+struct DumpReading {
+  /// Whether a tensor of this title is read; null: every one is.
+  std::function<bool(DumpRole, const std::string &name)> keeps;
+  /// Without them, tensors have their types and shapes alone.
+  bool withValues = true;
+};
+
 /// Reads a folder. INVALID, with a way out, if a file is missing, cut or
-/// contradicts another one, or if there is no tensor.
-rt::Status readDump(const std::string &path, Dump &out);
+/// contradicts another one, or if there is no tensor. INVALID, with the bytes,
+/// if there is less memory than the values take.
+rt::Status readDump(const std::string &path, Dump &out,
+                    const DumpReading &reading = {});
 
 /// Reads "dp=2,tp=3". False if the text is something else.
 bool parseMesh(const std::string &text, std::vector<MeshAxis> &out);

@@ -24,6 +24,8 @@ public:
   /// The titles of the tensors that were given so far as whole arguments:
   /// "param:w1". Those that a file gives in their place are not among them.
   const std::set<std::string> &taken() const { return asked; }
+  /// The title under which a dump would have an argument: "param:w1".
+  static std::string titleOf(const PlanBuffer &argument);
   /// The titles of arguments that the dump has and that cannot be taken, with
   /// half a sentence that says why.
   const std::map<std::string, std::string> &passedOver() const {

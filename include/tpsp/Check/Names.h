@@ -58,6 +58,8 @@ public:
   static rt::Status read(const std::string &path, NameMap &out);
   /// Whether an entry refers to a program's extents or mesh.
   bool needsProgram() const;
+  /// The names that a tensor of the dump gets; empty if it is left out.
+  std::vector<std::string> namesFor(const std::string &name) const;
   /// Renames and rearranges the tensors of a dump. Names without an entry stay.
   /// INVALID if a tensor does not fit its entry, if two get one name, or if the
   /// program lacks an index.
@@ -66,6 +68,11 @@ public:
   struct Entry;
 
 private:
+  /// The first entry for a name, and the texts of its stars; null if there is
+  /// none.
+  const Entry *find(const std::string &name,
+                    std::vector<std::string> &stars) const;
+
   std::vector<Entry> entries;
 };
 

@@ -4,6 +4,7 @@
 #define TPSP_CHECK_PREDICTOR_H
 
 #include "tpsp/Abi/Plan.h"
+#include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Check/Change.h"
 #include "tpsp/Runtime/Driver/Plans/PlanFile.h"
 #include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
@@ -24,10 +25,15 @@ struct PredictorSettings {
   double timeout = 30;
 };
 
+/// Gives ranks of stages that lack a tensor the values of the ranks of the same
+/// place on the first stage that has it.
+void fillOtherStages(const PlanBuffer &tensor, const rt::RankMesh &mesh,
+                     RankValues &values);
+
 class Predictor {
 public:
   /// Makes the ranks of a plan. `plan`, `source` and the step's code must
-  /// outlive the predictor. INVALID if the plan has stages or overlap.
+  /// outlive the predictor. INVALID if the plan overlaps communication.
   static rt::Status create(const Plan &plan, rt::StepFunction step,
                            const rt::TensorSource &source,
                            const PredictorSettings &settings,
@@ -41,7 +47,8 @@ public:
   /// state, in the order of the plan. `pending` ones are summands.
   const std::vector<const PlanBuffer *> &results() const;
   /// Runs a step from the same arguments. `out` gets the results, in the order
-  /// of results().
+  /// of results(). A rank of a stage that lacks a result gets what the rank of
+  /// its place on another stage has.
   rt::Status run(const Change &change, std::vector<RankValues> &out);
   /// How many steps have run.
   int64_t runs() const;

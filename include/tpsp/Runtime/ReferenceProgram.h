@@ -63,7 +63,8 @@ struct Program {
   std::vector<size_t> results;
   /// If these are set, the program is a step, forward and backward. It then
   /// takes further arguments: the cotangents of the results at these positions
-  /// of `results`. It has further results: the gradients of these arguments.
+  /// of `results`. It has further results: the gradients of these values, which
+  /// are arguments, or depend on them.
   std::vector<size_t> cotangents, gradients;
   /// The number of operations, at the end, that follow the backward pass and
   /// update the parameters. Among them, an operation "gradient" of an argument

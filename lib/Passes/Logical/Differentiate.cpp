@@ -128,6 +128,26 @@ std::optional<int64_t> commonChunk(ArrayRef<Value> parts) {
   return common;
 }
 
+/// Inner results (innerAttrName) whose gradients are returned.
+struct InnerGradients {
+  void find(func::FuncOp function, ArrayRef<Value> results) {
+    for (auto [number, result] : llvm::enumerate(results))
+      if (auto wanted =
+              function.getResultAttrOfType<BoolAttr>(number, innerAttrName);
+          wanted && wanted.getValue())
+        numbers[result] = number;
+  }
+  /// Keeps the gradient of a value if it is one of these results.
+  void note(Value value, Value gradient) {
+    if (auto found = numbers.find(value); found != numbers.end())
+      gradients.push_back({found->second, gradient});
+  }
+
+  /// The numbers of the results.
+  llvm::DenseMap<Value, unsigned> numbers;
+  SmallVector<std::pair<unsigned, Value>> gradients;
+};
+
 class Backward {
 public:
   /// `reduceType`: the type of parameters' gradients; null if it is their own.
@@ -150,6 +170,7 @@ public:
     for (auto [i, result] : llvm::enumerate(ret.getOperands()))
       addCotangent(body, result, i, argAttrs);
     SmallVector<Value> results(ret.getOperands());
+    inner.find(function, results);
 
     builder.setInsertionPoint(ret);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -166,6 +187,11 @@ public:
       results.push_back(gradient);
       resultAttrs.push_back(named("g[" + tensorName(input) + "]",
                                   gradientAttrName, input.getArgNumber()));
+    }
+    for (const auto &[number, gradient] : inner.gradients) {
+      resultAttrs.push_back(named("g[" + tensorName(results[number]) + "]",
+                                  innerGradientAttrName, number));
+      results.push_back(gradient);
     }
     ret->setOperands(results);
     updateType(function);
@@ -216,7 +242,8 @@ private:
   void addCotangent(Block &body, Value result, unsigned number,
                     SmallVectorImpl<DictionaryAttr> &argAttrs) {
     if (!isDifferentiable(result.getType()) ||
-        function.getResultAttr(number, countAttrName))
+        function.getResultAttr(number, countAttrName) ||
+        function.getResultAttr(number, innerAttrName))
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result), result.getLoc());
@@ -255,6 +282,7 @@ private:
     Value gradient = finish(result);
     if (!gradient)
       return success(); // nothing depends on it
+    inner.note(result, gradient);
     SmallVector<bool> needed;
     for (Value operand : op->getOperands())
       needed.push_back(active.contains(operand));
@@ -415,6 +443,7 @@ private:
   llvm::DenseSet<Value> active;
   /// Summands of each value's gradient.
   llvm::DenseMap<Value, SmallVector<Value>> contributions;
+  InnerGradients inner;
 };
 
 struct Differentiate

@@ -13,8 +13,8 @@ using namespace tpsp::reference;
 /// Whether each value depends on an argument that wants a gradient.
 static std::vector<bool> findActive(const Program &program) {
   std::vector<bool> active(program.values.size(), false);
-  for (size_t argument : program.gradients)
-    active[argument] = true;
+  for (size_t value : program.gradients)
+    active[value] = true;
   for (size_t i = 0; i < program.firstUpdate(); ++i) {
     const Operation &op = program.operations[i];
     size_t result = program.arguments + i;
@@ -30,7 +30,9 @@ static std::vector<bool> findActive(const Program &program) {
 
 Lifetimes::Lifetimes(const Program &program)
     : program(program), active(findActive(program)),
-      left(program.values.size(), 0) {
+      left(program.values.size(), 0), isWanted(program.values.size(), false) {
+  for (size_t value : program.gradients)
+    isWanted[value] = true;
   for (size_t i = 0; i < program.operations.size(); ++i)
     for (size_t operand : program.operations[i].operands)
       left[operand] += isReadAgain(i) ? 2 : 1;
@@ -102,7 +104,7 @@ private:
       if (isOnTheWay && lifetimes.isActive(result))
         for (size_t operand : op.operands)
           contribute(operand);
-      if (isOnTheWay)
+      if (isOnTheWay && !lifetimes.isGradientWanted(result))
         live -= bytes(result);
       if (lifetimes.isReadAgain(i))
         release(op.operands);

@@ -19,6 +19,8 @@ public:
 
   /// Whether a value depends on an argument that wants a gradient.
   bool isActive(size_t value) const { return active[value]; }
+  /// Whether the value's gradient is a result.
+  bool isGradientWanted(size_t value) const { return isWanted[value]; }
   /// Whether the backward pass reads an operation's operands.
   bool isReadAgain(size_t operation) const;
 
@@ -30,6 +32,7 @@ private:
   const Program &program;
   std::vector<bool> active;
   std::vector<size_t> left;
+  std::vector<bool> isWanted;
 };
 
 /// leastBytes() of a program whose numbers are consistent.

@@ -152,8 +152,8 @@ public:
     for (size_t number : program.results)
       results.push_back(values.take(number));
     if (program.updates == 0)
-      for (size_t argument : program.gradients)
-        results.push_back(takeGradient(argument));
+      for (size_t value : program.gradients)
+        results.push_back(takeGradient(value));
     return results;
   }
 
@@ -175,12 +175,12 @@ private:
     return x;
   }
 
-  Tensor takeGradient(size_t argument) {
-    const ValueType &type = program.values[argument];
-    Tensor gradient = std::move(gradients[argument]);
+  Tensor takeGradient(size_t value) {
+    const ValueType &type = program.values[value];
+    Tensor gradient = std::move(gradients[value]);
     if (!gradient.isValid())
       return full(type.indices, type.shape, 0);
-    if (isReduced[argument] && rounder.rounds())
+    if (isReduced[value] && rounder.rounds())
       rounder.round(*program.reducedIn, gradient);
     return times(std::move(gradient), 1 / lossScale());
   }
@@ -257,9 +257,15 @@ private:
     return "";
   }
 
+  /// The gradient of a value, for the last time unless it is a result.
+  Tensor gradientOf(size_t value) {
+    return lifetimes.isGradientWanted(value) ? gradients[value]
+                                             : std::move(gradients[value]);
+  }
+
   std::string differentiate(size_t number) {
     const Operation &op = program.operations[number];
-    Tensor gradient = std::move(gradients[program.arguments + number]);
+    Tensor gradient = gradientOf(program.arguments + number);
     std::string problem;
     if (lifetimes.isActive(program.arguments + number) && gradient.isValid())
       problem = differentiate(op, program.values[program.arguments + number],
@@ -373,9 +379,9 @@ static std::string checkNumbers(const Program &program) {
   for (size_t result : program.cotangents)
     if (result >= program.results.size())
       return "a cotangent of the reference program is of no result";
-  for (size_t argument : program.gradients)
-    if (argument >= program.arguments)
-      return "a gradient of the reference program is of no argument";
+  for (size_t value : program.gradients)
+    if (value >= program.values.size())
+      return "a gradient of the reference program is of no value";
   return "";
 }
 

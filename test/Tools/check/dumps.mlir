@@ -27,6 +27,12 @@
 // RUN: cd %t && not tpsp-check layer.mlir --numbers copies --seed 3 | FileCheck %s --check-prefix=COPIES
 // COPIES: norm: the ranks' squares are added up over tp: copies count several times, or parts are left out
 
+// A norm of gradients that were made in bf16.
+// RUN: cd %t && not tpsp-check layer.mlir --numbers near-norm --seed 3 | FileCheck %s --check-prefix=NEAR-NORM
+// NEAR-NORM: {{^}}1. norm: nearly right: the error is 0.001{{.*}}; did the run compute in a narrower type
+// RUN: cd %t && tpsp-check layer.mlir --numbers near-norm --seed 3 --dtype bf16
+// RUN: cd %t && not tpsp-check layer.mlir --numbers copies --seed 3 --dtype bf16 | FileCheck %s --check-prefix=COPIES
+
 // Parameters after the update.
 // RUN: cd %t && tpsp-check layer.mlir --numbers updated --seed 3 --optimizer sgd | FileCheck %s --check-prefix=UPDATED
 // UPDATED: {{^}}right: 3 tensors{{$}}
@@ -164,6 +170,8 @@ for own in ranks(False):
     norms.append(sum(squares(own["grad:" + name]) for name in ["gain", "up", "down"]))
 save("norm", [{"norm": ([], [math.sqrt(each)])} for each in norms])
 save("copies", [{"norm": ([], [math.sqrt(sum(norms))])}] * N)
+whole = sum(squares(right[f"g[{name}]"]) for name in ["gain", "up", "down"])
+save("near-norm", [{"norm": ([], [1.001 * math.sqrt(whole)])}] * N)
 
 half = ranks()
 for own in half:

@@ -349,7 +349,7 @@ func @sums(%x: [b@dp, d] {tpsp.frozen}, param %w: [e, d]) -> [b@dp, e] {
 }
 """, micro_batches=5)
 def sums_in_16_bits(r, mistake):
-    total, z = torch.zeros_like(r["w"]), r["x"] @ r["w"].T
+    total, z = torch.zeros_like(r["w"], dtype=torch.float32), r["x"] @ r["w"].T
     if mistake == "bf16":
         total = total.bfloat16()
     r.note("z", z.detach(), "dp=Shard(0)")
@@ -357,7 +357,7 @@ def sums_in_16_bits(r, mistake):
         total += (g.T @ x).to(total.dtype)
     if mistake == "reduced_in_bf16":
         total = total.bfloat16()
-    r["w"].grad = r.total(total, "dp").float()
+    r["w"].grad = r.total(total, "dp").to(r["w"].dtype)
 
 
 def _orthogonal(w, steps=5):

@@ -60,9 +60,9 @@ def moe(r, mistake):
     x, e, c = r["x"], 6, 8
     best, choice = (x @ r["gate"].T).topk(2, -1)
     weight = best.softmax(-1)
-    chosen = one_hot(choice, e).float()  # [g, s, k, e]
+    chosen = one_hot(choice, e).to(x.dtype)  # [g, s, k, e]
     slot = (chosen.flatten(1, 2).cumsum(1) - 1).reshape(chosen.shape)
-    places = chosen[..., None] * one_hot(slot.clamp(min=0).long(), c).float()  # [g, s, k, e, c]
+    places = chosen[..., None] * one_hot(slot.clamp(min=0).long(), c).to(x.dtype)  # [g, s, k, e, c]
     y = torch.einsum("gskec,gsd->egcd", places, x)
     y = r.exchange(y, "ep", 0, 1)
     v = torch.einsum("edf,egcf->egcd", r["down"], silu(torch.einsum("efd,egcd->egcf", r["up"], y)))

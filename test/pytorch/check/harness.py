@@ -17,6 +17,22 @@ from tpsp_torch import program as notation
 from tpsp_torch import record
 
 PROGRAMS = {}
+# The type of all numbers that are not integers: torch.float32, or torch.bfloat16 in all of a run.
+FLOAT = [torch.float32]
+# Whether parameters are f32, and products are taken in bf16.
+AUTOCAST = [False]
+
+
+def in_type(array):
+    """Returns an array as a tensor of the run's type."""
+    tensor = torch.from_numpy(array)
+    return tensor.to(FLOAT[0]) if tensor.is_floating_point() else tensor
+
+
+def _rounded(array):
+    """Returns the numbers that the run's type has of an array, as f32."""
+    tensor = in_type(array)
+    return tensor.float().numpy() if tensor.is_floating_point() else array
 
 
 @dataclasses.dataclass
@@ -30,6 +46,7 @@ class Program:
     update: str
     micro_batches: int
     adjust: object
+    layers: bool
 
     def __post_init__(self):
         self.parsed = notation.read(self.text)
@@ -49,7 +66,8 @@ class Program:
         for name, kind in self.results.items():
             if kind.dims:
                 found[f"g[{name}]"] = self._draw(f"g[{name}]", kind, False, "")
-        return self.adjust(found) if self.adjust else found
+        found = self.adjust(found) if self.adjust else found
+        return {name: _rounded(value) for name, value in found.items()}
 
     def _draw(self, name, kind, is_parameter, attributes):
         random = numpy.random.default_rng(zlib.crc32(f"{self.name} {name}".encode()))
@@ -66,13 +84,14 @@ class Program:
         return values.astype(numpy.float32)
 
 
-def program(text, holds=None, update="", micro_batches=1, adjust=None):
+def program(text, holds=None, update="", micro_batches=1, adjust=None, layers=False):
     """Registers a function as the program of `text`.
 
     `update` has options of tpsp-run for the step's update; `adjust` changes the values of arguments.
+    With `layers`, every layer is checked alone, and the dump has all arguments.
     """
     def register(run):
-        PROGRAMS[run.__name__] = Program(run.__name__, text, run, holds, update, micro_batches, adjust)
+        PROGRAMS[run.__name__] = Program(run.__name__, text, run, holds, update, micro_batches, adjust, layers)
         return run
     return register
 
@@ -101,7 +120,7 @@ class Rank:
         self.program, self.groups, self.mesh = program, groups, mesh
         self.sizes = dict(program.mesh) if groups is not None else dict.fromkeys(program.mesh, 1)
         self.place = place or dict.fromkeys(program.mesh, 0)
-        self.whole = {name: torch.from_numpy(value) for name, value in program.values().items()}
+        self.whole = {name: in_type(value) for name, value in program.values().items()}
         self.tensors, self.placements = {}, {}
         for argument in program.parsed.arguments():
             self._take(argument)
@@ -151,7 +170,7 @@ class Rank:
         for name, value in results.items():
             kind = self.program.results[name]
             self.note(name, value, self.words(kind))
-        torch.autograd.backward(list(results.values()), [self.cotangent(name) for name in results])
+        torch.autograd.backward(list(results.values()), [self.cotangent(name).to(value.dtype) for name, value in results.items()])
 
     def loss(self, value):
         """Records the loss, a number that every rank has whole."""
@@ -304,7 +323,7 @@ def unsharded(program):
     if not any(name.startswith("grad:") for name in notes.tensors):
         notes.gradients()
     notes.updated()
-    return {name: tensor.numpy() for name, tensor in notes.tensors.items()}
+    return {name: (tensor.float() if tensor.is_floating_point() else tensor).numpy() for name, tensor in notes.tensors.items()}
 
 
 def run_rank(program, mistake, folder, world):
@@ -320,7 +339,8 @@ def run_rank(program, mistake, folder, world):
     places = {name: rank.placements[name] for name in dumped}
     inputs = {name: dumped.pop(name) for name in list(dumped) if name not in parameters}
     with record(folder, dumped, mesh, inputs=inputs, placements=places) as rank.dump:
-        program.run(rank, mistake)
+        with torch.autocast("cpu", torch.bfloat16, enabled=AUTOCAST[0]):
+            program.run(rank, mistake)
 
 
 class World:

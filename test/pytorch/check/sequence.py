@@ -92,7 +92,7 @@ def _rotated(x, positions):
     angle = positions[:, None].float() * 10000.0 ** (-torch.arange(half).float() / half)
     cos, sin = angle.cos()[:, None], angle.sin()[:, None]
     one, other = x[..., :half], x[..., half:]
-    return torch.cat([one * cos - other * sin, other * cos + one * sin], -1)
+    return torch.cat([one * cos - other * sin, other * cos + one * sin], -1).to(x.dtype)
 
 
 @program(_attention(h=3))
@@ -114,8 +114,8 @@ def ring(r, mistake):
     q, k, v = _projected(r, r["x"])
     own, n = q.shape[0], r.size("cp")
     queries = _positions(r, own)
-    top = torch.full((q.shape[1], own, 1), -torch.inf)
-    total, o = torch.zeros_like(top), torch.zeros(q.shape[1], own, q.shape[2])
+    top = q.new_full((q.shape[1], own, 1), -torch.inf)
+    total, o = torch.zeros_like(top), q.new_zeros(q.shape[1], own, q.shape[2])
     back = 1 if mistake == "gradients_go_on" else -1
     for step in range(n):
         keys = (r.at("cp") - step) % n * own + torch.arange(own)

@@ -462,7 +462,7 @@ func @small(%x: [s@tp, d], param %gain: [d]) -> [s@tp, d] {
 def small(r, mistake):
     n = r["x"] * r["gain"]
     if mistake == "stored_in_f16":
-        n = _Map.apply(n, torch.clone, lambda g: g.half().float())
+        n = _Map.apply(n, torch.clone, lambda g: g.half().to(g.dtype))
     r.backward(z=torch.tanh(n) * 1e-9)
     r.reduce("gain", "tp")
 

@@ -196,6 +196,19 @@ TEST(ReferenceGradients, AddUpOverTheUsesOfAValue) {
             (std::vector<double>{40, 120, 300, 1600, 3000, 6000}));
 }
 
+TEST(ReferenceGradients, AreOfValuesInsideToo) {
+  Program program = weighted();
+  program.operations[0] = {"mul", "m.mlir:2:8", {0, 0}, {}};
+  program.gradients = {0, 2};
+  std::vector<Tensor> results;
+  ASSERT_EQ(evaluate(program, {&x, &w, &g}, results), "");
+  ASSERT_EQ(results.size(), 3u);
+  // 2 x w g of x, and w g of its square.
+  EXPECT_EQ(results[1].data,
+            (std::vector<double>{40, 120, 300, 1600, 3000, 6000}));
+  EXPECT_EQ(results[2].data, (std::vector<double>{20, 30, 50, 200, 300, 500}));
+}
+
 TEST(ReferenceGradients, SayWhatHasNone) {
   Program program = weighted();
   program.operations[0] = {
@@ -212,8 +225,8 @@ TEST(ReferenceGradients, RefuseNumbersOfNothing) {
   program.cotangents = {1};
   EXPECT_THAT(errorOf(program, {&x, &w, &g}), HasSubstr("is of no result"));
   program = weighted();
-  program.gradients = {2};
-  EXPECT_THAT(errorOf(program, {&x, &w, &g}), HasSubstr("is of no argument"));
+  program.gradients = {4};
+  EXPECT_THAT(errorOf(program, {&x, &w, &g}), HasSubstr("is of no value"));
   EXPECT_THAT(errorOf(weighted(), {&x, &w}), HasSubstr("takes 3 arguments"));
 }
 

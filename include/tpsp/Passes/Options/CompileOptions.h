@@ -26,6 +26,11 @@ struct CompileOptions {
   /// Return choices (results of comparing numbers, such as a router's experts),
   /// so that the reference can make the same ones.
   bool returnChoices = false;
+  /// Return these values in the middle of the program, and their gradients.
+  /// Names that are no such values are ignored.
+  std::vector<std::string> innerValues;
+  /// Compile what is left of the program without its layers (ModelParts.h).
+  bool withoutLayers = false;
   /// Return how many choices of tokens found no place at their experts.
   bool countDropped = false;
   /// If not null, changes the program after it is placed and differentiated.

@@ -26,7 +26,11 @@ Status tpsp::rt::wholeArguments(const PlanDescription &description,
 Status tpsp::rt::checkReferenceMemory(const reference::Program &program,
                                       const std::string &subject,
                                       const std::string &wayOut) {
-  int64_t needed = reference::leastBytes(program);
+  return checkHostMemory(reference::leastBytes(program), subject, wayOut);
+}
+
+Status tpsp::rt::checkHostMemory(int64_t needed, const std::string &subject,
+                                 const std::string &wayOut) {
   int64_t available = availableHostBytes();
   if (available < 0 || needed <= available)
     return {};

@@ -143,6 +143,14 @@ inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// choice, decided by comparing numbers. An evaluation of the program elsewhere
 /// must be given the choice.
 inline constexpr llvm::StringLiteral choiceAttrName = "tpsp.choice";
+/// Flag of a result that the program itself does not return: a value in the
+/// middle of the program, for comparisons. It has no cotangent. If it is true,
+/// the value's gradient is returned, too.
+inline constexpr llvm::StringLiteral innerAttrName = "tpsp.inner";
+/// Result attribute: the result is the gradient of the inner result of that
+/// number.
+inline constexpr llvm::StringLiteral innerGradientAttrName =
+    "tpsp.inner_gradient_of";
 /// Argument attribute: the argument is the cotangent of the result of that
 /// number.
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";

@@ -18,6 +18,10 @@ Status checkReferenceMemory(const reference::Program &program,
                             const std::string &subject,
                             const std::string &wayOut);
 
+/// INVALID if so many bytes are more than there are, with a message as above.
+Status checkHostMemory(int64_t needed, const std::string &subject,
+                       const std::string &wayOut);
+
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_DRIVER_COMPARISON_REFERENCEARGUMENTS_H
