@@ -267,6 +267,9 @@ int64_t tpsp::bytesSent(CollectiveKind kind, int64_t localBytes,
                         int64_t group) {
   if (kind == CollectiveKind::Transfer)
     return localBytes;
+  // Some ranks may keep their tensors. The others send them whole.
+  if (kind == CollectiveKind::Permute)
+    return group > 1 ? localBytes : 0;
   // Twice a tensor's bytes fit into 64 bits, but the product with the number of
   // ranks may not.
   __int128 all = __int128(factors[static_cast<size_t>(kind)]) * localBytes;

@@ -339,11 +339,11 @@ func.func @scores(%at: !at {tpsp.name = "buckets"}, %rel: !rel {tpsp.param = "re
 // CHECK:      totals
 // CHECK-NEXT: forward all_gather over fsdp x2 9.0 KiB
 // CHECK-NEXT: forward all_reduce over tp x1 6.0 KiB
-// CHECK-NEXT: forward permute over tp,fsdp x2 6.8 KiB
+// CHECK-NEXT: forward permute over tp,fsdp x2 9.0 KiB
 // CHECK-NEXT: backward all_gather over fsdp x2 9.0 KiB
 // CHECK-NEXT: backward all_reduce over tp x1 6.0 KiB
-// CHECK-NEXT: backward permute over fsdp,tp x2 6.8 KiB
-// CHECK-NEXT: backward permute over tp,fsdp x2 6.8 KiB
+// CHECK-NEXT: backward permute over fsdp,tp x2 9.0 KiB
+// CHECK-NEXT: backward permute over tp,fsdp x2 9.0 KiB
 // CHECK-NEXT: backward reduce_scatter over fsdp x2 9.0 KiB
 // CHECK-NEXT: {{.*}} of every kind
 tpsp.mesh @mesh <fsdp = 2 : data, tp = 2 : model>

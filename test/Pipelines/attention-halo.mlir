@@ -1,6 +1,6 @@
 // A window of 1024 keys, and shards of 16384: each rank sends its neighbour 1023
-// keys and as many values, 1023 * 8 * 128 * 2 = 2095104 bytes each, of which 7 of
-// 8 ranks' count. Backward their gradients come back.
+// keys and as many values, 1023 * 8 * 128 * 2 = 2095104 bytes each.
+// Backward their gradients come back.
 // RUN: sed 's/WINDOW/1024/' %s | tpsp-opt %to_ledger | %ledger_rows > %t.rows
 // RUN: %expected_rows %s | diff - %t.rows
 // RUN: sed 's/WINDOW/1024/' %s | tpsp-opt --tpsp-collective-pipeline="grad attention=fused" --tpsp-drop-primals --tpsp-partition --convert-tpsp-to-plan | %ledger_rows > %t.fused
@@ -10,9 +10,9 @@
 // RUN: sed 's/WINDOW/20000/' %s > %t.mlir && tpsp-opt %t.mlir --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=LONG
 // LONG: o.concat[b, s.shard@cp, t.halo, g, k] = concat(o.cut[b, s.shard@cp, t.end, g, k], o.split2[b, s.shard@cp, t.in, g, k], o.split2[b, s.shard@cp, t.in, g, k], index=t.halo)
 // LONG: permute o.cut[b, s.shard@cp, t.end, g, k]
-// LONG-NEXT: over cp along s.shard, 6.2 MiB per rank: @cp divides s.shard, and each shard reads the one 2 before it
+// LONG-NEXT: over cp along s.shard, 7.1 MiB per rank: @cp divides s.shard, and each shard reads the one 2 before it
 // LONG: permute o.split2[b, s.shard@cp, t.in, g, k]
-// LONG-NEXT: over cp along s.shard, 28.0 MiB per rank: @cp divides s.shard, and each shard reads the one 1 before it
+// LONG-NEXT: over cp along s.shard, 32.0 MiB per rank: @cp divides s.shard, and each shard reads the one 1 before it
 
 // If a window reaches all keys, they are gathered.
 // RUN: sed 's/WINDOW/114688/' %s > %t.mlir && tpsp-opt %t.mlir --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=LAST --implicit-check-not=all_gather
@@ -30,5 +30,5 @@ func @attention(%q: [b, s@cp, g, r, k], %k0, %v0: [b, s@cp, g, k]) -> [b, s@cp, 
 }
 }
 
-// ROW: 2 backward permute cp (s.shard) 1833216
-// ROW: 2 forward permute cp (s.shard) 1833216
+// ROW: 2 backward permute cp (s.shard) 2095104
+// ROW: 2 forward permute cp (s.shard) 2095104

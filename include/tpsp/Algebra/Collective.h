@@ -25,7 +25,8 @@ llvm::StringRef name(CollectiveKind kind);
 /// Bytes that one rank sends, by the ring algorithm, in a group of `group`
 /// ranks (nccl-tests' PERFORMANCE.md: busbw factors times the algorithm's
 /// size). `localBytes` is the larger of the rank's operand and result: the
-/// gathered tensor for all_gather, the unreduced tensor for reduce_scatter.
+/// gathered tensor for all_gather, the unreduced tensor for reduce_scatter. A
+/// rank of a permute sends its tensor once.
 int64_t bytesSent(CollectiveKind kind, int64_t localBytes, int64_t group);
 
 /// One collective on a tensor.

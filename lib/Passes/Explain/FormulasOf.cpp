@@ -234,9 +234,13 @@ private:
     std::vector<std::string> axes;
     for (AxisId axis : step.axes)
       axes.push_back(symbols.nameOf(axis));
-    // In a ring of two, half of twice the bytes is sent.
-    Formula share = Formula(bytesSent(step.kind, 2, 2)) *
-                    Formula::lessOne(axes) * symbols.dividedBy(step.axes);
+    // In a ring of two, half of twice the bytes is sent. A permute sends them
+    // all.
+    Formula share =
+        step.kind == CollectiveKind::Permute
+            ? Formula(1)
+            : Formula(bytesSent(step.kind, 2, 2)) * Formula::lessOne(axes) *
+                  symbols.dividedBy(step.axes);
     Formula bytes;
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults())) {

@@ -211,7 +211,8 @@ TransitionOracle::edgesFrom(const Layout &from) const {
   return found;
 }
 
-/// nccl-tests: S (n-1)/n, with S the larger side; all-reduce twice.
+/// nccl-tests: S (n-1)/n, with S the larger side; all-reduce twice. A permute
+/// sends S.
 int64_t TransitionOracle::bytes(const Layout &from, const Edge &edge) const {
   if (edge.kind == slice)
     return 0;
@@ -220,6 +221,8 @@ int64_t TransitionOracle::bytes(const Layout &from, const Edge &edge) const {
     n *= sizes[axis];
   int64_t larger = std::max(localElements(from, shape, sizes),
                             localElements(edge.to, shape, sizes));
+  if (edge.kind == Permute)
+    return n > 1 ? larger * elementBytes : 0;
   int64_t once = larger * elementBytes / n * (n - 1);
   return edge.kind == AllReduce ? 2 * once : once;
 }
