@@ -3,6 +3,7 @@
 #include "BoundTensors.h"
 #include "CauseSearch.h"
 #include "Hypotheses.h"
+#include "LaterSums.h"
 #include "Ledger.h"
 #include "Norm.h"
 #include "RightValues.h"
@@ -61,7 +62,7 @@ public:
     TPSP_TRY(checkItself());
     judgeAll({});
     TPSP_TRY(judgeRest());
-    settleSummands();
+    settleSummands(plan, mesh, tensors);
     judgeNorms();
     for (BoundTensor &tensor : tensors)
       report.tensors.push_back(std::move(tensor.verdict));
@@ -257,74 +258,6 @@ private:
       judgeAll(best.text);
     }
     return {};
-  }
-
-  //===--- Values inside of the program ----------------------------------===//
-
-  /// Whether a result is the program's own, and no value inside of it. A step
-  /// has a cotangent for each of its own results. Without gradients only the
-  /// first result is known to be its own.
-  bool isOwnResult(const PlanBuffer &buffer) const {
-    if (buffer.kind != BufferKind::Output)
-      return true;
-    bool hasCotangents = false;
-    for (const PlanBuffer &tensor : plan.tensors()) {
-      hasCotangents |= tensor.isCotangent();
-      if (tensor.isCotangent() && tensor.of == buffer.resultNumber())
-        return true;
-    }
-    return !hasCotangents && buffer.resultNumber() == 0;
-  }
-
-  bool isInner(const BoundTensor &tensor) const {
-    return tensor.result >= 0 && !isOwnResult(tensor.each.tensor->buffer());
-  }
-
-  /// Whether the sum over the verdict's axes of what the ranks have is right,
-  /// and the dump does not say that they have copies.
-  bool areSummands(const BoundTensor &tensor) const {
-    if (tensor.verdict.kind != VerdictKind::Missing ||
-        tensor.verdict.factor != 1 || tensor.each.form.isStated)
-      return false;
-    std::vector<int64_t> axes;
-    for (int64_t axis = 0; axis < int64_t(plan.mesh.size()); ++axis)
-      if (std::count(tensor.verdict.axes.begin(), tensor.verdict.axes.end(),
-                     plan.mesh[axis].name))
-        axes.push_back(axis);
-    return distance(summed(mesh, tensor.each.values, axes),
-                    tensor.each.right) <= tensor.each.tolerance.relative;
-  }
-
-  /// A sum inside of the program may as well be taken later. If all results are
-  /// right, it is.
-  void settleSummands() {
-    bool isAnyRight = false;
-    for (const BoundTensor &tensor : tensors) {
-      if (tensor.result < 0 || isInner(tensor))
-        continue;
-      if (!isRight(tensor.verdict.kind))
-        return;
-      isAnyRight = true;
-    }
-    for (BoundTensor &tensor : tensors) {
-      if (!isInner(tensor) || !areSummands(tensor))
-        continue;
-      std::string over = fmt::format("{}", fmt::join(tensor.verdict.axes, ", "));
-      TensorVerdict &verdict = tensor.verdict;
-      verdict.collective.clear();
-      verdict.rule.clear();
-      verdict.alternatives.clear();
-      verdict.axes.clear();
-      verdict.kind =
-          isAnyRight ? VerdictKind::Equal : VerdictKind::NotCompared;
-      verdict.text =
-          isAnyRight
-              ? fmt::format("summands over {}, which are added up later", over)
-              : fmt::format("the ranks have summands over {}, which may be "
-                            "added up later; dump what follows, or say the "
-                            "placement",
-                            over);
-    }
   }
 
   void judgeNorms() {
