@@ -236,11 +236,11 @@ private:
       axes.push_back(symbols.nameOf(axis));
     // In a ring of two, half of twice the bytes is sent. A permute sends them
     // all.
-    Formula share =
-        step.kind == CollectiveKind::Permute
-            ? Formula(1)
-            : Formula(bytesSent(step.kind, 2, 2)) * Formula::lessOne(axes) *
-                  symbols.dividedBy(step.axes);
+    Formula share = step.kind == CollectiveKind::Permute
+                        ? Formula(1)
+                        : Formula(bytesSent(step.kind, 2, 2)) *
+                              Formula::lessOne(axes) *
+                              symbols.dividedBy(step.axes);
     Formula bytes;
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults())) {
