@@ -34,7 +34,7 @@ func.func @f(%x: !q {tpsp.name = "x"}) -> !o {
 }
 
 //--- order.mlir
-// CHECK: order.mlir:[[@LINE+5]]:{{.*}}: warning: what uses this argument sends 13.0 KiB per rank; as [s@cp@tp, h, k] it would send 6.0 KiB
+// CHECK: order.mlir:[[@LINE+5]]:{{.*}}: warning: what uses this argument sends 14.0 KiB per rank; as [s@cp@tp, h, k] it would send 6.0 KiB
 // CHECK-NOT: warning:
 tpsp.mesh @mesh <cp = 2, tp = 4>
 !s = tensor<64x32x8xf32, #tpsp.idx<s@tp@cp, h, k>>
