@@ -159,9 +159,11 @@ private:
         if (step.kind == CollectiveKind::Slice)
           continue;
         int64_t n = ranks.groupSize(step.axes);
-        bytes += (step.kind == CollectiveKind::AllReduce ? 2 : 1) * larger *
-                 elementBytes / n * (n - 1);
-        moves += step.kind == CollectiveKind::Permute ? 1 : step.axes.size();
+        bool isPermute = step.kind == CollectiveKind::Permute;
+        bytes += isPermute ? larger * elementBytes
+                           : (step.kind == CollectiveKind::AllReduce ? 2 : 1) *
+                                 larger * elementBytes / n * (n - 1);
+        moves += isPermute ? 1 : step.axes.size();
       }
     };
     for (unsigned i = 0; i < placements.size(); ++i) {

@@ -333,7 +333,7 @@ static bool isConsistent(const reference::Program &reference) {
   return reference.arguments <= reference.values.size() &&
          areBelow(reference.results, reference.values.size()) &&
          areBelow(reference.cotangents, reference.results.size()) &&
-         areBelow(reference.gradients, reference.values.size()) &&
+         areBelow(reference.gradients, reference.arguments) &&
          areBelow(reference.reduced, reference.arguments) &&
          reference.lossScaleArgument < int64_t(reference.arguments) &&
          reference.updates <= reference.operations.size();
