@@ -73,7 +73,7 @@ static size_t sharedLength(ArrayRef<unsigned> a, ArrayRef<unsigned> b) {
   return differs.first - a.begin();
 }
 
-Repetition::Repetition(Block &block) {
+Repetition::Repetition(Block &block, function_ref<bool(Operation *)> tells) {
   PlaceReader reader(names);
   std::optional<ArrayRef<unsigned>> all;
   places.reserve(block.getOperations().size());
@@ -81,7 +81,7 @@ Repetition::Repetition(Block &block) {
     const Place &place =
         places.try_emplace(&op, reader.read(&op)).first->second;
     ArrayRef<unsigned> calls = place.calls;
-    if (!calls.empty())
+    if (!calls.empty() && (!tells || tells(&op)))
       all = all ? all->take_front(sharedLength(*all, calls)) : calls;
   }
   shared = all ? all->size() : 0;

@@ -15,6 +15,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <optional>
 #include <string>
@@ -25,8 +26,11 @@ namespace tpsp {
 class Repetition {
 public:
   /// Reads the block once, in time linear in its operations. Operations that
-  /// come later are unknown.
-  explicit Repetition(mlir::Block &block);
+  /// come later are unknown. `tells`: the operations that decide which calls
+  /// are shared; null: all.
+  explicit Repetition(
+      mlir::Block &block,
+      llvm::function_ref<bool(mlir::Operation *)> tells = nullptr);
 
   struct Place {
     /// Where it was written, without names.
@@ -47,8 +51,8 @@ public:
     return names[level][call];
   }
 
-  /// The number of calls that all inlined operations are inside of. The call
-  /// below these tells layers apart.
+  /// The number of calls that all inlined operations that tell are inside of.
+  /// The call below these tells layers apart.
   size_t sharedCalls() const { return shared; }
 
   /// The calls that are shared, and the one below, as far as the operation is
