@@ -429,14 +429,15 @@ static std::string searchText(const Matrix &matrix) {
 
 std::string tpsp::planner::toText(const Matrix &matrix) {
   const MatrixOptions &o = matrix.options;
-  std::string text = fmt::format("Plans for {} on {} of {}, {} each\n\n",
-                                 o.program, devicesText(o.devices), o.hardware,
-                                 bytesText(double(o.memoryLimit)));
+  std::string text = fmt::format(
+      "Plans for {} on {} of {}, {} each{}\n\n", o.program,
+      devicesText(o.devices), o.hardware, bytesText(double(o.memoryLimit)),
+      o.profile.empty() ? "" : ", steps by the profile " + o.profile);
   std::vector<Cells> rows = {{"", "plan", "subscripts", "step", "tokens/s",
                               "MFU", "exposed", "memory", "why not first"}};
   for (const MatrixRow &row : matrix.rows)
     rows.push_back(cellsOf(row));
-  if (!o.profile.empty()) {
+  if (o.hasProfiledMemory) {
     rows[0] = beforeReason(rows[0], {o.profile + " allocates", "reserves"});
     for (auto [cells, row] : llvm::zip(llvm::drop_begin(rows), matrix.rows))
       cells = beforeReason(cells, profiledCells(row.evaluation->memory));

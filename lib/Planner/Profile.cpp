@@ -26,7 +26,7 @@ llvm::ArrayRef<llvm::StringRef> embeddedProfileNames();
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// The facts that every profile has.
+/// The facts about memory. A profile has all of them or none.
 static constexpr const char *factNames[] = {"parameter_bytes",
                                             "gradient_bytes",
                                             "state_bytes",
@@ -50,29 +50,61 @@ std::vector<std::string> tpsp::planner::builtinProfiles() {
   return names;
 }
 
-/// Reads one fact; `problem` receives what is wrong with it.
-static void readFact(const std::string &name, const Json &json,
-                     Profile &profile, std::string &problem) {
-  if (!llvm::is_contained(factNames, name)) {
-    problem = fmt::format("facts.{} is no fact; facts are {}", name,
-                          fmt::join(factNames, ", "));
-    return;
-  }
-  bool isWhole = json.is_object() && json.contains("value") &&
-                 json["value"].is_number() && json["value"] >= 0 &&
-                 json["value"] <= 1e9 && json.contains("source") &&
-                 json["source"].is_string();
-  if (!isWhole) {
-    problem = fmt::format("facts.{}: expected a 'value', a number from 0 to "
-                          "1e9, and its 'source', a text",
-                          name);
-    return;
-  }
-  profile.facts[name] = {json["value"].get<double>(),
-                         json["source"].get<std::string>()};
+static bool hasSource(const Json &json) {
+  return json.is_object() && json.contains("value") &&
+         json.contains("source") && json["source"].is_string();
 }
 
-/// Reads the name, the version and all facts; returns the first problem.
+/// Reads a number with its source, and returns what is wrong with it.
+static std::string readNumber(const std::string &key, const Json &json,
+                              Profile::Fact &fact) {
+  if (!hasSource(json) || !json["value"].is_number() || json["value"] < 0 ||
+      json["value"] > 1e9)
+    return fmt::format("{}: expected a 'value', a number from 0 to 1e9, and "
+                       "its 'source', a text",
+                       key);
+  fact = {json["value"].get<double>(), json["source"].get<std::string>()};
+  return "";
+}
+
+/// Reads the facts about memory; returns the first problem.
+static std::string readFacts(const Json &json, Profile &profile) {
+  if (!json.is_object())
+    return "expected 'facts', an object";
+  for (const auto &[name, fact] : json.items()) {
+    if (!llvm::is_contained(factNames, name))
+      return fmt::format("facts.{} is no fact; facts are {}", name,
+                         fmt::join(factNames, ", "));
+    if (std::string problem =
+            readNumber("facts." + name, fact, profile.facts[name]);
+        !problem.empty())
+      return problem;
+  }
+  for (const char *name : factNames)
+    if (!profile.facts.count(name))
+      return fmt::format("facts.{} is missing", name);
+  return "";
+}
+
+/// Reads the options; returns the first problem.
+static std::string readOptions(const Json &json, Profile &profile) {
+  if (!json.is_object())
+    return "expected 'options', an object";
+  for (const auto &[name, option] : json.items()) {
+    if (!hasSource(option) || !option["value"].is_string())
+      return fmt::format("options.{}: expected a 'value', a text as the flag "
+                         "--{} takes it, and its 'source', a text",
+                         name, name);
+    profile.options[name] = {option["value"].get<std::string>(),
+                             option["source"].get<std::string>()};
+  }
+  return "";
+}
+
+/// The texts at a profile's head.
+static constexpr const char *headKeys[] = {"name", "about", "version"};
+
+/// Reads the whole profile; returns the first problem.
 static std::string readAll(const Json &json, Profile &profile) {
   for (auto [key, text] : {std::pair("name", &profile.name),
                            std::pair("version", &profile.version)}) {
@@ -80,16 +112,24 @@ static std::string readAll(const Json &json, Profile &profile) {
       return fmt::format("expected '{}', a text", key);
     *text = json[key].get<std::string>();
   }
-  if (!json.contains("facts") || !json["facts"].is_object())
-    return "expected 'facts', an object";
-  std::string problem;
-  for (const auto &[name, fact] : json["facts"].items())
-    if (problem.empty())
-      readFact(name, fact, profile, problem);
-  for (const char *name : factNames)
-    if (problem.empty() && !profile.facts.count(name))
-      problem = fmt::format("facts.{} is missing", name);
-  return problem;
+  bool isEmpty = true;
+  for (const auto &[key, value] : json.items()) {
+    std::string problem;
+    if (key == "facts")
+      problem = readFacts(value, profile);
+    else if (key == "options")
+      problem = readOptions(value, profile);
+    else if (key == "host_us")
+      problem = readNumber(key, value, profile.hostMicroseconds.emplace());
+    else if (!llvm::is_contained(headKeys, key))
+      problem = fmt::format("'{}' is no part of a profile: {}, facts, "
+                            "options, host_us",
+                            key, fmt::join(headKeys, ", "));
+    if (!problem.empty())
+      return problem;
+    isEmpty &= llvm::is_contained(headKeys, key);
+  }
+  return isEmpty ? "expected 'facts', 'options' or 'host_us'" : "";
 }
 
 static llvm::Expected<Profile> parse(llvm::StringRef text,
@@ -326,6 +366,8 @@ std::optional<ProfiledMemory>
 tpsp::planner::memoryBy(const Profile &profile, const Candidate &candidate,
                         const ProgramFacts &facts, const TermNames &names,
                         bool hasState) {
+  if (!profile.describesMemory())
+    return std::nullopt;
   UsualTerms terms = usualTerms(candidate, facts, names);
   std::optional<ModelSizes> sizes = modelSizes(facts);
   if (terms.problem || !sizes || terms.shard > 1 || terms.contextStores)

@@ -401,6 +401,8 @@ private:
     options.tokens = facts.tokens;
     options.rows = request.rows;
     options.profile = request.profile ? request.profile->name : "";
+    options.hasProfiledMemory =
+        request.profile && request.profile->describesMemory();
     if (!facts.products.empty())
       options.peakFlops =
           matmulPeak(hardware, facts.products.front().dtype, request.devices);

@@ -146,8 +146,35 @@ static std::string pinsOf(llvm::StringRef name) {
   return known;
 }
 
+/// The seconds of "host=35us"; nullopt if the text has another form.
+static std::optional<double> hostSecondsOf(llvm::StringRef suffix) {
+  double microseconds = 0;
+  bool isHost = suffix.consume_front("host=") && suffix.consume_back("us") &&
+                !suffix.getAsDouble(microseconds) && microseconds >= 0 &&
+                microseconds <= 1e6;
+  return isHost ? std::optional(microseconds * 1e-6) : std::nullopt;
+}
+
+/// The description with a host that takes so long to issue a command.
+static llvm::Expected<Hardware> withHost(llvm::StringRef name,
+                                         llvm::StringRef suffix,
+                                         double seconds) {
+  llvm::Expected<Hardware> found = findHardware(name);
+  if (!found)
+    return found;
+  if (found->isCpu())
+    return llvm::createStringError(llvm::formatv(
+        "'{0}:{1}': ranks on CPUs issue commands themselves; leave ':{1}' away",
+        name, suffix));
+  found->issueSeconds = seconds;
+  found->name += ":" + suffix.str();
+  return found;
+}
+
 llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
   auto [name, suffix] = text.rsplit(':');
+  if (std::optional<double> seconds = hostSecondsOf(suffix))
+    return withHost(name, suffix, *seconds);
   for (CollectiveAlgorithm algorithm : pinnable) {
     if (suffix != nameOf(algorithm))
       continue;
@@ -162,8 +189,9 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
   if (!embeddedHardware(text) && embeddedHardware(name))
     return llvm::createStringError(
         llvm::formatv("'{0}' pins no algorithm of all_reduce: '{1}' is none; "
-                      "what can be pinned is {2}",
-                      text, suffix, pinsOf(name)));
+                      "what can be pinned is {2}; '{3}:host=35us' sets the "
+                      "host's time for a command",
+                      text, suffix, pinsOf(name), name));
   return findDescription(text);
 }
 

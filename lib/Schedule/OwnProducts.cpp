@@ -1,15 +1,12 @@
 #include "tpsp/Schedule/OwnProducts.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-
-#include <algorithm>
 
 using namespace tpsp;
 
 namespace {
 
-using Commands = llvm::SmallVector<int64_t, 4>;
+using Commands = OwnProducts;
 
 /// Finds the products that run next to collectives of the backward pass.
 class PairFinder {
@@ -148,33 +145,7 @@ private:
 
 } // namespace
 
-OverlapSchedule tpsp::scheduleOwnProducts(const Plan &plan,
-                                          const OverlapProblem &problem) {
-  std::vector<Commands> partners = PairFinder(plan, problem).find();
-  std::vector<bool> isBeside(partners.size(), false);
-  for (const Commands &products : partners)
-    for (int64_t product : products)
-      isBeside[product] = true;
-
-  OverlapSchedule schedule;
-  schedule.start.resize(partners.size());
-  Commands last;
-  for (int64_t i = 0; i < int64_t(partners.size()); ++i) {
-    if (isBeside[i])
-      continue;
-    Commands now = partners[i];
-    now.insert(now.begin(), i);
-    double beside = 0;
-    for (int64_t command : now) {
-      bool isProduct = command != i;
-      schedule.start[command] = schedule.seconds + (isProduct ? beside : 0);
-      beside += isProduct ? problem.commands[command].seconds : 0;
-      for (int64_t before : last)
-        if (problem.commands[before].stream != problem.commands[command].stream)
-          schedule.added.emplace_back(before, command);
-    }
-    schedule.seconds += std::max(problem.commands[i].seconds, beside);
-    last = now;
-  }
-  return schedule;
+std::vector<OwnProducts> tpsp::findOwnProducts(const Plan &plan,
+                                               const OverlapProblem &problem) {
+  return PairFinder(plan, problem).find();
 }

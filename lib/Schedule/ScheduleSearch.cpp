@@ -1,7 +1,6 @@
 #include "tpsp/Schedule/ScheduleSearch.h"
 
 #include "tpsp/Schedule/ArenaPlan.h"
-#include "tpsp/Schedule/OwnProducts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -216,14 +215,15 @@ std::vector<ListSetting> ScheduleSearch::promisingSettings() const {
 }
 
 llvm::Expected<SearchedSchedule>
-tpsp::scheduleOwnProducts(const Plan &plan, const CostModel &cost) {
+tpsp::scheduledInOrder(const Plan &plan, const CostModel &cost,
+                       InOrderOverlap overlap) {
   constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
   OverlapProblem problem = overlapProblemOf(plan, cost, /*bytes=*/0);
   problem.capacity = unlimited;
   if (std::optional<std::string> wrong = problem.check())
     return llvm::createStringError("cannot be scheduled: " + *wrong);
   llvm::Expected<ScheduledPlan> only = scheduledPlan(
-      plan, problem, {{}, scheduleOwnProducts(plan, problem)}, unlimited);
+      plan, problem, {{}, scheduleInOrder(plan, problem, overlap)}, unlimited);
   if (!only)
     return only.takeError();
   if (llvm::Error error = simulateInto(*only, cost))

@@ -19,20 +19,6 @@ planner::Reader plantool::readerOf(const Options &options) {
   return reader;
 }
 
-llvm::Expected<std::shared_ptr<const planner::Profile>>
-plantool::profileOf(const Options &options) {
-  bool hasOwn = llvm::is_contained(planner::builtinProfiles(), options.target);
-  std::string name = options.profileName.empty() && hasOwn
-                         ? options.target
-                         : options.profileName;
-  if (name.empty() || name == "tpsp")
-    return nullptr;
-  auto profile = planner::findProfile(name);
-  if (!profile)
-    return profile.takeError();
-  return std::make_shared<const planner::Profile>(std::move(*profile));
-}
-
 static planner::StepTerms stepOf(const Options &options,
                                  const planner::ProgramFacts &facts) {
   planner::StepTerms step;

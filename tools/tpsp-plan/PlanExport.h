@@ -12,11 +12,6 @@ namespace tpsp::plantool {
 /// Who reads the plans: the target of --for.
 planner::Reader readerOf(const Options &options);
 
-/// The profile of --profile, or of --for if there is one of this name; null for
-/// none.
-llvm::Expected<std::shared_ptr<const planner::Profile>>
-profileOf(const Options &options);
-
 /// Exports the best plan that the target of --export can express. Without --for
 /// it may be a later plan of the table. The head then names it, with its cost
 /// against plan 1, and the reason why plan 1 cannot be exported. Requires a

@@ -1,5 +1,6 @@
 // tpsp-plan: finds the parallelism for a model, and says whether it fits, how
 // fast it is, and why not another.
+#include "ChosenProfile.h"
 #include "Measured.h"
 #include "Options.h"
 #include "Page.h"
@@ -180,11 +181,11 @@ int main(int argc, char **argv) {
   if (!options.has("hardware"))
     fmt::print(stderr, "tpsp-plan: planning for CPUs; --hardware h100-sxm, for "
                        "instance, plans for GPUs\n");
-  Compilation compilation(options, {}, /*speaks=*/true);
-  PlanningRequest request = requestOf(options);
-  auto profile = profileOf(options);
+  auto profile = applyProfile(options);
   if (!profile)
     return fail("--profile: " + llvm::toString(profile.takeError()));
+  Compilation compilation(options, {}, /*speaks=*/true);
+  PlanningRequest request = requestOf(options);
   request.profile = std::move(*profile);
   std::vector<planner::MeasuredRun> measured;
   if (!options.measured.empty()) {

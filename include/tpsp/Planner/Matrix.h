@@ -20,8 +20,10 @@ struct MatrixOptions {
   int64_t tokens = 0;
   /// The number of rows of plans that fit, besides the rows of `notable`.
   size_t rows = 10;
-  /// The name of the profile whose memory the table has; empty: none.
+  /// The name of the profile by which steps are predicted; empty: none.
   std::string profile;
+  /// Whether the table has its memory.
+  bool hasProfiledMemory = false;
   /// Says how measured runs calibrated the figures; empty: they did not. Ends
   /// with a newline.
   std::string calibration;

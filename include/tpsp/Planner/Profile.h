@@ -1,10 +1,12 @@
 /// A profile says what a step of another system is made of. It is data, each
-/// fact with its source: profiles/*.json. So far it has what a rank holds; the
-/// time of a step is that of tpsp's own plan.
+/// fact with its source: profiles/*.json.
 ///
-///   megatron: 18 bytes a parameter, or 6 + 12 / dp with the distributed
-///   optimizer; f32 gradients for the whole step; activations by the formulas
-///   of Megatron-LM's report_theoretical_memory
+///   memory: what a rank holds. Megatron-LM has 18 bytes a parameter, or 6 +
+///     12 / dp with the distributed optimizer; f32 gradients for the whole
+///     step; activations by the formulas of its report_theoretical_memory
+///   time: the options with which tpsp compiles a step that resembles the
+///     system's, for instance one kernel for each operation; and the time of
+///     the host
 #ifndef TPSP_PLANNER_PROFILE_H
 #define TPSP_PLANNER_PROFILE_H
 
@@ -13,6 +15,7 @@
 #include "llvm/Support/Error.h"
 
 #include <map>
+#include <optional>
 
 namespace tpsp::planner {
 
@@ -23,10 +26,21 @@ struct Profile {
     std::string source;
   };
 
-  std::string name, version;
-  std::map<std::string, Fact> facts;
+  struct Option {
+    std::string value, source;
+  };
 
-  /// The value of a fact that every profile has.
+  std::string name, version;
+  /// The facts about memory; empty if the profile has none.
+  std::map<std::string, Fact> facts;
+  /// Options of the compilation, by their names (Options.def). Whether there
+  /// are such options is not checked here.
+  std::map<std::string, Option> options;
+  /// Microseconds in which the host issues a command of such a step.
+  std::optional<Fact> hostMicroseconds;
+
+  bool describesMemory() const { return !facts.empty(); }
+  /// The value of a fact about memory.
   double of(const std::string &fact) const { return facts.at(fact).value; }
 };
 

@@ -3,6 +3,7 @@
 #define TPSP_SCHEDULE_SCHEDULESEARCH_H
 
 #include "tpsp/Schedule/CostModel.h"
+#include "tpsp/Schedule/InOrderOverlap.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/Simulator.h"
 #include "tpsp/Schedule/StepOverlap.h"
@@ -89,10 +90,10 @@ private:
   SearchedSchedule found;
 };
 
-/// Schedules the plan with the overlap of OwnProducts.h, whatever memory it
-/// takes.
-llvm::Expected<SearchedSchedule> scheduleOwnProducts(const Plan &plan,
-                                                     const CostModel &cost);
+/// Schedules the plan by scheduleInOrder(), whatever memory it takes.
+llvm::Expected<SearchedSchedule> scheduledInOrder(const Plan &plan,
+                                                  const CostModel &cost,
+                                                  InOrderOverlap overlap);
 
 } // namespace tpsp
 

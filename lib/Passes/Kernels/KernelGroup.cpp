@@ -167,7 +167,11 @@ bool KernelGroup::sharesWith(Operation *op) const {
 
 bool KernelGroup::accepts(LoopOpInterface op, bool isMove) const {
   size_t most = mostOperations + (isMove ? mostMoved : 0);
-  return empty() || (ops.size() < most && sharesGridWith(op) && hasRoomFor(op));
+  if (empty())
+    return true;
+  bool mayShare =
+      !limits.fusion || limits.fusion->mayShare(ops.front(), op);
+  return mayShare && ops.size() < most && sharesGridWith(op) && hasRoomFor(op);
 }
 
 bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
@@ -206,7 +210,7 @@ bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
     return false;
   // On GPUs, whose blocks are items, it would be one block.
   int64_t own = itemsOf(gridOf(loopIndices(result), result));
-  if (keptBytes && items < own && items < smallestGrid && !sharesWith(op))
+  if (limits.keptBytes && items < own && items < smallestGrid && !sharesWith(op))
     return false;
   int64_t row = std::max(largest, result.getNumElements()) / items;
   return row <= longestRow;
@@ -228,17 +232,17 @@ bool KernelGroup::fewOperandsWith(LoopOpInterface op) const {
 }
 
 bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
-  if (!keptBytes)
+  if (!limits.keptBytes)
     return true;
   // The bytes if every result were kept.
   SmallVector<LoopIndex> grid = gridOf(commonWith(op), widestWith(op));
   int64_t most = (resultBytes + bytesOfResult(op)) / itemsOf(grid) +
                  BlockRows::alignment * int64_t(ops.size() + 1);
-  if (!grid.empty() && most <= keptBytes)
+  if (!grid.empty() && most <= limits.keptBytes)
     return true;
   KernelGroup with = *this;
   with.add(op);
-  return blockRowsOf(with).fit(keptBytes);
+  return blockRowsOf(with).fit(limits.keptBytes);
 }
 
 bool KernelGroup::hasRoomFor(LoopOpInterface op) const {

@@ -47,7 +47,7 @@ bool KernelGrouping::add(LoopOpInterface op) {
       return true;
   if (open.size() == mostGroups)
     return false;
-  open.emplace_back(keptBytes);
+  open.emplace_back(limits);
   remakeOperands(op);
   return addTo(open.size() - 1, op);
 }
@@ -225,7 +225,7 @@ void KernelGrouping::moveTo(size_t from, size_t to) {
   SmallVector<Operation *> moved = readOnlyBy(from, to);
   if (moved.empty() || open[to].isColumnSum() || !savesMemory(from, to, moved))
     return;
-  KernelGroup with(keptBytes), rest(keptBytes);
+  KernelGroup with(limits), rest(limits);
   for (ArrayRef<Operation *> ops : {ArrayRef(moved), open[to].getOps()})
     for (Operation *op : ops) {
       auto loop = cast<LoopOpInterface>(op);

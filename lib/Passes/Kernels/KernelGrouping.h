@@ -30,11 +30,11 @@ namespace tpsp {
 
 class KernelGrouping {
 public:
-  /// `isLoop` tells which operations of the function will be added. `keptBytes`
-  /// is KernelGroup's.
+  /// `isLoop` tells which operations of the function will be added. `limits`
+  /// are those of each kernel.
   KernelGrouping(std::function<bool(mlir::Operation *)> isLoop,
-                 int64_t keptBytes)
-      : isLoop(std::move(isLoop)), keptBytes(keptBytes) {}
+                 KernelLimits limits)
+      : isLoop(std::move(isLoop)), limits(std::move(limits)) {}
 
   /// Whether `op` was taken ahead and is not to be added.
   bool isTaken(mlir::Operation *op) const { return taken.contains(op); }
@@ -70,7 +70,7 @@ private:
   bool isThere(mlir::Value value, size_t group) const;
 
   std::function<bool(mlir::Operation *)> isLoop;
-  int64_t keptBytes;
+  KernelLimits limits;
   llvm::SmallVector<KernelGroup> open;
   /// The group of each operation in an open group.
   llvm::DenseMap<mlir::Operation *, size_t> groups;

@@ -16,6 +16,7 @@
 #ifndef TPSP_PASSES_KERNELS_KERNELS_H
 #define TPSP_PASSES_KERNELS_KERNELS_H
 
+#include "FusionRule.h"
 #include "tpsp/Passes/Kernels/KernelInterfaces.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,12 +49,18 @@ llvm::SmallVector<LoopIndex> loopIndices(mlir::Type type);
 /// its operands.
 bool isPointwise(mlir::Operation *op);
 
+struct KernelLimits {
+  /// Bytes that a work item may keep of rows that its threads do not divide
+  /// alike; 0: any number.
+  int64_t keptBytes = 0;
+  /// Which operations may share a kernel; null: any.
+  std::shared_ptr<const FusionRule> fusion;
+};
+
 /// A growing group of loop operations.
 class KernelGroup {
 public:
-  /// `keptBytes`: bytes that a work item may keep of rows that its threads do
-  /// not divide alike; 0: any number.
-  explicit KernelGroup(int64_t keptBytes = 0) : keptBytes(keptBytes) {}
+  explicit KernelGroup(KernelLimits limits = {}) : limits(std::move(limits)) {}
 
   bool empty() const { return ops.empty(); }
   /// Whether `op` may join: a common grid exists, and rows stay small enough to
@@ -97,7 +104,7 @@ private:
   /// Whether `op` reads values that the group computes or reads.
   bool sharesWith(mlir::Operation *op) const;
 
-  int64_t keptBytes;
+  KernelLimits limits;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<LoopIndex> common;
   /// Whether the positions that `op` needs agree with those of the group's

@@ -354,9 +354,10 @@ void countTimes(plan::ProgramOp program) {
 struct ConvertTpspToPlan
     : public WithOptions<
           tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
-          &CompileOptions::epilogues, &CompileOptions::hardware,
-          &CompileOptions::threads, &CompileOptions::stageSchedule,
-          &CompileOptions::stageActions, &CompileOptions::overlap> {
+          &CompileOptions::fuse, &CompileOptions::epilogues,
+          &CompileOptions::hardware, &CompileOptions::threads,
+          &CompileOptions::stageSchedule, &CompileOptions::stageActions,
+          &CompileOptions::overlap> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -406,7 +407,8 @@ struct ConvertTpspToPlan
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);
-    FailureOr<PlannedCommands> planned = planCommands(function, keptBytes);
+    FailureOr<PlannedCommands> planned = planCommands(
+        function, keptBytes, fusionNamed(options().fuse));
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);

@@ -63,16 +63,26 @@ static std::string milliseconds(double seconds) {
   return llvm::formatv("{0:f3} ms", seconds * 1e3).str();
 }
 
+/// The overlap in the program's order that a word of --overlap names; nullopt
+/// if the word allows any other.
+static std::optional<InOrderOverlap> inOrderOverlapOf(StringRef word) {
+  if (word == "backward")
+    return InOrderOverlap::OwnProducts;
+  if (word == "parameters")
+    return InOrderOverlap::Parameters;
+  return std::nullopt;
+}
+
 namespace {
 
 /// Replaces a program by the best scheduled program that is found for it.
 class OverlapSearch {
 public:
-  /// The other parameters are the pass's options. `ownProducts`: whether
-  /// --overlap is `backward`.
+  /// The other parameters are the pass's options. `inOrder`: the overlap in the
+  /// program's order that --overlap names; nullopt: any.
   OverlapSearch(const CostModel &cost, double memory, int64_t chunks,
-                bool ownProducts)
-      : cost(cost), memory(memory), chunks(chunks), ownProducts(ownProducts) {}
+                std::optional<InOrderOverlap> inOrder)
+      : cost(cost), memory(memory), chunks(chunks), inOrder(inOrder) {}
 
   /// `name`: of what the program computes, for remarks.
   /// Returns the program, or a copy that has replaced it.
@@ -121,13 +131,13 @@ public:
   /// The bytes that a schedule's arena may have: those of the serial step, and
   /// the share that the option adds. They are at most the memory of the device,
   /// unless the serial step exceeds it anyway. The option does not limit
-  /// `ownProducts`, which predicts steps that others measured.
+  /// `inOrder`, which predicts steps that others measured.
   int64_t boundFor(int64_t serial) const {
     const Hardware &machine = cost.machine();
     int64_t device = machine.memoryBytes;
     if (machine.isCpu())
       device /= cost.ranks().numRanks();
-    int64_t most = ownProducts ? std::numeric_limits<int64_t>::max()
+    int64_t most = inOrder ? std::numeric_limits<int64_t>::max()
                                : serial + int64_t(memory * double(serial));
     return serial <= device ? std::min(most, device) : most;
   }
@@ -135,8 +145,8 @@ public:
 private:
   FailureOr<OverlapCandidate> search(const Plan &plan,
                                      const SimulatedStep &serial) {
-    if (ownProducts)
-      return withOwnProducts(plan);
+    if (inOrder)
+      return searchInOrder(plan);
     if (std::optional<ShortProgram> few = shortProgram(original, plan)) {
       FailureOr<OverlapCandidate> found = searchByLayers(plan, serial, *few);
       few->program.erase();
@@ -146,8 +156,9 @@ private:
     return CutSearch(cost, limits, chunks).run(original, plan);
   }
 
-  FailureOr<OverlapCandidate> withOwnProducts(const Plan &plan) {
-    llvm::Expected<SearchedSchedule> only = scheduleOwnProducts(plan, cost);
+  FailureOr<OverlapCandidate> searchInOrder(const Plan &plan) {
+    llvm::Expected<SearchedSchedule> only =
+        scheduledInOrder(plan, cost, *inOrder);
     if (!only)
       return emitErrorAt(original) << llvm::toString(only.takeError());
     OverlapCandidate candidate;
@@ -246,7 +257,7 @@ private:
   const CostModel &cost;
   const double memory;
   const int64_t chunks;
-  const bool ownProducts;
+  const std::optional<InOrderOverlap> inOrder;
   ArenaLimits limits;
   plan::ProgramOp original;
   StringRef name;
@@ -289,7 +300,7 @@ struct Overlap
 
   OverlapSearch searchWith(double memory, const CostModel &cost) {
     return {cost, memory, options().overlapChunks,
-            /*ownProducts=*/options().overlap == "backward"};
+            inOrderOverlapOf(options().overlap)};
   }
 
   /// Schedules each segment by itself. Each of them may add as many bytes, so

@@ -115,9 +115,13 @@ namespace {
 /// Plans a function in one walk, in its order.
 class CommandPlanner {
 public:
-  CommandPlanner(func::FuncOp function, int64_t keptBytes)
+  CommandPlanner(func::FuncOp function, int64_t keptBytes, FusionKind fusion)
       : function(function),
-        grouping([this](Operation *op) { return mayJoin(op); }, keptBytes) {}
+        grouping([this](Operation *op) { return mayJoin(op); },
+                 {keptBytes, fusion == FusionKind::All
+                                 ? nullptr
+                                 : std::make_shared<const FusionRule>(fusion,
+                                                                  function)}) {}
 
   FailureOr<PlannedCommands> run() {
     for (Operation &op : function.getBody().front().without_terminator())
@@ -266,6 +270,7 @@ private:
 } // namespace
 
 FailureOr<PlannedCommands> tpsp::planCommands(func::FuncOp function,
-                                              int64_t keptBytes) {
-  return CommandPlanner(function, keptBytes).run();
+                                              int64_t keptBytes,
+                                              FusionKind fusion) {
+  return CommandPlanner(function, keptBytes, fusion).run();
 }

@@ -81,9 +81,10 @@ struct PlannedCommands {
 /// Plans all operations of `function`. Cheap operations may be copied into
 /// several kernels. Fails with a diagnostic on an operation that has no
 /// command. `keptBytes`: bytes of rows that a kernel's item may keep
-/// (KernelGroup); 0: any number.
+/// (KernelLimits); 0: any number. `fusion`: what may share a kernel.
 mlir::FailureOr<PlannedCommands> planCommands(mlir::func::FuncOp function,
-                                              int64_t keptBytes);
+                                              int64_t keptBytes,
+                                              FusionKind fusion);
 
 /// A stem for a kernel's name: the first few operations, "square_reduce_rsqrt".
 std::string stemOf(const KernelGroup &group);

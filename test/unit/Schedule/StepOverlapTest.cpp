@@ -3,7 +3,7 @@
 
 #include "tpsp/Schedule/ArenaPlan.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
-#include "tpsp/Schedule/OwnProducts.h"
+#include "tpsp/Schedule/InOrderOverlap.h"
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include <gmock/gmock.h>
@@ -192,7 +192,8 @@ public:
     CostModel cost(*findHardware("h100-sxm"), meshOf(step));
     OverlapProblem problem =
         overlapProblemOf(step, cost, std::numeric_limits<int64_t>::max());
-    OverlapSchedule found = scheduleOwnProducts(step, problem);
+    OverlapSchedule found =
+        scheduleInOrder(step, problem, InOrderOverlap::OwnProducts);
     EXPECT_EQ(verify(problem, found), std::nullopt);
     end = found.start[2] + problem.commands[2].seconds;
     return found;
@@ -240,6 +241,97 @@ TEST(OwnProducts, NothingElseRunsBeside) {
   EXPECT_GT(found.start[1], 0);
   EXPECT_GT(found.start[2], found.start[1]);
   EXPECT_GE(found.start[3], layer.end);
+}
+
+/// Layers that gather their parameters, scheduled in order.
+class GatheredLayers {
+public:
+  explicit GatheredLayers(Phase phase, int64_t layers = 4)
+      : step(shardedLayers(layers)) {
+    for (PlanCommand &command : step.commands) {
+      if (command.kind != CommandKind::Collective)
+        continue;
+      step.buffers[command.accesses.front().buffer].kind =
+          BufferKind::Parameter;
+      command.collective.row = int64_t(step.ledger.size());
+      step.ledger.emplace_back().phase = phase;
+    }
+  }
+
+  void schedule(InOrderOverlap overlap) {
+    problem = problemOf(step, std::numeric_limits<int64_t>::max());
+    found = scheduleInOrder(step, problem, overlap);
+    EXPECT_EQ(verify(problem, found), std::nullopt);
+  }
+  double startOf(int64_t command) const { return found.start[command]; }
+  double endOf(int64_t command) const {
+    return found.start[command] + problem.commands[command].seconds;
+  }
+
+  Plan step;
+
+private:
+  OverlapProblem problem;
+  OverlapSchedule found;
+};
+
+/// Command 2 i gathers for layer i, command 2 i + 1 multiplies.
+TEST(InOrderOverlap, ParametersAreGatheredOneLayerAhead) {
+  GatheredLayers layers(Phase::Forward);
+  layers.schedule(InOrderOverlap::Parameters);
+  EXPECT_EQ(layers.startOf(0), 0);
+  for (int64_t layer = 1; layer < 4; ++layer) {
+    int64_t gather = 2 * layer, before = gather - 1;
+    EXPECT_DOUBLE_EQ(layers.startOf(gather), std::max(layers.startOf(before),
+                                                      layers.endOf(gather - 2)));
+    EXPECT_LT(layers.startOf(gather), layers.endOf(before));
+  }
+}
+
+TEST(InOrderOverlap, OwnProductsAndUpdatesHideNoGather) {
+  GatheredLayers forward(Phase::Forward), update(Phase::Update);
+  forward.schedule(InOrderOverlap::OwnProducts);
+  update.schedule(InOrderOverlap::Parameters);
+  for (int64_t gather = 2; gather < 8; gather += 2) {
+    EXPECT_DOUBLE_EQ(forward.startOf(gather), forward.endOf(gather - 1));
+    EXPECT_DOUBLE_EQ(update.startOf(gather), update.endOf(gather - 1));
+  }
+}
+
+/// What is gathered was computed, as activations are.
+TEST(InOrderOverlap, OnlyParametersAreGatheredAhead) {
+  GatheredLayers layers(Phase::Forward);
+  for (PlanBuffer &buffer : layers.step.buffers)
+    if (buffer.kind == BufferKind::Parameter)
+      buffer.kind = BufferKind::Input;
+  layers.schedule(InOrderOverlap::Parameters);
+  for (int64_t gather = 2; gather < 8; gather += 2)
+    EXPECT_DOUBLE_EQ(layers.startOf(gather), layers.endOf(gather - 1));
+}
+
+TEST(InOrderOverlap, GradientsAreReducedAsSoonAsTheyAreThere) {
+  for (bool areGradients : {true, false}) {
+    GatheredLayers layers(Phase::Forward);
+    for (auto [i, command] : llvm::enumerate(layers.step.commands)) {
+      if (command.kind != CommandKind::Collective)
+        continue;
+      // It sums what the product before it has written.
+      if (i > 0)
+        command.accesses[0] = layers.step.commands[i - 1].accesses.back();
+      command.accesses[0].isWrite = false;
+      if (areGradients)
+        layers.step.ledger[command.collective.row].gradients = {0};
+    }
+    // Nothing but the next layers' products reads what is summed.
+    for (int64_t product = 3; product < 8; product += 2)
+      layers.step.commands[product].accesses.erase(
+          layers.step.commands[product].accesses.begin() + 1);
+    layers.schedule(InOrderOverlap::Parameters);
+    for (int64_t sum = 2; sum < 8; sum += 2) {
+      EXPECT_GE(layers.startOf(sum), layers.endOf(sum - 1));
+      EXPECT_EQ(layers.startOf(sum + 1) < layers.endOf(sum), areGradients);
+    }
+  }
 }
 
 } // namespace

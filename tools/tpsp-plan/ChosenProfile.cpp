@@ -1,0 +1,59 @@
+#include "ChosenProfile.h"
+
+#include "tpsp/Passes/Options/SetOption.h"
+#include "tpsp/Schedule/Hardware.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <fmt/format.h>
+
+using namespace tpsp;
+using namespace tpsp::plantool;
+
+/// Sets the profile's options, unless the command line gives them.
+static llvm::Error setOptions(const planner::Profile &profile,
+                              Options &options) {
+  for (const auto &[name, option] : profile.options) {
+    if (options.has(name))
+      continue;
+    if (std::string problem = setOption(options, name, option.value);
+        !problem.empty())
+      return llvm::createStringError(fmt::format("profile '{}': options.{}: {}",
+                                                 profile.name, name, problem));
+    options.automatic.erase(name);
+  }
+  return llvm::Error::success();
+}
+
+/// Sets the host's time for a command, unless --hardware gives it.
+static llvm::Error setHost(const planner::Profile &profile, Options &options) {
+  const std::string &machine = options.hardware.name();
+  if (!profile.hostMicroseconds || machine.find(":host=") != std::string::npos)
+    return llvm::Error::success();
+  llvm::Expected<Hardware> found = findHardware(machine);
+  if (!found)
+    return found.takeError();
+  // Ranks on CPUs issue commands themselves.
+  if (!found->isCpu())
+    options.hardware = fmt::format("{}:host={}us", machine,
+                                   profile.hostMicroseconds->value);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<const planner::Profile>>
+plantool::applyProfile(Options &options) {
+  bool hasOwn = llvm::is_contained(planner::builtinProfiles(), options.target);
+  std::string name = options.profileName.empty() && hasOwn
+                         ? options.target
+                         : options.profileName;
+  if (name.empty() || name == "tpsp")
+    return nullptr;
+  auto profile = planner::findProfile(name);
+  if (!profile)
+    return profile.takeError();
+  if (llvm::Error error = setOptions(*profile, options))
+    return error;
+  if (llvm::Error error = setHost(*profile, options))
+    return error;
+  return std::make_shared<const planner::Profile>(std::move(*profile));
+}
