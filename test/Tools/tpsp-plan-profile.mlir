@@ -7,7 +7,7 @@
 // RUN: %{plan} --hardware h100-sxm --profile nanotron --json > %t.json
 // RUN: python3 -c "import json, sys; a, b = ({p['subscripts']: p['seconds'] for p in json.load(open(f))['plans'] if p.get('bound') is False} for f in sys.argv[1:]); r = [b[n] / a[n] for n in a if n in b]; assert len(r) > 2 and all(1.3 < x for x in r), r" %t.own.json %t.json
 // RUN: %{plan} --hardware h100-sxm --profile nanotron | FileCheck %s
-// CHECK: Plans for {{.*}} on 4 devices of h100-sxm:host=35us, 74.5 GiB each, steps by the profile nanotron
+// CHECK: Plans for {{.*}} on 4 devices of h100-sxm:host=37us, 74.5 GiB each, steps by the profile nanotron
 // CHECK-NOT: allocates
 
 // What the command line says goes first.

@@ -1,6 +1,7 @@
 #include "FusionRule.h"
 
 #include "Kernels.h"
+#include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/IR/Origin.h"
 
@@ -18,8 +19,11 @@ FusionKind tpsp::fusionNamed(StringRef word) {
 }
 
 FusionRule::Source FusionRule::sourceOf(Operation *op) {
-  return {withoutSourceName(op->getLoc()).getAsOpaquePointer(),
-          int(phaseOf(op))};
+  Location loc = op->getLoc();
+  // Parts of a composite have marks of their own, around one location.
+  if (std::optional<AdjointMark> mark = adjointMark(loc))
+    loc = cast<FusedLoc>(mark->location).getLocations().front();
+  return {withoutSourceName(loc).getAsOpaquePointer(), int(phaseOf(op))};
 }
 
 FusionRule::FusionRule(FusionKind kind, func::FuncOp function) : kind(kind) {
