@@ -175,6 +175,24 @@ Tensor Builder::pointwise(const std::string &name, std::vector<Tensor> operands,
   return emit(name, operands, dims, type, std::move(attributes));
 }
 
+bool Builder::takeAsNumbers(ValueId value) {
+  auto isTaken = [&](const ProgramArgument &argument) {
+    return argument.value == value &&
+           argument.kind == ProgramArgument::Kind::Input && !argument.constant;
+  };
+  auto uses = [&](const Operation &operation) {
+    return contains(operation.operands, value);
+  };
+  auto argument = std::find_if(program.arguments.begin(),
+                               program.arguments.end(), isTaken);
+  if (argument == program.arguments.end() ||
+      std::any_of(program.operations.begin(), program.operations.end(), uses))
+    return false;
+  program.values[value].element = exact;
+  argument->type = exact == "f64" ? ScalarType::F64 : ScalarType::F32;
+  return true;
+}
+
 Tensor Builder::contracted(const Tensor &a, const Tensor &b, const Dims &dims,
                            ScalarType type) {
   AtomList kept = atomsOf(dims);

@@ -78,6 +78,9 @@ public:
   /// The value of a constant; other tensors stay. Integers become numbers
   /// unless `element` is "i32".
   Tensor lifted(const Tensor &tensor, const std::string &element);
+  /// Makes an input of integers one of numbers, such as times, which nothing
+  /// looks up. False if it is no input, or is used as integers already.
+  bool takeAsNumbers(ValueId value);
   const std::string &elementOf(const Tensor &tensor) const {
     return program.values[tensor.value].element;
   }

@@ -1,5 +1,6 @@
 // Products and sums.
 #include "Operators.h"
+#include "Products.h"
 #include "Refusal.h"
 
 #include <algorithm>
@@ -14,10 +15,8 @@ using Constants = std::vector<ConstantPtr>;
 // Products
 //===----------------------------------------------------------------------===//
 
-/// x[..., d] w[o, d] + bias[o].
-static Results linear(Call &call) {
-  Builder &build = call.build;
-  Tensor x = call.value("input"), w = call.value("weight");
+Tensor torch::linear(Builder &build, Tensor x, Tensor w,
+                     const std::optional<Tensor> &bias, ScalarType type) {
   if (x.dims.empty() || w.dims.size() != 2)
     refuse("has a weight of {} dimensions", w.dims.size());
   size_t last = x.dims.size() - 1;
@@ -26,10 +25,16 @@ static Results linear(Call &call) {
   build.makeDistinct(free, w, 0);
   Dims dims = x.dims;
   dims[last] = w.dims[0];
-  Tensor y = build.contracted(w, x, dims, call.result().type);
-  if (auto bias = call.maybe("bias"))
-    return {build.pointwise("add", {y, call.lifted(*bias)}, y.type)};
-  return {y};
+  Tensor y = build.contracted(w, x, dims, type);
+  return bias ? build.pointwise("add", {y, *bias}, y.type) : y;
+}
+
+static Results linearOf(Call &call) {
+  std::optional<Tensor> bias = call.maybe("bias");
+  if (bias)
+    bias = call.lifted(*bias);
+  return {linear(call.build, call.value("input"), call.value("weight"), bias,
+                 call.result().type)};
 }
 
 /// a[..., m, k] b[..., k, n]. A vector is a matrix of one row or column.
@@ -300,7 +305,7 @@ static Constants foldMean(const Call &call) {
 const Operators &torch::contractionOperators() {
   static const std::string all = "self, dim=None, ~keepdim=False, ~dtype=None";
   static const Operators rows = {
-      {"linear", "input, weight, bias=None", {}, linear},
+      {"linear", "input, weight, bias=None", {}, linearOf},
       {"matmul", "self, other, mat2=None", foldMatmul, matmul},
       {"mm", "self, mat2", foldBmm, matmul},
       {"bmm", "self, mat2", foldBmm, matmul},

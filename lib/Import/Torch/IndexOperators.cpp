@@ -1,5 +1,6 @@
 // Look-ups by integers, and sums along positions.
 #include "Folding.h"
+#include "LookUps.h"
 #include "Refusal.h"
 
 #include <algorithm>
@@ -111,8 +112,7 @@ static Tensor rowsAtNumbers(Call &call, const Tensor &table,
   return build.emit("einsum", {hits, rows}, dims, rows.type);
 }
 
-/// Rows of a table, whose first dimension the ids replace.
-static Tensor lookedUp(Call &call, Tensor table, const Tensor &ids) {
+Tensor torch::lookedUp(Call &call, Tensor table, const Tensor &ids) {
   Builder &build = call.build;
   if (ids.constant)
     if (auto rows = rowsAt(call, table, *ids.constant))

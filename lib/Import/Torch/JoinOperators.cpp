@@ -1,4 +1,5 @@
 // Tensors of several tensors: one after the other, and with positions replaced.
+#include "Joins.h"
 #include "Positions.h"
 #include "Refusal.h"
 
@@ -73,7 +74,7 @@ static std::vector<Tensor> operandsOf(Call &call, const char *name) {
 }
 
 /// Gives all operands the first one's atoms, but along `dim`.
-static Dims alignAll(Call &call, std::vector<Tensor> &all,
+static Dims alignAll(Builder &build, std::vector<Tensor> &all,
                      std::optional<size_t> dim) {
   Dims dims;
   for (Tensor &one : all) {
@@ -84,7 +85,7 @@ static Dims alignAll(Call &call, std::vector<Tensor> &all,
       own = one.dims.at(*dim);
       rest.dims.erase(rest.dims.begin() + static_cast<int64_t>(*dim));
     }
-    call.build.broadcastAlign(dims, rest);
+    build.broadcastAlign(dims, rest);
     if (dim)
       rest.dims.insert(rest.dims.begin() + static_cast<int64_t>(*dim), own);
     one = rest;
@@ -92,11 +93,8 @@ static Dims alignAll(Call &call, std::vector<Tensor> &all,
   return dims;
 }
 
-/// The tensors one after the other along a dimension, which then has `size`
-/// positions.
-static Tensor concatenated(Call &call, std::vector<Tensor> all, size_t dim,
-                           int64_t size) {
-  Builder &build = call.build;
+Tensor torch::concatenated(Builder &build, std::vector<Tensor> all, size_t dim,
+                           int64_t size, ScalarType type) {
   if (all.size() == 1)
     return all.front();
   bool isSingle = true;
@@ -107,7 +105,7 @@ static Tensor concatenated(Call &call, std::vector<Tensor> all, size_t dim,
     else
       one.dims[dim] = {build.program.atoms.create(1)};
   }
-  Dims dims = alignAll(call, all, dim);
+  Dims dims = alignAll(build, all, dim);
   for (Tensor &one : all)
     if (!isSingle)
       build.makeDistinct(build.atomsOf(dims), one, dim);
@@ -130,7 +128,7 @@ static Tensor concatenated(Call &call, std::vector<Tensor> all, size_t dim,
     build.program.atoms.keepApart({whole, parts.back()});
   }
   Tensor out;
-  out.type = call.result().type;
+  out.type = type;
   out.dims = wholeDims;
   out.value =
       build.emitValue(isSingle ? "stack" : "concat", values,
@@ -142,7 +140,8 @@ static Tensor concatenated(Call &call, std::vector<Tensor> all, size_t dim,
 static Results cat(Call &call) {
   std::vector<Tensor> all = operandsOf(call, "tensors");
   size_t dim = call.dim("dim", all.front().dims.size());
-  return {concatenated(call, all, dim, call.result().sizes.at(dim))};
+  return {concatenated(call.build, all, dim, call.result().sizes.at(dim),
+                       call.result().type)};
 }
 
 /// `self` with the positions from `begin` on along a dimension replaced by
@@ -158,7 +157,7 @@ static Tensor replaced(Call &call, const Tensor &self, const Tensor &source,
   parts.push_back(source);
   if (end < sizes.at(dim))
     parts.push_back(build.cut(self, dim, end, sizes[dim] - end));
-  return concatenated(call, parts, dim, sizes[dim]);
+  return concatenated(call.build, parts, dim, sizes[dim], call.result().type);
 }
 
 /// 1 at the positions, for tensors of these sizes.
@@ -225,7 +224,7 @@ static Results stack(Call &call) {
   Builder &build = call.build;
   std::vector<Tensor> all = operandsOf(call, "tensors");
   size_t dim = call.dim("dim", all.front().dims.size() + 1);
-  Dims dims = alignAll(call, all, {});
+  Dims dims = alignAll(call.build, all, {});
   std::vector<ValueId> values;
   for (Tensor &one : all) {
     one.dims = dims;
@@ -274,7 +273,7 @@ static Results flip(Call &call) {
     std::vector<Tensor> parts;
     for (int64_t at = size; at-- > 0;)
       parts.push_back(withDim(build.taken(x, dim, at), dim));
-    x = concatenated(call, parts, dim, size);
+    x = concatenated(call.build, parts, dim, size, call.result().type);
   }
   return {x};
 }
@@ -296,9 +295,9 @@ static Results roll(Call &call) {
     if (by == 0)
       continue;
     x = concatenated(
-        call,
+        call.build,
         {build.cut(x, dim, size - by, by), build.cut(x, dim, 0, size - by)},
-        dim, size);
+        dim, size, call.result().type);
   }
   return {x};
 }

@@ -30,20 +30,79 @@ static Tensor combined(Builder &build, Tensor losses, Reduction how,
   return losses;
 }
 
+namespace {
+
+/// The cross-entropy of labels along one dimension of x. Labels below 0 do not
+/// count.
+class LabelLoss {
+public:
+  LabelLoss(Builder &build, Tensor scores, Tensor labels, size_t classes)
+      : build(build), classes(classes), x(std::move(scores)),
+        targets(std::move(labels)) {
+    x = build.single(x, classes);
+    dims = x.dims;
+    dims.erase(dims.begin() + static_cast<int64_t>(classes));
+    build.broadcastAlign(dims, targets);
+    over = build.program.atoms.leaves(x.dims[classes]).front();
+    for (Atom leaf : build.atomsOf(dims))
+      build.program.atoms.keepApart({leaf, over});
+    x = build.materialized(x);
+    targets = build.materialized(targets);
+  }
+
+  /// -log p of the label, for each position.
+  Tensor each() {
+    return build.emit("cross_entropy", {x, targets}, dims, x.type,
+                      {{"over", IndexAttribute{{over}}}});
+  }
+
+  /// The weight of the label's class, for each position; 0 where none counts.
+  Tensor weightOfLabel(Tensor weights) {
+    build.align(x, classes, weights, 0);
+    Tensor weight = weights;
+    weight.dims = dims;
+    weight.value =
+        build.emitValue("one_hot_einsum", {targets.value, weights.value},
+                        build.atomsOf(dims), build.elementOf(weights),
+                        {{"indices", IndexAttribute{{over}, /*isList=*/true}}});
+    return weight;
+  }
+
+  /// The sum of -log p over all classes, each with its weight, for each
+  /// position; 0 where no label counts.
+  Tensor ofAllClasses(std::optional<Tensor> weights) {
+    Tensor logs =
+        build.pointwise("neg", {logSoftmax(build, x, classes)}, x.type);
+    Dims rest = x.dims;
+    rest[classes].clear();
+    Tensor sum;
+    if (weights) {
+      build.align(x, classes, *weights, 0);
+      sum = build.contracted(logs, *weights, rest, x.type);
+    } else {
+      sum = build.emit("reduce", {logs}, rest, x.type,
+                       {{"kind", std::string("sum")}});
+    }
+    sum.dims = dims;
+    return build.emit("label_mask", {sum, targets}, dims, x.type);
+  }
+
+  Builder &build;
+  const size_t classes;
+  Tensor x, targets;
+  /// The dimensions of x without the classes.
+  Dims dims;
+
+private:
+  Atom over = -1;
+};
+
+} // namespace
+
 Tensor torch::crossEntropy(Builder &build, Tensor x, Tensor targets,
                            size_t classes, Reduction how) {
-  x = build.single(x, classes);
-  Dims dims = x.dims;
-  dims.erase(dims.begin() + static_cast<int64_t>(classes));
-  build.broadcastAlign(dims, targets);
-  Atom over = build.program.atoms.leaves(x.dims[classes]).front();
-  for (Atom leaf : build.atomsOf(dims))
-    build.program.atoms.keepApart({leaf, over});
-  x = build.materialized(x);
-  targets = build.materialized(targets);
-  Tensor losses = build.emit("cross_entropy", {x, targets}, dims, x.type,
-                             {{"over", IndexAttribute{{over}}}});
-  return combined(build, losses, how, targets);
+  LabelLoss loss(build, std::move(x), std::move(targets), classes);
+  return combined(build, loss.each(), how, loss.targets);
 }
 
 Tensor torch::squaredError(Builder &build, const Tensor &x,
@@ -61,20 +120,52 @@ static Reduction reductionOf(const Call &call) {
   return static_cast<Reduction>(number);
 }
 
+/// (1 - s) w[label] -log p[label] + s / C sum over classes of w -log p, for a
+/// smoothing s and C classes.
+static Tensor smoothed(LabelLoss &loss, const std::optional<Tensor> &weights,
+                       double smoothing) {
+  Builder &build = loss.build;
+  Tensor each = loss.each();
+  if (weights)
+    each =
+        build.pointwise("mul", {each, loss.weightOfLabel(*weights)}, each.type);
+  if (smoothing == 0)
+    return each;
+  auto classes = static_cast<double>(
+      build.program.atoms.extent(loss.x.dims[loss.classes]));
+  auto scaled = [&](const Tensor &x, double factor) {
+    return build.pointwise("scale", {x}, x.type, {{"factor", factor}});
+  };
+  return build.pointwise(
+      "add",
+      {scaled(each, 1 - smoothing),
+       scaled(loss.ofAllClasses(weights), smoothing / classes)},
+      each.type);
+}
+
 /// Labels that do not count are below 0 in a program. So `ignore_index` must
 /// be, too; PyTorch refuses every other label below 0.
 static Results crossEntropyOf(Call &call) {
   Tensor x = call.value("self"), targets = call.tensor("target");
-  if (!call.isNone("weight") || call.number("label_smoothing") != 0)
-    refuse("has weights of classes or smoothed labels");
   if (isFloating(targets.type))
     refuse("has targets that are probabilities");
   targets = call.build.lifted(targets, "i32");
   int64_t ignored = call.integer("ignore_index");
   if (ignored >= 0)
     refuse("ignores label {}; known are labels below 0", ignored);
-  return {crossEntropy(call.build, x, targets, x.dims.size() > 1 ? 1 : 0,
-                       reductionOf(call))};
+  std::optional<Tensor> weights = call.maybe("weight");
+  if (weights)
+    weights = call.lifted(*weights);
+  LabelLoss loss(call.build, x, targets, x.dims.size() > 1 ? 1 : 0);
+  Tensor each = smoothed(loss, weights, call.number("label_smoothing"));
+  Reduction how = reductionOf(call);
+  if (!weights || how != Reduction::Mean)
+    return {combined(call.build, each, how, loss.targets)};
+  // The mean is by weight.
+  Tensor weight = loss.weightOfLabel(*weights);
+  Tensor sum = combined(call.build, each, Reduction::Sum),
+         all = combined(call.build, weight, Reduction::Sum);
+  return {call.build.pointwise("div", {sum, all}, each.type)};
 }
 
 static Results meanSquare(Call &call) {

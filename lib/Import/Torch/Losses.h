@@ -14,6 +14,9 @@ enum class Reduction { None = 0, Mean = 1, Sum = 2 };
 Tensor crossEntropy(Builder &build, Tensor x, Tensor targets, size_t classes,
                     Reduction how);
 
+/// x - log(sum(exp(x))) along a dimension.
+Tensor logSoftmax(Builder &build, const Tensor &x, size_t dim);
+
 /// The squared difference.
 Tensor squaredError(Builder &build, const Tensor &x, const Tensor &targets,
                     Reduction how);

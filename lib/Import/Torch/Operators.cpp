@@ -16,7 +16,8 @@ const Operator *torch::findOperator(const std::string &name) {
          {&viewOperators(), &joinOperators(), &pointwiseOperators(),
           &logicOperators(), &creationOperators(), &contractionOperators(),
           &rowOperators(), &lossOperators(), &attentionOperators(),
-          &indexOperators(), &choiceOperators(), &windowOperators()})
+          &indexOperators(), &choiceOperators(), &windowOperators(),
+          &recurrentOperators(), &bagOperators()})
       for (const Operator &one : *some)
         found[one.name] = &one;
     return found;
@@ -330,6 +331,8 @@ Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
         build.program.atoms.create(build.program.atoms.extent(*from))};
   } else if (std::optional<Tensor> table = tableOf(out)) {
     vocabulary = build.program.atoms.leaves(build.single(*table, 0).dims.at(0));
+  } else if (build.takeAsNumbers(out.value)) {
+    return build.converted(out, wanted);
   } else {
     refuse("computes with integers of an input that looks nothing up, so that "
            "they have no bound");

@@ -117,6 +117,8 @@ const Operators &attentionOperators();
 const Operators &indexOperators();
 const Operators &choiceOperators();
 const Operators &windowOperators();
+const Operators &recurrentOperators();
+const Operators &bagOperators();
 
 /// Null if the operation is not known.
 const Operator *findOperator(const std::string &name);

@@ -1,4 +1,5 @@
 // Operations along whole rows: softmax and norms.
+#include "Losses.h"
 #include "Operators.h"
 #include "Refusal.h"
 
@@ -33,25 +34,24 @@ static Results softmax(Call &call) {
 }
 
 /// Without the dimensions, whose place stays.
-static Tensor summary(Call &call, Tensor x, const std::vector<size_t> &dims,
+static Tensor summary(Builder &build, Tensor x, const std::vector<size_t> &dims,
                       const std::string &operation, Attributes attributes) {
   Dims rest = x.dims;
   for (size_t dim : dims) {
-    x = call.build.materialized(x, dim);
+    x = build.materialized(x, dim);
     rest.at(dim).clear();
   }
-  return call.build.emit(operation, {x}, rest, x.type, std::move(attributes));
+  return build.emit(operation, {x}, rest, x.type, std::move(attributes));
 }
 
 /// x - max - log(sum(exp(x - max))).
-static Tensor logSoftmax(Call &call, const Tensor &x, size_t dim) {
-  Builder &build = call.build;
+Tensor torch::logSoftmax(Builder &build, const Tensor &x, size_t dim) {
   Tensor largest =
-      summary(call, x, {dim}, "reduce", {{"kind", std::string("max")}});
+      summary(build, x, {dim}, "reduce", {{"kind", std::string("max")}});
   largest = build.pointwise("stop_gradient", {largest}, x.type);
   Tensor low = build.pointwise("sub", {x, largest}, x.type);
   Tensor exponential = build.pointwise("exp", {low}, x.type);
-  Tensor sum = summary(call, exponential, {dim}, "reduce",
+  Tensor sum = summary(build, exponential, {dim}, "reduce",
                        {{"kind", std::string("sum")}});
   Tensor log = build.pointwise("log", {sum}, x.type);
   return build.pointwise("sub", {low, log}, x.type);
@@ -59,7 +59,7 @@ static Tensor logSoftmax(Call &call, const Tensor &x, size_t dim) {
 
 static Results logSoftmaxOf(Call &call) {
   Tensor x = call.value("self");
-  return {logSoftmax(call, x, call.dim("dim", x.dims.size()))};
+  return {logSoftmax(call.build, x, call.dim("dim", x.dims.size()))};
 }
 
 /// max + log(sum(exp(x - max))).
@@ -68,10 +68,10 @@ static Results logSumExp(Call &call) {
   Tensor x = call.value("self");
   std::vector<size_t> dims = call.dims("dim", x.dims.size());
   Tensor largest =
-      summary(call, x, dims, "reduce", {{"kind", std::string("max")}});
+      summary(call.build, x, dims, "reduce", {{"kind", std::string("max")}});
   largest = build.pointwise("stop_gradient", {largest}, x.type);
   Tensor low = build.pointwise("sub", {x, largest}, x.type);
-  Tensor sum = summary(call, build.pointwise("exp", {low}, x.type), dims,
+  Tensor sum = summary(call.build, build.pointwise("exp", {low}, x.type), dims,
                        "reduce", {{"kind", std::string("sum")}});
   Tensor y = build.pointwise(
       "add", {largest, build.pointwise("log", {sum}, x.type)}, x.type);
@@ -105,11 +105,11 @@ static Normalized withMoments(Call &call, const Tensor &x,
   Normalized out;
   Tensor centered = x;
   if (isCentered) {
-    out.mean = summary(call, x, dims, "mean", {});
+    out.mean = summary(call.build, x, dims, "mean", {});
     centered = build.pointwise("sub", {x, out.mean}, x.type);
   }
   Tensor square = build.pointwise("square", {centered}, x.type);
-  out.variance = summary(call, square, dims, "mean", {});
+  out.variance = summary(call.build, square, dims, "mean", {});
   Tensor shifted =
       build.pointwise("shift", {out.variance}, x.type, {{"by", eps}});
   Tensor factor = build.pointwise("rsqrt", {shifted}, x.type);

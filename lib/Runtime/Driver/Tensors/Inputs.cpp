@@ -108,13 +108,18 @@ static std::string namesTaken(const Plan &plan) {
 
 std::string InputsSource::differenceOf(const PlanBuffer &wanted,
                                        const Stored &stored) {
+  // An input of numbers may be counted, as the times of a diffusion are.
+  bool takesBoth = !isInteger(wanted.dtype) && wanted.kind == Kind::Input;
   bool fits =
-      stored.dtype >= 0 && isInteger(stored.dtype) == isInteger(wanted.dtype);
+      stored.dtype >= 0 &&
+      (takesBoth || isInteger(stored.dtype) == isInteger(wanted.dtype));
   if (!fits)
-    return fmt::format(
-        "{} is {}, and {} is taken from {}", quotedName(wanted.name),
-        quotedName(stored.typeName), elementName(wanted.dtype),
-        isInteger(wanted.dtype) ? "i32 and i64" : "f32, f64, bf16 and f16");
+    return fmt::format("{} is {}, and {} is taken from {}",
+                       quotedName(wanted.name), quotedName(stored.typeName),
+                       elementName(wanted.dtype),
+                       isInteger(wanted.dtype) ? "i32 and i64"
+                       : takesBoth ? "f32, f64, bf16, f16, i32 and i64"
+                                   : "f32, f64, bf16 and f16");
   return shapeDifference(wanted, stored.shape);
 }
 
@@ -223,7 +228,7 @@ static void convert(const void *from, int64_t fromType, int64_t n, void *to,
       storeInteger(loadInteger(from, fromType, i), toType, to, at + i);
   else
     for (int64_t i = 0; i < n; ++i)
-      storeFloat(loadFloat(from, fromType, i), toType, to, at + i);
+      storeFloat(loadNumber(from, fromType, i), toType, to, at + i);
 }
 
 Status InputsSource::fill(const PlanBuffer &tensor, const Shard &shard,
