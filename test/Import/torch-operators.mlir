@@ -33,3 +33,36 @@
 // RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
 // RUN: %{run}
 // RUN: %{check}
+
+// Recurrent layers, whose steps are written out.
+// REDEFINE: %{model} = recurrent
+// RUN: %{import}
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp --mesh dp=3
+// RUN: %{run}
+// RUN: %{check}
+
+// Products of complex numbers.
+// REDEFINE: %{model} = rotations
+// RUN: %{import}
+// RUN: FileCheck %s --check-prefix=COMPLEX < %t/rotations.mlir
+// COMPLEX: attention
+// COMPLEX-SAME: causal
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
+// RUN: %{run}
+// RUN: %{check}
+
+// Bags of rows, times that are integers, weights of classes, smoothed labels.
+// REDEFINE: %{model} = bags
+// RUN: %{import}
+// RUN: FileCheck %s --check-prefix=BAGS < %t/bags.mlir
+// BAGS: %ids: i32[
+// BAGS: %times: [
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp --mesh dp=2
+// RUN: %{run}
+// RUN: %{check}

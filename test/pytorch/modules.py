@@ -334,7 +334,91 @@ class ManyLosses(nn.Module):
                 + F.binary_cross_entropy(torch.sigmoid(out), share, reduction="sum"))
 
 
+class Recurrent(nn.Module):
+    """Layers and cells with a state."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.long = nn.LSTM(3, width, num_layers=2, bidirectional=True, batch_first=True)
+        self.gated = nn.GRU(2 * width, width)
+        self.plain = nn.RNN(width, width, nonlinearity="relu", bias=False)
+        self.cells = nn.ModuleList([nn.LSTMCell(width, width), nn.GRUCell(width, width), nn.RNNCell(width, width)])
+        self.head = nn.Linear(width, 2)
+
+    def forward(self, x):
+        long, (state, _) = self.long(x)
+        gated, _ = self.gated(long.transpose(0, 1))
+        plain, last = self.plain(gated)
+        long, gated, small = self.cells
+        h, c = long(plain[-1], (state[0], state[3]))
+        h = small(c, gated(h, last[0]))
+        return self.head(h)
+
+
+class ComplexRotations(nn.Module):
+    """Attention whose rotations are products of complex numbers."""
+
+    def __init__(self, width=16, heads=2, longest=12):
+        super().__init__()
+        self.shape = (heads, width // heads)
+        self.q, self.k, self.v, self.o = [nn.Linear(width, width, bias=False) for _ in range(4)]
+        frequencies = 100 ** -(torch.arange(0, self.shape[1], 2) / self.shape[1])
+        angles = torch.outer(torch.arange(longest), frequencies)
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
+
+    def rotated(self, x, turns):
+        pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+        turns = turns[: x.shape[1]].unsqueeze(-2)
+        return torch.view_as_real(pairs * turns).flatten(-2).type_as(x)
+
+    def forward(self, x):
+        q, k, v = [part(x).unflatten(-1, self.shape) for part in (self.q, self.k, self.v)]
+        q, k = self.rotated(q, self.turns), self.rotated(k, (self.turns * self.turns).conj())
+        out = F.scaled_dot_product_attention(*[part.transpose(1, 2) for part in (q, k, v)], is_causal=True)
+        return self.o(out.transpose(1, 2).flatten(-2))
+
+
+class Bags(nn.Module):
+    """Sums of looked-up rows, rows that are added, and times that are integers."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.sums, self.means, self.largest = [nn.EmbeddingBag(7, width, mode=mode) for mode in ("sum", "mean", "max")]
+        self.weights, self.first, self.head = nn.Linear(2 * width, 3), nn.Linear(2 * width, width), nn.Linear(width, 5)
+        self.register_buffer("places", torch.tensor([2, 0, 2]))
+
+    def forward(self, ids, times):
+        angles = times[:, None].float() * torch.exp(-torch.arange(4.0))
+        embedded = torch.cat([angles.cos(), angles.sin()], -1)
+        rows = self.sums(ids, per_sample_weights=self.weights(embedded)) + self.means(ids) * self.largest(ids)
+        x = torch.index_add(self.first(embedded), 1, self.places, rows[:, :3], alpha=0.5)
+        return self.head(x.index_add(0, torch.arange(x.shape[0]), rows))
+
+
+class WeighedLosses(nn.Module):
+    """Labels that count by their class, and smoothed labels; some do not count."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.register_buffer("weight", 0.5 + torch.arange(count) / count)
+
+    def forward(self, out, labels):
+        each = F.cross_entropy(out, labels, weight=self.weight, label_smoothing=0.2, reduction="none")
+        return (F.cross_entropy(out, labels, weight=self.weight) + F.cross_entropy(out, labels, label_smoothing=0.1)
+                + F.cross_entropy(out, labels, weight=self.weight, label_smoothing=0.3)
+                + F.cross_entropy(out, labels, weight=self.weight, reduction="sum") + (each * each).sum())
+
+
+def bags():
+    network = Trained(Bags(), WeighedLosses(5))
+    return network, {"ids": torch.randint(0, 7, (6, 3)), "times": torch.tensor([0, 999, 3, 17, 40, 5]),
+                     "labels": torch.tensor([1, -100, 4, 0, 2, 2])}
+
+
 MODULES = {
+    "recurrent": lambda: regression(Recurrent(), (3, 2), x=torch.randn(3, 5, 3)),
+    "rotations": lambda: regression(ComplexRotations(), (2, 6, 16), x=torch.randn(2, 6, 16)),
+    "bags": bags,
     "activations": lambda: (Trained(Activations(), ManyLosses()), {"x": torch.randn(5, 6), "labels": torch.randn(5, 3)}),
     "orders": lambda: regression(Orders(), (2, 5, 3), x=torch.randn(2, 5, 4)),
     "enlarged": lambda: regression(Enlarged(), (2, 2, 8, 8), image=image(2)),

@@ -41,6 +41,9 @@ int64_t elementsOf(const Sizes &sizes);
 
 struct TensorMeta {
   ScalarType type = ScalarType::F32;
+  /// Whether its elements are complex numbers. `type` is then that of their
+  /// parts, and the last dimension has the real and the imaginary one.
+  bool isComplex = false;
   Sizes sizes, strides;
   int64_t offset = 0;
   bool requiresGrad = false;

@@ -101,20 +101,33 @@ static Sizes sizesOf(const Json &values, const Extents &extents) {
 
 static TensorMeta metaOf(const Json &value, const Extents &extents) {
   TensorMeta meta;
-  meta.type = static_cast<ScalarType>(value.at("dtype").get<int>());
+  // The schema's numbers of complex numbers with parts in f32 and f64.
+  constexpr int complexF32 = 10, complexF64 = 11;
+  int number = value.at("dtype").get<int>();
+  meta.isComplex = number == complexF32 || number == complexF64;
+  meta.type = number == complexF32   ? ScalarType::F32
+              : number == complexF64 ? ScalarType::F64
+                                     : static_cast<ScalarType>(number);
   static constexpr ScalarType known[] = {
       ScalarType::U8,   ScalarType::I8,  ScalarType::I16, ScalarType::I32,
       ScalarType::I64,  ScalarType::F16, ScalarType::F32, ScalarType::F64,
       ScalarType::BF16, ScalarType::Bool};
   if (std::find(std::begin(known), std::end(known), meta.type) ==
       std::end(known))
-    refuse("a tensor has elements of type {} of the schema; known are real "
-           "numbers, integers and booleans",
-           value.at("dtype").get<int>());
+    refuse("a tensor has elements of type {} of the schema; known are "
+           "numbers, complex numbers, integers and booleans",
+           number);
   meta.sizes = sizesOf(value.at("sizes"), extents);
   meta.strides = sizesOf(value.at("strides"), extents);
   meta.offset = extents.of(value.at("storage_offset"));
   meta.requiresGrad = value.at("requires_grad").get<bool>();
+  if (meta.isComplex) {
+    for (int64_t &stride : meta.strides)
+      stride *= 2;
+    meta.sizes.push_back(2);
+    meta.strides.push_back(1);
+    meta.offset *= 2;
+  }
   elementsOf(meta.sizes);
   if (meta.strides.size() != meta.sizes.size() || meta.offset < 0)
     refuse("a tensor of [{}] has {} strides and begins at {}",

@@ -9,27 +9,52 @@
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
-const Operator *torch::findOperator(const std::string &name) {
-  static const std::map<std::string, const Operator *> all = [] {
-    std::map<std::string, const Operator *> found;
-    for (const Operators *some :
-         {&viewOperators(), &joinOperators(), &pointwiseOperators(),
-          &logicOperators(), &creationOperators(), &contractionOperators(),
-          &rowOperators(), &lossOperators(), &attentionOperators(),
-          &indexOperators(), &choiceOperators(), &windowOperators(),
-          &recurrentOperators(), &bagOperators()})
-      for (const Operator &one : *some)
-        found[one.name] = &one;
-    return found;
-  }();
+using OperatorsByName = std::map<std::string, const Operator *>;
+
+static OperatorsByName byName(const std::vector<const Operators *> &tables) {
+  OperatorsByName found;
+  for (const Operators *some : tables)
+    for (const Operator &one : *some)
+      found[one.name] = &one;
+  return found;
+}
+
+/// What moves elements of any kind.
+static OperatorsByName movingOperators() {
+  OperatorsByName views = byName({&viewOperators(), &logicOperators()}), found;
+  for (const char *name :
+       {"view", "_unsafe_view", "reshape", "flatten.using_ints",
+        "unflatten.int", "expand", "unsqueeze", "squeeze.dim", "transpose.int",
+        "slice.Tensor", "select.int", "clone", "detach", "alias", "contiguous",
+        "_assert_tensor_metadata"})
+    if (auto one = views.find(name); one != views.end())
+      found.insert(*one);
+  return found;
+}
+
+const Operator *torch::findOperator(const std::string &name, bool ofComplex) {
+  static const OperatorsByName
+      all =
+          byName({&viewOperators(), &joinOperators(), &pointwiseOperators(),
+                  &logicOperators(), &creationOperators(),
+                  &contractionOperators(), &rowOperators(), &lossOperators(),
+                  &attentionOperators(), &indexOperators(), &choiceOperators(),
+                  &windowOperators(), &recurrentOperators(), &bagOperators()}),
+      complex = byName({&complexOperators()}), moving = movingOperators();
   static const std::string prefix = "aten.", suffix = ".default";
   bool isAten = name.rfind(prefix, 0) == 0;
   std::string shortName = isAten ? name.substr(prefix.size()) : name;
   size_t end = shortName.rfind(suffix);
   if (end != std::string::npos && end + suffix.size() == shortName.size())
     shortName.erase(end);
-  auto found = all.find(shortName);
-  return found == all.end() ? nullptr : found->second;
+  auto in = [&](const OperatorsByName &table) {
+    auto found = table.find(shortName);
+    return found == table.end() ? nullptr : found->second;
+  };
+  if (!ofComplex)
+    return in(all);
+  const Operator *own = in(complex);
+  return own ? own : in(moving);
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,6 +167,11 @@ bool Call::isNone(const std::string &name) const {
          (tensor && tensor->name.empty());
 }
 
+bool Call::isComplex(const std::string &name) const {
+  const auto *tensor = std::get_if<TensorName>(&argument(name));
+  return tensor && environment.graph.tensors.at(tensor->name).isComplex;
+}
+
 bool Call::isTensor(const std::string &name) const {
   return std::holds_alternative<TensorName>(argument(name)) && !isNone(name);
 }
@@ -228,7 +258,8 @@ static size_t positive(int64_t dim, size_t rank) {
 }
 
 size_t Call::dim(const std::string &name, size_t rank) const {
-  return positive(integer(name), rank);
+  // The parts of complex numbers are no dimension in PyTorch.
+  return positive(integer(name), rank - (result().isComplex ? 1 : 0));
 }
 
 std::vector<size_t> Call::dims(const std::string &name, size_t rank) const {
@@ -405,9 +436,10 @@ static std::vector<Tensor> computed(Call &call, const Operator &known) {
 }
 
 void Environment::run(const Node &node) {
-  const Operator *known = findOperator(node.target);
+  bool ofComplex = touchesComplex(graph, node);
+  const Operator *known = findOperator(node.target, ofComplex);
   if (!known)
-    refuse("is not known");
+    refuse("is not known{}", ofComplex ? " for complex numbers" : "");
   if (storeEmpty(*this, node))
     return;
   Call call(*this, node, known->schema);

@@ -29,6 +29,8 @@ public:
   bool isNone(const std::string &name) const;
   /// Whether it is a tensor.
   bool isTensor(const std::string &name) const;
+  /// Whether it is a tensor of complex numbers.
+  bool isComplex(const std::string &name) const;
   int64_t integer(const std::string &name) const;
   double number(const std::string &name) const;
   bool flag(const std::string &name) const;
@@ -119,9 +121,14 @@ const Operators &choiceOperators();
 const Operators &windowOperators();
 const Operators &recurrentOperators();
 const Operators &bagOperators();
+/// Operations of complex numbers, in place of others of the same names.
+const Operators &complexOperators();
+/// Whether an operand or a result has complex numbers.
+bool touchesComplex(const Graph &graph, const Node &node);
 
-/// Null if the operation is not known.
-const Operator *findOperator(const std::string &name);
+/// Null if the operation is not known. `ofComplex`: among those that are known
+/// for complex numbers.
+const Operator *findOperator(const std::string &name, bool ofComplex = false);
 
 /// The tensors by their names in the graph.
 class Environment {

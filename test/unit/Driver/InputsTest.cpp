@@ -139,6 +139,18 @@ TEST_F(InputsTest, FloatsAreConverted) {
     }
 }
 
+TEST_F(InputsTest, InputsOfNumbersMayBeIntegers) {
+  Plan program = plan();
+  program.buffers[1].kind = BufferKind::Input;
+  for (auto [descr, bytes] :
+       {std::pair("<i4", bytesOf(ramp<int32_t>(24, 4))),
+        std::pair("<i8", bytesOf(ramp<int64_t>(24, 4)))}) {
+    InputsSource source;
+    open(source, {write("w.npy", npy(descr, "(6, 4)", bytes))}, program);
+    check(source, program.buffers[1], ramp(24, 4.0));
+  }
+}
+
 TEST_F(InputsTest, WhatNoFileGivesComesFromElsewhere) {
   InputsSource source;
   Plan program = plan();

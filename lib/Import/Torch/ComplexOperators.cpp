@@ -1,0 +1,153 @@
+// Complex numbers, as rotations of features have them. A tensor of them has a
+// last dimension of two positions: the real and the imaginary part.
+#include "Joins.h"
+#include "Operators.h"
+#include "Refusal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Results = std::vector<Tensor>;
+using Constants = std::vector<ConstantPtr>;
+
+bool torch::touchesComplex(const Graph &graph, const Node &node) {
+  auto isComplex = [&](const std::string &name) {
+    auto found = graph.tensors.find(name);
+    return found != graph.tensors.end() && found->second.isComplex;
+  };
+  bool touches =
+      std::any_of(node.outputs.begin(), node.outputs.end(), isComplex);
+  for (const auto &entry : node.arguments)
+    if (const auto *tensor = std::get_if<TensorName>(&entry.second))
+      touches |= isComplex(tensor->name);
+  return touches;
+}
+
+/// The real or the imaginary part.
+static Tensor part(Call &call, const Tensor &x, int64_t which) {
+  if (!x.constant) {
+    return call.build.taken(x, x.dims.size() - 1, which);
+  }
+  Tensor out = x;
+  out.stored.clear();
+  out.constant = x.constant->selected(x.constant->sizes().size() - 1, which);
+  return call.lifted(out);
+}
+
+static Tensor joined(Call &call, Tensor real, Tensor imaginary) {
+  real.dims.emplace_back();
+  imaginary.dims.emplace_back();
+  return concatenated(call.build, {real, imaginary}, real.dims.size() - 1, 2,
+                      call.result().type);
+}
+
+static Tensor combined(Call &call, const char *function, const Tensor &x,
+                       const Tensor &y) {
+  return call.build.pointwise(function, {x, y}, call.result().type);
+}
+
+/// (a + b i) (c + d i) = (a c - b d) + (a d + b c) i.
+static Results product(Call &call) {
+  Tensor x = call.tensor("self"), y = call.tensor("other");
+  if (!call.isComplex("self") || !call.isComplex("other"))
+    refuse("multiplies complex numbers with real ones");
+  Tensor a = part(call, x, 0), b = part(call, x, 1), c = part(call, y, 0),
+         d = part(call, y, 1);
+  Tensor real = combined(call, "sub", combined(call, "mul", a, c),
+                         combined(call, "mul", b, d));
+  Tensor imaginary = combined(call, "add", combined(call, "mul", a, d),
+                              combined(call, "mul", b, c));
+  return {joined(call, real, imaginary)};
+}
+
+static Results conjugate(Call &call) {
+  Tensor x = call.tensor("self");
+  Tensor imaginary = part(call, x, 1);
+  return {joined(call, part(call, x, 0),
+                 call.build.pointwise("neg", {imaginary}, imaginary.type))};
+}
+
+static Emit partOf(int64_t which) {
+  return [which](Call &call) -> Results {
+    return {part(call, call.tensor("self"), which)};
+  };
+}
+
+/// The elements are the same.
+static Results same(Call &call) { return {call.tensor("self")}; }
+static Constants foldSame(const Call &call) {
+  return {call.tensor("self").constant};
+}
+
+/// Real and imaginary part at a position of complex numbers of these sizes.
+static Constants
+folded(const Call &call,
+       const std::function<std::complex<double>(const Sizes &)> &number) {
+  return {Constant::evaluated(
+      call.result().type, call.result().sizes, [&](const Sizes &position) {
+        std::complex<double> z = number(position);
+        return position.back() == 0 ? z.real() : z.imag();
+      })};
+}
+
+/// The operand's number at a position, whichever part that names.
+static std::complex<double> numberAt(const ConstantPtr &x, Sizes position) {
+  position.back() = 0;
+  double real = x->at(position);
+  position.back() = 1;
+  return {real, x->at(position)};
+}
+
+static Constants foldProduct(const Call &call) {
+  ConstantPtr x = call.tensor("self").constant,
+              y = call.tensor("other").constant;
+  if (!call.isComplex("self") || !call.isComplex("other"))
+    refuse("multiplies complex numbers with real ones");
+  x = x->expanded(call.result().sizes);
+  y = y->expanded(call.result().sizes);
+  return folded(call, [=](const Sizes &position) {
+    return numberAt(x, position) * numberAt(y, position);
+  });
+}
+
+static Constants foldConjugate(const Call &call) {
+  ConstantPtr x = call.tensor("self").constant;
+  return folded(call, [=](const Sizes &position) {
+    return std::conj(numberAt(x, position));
+  });
+}
+
+/// abs (cos(angle) + sin(angle) i).
+static Constants foldPolar(const Call &call) {
+  ConstantPtr length = call.tensor("abs").constant,
+              angle = call.tensor("angle").constant;
+  const Sizes &sizes = call.result().sizes;
+  Sizes logical(sizes.begin(), sizes.end() - 1);
+  length = length->expanded(logical);
+  angle = angle->expanded(logical);
+  return folded(call, [=](const Sizes &position) {
+    Sizes at(position.begin(), position.end() - 1);
+    double turn = angle->at(at);
+    return length->at(at) *
+           std::complex<double>(std::cos(turn), std::sin(turn));
+  });
+}
+
+const Operators &torch::complexOperators() {
+  static const Operators rows = {
+      {"view_as_complex", "self", foldSame, same},
+      {"view_as_real", "self", foldSame, same},
+      {"mul.Tensor", "self, other", foldProduct, product},
+      {"_conj", "self", foldConjugate, conjugate},
+      {"conj_physical", "self", foldConjugate, conjugate},
+      {"real", "self", {}, partOf(0)},
+      {"imag", "self", {}, partOf(1)},
+      {"polar", "abs, angle", foldPolar, {}},
+  };
+  return rows;
+}
