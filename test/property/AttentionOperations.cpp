@@ -69,6 +69,20 @@ static void addBias(Builder &b, const std::vector<Dim> &queries, Dim query,
       isOfBoth && b.random.chance(0.7) ? hiding(b, bias, query, key) : bias);
 }
 
+/// Adds a sink with some indices of the queries, if they have others than rows.
+static void addSink(Builder &b, std::vector<Dim> queries, Dim query,
+                    ScoreOptions &options) {
+  queries.erase(
+      std::remove_if(queries.begin(), queries.end(),
+                     [&](const Dim &d) { return d.name == query.name; }),
+      queries.end());
+  if (queries.empty())
+    return;
+  Dim own = queries[b.random.below(queries.size())];
+  options.operands.push_back(
+      b.argument(someAnd(b, queries, own), b.random.chance(0.7)));
+}
+
 /// `queries` and `keys` are the indices of both without the feature.
 static ScoreOptions someScoreOptions(Builder &b,
                                      const std::vector<Dim> &queries,
@@ -85,6 +99,8 @@ static ScoreOptions someScoreOptions(Builder &b,
     options.attributes += ", softcap = 1.5 : f64";
   if (b.random.chance(0.4))
     addBias(b, queries, query, key, options);
+  if (b.random.chance(0.4))
+    addSink(b, queries, query, options);
   if (hasIntegers)
     addIntegers(b, queries, keys, query, key, options);
   return options;
@@ -153,7 +169,16 @@ static bool applyOwnWindow(Builder &b) {
   for (const Dim &dim : {dims[query], keys[query]})
     b.renamed.push_back(dim.name);
   ValueId past = b.add("rename", {*x}, keys, b.range(*x));
-  b.add("attention", {*x, past, past}, dims, {b.range(*x).magnitude, false},
+  ScoreOptions options;
+  if (b.random.chance(0.4)) {
+    std::vector<Dim> rows = dims;
+    rows.erase(rows.begin() + int64_t(feature));
+    addSink(b, rows, dims[query], options);
+  }
+  std::vector<ValueId> operands = {*x, past, past};
+  operands.insert(operands.end(), options.operands.begin(),
+                  options.operands.end());
+  b.add("attention", operands, dims, {b.range(*x).magnitude, false},
         "{query = " + quoted(dims[query].name) +
             ", key = " + quoted(keys[query].name) +
             ", feature = " + quoted(dims[feature].name) +
