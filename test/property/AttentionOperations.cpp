@@ -1,4 +1,4 @@
-// Attention with the options that change its scores.
+// Softmax, and attention with the options that change its scores.
 #include "Generator.h"
 
 #include <algorithm>
@@ -218,6 +218,30 @@ void tpsp::property::divideOwnKeys(Random &random, Program &program) {
   }
 }
 
+/// Adds a softmax, perhaps with a sink.
+static bool applySoftmax(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  std::string attributes = "{over = " + quoted(dims[0].name);
+  if (b.random.chance(0.3))
+    attributes += ", scale = 0.5 : f64";
+  if (dims.size() > 1 && b.random.chance(0.5))
+    attributes += ", causal = " + quoted(dims[1].name);
+  std::vector<ValueId> operands = {*x};
+  if (b.random.chance(0.3)) {
+    dims.erase(dims.begin());
+    dims.resize(b.random.below(dims.size() + 1));
+    operands.push_back(b.argument(dims, b.random.chance(0.7)));
+  }
+  b.add("softmax", operands, b.tensor(*x).dims, {1, false}, attributes + "}");
+  return true;
+}
+
 /// The bias is added to scores, and exp makes weights of them. A hidden key's
 /// weight is 0.
 static bool applyAddBias(Builder &b) {
@@ -245,5 +269,6 @@ OperationRule tpsp::property::attentionRule(bool hasIntegers) {
 void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
   rules.push_back(attentionRule(/*hasIntegers=*/false));
   rules.push_back({"attention", 4, Linear::No, true, applyOwnWindow});
+  rules.push_back({"softmax", 6, Linear::No, false, applySoftmax});
   rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }

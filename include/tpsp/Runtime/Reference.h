@@ -163,8 +163,8 @@ Tensor pointwise(const ScalarFunction &function, const Operands &operands,
 /// The softmax of scale*x over `index`, in x's layout. With a causal query
 /// index, positions along `index` beyond the position along the query index are
 /// left out and get 0. If `hides`, elements of minus infinity are left out too,
-/// and a row of nothing else becomes zeros. exp of `sink`, broadcast to rows,
-/// is one more term of each row's sum. It is null if there is none.
+/// and a row of nothing else becomes zeros. `sink` is null if there is none. It
+/// is broadcast to rows, and exp(sink) is one more term of each row's sum.
 Tensor softmax(const Tensor &x, const std::string &index, double scale = 1.0,
                const std::optional<std::string> &causalQueryIndex = {},
                std::string *error = nullptr, bool hides = false,
@@ -206,9 +206,9 @@ struct Dropout {
 /// and lengths hide keys at or after the given position. A bias of minus
 /// infinity hides its key; any other bias, however low, is added. A row in
 /// which all keys are hidden is 0, and so are gradients through it. A sink is
-/// the score of one more key, whose value is 0. `dropout`
-/// is applied to the softmax's results. For it, their indices are in the order
-/// of q, with the query's and the key's last.
+/// the score of one more key, whose value is 0. `dropout` is applied to the
+/// softmax's results. For it, their indices are in the order of q, with the
+/// query's and the key's last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
 /// that only some of the operands have are broadcast (grouped queries). The

@@ -171,8 +171,9 @@ static Tensor productSlopes(const Tensor &slopes, const Tensor &products,
       {&slopes, &products}, slopes.indices, slopes.shape, error);
 }
 
-/// Turns each row's sum of weights times slopes into the slope of its sink,
-/// whose weight is what the others lack to 1, and whose value is 0.
+/// Returns the slope of each row's sink. The sink's weight is what the others
+/// lack to 1, its value is 0, and `dot` is the row's sum of weights times
+/// slopes.
 static Tensor sinkSlopes(const Tensor &weights, const Tensor &dot,
                          const std::string &key, const Store &stored,
                          std::string *error) {

@@ -9,14 +9,14 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// `x` in the elements of `type`, which else is its own.
+/// Converts `x` to `type`. Returns `x` if its elements are those of `type`.
 static Value converted(OpBuilder &b, Value x, RankedTensorType type) {
   if (typeOf(x).getElementType() == type.getElementType())
     return x;
   return ConvertOp::create(b, x.getLoc(), type, ValueRange{x});
 }
 
-/// `x` in the elements of `like`.
+/// Converts `x` to the element type of `like`.
 static Value convertedTo(OpBuilder &b, Value x, Value like) {
   return converted(b, x, withElement(typeOf(x), typeOf(like).getElementType()));
 }

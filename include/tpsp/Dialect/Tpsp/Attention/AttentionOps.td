@@ -45,11 +45,11 @@ def Tpsp_AttentionOp
                                    "readsNeighbours", "decomposeIntoShards"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
-    Operands are q, k and v, then optionally a bias, a sink, segment numbers of
-    the queries and of the keys, lengths, and the step's number. Types tell the
-    optional operands apart. Numbers with the index `query` or `key` are a bias,
-    and numbers with other indices are a sink. A single tensor of i32 is
-    lengths, two are segment numbers, three are both.
+    Operands are q, k and v. Optional operands follow in this order: a bias, a
+    sink, segment numbers of the queries and of the keys, lengths, and the
+    step's number. Types tell them apart. Numbers with the index `query` or
+    `key` are a bias, and numbers with other indices are a sink. A single tensor
+    of i32 is lengths, two are segment numbers, three are both.
 
         score = cap(scale * sum over `feature` of q k) + bias
 
@@ -140,13 +140,13 @@ def Tpsp_AttentionGradientOp
     : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"]> {
   let summary = "the gradients of attention with respect to its operands";
   let description = [{
-    Operands are q, k, v, attention's result o, its statistic, the gradient g of
-    o, and the optional operands of the attention but a sink, which o and the
-    statistic contain. With a bias the statistic is not read, because rounding
-    it after a low bias would lose the logarithm. Let
-    w be the weights and p the weights after dropout. Let d be the product of g
-    and v after dropout. Let r be the sum of g times o for each row, and c the
-    slope of `softcap` (1 without it):
+    Operands are q, k, v, attention's result o, its statistic and the gradient g
+    of o. The optional operands of the attention follow, but no sink, because o
+    and the statistic contain it. With a bias the statistic is not read, because
+    rounding it after a low bias would lose the logarithm. Let w be the weights
+    and p the weights after dropout. Let d be the product of g and v after
+    dropout. Let r be the sum of g times o for each row, and c the slope of
+    `softcap` (1 without it):
 
         dv = p^T g,  dz = w (d - r),  ds = scale c dz,  dq = ds k,  dk = ds^T q
 

@@ -60,7 +60,7 @@ struct OptionalOperands {
   mlir::ValueRange segments;
   /// i32.
   mlir::Value lengths;
-  /// All that follows. Valid is at most one operand, which has no indices.
+  /// The step's number, which has no indices. Several operands are an error.
   mlir::ValueRange step;
 };
 
