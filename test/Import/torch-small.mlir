@@ -31,6 +31,30 @@
 // HEADS-NOT: attention %
 // HEADS: softmax
 
+// One more column of scores, the same for all rows, is a sink.
+// REDEFINE: %{case} = sinks
+// RUN: %{import} SINKS
+// SINKS: param %sinks "sinks": [h]
+// SINKS-NOT: {{concat|reduce|sub}}
+// SINKS: attention %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %sinks {feature
+// REDEFINE: %{case} = first-column
+// RUN: %{import} COLUMN
+// REDEFINE: %{case} = two-columns
+// RUN: %{import} COLUMN
+// COLUMN-NOT: attention %
+// COLUMN: concat
+// COLUMN: cut
+// REDEFINE: %{case} = column-of-rows
+// RUN: %{import} OFROWS
+// OFROWS-NOT: attention %
+// OFROWS: softmax %{{[^,]*}}, %column{{[_0-9]*}} {over
+
+// A mask without the index of keys is not taken for a sink.
+// REDEFINE: %{case} = mask-of-heads
+// RUN: %{import} OFHEADS
+// OFHEADS: %[[MASK:.*]] = broadcast %mask{{[_0-9]*}} -> [h, t, ?]
+// OFHEADS: attention %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[MASK]] {feature
+
 // A gain that is the number 1 has no index that an operation for norms needs.
 // REDEFINE: %{case} = constant-gain
 // RUN: %{import} GAIN

@@ -48,6 +48,16 @@ func.func @hidden(%q: !q, %k: !k, %bias: !bias, %n: !n) -> !q {
   return %o : !q
 }
 
+// Logits that are no keys' are an operand of the softmax.
+!sink = tensor<4x2xf32, #tpsp.idx<h, r>>
+// CHECK-LABEL: @sunk
+func.func @sunk(%q: !q, %k: !k, %sink: !sink) -> !q {
+  // CHECK: tpsp.softmax %{{.*}}, %arg2 {causal = "s", over = "t", scale = 5.000000e-01 : f64, tpsp.recompute}
+  // CHECK-NEXT: tpsp.einsum
+  %o = tpsp.attention %q, %k, %k, %sink {query = "s", key = "t", feature = "k", scale = 0.5, causal} : (!q, !k, !k, !sink) -> !q
+  return %o : !q
+}
+
 // Attention under a window waits until it is placed. Queries that padding adds
 // may see no key.
 // CHECK-LABEL: @windowed

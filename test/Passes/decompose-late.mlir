@@ -21,6 +21,48 @@ func.func @softmax(%x: !x) -> !x {
   return %y : !x
 }
 
+// With a sink, the scaled elements and the sink share a maximum.
+// CHECK-LABEL: @sunk
+// CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[SINK:[a-z0-9]+]]:
+func.func @sunk(%x: !x, %sink: tensor<8xf32, #tpsp.idx<s@tp, local>>) -> !x {
+  // CHECK-NEXT: %[[C:.*]] = tpsp.scale %[[X]] {factor = 5.000000e-01 : f64}
+  // CHECK-NEXT: %[[K:.*]] = tpsp.reduce %[[C]] {kind = "max"}
+  // CHECK-NEXT: %[[H:.*]] = tpsp.max %[[K]], %[[SINK]]
+  // CHECK-NEXT: %[[D:.*]] = tpsp.sub %[[C]], %[[H]]
+  // CHECK-NEXT: %[[E:.*]] = tpsp.exp %[[D]]
+  // CHECK-NEXT: %[[T:.*]] = tpsp.reduce %[[E]] :
+  // CHECK-NEXT: %[[F:.*]] = tpsp.sub %[[SINK]], %[[H]]
+  // CHECK-NEXT: %[[G:.*]] = tpsp.exp %[[F]]
+  // CHECK-NEXT: %[[S:.*]] = tpsp.add %[[T]], %[[G]]
+  // CHECK-NEXT: %[[Y:.*]] = tpsp.div %[[E]], %[[S]]
+  // CHECK-NEXT: return %[[Y]]
+  %y = tpsp.softmax %x, %sink {over = "d", scale = 0.5, hides} : (!x, tensor<8xf32, #tpsp.idx<s@tp, local>>) -> !x
+  return %y : !x
+}
+
+!q = tensor<2x8x3x16xbf16, #tpsp.idx<b, s@tp, h, k, local>>
+!k = tensor<2x9x3x16xbf16, #tpsp.idx<b, t, h, k, local>>
+!l = tensor<2x3x8xf32, #tpsp.idx<b, h, s@tp, local>>
+!h = tensor<3xbf16, #tpsp.idx<h, local>>
+
+// A call of attention takes no sink. Its results are corrected in f32.
+// CHECK-LABEL: @call
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: {{.*}}, %[[K:[a-z0-9]+]]: {{.*}}, %[[SINK:[a-z0-9]+]]:
+func.func @call(%q: !q, %k: !k, %sink: !h) -> (!q, !l) {
+  // CHECK-NEXT: %[[O:.*]], %[[L:.*]] = tpsp.attention %[[Q]], %[[K]], %[[K]] {causal
+  // CHECK-NEXT: %[[S:.*]] = tpsp.convert %[[SINK]]
+  // CHECK-NEXT: %[[A:.*]] = tpsp.sub %[[L]], %[[S]]
+  // CHECK-NEXT: %[[P:.*]] = tpsp.softplus %[[A]]
+  // CHECK-NEXT: %[[M:.*]] = tpsp.add %[[P]], %[[S]]
+  // CHECK-NEXT: %[[G:.*]] = tpsp.sigmoid %[[A]]
+  // CHECK-NEXT: %[[W:.*]] = tpsp.convert %[[O]]
+  // CHECK-NEXT: %[[Y:.*]] = tpsp.mul %[[W]], %[[G]]
+  // CHECK-NEXT: %[[Z:.*]] = tpsp.convert %[[Y]]
+  // CHECK-NEXT: return %[[Z]], %[[M]]
+  %o, %l = tpsp.attention %q, %k, %k, %sink {query = "s", key = "t", feature = "k", causal} : (!q, !k, !k, !h) -> (!q, !l)
+  return %o, %l : !q, !l
+}
+
 // CHECK-LABEL: @rms_norm
 // CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[G:[a-z0-9]+]]:
 func.func @rms_norm(%x: !x, %g: !g) -> !x {

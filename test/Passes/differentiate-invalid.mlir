@@ -28,3 +28,14 @@ func.func @foreign(%x: !x) -> !x {
   %y = builtin.unrealized_conversion_cast %x : !x to !x
   return %y : !x
 }
+
+// -----
+
+!q = tensor<8x2x4xf32, #tpsp.idx<s, h, k>>
+!k = tensor<8x2x4xf32, #tpsp.idx<t, h, k>>
+
+func.func @bias_and_sink(%q: !q, %k: !k, %bias: tensor<8xf32, #tpsp.idx<t>>, %sink: tensor<2xf32, #tpsp.idx<h>>) -> !q {
+  // expected-error @+1 {{has a bias and a sink, and its gradient with a bias does not read the statistic; run tpsp-decompose-early before differentiation}}
+  %o = tpsp.attention %q, %k, %k, %bias, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8xf32, #tpsp.idx<t>>, tensor<2xf32, #tpsp.idx<h>>) -> !q
+  return %o : !q
+}

@@ -96,6 +96,13 @@ def layer_norm(xs, ts, result, a):
     return x / jnp.sqrt(variance + a.get("eps", 1e-5)) * gain + bias
 
 
+def softmax(xs, ts, result, a):
+    if len(xs) > 1:
+        raise SystemExit("a softmax with a sink has no translation")
+    y = jax.nn.softmax(xs[0] * a.get("scale", 1.0), ts[0].names.index(a["over"]))
+    return as_type(y, ts[0], result)
+
+
 def attention(xs, ts, result, a):
     (q, k, v), (tq, tk, tv) = xs, ts
     scores = Type(TYPE.match("tensor<f32, #tpsp.idx<>>"))
@@ -319,9 +326,7 @@ OPERATIONS = {
     "scale": lambda xs, ts, r, a: as_type(xs[0], ts[0], r) * a["factor"],
     "einsum": lambda xs, ts, r, a: einsum(xs, ts, r),
     "reduce": lambda xs, ts, r, a: einsum(xs, ts, r),
-    "softmax": lambda xs, ts, r, a: as_type(
-        jax.nn.softmax(xs[0] * a.get("scale", 1.0), ts[0].names.index(a["over"])), ts[0], r
-    ),
+    "softmax": softmax,
     "causal_mask": causal_mask,
     "take": lambda xs, ts, r, a: jnp.take(xs[0], a["at"], ts[0].names.index(a["index"])),
     "scan": along(scan),

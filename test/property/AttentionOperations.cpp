@@ -1,4 +1,4 @@
-// Attention with the options that change its scores.
+// Softmax, and attention with the options that change its scores.
 #include "Generator.h"
 
 #include <algorithm>
@@ -69,6 +69,20 @@ static void addBias(Builder &b, const std::vector<Dim> &queries, Dim query,
       isOfBoth && b.random.chance(0.7) ? hiding(b, bias, query, key) : bias);
 }
 
+/// Adds a sink with some indices of the queries, if they have others than rows.
+static void addSink(Builder &b, std::vector<Dim> queries, Dim query,
+                    ScoreOptions &options) {
+  queries.erase(
+      std::remove_if(queries.begin(), queries.end(),
+                     [&](const Dim &d) { return d.name == query.name; }),
+      queries.end());
+  if (queries.empty())
+    return;
+  Dim own = queries[b.random.below(queries.size())];
+  options.operands.push_back(
+      b.argument(someAnd(b, queries, own), b.random.chance(0.7)));
+}
+
 /// `queries` and `keys` are the indices of both without the feature.
 static ScoreOptions someScoreOptions(Builder &b,
                                      const std::vector<Dim> &queries,
@@ -85,6 +99,8 @@ static ScoreOptions someScoreOptions(Builder &b,
     options.attributes += ", softcap = 1.5 : f64";
   if (b.random.chance(0.4))
     addBias(b, queries, query, key, options);
+  if (b.random.chance(0.4))
+    addSink(b, queries, query, options);
   if (hasIntegers)
     addIntegers(b, queries, keys, query, key, options);
   return options;
@@ -153,7 +169,16 @@ static bool applyOwnWindow(Builder &b) {
   for (const Dim &dim : {dims[query], keys[query]})
     b.renamed.push_back(dim.name);
   ValueId past = b.add("rename", {*x}, keys, b.range(*x));
-  b.add("attention", {*x, past, past}, dims, {b.range(*x).magnitude, false},
+  ScoreOptions options;
+  if (b.random.chance(0.4)) {
+    std::vector<Dim> rows = dims;
+    rows.erase(rows.begin() + int64_t(feature));
+    addSink(b, rows, dims[query], options);
+  }
+  std::vector<ValueId> operands = {*x, past, past};
+  operands.insert(operands.end(), options.operands.begin(),
+                  options.operands.end());
+  b.add("attention", operands, dims, {b.range(*x).magnitude, false},
         "{query = " + quoted(dims[query].name) +
             ", key = " + quoted(keys[query].name) +
             ", feature = " + quoted(dims[feature].name) +
@@ -193,6 +218,30 @@ void tpsp::property::divideOwnKeys(Random &random, Program &program) {
   }
 }
 
+/// Adds a softmax, perhaps with a sink.
+static bool applySoftmax(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  std::string attributes = "{over = " + quoted(dims[0].name);
+  if (b.random.chance(0.3))
+    attributes += ", scale = 0.5 : f64";
+  if (dims.size() > 1 && b.random.chance(0.5))
+    attributes += ", causal = " + quoted(dims[1].name);
+  std::vector<ValueId> operands = {*x};
+  if (b.random.chance(0.3)) {
+    dims.erase(dims.begin());
+    dims.resize(b.random.below(dims.size() + 1));
+    operands.push_back(b.argument(dims, b.random.chance(0.7)));
+  }
+  b.add("softmax", operands, b.tensor(*x).dims, {1, false}, attributes + "}");
+  return true;
+}
+
 /// The bias is added to scores, and exp makes weights of them. A hidden key's
 /// weight is 0.
 static bool applyAddBias(Builder &b) {
@@ -220,5 +269,6 @@ OperationRule tpsp::property::attentionRule(bool hasIntegers) {
 void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
   rules.push_back(attentionRule(/*hasIntegers=*/false));
   rules.push_back({"attention", 4, Linear::No, true, applyOwnWindow});
+  rules.push_back({"softmax", 6, Linear::No, false, applySoftmax});
   rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }

@@ -360,13 +360,28 @@ static void chooseUpdate(Random &random, Program &program) {
     pipeline.lossScale = random.chance(0.5) ? "8" : "dynamic:16";
 }
 
+/// Whether numbers after the tensors have the index of queries or keys.
+static bool hasBias(const Program &program, const Operation &attention) {
+  if (attention.operands.size() <= 3)
+    return false;
+  const Tensor &extra = program.values[attention.operands[3]];
+  auto isOfScores = [&](const Dim &dim) {
+    for (const char *role : {"query = ", "key = "})
+      if (attention.attributes.find(role + quoted(dim.name)) !=
+          std::string::npos)
+        return true;
+    return false;
+  };
+  return !extra.isInteger() &&
+         std::any_of(extra.dims.begin(), extra.dims.end(), isOfScores);
+}
+
 /// Whether an attention has a bias, which attention in blocks refuses.
 static bool hasBias(const Program &program) {
   return std::any_of(program.operations.begin(), program.operations.end(),
                      [&](const Operation &op) {
                        return op.mnemonic == "attention" &&
-                              op.operands.size() > 3 &&
-                              !program.values[op.operands[3]].isInteger();
+                              hasBias(program, op);
                      });
 }
 

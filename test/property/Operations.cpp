@@ -381,23 +381,6 @@ static bool applyClamp(Builder &b) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-static bool applySoftmax(Builder &b) {
-  auto x = b.pick([&](ValueId v) {
-    return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
-  });
-  if (!x)
-    return false;
-  std::vector<Dim> dims = b.tensor(*x).dims;
-  b.random.shuffle(dims);
-  std::string attributes = "{over = " + quoted(dims[0].name);
-  if (b.random.chance(0.3))
-    attributes += ", scale = 0.5 : f64";
-  if (dims.size() > 1 && b.random.chance(0.5))
-    attributes += ", causal = " + quoted(dims[1].name);
-  b.add("softmax", {*x}, b.tensor(*x).dims, {1, false}, attributes + "}");
-  return true;
-}
-
 /// Adds a norm over one or two of the indices, with a gain and perhaps a bias.
 static bool applyNorm(Builder &b, const char *mnemonic, bool hasBias) {
   auto x = b.pick([&](ValueId v) {
@@ -480,7 +463,6 @@ const std::vector<OperationRule> &tpsp::property::numberRules() {
         {"causal_mask", 3, Linear::No, false, applyCausalMask},
         {"end_mask", 1, Linear::Jointly, false, applyEndMask<true>},
         {"end_mask", 1, Linear::No, false, applyEndMask<false>},
-        {"softmax", 6, Linear::No, false, applySoftmax},
         {"rms_norm", 4, Linear::No, false, applyRmsNorm},
         {"layer_norm", 4, Linear::No, false, applyLayerNorm},
         {"rope", 4, Linear::Jointly, false, applyRope},

@@ -163,10 +163,12 @@ Tensor pointwise(const ScalarFunction &function, const Operands &operands,
 /// The softmax of scale*x over `index`, in x's layout. With a causal query
 /// index, positions along `index` beyond the position along the query index are
 /// left out and get 0. If `hides`, elements of minus infinity are left out too,
-/// and a row of nothing else becomes zeros.
+/// and a row of nothing else becomes zeros. `sink` is null if there is none. It
+/// is broadcast to rows, and exp(sink) is one more term of each row's sum.
 Tensor softmax(const Tensor &x, const std::string &index, double scale = 1.0,
                const std::optional<std::string> &causalQueryIndex = {},
-               std::string *error = nullptr, bool hides = false);
+               std::string *error = nullptr, bool hides = false,
+               const Tensor *sink = nullptr);
 
 /// Lowers the frequencies of a rotary embedding's pairs. Over `trained`
 /// positions, a pair of frequency f turns n = trained f / 2 pi times. It keeps
@@ -203,9 +205,10 @@ struct Dropout {
 /// or more positions before it. Segments hide keys with another segment number,
 /// and lengths hide keys at or after the given position. A bias of minus
 /// infinity hides its key; any other bias, however low, is added. A row in
-/// which all keys are hidden is 0, and so are gradients through it. `dropout`
-/// is applied to the softmax's results. For it, their indices are in the order
-/// of q, with the query's and the key's last.
+/// which all keys are hidden is 0, and so are gradients through it. A sink is
+/// the score of one more key, whose value is 0. `dropout` is applied to the
+/// softmax's results. For it, their indices are in the order of q, with the
+/// query's and the key's last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
 /// that only some of the operands have are broadcast (grouped queries). The
@@ -220,9 +223,11 @@ struct AttentionForm {
   int64_t window = 0;
   double softcap = 0;
   /// Owned by the caller, or null.
-  const Tensor *bias = nullptr;
+  const Tensor *bias = nullptr, *sink = nullptr;
   const Tensor *querySegments = nullptr, *keySegments = nullptr;
   const Tensor *lengths = nullptr;
+  /// If given, weights are exp(score - statistic).
+  const Tensor *statistic = nullptr;
 };
 
 /// Imitates how a program of narrower types stores tensors within a composite.
@@ -245,24 +250,26 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const AttentionForm &form, const IndexNames &resultIndices,
                  const Store &store = {}, std::string *error = nullptr);
 
-/// The log of the sum over keys of exp(score), over `resultIndices`. If all
-/// keys are hidden, it is minus infinity, the log of 0.
+/// The log of the sum over keys of exp(score), over `resultIndices`. A sink
+/// counts as a key. Without one, the statistic of a row whose keys are all
+/// hidden is minus infinity, the log of 0.
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices,
                           std::string *error = nullptr);
 
-/// The gradients of attention with respect to q, k, v and the bias, given g,
-/// the gradient of its result. They go through the softmax of whole rows.
-/// Gradients that `wanted` leaves out are invalid tensors.
-std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
+/// The gradients of attention with respect to q, k, v, the bias and the sink,
+/// given g, the gradient of its result. They go through the softmax of whole
+/// rows. Gradients that `wanted` leaves out are invalid tensors.
+std::array<Tensor, 5> attentionGradients(const Tensor &q, const Tensor &k,
                                          const Tensor &v, const Tensor &g,
                                          const AttentionForm &form,
-                                         std::array<bool, 4> wanted,
+                                         std::array<bool, 5> wanted,
                                          const Store &store = {},
                                          std::string *error = nullptr);
 
-/// The gradient with respect to operand `of`: 0 is q, 1 k, 2 v, 3 the bias.
+/// The gradient with respect to operand `of`: 0 is q, 1 k, 2 v, 3 the bias, 4
+/// the sink.
 Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
                          const Tensor &g, const AttentionForm &form, int64_t of,
                          std::string *error = nullptr);

@@ -124,7 +124,15 @@ static Tensor biasOf(Call &call, const Tensor &mask, const Heads &heads) {
   Dims scores = heads.queries.dims;
   scores[heads.feature] = heads.keys.dims[heads.query];
   build.broadcastAlign(scores, bias);
-  return bias;
+  auto carries = [&](const AtomList &dim) {
+    AtomList leaves = build.program.atoms.leaves(dim);
+    return !leaves.empty() && build.has(bias, leaves.front());
+  };
+  if (carries(scores[heads.query]) || carries(scores[heads.feature]))
+    return bias;
+  // Numbers without the index of queries or keys would be a sink.
+  bias.dims = scores;
+  return build.materialized(bias, heads.feature);
 }
 
 static Mask maskOf(Call &call, const Heads &heads) {

@@ -36,8 +36,11 @@ void addInOrderOf(ValueId like, Program &program, Operation operation,
 
 /// x / sqrt(mean(x^2) + eps) gain becomes rms_norm.
 void recogniseNorms(Program &program);
-/// Products, softmax and products again become attention, with its mask, scale
-/// and soft-cap.
+/// A softmax over scores and one more column, which is then cut off, becomes a
+/// softmax with a sink.
+void recogniseSinks(Program &program);
+/// Products, softmax and products again become attention, with its mask, scale,
+/// soft-cap and sink.
 void recogniseAttention(Program &program);
 /// x cos + turned(x) sin becomes rope, if the tables are those of rope.
 void recogniseRotations(Program &program);

@@ -38,6 +38,8 @@ private:
   void readScale(ValueId &value);
   bool findIndices();
   bool addMask(Attributes &attributes, std::vector<ValueId> &operands) const;
+  /// The softmax's sink, if it has one, must have indices of heads alone.
+  bool addSink(std::vector<ValueId> &operands) const;
   AtomList atomsOf(ValueId value) const {
     return program.atoms.leaves(program.values[value].atoms);
   }
@@ -230,9 +232,11 @@ bool Attention::addMask(Attributes &attributes,
   for (ValueId added : scores.added) {
     if (see(uses.constant(added), true, false))
       continue;
-    if (operands.size() > 3)
+    AtomList own = atomsOf(added);
+    bool isBias = contains(own, query) || contains(own, key);
+    if (operands.size() > 3 || !isBias)
       return false;
-    for (Atom leaf : atomsOf(added))
+    for (Atom leaf : own)
       if (!contains(ofScores, leaf))
         return false;
     operands.push_back(added);
@@ -243,6 +247,17 @@ bool Attention::addMask(Attributes &attributes,
   if (seen.last < s - 1)
     attributes["window"] = seen.last + 1;
   return true;
+}
+
+bool Attention::addSink(std::vector<ValueId> &operands) const {
+  if (softmax.operands.size() < 2)
+    return true;
+  AtomList own = atomsOf(softmax.operands[1]), q = atomsOf(queries);
+  auto isOfHeads = [&](Atom leaf) {
+    return contains(q, leaf) && leaf != query && leaf != feature;
+  };
+  operands.push_back(softmax.operands[1]);
+  return !own.empty() && std::all_of(own.begin(), own.end(), isOfHeads);
 }
 
 bool Attention::rewrite() {
@@ -261,7 +276,7 @@ bool Attention::rewrite() {
   if (scores.softcap > 0)
     attributes["softcap"] = scores.softcap;
   std::vector<ValueId> operands = {queries, keys, values};
-  if (!addMask(attributes, operands))
+  if (!addMask(attributes, operands) || !addSink(operands))
     return false;
   last->name = "attention";
   last->operands = operands;

@@ -8,6 +8,7 @@
 #include "Simplify.h"
 #include "Writer.h"
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace tpsp;
@@ -100,11 +101,29 @@ static void addTensors(const std::shared_ptr<torch::Archive> &archive,
   }
 }
 
+/// Whether an operand after q, k and v has the index of queries or keys. A sink
+/// has neither.
+static bool hasBias(const torch::Program &program,
+                    const torch::Operation &attention) {
+  auto carries = [&](torch::ValueId value, const char *role) {
+    torch::AtomList atoms = program.atoms.leaves(program.values[value].atoms),
+                    index =
+                        program.atoms.leaves(std::get<torch::IndexAttribute>(
+                                                 attention.attributes.at(role))
+                                                 .atoms);
+    return torch::contains(atoms, index.front());
+  };
+  return std::any_of(attention.operands.begin() + 3, attention.operands.end(),
+                     [&](torch::ValueId value) {
+                       return carries(value, "query") || carries(value, "key");
+                     });
+}
+
 static void count(const torch::Program &program, TorchCounts &counts) {
   for (const torch::Operation &one : program.operations) {
     counts.attentions += one.name == "attention";
     counts.attentionsWithBias +=
-        one.name == "attention" && one.operands.size() > 3;
+        one.name == "attention" && hasBias(program, one);
     counts.rotations += one.name == "rope";
     counts.norms += one.name == "rms_norm" || one.name == "layer_norm";
     counts.losses += one.name == "cross_entropy";
@@ -120,6 +139,8 @@ static void importArchive(const std::string &path, const TorchOptions &options,
   torch::removeDead(program);
   if (options.recognises) {
     torch::recogniseNorms(program);
+    torch::recogniseSinks(program);
+    torch::removeDead(program);
     torch::recogniseAttention(program);
     torch::recogniseRotations(program);
   }

@@ -3,6 +3,7 @@
 #include "SweepBlocks.h"
 
 #include "Passes/Collectives/Ledger.h"
+#include "Passes/Logical/Decompose.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -438,6 +439,8 @@ struct Sweep
         return given.keepsCalls() &&
                isLibraryCall(op, given.usesGpuLibraries(), getArgument());
       };
+      // Blocks of keys know no sinks.
+      takeOutSinks(function, [&](Operation *op) { return !isLeft(op); });
       LogicalResult done =
           Sweeper(function, given.attentionBlock, isLeft).run(found);
       if (failed(done) || !found)

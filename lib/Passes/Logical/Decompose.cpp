@@ -88,6 +88,19 @@ void tpsp::decompose(Operation *root, bool tellsPartsApart,
   }
 }
 
+void tpsp::takeOutSinks(Operation *root,
+                        function_ref<bool(Operation *)> select) {
+  OriginListener listener;
+  OpBuilder builder(root->getContext(), &listener);
+  root->walk([&](AttentionOpInterface op) {
+    if (!select(op))
+      return;
+    listener.follow(op);
+    builder.setInsertionPoint(op);
+    op.takeOutSink(builder);
+  });
+}
+
 /// With a low bias the row's statistic has lost the precision from which blocks
 /// recompute the weights.
 static LogicalResult refuseBiases(Operation *root) {
@@ -139,6 +152,8 @@ struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
               [](DecomposableOpInterface op) {
                 return !op.decomposesEarly() && !op.hasOwnKernel();
               });
+    // Calls of a library have no sinks.
+    takeOutSinks(getOperation(), [](Operation *) { return true; });
     getOperation()->walk(dropRequest);
   }
 

@@ -21,6 +21,12 @@ void decompose(mlir::Operation *root, bool tellsPartsApart,
 void decompose(mlir::Operation *root, bool tellsPartsApart,
                SelectComposite select, BuildParts build);
 
+/// Replaces attention that has a sink, and that `select` returns true for, by
+/// attention without one and corrections of its results. The shapes under
+/// `root` are one rank's.
+void takeOutSinks(mlir::Operation *root,
+                  llvm::function_ref<bool(mlir::Operation *)> select);
+
 } // namespace tpsp
 
 #endif // TPSP_PASSES_LOGICAL_DECOMPOSE_H

@@ -100,6 +100,9 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
     return op->emitOpError("has no command, because ")
            << match.obstacle << "; run tpsp-sweep before converting to a "
            << "plan";
+  if (op.getSink())
+    return op->emitOpError("has a sink, which calls do not take; run "
+                           "tpsp-decompose-late before converting to a plan");
   DenseI64ArrayAttr sizes = sizesOf(to.b, match.heads);
   DenseI64ArrayAttr strides = stridesOf(to.b, match.heads);
   DenseI64ArrayAttr ofBias = biasStridesOf(to.b, op, match.heads);

@@ -3,6 +3,7 @@
 #include "HiddenScores.h"
 #include "Preconditions.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tpsp::reference {
@@ -105,8 +106,14 @@ static Tensor scoresOf(const Tensor &products, const AttentionForm &form,
 
 static Tensor weightsOf(const Tensor &products, const AttentionForm &form,
                         const Store &stored, std::string *error) {
-  return softmax(scoresOf(products, form, stored, error), form.key, 1, {},
-                 error, /*hides=*/true);
+  Tensor scores = scoresOf(products, form, stored, error);
+  if (!form.statistic)
+    return softmax(scores, form.key, 1, {}, error, /*hides=*/true, form.sink);
+  return pointwise(
+      [](const double *x) {
+        return x[0] == hiddenScore ? 0.0 : std::exp(x[0] - x[1]);
+      },
+      {&scores, form.statistic}, scores.indices, scores.shape, error);
 }
 
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
@@ -139,8 +146,17 @@ Tensor attentionStatistic(const Tensor &q, const Tensor &k,
       },
       {&scores, &most}, scores.indices, scores.shape, error);
   Tensor sum = reduceSum(weights, resultIndices, error);
-  return pointwise([](const double *x) { return x[0] + std::log(x[1]); },
-                   {&most, &sum}, most.indices, most.shape, error);
+  Tensor statistic =
+      pointwise([](const double *x) { return x[0] + std::log(x[1]); },
+                {&most, &sum}, most.indices, most.shape, error);
+  if (!form.sink)
+    return statistic;
+  return pointwise(
+      [](const double *x) {
+        const double most = std::max(x[0], x[1]);
+        return most + std::log(std::exp(x[0] - most) + std::exp(x[1] - most));
+      },
+      {&statistic, form.sink}, statistic.indices, statistic.shape, error);
 }
 
 /// Turns gradients of scores into gradients of the products, through the cap.
@@ -155,14 +171,26 @@ static Tensor productSlopes(const Tensor &slopes, const Tensor &products,
       {&slopes, &products}, slopes.indices, slopes.shape, error);
 }
 
-std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
+/// Returns the slope of each row's sink. The sink's weight is what the others
+/// lack to 1, its value is 0, and `dot` is the row's sum of weights times
+/// slopes.
+static Tensor sinkSlopes(const Tensor &weights, const Tensor &dot,
+                         const std::string &key, const Store &stored,
+                         std::string *error) {
+  Tensor seen = stored(stored.added(
+      reduceSum(weights, without(weights.indices, {key}), error), {&weights}));
+  return stored(pointwise([](const double *x) { return (x[0] - 1) * x[1]; },
+                          {&seen, &dot}, dot.indices, dot.shape, error));
+}
+
+std::array<Tensor, 5> attentionGradients(const Tensor &q, const Tensor &k,
                                          const Tensor &v, const Tensor &g,
                                          const AttentionForm &form,
-                                         std::array<bool, 4> wanted,
+                                         std::array<bool, 5> wanted,
                                          const Store &store,
                                          std::string *error) {
   const Store &stored = store;
-  std::array<Tensor, 4> gradients;
+  std::array<Tensor, 5> gradients;
   Tensor products =
       stored(stored.added(productsOf(q, k, form, error), {&q, &k}));
   Tensor weights = stored(weightsOf(products, form, stored, error));
@@ -177,7 +205,7 @@ std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
     Tensor kept = dropoutOf(weights);
     gradients[2] = sum({&kept, &g}, v);
   }
-  if (!wanted[0] && !wanted[1] && !wanted[3])
+  if (!wanted[0] && !wanted[1] && !wanted[3] && !wanted[4])
     return gradients;
   Tensor slope = dropoutOf(stored(sum({&g, &v}, weights)));
   Tensor product =
@@ -186,6 +214,10 @@ std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
   Tensor dot = stored(stored.added(
       reduceSum(product, without(weights.indices, {form.key}), error),
       {&product}));
+  if (wanted[4] && form.sink) {
+    Tensor lost = sinkSlopes(weights, dot, form.key, stored, error);
+    gradients[4] = sum({&lost}, *form.sink);
+  }
   Tensor dz = stored(pointwise(
       [](const double *x) { return x[0] * (x[1] - x[2]); },
       {&weights, &slope, &dot}, weights.indices, weights.shape, error));
@@ -202,9 +234,12 @@ std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
 Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
                          const Tensor &g, const AttentionForm &form, int64_t of,
                          std::string *error) {
-  if (of < 0 || of > (form.bias ? 3 : 2))
+  const bool isThere = of == 3   ? form.bias != nullptr
+                       : of == 4 ? form.sink != nullptr
+                                 : of >= 0 && of < 3;
+  if (!isThere)
     return fail(error, "attentionGradient: no operand " + std::to_string(of));
-  std::array<bool, 4> wanted = {};
+  std::array<bool, 5> wanted = {};
   wanted[of] = true;
   return attentionGradients(q, k, v, g, form, wanted, asItIs, error)[of];
 }

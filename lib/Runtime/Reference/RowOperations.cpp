@@ -16,24 +16,36 @@ static Tensor evaluateSoftmax(Evaluation &e) {
   if (e.has("causal"))
     query = e.text("causal");
   return softmax(e.operand(0), e.text("over"), e.constant("scale"), query,
-                 &e.error, e.flag("hides"));
+                 &e.error, e.flag("hides"),
+                 e.operands.size() > 1 ? &e.operand(1) : nullptr);
 }
 
-/// The gradient is scale p (g - sum of p g over the row).
+/// The gradient is scale p (g - sum of p g over the row). The sink's is minus
+/// its own weight, 1 - sum of p, times the same sum.
 static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
                                  OperandGradients &out) {
+  Tensor p = e.stored(evaluateSoftmax(e));
+  auto sumOfRows = [&](const Tensor &x) {
+    return e.stored(e.added(
+        reduceSum(x, without(p.indices, {e.text("over")}), &e.error), {&x}));
+  };
+  Tensor product = pointwise([](const double *v) { return v[0] * v[1]; },
+                             {&p, &gradient}, p.indices, p.shape, &e.error);
+  Tensor sum = sumOfRows(product);
   out.set(0, [&]() -> Tensor {
-    Tensor p = e.stored(evaluateSoftmax(e));
-    Tensor product = pointwise([](const double *v) { return v[0] * v[1]; },
-                               {&p, &gradient}, p.indices, p.shape, &e.error);
-    Tensor sum = e.stored(e.added(
-        reduceSum(product, without(p.indices, {e.text("over")}), &e.error),
-        {&product}));
     double scale = e.constant("scale");
     Tensor result =
         pointwise([=](const double *v) { return scale * v[0] * (v[1] - v[2]); },
                   {&p, &gradient, &sum}, p.indices, p.shape, &e.error);
     return fitted(result, out.type(0), e);
+  });
+  if (e.operands.size() < 2)
+    return;
+  out.set(1, [&] {
+    Tensor seen = sumOfRows(p);
+    Tensor lost = pointwise([](const double *v) { return (v[0] - 1) * v[1]; },
+                            {&seen, &sum}, sum.indices, sum.shape, &e.error);
+    return fitted(e.stored(lost), out.type(1), e);
   });
 }
 
@@ -146,14 +158,15 @@ static void differentiateNorm(Evaluation &e, const Tensor &gradient,
 /// The positions of optional operands after the tensors; 0 if an operand is
 /// absent.
 struct AttentionExtras {
-  size_t bias = 0, querySegments = 0, keySegments = 0, lengths = 0;
+  size_t bias = 0, sink = 0, querySegments = 0, keySegments = 0, lengths = 0;
   /// The position that the step's number has if it is present.
   size_t step = 0;
 };
 
-/// `tensors` is the number of operands that come first. A bias and the step's
-/// number have float elements, but only a bias has indices. One integer operand
-/// is lengths, two are segments, three are both.
+/// `tensors` is the number of operands that come first. A bias, a sink and the
+/// step's number have float elements. A bias has the index of queries or keys,
+/// a sink other indices, and the step's number none. One integer operand is
+/// lengths, two are segments, three are both.
 static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
   AttentionExtras extras;
   size_t next = tensors;
@@ -161,8 +174,17 @@ static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
     return i < e.operands.size() &&
            (e.elements[i] == Element::Integer) == integers;
   };
-  if (holds(next, false) && !e.operand(next).indices.empty())
+  auto holdsNumbers = [&](bool ofScores) {
+    if (!holds(next, false) || e.operand(next).indices.empty())
+      return false;
+    const IndexNames &indices = e.operand(next).indices;
+    return ofScores == (contains(indices, e.text("query")) ||
+                        contains(indices, e.text("key")));
+  };
+  if (holdsNumbers(true))
     extras.bias = next++;
+  if (holdsNumbers(false))
+    extras.sink = next++;
   if (holds(next, true) && holds(next + 1, true)) {
     extras.querySegments = next++;
     extras.keySegments = next++;
@@ -187,6 +209,8 @@ static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
     form.softcap = e.constant("softcap");
   if (extras.bias)
     form.bias = &e.operand(extras.bias);
+  if (extras.sink)
+    form.sink = &e.operand(extras.sink);
   if (extras.querySegments) {
     form.querySegments = &e.operand(extras.querySegments);
     form.keySegments = &e.operand(extras.keySegments);
@@ -210,20 +234,29 @@ static void differentiateAttention(Evaluation &e, const Tensor &gradient,
   if (e.result() == 1)
     return e.fail("has no gradient of its rows' statistic in the reference");
   AttentionForm form = attentionForm(e);
-  std::array<Tensor, 4> gradients = attentionGradients(
-      e.operand(0), e.operand(1), e.operand(2), gradient, form,
-      {out.wanted(0), out.wanted(1), out.wanted(2), form.bias && out.wanted(3)},
-      e.store(), &e.error);
-  for (size_t i = 0; i < (form.bias ? 4 : 3); ++i)
-    out.set(i, [&] { return std::move(gradients[i]); });
+  AttentionExtras extras = attentionExtras(e, 3);
+  // The operands in the order of the gradients.
+  const std::array<size_t, 5> operands = {0, 1, 2, extras.bias, extras.sink};
+  auto isThere = [&](size_t i) { return i == 0 || operands[i] != 0; };
+  std::array<bool, 5> wanted = {};
+  for (size_t i = 0; i < wanted.size(); ++i)
+    wanted[i] = isThere(i) && out.wanted(operands[i]);
+  std::array<Tensor, 5> gradients =
+      attentionGradients(e.operand(0), e.operand(1), e.operand(2), gradient,
+                         form, wanted, e.store(), &e.error);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (isThere(i))
+      out.set(operands[i], [&] { return std::move(gradients[i]); });
 }
 
-/// The operation also has the output and the row statistics as operands; the
-/// reference does not use them.
+/// The operation also has the output as an operand; the reference does not use
+/// it.
 static Tensor evaluateAttentionGradient(Evaluation &e) {
+  AttentionForm form = attentionForm(e, 6);
+  if (!form.bias)
+    form.statistic = &e.operand(4);
   return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
-                           e.operand(5), attentionForm(e, 6), e.result(),
-                           &e.error);
+                           e.operand(5), form, e.result(), &e.error);
 }
 
 OperationRows rowOperations() {

@@ -8,16 +8,17 @@
 namespace tpsp::reference {
 
 /// The softmax of the first `visible` of `length` elements; the others become
-/// zeros. If `hides`, a row whose elements are all hidden becomes zeros.
+/// zeros. If `hides`, a row whose elements are all hidden becomes zeros. A sink
+/// of minus infinity is none.
 static void softmaxRow(double *row, int64_t length, int64_t visible,
-                       double scale, bool hides) {
-  double most = hiddenScore;
+                       double scale, bool hides, double sink) {
+  double most = sink;
   for (int64_t i = 0; i < visible; ++i)
     most = std::max(most, row[i] *= scale);
   auto isHidden = [](double x) { return x == hiddenScore; };
   if (hides && std::all_of(row, row + visible, isHidden))
     visible = 0;
-  double sum = 0;
+  double sum = sink == hiddenScore ? 0 : std::exp(sink - most);
   for (int64_t i = 0; i < visible; ++i)
     sum += row[i] = std::exp(row[i] - most);
   for (int64_t i = 0; i < visible; ++i)
@@ -27,7 +28,7 @@ static void softmaxRow(double *row, int64_t length, int64_t visible,
 
 Tensor softmax(const Tensor &x, const std::string &index, double scale,
                const std::optional<std::string> &causalQueryIndex,
-               std::string *error, bool hides) {
+               std::string *error, bool hides, const Tensor *sink) {
   const IndexNames rows = without(x.indices, {index});
   if (!contains(x.indices, index) || !areDistinct(x.indices))
     return fail(error, "softmax: no single index '" + index + "' in " +
@@ -40,6 +41,10 @@ Tensor softmax(const Tensor &x, const std::string &index, double scale,
     return y.isValid() ? x : y;
 
   const int64_t length = y.shape.back();
+  Tensor sinks;
+  if (sink)
+    sinks = pointwise([](const double *s) { return *s; }, {sink}, rows,
+                      {y.shape.begin(), y.shape.end() - 1}, error);
   // The position along the query index is (row / queryStride) % queries.
   const int64_t queries = causalQueryIndex ? *y.extent(*causalQueryIndex) : 1;
   const int64_t queryStride =
@@ -52,7 +57,8 @@ Tensor softmax(const Tensor &x, const std::string &index, double scale,
           const int64_t query = row / queryStride % queries;
           const int64_t visible =
               causalQueryIndex ? std::min(length, query + 1) : length;
-          softmaxRow(&y.data[row * length], length, visible, scale, hides);
+          softmaxRow(&y.data[row * length], length, visible, scale, hides,
+                     sink ? sinks.data[row] : hiddenScore);
         }
       });
   return y.indices == x.indices ? y : permute(y, x.indices, error);

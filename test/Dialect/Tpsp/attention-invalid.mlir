@@ -171,7 +171,7 @@ func.func @f(%q: !q, %k: !k, %v: !k) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 
 func.func @f(%q: !q) {
-  // expected-error @+1 {{takes 3 tensors, then a bias, two tensors of segment numbers, lengths of keys and the step's number, each where it is there; it has 1 operands, or has them in another order}}
+  // expected-error @+1 {{takes 3 tensors, then a bias, a sink, two tensors of segment numbers, lengths of keys and the step's number, each where it is there; it has 1 operands, or has them in another order}}
   %0 = tpsp.attention %q {query = "s", key = "t", feature = "k"} : !q
   return
 }
@@ -414,5 +414,65 @@ func.func @f(%q: !q, %k: !k) {
 func.func @f(%q: !q, %k: !k) {
   // expected-error @+1 {{has shards of 8 queries and 7 keys; a shard has the keys of its own queries}}
   %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, shard = "p"} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A13) a sink of features
+func.func @f(%q: !q, %k: !k, %sink: tensor<4x16xf32, #tpsp.idx<h, k>>) {
+  // expected-error @+1 {{the sink has index 'k', which is none of [b, h]; sum over it, or rename it (tpsp.rename)}}
+  %0 = tpsp.attention %q, %k, %k, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<4x16xf32, #tpsp.idx<h, k>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A13) a sink of other heads
+func.func @f(%q: !q, %k: !k, %sink: tensor<3xf32, #tpsp.idx<n>>) {
+  // expected-error @+1 {{the sink has index 'n', which is none of [b, h]; sum over it, or rename it (tpsp.rename)}}
+  %0 = tpsp.attention %q, %k, %k, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<3xf32, #tpsp.idx<n>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A13) in another precision
+func.func @f(%q: !q, %k: !k, %sink: tensor<4xbf16, #tpsp.idx<h>>) {
+  // expected-error @+1 {{has tensors of 'f32' and of 'bf16'; one operation computes in one type}}
+  %0 = tpsp.attention %q, %k, %k, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<4xbf16, #tpsp.idx<h>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A13) before a bias
+func.func @f(%q: !q, %k: !k, %sink: tensor<4xf32, #tpsp.idx<h>>, %bias: tensor<8x8xf32, #tpsp.idx<s, t>>) {
+  // expected-error @+1 {{operand #4 is the step's number, but has indices [s, t]; give a number without, or leave it out}}
+  %0 = tpsp.attention %q, %k, %k, %sink, %bias {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<4xf32, #tpsp.idx<h>>, tensor<8x8xf32, #tpsp.idx<s, t>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A13) with a bias and a statistic
+func.func @f(%q: !q, %k: !k, %bias: tensor<8x8xf32, #tpsp.idx<s, t>>, %sink: tensor<4xf32, #tpsp.idx<h>>) {
+  // expected-error @+1 {{has a bias, a sink and a statistic, which gradients with a bias do not read; leave the statistic out}}
+  %0, %1 = tpsp.attention %q, %k, %k, %bias, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8x8xf32, #tpsp.idx<s, t>>, tensor<4xf32, #tpsp.idx<h>>) -> (!q, tensor<2x4x8xf32, #tpsp.idx<b, h, s>>)
   return
 }

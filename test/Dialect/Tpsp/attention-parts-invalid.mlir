@@ -218,3 +218,16 @@ func.func @tile_before_the_first(%z: !z) {
   tpsp.dropout %z {rate = 0.1, tile = #tpsp.tile<index = "t", extent = 8, shift = 0, offset = -4, axes = []>} : !z
   return
 }
+
+// -----
+
+!q = tensor<8x2x4xf32, #tpsp.idx<s, h, k>>
+!k = tensor<8x2x4xf32, #tpsp.idx<t, h, k>>
+!s = tensor<2x8xf32, #tpsp.idx<h, s>>
+!h = tensor<2xf32, #tpsp.idx<h>>
+// (A13)
+func.func @gradient_with_a_sink(%q: !q, %k: !k, %s: !s, %sink: !h) {
+  // expected-error @+1 {{has a sink [h], which the result and the statistic already contain; remove it}}
+  tpsp.attention_gradient %q, %k, %k, %q, %s, %q, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !q, !s, !q, !h) -> (!q, !k, !k)
+  return
+}

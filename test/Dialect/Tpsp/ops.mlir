@@ -86,6 +86,8 @@ func.func @rows(%x: !x, %row: !row) {
   %0 = tpsp.softmax %x {over = "d"} : !x
   // CHECK: tpsp.softmax %{{.*}} {causal = "s", over = "d", scale = 1.250000e-01 : f64} : tensor
   %1 = tpsp.softmax %x {over = "d", causal = "s", scale = 0.125} : !x
+  // CHECK: tpsp.softmax %{{.*}}, %{{.*}} {over = "s"} : (tensor
+  %sunk = tpsp.softmax %x, %row {over = "s"} : (!x, !row) -> !x
   // CHECK: tpsp.rms_norm %{{.*}}, %{{.*}} : (tensor
   %2 = tpsp.rms_norm %x, %row : (!x, !row) -> !x
   // CHECK: tpsp.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.250000e-01 : f64} : (tensor
@@ -121,6 +123,16 @@ func.func @attention(%q: !q, %k: !k, %v: !v) {
 !ofheads = tensor<4xi32, #tpsp.idx<h@tp>>
 !ofrows = tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>
 !ofpairs = tensor<2x8x8xf32, #tpsp.idx<b, s, t>>
+!sinks = tensor<4x2xf32, #tpsp.idx<h@tp, r>>
+
+// CHECK-LABEL: @attention_with_sinks
+func.func @attention_with_sinks(%q: !q, %k: !k, %bias: !ofscores, %sink: !sinks, %n: !ofbatch, %step: tensor<f32, #tpsp.idx<>>) {
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[SINK:.*]], %{{.*}} {feature
+  %0 = tpsp.attention %q, %k, %k, %sink, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !sinks, !ofbatch) -> !q
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SINK]], %{{.*}} {dropout
+  %1 = tpsp.attention %q, %k, %k, %bias, %sink, %step {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 3} : (!q, !k, !k, !ofscores, !sinks, tensor<f32, #tpsp.idx<>>) -> !q
+  return
+}
 
 // CHECK-LABEL: @attention_of_segments
 func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueries, %it: !ofkeys, %o: !q, %s: !ofrows, %z: !ofpairs, %n: !ofbatch, %nh: !ofheads) {

@@ -5,8 +5,8 @@
 
 // (S1) the number of operands
 func.func @f(%x: !x) {
-  // expected-error @+1 {{takes 1 operands, not 2}}
-  %0 = tpsp.softmax %x, %x {over = "t"} : !x
+  // expected-error @+1 {{takes 1 or 2 operands, not 3}}
+  %0 = tpsp.softmax %x, %x, %x {over = "t"} : !x
   return
 }
 
@@ -18,6 +18,28 @@ func.func @f(%x: !x) {
 func.func @f(%x: !x) {
   // expected-error @+1 {{has result indices [t, s], but they must be those of operand #0, [s, t]}}
   %0 = tpsp.softmax %x {over = "t"} : !x -> tensor<8x4xf32, #tpsp.idx<t, s>>
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, t>>
+
+// (S3) a sink of the summed index
+func.func @f(%x: !x, %sink: tensor<8xf32, #tpsp.idx<t>>) {
+  // expected-error @+1 {{the sink has index 't', which is none of [s]; take one position of it (tpsp.take), or rename it (tpsp.rename)}}
+  %0 = tpsp.softmax %x, %sink {over = "t"} : (!x, tensor<8xf32, #tpsp.idx<t>>) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, t>>
+
+// (S3) a sink of another index
+func.func @f(%x: !x, %sink: tensor<8xf32, #tpsp.idx<h>>) {
+  // expected-error @+1 {{the sink has index 'h', which is none of [s]; take one position of it (tpsp.take), or rename it (tpsp.rename)}}
+  %0 = tpsp.softmax %x, %sink {over = "t"} : (!x, tensor<8xf32, #tpsp.idx<h>>) -> !x
   return
 }
 

@@ -5,7 +5,8 @@
                                           compares results and gradients
 
 Computes attention by plain loops over lists. A key is hidden by its place, its
-segment, its length or a bias of minus infinity. The bias is added in f32.
+segment, its length or a bias of minus infinity. A bias is added in f32. A
+sink is the score of one more key, whose value is zeros.
 """
 import json, math, struct, sys
 
@@ -63,25 +64,29 @@ def load(path):
 def expected(t, scale, causal):
     """Returns the result and the gradients, by name."""
     out = {name: [0.0] * len(t[name[2:-1]]) if name.startswith("g[") else [0.0] * (B * S * H * K)
-           for name in ["o"] + [f"g[{x}]" for x in ("q", "k", "v", "bias", "padding") if x in t]}
+           for name in ["o"] + [f"g[{x}]" for x in ("q", "k", "v", "bias", "padding", "sink") if x in t]}
     at = lambda b, s, h: ((b * S + s) * H + h) * K
+    rounded = f32 if "bias" in t or "padding" in t else float
     for b in range(B):
         for h in range(H):
             for s in range(S):
                 q, g = at(b, s, h), t["g[o]"][at(b, s, h):at(b, s, h) + K]
                 score = []
                 for j in range(T):
-                    x = f32(scale * sum(t["q"][q + d] * t["k"][at(b, j, h) + d] for d in range(K)))
+                    x = rounded(scale * sum(t["q"][q + d] * t["k"][at(b, j, h) + d] for d in range(K)))
                     for name, place in ("bias", (h * S + s) * T + j), ("padding", b * T + j):
                         x = f32(x + t[name][place]) if name in t else x
                     seen = not (causal and j > s) and ("n" not in t or j < t["n"][b])
                     seen = seen and ("is" not in t or t["is"][b * S + s] == t["it"][b * T + j])
                     score.append(x if seen else HIDDEN)
+                score.append(t["sink"][h] if "sink" in t else HIDDEN)
                 most = max(score)
                 weight = [0.0 if x == HIDDEN else math.exp(x - most) for x in score]
                 weight = [x / (sum(weight) or 1) for x in weight]
                 slope = [sum(g[d] * t["v"][at(b, j, h) + d] for d in range(K)) for j in range(T)]
                 mean = sum(w * x for w, x in zip(weight, slope))
+                if "sink" in t:
+                    out["g[sink]"][h] -= weight[T] * mean
                 for j in range(T):
                     k, dz = at(b, j, h), weight[j] * (slope[j] - mean)
                     for d in range(K):

@@ -202,6 +202,32 @@ def sum_over_heads(g):
     return g.op("einsum.default", FLOAT, [2, 6, 8], equation="bhst,bhtk->bsk", tensors=[scores, v])
 
 
+def with_column(g, columns, begin, end, is_of_rows=False):
+    """Attention with further columns of scores, whose softmax is then cut."""
+    q, k, v = (g.input(name, FLOAT, [2, 3, 6, 8]) for name in ("q", "k", "v"))
+    both = 6 + columns
+    scores = g.op("einsum.default", FLOAT, [2, 3, 6, 6], equation="bhsk,bhtk->bhst", tensors=[q, k])
+    if is_of_rows:
+        column = g.input("column", FLOAT, [2, 3, 6, columns])
+    else:
+        column = g.parameter("sinks", FLOAT, [3], b"\0" * 12)
+        column = g.op("view.default", FLOAT, [1, 3, 1, 1], self=column, size=[1, -1, 1, 1])
+        column = g.op("expand.default", FLOAT, [2, 3, 6, columns], self=column, size=[2, -1, 6, columns])
+    scores = g.op("cat.default", FLOAT, [2, 3, 6, both], tensors=[scores, column], dim=-1)
+    most = g.op("amax.default", FLOAT, [2, 3, 6, 1], self=scores, dim=[-1], keepdim=True)
+    scores = g.op("sub.Tensor", FLOAT, [2, 3, 6, both], self=scores, other=most)
+    scores = g.op("softmax.int", FLOAT, [2, 3, 6, both], self=scores, dim=-1)
+    scores = g.op("slice.Tensor", FLOAT, [2, 3, 6, 6], self=scores, dim=3, start=begin, end=end)
+    return g.op("einsum.default", FLOAT, [2, 3, 6, 8], equation="bhst,bhtk->bhsk", tensors=[scores, v])
+
+
+def mask_of_heads(g):
+    """Numbers that all keys of a row share."""
+    q, k, v = (g.input(name, FLOAT, [2, 3, 6, 8]) for name in ("q", "k", "v"))
+    return g.op("scaled_dot_product_attention.default", FLOAT, [2, 3, 6, 8], query=q, key=k, value=v,
+                attn_mask=g.input("mask", FLOAT, [1, 3, 1, 1]))
+
+
 def no_elements(g):
     return g.op("view.default", FLOAT, [4, 0], self=g.input("x", FLOAT, [0, 4]), size=[4, 0])
 
@@ -242,6 +268,11 @@ CASES = {
     "ones": lambda g: attention(g, ones_where_seen(g, 512), 512),
     "ones-small": lambda g: attention(g, ones_where_seen(g, 20), 20),
     "sum-over-heads": sum_over_heads,
+    "sinks": lambda g: with_column(g, 1, 0, -1),
+    "first-column": lambda g: with_column(g, 1, 1, 7),
+    "two-columns": lambda g: with_column(g, 2, 0, 6),
+    "column-of-rows": lambda g: with_column(g, 1, 0, 6, is_of_rows=True),
+    "mask-of-heads": mask_of_heads,
     "constant-gain": constant_gain,
     "mean-of-labels": labels,
     "sum-of-labels": lambda g: labels(g, reduction=2),

@@ -41,6 +41,9 @@ TEST(DecompositionTest, Softmax) {
                   R"({over = "t", causal = "s", scale = 2.5})");
   expectSameParts("softmax", "t,b,s -> t,b,s", R"({over = "s", causal = "t"})");
   expectSameParts("softmax", "t,b,s -> t,b,s", R"({over = "s", hides})");
+  expectSameParts("softmax", "b,s,t; b -> b,s,t",
+                  R"({over = "t", causal = "s", scale = 2.5})");
+  expectSameParts("softmax", "t,b,s; s,b -> t,b,s", R"({over = "t", hides})");
 }
 
 TEST(DecompositionTest, RmsNorm) {
@@ -85,4 +88,15 @@ TEST(DecompositionTest, Attention) {
                         "b,s=5,h,k; b,t=6,h,k; b,t=6,h,k; h,t=6 -> b,s=5,h,k",
                         R"({query = "s", key = "t", feature = "k", causal,
                             window = 3, softcap = 0.7, scale = 0.9})"));
+  expectSameAfter(
+      all,
+      oneOperation("attention", "b,s,h,r,k; b,t,h,k; b,t,h,d; r,h -> b,s,h,r,d",
+                   R"({query = "s", key = "t", feature = "k", causal,
+                            scale = 0.6})"));
+  expectSameAfter(
+      all,
+      oneOperation("attention",
+                   "b,s=5,h,k; b,t=6,h,k; b,t=6,h,k; h,t=6; h -> b,s=5,h,k",
+                   R"({query = "s", key = "t", feature = "k",
+                       softcap = 0.7, dropout = 0.4, seed = 3})"));
 }

@@ -155,7 +155,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"softmax", "s,t -> s,t", R"({over = "t", scale = 0.37})"},
         Case{"softmax", "b,s,t -> b,s,t", R"({over = "t", causal = "s"})"},
         Case{"softmax", "t,b,s -> t,b,s",
-             R"({over = "s", causal = "t", scale = 1.7})"}));
+             R"({over = "s", causal = "t", scale = 1.7})"},
+        // A sink of each row, of some rows, and of all.
+        Case{"softmax", "b,s,t; s,b -> b,s,t", R"({over = "t"})"},
+        Case{"softmax", "b,s,t; b -> b,s,t",
+             R"({over = "t", causal = "s", scale = 1.7})"},
+        Case{"softmax", "b,t; . -> b,t", R"({over = "t", scale = 0.3})"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Sequence, AdjointTest,
@@ -226,7 +231,15 @@ INSTANTIATE_TEST_SUITE_P(
              R"({query = "s", key = "t", feature = "k", scale = 0.7, causal})"},
         Case{"attention", "b,s=5,k; b,t=6,k; b,t=6,k; b,s=5 -> b,s=5,k",
              R"({query = "s", key = "t", feature = "k", softcap = 2,
-                 causal, window = 3})"}));
+                 causal, window = 3})"},
+        // Sinks of heads, of grouped heads and of the batch.
+        Case{"attention", "b,s,h,k; b,t,h,k; b,t,h,k; h -> b,s,h,k",
+             R"({query = "s", key = "t", feature = "k", scale = 0.7, causal})"},
+        Case{"attention", "b,s,h,r,k; b,t,h,k; b,t,h,d; r,h -> b,s,h,r,d",
+             R"({query = "s", key = "t", feature = "k", softcap = 0.8})"},
+        Case{
+            "attention", "b,s=5,h,k; t=6,h,k; t=6,h,k; b -> b,s=5,h,k",
+            R"({query = "s", key = "t", feature = "k", causal, window = 2})"}));
 
 //===----------------------------------------------------------------------===//
 // Views and requests

@@ -298,6 +298,15 @@ TEST(WalkerOperationsTest, Softmax) {
                      };
                      return weight(at) / sumOver("t", 5, at, weight);
                    });
+  // A sink is one more term of a row's sum, and is not scaled.
+  expectElements("softmax", "t,b,s; s -> t,b,s", R"({over = "t", scale = 0.7})",
+                 [](const Inputs &x, Position at) {
+                   auto weight = [&](const Position &p) {
+                     return std::exp(0.7 * x(0, p));
+                   };
+                   return weight(at) /
+                          (std::exp(x(1, at)) + sumOver("t", 5, at, weight));
+                 });
 }
 
 /// Returns the mean of `body` over indices h (3) and k (4).
@@ -362,6 +371,26 @@ TEST(WalkerOperationsTest, Attention) {
             return causal && p["t"] > p["s"] ? 0 : std::exp(0.5 * score);
           };
           double total = sumOver("t", 5, at, weight);
+          return sumOver("t", 5, at, [&](const Position &p) {
+            return weight(p) * x(2, p) / total;
+          });
+        });
+}
+
+TEST(WalkerOperationsTest, AttentionWithASink) {
+  for (bool isCapped : {false, true})
+    expectElements(
+        "attention", "b,s,h,r,k; b,t,h,k; b,t,h,d; r,h -> b,s,h,r,d",
+        std::string(R"({query = "s", key = "t", feature = "k", scale = 0.5)") +
+            (isCapped ? ", softcap = 0.8}" : "}"),
+        [&](const Inputs &x, Position at) {
+          auto weight = [&](Position p) {
+            double score = 0.5 * sumOver("k", 4, p, [&](const Position &q) {
+                             return x(0, q) * x(1, q);
+                           });
+            return std::exp(isCapped ? 0.8 * std::tanh(score / 0.8) : score);
+          };
+          double total = std::exp(x(3, at)) + sumOver("t", 5, at, weight);
           return sumOver("t", 5, at, [&](const Position &p) {
             return weight(p) * x(2, p) / total;
           });

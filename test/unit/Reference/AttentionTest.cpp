@@ -142,7 +142,7 @@ TEST(AttentionTest, ABiasOfMinusInfinityHides) {
   EXPECT_EQ(few.statistic(), (std::vector<double>{1, -kInfinity}));
   few.k.data[1] = 2;
   const Tensor g{{"s", "d"}, {2, 1}, {1, 1}};
-  std::array<Tensor, 4> gradients = attentionGradients(
+  std::array<Tensor, 5> gradients = attentionGradients(
       few.q, few.k, few.v, g, few.form, {true, true, true, true});
   EXPECT_EQ(gradients[0].data, (std::vector<double>{0, 0}));
   EXPECT_EQ(gradients[1].data, (std::vector<double>{0, 0, 0}));
@@ -159,7 +159,7 @@ TEST(AttentionTest, ALowBiasIsANumber) {
     EXPECT_EQ(few.values(), (std::vector<double>{1, 2}));
     EXPECT_EQ(few.statistic(), (std::vector<double>{low, low}));
     const Tensor g{{"s", "d"}, {2, 1}, {0, 1}};
-    std::array<Tensor, 4> gradients = attentionGradients(
+    std::array<Tensor, 5> gradients = attentionGradients(
         few.q, few.k, few.v, g, few.form, {true, true, true, true});
     // Two weights are 1/2. Their values differ by 2, their keys by 1, and the
     // query is 2.
@@ -183,6 +183,29 @@ TEST(AttentionTest, RowsWithoutKeys) {
   few.form.lengths = &none;
   EXPECT_EQ(few.values(), (std::vector<double>{0, 0}));
   EXPECT_EQ(few.statistic(), (std::vector<double>{-kInfinity, -kInfinity}));
+}
+
+/// A sink is one more key of every row, whose value is 0.
+TEST(AttentionTest, ASinkIsAKeyWithoutAValue) {
+  FewKeys few;
+  const Tensor sink{{}, {}, {0.25}};
+  const Tensor ofQueries{{"s"}, {2}, {0, 1}}, ofKeys{{"t"}, {3}, {1, 1, 1}};
+  few.form.sink = &sink;
+  few.form.querySegments = &ofQueries;
+  few.form.keySegments = &ofKeys;
+  // The first query sees no key. The scores of the second are 2, 4 and 6.
+  few.bias.data.assign(6, 0);
+  const double keys = std::exp(2) + std::exp(4) + std::exp(6);
+  const double total = keys + std::exp(0.25);
+  const double sum = std::exp(2) + 3 * std::exp(4) + 8 * std::exp(6);
+  EXPECT_EQ(few.values()[0], 0);
+  EXPECT_NEAR(few.values()[1], sum / total, 1e-14);
+  EXPECT_EQ(few.statistic()[0], 0.25);
+  EXPECT_NEAR(few.statistic()[1], std::log(total), 1e-14);
+  const Tensor g{{"s", "d"}, {2, 1}, {5, 3}};
+  const Tensor slope = attentionGradient(few.q, few.k, few.v, g, few.form, 4);
+  ASSERT_EQ(slope.data.size(), 1U);
+  EXPECT_NEAR(slope.data[0], -std::exp(0.25) / total * 3 * sum / total, 1e-14);
 }
 
 /// Nothing hides a NaN.

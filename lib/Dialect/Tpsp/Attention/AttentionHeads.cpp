@@ -20,6 +20,10 @@ struct Named {
 template <typename Op> AttentionMatch match(Op op, Value o) {
   if (op.draws())
     return {{}, "its dropout draws by position, which no library does alike"};
+  if (op.getBias() && op.getSink())
+    return {{},
+            "it has a bias and a sink, and with a bias its gradient does "
+            "not read the statistic"};
   Named q(op.getOperand(0)), k(op.getOperand(1)), v(op.getOperand(2)), out(o);
   Named bias, ofQueries, ofKeys, lengths;
   if (op.getBias())

@@ -8,6 +8,8 @@
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/RowOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -18,42 +20,38 @@ using namespace tpsp;
 static bool holdsIntegers(Value value) {
   return isa<IntegerType>(typeOf(value).getElementType());
 }
-static bool hasIndices(Value value) { return typeOf(value).getRank() > 0; }
 
-Value tpsp::attentionBias(ValueRange operands, unsigned tensors) {
-  bool isThere = operands.size() > tensors &&
-                 !holdsIntegers(operands[tensors]) &&
-                 hasIndices(operands[tensors]);
-  return isThere ? operands[tensors] : Value();
-}
-
-/// The operands after the tensors and the bias.
-static ValueRange behindBias(ValueRange operands, unsigned tensors) {
-  size_t before = tensors + (attentionBias(operands, tensors) ? 1 : 0);
-  return before < operands.size() ? operands.drop_front(before) : ValueRange();
-}
-
-/// The operands of integers: two tensors of segment numbers, one of lengths, or
-/// both in this order.
-static ValueRange attentionIntegers(ValueRange operands, unsigned tensors) {
-  ValueRange rest = behindBias(operands, tensors).take_front(3);
-  auto end = llvm::find_if_not(rest, holdsIntegers);
-  return rest.take_front(std::distance(rest.begin(), end));
-}
-
-ValueRange tpsp::attentionSegments(ValueRange operands, unsigned tensors) {
-  ValueRange integers = attentionIntegers(operands, tensors);
-  return integers.size() < 2 ? ValueRange() : integers.take_front(2);
-}
-
-Value tpsp::attentionLengths(ValueRange operands, unsigned tensors) {
-  ValueRange integers = attentionIntegers(operands, tensors);
-  return integers.size() % 2 == 0 ? Value() : integers.back();
-}
-
-ValueRange tpsp::attentionStep(ValueRange operands, unsigned tensors) {
-  return behindBias(operands, tensors)
-      .drop_front(attentionIntegers(operands, tensors).size());
+OptionalOperands tpsp::optionalOperands(ValueRange operands, unsigned tensors,
+                                        StringRef query, StringRef key) {
+  OptionalOperands extras;
+  ValueRange rest =
+      operands.drop_front(std::min<size_t>(tensors, operands.size()));
+  auto startsWithNumbers = [&](bool ofScores) {
+    if (rest.empty() || holdsIntegers(rest[0]))
+      return false;
+    IdxAttr idx = getIdx(rest[0]);
+    return idx.getRank() > 0 &&
+           ofScores == (idx.dimOf(query) || idx.dimOf(key));
+  };
+  auto take = [&](size_t count) {
+    ValueRange taken = rest.take_front(count);
+    rest = rest.drop_front(count);
+    return taken;
+  };
+  if (startsWithNumbers(/*ofScores=*/true))
+    extras.bias = take(1)[0];
+  if (startsWithNumbers(/*ofScores=*/false))
+    extras.sink = take(1)[0];
+  // Two tensors of segment numbers, one of lengths, or both in this order.
+  ValueRange next = rest.take_front(std::min<size_t>(3, rest.size()));
+  size_t integers =
+      std::distance(next.begin(), llvm::find_if_not(next, holdsIntegers));
+  if (integers >= 2)
+    extras.segments = take(2);
+  if (integers % 2 == 1)
+    extras.lengths = take(1)[0];
+  extras.step = rest;
+  return extras;
 }
 
 bool AttentionOp::hidesByWindow() {
@@ -78,7 +76,7 @@ public:
                             // As large as the sequence squared, at a fraction
                             // of the block's work.
                             /*isRecomputed=*/true},
-        hidden(op, op.getBias(), op.getSegments(), op.getLengths()) {}
+        hidden(op, op.getOptional()) {}
 
   /// The weights of v.
   Value weights() {
@@ -88,7 +86,7 @@ public:
         !op.hidesByWindow() && !op.getSoftcap() && !hidden.mayBeAll();
     x = isPlain
             ? parts.add<SoftmaxOp>(
-                  x, op.getKeyAttr(), op.getScaleAttr(),
+                  withSink(x), op.getKeyAttr(), op.getScaleAttr(),
                   op.getCausal() ? op.getQueryAttr() : StringAttr(), UnitAttr())
             : softmaxOfSeen(scored(x));
     return op.getDropout() ? dropped(x) : x;
@@ -120,8 +118,17 @@ private:
 
   Value softmaxOfSeen(Value x) {
     UnitAttr hides = hidden.mayBeAll() ? b.getUnitAttr() : UnitAttr();
-    return parts.add<SoftmaxOp>(hidden.applyTo(x, parts), op.getKeyAttr(),
-                                number(1), StringAttr(), hides);
+    return parts.add<SoftmaxOp>(withSink(hidden.applyTo(x, parts)),
+                                op.getKeyAttr(), number(1), StringAttr(),
+                                hides);
+  }
+
+  /// The operands of a softmax.
+  SmallVector<Value> withSink(Value x) {
+    SmallVector<Value> operands = {x};
+    if (Value sink = op.getSink())
+      operands.push_back(sink);
+    return operands;
   }
 
   Value dropped(Value x) {

@@ -42,6 +42,8 @@ public:
     SmallVector<Value> operands = {splitQueries(op.getOperand(0)),
                                    withHalo(op.getOperand(1)),
                                    withHalo(op.getOperand(2))};
+    if (Value sink = op.getSink())
+      operands.push_back(sink);
     if (ValueRange segments = op.getSegments(); !segments.empty())
       operands.append({splitQueries(segments[0]), withHalo(segments[1])});
     RankedTensorType type =

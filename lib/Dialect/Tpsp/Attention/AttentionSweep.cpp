@@ -9,6 +9,7 @@
 //
 // A row that has seen no key so far has the lowest number for m, and l and a
 // are 0.
+#include "AttentionSinks.h"
 #include "Dialect/Tpsp/Operations/HiddenKeys.h"
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/ContractionOps.h"
@@ -29,9 +30,10 @@ namespace {
 template <typename Op> struct KeyBlock {
   KeyBlock(Op op, OpBuilder &b, TileAttr tile, ValueRange operands)
       : op(op), b(b), tile(tile), q(operands[0]), k(operands[1]),
-        hidden(op, attentionBias(operands, Op::numTensors),
-               attentionSegments(operands, Op::numTensors),
-               attentionLengths(operands, Op::numTensors), tile) {}
+        hidden(op,
+               optionalOperands(operands, Op::numTensors, op.getQuery(),
+                                op.getKey()),
+               tile) {}
 
   Op op;
   OpBuilder &b;
@@ -382,14 +384,21 @@ Operation *AttentionOp::withAdjointResults(OpBuilder &b) {
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
                                         ArrayRef<bool> needed,
                                         MutableArrayRef<Value> gradients) {
+  if (getBias() && getSink())
+    return emitOpError("has a bias and a sink, and its gradient with a bias "
+                       "does not read the statistic; run tpsp-decompose-early "
+                       "before differentiation");
   SmallVector<Type> types;
   SmallVector<Value> operands(getInputs().take_front(numTensors));
   for (Value operand : operands)
     types.push_back(withoutPlacement(typeOf(operand)));
   bool wantsBias = getBias() && needed[numTensors];
   Type bias = wantsBias ? withoutPlacement(typeOf(getBias())) : Type();
-  operands.append({completed(b, getResult()), getStatistic(), g});
-  llvm::append_range(operands, getInputs().drop_front(numTensors));
+  Value result = completed(b, getResult());
+  operands.append({result, getStatistic(), g});
+  for (Value extra : getInputs().drop_front(numTensors))
+    if (extra != getSink())
+      operands.push_back(extra);
   auto gradient = AttentionGradientOp::create(
       b, getLoc(), types[0], types[1], types[2], bias, operands, getQueryAttr(),
       getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
@@ -398,6 +407,9 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
   for (auto [i, isNeeded] : llvm::enumerate(needed))
     if (isNeeded && i < gradient->getNumResults())
       gradients[i] = gradient->getResult(i);
+  if (getSink() && needed[numTensors])
+    gradients[numTensors] =
+        sinkGradient(b, getSink(), g, result, getStatistic());
   return success();
 }
 

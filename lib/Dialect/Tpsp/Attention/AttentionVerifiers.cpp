@@ -97,6 +97,28 @@ template <typename Op> static LogicalResult verifyBias(Op op) {
   return verifyOnePrecision(op, tensors);
 }
 
+/// (A13)
+static LogicalResult verifySink(AttentionOp op) {
+  if (!op.getSink())
+    return success();
+  SmallVector<StringRef> allowed = indexNamesBut(
+      op.getOperand(0).getType(), {op.getQuery(), op.getFeature()});
+  if (failed(verifyIndicesAmong(op, op.getSink(), allowed, "the sink")))
+    return failure();
+  if (op.getBias() && op.getStatistic())
+    return op.emitOpError("has a bias, a sink and a statistic, which gradients "
+                          "with a bias do not read; leave the statistic out");
+  Value tensors[] = {op.getOperand(0), op.getSink()};
+  return verifyOnePrecision(op, tensors);
+}
+static LogicalResult verifySink(AttentionGradientOp op) {
+  if (!op.getSink())
+    return success();
+  return op.emitOpError("has a sink [")
+         << subscripts(op.getSink().getType())
+         << "], which the result and the statistic already contain; remove it";
+}
+
 /// (A9)
 template <typename Op> static LogicalResult verifySegments(Op op) {
   ValueRange segments = op.getSegments();
@@ -185,17 +207,19 @@ template <typename Op> static LogicalResult verifyOrder(Op op) {
     return success();
   return op.emitOpError("takes ")
          << unsigned(Op::numTensors)
-         << " tensors, then a bias, two tensors of segment numbers, lengths "
-            "of keys and the step's number, each where it is there; it has "
+         << " tensors, then a bias, a sink, two tensors of segment numbers, "
+            "lengths of keys and the step's number, each where it is there; it "
+            "has "
          << count << " operands, or has them in another order";
 }
 
-/// (A4), (A7)-(A12)
+/// (A4), (A7)-(A13)
 template <typename Op> static LogicalResult verifyExtras(Op op) {
   if (!op.getStep().empty() && failed(verifyStep(op, op->getNumOperands() - 1)))
     return failure();
   if (failed(verifyMask(op)) || failed(verifyBias(op)) ||
-      failed(verifyRows(op)) || failed(verifyShards(op)))
+      failed(verifySink(op)) || failed(verifyRows(op)) ||
+      failed(verifyShards(op)))
     return failure();
   return failed(verifySegments(op)) ? failure() : verifyLengths(op);
 }

@@ -42,12 +42,10 @@ struct ScoreBuilder {
 
 /// The keys that an attention hides.
 struct HiddenKeys {
-  /// The operands of an attention, or of its gradient, that hide keys; null or
-  /// empty if absent.
+  /// `extras` are the operands of an attention or of its gradient.
   template <typename Op>
-  HiddenKeys(Op op, mlir::Value bias, mlir::ValueRange segments,
-             mlir::Value lengths, TileAttr tile = {})
-      : bias(bias), lengths(lengths), segments(segments),
+  HiddenKeys(Op op, const OptionalOperands &extras, TileAttr tile = {})
+      : bias(extras.bias), lengths(extras.lengths), segments(extras.segments),
         query(op.getQueryAttr()), key(op.getKeyAttr()),
         window(op.getWindowAttr()), shard(op.getShardAttr()), tile(tile),
         isCausal(op.getCausal()) {}

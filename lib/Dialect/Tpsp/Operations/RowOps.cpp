@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 
@@ -21,12 +22,29 @@ using namespace tpsp;
 // Constraints
 //===----------------------------------------------------------------------===//
 
+/// (S3)
+static LogicalResult verifySink(SoftmaxOp op) {
+  Value sink = op.getSink();
+  if (!sink)
+    return success();
+  for (StringRef name : indexNames(sink.getType()))
+    if (name == op.getOver() || !getIdx(op.getOperand(0)).dimOf(name))
+      return op.emitOpError("the sink has index '")
+             << name << "', which is none of ["
+             << llvm::join(
+                    indexNamesBut(op.getOperand(0).getType(), op.getOver()),
+                    ", ")
+             << "]; take one position of it (tpsp.take), or rename it "
+                "(tpsp.rename)";
+  return success();
+}
+
 /// (S1), (S2)
 LogicalResult SoftmaxOp::verify() {
-  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
+  if (failed(verifyCount(*this, 1, 2)) || failed(verifySameNames(*this)) ||
       failed(verifyHasIndex(*this, 0, getOver(), "over")))
     return failure();
-  if (failed(verifyScale(*this, getScale())))
+  if (failed(verifyScale(*this, getScale())) || failed(verifySink(*this)))
     return failure();
   if (!getCausal())
     return success();
@@ -147,15 +165,23 @@ LogicalResult RopeOp::restrictPositions(StringRef index, int64_t, int64_t,
 // Gradients
 //===----------------------------------------------------------------------===//
 
-LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                       Gradients gradients) {
   // dx = scale y (g - sum(g y)). Masked positions have y = 0.
   AdjointBuilder adjoint(b, getLoc());
   Value y = getResult();
   Value dot = adjoint.sum(adjoint.mul(y, g, y), {getOver()});
-  Value centred = adjoint.map<SubOp>(y, {g, dot});
-  Value product = adjoint.mul(y, y, centred);
-  gradients[0] = adjoint.scale(product, getScale().convertToDouble());
+  if (needed[0]) {
+    Value centred = adjoint.map<SubOp>(y, {g, dot});
+    Value product = adjoint.mul(y, y, centred);
+    gradients[0] = adjoint.scale(product, getScale().convertToDouble());
+  }
+  if (!getSink() || !needed[1])
+    return success();
+  // A sink's own weight is 1 - sum(y), and there g is 0.
+  Value seen = adjoint.sum(y, {getOver()});
+  Value lost = adjoint.map<ShiftOp>(seen, seen, b.getF64FloatAttr(-1));
+  gradients[1] = adjoint.sumTo(adjoint.mul(dot, lost, dot), getSink());
   return success();
 }
 
@@ -229,20 +255,31 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
         x, x, getCausalAttr(), getOverAttr(),
         b.getF64FloatAttr(-std::numeric_limits<double>::infinity()), TileAttr(),
         IntegerAttr(), StringAttr());
+  Value sink = getSink();
+  double scale = getScale().convertToDouble();
+  // The sink is compared with scaled elements. Otherwise they are scaled last,
+  // where their sizes are smaller.
+  if (sink && scale != 1)
+    x = parts.scale(x, scale);
   Value highest = parts.reduce(x, {getOver()}, "max");
-  if (getHides())
+  if (sink)
+    highest = parts.map<MaxOp>(highest, {highest, sink});
+  else if (getHides())
     highest = parts.noLess(highest, lowestNumber(typeOf(x).getElementType()));
   // The maximum only keeps exp in range. After differentiation its gradient no
   // longer matters.
   if (!getIdx(x).getLocal())
     highest = parts.map<StopGradientOp>(highest, highest);
   Value shifted = parts.map<SubOp>(x, {x, highest});
-  if (getScale().convertToDouble() != 1.0)
-    shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());
+  if (!sink && scale != 1)
+    shifted = parts.scale(shifted, scale);
   Value weight = parts.exp(shifted);
   Value total = parts.reduce(weight, {getOver()}, "sum");
   // In a row with any visible element, the largest one contributes at least 1.
-  if (getHides())
+  if (sink)
+    total = parts.map<AddOp>(
+        total, {total, parts.exp(parts.map<SubOp>(highest, {sink, highest}))});
+  else if (getHides())
     total = parts.noLess(total, 1);
   return parts.map<DivOp>(getResult(), {weight, total});
 }

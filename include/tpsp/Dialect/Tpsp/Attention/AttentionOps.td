@@ -5,6 +5,16 @@
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
+defvar Tpsp_OptionalOperands = [{
+    /// The operands after the tensors.
+    ::tpsp::OptionalOperands getOptional() {
+      return ::tpsp::optionalOperands(getInputs(), numTensors, getQuery(),
+                                     getKey());
+    }
+    /// The step's number; empty if absent.
+    ::mlir::ValueRange getStep() { return getOptional().step; }
+}];
+
 class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                            list<string> ofCall = [], list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic,
@@ -28,16 +38,18 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
 }
 
 def Tpsp_AttentionOp
-    : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults", "inferIndices"], [], [
+    : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults", "inferIndices"],
+                           ["takeOutSink"], [
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
                                   ["decomposesEarly", "mayReadNeighbours",
                                    "readsNeighbours", "decomposeIntoShards"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
-    Operands are q, k and v, then optionally a bias, segment numbers of the
-    queries and of the keys, lengths, and the step's number. Types tell the
-    optional operands apart. A single tensor of i32 is lengths, two are segment
-    numbers, three are both.
+    Operands are q, k and v. Optional operands follow in this order: a bias, a
+    sink, segment numbers of the queries and of the keys, lengths, and the
+    step's number. Types tell them apart. Numbers with the index `query` or
+    `key` are a bias, and numbers with other indices are a sink. A single tensor
+    of i32 is lengths, two are segment numbers, three are both.
 
         score = cap(scale * sum over `feature` of q k) + bias
 
@@ -56,6 +68,11 @@ def Tpsp_AttentionOp
     low. Nothing else hides a key. The result of a query that sees no key is
     zeros, and no gradient passes through it.
 
+    A sink (usually one number for each head) is the score of one more key that
+    every query sees and whose value is zeros. So it takes part in the softmax,
+    but not in the sum: the weights of a row add up to less than 1. It is
+    neither scaled nor capped. It has a gradient.
+
     Queries that differ only in indices that k lacks share keys and values
     (grouped queries, after an index split).
 
@@ -67,8 +84,9 @@ def Tpsp_AttentionOp
 
     The optional second result is the statistic of every row of scores: the log
     of the sum over `key` of exp(score). The weights before dropout are
-    exp(score - statistic). The statistic is minus infinity, the log of 0, for a
-    query that sees no key. Differentiation requests it.
+    exp(score - statistic). A sink counts as a key. The statistic of a query
+    that sees no key is its sink, or minus infinity (the log of 0) if it has
+    none. Differentiation requests the statistic.
 
     Constraints: (I1)-(I8), and
     - (A1) q carries `query` and `feature` but not `key`; k carries `key` and
@@ -91,6 +109,8 @@ def Tpsp_AttentionOp
     - (A11) Lengths have indices that both q and k have, but not `feature`.
     - (A12) `shard` is an index of q, k and v. It goes with `causal` and neither
             a bias nor lengths, and there are at least as many keys as queries.
+    - (A13) A sink has indices of q, but not `feature`, and q's type. Attention
+            with a bias and a sink has no statistic.
 
     `tile` says which queries of a longer index these are, if subscripts do not.
     `tpsp-balance-attention` sets it. Only an attention that becomes a library
@@ -106,16 +126,12 @@ def Tpsp_AttentionOp
     computed block by block (`tpsp-sweep`) or by a library in one call.
   }];
   let results = (outs Tpsp_Tensor:$result, Optional<Tpsp_Tensor>:$statistic);
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = Tpsp_OptionalOperands # [{
     /// Whether the window hides keys. It does not if it is as long as the rows,
     /// as far as their extents are known.
     bool hidesByWindow();
     /// q, k and v.
     static constexpr unsigned numTensors = 3;
-    /// The step's number; empty if absent.
-    ::mlir::ValueRange getStep() {
-      return ::tpsp::attentionStep(getInputs(), numTensors);
-    }
   }];
   let hasCanonicalizeMethod = 1;
 }
@@ -124,31 +140,28 @@ def Tpsp_AttentionGradientOp
     : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"]> {
   let summary = "the gradients of attention with respect to its operands";
   let description = [{
-    Operands are q, k, v, attention's result o, its statistic, the gradient g of
-    o, and the optional operands of the attention. With a bias the statistic is
-    not read, because rounding it after a low bias would lose the logarithm. Let
-    w be the weights and p the weights after dropout. Let d be the product of g
-    and v after dropout. Let r be the sum of g times o for each row, and c the
-    slope of `softcap` (1 without it):
+    Operands are q, k, v, attention's result o, its statistic and the gradient g
+    of o. The optional operands of the attention follow, but no sink, because o
+    and the statistic contain it. With a bias the statistic is not read, because
+    rounding it after a low bias would lose the logarithm. Let w be the weights
+    and p the weights after dropout. Let d be the product of g and v after
+    dropout. Let r be the sum of g times o for each row, and c the slope of
+    `softcap` (1 without it):
 
         dv = p^T g,  dz = w (d - r),  ds = scale c dz,  dq = ds k,  dk = ds^T q
 
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
     dk and dv. The optional fourth is the bias's gradient, a sum of dz.
 
-    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A12), and
+    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A13), and
     - (A6) The results have the indices of q, k, v and the bias; g has those of
            o.
   }];
   let results = (outs Tpsp_Tensor:$gq, Tpsp_Tensor:$gk, Tpsp_Tensor:$gv,
                       Optional<Tpsp_Tensor>:$gbias);
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = Tpsp_OptionalOperands # [{
     /// q, k, v, o, the statistic and g.
     static constexpr unsigned numTensors = 6;
-    /// The step's number; empty if absent.
-    ::mlir::ValueRange getStep() {
-      return ::tpsp::attentionStep(getInputs(), numTensors);
-    }
   }];
 }
 

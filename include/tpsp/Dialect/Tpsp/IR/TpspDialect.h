@@ -49,14 +49,25 @@ mlir::LogicalResult verifyStep(mlir::Operation *op, unsigned number);
 /// Verifies that all of `tensors` have one element type.
 mlir::LogicalResult verifyOnePrecision(mlir::Operation *op,
                                        mlir::ValueRange tensors);
-/// The optional operands of an attention after its first `tensors` operands,
-/// told apart by their types. In their order these are a bias (numbers with
-/// indices), two tensors of segment numbers (i32) and a tensor of lengths
-/// (i32). The step's number (no indices) comes last. Null or empty if absent.
-mlir::Value attentionBias(mlir::ValueRange operands, unsigned tensors);
-mlir::ValueRange attentionSegments(mlir::ValueRange operands, unsigned tensors);
-mlir::Value attentionLengths(mlir::ValueRange operands, unsigned tensors);
-mlir::ValueRange attentionStep(mlir::ValueRange operands, unsigned tensors);
+/// The optional operands of an attention, in their order. Null or empty if
+/// absent.
+struct OptionalOperands {
+  /// Numbers with the index of queries or of keys.
+  mlir::Value bias;
+  /// Numbers with other indices.
+  mlir::Value sink;
+  /// Two tensors of segment numbers (i32).
+  mlir::ValueRange segments;
+  /// i32.
+  mlir::Value lengths;
+  /// The step's number, which has no indices. Several operands are an error.
+  mlir::ValueRange step;
+};
+
+/// Tells the operands of an attention after its first `tensors` apart by their
+/// types.
+OptionalOperands optionalOperands(mlir::ValueRange operands, unsigned tensors,
+                                  llvm::StringRef query, llvm::StringRef key);
 
 /// The adjoint of a composite that must be decomposed before differentiation:
 /// an error.

@@ -257,7 +257,7 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
         perhaps the bias. Otherwise the operands are q, k and v, and the results
         o and perhaps the statistic. A bias, two tensors of segment numbers,
         lengths of keys and the step's number may follow the operands of
-        both.}],
+        both, and a sink those of attention.}],
       "bool", "isGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         The operation's tensors as heads of rows, or why no library call
@@ -298,15 +298,26 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       [{ return $_op.getSoftcap() ? $_op.getSoftcap()->convertToDouble() : 0.0; }]>,
     InterfaceMethod<"The bias that is added to scores; may be null.",
       "::mlir::Value", "getBias", (ins), "",
-      [{ return ::tpsp::attentionBias($_op->getOperands(), $_op.numTensors); }]>,
+      [{ return $_op.getOptional().bias; }]>,
+    InterfaceMethod<[{
+        The logits that take part in the softmax of each row, besides those of
+        keys; may be null.}],
+      "::mlir::Value", "getSink", (ins), "",
+      [{ return $_op.getOptional().sink; }]>,
+    InterfaceMethod<[{
+        Replaces an operation that has a sink, on one rank's shapes. An
+        operation without a sink takes its place, whose results are then
+        corrected element by element.}],
+      "void", "takeOutSink", (ins "::mlir::OpBuilder &":$builder), "",
+      [{ (void)builder; }]>,
     InterfaceMethod<[{
         The segment numbers of the queries and of the keys: two tensors, or
         none.}],
       "::mlir::ValueRange", "getSegments", (ins), "",
-      [{ return ::tpsp::attentionSegments($_op->getOperands(), $_op.numTensors); }]>,
+      [{ return $_op.getOptional().segments; }]>,
     InterfaceMethod<"The number of first keys that count; null for all.",
       "::mlir::Value", "getLengths", (ins), "",
-      [{ return ::tpsp::attentionLengths($_op->getOperands(), $_op.numTensors); }]>
+      [{ return $_op.getOptional().lengths; }]>
   ];
 }
 

@@ -56,14 +56,24 @@ def Tpsp_SoftmaxOp
     row whose elements are all hidden gives zeros. (Without `hides` it gives
     NaN.)
 
+    A second operand is the sink: exp(sink) is one more term of every row's sum.
+    It is not scaled.
+
     Constraints: (I1)-(I8), and
-    - (S1) One operand; the result has its indices.
-    - (S2) `over` and `causal` are indices of the operand, and differ; `scale`
-           is positive.
+    - (S1) The operands are x and perhaps a sink; the result has x's indices.
+    - (S2) `over` and `causal` are indices of x, and differ; `scale` is positive.
+    - (S3) A sink has indices of x, but not `over`.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$over,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
                        OptionalAttr<StrAttr>:$causal, UnitAttr:$hides);
+  let extraClassDeclaration = [{
+    /// A term of every row's sum; null if absent.
+    ::mlir::Value getSink() {
+      return getInputs().size() > 1 ? ::mlir::Value(getInputs()[1])
+                                    : ::mlir::Value();
+    }
+  }];
 }
 
 def Tpsp_RmsNormOp : Tpsp_ReducedRowOp<"rms_norm"> {
