@@ -1,20 +1,18 @@
 #include "tpsp/Planner/Profile.h"
 
 #include "tpsp/Abi/FileHandle.h"
-#include "tpsp/Abi/JsonFault.h"
+#include "tpsp/Abi/JsonReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 using namespace tpsp;
 using namespace tpsp::planner;
-using Json = nlohmann::ordered_json;
 
 namespace tpsp {
 // Defined in EmbeddedProfile.cpp.
@@ -50,54 +48,41 @@ std::vector<std::string> tpsp::planner::builtinProfiles() {
   return names;
 }
 
-/// Reads one fact; `problem` receives what is wrong with it.
-static void readFact(const std::string &name, const Json &json,
-                     Profile &profile, std::string &problem) {
-  if (!llvm::is_contained(factNames, name)) {
-    problem = fmt::format("facts.{} is no fact; facts are {}", name,
-                          fmt::join(factNames, ", "));
-    return;
-  }
-  bool isWhole = json.is_object() && json.contains("value") &&
-                 json["value"].is_number() && json["value"] >= 0 &&
-                 json["value"] <= 1e9 && json.contains("source") &&
-                 json["source"].is_string();
-  if (!isWhole) {
-    problem = fmt::format("facts.{}: expected a 'value', a number from 0 to "
-                          "1e9, and its 'source', a text",
-                          name);
-    return;
-  }
-  profile.facts[name] = {json["value"].get<double>(),
-                         json["source"].get<std::string>()};
+namespace tpsp::planner {
+
+template <typename Object>
+static void fields(Object &field, Profile::Fact &fact) {
+  field("value", fact.value, Rule{1, 0, 1e9});
+  field("source", fact.source);
 }
 
-/// Reads the name, the version and all facts; returns the first problem.
-static std::string readAll(const Json &json, Profile &profile) {
-  for (auto [key, text] : {std::pair("name", &profile.name),
-                           std::pair("version", &profile.version)}) {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_string())
-      return fmt::format("expected '{}', a text", key);
-    *text = json[key].get<std::string>();
-  }
-  if (!json.contains("facts") || !json["facts"].is_object())
-    return "expected 'facts', an object";
-  std::string problem;
-  for (const auto &[name, fact] : json["facts"].items())
-    if (problem.empty())
-      readFact(name, fact, profile, problem);
+struct FactsField {
+  std::map<std::string, Profile::Fact> &facts;
+};
+template <typename Object> static void fields(Object &field, FactsField out) {
   for (const char *name : factNames)
-    if (problem.empty() && !profile.facts.count(name))
-      problem = fmt::format("facts.{} is missing", name);
-  return problem;
+    field(name, out.facts[name]);
 }
+
+template <typename Object> static void fields(Object &field, Profile &profile) {
+  std::string about;
+  field("name", profile.name);
+  field("about", about, optional);
+  field("version", profile.version);
+  field("facts", FactsField{profile.facts});
+}
+
+} // namespace tpsp::planner
 
 static llvm::Expected<Profile> parse(llvm::StringRef text,
                                      llvm::StringRef where) {
-  Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  OrderedJson json;
   Profile profile;
-  std::string problem =
-      json.is_discarded() ? jsonFault(text.str()) : readAll(json, profile);
+  std::string problem;
+  if (rt::Status parsed = parseJson(text, json); !parsed.ok())
+    problem = parsed.message();
+  else
+    readFields(json, {"", problem}, profile);
   if (problem.empty())
     return profile;
   return llvm::createStringError(
