@@ -1,6 +1,6 @@
-/// Reads and writes JSON objects strictly: an unknown key, a value of another
-/// type or out of its range, and a key that is there twice are errors with the
-/// key and the value.
+/// Reads and writes JSON objects strictly. Unknown keys, keys that are there
+/// twice, and values of another type or out of their range are errors. An error
+/// has the key and the value.
 ///
 /// A struct lists its fields once, as key, member and rule. Reading, writing
 /// and the refusal of other keys follow from the list, in its order:
@@ -40,8 +40,9 @@ namespace tpsp {
 /// A value whose objects keep the order of the file.
 using OrderedJson = nlohmann::ordered_json;
 
-/// Parses a text. INVALID if it is not JSON, if an object has a key twice, or
-/// if values are nested more than `deepest` deep: "not JSON: line 3, ...".
+/// Parses a text. INVALID if it is not JSON ("not JSON: line 3, ..."), or if an
+/// object has a key twice. So are values that are nested more than `deepest`
+/// deep.
 rt::Status parseJson(std::string_view text, OrderedJson &out,
                      size_t deepest = 64);
 

@@ -14,9 +14,9 @@ namespace tpsp {
 /// The #nvvm.target for a chip, as "sm_80"; ptxOf reads it.
 mlir::Attribute deviceTarget(mlir::MLIRContext *context, llvm::StringRef chip);
 
-/// An operation of a kernel in the NVVM and LLVM dialects that no GPU has
-/// instructions for, such as most functions of f64; null if there is none. A
-/// kernel with such an operation cannot be in an image.
+/// An operation of a kernel that no GPU has instructions for, such as most
+/// functions of f64; null if there is none. The kernel is in the NVVM and LLVM
+/// dialects. With such an operation it cannot be in an image.
 mlir::Operation *unavailableInstruction(mlir::LLVM::LLVMFuncOp kernel);
 
 /// PTX of a gpu.module in these dialects, for the chip of its #nvvm.target.
