@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 using namespace tpsp;
@@ -14,11 +15,15 @@ namespace {
 /// Follows the reader, and knows the place at which the reader fails.
 class FaultLocator final : public nlohmann::json_sax<Json> {
 public:
+  explicit FaultLocator(size_t deepest) : deepest(deepest) {}
+
   /// The number of characters that had been read, or 0.
   size_t position = 0;
   /// Whether the token is a number that is too large; whether the text ended
   /// before a token.
   bool isTooLarge = false, isAtEnd = false;
+  /// The fault of a text whose tokens are right.
+  std::string fault;
 
   /// "matmul.bf16[2]", shortened if it is long; empty outside of all objects
   /// and lists.
@@ -51,7 +56,10 @@ public:
   bool end_array() override { return end(); }
   bool key(string_t &name) override {
     levels.back().key = name;
-    return true;
+    if (levels.back().keys.insert(name).second)
+      return true;
+    fault = "this key is there twice";
+    return false;
   }
   bool parse_error(size_t read, const std::string &,
                    const Json::exception &error) override {
@@ -70,6 +78,7 @@ private:
     bool isArray;
     size_t index = 0;
     std::string key = "";
+    std::set<std::string> keys = {};
   };
 
   bool value() {
@@ -78,6 +87,10 @@ private:
     return true;
   }
   bool begin(bool isArray) {
+    if (levels.size() == deepest) {
+      fault = fmt::format("values are nested more than {} deep", deepest);
+      return false;
+    }
     levels.push_back({isArray});
     return true;
   }
@@ -86,6 +99,7 @@ private:
     return value();
   }
 
+  const size_t deepest;
   std::vector<Level> levels;
 };
 
@@ -128,10 +142,12 @@ std::string foundAt(std::string_view text, size_t begin, bool isTooLarge) {
 
 } // namespace
 
-std::string tpsp::jsonFault(std::string_view text) {
-  FaultLocator locator;
+std::string tpsp::jsonFault(std::string_view text, size_t deepest) {
+  FaultLocator locator(deepest);
   if (Json::sax_parse(text, &locator))
     return "";
+  if (!locator.fault.empty())
+    return locator.path() + ": " + locator.fault;
   size_t at = locator.position > 0 ? locator.position - 1 : 0;
   at = locator.isAtEnd ? text.size()
                        : beginOfToken(text, std::min(at, text.size()));

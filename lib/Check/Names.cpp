@@ -6,13 +6,12 @@
 
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/JsonReader.h"
 #include "tpsp/Runtime/Driver/Tensors/Safetensors.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,7 +21,6 @@ using namespace tpsp::check;
 using rt::invalid;
 using rt::quotedName;
 using rt::Status;
-using Json = nlohmann::ordered_json;
 
 NameMap::NameMap() = default;
 NameMap::NameMap(NameMap &&) noexcept = default;
@@ -33,52 +31,73 @@ NameMap::~NameMap() = default;
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Reads a number, or a text of ExtentText.h.
-static bool readExtent(const Json &json, std::string &out) {
-  if (json.is_number_integer())
-    out = fmt::to_string(json.get<int64_t>());
-  else if (json.is_string())
-    out = json.get<std::string>();
-  return json.is_number_integer() || json.is_string();
+namespace tpsp::check {
+
+/// Extents: numbers, or texts of ExtentText.h.
+struct ExtentsField {
+  ExtentTexts &texts;
+};
+struct ExtentField {
+  std::string &text;
+};
+/// Names; null, an empty name, leaves a part out.
+struct NamesField {
+  std::vector<std::string> &names;
+};
+/// A dimension of a tensor, and a list of them.
+static constexpr Rule dimension{1, 0, 64};
+static constexpr Rule dimensions{1, 0, 64, /*isRequired=*/false};
+
+static void readJson(const OrderedJson &value, const JsonPath &path, Rule,
+                     ExtentField out) {
+  if (value.is_number_integer())
+    out.text = value.dump();
+  else if (value.is_string())
+    out.text = value.get<std::string>();
+  else
+    path.expected("a whole number, or a text over the program's indices",
+                  value);
 }
 
-static bool readExtents(const Json &json, ExtentTexts &out) {
-  if (!json.is_array())
-    return false;
-  for (const Json &each : json)
-    if (!readExtent(each, out.emplace_back()))
-      return false;
-  return !out.empty();
+static void readJson(const OrderedJson &value, const JsonPath &path, Rule rule,
+                     ExtentsField out) {
+  if (!value.is_array() || value.empty())
+    return path.expected("a list of extents", value);
+  for (const OrderedJson &each : value)
+    readJson(each, path.at(out.texts.size()), rule,
+             ExtentField{out.texts.emplace_back()});
 }
 
-/// Reads the position of a dimension.
-static bool readDimension(const Json &json, size_t &out) {
-  constexpr uint64_t most = 64;
-  if (!json.is_number_unsigned() || json.get<uint64_t>() > most)
-    return false;
-  out = json.get<size_t>();
-  return true;
-}
-
-static bool readDimensions(const Json &json, std::vector<size_t> &out) {
-  if (!json.is_array())
-    return false;
-  for (const Json &each : json)
-    if (!readDimension(each, out.emplace_back()))
-      return false;
-  return true;
-}
-
-/// Reads a list of names; null, an empty name, leaves a part out.
-static bool readNames(const Json &json, std::vector<std::string> &out) {
-  if (!json.is_array())
-    return false;
-  for (const Json &each : json) {
-    if (!each.is_string() && !each.is_null())
-      return false;
-    out.push_back(each.is_null() ? "" : each.get<std::string>());
+static void readJson(const OrderedJson &value, const JsonPath &path, Rule rule,
+                     NamesField out) {
+  if (!value.is_array() || value.empty())
+    return path.expected("a list of names", value);
+  for (const OrderedJson &each : value) {
+    std::string &name = out.names.emplace_back();
+    if (!each.is_null())
+      readJson(each, path.at(out.names.size() - 1), rule, name);
   }
-  return !out.empty();
+}
+
+template <typename Object>
+static void fields(Object &field, PaddedDimension &padded) {
+  field("dim", padded.dim, dimension);
+  field("extent", ExtentField{padded.extent});
+  field("axes", NamesField{padded.axes});
+}
+
+/// The shares of a dimension, each a tensor of its own.
+struct SplitField {
+  NameMap::Entry &entry;
+};
+template <typename Object> static void fields(Object &field, SplitField split) {
+  NameMap::Entry &entry = split.entry;
+  field("dim", entry.splitDim, dimension);
+  field("sizes", ExtentsField{entry.sizes});
+  field("names", NamesField{entry.names});
+  field.refuseIf(entry.sizes.size() != entry.names.size(), "names",
+                 fmt::format("expected a name for each of the {} sizes, not {}",
+                             entry.sizes.size(), entry.names.size()));
 }
 
 static bool isPermutation(std::vector<size_t> order) {
@@ -89,92 +108,63 @@ static bool isPermutation(std::vector<size_t> order) {
   return true;
 }
 
-static bool readSplit(const Json &json, NameMap::Entry &entry) {
-  return json.is_object() && json.contains("dim") &&
-         readDimension(json["dim"], entry.splitDim) && json.contains("names") &&
-         readNames(json["names"], entry.names) && json.contains("sizes") &&
-         readExtents(json["sizes"], entry.sizes) &&
-         entry.sizes.size() == entry.names.size();
+template <typename Object>
+static void fields(Object &field, NameMap::Entry &entry) {
+  std::string name;
+  field("name", name, optional);
+  if (!name.empty())
+    entry.names = {name};
+  field("whole", entry.isWhole, optional);
+  field("padded", entry.padded, optional);
+  field("unpad", ExtentsField{entry.unpad}, optional);
+  field("shape", ExtentsField{entry.shape}, optional);
+  field("permute", entry.permute, dimensions);
+  field.refuseIf(!isPermutation(entry.permute), "permute",
+                 "expected each dimension from 0 on once");
+  field("split", SplitField{entry}, optional);
+  field("reshape", ExtentsField{entry.reshape}, optional);
 }
 
-static bool readPadded(const Json &json, NameMap::Entry &entry) {
-  PaddedDimension &padded = entry.padded.emplace();
-  return json.is_object() && json.contains("dim") &&
-         readDimension(json["dim"], padded.dim) && json.contains("extent") &&
-         readExtent(json["extent"], padded.extent) && json.contains("axes") &&
-         readNames(json["axes"], padded.axes);
-}
+} // namespace tpsp::check
 
-/// The readers of the keys of an entry; each returns false if the value is
-/// malformed.
-static auto readersOf(NameMap::Entry &entry) {
-  using Reader = std::function<bool(const Json &)>;
-  return std::map<std::string, Reader>{
-      {"name",
-       [&](const Json &json) {
-         if (json.is_string())
-           entry.names = {json.get<std::string>()};
-         return json.is_string();
-       }},
-      {"whole",
-       [&](const Json &json) {
-         entry.isWhole = json.is_boolean() && json.get<bool>();
-         return json.is_boolean();
-       }},
-      {"padded", [&](const Json &json) { return readPadded(json, entry); }},
-      {"unpad",
-       [&](const Json &json) { return readExtents(json, entry.unpad); }},
-      {"shape",
-       [&](const Json &json) { return readExtents(json, entry.shape); }},
-      {"permute",
-       [&](const Json &json) {
-         return readDimensions(json, entry.permute) &&
-                isPermutation(entry.permute);
-       }},
-      {"split", [&](const Json &json) { return readSplit(json, entry); }},
-      {"reshape",
-       [&](const Json &json) { return readExtents(json, entry.reshape); }}};
-}
-
-/// Reads the parts of an entry; false if one is malformed or unknown.
-static bool readParts(const Json &json, NameMap::Entry &entry) {
-  auto readers = readersOf(entry);
-  for (const auto &[part, content] : json.items()) {
-    auto reader = readers.find(part);
-    if (reader == readers.end() || !reader->second(content))
-      return false;
-  }
-  return true;
+/// Reads the value of a key: a name, null or an object.
+static void readEntry(const OrderedJson &value, const JsonPath &path,
+                      NameMap::Entry &entry) {
+  entry.isLeftOut = value.is_null();
+  if (value.is_string())
+    entry.names = {value.get<std::string>()};
+  else if (value.is_object())
+    readFields(value, path, entry);
+  else if (!value.is_null())
+    path.expected("a name, null or an object", value);
+  if (entry.names.empty() && !entry.isLeftOut)
+    path.refuse("has neither a name nor a split");
 }
 
 Status NameMap::read(const std::string &path, NameMap &out) {
   constexpr int64_t most = 1 << 26;
-  std::string text;
-  if (Status status = rt::readWhole(path, most, text); !status.ok())
+  std::string text, problem;
+  OrderedJson json;
+  Status status = rt::readWhole(path, most, text);
+  if (status.ok())
+    status = parseJson(text, json);
+  if (!status.ok())
     return {status.code(),
             fmt::format("cannot read '{}': {}", path, status.message())};
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  JsonPath root{"", problem};
   if (!json.is_object())
-    return invalid("'{}' is no JSON object of names (docs/Check.md#names)",
-                   path);
+    root.expected("an object of names", json);
   for (const auto &[key, value] : json.items()) {
+    if (!problem.empty())
+      break;
     if (key == "$source")
       continue;
     Entry &entry = out.entries.emplace_back();
     entry.pattern = key;
-    entry.isLeftOut = value.is_null();
-    if (value.is_string())
-      entry.names = {value.get<std::string>()};
-    bool isRight = value.is_object() || value.is_string() || value.is_null();
-    if (value.is_object())
-      isRight = readParts(value, entry);
-    if (!isRight || (entry.names.empty() && !entry.isLeftOut))
-      return invalid(
-          "'{}': the entry of {} is none; write a name, null, or an "
-          "object with name, whole, padded, unpad, shape, permute, split "
-          "or reshape (docs/Check.md#names)",
-          path, quotedName(key));
+    readEntry(value, root.at(key), entry);
   }
+  if (!problem.empty())
+    return invalid("'{}': {} (docs/Check.md#names)", path, problem);
   return {};
 }
 

@@ -43,7 +43,7 @@ static Status findArchitecture(Config &config, const Architecture *&out) {
                                        : name),
         fmt::join(importedArchitectures(), ", "));
   if (!name.empty() && out->name != name)
-    return invalid("key 'architectures' says {}, but model_type "
+    return invalid("architectures: says {}, but model_type "
                    "'{}' is {}",
                    name, out->modelType, out->name);
   return {};

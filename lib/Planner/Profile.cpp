@@ -1,20 +1,18 @@
 #include "tpsp/Planner/Profile.h"
 
 #include "tpsp/Abi/FileHandle.h"
-#include "tpsp/Abi/JsonFault.h"
+#include "tpsp/Abi/JsonReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 using namespace tpsp;
 using namespace tpsp::planner;
-using Json = nlohmann::ordered_json;
 
 namespace tpsp {
 // Defined in EmbeddedProfile.cpp.
@@ -50,94 +48,57 @@ std::vector<std::string> tpsp::planner::builtinProfiles() {
   return names;
 }
 
-static bool hasSource(const Json &json) {
-  return json.is_object() && json.contains("value") &&
-         json.contains("source") && json["source"].is_string();
+namespace tpsp::planner {
+
+template <typename Object>
+static void fields(Object &field, Profile::Fact &fact) {
+  field("value", fact.value, Rule{1, 0, 1e9});
+  field("source", fact.source);
 }
 
-/// Reads a number with its source, and returns what is wrong with it.
-static std::string readNumber(const std::string &key, const Json &json,
-                              Profile::Fact &fact) {
-  if (!hasSource(json) || !json["value"].is_number() || json["value"] < 0 ||
-      json["value"] > 1e9)
-    return fmt::format("{}: expected a 'value', a number from 0 to 1e9, and "
-                       "its 'source', a text",
-                       key);
-  fact = {json["value"].get<double>(), json["source"].get<std::string>()};
-  return "";
+template <typename Object>
+static void fields(Object &field, Profile::Option &option) {
+  field("value", option.value);
+  field("source", option.source);
 }
 
-/// Reads the facts about memory; returns the first problem.
-static std::string readFacts(const Json &json, Profile &profile) {
-  if (!json.is_object())
-    return "expected 'facts', an object";
-  for (const auto &[name, fact] : json.items()) {
-    if (!llvm::is_contained(factNames, name))
-      return fmt::format("facts.{} is no fact; facts are {}", name,
-                         fmt::join(factNames, ", "));
-    if (std::string problem =
-            readNumber("facts." + name, fact, profile.facts[name]);
-        !problem.empty())
-      return problem;
-  }
+struct FactsField {
+  std::map<std::string, Profile::Fact> &facts;
+};
+template <typename Object> static void fields(Object &field, FactsField out) {
   for (const char *name : factNames)
-    if (!profile.facts.count(name))
-      return fmt::format("facts.{} is missing", name);
-  return "";
+    field(name, out.facts[name]);
 }
 
-/// Reads the options; returns the first problem.
-static std::string readOptions(const Json &json, Profile &profile) {
-  if (!json.is_object())
-    return "expected 'options', an object";
-  for (const auto &[name, option] : json.items()) {
-    if (!hasSource(option) || !option["value"].is_string())
-      return fmt::format("options.{}: expected a 'value', a text as the flag "
-                         "--{} takes it, and its 'source', a text",
-                         name, name);
-    profile.options[name] = {option["value"].get<std::string>(),
-                             option["source"].get<std::string>()};
-  }
-  return "";
+template <typename Object> static void fields(Object &field, Profile &profile) {
+  std::string about;
+  field("name", profile.name);
+  field("about", about, optional);
+  field("version", profile.version);
+  field("facts", FactsField{profile.facts}, optional);
+  field("options", profile.options, optional);
+  field("host_us", profile.hostMicroseconds, optional);
 }
 
-/// The texts at a profile's head.
-static constexpr const char *headKeys[] = {"name", "about", "version"};
-
-/// Reads the whole profile; returns the first problem.
-static std::string readAll(const Json &json, Profile &profile) {
-  for (auto [key, text] : {std::pair("name", &profile.name),
-                           std::pair("version", &profile.version)}) {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_string())
-      return fmt::format("expected '{}', a text", key);
-    *text = json[key].get<std::string>();
-  }
-  bool isEmpty = true;
-  for (const auto &[key, value] : json.items()) {
-    std::string problem;
-    if (key == "facts")
-      problem = readFacts(value, profile);
-    else if (key == "options")
-      problem = readOptions(value, profile);
-    else if (key == "host_us")
-      problem = readNumber(key, value, profile.hostMicroseconds.emplace());
-    else if (!llvm::is_contained(headKeys, key))
-      problem = fmt::format("'{}' is no part of a profile: {}, facts, "
-                            "options, host_us",
-                            key, fmt::join(headKeys, ", "));
-    if (!problem.empty())
-      return problem;
-    isEmpty &= llvm::is_contained(headKeys, key);
-  }
-  return isEmpty ? "expected 'facts', 'options' or 'host_us'" : "";
-}
+} // namespace tpsp::planner
 
 static llvm::Expected<Profile> parse(llvm::StringRef text,
                                      llvm::StringRef where) {
-  Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  OrderedJson json;
   Profile profile;
-  std::string problem =
-      json.is_discarded() ? jsonFault(text.str()) : readAll(json, profile);
+  std::string problem;
+  if (rt::Status parsed = parseJson(text, json); !parsed.ok())
+    problem = parsed.message();
+  else
+    readFields(json, {"", problem}, profile);
+  const std::optional<Profile::Fact> &host = profile.hostMicroseconds;
+  constexpr double longest = 1e6;
+  if (problem.empty() && host && host->value > longest)
+    problem = fmt::format("host_us.value: expected a number up to {}, not {}",
+                          longest, host->value);
+  if (problem.empty() && !profile.describesMemory() &&
+      profile.options.empty() && !host)
+    problem = "expected 'facts', 'options' or 'host_us'";
   if (problem.empty())
     return profile;
   return llvm::createStringError(

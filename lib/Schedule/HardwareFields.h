@@ -1,34 +1,20 @@
-/// The fields of a machine's description as JSON. The functions fields() list
-/// the fields of each struct of Hardware.h, one line per field: key, member,
-/// rule. Reading and writing follow these lists in their order.
-///
-/// An `Object` is called as field(key, member, rule), and has
-///
-///   entry(key, map, number)       a field of a map, which may lack it
-///   refuseIf(isWrong, key, text)  after reading the fields so far
+/// The fields of a machine's description as JSON (JsonReader.h): one line per
+/// field of each struct of Hardware.h. The file's values are in units for
+/// people, the members in SI units.
 #ifndef TPSP_SCHEDULE_HARDWAREFIELDS_H
 #define TPSP_SCHEDULE_HARDWAREFIELDS_H
 
+#include "tpsp/Abi/JsonReader.h"
 #include "tpsp/Abi/tpsp_rt.h"
 #include "tpsp/Schedule/Hardware.h"
 
 namespace tpsp {
 
-/// The values that a field may have. Bounds are in the unit of the file, which
-/// people read. The member is in SI units: the file's value times `unit`.
-struct Rule {
-  double unit = 1, least = 0, most = 1e30;
-  bool isRequired = true;
-};
-
-inline constexpr Rule optional{1, 0, 1e30, /*isRequired=*/false};
 inline constexpr Rule micro{1e-6};
 // Rates are above 0, because they are divisors.
 inline constexpr Rule giga{1e9, 1e-9}, tera{1e12, 1e-9};
 constexpr Rule countTo(int64_t most) { return {1, 1, double(most)}; }
 
-/// The values of an enumeration, in the order in which messages list them.
-template <typename Enum> inline constexpr int choices = 0;
 template <>
 inline constexpr std::array choices<Hardware::Kind> = {Hardware::Kind::Gpu,
                                                        Hardware::Kind::Cpu};

@@ -62,7 +62,7 @@
 // UNKNOWN: tpsp-plan: --profile: 'other' is no built-in profile (megatron) and cannot be read as a file
 // RUN: echo '{"name": "mine", "version": "1", "facts": {"parameter": {"value": 2, "source": "me"}}}' > %t.profile.json
 // RUN: not %{plan} --profile %t.profile.json 2>&1 | FileCheck %s --check-prefix=FACT
-// FACT: --profile: profile '{{.*}}profile.json': facts.parameter is no fact; facts are parameter_bytes,
+// FACT: --profile: profile '{{.*}}profile.json': facts.parameter_bytes: is missing; 'facts.parameter' is not known
 // RUN: echo '{"name": "mine", "version": "1", "facts": {"parameter_bytes": {"value": 2}}}' > %t.profile.json
 // RUN: not %{plan} --profile %t.profile.json 2>&1 | FileCheck %s --check-prefix=SOURCE
-// SOURCE: facts.parameter_bytes: expected a 'value', a number from 0 to 1e9, and its 'source', a text
+// SOURCE: facts.parameter_bytes.source: is missing

@@ -46,7 +46,7 @@
 // UNKNOWN: {{^}}tpsp-run: 'h100' is no built-in hardware (a100-sxm, {{.*}}) and cannot be read as a file: No such file or directory{{$}}
 // RUN: echo '{"base": "h100-sxm", "name": "mine", "coers": 1}' > %t.wrong.json
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: coers: there is no such key; there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
+// WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: there is no key 'coers' (did you mean 'cores'?); there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
 // RUN: echo '{"base": "h100-sxm", "name": "mine", "memory_gbs": NaN}' > %t.nan.json
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.nan.json 2>&1 | FileCheck %s --check-prefix=NAN
 // NAN: {{^}}tpsp-run: {{.*}}.nan.json: not JSON: line 1, column 52, memory_gbs: found NaN, which is no JSON value here{{$}}
@@ -58,7 +58,7 @@
 // EMPTY: not JSON
 // RUN: python3 -c "print('{\"name\": ' + '[' * 1000000)" > %t.deep.json
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.deep.json 2>&1 | FileCheck %s --check-prefix=DEEP
-// DEEP: brackets are nested too deep for a description of hardware
+// DEEP: not JSON: name[0]{{.*}}: values are nested more than 64 deep
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100-sxm 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: {{^}}tpsp-run: --hardware goes with --simulate, --overlap on, --attention fused, --shard-replicated time or --bucket-layers time; without them nothing asks what things cost{{$}}

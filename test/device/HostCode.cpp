@@ -358,10 +358,11 @@ llvm::Expected<std::unique_ptr<DeviceCode>> DeviceCode::create(ModuleOp plan) {
           {kernel.getSymName().str(), kernel.getNumArguments()});
     }
   auto context = std::make_unique<llvm::LLVMContext>();
-  auto translated = translateDeviceModule(module, *context);
+  auto translated = translateModuleToLLVMIR(module, *context);
   if (!translated)
-    return translated.takeError();
-  auto code = HostCode::create(std::move(context), std::move(*translated));
+    return llvm::createStringError("the device kernels are not in the LLVM and "
+                                   "NVVM dialects yet");
+  auto code = HostCode::create(std::move(context), std::move(translated));
   if (!code)
     return code.takeError();
   result->code = std::move(*code);

@@ -107,8 +107,8 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
     stay, and the latencies are paid once. All weights of a layer are whole at
     the same time, which takes memory.
 
-    A layer is a call of a function, at the outermost level at which calls
-    differ. Weights are arguments that are parameters, and values computed from
+    A layer is a call of a function, at the outermost level at which calls do
+    the same one after another. Weights are arguments that are parameters, and values computed from
     these alone. Transfers are merged if they agree in axes, element type, pass
     (forward or backward) and micro-batch.
 

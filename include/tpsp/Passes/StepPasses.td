@@ -55,7 +55,9 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
     | `selective` | also the results of operations marked `tpsp.recompute`; composites mark such parts, attention its scores |
     | `full` | everything except the inputs of each layer |
 
-    A layer is a call that was inlined; a program without calls is one layer.
+    A layer is a call that was inlined. If a call has calls in it that do the
+    same one after another, these are the layers. A program without calls is one
+    layer.
     Each clone stands just before its first use. Clones have
     the origin `backward, recomputed`. Every clone is a remark.
 

@@ -89,7 +89,7 @@ public:
   LayerTransfers(Block &block, const Mesh &mesh, std::optional<CostModel> cost,
                  bool overlap)
       : block(block), mesh(mesh), cost(std::move(cost)), overlap(overlap),
-        repetition(block, llvm::IsaPred<CollectiveOpInterface>) {}
+        repetition(block) {}
 
   void run() {
     findProducts();

@@ -5,8 +5,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-static constexpr int64_t warp = 32;
-
 static int64_t aligned(int64_t bytes) {
   return llvm::alignTo(bytes, BlockMemory::alignment);
 }

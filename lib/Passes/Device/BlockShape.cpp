@@ -1,11 +1,11 @@
 #include "BlockShape.h"
+#include "Passes/Kernels/DeviceLimits.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
 
-static constexpr int64_t warp = 32;
 /// Threads of a block in a kernel with many items. With a few such blocks on a
 /// multiprocessor they hide latencies, and they are few enough not to wait long
 /// at barriers.

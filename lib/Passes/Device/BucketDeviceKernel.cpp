@@ -19,6 +19,7 @@
 // and nothing is atomic.
 #include "DeviceKernels.h"
 #include "IndexMath.h"
+#include "Passes/Kernels/DeviceLimits.h"
 #include "RowLanes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -32,7 +33,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-static constexpr int64_t warp = 32, mostWarps = 32;
+/// The most warps of a block.
+static constexpr int64_t mostWarps = 32;
 /// Integers that a lane loads before it processes them, to wait once for all.
 static constexpr int64_t atOnce = 4;
 /// States of all warps of a block: they fill the memory that a block has

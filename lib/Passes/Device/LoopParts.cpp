@@ -1,11 +1,10 @@
 #include "LoopParts.h"
+#include "Passes/Kernels/DeviceLimits.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace tpsp;
-
-static constexpr int64_t warp = 32;
 
 Value tpsp::sharedBuffer(OpBuilder &b, gpu::GPUFuncOp kernel,
                          ArrayRef<int64_t> extents, Type element) {

@@ -1,6 +1,7 @@
 #include "RowLanes.h"
 
 #include "ItemLoops.h"
+#include "Passes/Kernels/DeviceLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -13,7 +14,7 @@ using namespace tpsp;
 
 /// Threads of an item, at most: a warp, so that none waits for another's
 /// progress through the item.
-static constexpr int64_t mostLanes = 32;
+static constexpr int64_t mostLanes = warp;
 /// Threads that keep any GPU busy with copies, and the limit on blocks along a
 /// grid's second dimension.
 static constexpr int64_t enoughThreads = enoughBlocks * 1024, mostParts = 65535;

@@ -1,5 +1,6 @@
 // The serial form of a device kernel, and functions that both forms share.
 #include "DeviceKernels.h"
+#include "Passes/Kernels/DeviceLimits.h"
 #include "RowLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +13,7 @@ using namespace tpsp;
 
 /// Threads of a block; one warp if there would be few blocks.
 static constexpr int64_t mostThreads = 128;
-static constexpr int64_t fewThreads = 32;
+static constexpr int64_t fewThreads = warp;
 static constexpr int64_t manyThreads = enoughBlocks * mostThreads;
 
 /// The most elements of a loop that are unrolled for a thread.

@@ -1,6 +1,7 @@
 // The spread form of a device kernel.
 #include "DeviceKernels.h"
 #include "LoopParts.h"
+#include "Passes/Kernels/DeviceLimits.h"
 #include "RangeSums.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -8,8 +9,6 @@
 
 using namespace mlir;
 using namespace tpsp;
-
-static constexpr int64_t warp = 32;
 
 namespace {
 

@@ -1,10 +1,13 @@
-/// The limits of a GPU on kernels.
+/// The sizes of a GPU, and its limits on kernels.
 #ifndef TPSP_PASSES_KERNELS_DEVICELIMITS_H
 #define TPSP_PASSES_KERNELS_DEVICELIMITS_H
 
 #include <cstdint>
 
 namespace tpsp {
+
+/// Threads of a warp, which run together and exchange values by shuffles.
+constexpr int64_t warp = 32;
 
 /// Bytes of memory that a block may ask for. sm_80 has 164 KiB for its blocks,
 /// small chips of the same generation 99.

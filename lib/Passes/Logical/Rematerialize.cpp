@@ -4,7 +4,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Program/CallPlace.h"
+#include "tpsp/Passes/Program/Repetition.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/ResultAttrs.h"
@@ -29,13 +29,6 @@ namespace {
 
 enum class Mode { None, Selective, Full };
 
-/// The location of the outermost call that an operation was inlined from; null
-/// if it stands in the function itself.
-LocationAttr callOf(Operation *op) {
-  SmallVector<Location> calls = callPlaceOf(op->getLoc()).calls;
-  return calls.empty() ? LocationAttr() : LocationAttr(calls.front());
-}
-
 /// The operations of the forward pass that a mode rematerialises.
 class Choice {
   /// The most loops that the backward pass rematerialises for one tensor.
@@ -49,7 +42,7 @@ public:
       if (!isBackward(&op) && isMemoryEffectFree(&op))
         forward.push_back(&op);
     if (mode == Mode::Full)
-      chooseInsideLayers();
+      chooseInsideLayers(body);
     if (mode == Mode::Selective)
       chooseMarked();
     chooseFree();
@@ -168,12 +161,13 @@ private:
   /// Chooses everything that a layer computes for itself. The results of a
   /// layer are inputs of another layer, or are returned and exist in any case.
   /// A program without calls is one layer. In a program with calls, operations
-  /// outside of them belong to no layer.
-  void chooseInsideLayers() {
-    bool hasCalls = llvm::any_of(
-        forward, [](Operation *op) { return callOf(op) != nullptr; });
+  /// outside of all layers belong to none.
+  void chooseInsideLayers(Block &body) {
+    const Repetition repetition(body);
+    bool hasLayers = llvm::any_of(
+        forward, [&](Operation *op) { return repetition.layerOf(op); });
     for (Operation *op : forward)
-      if ((!hasCalls || callOf(op)) && !isHandedOn(op))
+      if ((!hasLayers || repetition.layerOf(op)) && !isHandedOn(op, repetition))
         redone.insert(op);
   }
 
@@ -187,12 +181,12 @@ private:
         redone.erase(op);
   }
 
-  static bool isHandedOn(Operation *op) {
+  static bool isHandedOn(Operation *op, const Repetition &repetition) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) {
       if (isBackward(user))
         return false;
       return user->hasTrait<OpTrait::IsTerminator>() ||
-             callOf(user) != callOf(op);
+             repetition.layerOf(user) != repetition.layerOf(op);
     });
   }
 

@@ -3,6 +3,7 @@
 #include "tpsp/Dialect/Tpsp/IR/Origin.h"
 #include "tpsp/Passes/Program/CallPlace.h"
 
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -65,6 +66,31 @@ private:
   std::vector<std::vector<std::string>> &callNames;
 };
 
+/// Tells which calls of one level do the same.
+class AlikeCalls {
+public:
+  /// Calls are alike if an operation is the same but for the call.
+  void add(const Repetition::Place &place) {
+    ArrayRef<unsigned> calls = place.calls;
+    for (auto [level, call] : llvm::enumerate(calls)) {
+      auto inner = llvm::to_vector<2>(calls.drop_front(level + 1));
+      auto first = firsts.try_emplace({level, place.what, inner}, call).first;
+      groups.unionSets({level, first->second}, {level, call});
+    }
+  }
+
+  bool areAlike(size_t level, unsigned a, unsigned b) const {
+    return groups.isEquivalent({level, a}, {level, b});
+  }
+
+private:
+  using Call = std::pair<size_t, unsigned>;
+  /// The first call with an operation, by what it is inside of the call.
+  std::map<std::tuple<size_t, unsigned, SmallVector<unsigned, 2>>, unsigned>
+      firsts;
+  llvm::EquivalenceClasses<Call> groups;
+};
+
 } // namespace
 
 /// The number of calls that both are inside of.
@@ -73,18 +99,25 @@ static size_t sharedLength(ArrayRef<unsigned> a, ArrayRef<unsigned> b) {
   return differs.first - a.begin();
 }
 
-Repetition::Repetition(Block &block, function_ref<bool(Operation *)> tells) {
+Repetition::Repetition(Block &block) {
   PlaceReader reader(names);
-  std::optional<ArrayRef<unsigned>> all;
+  AlikeCalls alike;
   places.reserve(block.getOperations().size());
-  for (Operation &op : block) {
-    const Place &place =
-        places.try_emplace(&op, reader.read(&op)).first->second;
-    ArrayRef<unsigned> calls = place.calls;
-    if (!calls.empty() && (!tells || tells(&op)))
-      all = all ? all->take_front(sharedLength(*all, calls)) : calls;
-  }
-  shared = all ? all->size() : 0;
+  for (Operation &op : block)
+    alike.add(places.try_emplace(&op, reader.read(&op)).first->second);
+  std::optional<size_t> outermost;
+  for (Operation &op : block)
+    for (Value operand : op.getOperands()) {
+      auto made = places.find(operand.getDefiningOp());
+      if (made == places.end())
+        continue;
+      ArrayRef<unsigned> from = made->second.calls, to = placeOf(&op).calls;
+      size_t level = sharedLength(from, to);
+      if (level < std::min({from.size(), to.size(), outermost.value_or(-1)}) &&
+          alike.areAlike(level, from[level], to[level]))
+        outermost = level;
+    }
+  shared = outermost.value_or(0);
 }
 
 ArrayRef<unsigned> Repetition::layerCallsOf(Operation *op) const {

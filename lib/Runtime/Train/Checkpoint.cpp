@@ -3,6 +3,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Abi/JsonWriter.h"
 #include "tpsp/Runtime/Driver/Files/FileHash.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 #include "tpsp/Runtime/Driver/Tensors/Inputs.h"
@@ -11,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,13 +25,31 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 using namespace tpsp::train;
-using Json = nlohmann::json;
 
 namespace fs = std::filesystem;
 
 namespace tpsp::train {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingPosition, step, samples, seed,
-                                   tokens, length)
+
+/// training.json: a position, and the hashes of the other files.
+struct StoredPosition {
+  TrainingPosition position;
+  /// Hexadecimal, by the file's name. Files of different checkpoints must not
+  /// be mixed. Empty for an older checkpoint.
+  std::map<std::string, std::string> files;
+};
+
+template <typename Object>
+static void fields(Object &field, StoredPosition &stored) {
+  TrainingPosition &position = stored.position;
+  field("step", position.step);
+  field("samples", position.samples);
+  field("seed", position.seed);
+  field("tokens", position.tokens);
+  field("length", position.length, Rule{1, 1});
+  field("settings", position.settings, optional);
+  field("files", stored.files, optional);
+}
+
 } // namespace tpsp::train
 
 static constexpr const char *parametersFile = "parameters.safetensors";
@@ -171,18 +189,16 @@ static void removeOld(const fs::path &out, int64_t keep) {
     removeCheckpoint(all[i]);
 }
 
-/// Writes training.json. It has hashes of the other files, because files of
-/// different checkpoints must not be mixed.
 static Status writePosition(const fs::path &folder,
                             const TrainingPosition &position) {
-  Json json = position;
-  json["settings"] = position.settings;
+  StoredPosition stored{position, {}};
   for (const char *name : tensorFiles) {
     uint64_t hash = 0;
     TPSP_TRY(hashFile((folder / name).string(), HashedPart::Whole, hash));
-    json["files"][name] = fmt::format("{:016x}", hash);
+    stored.files[name] = fmt::format("{:016x}", hash);
   }
-  return writeText((folder / positionFile).string(), json.dump(2) + "\n");
+  return writeText((folder / positionFile).string(),
+                   writtenFields(stored).dump(2) + "\n");
 }
 
 /// Removes the temporary files of WholeFile.
@@ -289,12 +305,13 @@ Status tpsp::train::findCheckpoint(const std::string &path,
 }
 
 /// Reads the files that `files` of training.json lists, with their hashes.
-static Status readHashes(const Json &files, const fs::path &folder,
-                         std::vector<AgreedFile> &out) {
+static Status readHashes(const std::map<std::string, std::string> &files,
+                         const fs::path &folder, std::vector<AgreedFile> &out) {
   std::string path = (folder / positionFile).string();
   for (const char *name : tensorFiles) {
     AgreedFile file{"--resume", (folder / name).string()};
-    auto text = files.at(name).get<std::string>();
+    auto found = files.find(name);
+    std::string text = found == files.end() ? "" : found->second;
     const char *end = text.data() + text.size();
     uint64_t hash = 0;
     auto parsed = std::from_chars(text.data(), end, hash, 16);
@@ -322,28 +339,23 @@ Status tpsp::train::readCheckpoint(const std::string &checkpoint,
                                    std::vector<AgreedFile> &files,
                                    std::string &warning) {
   std::string path = (fs::path(checkpoint) / positionFile).string();
-  std::string text;
-  if (Status read = readWhole(path, longestPosition, text); !read.ok())
+  std::string text, problem;
+  OrderedJson json;
+  Status read = readWhole(path, longestPosition, text);
+  if (read.ok())
+    read = parseJson(text, json);
+  if (!read.ok())
     return invalid("cannot read '{}': {}", path, read.message());
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  StoredPosition stored;
+  readFields(json, {"", problem}, stored);
+  if (!problem.empty())
+    return invalid("'{}' is not the position of a training run: {}", path,
+                   problem);
+  position = stored.position;
   files = {{"--resume", path}};
-  try {
-    for (const char *key : {"step", "samples", "seed", "tokens", "length"})
-      if (!json.at(key).is_number_integer())
-        return invalid("'{}' has {} {}, which is no whole number", path, key,
-                       json[key].dump());
-    position = json.get<TrainingPosition>();
-    if (json.contains("settings"))
-      position.settings = json["settings"].get<RunSettings>();
-    if (position.step < 0 || position.samples < 0 || position.length < 1)
-      return invalid("'{}' has a position that no run has", path);
-    TPSP_TRY(checkThere(checkpoint));
-    if (json.contains("files"))
-      return readHashes(json["files"], checkpoint, files);
-  } catch (const Json::exception &) {
-    return invalid("'{}' is not the position of a training run, or was cut",
-                   path);
-  }
+  TPSP_TRY(checkThere(checkpoint));
+  if (!stored.files.empty())
+    return readHashes(stored.files, checkpoint, files);
   for (const char *name : tensorFiles)
     files.push_back({"--resume", (fs::path(checkpoint) / name).string()});
   warning = fmt::format("'{}' is of an older version and does not say which "

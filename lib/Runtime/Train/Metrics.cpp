@@ -1,12 +1,13 @@
 #include "Metrics.h"
 
 #include "tpsp/Abi/FileHandle.h"
+#include "tpsp/Abi/JsonWriter.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
+#include <cfloat>
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
@@ -16,59 +17,43 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 using namespace tpsp::train;
-using Json = nlohmann::ordered_json;
 
-std::string tpsp::train::toJson(const StepRecord &record) {
-  Json json;
-  json["step"] = record.step;
-  json["loss"] = record.loss;
-  if (record.norm)
-    json["norm"] = *record.norm;
-  if (record.dropped)
-    json["dropped"] = *record.dropped;
-  json["learning_rate"] = record.learningRate;
-  if (record.lossScale)
-    json["loss_scale"] = *record.lossScale;
-  if (record.isSkipped)
-    json["skipped"] = true;
-  json["tokens"] = record.tokens;
-  json["seconds"] = record.seconds;
-  json["tokens_per_second"] = record.tokensPerSecond;
-  if (record.utilisation)
-    json["utilisation"] = *record.utilisation;
-  if (record.evalLoss)
-    json["eval_loss"] = *record.evalLoss;
-  return json.dump();
+namespace tpsp::train {
+
+template <typename Object>
+static void fields(Object &field, StepRecord &record) {
+  constexpr Rule any{1, -DBL_MAX, DBL_MAX, /*isRequired=*/false};
+  field("step", record.step);
+  field("loss", record.loss, Rule{1, -DBL_MAX, DBL_MAX});
+  field("norm", record.norm, any);
+  field("dropped", record.dropped, any);
+  field("learning_rate", record.learningRate, any);
+  field("loss_scale", record.lossScale, any);
+  field("skipped", record.isSkipped, optional);
+  field("tokens", record.tokens, optional);
+  field("seconds", record.seconds, any);
+  field("tokens_per_second", record.tokensPerSecond, any);
+  field("utilisation", record.utilisation, any);
+  field("eval_loss", record.evalLoss, any);
 }
 
-template <typename T>
-static std::optional<T> optionalOf(const Json &json, const char *key) {
-  auto found = json.find(key);
-  if (found == json.end() || !found->is_number())
-    return std::nullopt;
-  return found->get<T>();
+} // namespace tpsp::train
+
+std::string tpsp::train::toJson(const StepRecord &record) {
+  StepRecord copy = record; // fields() needs members that can be written
+  return writtenFields(copy).dump();
 }
 
 static std::optional<StepRecord> recordOf(const std::string &line) {
-  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !optionalOf<int64_t>(json, "step") ||
-      !optionalOf<double>(json, "loss"))
-    return std::nullopt;
+  std::string problem;
   StepRecord record;
-  record.step = *optionalOf<int64_t>(json, "step");
-  record.loss = *optionalOf<double>(json, "loss");
-  record.norm = optionalOf<double>(json, "norm");
-  record.dropped = optionalOf<double>(json, "dropped");
-  record.learningRate = optionalOf<double>(json, "learning_rate").value_or(0);
-  record.lossScale = optionalOf<double>(json, "loss_scale");
-  record.isSkipped = json.value("skipped", false);
-  record.tokens = optionalOf<int64_t>(json, "tokens").value_or(0);
-  record.seconds = optionalOf<double>(json, "seconds").value_or(0);
-  record.tokensPerSecond =
-      optionalOf<double>(json, "tokens_per_second").value_or(0);
-  record.utilisation = optionalOf<double>(json, "utilisation");
-  record.evalLoss = optionalOf<double>(json, "eval_loss");
-  return record;
+  OrderedJson json;
+  if (!parseJson(line, json).ok())
+    return std::nullopt;
+  // Keys of other versions do not matter.
+  JsonObject reader(json, {"", problem});
+  fields(reader, record);
+  return problem.empty() ? std::optional(record) : std::nullopt;
 }
 
 std::vector<StepRecord> tpsp::train::readMetrics(const std::string &path,

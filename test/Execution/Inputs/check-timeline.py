@@ -23,7 +23,7 @@ def check_picture(path, ranks):
     expect(len(names) == ranks, f"{len(names)} ranks are named, not {ranks}")
     sizes = {float(element.get("font-size")) for element in root.iter(SVG + "text")}
     expect(min(sizes) >= 12, f"has text of size {min(sizes)}")
-    bars = [e.text for e in root.iter(SVG + "title") if "(exposed)" in e.text]
+    bars = [e.text for e in root.iter(SVG + "title") if "(exposed " in e.text]
     expect(any(bar.startswith("all_gather g[z]") for bar in bars), f"bars: {bars}")
 
 

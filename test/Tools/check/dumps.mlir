@@ -17,7 +17,11 @@
 // RUN: cd %t && tpsp-check layer.mlir --numbers named --seed 3 --names names.json | FileCheck %s --check-prefix=NAMED
 // NAMED: {{^}}right: 3 tensors{{$}}
 // RUN: cd %t && not tpsp-check layer.mlir --numbers named --seed 3 --names bad.json 2>&1 | FileCheck %s --check-prefix=BAD
-// BAD: tpsp-check: 'bad.json': the entry of 'fused.*' is none; write a name, null, or an object
+// BAD: tpsp-check: 'bad.json': 'fused.*': there is no key 'transpose'; there are name, padded, permute, reshape, shape, split, unpad, whole (docs/Check.md#names)
+// RUN: cd %t && sed 's/"transpose": true/"name": "up", "permute": [1, 1]/' bad.json > twice.json && not tpsp-check layer.mlir --numbers named --seed 3 --names twice.json 2>&1 | FileCheck %s --check-prefix=PERMUTE
+// PERMUTE: tpsp-check: 'twice.json': 'fused.*'.permute: expected each dimension from 0 on once
+// RUN: cd %t && sed 's/"transpose": true/"split": {"dim": -1, "sizes": [1], "names": ["up"]}/' bad.json > split.json && not tpsp-check layer.mlir --numbers named --seed 3 --names split.json 2>&1 | FileCheck %s --check-prefix=SPLIT
+// SPLIT: tpsp-check: 'split.json': 'fused.*'.split.dim: expected a whole number from 0 to 64, not -1
 // RUN: cd %t && not tpsp-check layer.mlir --numbers named --seed 3 --names misfit.json 2>&1 | FileCheck %s --check-prefix=MISFIT
 // MISFIT: tpsp-check: 'grad:fused.0' of 'named' is [4, 9], which cannot be split along dimension 1 into shares of 2, 5; change its entry in the map of names
 

@@ -208,6 +208,22 @@ TEST(PageStep, OfALongStepTheLongestCommandsAreKept) {
   }
 }
 
+TEST(PageStep, TheLegendHasEachKindAndWhatIsMarked) {
+  TestTrace test(2);
+  test.compute(0, 2e-6);
+  test.collective(1, 1e-6, 3e-6);
+  Json legend = pageStep(test.trace)["legend"], looks = pageLooks();
+  ASSERT_EQ(legend.size(), 3u);
+  EXPECT_EQ(legend[2][0], "exposed");
+  for (size_t i : {0, 1}) {
+    std::string kind = legend[i][0];
+    EXPECT_EQ(kind, i == 0 ? "all_reduce" : "kernel");
+    EXPECT_THAT(legend[i][1].get<std::string>(), testing::EndsWith("2.00 µs"));
+    std::string pattern = looks["kinds"][kind]["pattern"];
+    EXPECT_TRUE(looks["patterns"].contains(pattern)) << pattern;
+  }
+}
+
 TEST(PageStep, RanksThatDidTheSameAreOne) {
   TestTrace test(3);
   test.compute(0, 1e-6);

@@ -2,9 +2,12 @@
 /// checks in test/Execution/timeline.mlir that it is well-formed.
 #include "tpsp/Runtime/Driver/Pictures/TimelineSvg.h"
 
+#include "Runtime/Driver/Page/PageJson.h"
 #include "TestTrace.h"
 
 #include <gmock/gmock.h>
+
+#include <random>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -21,15 +24,45 @@ size_t countOf(const std::string &text, const std::string &part) {
   return count;
 }
 
-TEST(TimelineSvg, SplitsACollectiveThatIsPartlyExposed) {
+TEST(TimelineSvg, SaysHowMuchOfACollectiveIsExposed) {
   TestTrace test;
   test.compute(0, 1);
   test.collective(1, 0, 3);
   std::string svg = toSvg(test.trace, "the summary");
-  EXPECT_THAT(svg, HasSubstr("command 1 (hidden), 1.00 s"));
-  EXPECT_THAT(svg, HasSubstr("command 1 (exposed), 2.00 s"));
+  EXPECT_THAT(svg, HasSubstr("command 1, 3.00 s (exposed 2.00 s)"));
+  EXPECT_THAT(svg, HasSubstr("command 0, 1.00 s<"));
+  // The collective, then the exposed part above it.
+  EXPECT_EQ(countOf(svg, "fill='url(#kind-all_reduce)'"), 2u)
+      << "in the legend and the lane";
+  EXPECT_EQ(countOf(svg, "fill='url(#exposed)'"), 2u);
   EXPECT_THAT(svg, HasSubstr("the summary"));
   EXPECT_THAT(svg, HasSubstr("rank 0"));
+}
+
+TEST(TimelineSvg, ShowsWhatThePageShows) {
+  std::mt19937 random(testing::UnitTest::GetInstance()->random_seed() + 1);
+  for (int i = 0; i < 20; ++i) {
+    TestTrace test;
+    double at[3] = {};
+    for (int n = 1 + int(random() % 9); n > 0; --n) {
+      size_t stream = random() % 3;
+      double begin = at[stream] + double(random() % 3);
+      at[stream] = begin + 1 + double(random() % 50);
+      if (stream == 0)
+        test.compute(begin, at[stream]);
+      else
+        test.collective(stream, begin, at[stream]);
+    }
+    std::string svg = toSvg(test.trace, "");
+    nlohmann::ordered_json step = pageStep(test.trace);
+    for (const auto &row : step["legend"])
+      EXPECT_THAT(svg, HasSubstr(">" + row[1].get<std::string>() + "</text>"));
+    for (const auto &rank : step["ranks"])
+      for (const auto &lane : rank["streams"])
+        if (rank["streams"].size() > 1)
+          EXPECT_THAT(svg, HasSubstr(">" + lane["name"].get<std::string>() +
+                                     "</text>"));
+  }
 }
 
 TEST(TimelineSvg, LeavesOutWaitsAndEmptyStreams) {

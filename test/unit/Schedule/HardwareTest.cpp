@@ -72,7 +72,8 @@ TEST(Hardware, MatmulsOfF16) {
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(again->matmul.at(TPSP_RT_F16).peak, 8e12);
   EXPECT_THAT(refusalOf("\"bf16\": {", "\"fp16\": {"),
-              HasSubstr("matmul.fp16: there is no such key"));
+              HasSubstr("matmul: there is no key 'fp16' (did you mean "
+                        "'f16'?); there are bf16, f16, f32, f64"));
 }
 
 TEST(Hardware, OneDeviceNeedsNoCollectives) {
@@ -242,10 +243,10 @@ TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cores\": -1"),
               HasSubstr("my.json: cores: expected a whole number from 1"));
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cors\": 132"),
-              HasSubstr("cores: is missing"));
-  EXPECT_THAT(
-      refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
-      HasSubstr("sms: there is no such key; there are attention, base, "));
+              HasSubstr("cores: is missing; 'cors' (did you mean 'cores'?) is "
+                        "not known"));
+  EXPECT_THAT(refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
+              HasSubstr("there is no key 'sms'; there are attention, base, "));
   EXPECT_THAT(refusalOf("\"kind\": \"gpu\"", "\"kind\": \"tpu\""),
               HasSubstr("kind: expected one of gpu, cpu, not 'tpu'"));
   EXPECT_THAT(refusalOf("\"peak_tflops\": 989.0", "\"peak_tflops\": \"a\""),

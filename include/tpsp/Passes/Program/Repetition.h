@@ -4,18 +4,20 @@
 ///   %x2 = call @layer(%x1, %w1)      two were written in one place, and differ
 ///                                    in one of the calls around them.
 ///
-/// Buckets of layers, explanations and formulas read here which layer an
-/// operation is of, and which operation another layer has instead.
-/// Rematerialisation takes the outermost call for a layer (Rematerialize.cpp).
-/// Before calls are inlined, layers are the calls themselves: layersOf() in
-/// StageAssignment.h, LayerRuns.h.
+/// Layers are the outermost calls that do the same and of which one reads a
+/// result of another. So a function that wraps all layers is no layer. Without
+/// such calls, layers are the outermost calls.
+///
+/// Rematerialisation, buckets of layers, explanations and formulas read here
+/// which layer an operation is of, and which operation another layer has
+/// instead. Before calls are inlined, layers are the calls themselves:
+/// layersOf() in StageAssignment.h, LayerRuns.h.
 #ifndef TPSP_PASSES_PROGRAM_REPETITION_H
 #define TPSP_PASSES_PROGRAM_REPETITION_H
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <optional>
 #include <string>
@@ -25,12 +27,9 @@ namespace tpsp {
 
 class Repetition {
 public:
-  /// Reads the block once, in time linear in its operations. Operations that
-  /// come later are unknown. `tells`: the operations that decide which calls
-  /// are shared; null: all.
-  explicit Repetition(
-      mlir::Block &block,
-      llvm::function_ref<bool(mlir::Operation *)> tells = nullptr);
+  /// Reads the block, in about linear time in its operations. Operations that
+  /// come later are unknown.
+  explicit Repetition(mlir::Block &block);
 
   struct Place {
     /// Where it was written, without names.
@@ -51,12 +50,12 @@ public:
     return names[level][call];
   }
 
-  /// The number of calls that all inlined operations that tell are inside of.
-  /// The call below these tells layers apart.
+  /// The number of calls around a layer. The call below these tells layers
+  /// apart.
   size_t sharedCalls() const { return shared; }
 
-  /// The calls that are shared, and the one below, as far as the operation is
-  /// inside of them.
+  /// The calls around the operation's layer and the layer, as far as the
+  /// operation is inside of them.
   llvm::ArrayRef<unsigned> layerCallsOf(mlir::Operation *op) const;
 
   /// The number of the call that is the operation's layer; nullopt if it is in

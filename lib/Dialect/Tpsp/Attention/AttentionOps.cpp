@@ -152,8 +152,6 @@ Value AttentionOp::decompose(OpBuilder &b) {
                           ValueRange{weights, getOperand(2)});
 }
 
-bool AttentionOp::decomposesEarly() { return true; }
-
 template <typename Op> static bool dropsWeights(Op op) {
   return op.getDropout() && !op.getDropout()->isZero();
 }

@@ -293,7 +293,6 @@ SmallVector<StringRef> AttentionGradientOp::getWholeIndices() {
 bool AttentionOp::mixesPrecision() {
   return getStatistic() || getNumOperands() > 3;
 }
-bool AttentionGradientOp::mixesPrecision() { return true; }
 
 template <typename Op> static unsigned widthOfIntegers(Op op, unsigned i) {
   if (i >= op->getNumOperands())

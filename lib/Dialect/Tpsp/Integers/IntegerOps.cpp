@@ -20,14 +20,6 @@ using namespace tpsp;
 // Index structure
 //===----------------------------------------------------------------------===//
 
-Linearity OneHotEinsumOp::getLinearity() { return Linearity::Multi; }
-bool OneHotEinsumOp::introducesIndices() { return true; }
-Linearity EmbeddingOp::getLinearity() { return Linearity::Multi; }
-Linearity DispatchOp::getLinearity() { return Linearity::Multi; }
-Linearity CombineOp::getLinearity() { return Linearity::Multi; }
-bool DispatchOp::introducesIndices() { return true; }
-bool RouterOp::introducesIndices() { return true; }
-
 /// Width of the integers that are positions: i32.
 static constexpr unsigned positionWidth = 32;
 
@@ -141,7 +133,6 @@ SmallVector<StringRef> CountEarlierOp::getWholeIndices() {
   return names;
 }
 
-bool CountValuesOp::introducesIndices() { return true; }
 unsigned CountValuesOp::getIntegerWidth(unsigned) { return positionWidth; }
 
 int64_t CountValuesOp::getIntegerBound(unsigned i) {
@@ -163,7 +154,6 @@ SmallVector<StringRef> CountValuesOp::getWholeIndices() {
   return names;
 }
 
-bool RunsOp::introducesIndices() { return true; }
 unsigned RunsOp::getIntegerWidth(unsigned) { return positionWidth; }
 SmallVector<StringRef> RunsOp::getWholeIndices() {
   return {getOf(), getAlong()};
@@ -186,8 +176,6 @@ unsigned CrossEntropyOp::getIntegerWidth(unsigned i) {
 int64_t CrossEntropyOp::getIntegerBound(unsigned i) {
   return i == 1 ? extentOf(getOperand(0), getOver()) : 0;
 }
-
-bool CrossEntropyOp::staysWide() { return true; }
 
 unsigned DispatchOp::getIntegerWidth(unsigned i) {
   return i + 1 < getNumOperands() ? positionWidth : 0;

@@ -70,8 +70,6 @@ LogicalResult StackOp::verify() { // (B3)
 // Structure, copies, adjoints
 //===----------------------------------------------------------------------===//
 
-bool StackOp::introducesIndices() { return true; }
-
 SmallVector<BlockCopy> TakeOp::getBlockCopies() {
   return {{0, int64_t(getAt()), 0}};
 }

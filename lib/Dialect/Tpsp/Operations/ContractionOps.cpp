@@ -53,9 +53,6 @@ LogicalResult MeanOp::verify() { // (G1)
 // Index structure
 //===----------------------------------------------------------------------===//
 
-Linearity EinsumOp::getLinearity() { return Linearity::Multi; }
-bool EinsumOp::isSumOfProducts() { return true; }
-
 Reduction ReduceOp::getReduction() {
   return getKind() == "max" ? Reduction::Max : Reduction::Sum;
 }

@@ -20,12 +20,8 @@ using namespace tpsp;
 bool DropoutOp::draws() { return !getRate().isZero(); }
 void DropoutOp::stopDrawing() { setRate(llvm::APFloat(0.0)); }
 
-/// Linear in the operand that it drops from, not in the step's number.
-Linearity DropoutOp::getLinearity() { return Linearity::Multi; }
 /// The step's number may have another precision.
 bool DropoutOp::mixesPrecision() { return getNumOperands() > 1; }
-bool DropoutMaskOp::introducesIndices() { return true; }
-Linearity ApplyMaskOp::getLinearity() { return Linearity::Multi; }
 unsigned DropoutMaskOp::getIntegerWidth(unsigned i) {
   return i == getNumOperands() ? 8 : 0;
 }

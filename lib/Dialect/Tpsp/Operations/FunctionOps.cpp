@@ -10,9 +10,9 @@ using namespace mlir;
 using namespace tpsp;
 
 template <typename... Ops> static ArrayRef<ScalarFunction> rowsOf() {
-  static constexpr ScalarFunction rows[] = {{Ops::function, Ops::value,
-                                             Ops::slope, Ops::isLinear,
-                                             Ops::takesPositive}...};
+  static constexpr ScalarFunction rows[] = {
+      {Ops::function, Ops::value, Ops::slope, holds<Ops, Fact::LinearJointly>(),
+       Ops::takesPositive}...};
   return rows;
 }
 
@@ -36,7 +36,7 @@ static LogicalResult buildFunctionAdjoint(Op op, OpBuilder &b, Value g,
                                           MutableArrayRef<Value> gradients) {
   AdjointBuilder adjoint(b, op.getLoc());
   Value x = op.getOperand(0);
-  if (Op::isLinear) {
+  if (holds<Op, Fact::LinearJointly>()) {
     gradients[0] = adjoint.sumTo(adjoint.map<Op>(g, g), x);
     return success();
   }

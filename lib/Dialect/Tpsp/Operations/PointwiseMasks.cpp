@@ -55,7 +55,6 @@ int64_t LengthMaskOp::getIntegerBound(unsigned i) {
 }
 unsigned LabelMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 32 : 0; }
 bool LabelMaskOp::takesLabels(unsigned i) { return i == 1; }
-Linearity LabelMaskOp::getLinearity() { return Linearity::Multi; }
 /// May be called before the attribute is verified.
 Linearity EndMaskOp::getLinearity() {
   FloatAttr fill = getFillAttr();

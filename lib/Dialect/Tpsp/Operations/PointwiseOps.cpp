@@ -75,27 +75,6 @@ LogicalResult ClampOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Index structure
-//===----------------------------------------------------------------------===//
-
-Linearity AddOp::getLinearity() { return Linearity::Joint; }
-bool AddOp::isSumOfOperands() { return true; }
-bool AddOp::mixesPrecision() { return true; }
-bool CompareOp::stopsGradient() { return true; }
-Linearity SubOp::getLinearity() { return Linearity::Joint; }
-Linearity MulOp::getLinearity() { return Linearity::Multi; }
-Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
-Linearity AccumulateOp::getLinearity() { return Linearity::Joint; }
-bool AccumulateOp::mixesPrecision() { return true; }
-Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
-Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
-bool ConvertOp::mixesPrecision() { return true; }
-bool BroadcastOp::introducesIndices() { return true; }
-bool ConstantOp::introducesIndices() { return true; }
-bool IotaOp::introducesIndices() { return true; }
-bool BroadcastOp::selects() { return true; }
-
-//===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//
 

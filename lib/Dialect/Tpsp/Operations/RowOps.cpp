@@ -130,8 +130,6 @@ LogicalResult RopeOp::verify() {
 // Index structure
 //===----------------------------------------------------------------------===//
 
-bool RopeMatrixOp::introducesIndices() { return true; }
-Linearity RopeOp::getLinearity() { return Linearity::Joint; }
 SmallVector<StringRef> SoftmaxOp::getWholeIndices() { return {getOver()}; }
 
 /// May be called for an invalid operation, which may lack the gain.

@@ -118,14 +118,9 @@ SmallVector<StringRef> tpsp::namesOfIndex(Operation *op, StringRef index) {
   return names;
 }
 
-Linearity ConcatOp::getLinearity() { return Linearity::Joint; }
-Linearity CutOp::getLinearity() { return Linearity::Joint; }
 Linearity PadOp::getLinearity() {
   return getValue().isZero() ? Linearity::Joint : Linearity::None;
 }
-bool ConcatOp::selects() { return true; }
-bool CutOp::selects() { return true; }
-bool PadOp::selects() { return false; }
 
 //===----------------------------------------------------------------------===//
 // Adjoints

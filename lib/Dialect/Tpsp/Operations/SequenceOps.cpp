@@ -75,11 +75,6 @@ LogicalResult HandOnOp::verify() { // (K3), (K4)
 // Structure
 //===----------------------------------------------------------------------===//
 
-Linearity CumsumOp::getLinearity() { return Linearity::Joint; }
-Linearity DelayOp::getLinearity() { return Linearity::Joint; }
-
-Linearity HandOnOp::getLinearity() { return Linearity::Joint; }
-bool HandOnOp::selects() { return true; }
 unsigned HandOnOp::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
 HandOn HandOnOp::getHandOn() { return {getIndex(), int64_t(getBy())}; }
 

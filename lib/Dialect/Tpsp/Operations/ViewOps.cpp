@@ -109,23 +109,6 @@ IndexStructure PrefixOp::getIndexStructure() {
   return structureByPosition(operandType(*this), getResult().getType());
 }
 
-bool PrefixOp::isView() { return true; }
-Linearity PrefixOp::getLinearity() { return Linearity::Joint; }
-bool RenameOp::isView() { return true; }
-bool SplitOp::isView() { return true; }
-bool MergeOp::isView() { return true; }
-
-// isView is only asked after its collectives have been inserted.
-bool ReshardOp::isView() { return true; }
-
-Linearity StopGradientOp::getLinearity() { return Linearity::Joint; }
-bool StopGradientOp::isView() { return true; }
-bool StopGradientOp::stopsGradient() { return true; }
-Linearity RenameOp::getLinearity() { return Linearity::Joint; }
-Linearity SplitOp::getLinearity() { return Linearity::Joint; }
-Linearity MergeOp::getLinearity() { return Linearity::Joint; }
-Linearity ReshardOp::getLinearity() { return Linearity::Joint; }
-
 //===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//

@@ -63,6 +63,7 @@ std::string tpsp::rt::fillPage(const std::string &page,
 std::string tpsp::rt::toPage(const std::string &matrix,
                              const std::vector<PageStep> &steps) {
   Json json = {{"format", "tpsp-page-1"},
+               {"looks", pageLooks()},
                {"matrix", parsed(matrix)},
                {"steps", Json::array()}};
   for (const PageStep &step : steps)

@@ -1,14 +1,11 @@
 #include "PageJson.h"
 
-#include "tpsp/Abi/AlikeRanks.h"
-#include "tpsp/Abi/CriticalPath.h"
-#include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/MemoryUse.h"
+#include "tpsp/Runtime/Driver/Pictures/StepPicture.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -43,20 +40,23 @@ private:
 class StepWriter {
 public:
   explicit StepWriter(const StepTrace &trace)
-      : plan(*trace.plan), trace(trace), groups(alikeRanks(trace)),
-        numbers(plan.commands.size(), -1) {
-    chooseSpans();
-  }
+      : plan(*trace.plan), trace(trace),
+        picture(stepPicture(trace, mostPageCommands,
+                            trace.seconds() / double(mostSamples))),
+        numbers(plan.commands.size(), -1) {}
 
   Json write() {
     Json ranks = Json::array();
-    for (size_t group = 0; group < groups.size(); ++group)
-      ranks.push_back(rankJson(group));
+    for (const PictureRanks &each : picture.ranks)
+      ranks.push_back(rankJson(each));
     return {{"title", trace.title},
             {"setting", trace.setting},
             {"nanoseconds", nanoseconds(trace.seconds())},
             {"arena", plan.arenaBytes},
-            {"left_out", leftOut},
+            {"left_out",
+             {{"commands", picture.leftOut},
+              {"nanoseconds", nanoseconds(picture.leftOutSeconds)}}},
+            {"legend", legendJson()},
             {"words", words.all()},
             {"command_fields",
              {"kind", "name", "location", "phase", "row", "flops", "bytes"}},
@@ -65,33 +65,16 @@ public:
   }
 
 private:
-  /// Chooses the longest spans; events are left out.
-  void chooseSpans() {
-    using Place = std::tuple<double, size_t, size_t, size_t>;
-    std::vector<Place> places;
-    isShown.resize(groups.size());
-    for (size_t group = 0; group < groups.size(); ++group) {
-      const auto &streams = rankOf(group).streams;
-      isShown[group].resize(streams.size());
-      for (size_t stream = 0; stream < streams.size(); ++stream) {
-        isShown[group][stream].resize(streams[stream].size());
-        for (size_t i = 0; i < streams[stream].size(); ++i)
-          if (const TraceSpan &span = streams[stream][i];
-              !plan.commands[span.command].isEvent())
-            places.emplace_back(-span.seconds(), group, stream, i);
-      }
-    }
-    size_t kept = std::min(places.size(), mostPageCommands);
-    std::nth_element(places.begin(), places.begin() + long(kept), places.end());
-    double seconds = 0;
-    for (size_t i = kept; i < places.size(); ++i)
-      seconds -= std::get<0>(places[i]);
-    leftOut = {{"commands", places.size() - kept},
-               {"nanoseconds", nanoseconds(seconds)}};
-    for (size_t i = 0; i < kept; ++i) {
-      auto [ignored, group, stream, span] = places[i];
-      isShown[group][stream][span] = true;
-    }
+  /// The legend's rows: a kind, or "exposed" or "critical", and its text.
+  Json legendJson() const {
+    Json legend = Json::array();
+    for (const PictureKind &each : picture.kinds)
+      legend.push_back({each.kind, each.text});
+    if (picture.hasExposed())
+      legend.push_back({"exposed", exposedText});
+    if (picture.hasCritical())
+      legend.push_back({"critical", criticalText});
+    return legend;
   }
 
   size_t numberOf(int64_t id) {
@@ -109,8 +92,7 @@ private:
                    : command.kind == CommandKind::Attention
                        ? command.attention.flops()
                        : 0;
-    return {words.numberOf(isCollective ? nameOf(command.collective.kind)
-                                        : nameOf(command.kind)),
+    return {words.numberOf(lookKind(command)),
             words.numberOf(command.name()),
             words.numberOf(command.location),
             command.phase,
@@ -120,69 +102,32 @@ private:
                          : command.bytesRead() + command.bytesWritten()};
   }
 
-  const TraceRank &rankOf(size_t group) const {
-    return trace.ranks[groups[group].ranks.front()];
-  }
-
-  Json rankJson(size_t group) {
-    const TraceRank &rank = rankOf(group);
-    Json streams = Json::array();
-    std::vector<bool> isWritten(plan.commands.size());
-    for (size_t stream = 0; stream < rank.streams.size(); ++stream) {
+  Json rankJson(const PictureRanks &each) {
+    const TraceRank &rank = trace.ranks[each.alike.ranks.front()];
+    Json streams = Json::array(), exposed = Json::array(),
+         critical = Json::array();
+    for (const PictureLane &lane : each.lanes) {
       Json spans = Json::array();
-      for (size_t i = 0; i < rank.streams[stream].size(); ++i) {
-        if (!isShown[group][stream][i])
-          continue;
-        const TraceSpan &span = rank.streams[stream][i];
-        isWritten[span.command] = true;
-        spans.insert(spans.end(), {Json(numberOf(span.command)),
-                                   Json(nanoseconds(span.begin)),
-                                   Json(nanoseconds(span.end))});
-      }
-      if (!spans.empty())
-        streams.push_back({{"stream", stream}, {"spans", std::move(spans)}});
+      for (const TraceSpan &bar : lane.bars)
+        add(spans, numberOf(bar.command), bar.begin, bar.end);
+      for (const PictureStretch &stretch : lane.exposed)
+        add(exposed, lane.stream, stretch.begin, stretch.end);
+      for (const PictureStretch &stretch : lane.critical)
+        add(critical, lane.stream, stretch.begin, stretch.end);
+      streams.push_back({{"stream", lane.stream},
+                         {"name", lane.name},
+                         {"spans", std::move(spans)}});
     }
-    return {{"name", groups[group].name},
-            {"alike", groups[group].size},
-            {"streams", std::move(streams)},
-            {"exposed", exposedJson(rank, isWritten)},
-            {"critical", criticalJson(groups[group])},
-            {"memory", curveJson(rank)},
+    return {{"name", each.alike.name},         {"alike", each.alike.size},
+            {"streams", std::move(streams)},   {"exposed", std::move(exposed)},
+            {"critical", std::move(critical)}, {"memory", curveJson(rank)},
             {"peak", peakJson(rank)}};
   }
 
-  /// For each stretch of a shown collective that nothing hides: stream, begin
-  /// and end.
-  Json exposedJson(const TraceRank &rank, const std::vector<bool> &isWritten) {
-    Json pieces = Json::array();
-    const CommunicationPiece *last = nullptr;
-    std::vector<CommunicationPiece> all = communicationPieces(plan, rank);
-    for (const CommunicationPiece &piece : all) {
-      if (!piece.isExposed() || !isWritten[piece.command])
-        continue;
-      bool goesOn = last && last->command == piece.command &&
-                    last->stream == piece.stream && last->end == piece.begin;
-      if (goesOn)
-        pieces.back() = nanoseconds(piece.end);
-      else
-        pieces.insert(pieces.end(),
-                      {Json(piece.stream), Json(nanoseconds(piece.begin)),
-                       Json(nanoseconds(piece.end))});
-      last = &piece;
-    }
-    return pieces;
-  }
-
-  /// For each stretch of the critical path: stream, begin and end. Pauses that
-  /// no picture shows do not end a stretch.
-  Json criticalJson(const AlikeRanks &group) const {
-    Json pieces = Json::array();
-    for (const CriticalStretch &stretch : criticalStretches(
-             trace, group.ranks, trace.seconds() / double(mostSamples)))
-      pieces.insert(pieces.end(),
-                    {Json(stretch.stream), Json(nanoseconds(stretch.begin)),
-                     Json(nanoseconds(stretch.end))});
-    return pieces;
+  /// Adds a command or stream, and when it begins and ends.
+  static void add(Json &list, size_t what, double begin, double end) {
+    list.insert(list.end(),
+                {Json(what), Json(nanoseconds(begin)), Json(nanoseconds(end))});
   }
 
   /// Times and bytes. Of samples that fall together, only the highest and the
@@ -237,17 +182,27 @@ private:
 
   const Plan &plan;
   const StepTrace &trace;
-  std::vector<AlikeRanks> groups;
-  /// By group, stream and span.
-  std::vector<std::vector<std::vector<bool>>> isShown;
+  const StepPicture picture;
   /// The position of each command in `commands`; -1 for commands that are left
   /// out.
   std::vector<int64_t> numbers;
   Words words;
-  Json commands = Json::array(), leftOut;
+  Json commands = Json::array();
 };
 
 } // namespace
+
+Json tpsp::rt::pageLooks() {
+  Json strokes = Json::object(), kinds = Json::object();
+  for (const Pattern &each : patterns)
+    strokes[each.name] = {{"path", each.path}, {"width", each.width}};
+  for (const Look &each : looks)
+    kinds[each.kind] = {{"fill", each.fill}, {"pattern", each.pattern}};
+  return {{"patterns", strokes},
+          {"kinds", kinds},
+          {"exposed", exposedColour},
+          {"critical", criticalColour}};
+}
 
 Json tpsp::rt::pageStep(const StepTrace &trace) {
   return trace.ranks.empty() ? Json() : StepWriter(trace).write();

@@ -19,6 +19,9 @@ inline constexpr size_t mostPageCommands = 6000;
 /// the same are shown as one.
 nlohmann::ordered_json pageStep(const StepTrace &trace);
 
+/// The patterns and colours of StepPicture.h.
+nlohmann::ordered_json pageLooks();
+
 } // namespace tpsp::rt
 
 #endif // TPSP_LIB_RUNTIME_DRIVER_PAGE_PAGEJSON_H

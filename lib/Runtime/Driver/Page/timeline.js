@@ -1,33 +1,9 @@
-// The step of the chosen plan: streams as lanes over time, on a canvas.
+// The step of the chosen plan: streams as lanes over time, on a canvas. The
+// lanes, their bars, the looks and the legend are those of --timeline
+// (StepPicture.h); here they are drawn for the window that is shown.
 
-/// Colours that suit dark text, and patterns, so that kinds differ in grey.
-const looks = {
-  matmul: {fill: '#b7cdf2'}, attention: {fill: '#d9c3f2', pattern: 'dots'},
-  kernel: {fill: '#dcdfe4', pattern: 'columns'}, copy: {fill: '#ecdcae', pattern: 'rows'},
-  all_gather: {fill: '#7cc4b4', pattern: 'rising'}, reduce_scatter: {fill: '#9fd07e', pattern: 'falling'},
-  all_reduce: {fill: '#6fb4d6', pattern: 'crossed'}, all_to_all: {fill: '#d3d36a', pattern: 'zigzag'},
-  permute: {fill: '#d9a66e', pattern: 'rising wide'},
-};
-const unknownLook = {fill: '#e3b3cf', pattern: 'falling wide'};
-const exposedColour = '#a3261b', criticalColour = '#8a3ffc';
-const lookOf = (kind) => looks[kind] || unknownLook;
-
-/// Draws the strokes of a pattern within 8 by 8 pixels.
-function strokePattern(context, pattern) {
-  const line = (...ends) => {
-    context.beginPath();
-    context.moveTo(ends[0], ends[1]);
-    for (let i = 2; i < ends.length; i += 2) context.lineTo(ends[i], ends[i + 1]);
-    context.stroke();
-  };
-  if (pattern === 'dots') for (const at of [2, 6]) context.fillRect(at, at, 1.5, 1.5);
-  if (pattern === 'columns') line(4, 0, 4, 8);
-  if (pattern === 'rows') line(0, 4, 8, 4);
-  if (pattern.startsWith('rising') || pattern === 'crossed') line(0, 8, 8, 0);
-  if (pattern.startsWith('falling') || pattern === 'crossed') line(0, 0, 8, 8);
-  if (pattern === 'zigzag') line(0, 6, 4, 2, 8, 6);
-  if (pattern === 'exposed') { line(-2, 2, 2, -2); line(0, 8, 8, 0); line(6, 10, 10, 6); line(0, 4, 4, 0); line(4, 8, 8, 4); }
-}
+const {patterns: strokes, kinds: looks, exposed: exposedColour, critical: criticalColour} = data.looks;
+const lookOf = (kind) => looks[kind] || looks[''];
 
 const patterns = new Map();
 function patternOf(context, pattern, colour) {
@@ -35,9 +11,9 @@ function patternOf(context, pattern, colour) {
     const tile = document.createElement('canvas');
     tile.width = tile.height = 8;
     const drawing = tile.getContext('2d');
-    drawing.strokeStyle = drawing.fillStyle = colour;
-    drawing.lineWidth = pattern === 'exposed' ? 1.6 : pattern.endsWith('wide') ? 2 : 1;
-    strokePattern(drawing, pattern);
+    drawing.strokeStyle = colour;
+    drawing.lineWidth = strokes[pattern].width;
+    drawing.stroke(new Path2D(strokes[pattern].path));
     patterns.set(pattern, context.createPattern(tile, 'repeat'));
   }
   return patterns.get(pattern);
@@ -84,11 +60,10 @@ const hasNames = (step) => step.ranks.length > 1 || step.ranks.some((rank) => ra
 function lanesOf(step) {
   const lanes = [];
   step.ranks.forEach((rank, number) => {
-    rank.streams.forEach(({stream, spans}, place) => {
+    rank.streams.forEach(({stream, name, spans}, place) => {
       const list = [];
       for (let i = 0; i < spans.length; i += 3) list.push({id: spans[i], begin: spans[i + 1], end: spans[i + 2]});
       const [exposed, critical] = [rank.exposed, rank.critical].map((all) => stretchesOf(all, stream));
-      const name = stream === 0 ? 'compute' : rank.streams.length < 3 ? 'comm.' : `comm. ${stream}`;
       lanes.push({rank: number, isFirst: place === 0, name, spans: list, exposed, critical});
     });
   });
@@ -246,15 +221,8 @@ function timelineLegend() {
     draw(context);
     return el('span', {}, canvas, text);
   };
-  const seconds = new Map();
-  for (const lane of view.lanes)
-    for (const span of lane.spans) seconds.set(view.kinds[span.id], (seconds.get(view.kinds[span.id]) || 0) + (span.end - span.begin) * view.step.ranks[lane.rank].alike);
-  const ranks = view.step.ranks.reduce((sum, rank) => sum + rank.alike, 0);
-  const kinds = [...seconds].sort((a, b) => b[1] - a[1]).map(([kind, nanoseconds]) =>
-    sample((context) => paint(context, lookOf(kind), 0, 0, 26, 14), `${wordsOf(kind)} ${secondsText(nanoseconds * 1e-9 / ranks)}`));
-  if (view.lanes.some((lane) => lane.exposed.length))
-    kinds.push(sample((context) => paintExposed(context, 0, 0, 26, 14), 'exposed: nothing computes meanwhile'));
-  if (view.lanes.some((lane) => lane.critical.length))
-    kinds.push(sample((context) => paintCritical(context, 0, 0, 26, 14), 'critical path'));
-  byId('lanes-legend').replaceChildren(...kinds);
+  const drawn = {exposed: paintExposed, critical: paintCritical};
+  const rows = view.step.legend.map(([kind, text]) =>
+    sample((context) => drawn[kind] ? drawn[kind](context, 0, 0, 26, 14) : paint(context, lookOf(kind), 0, 0, 26, 14), text));
+  byId('lanes-legend').replaceChildren(...rows);
 }

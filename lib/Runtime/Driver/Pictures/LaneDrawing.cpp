@@ -10,20 +10,44 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using namespace tpsp::rt::frame;
 
-const Look tpsp::rt::computeLook = {"compute", "#d5dbe4", "#222", nullptr};
-const Look tpsp::rt::hiddenLook = {"hidden communication", "#69b0a5", "#111",
-                                   nullptr};
-const Look tpsp::rt::exposedLook = {"exposed communication (nothing computes)",
-                                    "url(#exposed)", "#fff", "#ad3218"};
+static std::string idOf(const Look &look) {
+  return fmt::format("kind-{}", *look.kind ? look.kind : "other");
+}
 
-const char *const tpsp::rt::exposedPattern =
-    "<defs><pattern id='exposed' width='6' height='6' "
-    "patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
-    "<rect width='6' height='6' fill='#ad3218'/>"
-    "<rect width='1.2' height='6' fill='#f0c9bd'/></pattern></defs>";
+std::string tpsp::rt::fillOf(const Look &look) {
+  return *look.pattern ? "url(#" + idOf(look) + ")" : look.fill;
+}
 
-const char *const tpsp::rt::criticalStroke =
-    "fill='none' stroke='#8a3ffc' stroke-width='2'";
+/// A pattern, with a ground of this colour; "" for none.
+static std::string definition(const std::string &id, const char *pattern,
+                              const std::string &ground,
+                              const std::string &stroke) {
+  const Pattern *strokes = findPattern(pattern);
+  return fmt::format("<pattern id='{}' width='8' height='8' "
+                     "patternUnits='userSpaceOnUse'>{}<path d='{}' fill='none' "
+                     "{} stroke-width='{}'/></pattern>",
+                     id,
+                     ground.empty() ? ""
+                                    : fmt::format("<rect width='8' height='8' "
+                                                  "fill='{}'/>",
+                                                  ground),
+                     strokes->path, stroke, strokes->width);
+}
+
+std::string tpsp::rt::patternDefinitions() {
+  std::string text = definition("exposed", "exposed", "",
+                                fmt::format("stroke='{}'", exposedColour));
+  for (const Look &look : looks)
+    if (*look.pattern)
+      text += definition(idOf(look), look.pattern, look.fill,
+                         "stroke='#000' stroke-opacity='0.22'");
+  return "<defs>" + text + "</defs>";
+}
+
+std::string tpsp::rt::criticalStroke() {
+  return fmt::format("fill='none' stroke='{}' stroke-width='2'",
+                     criticalColour);
+}
 
 /// Bars narrower than this are drawn together with their neighbours.
 static constexpr double narrow = 1.5;
@@ -35,13 +59,15 @@ namespace {
 /// Bars of one look in one lane.
 class Bars {
 public:
-  Bars(SvgDocument &svg, const TimeScale &time, const Lane &lane,
-       const Look &look)
-      : svg(svg), time(time), lane(lane), look(look) {}
+  /// Bars that are drawn together have the colour `plain`.
+  Bars(SvgDocument &svg, const TimeScale &time, double y, double height,
+       std::string attributes, const char *plain)
+      : svg(svg), time(time), y(y), height(height),
+        attributes(std::move(attributes)), plain(plain) {}
   ~Bars() {
     flush();
     if (!runs.empty())
-      svg.path(runs, fmt::format("fill='{}'", look.fill));
+      svg.path(runs, fmt::format("fill='{}'", plain));
   }
 
   /// Adds a bar; bars are added in order of time. `title` is called only if
@@ -51,8 +77,7 @@ public:
     if (x1 - x0 < narrow)
       return extend(x0, x1);
     flush();
-    svg.rectangle({x0, lane.y, x1 - x0, lane.height},
-                  fmt::format("fill='{}'", look.fill), title());
+    svg.rectangle({x0, y, x1 - x0, height}, attributes, title());
   }
 
 private:
@@ -69,17 +94,18 @@ private:
   void flush() {
     if (!hasRun)
       return;
-    runs += fmt::format("M{} {}H{}v{}H{}z", coordinate(runBegin),
-                        coordinate(lane.y), coordinate(runEnd),
-                        coordinate(lane.height), coordinate(runBegin));
+    runs += fmt::format("M{} {}H{}v{}H{}z", coordinate(runBegin), coordinate(y),
+                        coordinate(runEnd), coordinate(height),
+                        coordinate(runBegin));
     hasRun = false;
     runEnd = 0;
   }
 
   SvgDocument &svg;
   const TimeScale &time;
-  const Lane &lane;
-  const Look &look;
+  const double y, height;
+  const std::string attributes;
+  const char *const plain;
   bool hasRun = false;
   double runBegin = 0, runEnd = 0;
   std::string runs;
@@ -87,125 +113,83 @@ private:
 
 } // namespace
 
-std::vector<LaneDrawing::Stretch>
-LaneDrawing::stretchesOf(const std::vector<CommunicationPiece> &pieces,
-                         size_t stream) {
-  std::vector<Stretch> stretches;
-  for (const CommunicationPiece &piece : pieces) {
-    if (piece.stream != static_cast<int64_t>(stream))
-      continue;
-    bool goesOn = !stretches.empty() &&
-                  stretches.back().command == piece.command &&
-                  stretches.back().isExposed == piece.isExposed() &&
-                  stretches.back().end >= piece.begin;
-    if (goesOn)
-      stretches.back().end = piece.end;
-    else
-      stretches.push_back(
-          {piece.command, piece.begin, piece.end, piece.isExposed()});
+void LaneDrawing::draw(const LaneBox &box) {
+  svg.rectangle({left, box.y, right - left, box.height}, "fill='#f3f4f6'");
+  drawBars(box);
+  drawEnds(box);
+  drawExposed(box);
+  for (const TraceSpan &bar : box.lane->bars)
+    drawName(box, bar);
+  drawCritical(box);
+}
+
+std::string LaneDrawing::titleOf(const TraceSpan &bar,
+                                 const PictureLane &lane) const {
+  const PlanCommand &command = plan.commands[bar.command];
+  double exposed = lane.exposedSeconds(bar);
+  return fmt::format(
+      "{}, {}{}{}{}", command.name(), secondsText(bar.seconds()),
+      exposed > 0 ? fmt::format(" (exposed {})", secondsText(exposed)) : "",
+      command.location.empty() ? "" : ", ", command.location);
+}
+
+void LaneDrawing::drawBars(const LaneBox &box) {
+  for (const Look &look : looks) {
+    Bars bars(svg, time, box.y, box.height,
+              fmt::format("fill='{}'", fillOf(look)), look.fill);
+    for (const TraceSpan &bar : box.lane->bars)
+      if (&lookOf(bar) == &look)
+        bars.add(bar.begin, bar.end, [&] { return titleOf(bar, *box.lane); });
   }
-  return stretches;
 }
 
-void LaneDrawing::draw(const Lane &lane, const TraceRank &rank,
-                       const std::vector<CommunicationPiece> &pieces) {
-  svg.rectangle({left, lane.y, right - left, lane.height}, "fill='#f3f4f6'");
-  const std::vector<TraceSpan> &spans = rank.streams[lane.stream];
-  drawCompute(lane, spans);
-  std::vector<Stretch> stretches = stretchesOf(pieces, lane.stream);
-  drawStretches(lane, stretches, /*exposed=*/false);
-  drawStretches(lane, stretches, /*exposed=*/true);
-  drawEnds(lane, spans);
-  drawNames(lane, stretches);
+void LaneDrawing::drawExposed(const LaneBox &box) {
+  // The pointer finds the bars under these.
+  constexpr const char *attributes = "fill='{}' pointer-events='none'";
+  auto none = [] { return std::string(); };
+  Bars hatch(svg, time, box.y, box.height, fmt::format(attributes, exposedFill),
+             exposedColour);
+  Bars line(svg, time, box.y + box.height - exposedLine, exposedLine,
+            fmt::format(attributes, exposedColour), exposedColour);
+  for (const PictureStretch &stretch : box.lane->exposed) {
+    hatch.add(stretch.begin, stretch.end, none);
+    line.add(stretch.begin, stretch.end, none);
+  }
 }
 
-void LaneDrawing::outline(const Lane &lane,
-                          const std::vector<CriticalStretch> &stretches) {
+void LaneDrawing::drawCritical(const LaneBox &box) {
   std::string boxes;
-  for (const CriticalStretch &stretch : stretches) {
-    if (stretch.stream != lane.stream)
-      continue;
+  for (const PictureStretch &stretch : box.lane->critical) {
     double x0 = time.at(stretch.begin) + 1;
     double x1 = std::max(time.at(stretch.end) - 1, x0);
-    boxes += fmt::format("M{} {}H{}v{}H{}z", coordinate(x0),
-                         coordinate(lane.y + 1), coordinate(x1),
-                         coordinate(lane.height - 2), coordinate(x0));
+    boxes +=
+        fmt::format("M{} {}H{}v{}H{}z", coordinate(x0), coordinate(box.y + 1),
+                    coordinate(x1), coordinate(box.height - 2), coordinate(x0));
   }
   if (!boxes.empty())
-    svg.path(boxes, criticalStroke);
+    svg.path(boxes, criticalStroke() + " pointer-events='none'");
 }
 
-std::string LaneDrawing::titleOf(int64_t id, double begin, double end,
-                                 const char *what) const {
-  const PlanCommand &command = plan.commands[id];
-  return fmt::format("{}{}, {}{}{}", command.name(), what,
-                     secondsText(end - begin),
-                     command.location.empty() ? "" : ", ", command.location);
-}
-
-void LaneDrawing::drawCompute(const Lane &lane,
-                              const std::vector<TraceSpan> &spans) {
-  {
-    Bars bars(svg, time, lane, computeLook);
-    for (const TraceSpan &span : spans)
-      if (isCompute(span))
-        bars.add(span.begin, span.end, [&] {
-          return titleOf(span.command, span.begin, span.end, "");
-        });
-  }
-  for (const TraceSpan &span : spans)
-    if (isCompute(span))
-      drawName(lane, span.begin, span.end, span.command, computeLook);
-}
-
-void LaneDrawing::drawStretches(const Lane &lane,
-                                const std::vector<Stretch> &stretches,
-                                bool exposed) {
-  Bars bars(svg, time, lane, exposed ? exposedLook : hiddenLook);
-  for (const Stretch &stretch : stretches)
-    if (stretch.isExposed == exposed)
-      bars.add(stretch.begin, stretch.end, [&] {
-        return titleOf(stretch.command, stretch.begin, stretch.end,
-                       exposed ? " (exposed)" : " (hidden)");
-      });
-}
-
-void LaneDrawing::drawEnds(const Lane &lane,
-                           const std::vector<TraceSpan> &spans) {
+void LaneDrawing::drawEnds(const LaneBox &box) {
   std::string lines;
-  for (const TraceSpan &span : spans)
-    if (!plan.commands[span.command].isEvent() &&
-        time.at(span.end) - time.at(span.begin) >= 2 * narrow)
-      lines += fmt::format("M{} {}v{}", coordinate(time.at(span.end)),
-                           coordinate(lane.y), coordinate(lane.height));
+  for (const TraceSpan &bar : box.lane->bars)
+    if (time.at(bar.end) - time.at(bar.begin) >= 2 * narrow)
+      lines += fmt::format("M{} {}v{}", coordinate(time.at(bar.end)),
+                           coordinate(box.y), coordinate(box.height));
   if (!lines.empty())
     svg.path(lines, "stroke='#fff' stroke-width='0.7' fill='none'");
 }
 
-void LaneDrawing::drawNames(const Lane &lane,
-                            const std::vector<Stretch> &stretches) {
-  for (size_t i = 0; i < stretches.size();) {
-    const Stretch *longest = &stretches[i];
-    for (int64_t command = longest->command;
-         i < stretches.size() && stretches[i].command == command; ++i)
-      if (stretches[i].end - stretches[i].begin > longest->end - longest->begin)
-        longest = &stretches[i];
-    drawName(lane, longest->begin, longest->end, longest->command,
-             longest->isExposed ? exposedLook : hiddenLook);
-  }
-}
-
-void LaneDrawing::drawName(const Lane &lane, double begin, double end,
-                           int64_t command, const Look &look) {
-  if (lane.height < textSize + 2)
+void LaneDrawing::drawName(const LaneBox &box, const TraceSpan &bar) {
+  if (box.height < textSize + 2)
     return;
-  const PlanCommand &named = plan.commands[command];
+  const PlanCommand &named = plan.commands[bar.command];
+  double x0 = time.at(bar.begin), x1 = time.at(bar.end);
   for (const std::string &text : {named.name(), named.value}) {
-    double x0 = time.at(begin), x1 = time.at(end);
     if (text.empty() || textWidth(text, textSize) + 6 > x1 - x0)
       continue;
-    svg.text((x0 + x1) / 2, lane.y + lane.height / 2 + 0.36 * textSize, text,
-             {textSize, "middle", look.text, false, look.halo});
+    svg.text((x0 + x1) / 2, box.y + box.height / 2 + 0.36 * textSize, text,
+             {textSize, "middle", "#111", false, lookOf(bar).fill});
     return;
   }
 }

@@ -4,7 +4,6 @@
 
 #include "LaneDrawing.h"
 
-#include "tpsp/Abi/AlikeRanks.h"
 #include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
@@ -21,15 +20,17 @@ class Picture {
 public:
   Picture(const StepTrace &trace, const std::string &summary)
       : trace(trace), summary(summary), time(trace.seconds()),
-        groups(alikeRanks(trace)) {}
+        // Pauses of half a unit are not visible.
+        picture(stepPicture(trace, /*mostBars=*/-1,
+                            0.5 * time.seconds() / (right - left))) {}
 
   std::string draw() {
-    svg.define(exposedPattern);
+    svg.define(patternDefinitions());
     drawHead();
     double lanesBegin = y;
     layOutLanes();
     double lanesEnd = y;
-    const AlikeRanks *fullest = ranksOfMostMemory();
+    const PictureRanks *fullest = ranksOfMostMemory();
     double gridEnd = fullest ? lanesEnd + axisHeight + memoryHeight : lanesEnd;
     drawGrid(lanesBegin, lanesEnd, gridEnd);
     drawLanes();
@@ -49,33 +50,50 @@ private:
       title += ", " + trace.setting;
     svg.text(16, 26, title, {16, "start", "#111", true});
     svg.text(16, 48, summary, {14, "start", "#222"});
-    double x = 16;
-    for (const Look *look : {&computeLook, &hiddenLook, &exposedLook}) {
-      svg.rectangle({x, 60, 22, 13}, fmt::format("fill='{}'", look->fill));
-      svg.text(x + 28, 71, look->legend, {textSize});
-      x += 28 + textWidth(look->legend, textSize) + 26;
+    y = 60;
+    legendX = 16;
+    for (const PictureKind &each : picture.kinds) {
+      Box box = legendBox(each.text);
+      svg.rectangle(box, fmt::format("fill='{}'", fillOf(lookOf(each.kind))));
     }
-    if (!trace.critical.empty()) {
-      svg.path(fmt::format("M{} 61h20v11h-20z", x + 1), criticalStroke);
-      svg.text(x + 28, 71, "critical path", {textSize});
+    if (picture.hasExposed()) {
+      Box box = legendBox(exposedText);
+      svg.rectangle(box, fmt::format("fill='{}'", exposedFill));
+      box.y += box.height - exposedLine;
+      box.height = exposedLine;
+      svg.rectangle(box, fmt::format("fill='{}'", exposedColour));
     }
-    y = 88;
+    if (picture.hasCritical()) {
+      Box box = legendBox(criticalText);
+      svg.path(fmt::format("M{} {}h20v11h-20z", box.x + 1, box.y + 1),
+               criticalStroke());
+    }
+    y += 28;
   }
 
-  const TraceRank &rankOf(const AlikeRanks &group) const {
-    return trace.ranks[group.ranks.front()];
+  /// Writes a text of the legend, in a new line if there is no room. Returns
+  /// the box before it.
+  Box legendBox(const std::string &text) {
+    constexpr double gap = 28;
+    double needed = gap + textWidth(text, textSize);
+    if (legendX > 16 && legendX + needed > right) {
+      legendX = 16;
+      y += 20;
+    }
+    Box box{legendX, y, 22, 13};
+    svg.text(legendX + gap, y + 11, text, {textSize});
+    legendX += needed + 20;
+    return box;
   }
 
-  size_t countLanes() const {
-    size_t lanes = 0;
-    for (const AlikeRanks &group : groups)
-      for (const std::vector<TraceSpan> &stream : rankOf(group).streams)
-        lanes += !stream.empty();
-    return lanes;
+  const TraceRank &rankOf(const PictureRanks &group) const {
+    return trace.ranks[group.alike.ranks.front()];
   }
 
   double laneHeight() const {
-    size_t lanes = countLanes();
+    size_t lanes = 0;
+    for (const PictureRanks &group : picture.ranks)
+      lanes += group.lanes.size();
     if (lanes <= 2)
       return 36;
     if (lanes <= 8)
@@ -83,17 +101,13 @@ private:
     return lanes <= 24 ? 17 : 10;
   }
 
-  /// A block of lanes for ranks that are alike: one for each stream that ran
-  /// something.
+  /// A block of lanes for ranks that are alike.
   void layOutLanes() {
     double height = laneHeight();
-    blocks.resize(groups.size());
-    for (size_t group = 0; group < groups.size(); ++group) {
-      const auto &streams = rankOf(groups[group]).streams;
-      for (size_t stream = 0; stream < streams.size(); ++stream) {
-        if (streams[stream].empty())
-          continue;
-        blocks[group].push_back({stream, y, height});
+    for (const PictureRanks &group : picture.ranks) {
+      std::vector<LaneBox> &block = blocks.emplace_back();
+      for (const PictureLane &lane : group.lanes) {
+        block.push_back({&lane, y, height});
         y += height + 2;
       }
       y += height >= 17 ? 6 : 3;
@@ -112,38 +126,28 @@ private:
   }
 
   void drawLanes() {
+    if (!trace.plan)
+      return;
     LaneDrawing drawing(svg, time, *trace.plan);
     for (size_t group = 0; group < blocks.size(); ++group) {
-      if (blocks[group].empty())
-        continue;
-      const TraceRank &rank = rankOf(groups[group]);
-      std::vector<CommunicationPiece> pieces =
-          communicationPieces(*trace.plan, rank);
-      // Pauses of half a unit are not visible.
-      std::vector<CriticalStretch> critical = criticalStretches(
-          trace, groups[group].ranks, 0.5 * time.seconds() / (right - left));
-      for (const Lane &lane : blocks[group]) {
-        drawing.draw(lane, rank, pieces);
-        drawing.outline(lane, critical);
-        drawLaneName(lane, blocks[group].size());
+      for (const LaneBox &box : blocks[group]) {
+        drawing.draw(box);
+        drawLaneName(box, blocks[group].size());
       }
-      drawRankName(groups[group].name, blocks[group]);
+      if (!blocks[group].empty())
+        drawRankName(picture.ranks[group].alike.name, blocks[group]);
     }
   }
 
-  void drawLaneName(const Lane &lane, size_t lanesOfRank) {
-    if (lane.height < textSize || lanesOfRank < 2)
-      return;
-    std::string name = lane.stream == 0 ? "compute"
-                       : lanesOfRank == 2
-                           ? "comm."
-                           : fmt::format("comm. {}", lane.stream);
-    svg.text(left - 6, lane.y + lane.height / 2 + 4, name,
-             {textSize, "end", "#555"});
+  void drawLaneName(const LaneBox &box, size_t lanesOfRank) {
+    if (box.height >= textSize && lanesOfRank > 1)
+      svg.text(left - 6, box.y + box.height / 2 + 4, box.lane->name,
+               {textSize, "end", "#555"});
   }
 
   /// Writes "rank 3" and, if there is room, "dp=1 tp=1" under it.
-  void drawRankName(const std::string &name, const std::vector<Lane> &lanes) {
+  void drawRankName(const std::string &name,
+                    const std::vector<LaneBox> &lanes) {
     size_t colon = name.find(": ");
     std::string rank = name.substr(0, colon);
     std::string place =
@@ -178,10 +182,10 @@ private:
     }
   }
 
-  const AlikeRanks *ranksOfMostMemory() const {
-    const AlikeRanks *fullest = nullptr;
+  const PictureRanks *ranksOfMostMemory() const {
+    const PictureRanks *fullest = nullptr;
     double most = 0;
-    for (const AlikeRanks &group : groups)
+    for (const PictureRanks &group : picture.ranks)
       for (const TraceSample &sample : rankOf(group).memory)
         if (sample.value > most) {
           most = sample.value;
@@ -190,7 +194,7 @@ private:
     return fullest;
   }
 
-  void drawMemory(const AlikeRanks &group) {
+  void drawMemory(const PictureRanks &group) {
     const TraceRank &rank = rankOf(group);
     const TraceSample &peak =
         *std::max_element(rank.memory.begin(), rank.memory.end(),
@@ -214,8 +218,9 @@ private:
     if (trace.plan->arenaBytes > 0)
       drawArena(height(static_cast<double>(trace.plan->arenaBytes)));
     svg.text(16, top + 48, "memory in use", {textSize, "start", "#111", true});
-    if (groups.size() > 1)
-      svg.text(16, top + 64, group.name.substr(0, group.name.find(": ")),
+    const std::string &name = group.alike.name;
+    if (picture.ranks.size() > 1)
+      svg.text(16, top + 64, name.substr(0, name.find(": ")),
                {textSize, "start", "#555"});
     svg.text(left - 6, bottom + 1, "0", {textSize, "end", "#555"});
     y = bottom;
@@ -270,8 +275,11 @@ private:
   SvgDocument svg;
   /// The y coordinate below all that has been drawn so far.
   double y = 0;
-  std::vector<AlikeRanks> groups;
-  std::vector<std::vector<Lane>> blocks;
+  /// The x coordinate after the legend's last text.
+  double legendX = 16;
+  const StepPicture picture;
+  /// By group of ranks.
+  std::vector<std::vector<LaneBox>> blocks;
 };
 
 } // namespace

@@ -19,7 +19,7 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                            list<string> ofCall = [], list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic,
         overridden # ["getWholeIndices", "restrictPositions",
-                      "mixesPrecision", "getIntegerWidth", "getIntegerBound"],
+                      "getIntegerWidth", "getIntegerBound"],
         traits # [
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
         DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>,
@@ -38,11 +38,13 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
 }
 
 def Tpsp_AttentionOp
-    : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults", "inferIndices"],
-                           ["takeOutSink"], [
+    : Tpsp_AttentionBaseOp<"attention",
+        ["withAdjointResults", "inferIndices", "mixesPrecision"],
+        ["takeOutSink"], [
+        Tpsp_DecomposesEarly,
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["decomposesEarly", "mayReadNeighbours",
-                                   "readsNeighbours", "decomposeIntoShards"]>]> {
+                                  ["mayReadNeighbours", "readsNeighbours",
+                                   "decomposeIntoShards"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Operands are q, k and v. Optional operands follow in this order: a bias, a
@@ -137,7 +139,8 @@ def Tpsp_AttentionOp
 }
 
 def Tpsp_AttentionGradientOp
-    : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"]> {
+    : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"],
+                           [Tpsp_MixesPrecision]> {
   let summary = "the gradients of attention with respect to its operands";
   let description = [{
     Operands are q, k, v, attention's result o, its statistic and the gradient g

@@ -21,6 +21,29 @@ def Tpsp_KeepsIndices : NativeOpTrait<"KeepsIndices"> {
   let cppNamespace = "::tpsp";
 }
 
+/// A fact that holds whatever the operation's attributes and types are. The
+/// interfaces' methods answer with it. An operation for which it depends on
+/// them overrides the method instead.
+class Tpsp_Fact<string name>
+    : ParamNativeOpTrait<"Has", "::tpsp::Fact::" # name> {
+  let cppNamespace = "::tpsp";
+}
+/// Linear in all operands together, or in each alone (getLinearity).
+def Tpsp_LinearJointly : Tpsp_Fact<"LinearJointly">;
+def Tpsp_LinearInEach : Tpsp_Fact<"LinearInEach">;
+/// The others are named as the methods that they answer.
+def Tpsp_IntroducesIndices : Tpsp_Fact<"IntroducesIndices">;
+def Tpsp_SumOfOperands : Tpsp_Fact<"SumOfOperands">;
+def Tpsp_SumOfProducts : Tpsp_Fact<"SumOfProducts">;
+def Tpsp_View : Tpsp_Fact<"View">;
+def Tpsp_Selects : Tpsp_Fact<"Selects">;
+def Tpsp_MixesPrecision : Tpsp_Fact<"MixesPrecision">;
+def Tpsp_StaysWide : Tpsp_Fact<"StaysWide">;
+def Tpsp_StopsGradient : Tpsp_Fact<"StopsGradient">;
+def Tpsp_DecomposesEarly : Tpsp_Fact<"DecomposesEarly">;
+def Tpsp_ReducesRows : Tpsp_Fact<"ReducesRows">;
+def Tpsp_HasOwnKernel : Tpsp_Fact<"HasOwnKernel">;
+
 class Tpsp_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tpsp_Dialect, mnemonic, traits # [Pure]>;
 
@@ -91,11 +114,10 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
 class Tpsp_EarlyCompositeOp<string mnemonic, list<string> overridden = [],
                             list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic, overridden, traits # [
-        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["decomposesEarly"]>]> {
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface>,
+        Tpsp_DecomposesEarly]> {
   let hasVerifier = 1;
   let extraClassDefinition = Tpsp_Syntax # [{
-    bool $cppClass::decomposesEarly() { return true; }
     ::llvm::LogicalResult $cppClass::buildAdjoint(
         ::mlir::OpBuilder &, ::mlir::Value, ::llvm::ArrayRef<bool>,
         ::llvm::MutableArrayRef<::mlir::Value>) {

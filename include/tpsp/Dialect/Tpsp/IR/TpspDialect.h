@@ -85,6 +85,42 @@ template <typename ConcreteOp>
 class KeepsIndices : public mlir::OpTrait::TraitBase<ConcreteOp, KeepsIndices> {
 };
 
+/// A fact of an operation that holds whatever its attributes and types are. Its
+/// definition lists these as traits (Tpsp_Fact, in OpBase.td). The methods of
+/// the interfaces answer with them.
+enum class Fact {
+  LinearJointly,
+  LinearInEach,
+  IntroducesIndices,
+  SumOfOperands,
+  SumOfProducts,
+  View,
+  Selects,
+  MixesPrecision,
+  StaysWide,
+  StopsGradient,
+  DecomposesEarly,
+  ReducesRows,
+  HasOwnKernel
+};
+
+template <Fact fact> struct Has {
+  template <typename ConcreteOp>
+  class Impl : public mlir::OpTrait::TraitBase<ConcreteOp, Has<fact>::Impl> {};
+};
+
+/// Whether the operation's definition lists the fact.
+template <typename ConcreteOp, Fact fact> constexpr bool holds() {
+  return ConcreteOp::template hasTrait<Has<fact>::template Impl>();
+}
+
+template <typename ConcreteOp> constexpr Linearity linearityOf() {
+  if (holds<ConcreteOp, Fact::LinearJointly>())
+    return Linearity::Joint;
+  return holds<ConcreteOp, Fact::LinearInEach>() ? Linearity::Multi
+                                                 : Linearity::None;
+}
+
 /// Parses an operation with an index structure: its operands, attributes and
 /// types. Without types it is in short form (ProgramOps.td): an arrow may give
 /// the result's type, and all other types are inferred later.

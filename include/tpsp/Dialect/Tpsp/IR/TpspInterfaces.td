@@ -29,7 +29,7 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
   let methods = [
     InterfaceMethod<"Whether, and how, it may be applied to summands.",
       "::tpsp::Linearity", "getLinearity", (ins), "",
-      [{ return ::tpsp::Linearity::None; }]>,
+      [{ return ::tpsp::linearityOf<ConcreteOp>(); }]>,
     InterfaceMethod<"How an index that the result lacks is combined.",
       "::tpsp::Reduction", "getReduction", (ins), "",
       [{ return ::tpsp::Reduction::Sum; }]>,
@@ -37,23 +37,30 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "::llvm::SmallVector<::llvm::StringRef>", "getWholeIndices", (ins), "",
       [{ return {}; }]>,
     InterfaceMethod<"Whether results may carry indices that no operand has.",
-      "bool", "introducesIndices", (ins), "", [{ return false; }]>,
+      "bool", "introducesIndices", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::IntroducesIndices>(); }]>,
     InterfaceMethod<[{
         Whether the result is the sum of the operands. Operands that are partial
         over the same axes are then added first and reduced once.}],
-      "bool", "isSumOfOperands", (ins), "", [{ return false; }]>,
+      "bool", "isSumOfOperands", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::SumOfOperands>(); }]>,
     InterfaceMethod<[{
         Whether the result is the product of the operands, summed over the
         indices that it lacks. If the indices allow, that is a matmul.}],
-      "bool", "isSumOfProducts", (ins), "", [{ return false; }]>,
+      "bool", "isSumOfProducts", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::SumOfProducts>(); }]>,
     InterfaceMethod<[{
         Whether the result has the operand's bytes, under other index names or
         as a row-major reshape.}],
-      "bool", "isView", (ins), "", [{ return false; }]>,
+      "bool", "isView", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::View>(); }]>,
     InterfaceMethod<[{
         Whether each element of the result is an element of an operand. Then the
         operation may be applied before a pending maximum is taken.}],
-      "bool", "selects", (ins), "", [{ return $_op.isView(); }]>,
+      "bool", "selects", (ins), "", [{
+        return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::Selects>() ||
+               $_op.isView();
+      }]>,
     InterfaceMethod<[{
         The width in bits of operand `i`, or of the result if i is the number of
         operands, if it holds integers (i32 positions, i8 masks). 0, the usual
@@ -62,7 +69,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       [{ return $_op.isView() ? ::tpsp::widthOfFirst($_op) : 0; }]>,
     InterfaceMethod<[{
         Whether operands and results may have different floating-point types.}],
-      "bool", "mixesPrecision", (ins), "", [{ return false; }]>,
+      "bool", "mixesPrecision", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::MixesPrecision>(); }]>,
     InterfaceMethod<[{
         The bound of the integers that operand `i` may hold, which are in [0,
         bound). They are positions along an index of that extent, or how many of
@@ -71,7 +79,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     InterfaceMethod<[{
         Whether operands and result stay in f32 if a program's tensors are
         stored in 16 bits. A loss of 3.27 is 3.25 in bf16.}],
-      "bool", "staysWide", (ins), "", [{ return false; }]>,
+      "bool", "staysWide", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::StaysWide>(); }]>,
     InterfaceMethod<[{
         Whether the integers of operand `i` are labels, of which a negative one
         does not count.}],
@@ -79,7 +88,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     InterfaceMethod<[{
         Whether differentiation treats the result as a constant, whatever its
         operands are.}],
-      "bool", "stopsGradient", (ins), "", [{ return false; }]>,
+      "bool", "stopsGradient", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::StopsGradient>(); }]>,
     InterfaceMethod<"The index structure, over global shapes.",
       "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
       [{ return ::tpsp::structureByName($_op); }]>,
@@ -144,17 +154,20 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
         Whether the parts are better placed and differentiated one by one
         (attention). The composite is then decomposed before propagation. Others
         keep their index structure until shapes are local.}],
-      "bool", "decomposesEarly", (ins), "", [{ return false; }]>,
+      "bool", "decomposesEarly", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::DecomposesEarly>(); }]>,
     InterfaceMethod<[{
         Whether the parts only reduce over the indices that the composite needs
         whole (the row of a norm or softmax), or hand on the ends of blocks (a
         scan). Then an axis may divide a row: the composite is decomposed, and
         only statistics or ends are sent.}],
-      "bool", "reducesRows", (ins), "", [{ return false; }]>,
+      "bool", "reducesRows", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::ReducesRows>(); }]>,
     InterfaceMethod<[{
         Whether it has a kernel of its own, so that it is decomposed only if an
         axis divides a row. Its parts may then be operations of its own kind.}],
-      "bool", "hasOwnKernel", (ins), "", [{ return false; }]>,
+      "bool", "hasOwnKernel", (ins), "",
+      [{ return ::tpsp::holds<ConcreteOp, ::tpsp::Fact::HasOwnKernel>(); }]>,
     InterfaceMethod<[{
         Builds the parts. Returns the value that replaces the composite's only
         result, of the result's type.}],

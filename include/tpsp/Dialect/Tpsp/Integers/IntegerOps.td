@@ -8,8 +8,8 @@ include "tpsp/Dialect/Tpsp/Integers/Routing.td"
 
 def Tpsp_OneHotEinsumOp
     : Tpsp_IndexedOp<"one_hot_einsum",
-        ["getLinearity", "introducesIndices", "getIntegerWidth",
-         "getIntegerBound"], [
+        ["getIntegerWidth", "getIntegerBound"], [
+        Tpsp_LinearInEach, Tpsp_IntroducesIndices,
         DeclareOpInterfaceMethods<Tpsp_LoopOpInterface,
                                   ["emitScalar", "getPositionIndices"]>,
         DeclareOpInterfaceMethods<Tpsp_GroupedProductOpInterface>]> {
@@ -79,9 +79,9 @@ def Tpsp_OneHotEinsumOp
 }
 
 def Tpsp_RouterOp
-    : Tpsp_IndexedOp<"router", ["introducesIndices", "getIntegerWidth",
-                                "getWholeIndices", "inferIndices"], [],
-                      hasAdjoint=0> {
+    : Tpsp_IndexedOp<"router",
+        ["getIntegerWidth", "getWholeIndices", "inferIndices"],
+        [Tpsp_IntroducesIndices], hasAdjoint=0> {
   let summary = "positions of the largest values along an index";
   let description = [{
     For every row along `expert`, the positions of its largest values, largest
@@ -136,10 +136,10 @@ def Tpsp_CountEarlierOp
 }
 
 def Tpsp_CountValuesOp
-    : Tpsp_IndexedOp<"count_values", ["introducesIndices", "getIntegerWidth",
-                                      "getIntegerBound", "getWholeIndices",
-                                      "inferIndices"], [],
-                      hasAdjoint=0> {
+    : Tpsp_IndexedOp<"count_values",
+        ["getIntegerWidth", "getIntegerBound", "getWholeIndices",
+         "inferIndices"],
+        [Tpsp_IntroducesIndices], hasAdjoint=0> {
   let summary = "how often each value occurs among integers";
   let description = [{
     The result has the operand's indices except `over`, then those of `of`. The
@@ -169,9 +169,8 @@ def Tpsp_CountValuesOp
 }
 
 def Tpsp_RunsOp
-    : Tpsp_IndexedOp<"runs", ["introducesIndices", "getIntegerWidth",
-                              "getWholeIndices"], [],
-                      hasAdjoint=0> {
+    : Tpsp_IndexedOp<"runs", ["getIntegerWidth", "getWholeIndices"],
+                     [Tpsp_IntroducesIndices], hasAdjoint=0> {
   let summary = "sorted integers, from how often each occurs";
   let description = [{
     Along the new index `along`, position 0 of `of` comes as often as its count
@@ -211,7 +210,8 @@ def Tpsp_BlockOfOp
 
 def Tpsp_EmbeddingOp
     : Tpsp_EarlyCompositeOp<"embedding", ["getIntegerWidth", "getIntegerBound",
-                                          "getLinearity", "inferIndices"]> {
+                                          "inferIndices"],
+                            [Tpsp_LinearInEach]> {
   let summary = "rows of a table";
   let description = [{
     Operands ids (i32) and table; the result has the indices of ids and those of
@@ -226,8 +226,9 @@ def Tpsp_EmbeddingOp
 
 def Tpsp_CrossEntropyOp
     : Tpsp_EarlyCompositeOp<"cross_entropy", ["getIntegerWidth",
-                                              "getIntegerBound", "staysWide",
-                                              "inferIndices"]> {
+                                              "getIntegerBound",
+                                              "inferIndices"],
+                            [Tpsp_StaysWide]> {
   let summary = "negative log-likelihood of targets under a softmax";
   let description = [{
     Operands are logits and targets (i32). For every position, loss = log(sum
@@ -246,9 +247,9 @@ def Tpsp_CrossEntropyOp
 }
 
 def Tpsp_DispatchOp
-    : Tpsp_EarlyCompositeOp<"dispatch", ["getIntegerWidth", "getIntegerBound",
-                                         "introducesIndices", "getLinearity"],
-        [DeclareOpInterfaceMethods<Tpsp_RoutingOpInterface>]> {
+    : Tpsp_EarlyCompositeOp<"dispatch", ["getIntegerWidth", "getIntegerBound"],
+        [Tpsp_LinearInEach, Tpsp_IntroducesIndices,
+         DeclareOpInterfaceMethods<Tpsp_RoutingOpInterface>]> {
   let summary = "tokens to the slots of their experts";
   let description = [{
     Operands are ids (i32, the expert of each choice of each token) and x. The
@@ -285,8 +286,8 @@ def Tpsp_DispatchOp
 }
 
 def Tpsp_CombineOp
-    : Tpsp_EarlyCompositeOp<"combine", ["getIntegerWidth", "getIntegerBound",
-                                        "getLinearity"]> {
+    : Tpsp_EarlyCompositeOp<"combine", ["getIntegerWidth", "getIntegerBound"],
+                            [Tpsp_LinearInEach]> {
   let summary = "the experts' results, back to their tokens";
   let description = [{
     Operands are ids (i32), weights and v: the mirror of `dispatch`, weighted.

@@ -4,19 +4,18 @@
 // Blocks: positions of an index as tensors of their own.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
-class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
+class Tpsp_BlockOp<string mnemonic, list<string> overridden = [],
+                   list<Trait> facts = []>
     : Tpsp_IndexedOp<mnemonic,
-        overridden #
-          ["getLinearity", "getWholeIndices", "getIntegerWidth", "selects"], [
-        DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
+        overridden # ["getWholeIndices", "getIntegerWidth"], [
+        Tpsp_LinearJointly, Tpsp_Selects,
+        DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>] # facts> {
   let hasVerifier = 1;
   let extraClassDefinition = Tpsp_Syntax # [{
-    ::tpsp::Linearity $cppClass::getLinearity() { return Linearity::Joint; }
     ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
       return {getIndex()};
     }
     unsigned $cppClass::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
-    bool $cppClass::selects() { return true; }
     ::llvm::StringRef $cppClass::getBlockIndex() { return getIndex(); }
   }];
 }
@@ -40,7 +39,7 @@ def Tpsp_TakeOp : Tpsp_BlockOp<"take", ["inferIndices"]> {
                        I64Attr:$at);
 }
 
-def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
+def Tpsp_StackOp : Tpsp_BlockOp<"stack", [], [Tpsp_IntroducesIndices]> {
   let summary = "tensors as the positions of a new index";
   let description = [{
     Position i of `index` of the result is operand i. The inverse of `take`.
@@ -60,13 +59,12 @@ def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
 
 /// Runs of positions of an index. The tensors have different extents along it,
 /// and so different names for it.
-class Tpsp_RunOp<string mnemonic>
+class Tpsp_RunOp<string mnemonic, list<string> overridden, list<Trait> facts>
     : Tpsp_IndexedOp<mnemonic,
-        ["getLinearity", "getWholeIndices", "getIntegerWidth", "selects",
-         "introducesIndices"]> {
+        overridden # ["getWholeIndices", "getIntegerWidth"],
+        facts # [Tpsp_IntroducesIndices]> {
   let hasVerifier = 1;
   let extraClassDefinition = Tpsp_Syntax # [{
-    bool $cppClass::introducesIndices() { return true; }
     unsigned $cppClass::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
     ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
       return namesOfIndex(*this, getIndex());
@@ -74,7 +72,8 @@ class Tpsp_RunOp<string mnemonic>
   }];
 }
 
-def Tpsp_ConcatOp : Tpsp_RunOp<"concat"> {
+def Tpsp_ConcatOp
+    : Tpsp_RunOp<"concat", [], [Tpsp_LinearJointly, Tpsp_Selects]> {
   let summary = "tensors one after the other along an index";
   let description = [{
     Along `index`, the result has the first operand's positions, then the
@@ -94,7 +93,7 @@ def Tpsp_ConcatOp : Tpsp_RunOp<"concat"> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index);
 }
 
-def Tpsp_CutOp : Tpsp_RunOp<"cut"> {
+def Tpsp_CutOp : Tpsp_RunOp<"cut", [], [Tpsp_LinearJointly, Tpsp_Selects]> {
   let summary = "consecutive positions of an index";
   let description = [{
     The operand at positions `from`, `from` + 1, ... of `index`. The result has
@@ -114,7 +113,7 @@ def Tpsp_CutOp : Tpsp_RunOp<"cut"> {
                        I64Attr:$from);
 }
 
-def Tpsp_PadOp : Tpsp_RunOp<"pad"> {
+def Tpsp_PadOp : Tpsp_RunOp<"pad", ["getLinearity"], []> {
   let summary = "an index with further positions, of one number";
   let description = [{
     `before` positions of `value`, then the operand, then `value` again to the

@@ -5,8 +5,8 @@
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
 def Tpsp_EinsumOp
-    : Tpsp_LoopOp<"einsum", ["getLinearity", "isSumOfProducts"],
-                  ["getScalarFormula"]> {
+    : Tpsp_LoopOp<"einsum", [], ["getScalarFormula"],
+                  [Tpsp_LinearInEach, Tpsp_SumOfProducts]> {
   let summary = "product of tensors, summed over the indices the result lacks";
   let description = [{
     result[r...] = sum over every other index of the product of the operands.

@@ -4,11 +4,13 @@
 // Dropout and its masks.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
+// Linear in the operand that it drops from, not in the step's number.
 def Tpsp_DropoutOp
     : Tpsp_PointwiseOp<"dropout", 1,
-                       ["getLinearity", "restrictPositions", "mixesPrecision"],
+                       ["restrictPositions", "mixesPrecision"],
                        ["getPositionIndices", "getTileOf"],
-                       [DeclareOpInterfaceMethods<Tpsp_MaskingOpInterface>,
+                       [Tpsp_LinearInEach,
+                        DeclareOpInterfaceMethods<Tpsp_MaskingOpInterface>,
                         DeclareOpInterfaceMethods<Tpsp_RandomOpInterface>],
                        /*optional=*/1> {
   let summary = "elements zeroed at random, the others scaled up";
@@ -43,10 +45,10 @@ def Tpsp_DropoutOp
 }
 
 def Tpsp_DropoutMaskOp
-    : Tpsp_PointwiseOp<"dropout_mask", 0, ["introducesIndices",
-                                           "getIntegerWidth",
-                                           "restrictPositions"],
-                       ["getPositionIndices"], [], /*optional=*/1> {
+    : Tpsp_PointwiseOp<"dropout_mask", 0,
+                       ["getIntegerWidth", "restrictPositions"],
+                       ["getPositionIndices"], [Tpsp_IntroducesIndices],
+                       /*optional=*/1> {
   let summary = "1 for elements that a dropout keeps, else 0, as i8";
   let description = [{
     The optional operand is the step's number.
@@ -60,7 +62,8 @@ def Tpsp_DropoutMaskOp
 }
 
 def Tpsp_ApplyMaskOp
-    : Tpsp_PointwiseOp<"apply_mask", 2, ["getLinearity", "getIntegerWidth"]> {
+    : Tpsp_PointwiseOp<"apply_mask", 2, ["getIntegerWidth"],
+                       traits=[Tpsp_LinearInEach]> {
   let summary = "scale * x where the mask (i8) is not 0, else 0";
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$scale);
 }

@@ -7,17 +7,15 @@
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
 class Tpsp_FunctionOp<string mnemonic, string value, string slope,
-                      string summaryText = "pointwise " # mnemonic>
-    : Tpsp_PointwiseOp<mnemonic, 1, ["getLinearity"], ["getScalarFormula"]> {
+                      string summaryText = "pointwise " # mnemonic,
+                      list<Trait> facts = []>
+    : Tpsp_PointwiseOp<mnemonic, 1, [], ["getScalarFormula"], facts> {
   let summary = summaryText;
-  /// Whether f(x + y) = f(x) + f(y).
-  bit isLinear = 0;
   /// Whether the function and its slope are defined for positive numbers only.
   bit takesPositive = 0;
   let extraClassDeclaration = [{
     static constexpr int arity = 1;
     static constexpr ::llvm::StringLiteral function = "}] # mnemonic # [{";
-    static constexpr bool isLinear = }] # !cast<string>(isLinear) # [{;
     static constexpr bool takesPositive = }] # !cast<string>(takesPositive) # [{;
     static ::tpsp::Scalar value(const ::tpsp::Scalar &x);
     static ::tpsp::Scalar slope(const ::tpsp::Scalar &x);
@@ -31,9 +29,6 @@ class Tpsp_FunctionOp<string mnemonic, string value, string slope,
     }
     ::llvm::LogicalResult $cppClass::verify() {
       return ::tpsp::verifyPointwise(getOperation(), arity);
-    }
-    ::tpsp::Linearity $cppClass::getLinearity() {
-      return isLinear ? ::tpsp::Linearity::Joint : ::tpsp::Linearity::None;
     }
     ::mlir::Value $cppClass::emitScalar(
         ::mlir::OpBuilder &b, ::mlir::ValueRange operands,
@@ -51,9 +46,8 @@ class Tpsp_FunctionOp<string mnemonic, string value, string slope,
   }];
 }
 
-def Tpsp_NegOp : Tpsp_FunctionOp<"neg", "-x", "x.constant(-1)"> {
-  let isLinear = 1;
-}
+def Tpsp_NegOp : Tpsp_FunctionOp<"neg", "-x", "x.constant(-1)",
+                                 facts=[Tpsp_LinearJointly]>;
 def Tpsp_ExpOp : Tpsp_FunctionOp<"exp", "exp(x)", "exp(x)">;
 def Tpsp_LogOp : Tpsp_FunctionOp<"log", "log(x)", "x.constant(1) / x"> {
   let takesPositive = 1;

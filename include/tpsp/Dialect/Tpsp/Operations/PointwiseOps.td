@@ -5,9 +5,9 @@
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
 def Tpsp_AddOp
-    : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands",
-                                   "mixesPrecision"],
-                       ["getScalarFormula"]> {
+    : Tpsp_PointwiseOp<"add", -1, [], ["getScalarFormula"],
+                       [Tpsp_LinearJointly, Tpsp_SumOfOperands,
+                        Tpsp_MixesPrecision]> {
   let summary = "the sum of any number of tensors";
   let description = [{
     Operands may have another precision than the result. They are summed in the
@@ -35,9 +35,10 @@ def Tpsp_AddBiasOp : Tpsp_PointwiseOp<"add_bias", 2> {
   }];
 }
 
-def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
+def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, traits=[Tpsp_LinearJointly]>;
 def Tpsp_MulOp
-    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;
+    : Tpsp_PointwiseOp<"mul", 2, [], ["getScalarFormula"],
+                       [Tpsp_LinearInEach]>;
 def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
   let summary = "the larger of two, elementwise";
@@ -67,7 +68,8 @@ def Tpsp_ClampOp : Tpsp_PointwiseOp<"clamp", 1> {
 }
 
 def Tpsp_CompareOp
-    : Tpsp_PointwiseOp<"compare", 2, ["stopsGradient"], hasAdjoint=0> {
+    : Tpsp_PointwiseOp<"compare", 2, traits=[Tpsp_StopsGradient],
+                       hasAdjoint=0> {
   let summary = "1 where a relation of two holds, else 0";
   let description = [{
     `is` names the relation: "less", "less_equal", "equal", "not_equal",
@@ -100,15 +102,16 @@ def Tpsp_SelectOp : Tpsp_PointwiseOp<"select", 3> {
 }
 
 def Tpsp_ConvertOp
-    : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"],
-                       ["getScalarFormula"]> {
+    : Tpsp_PointwiseOp<"convert", 1, [], ["getScalarFormula"],
+                       [Tpsp_LinearJointly, Tpsp_MixesPrecision]> {
   let summary = "the operand in another precision";
   let hasFolder = 1;
 }
 
 def Tpsp_AccumulateOp
-    : Tpsp_PointwiseOp<"accumulate", 1, ["getLinearity", "mixesPrecision"], [],
-                       [], 0, /*hasAdjoint=*/0> {
+    : Tpsp_PointwiseOp<"accumulate", 1,
+                       traits=[Tpsp_LinearJointly, Tpsp_MixesPrecision],
+                       hasAdjoint=0> {
   let summary = "the sum of the operand over all micro-batches";
   let description = [{
     The function's operations of a micro-batch run once for each. The result is
@@ -121,11 +124,12 @@ def Tpsp_AccumulateOp
 }
 
 def Tpsp_BroadcastOp
-    : Tpsp_PointwiseOp<"broadcast", 1,
-                       ["getLinearity", "introducesIndices", "selects"],
-                       ["getScalarFormula"]>;
+    : Tpsp_PointwiseOp<"broadcast", 1, [], ["getScalarFormula"],
+                       [Tpsp_LinearJointly, Tpsp_IntroducesIndices,
+                        Tpsp_Selects]>;
 
-def Tpsp_ScaleOp : Tpsp_PointwiseOp<"scale", 1, ["getLinearity"]> {
+def Tpsp_ScaleOp
+    : Tpsp_PointwiseOp<"scale", 1, traits=[Tpsp_LinearJointly]> {
   let summary = "multiplication by a constant";
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$factor);
   let hasFolder = 1;
@@ -233,8 +237,8 @@ def Tpsp_LengthMaskOp
 }
 
 def Tpsp_LabelMaskOp
-    : Tpsp_PointwiseOp<"label_mask", 2,
-                       ["getLinearity", "getIntegerWidth", "takesLabels"]> {
+    : Tpsp_PointwiseOp<"label_mask", 2, ["getIntegerWidth", "takesLabels"],
+                       traits=[Tpsp_LinearInEach]> {
   let summary = "the first operand where the label is not negative, else 0";
   let description = [{
     The second operand is the labels, of i32. Masked elements do not matter,
@@ -249,7 +253,8 @@ def Tpsp_LabelMaskOp
 }
 
 def Tpsp_ConstantOp
-    : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"], hasAdjoint=0> {
+    : Tpsp_PointwiseOp<"constant", 0, traits=[Tpsp_IntroducesIndices],
+                       hasAdjoint=0> {
   let summary = "one number everywhere";
   let description = [{
     ```mlir
@@ -262,8 +267,8 @@ def Tpsp_ConstantOp
 }
 
 def Tpsp_IotaOp
-    : Tpsp_PointwiseOp<"iota", 0, ["introducesIndices"],
-                       ["getPositionIndices"], hasAdjoint=0> {
+    : Tpsp_PointwiseOp<"iota", 0, [], ["getPositionIndices"],
+                       [Tpsp_IntroducesIndices], hasAdjoint=0> {
   let summary = "the position along an index, as a number";
   let description = [{
     0, 1, 2, ... along `index`, which is one of the result's, and the same along

@@ -13,8 +13,8 @@ defvar Tpsp_RopeScaling = (ins DefaultValuedAttr<F64Attr, "1.0">:$stretch,
                                UnitAttr:$log_turns);
 
 def Tpsp_RopeMatrixOp
-    : Tpsp_PointwiseOp<"rope_matrix", 0, ["introducesIndices"],
-                       ["getPositionIndices"], hasAdjoint=0> {
+    : Tpsp_PointwiseOp<"rope_matrix", 0, [], ["getPositionIndices"],
+                       [Tpsp_IntroducesIndices], hasAdjoint=0> {
   let summary = "the rotations of rotary embeddings";
   let description = [{
     R[position, out, in, feature] is a 2x2 rotation [[cos, -sin], [sin, cos]]
@@ -28,22 +28,16 @@ def Tpsp_RopeMatrixOp
                        Tpsp_RopeScaling);
 }
 
-class Tpsp_RowOp<string mnemonic, list<string> overridden = [],
-                 list<string> ofComposite = []>
+class Tpsp_RowOp<string mnemonic, list<string> overridden, list<Trait> facts>
     : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
         Tpsp_KeepsIndices,
-        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ofComposite>]> {
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface>] # facts> {
   let hasVerifier = 1;
 }
 
 /// Row operations whose statistics are reduced while the rest is pointwise.
 class Tpsp_ReducedRowOp<string mnemonic, list<string> overridden = []>
-    : Tpsp_RowOp<mnemonic, overridden, ["reducesRows"]> {
-  let extraClassDefinition = Tpsp_Syntax # [{
-    bool $cppClass::reducesRows() { return true; }
-  }];
-}
+    : Tpsp_RowOp<mnemonic, overridden, [Tpsp_ReducesRows]>;
 
 def Tpsp_SoftmaxOp
     : Tpsp_ReducedRowOp<"softmax", ["restrictPositions"]> {
@@ -102,7 +96,8 @@ def Tpsp_LayerNormOp : Tpsp_ReducedRowOp<"layer_norm"> {
                        DefaultValuedAttr<F64Attr, "1e-5">:$eps);
 }
 
-def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
+def Tpsp_RopeOp
+    : Tpsp_RowOp<"rope", ["restrictPositions"], [Tpsp_LinearJointly]> {
   let summary = "rotary position embedding, the rotate-half form";
   let description = [{
     Rotates pairs of elements: m with m + K/2 of `feature` (extent K). Each pair

@@ -6,15 +6,12 @@ include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
 /// A block of positions passes little to the next block: its last state, or a
 /// few of its positions.
-class Tpsp_SequenceOp<string mnemonic, list<string> overridden = []>
-    : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
-        Tpsp_KeepsIndices,
-        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["reducesRows", "hasOwnKernel"]>]> {
+class Tpsp_SequenceOp<string mnemonic, list<Trait> facts = []>
+    : Tpsp_IndexedOp<mnemonic, ["getWholeIndices"], [
+        Tpsp_KeepsIndices, Tpsp_ReducesRows, Tpsp_HasOwnKernel,
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface>] # facts> {
   let hasVerifier = 1;
   let extraClassDefinition = Tpsp_Syntax # [{
-    bool $cppClass::reducesRows() { return true; }
-    bool $cppClass::hasOwnKernel() { return true; }
     ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
       return {getIndex()};
     }
@@ -43,7 +40,7 @@ def Tpsp_ScanOp : Tpsp_SequenceOp<"scan"> {
                        UnitAttr:$reverse);
 }
 
-def Tpsp_CumsumOp : Tpsp_SequenceOp<"cumsum", ["getLinearity"]> {
+def Tpsp_CumsumOp : Tpsp_SequenceOp<"cumsum", [Tpsp_LinearJointly]> {
   let summary = "sums of the positions up to each, along an index";
   let description = [{
     y[s] = x[0] + ... + x[s] along `index`; with `reverse`, x[s] + ... to the
@@ -60,7 +57,7 @@ def Tpsp_CumsumOp : Tpsp_SequenceOp<"cumsum", ["getLinearity"]> {
                        UnitAttr:$reverse);
 }
 
-def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", ["getLinearity"]> {
+def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", [Tpsp_LinearJointly]> {
   let summary = "the operand some positions earlier along an index";
   let description = [{
     y[s] = x[s - by] along `index`, and 0 if there is no such position. A
@@ -81,9 +78,8 @@ def Tpsp_DelayOp : Tpsp_SequenceOp<"delay", ["getLinearity"]> {
 }
 
 def Tpsp_HandOnOp
-    : Tpsp_IndexedOp<"hand_on",
-        ["getLinearity", "selects", "getIntegerWidth", "getHandOn"], [
-        Tpsp_KeepsIndices,
+    : Tpsp_IndexedOp<"hand_on", ["getIntegerWidth", "getHandOn"], [
+        Tpsp_KeepsIndices, Tpsp_LinearJointly, Tpsp_Selects,
         DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
   let summary = "the operand some positions earlier, around the end";
   let description = [{

@@ -4,9 +4,9 @@
 // Views and requests.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
 
-class Tpsp_ViewOp<string mnemonic, list<string> overridden = []>
-    : Tpsp_IndexedOp<mnemonic,
-        overridden # ["getLinearity", "isView", "getIndexStructure"]> {
+class Tpsp_ViewOp<string mnemonic>
+    : Tpsp_IndexedOp<mnemonic, ["getIndexStructure"],
+                     [Tpsp_View, Tpsp_LinearJointly]> {
   let hasVerifier = 1;
 }
 
@@ -43,8 +43,8 @@ def Tpsp_MergeOp : Tpsp_ViewOp<"merge"> {
 }
 
 def Tpsp_PrefixOp
-    : Tpsp_IndexedOp<"prefix", ["getLinearity", "isView", "getIndexStructure"],
-                     [], hasAdjoint=0> {
+    : Tpsp_IndexedOp<"prefix", ["getIndexStructure"],
+                     [Tpsp_View, Tpsp_LinearJointly], hasAdjoint=0> {
   let summary = "the first elements of one rank's tensor, in another shape";
   let description = [{
     The result's elements, in row-major order, are the first ones of the operand.
@@ -63,9 +63,9 @@ def Tpsp_PrefixOp
 }
 
 def Tpsp_StopGradientOp
-    : Tpsp_IndexedOp<"stop_gradient",
-                     ["getLinearity", "isView", "stopsGradient"],
-                     [Tpsp_KeepsIndices], hasAdjoint=0> {
+    : Tpsp_IndexedOp<"stop_gradient", [],
+                     [Tpsp_KeepsIndices, Tpsp_View, Tpsp_LinearJointly,
+                      Tpsp_StopsGradient], hasAdjoint=0> {
   let summary = "the operand, as a constant to differentiation";
   let description = [{
     Constraints: (I1)-(I8), (V3).
@@ -73,7 +73,9 @@ def Tpsp_StopGradientOp
   let hasVerifier = 1;
 }
 
-def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
+// Whether it is a view is only asked after its collectives have been inserted.
+def Tpsp_ReshardOp
+    : Tpsp_IndexedOp<"reshard", [], [Tpsp_View, Tpsp_LinearJointly]> {
   let summary = "a placement that the user asks for";
   let description = [{
     The same tensor, placed as the result's type says. `tpsp-insert-collectives`
