@@ -80,6 +80,11 @@ void read(const Json &value, const JsonPath &path, Rule rule, Number &out) {
     path.expected(rangeText<Number>(rule), value);
 }
 
+void read(const Json &value, const JsonPath &path, Rule rule,
+          std::optional<int64_t> &out) {
+  read(value, path, rule, out.emplace());
+}
+
 void read(const Json &value, const JsonPath &path, Rule, std::string &out) {
   if (value.is_string())
     out = value.get<std::string>();
@@ -178,6 +183,28 @@ void read(const Json &value, const JsonPath &path, Rule rule,
   }
 }
 
+/// Reads {"2x8": [[bytes, value], ...], ...}: a table for each number of nodes
+/// and of ranks in each.
+void read(const Json &value, const JsonPath &path, Rule rule,
+          std::map<int64_t, std::map<int64_t, SizeTable>> &out) {
+  if (!value.is_object())
+    return path.expected("an object from places to tables", value);
+  for (const auto &entry : value.items()) {
+    auto [nodes, perNode] = llvm::StringRef(entry.key()).split('x');
+    int64_t numNodes = 0, numPerNode = 0;
+    if (nodes.getAsInteger(10, numNodes) ||
+        perNode.getAsInteger(10, numPerNode) || numNodes < 2 ||
+        numPerNode < 1 || numNodes > (1 << 20) || numPerNode > (1 << 16))
+      return path.refuse("expected nodes, at least 2, and ranks of each, as in "
+                         "'2x8', not '" +
+                         entry.key() + "'");
+    SizeTable &table = out[numPerNode][numNodes];
+    if (!table.empty())
+      return path.refuse("'" + entry.key() + "' is there twice");
+    read(entry.value(), path.at(entry.key()), rule, table);
+  }
+}
+
 void read(const Json &value, const JsonPath &path, Rule,
           std::vector<CollectiveRates> &out) {
   if (!value.is_array())
@@ -249,15 +276,19 @@ void readObject(const Json &value, const JsonPath &path, Struct &out) {
 
 template <typename Struct> Json writtenObject(Struct &value);
 
-/// Writes four digits, because measurements have no more.
+/// Writes the rule's digits: four, because most measurements have no more.
 Json written(double value, Rule rule) {
   value /= rule.unit;
   if (value == 0)
     return 0.0;
-  double scale = std::pow(10, 3 - std::floor(std::log10(std::abs(value))));
+  double scale =
+      std::pow(10, rule.digits - 1 - std::floor(std::log10(std::abs(value))));
   return std::round(value * scale) / scale;
 }
 Json written(int64_t value, Rule) { return value; }
+Json written(std::optional<int64_t> value, Rule) {
+  return value ? Json(*value) : Json();
+}
 Json written(std::string &value, Rule) { return value; }
 Json written(bool value, Rule) { return value ? Json(true) : Json(); }
 template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
@@ -289,6 +320,15 @@ Json written(std::map<int64_t, SizeTable> &byGroup, Rule rule) {
   Json json;
   for (auto &[group, table] : byGroup)
     json[std::to_string(group)] = written(table, rule);
+  return json;
+}
+Json written(std::map<int64_t, std::map<int64_t, SizeTable>> &places,
+             Rule rule) {
+  Json json;
+  for (auto &[perNode, byNodes] : places)
+    for (auto &[nodes, table] : byNodes)
+      json[std::to_string(nodes) + "x" + std::to_string(perNode)] =
+          written(table, rule);
   return json;
 }
 Json written(std::vector<CollectiveRates> &all, Rule) {
@@ -381,9 +421,25 @@ llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
   return result;
 }
 
-std::string tpsp::toJson(const Hardware &hardware) {
+/// The outermost keys of `json` that differ from those of the base. All keys
+/// if it lacks one of the base's, since a file cannot take a key away.
+static Json differenceOf(Json json, llvm::StringRef base, const Json &same) {
+  Json result = {{"base", base.str()}};
+  for (const auto &[key, value] : same.items())
+    if (!json.contains(key))
+      return json;
+  for (const auto &[key, value] : json.items())
+    if (!same.contains(key) || same[key] != value)
+      result[key] = value;
+  return result;
+}
+
+std::string tpsp::toJson(const Hardware &hardware, llvm::StringRef base) {
   Hardware copy = hardware; // fields() needs members that can be written
-  return writtenObject(copy).dump(1, ' ', false,
-                                  Json::error_handler_t::replace) +
-         "\n";
+  Json json = writtenObject(copy);
+  if (const char *text = embeddedHardware(base)) {
+    Hardware builtIn = llvm::cantFail(parseHardware(text, base));
+    json = differenceOf(std::move(json), base, writtenObject(builtIn));
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -245,7 +245,7 @@ TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
               HasSubstr("cores: is missing"));
   EXPECT_THAT(
       refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
-      HasSubstr("sms: there is no such key; there are attention, base, "));
+      HasSubstr("sms: there is no such key; there are adapters_per_node, "));
   EXPECT_THAT(refusalOf("\"kind\": \"gpu\"", "\"kind\": \"tpu\""),
               HasSubstr("kind: expected one of gpu, cpu, not 'tpu'"));
   EXPECT_THAT(refusalOf("\"peak_tflops\": 989.0", "\"peak_tflops\": \"a\""),
