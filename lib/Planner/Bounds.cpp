@@ -1,3 +1,5 @@
+#include "DecidingSizes.h"
+
 #include "tpsp/Planner/Bounds.h"
 
 #include "tpsp/Schedule/PipelineProblem.h"
@@ -14,8 +16,8 @@ using namespace tpsp::planner;
 
 Bounds::Bounds(ProgramFacts program, Hardware hardware, BoundOptions given)
     : facts(std::move(program)), options(given),
-      cost(std::move(hardware),
-           Mesh({{"all", given.devices, AxisRole::None}})) {
+      cost(std::move(hardware), Mesh({{"all", given.devices, AxisRole::None}})),
+      sizes(decidingSizes(cost.machine())) {
   if (options.yardsticks.empty())
     options.yardsticks.emplace_back();
   findRedone();

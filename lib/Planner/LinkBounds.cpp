@@ -1,4 +1,6 @@
 // The least time for which links are busy.
+#include "Choices.h"
+
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -48,19 +51,20 @@ bool Bounds::isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
 }
 
 /// Seconds for reductions of a gradient along a data axis, and for gathers of
-/// the parameter. With stages, gathers run for each micro-batch.
-Bounds::TensorTime Bounds::tensorTime(const TensorFacts &tensor,
-                                      const SpaceNode &node,
-                                      const DataAxis &axis,
-                                      int64_t microBatches) const {
+/// the parameter. With stages, gathers run for each micro-batch. Several if the
+/// compiler may choose.
+Bounds::TensorTimes Bounds::tensorTimes(const TensorFacts &tensor,
+                                        const SpaceNode &node,
+                                        const DataAxis &axis,
+                                        int64_t microBatches) const {
   const CandidateAxis &written = node.candidate.axes[axis.position];
   if (!isSummedOn(tensor, written.use))
-    return {};
+    return {TensorTime()};
   double local = localBytes(tensor, node);
   double bytes = local / double(node.remaining);
   if (isStoredOn(tensor, node, axis.position))
-    return storingTime(tensor, node, axis.dividing,
-                       bytes * double(written.size), microBatches);
+    return {storingTime(tensor, node, axis.dividing,
+                        bytes * double(written.size), microBatches)};
   double largest = largestWith(local / double(tensor.count));
   auto secondsOf = [&](CollectiveKind kind, llvm::ArrayRef<GroupPlace> places) {
     return collectiveSeconds(kind, places, bytes, largest);
@@ -68,11 +72,11 @@ Bounds::TensorTime Bounds::tensorTime(const TensorFacts &tensor,
   TensorTime divided;
   divided.scattering = secondsOf(CollectiveKind::ReduceScatter, axis.dividing);
   divided.completing = secondsOf(CollectiveKind::AllGather, axis.dividing);
+  if (written.use.storesState)
+    return {divided};
   TensorTime whole;
   whole.completing = secondsOf(CollectiveKind::AllReduce, axis.reducing);
-  bool isDivided =
-      written.use.storesState || divided.seconds() < whole.seconds();
-  return isDivided ? divided : whole;
+  return {divided, whole};
 }
 
 /// Seconds for a tensor that several axes store. The last of its gathers makes
@@ -124,44 +128,63 @@ double Bounds::exchangeSeconds(const ProductFacts &product,
 /// Adds the seconds along each axis, and along all axes that store the tensor.
 /// Axes on one dimension share one collective. Other commands are counted
 /// separately: a gradient is first scattered and then completed along other
-/// axes.
+/// axes. The compiler's choices along the axes are those of the least time.
 void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
                        int64_t microBatches, DataLinks &links) const {
-  TensorTime most;
-  std::map<LinkTier, TensorTime> mostOn;
-  auto raise = [&](const TensorTime &time, LinkTier tier) {
-    most.raiseTo(time);
-    mostOn[tier].raiseTo(time);
-  };
+  std::vector<TensorTimes> times;
+  llvm::SmallVector<size_t> counts;
   std::vector<const DataAxis *> storing;
   llvm::SmallVector<unsigned> positions;
   for (DataAxis &axis : links.axes) {
-    TensorTime time = tensorTime(tensor, node, axis, microBatches);
-    axis.seconds += time.seconds();
-    axis.atEnd += time.atEnd();
-    raise(time, axis.tier);
+    times.push_back(tensorTimes(tensor, node, axis, microBatches));
+    counts.push_back(times.back().size());
+    const TensorTime &least =
+        *llvm::min_element(times.back(), [](const auto &a, const auto &b) {
+          return a.seconds() < b.seconds();
+        });
+    axis.seconds += least.seconds();
+    axis.atEnd += least.atEnd();
     if (isSummedOn(tensor, node.candidate.axes[axis.position].use) &&
         isStoredOn(tensor, node, axis.position)) {
       storing.push_back(&axis);
       positions.push_back(axis.position);
     }
   }
+  std::map<LinkTier, TensorTime> storedOn;
   if (storing.size() > 1) {
     TensorTime time = storedTime(tensor, node, storing, microBatches);
-    raise(time, commonTier(llvm::map_to_vector(
-                    storing, [](const DataAxis *axis) { return axis->tier; })));
+    storedOn[commonTier(llvm::map_to_vector(
+        storing, [](const DataAxis *axis) { return axis->tier; }))] = time;
     links.stored += time.seconds();
     if (storing.size() == links.storing &&
         haveOneDim(subscriptsOf(tensor, node.candidate), positions))
       links.storedTogether += time.seconds();
   }
+  std::optional<TensorTime> least;
+  std::map<LinkTier, TensorTime> leastOn;
+  Choices choices(counts);
+  do {
+    TensorTime most;
+    std::map<LinkTier, TensorTime> mostOn = storedOn;
+    for (auto [i, axis] : llvm::enumerate(links.axes))
+      mostOn[axis.tier].raiseTo(times[i][choices[i]]);
+    for (const auto &[tier, time] : mostOn) {
+      most.raiseTo(time);
+      auto [found, isNew] = leastOn.try_emplace(tier, time);
+      if (!isNew && time.seconds() < found->second.seconds())
+        found->second = time;
+    }
+    if (!least || most.seconds() < least->seconds())
+      least = most;
+  } while (choices.next());
   bool isOfLayers = facts.isOfLayers(tensor);
-  for (const auto &[tier, time] : mostOn) {
+  for (const auto &[tier, time] : leastOn) {
     links.time.all.add(time.seconds(), tier);
     links.time.atEnd.add(time.atEnd(), tier);
   }
-  links.time.all.addSerial(most.seconds(), isOfLayers ? most.seconds() : 0);
-  links.time.atEnd.addSerial(most.atEnd(), isOfLayers ? most.atEnd() : 0);
+  double seconds = least->seconds(), atEnd = least->atEnd();
+  links.time.all.addSerial(seconds, isOfLayers ? seconds : 0);
+  links.time.atEnd.addSerial(atEnd, isOfLayers ? atEnd : 0);
 }
 
 /// Adds the gathers of keys and values along data axes on positions, and the

@@ -1,4 +1,6 @@
 // The places of collectives along axes, and the least time that they take.
+#include "DecidingSizes.h"
+
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -58,6 +60,32 @@ static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   return place;
 }
 
+/// The axes that the devices without an axis may become, of which a collective
+/// may run over one; first, none. More ranks of a node are faster, so all of
+/// these devices stand for parts of them. Tables of places may say otherwise:
+/// then all parts are there. Steps of one node stand for those of several.
+static std::vector<Steps> stepsToChoose(const Hardware &machine,
+                                        int64_t devices, int64_t remaining) {
+  std::vector<Steps> steps = {{1, 1}};
+  if (machine.isCpu() || devices <= machine.devicesPerNode || remaining == 1)
+    return steps;
+  if (llvm::all_of(machine.collectives, [](const CollectiveRates &rates) {
+        return rates.places.empty();
+      })) {
+    steps.push_back({remaining, 1});
+    return steps;
+  }
+  int64_t node = machine.devicesPerNode;
+  for (int64_t stride = 1; stride <= remaining / 2; ++stride) {
+    if (remaining % stride != 0 || (stride > node && stride % node == 0))
+      continue;
+    for (int64_t size = 2; size <= remaining / stride; ++size)
+      if (remaining / stride % size == 0)
+        steps.push_back({size, stride});
+  }
+  return steps;
+}
+
 /// The places of the axis alone and together with other axes, including axes
 /// not chosen yet. One collective may run over several axes. Between nodes it
 /// is then faster, because more of a node's adapters take part.
@@ -67,10 +95,7 @@ Bounds::sharedPlaces(const SpaceNode &node, unsigned axis,
   const Hardware &machine = cost.machine();
   int64_t perNode = machine.isCpu() ? 0 : machine.devicesPerNode;
   int64_t stride = node.remaining;
-  constexpr unsigned notChosen = ~0u;
   std::vector<std::pair<unsigned, Steps>> others;
-  if (perNode > 0 && options.devices > perNode && node.remaining > 1)
-    others.push_back({notChosen, {node.remaining, 1}});
   Steps own;
   for (unsigned i = unsigned(node.candidate.axes.size()); i-- > 0;) {
     const CandidateAxis &each = node.candidate.axes[i];
@@ -81,19 +106,19 @@ Bounds::sharedPlaces(const SpaceNode &node, unsigned axis,
     stride *= each.size;
   }
   std::vector<SharedPlace> places;
-  for (unsigned chosen = 0; chosen < (1u << others.size()); ++chosen) {
-    std::vector<Steps> axes = {own};
-    SharedPlace &shared = places.emplace_back();
-    for (unsigned i = 0; i < others.size(); ++i) {
-      if (!(chosen >> i & 1))
-        continue;
-      auto [position, steps] = others[i];
-      axes.push_back(steps);
-      if (position != notChosen)
-        shared.others.push_back(position);
+  for (const Steps &toChoose :
+       stepsToChoose(machine, options.devices, node.remaining))
+    for (unsigned chosen = 0; chosen < (1u << others.size()); ++chosen) {
+      std::vector<Steps> axes = {own, toChoose};
+      SharedPlace &shared = places.emplace_back();
+      for (unsigned i = 0; i < others.size(); ++i) {
+        if (!(chosen >> i & 1))
+          continue;
+        axes.push_back(others[i].second);
+        shared.others.push_back(others[i].first);
+      }
+      shared.place = placeOf(axes, perNode);
     }
-    shared.place = placeOf(axes, perNode);
-  }
   return places;
 }
 
@@ -113,16 +138,44 @@ Bounds::LinkTier Bounds::tierOf(llvm::ArrayRef<GroupPlace> places) {
                                           : LinkTier::Unknown;
 }
 
+std::vector<double> tpsp::planner::decidingSizes(const Hardware &machine) {
+  std::vector<double> sizes;
+  for (double bytes = 1 << 10; bytes < 1e12; bytes *= 2)
+    sizes.push_back(bytes);
+  auto add = [&](const std::map<int64_t, SizeTable> &tables) {
+    for (const auto &[number, table] : tables)
+      for (const SizePoint &point : table)
+        sizes.push_back(point.bytes);
+  };
+  for (const CollectiveRates &rates : machine.collectives) {
+    add(rates.measured);
+    for (const auto &[perNode, tables] : rates.places)
+      add(tables);
+  }
+  llvm::sort(sizes);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
 double Bounds::secondsPerByte(CollectiveKind kind, GroupPlace place,
                               double largest) const {
   auto key = std::tuple(kind, place.group, place.perNode, place.nodes, largest);
   auto [found, isNew] = rates.try_emplace(key, 0);
   if (!isNew)
     return found->second;
-  double best = cost.collectiveSeconds(kind, largest, place) / largest;
-  for (double bytes = 1 << 10; bytes < largest; bytes *= 2)
-    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
-  return found->second = best;
+  // The launch counts as in the largest collective: with it, the best size may
+  // lie between two measured ones.
+  double launch = cost.collectiveSeconds(kind, 0, place);
+  auto sending = [&](double bytes) {
+    return (cost.collectiveSeconds(kind, bytes, place) - launch) / bytes;
+  };
+  double best = sending(largest);
+  for (double bytes : sizes) {
+    if (bytes >= largest)
+      break;
+    best = std::min(best, sending(bytes));
+  }
+  return found->second = best + launch / largest;
 }
 
 /// Seconds of collectives along the axis that have `bytes` together, and at

@@ -74,11 +74,12 @@ static bool hasDataOf(const Hardware &hardware, CollectiveKind kind,
   for (const CollectiveRates &rates : hardware.collectives) {
     if (rates.kind != kind || rates.tier != tier)
       continue;
-    isAnyMeasured |= !rates.measured.empty();
+    bool isTable = !rates.measured.empty() || !rates.places.empty();
+    isAnyMeasured |= isTable;
     if (rates.algorithm != algorithm || rates.measuredGroupsOnly)
       continue;
     isThere = true;
-    isMeasured |= !rates.measured.empty();
+    isMeasured |= isTable;
   }
   return isThere && (isMeasured || !isAnyMeasured);
 }
@@ -156,9 +157,8 @@ static std::optional<double> hostSecondsOf(llvm::StringRef suffix) {
 }
 
 /// The description with a host that takes so long to issue a command.
-static llvm::Expected<Hardware> withHost(llvm::StringRef name,
-                                         llvm::StringRef suffix,
-                                         double seconds) {
+static llvm::Expected<Hardware>
+withHost(llvm::StringRef name, llvm::StringRef suffix, double seconds) {
   llvm::Expected<Hardware> found = findHardware(name);
   if (!found)
     return found;

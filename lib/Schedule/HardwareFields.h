@@ -11,6 +11,8 @@
 namespace tpsp {
 
 inline constexpr Rule micro{1e-6};
+/// Tables of times keep the seven digits that nccl-tests prints.
+inline constexpr Rule measuredTimes{1e-6, 0, 1e30, /*isRequired=*/false, 7};
 // Rates are above 0, because they are divisors.
 inline constexpr Rule giga{1e9, 1e-9}, tera{1e12, 1e-9};
 constexpr Rule countTo(int64_t most) { return {1, 1, double(most)}; }
@@ -110,7 +112,8 @@ template <typename Object> void fields(Object &field, CollectiveRates &rates) {
         {1e-6, 0, 1e30, /*isRequired=*/false});
   field("bus_gbs", rates.busBandwidth, giga);
   field("measured_groups_only", rates.measuredGroupsOnly, optional);
-  field("measured_us", rates.measured, {1e-6, 0, 0, /*isRequired=*/false});
+  field("measured_us", rates.measured, measuredTimes);
+  field("measured_places_us", rates.places, measuredTimes);
 }
 
 template <typename Object> void fields(Object &field, Tiers &tiers) {
@@ -150,6 +153,23 @@ inline std::string unknownTier(const Hardware &hardware) {
   return "";
 }
 
+/// The problem of a table of times on a tier for which it is not, or "".
+inline std::string misplacedTable(const Hardware &hardware) {
+  if (hardware.insideTier == hardware.betweenTier)
+    return "";
+  for (size_t i = 0; i < hardware.collectives.size(); ++i) {
+    const CollectiveRates &rates = hardware.collectives[i];
+    std::string entry = "entry " + std::to_string(i) + " has ";
+    if (rates.tier == hardware.betweenTier && !rates.measured.empty())
+      return entry + "measured_us, which is of groups inside a node; between "
+                     "nodes write measured_places_us";
+    if (rates.tier == hardware.insideTier && !rates.places.empty())
+      return entry + "measured_places_us, which is between nodes; inside a "
+                     "node write measured_us";
+  }
+  return "";
+}
+
 template <typename Object> void fields(Object &field, Hardware &hardware) {
   field("name", hardware.name);
   field("basis", hardware.basis, optional);
@@ -158,6 +178,8 @@ template <typename Object> void fields(Object &field, Hardware &hardware) {
   field("memory_bytes", hardware.memoryBytes, countTo(int64_t(1) << 52));
   field("devices_per_node", hardware.devicesPerNode, countTo(1 << 16));
   field("nodes", hardware.nodes, countTo(1 << 20));
+  field("adapters_per_node", hardware.adaptersPerNode,
+        {1, 1, 1 << 16, /*isRequired=*/false});
   field("launch_us", hardware.launchSeconds, micro);
   field("issue_us", hardware.issueSeconds, micro);
   field("step_us", hardware.stepSeconds, micro);
@@ -175,6 +197,8 @@ template <typename Object> void fields(Object &field, Hardware &hardware) {
   field.refuseIf(!missing.empty(), "collectives", missing);
   std::string unknown = unknownTier(hardware);
   field.refuseIf(!unknown.empty(), "collectives", unknown);
+  std::string misplaced = misplacedTable(hardware);
+  field.refuseIf(!misplaced.empty(), "collectives", misplaced);
   double cores = double(hardware.cores);
   field("collective_cores", hardware.collectiveCores, {1, 0, cores});
   field.refuseIf(!hardware.isCpu() && hardware.collectiveCores >= cores,

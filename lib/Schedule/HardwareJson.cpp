@@ -90,6 +90,28 @@ static void readJson(const OrderedJson &value, const JsonPath &path, Rule rule,
   }
 }
 
+/// Reads {"2x8": [[bytes, value], ...], ...}: a table for each number of nodes
+/// and of ranks in each.
+static void readJson(const OrderedJson &value, const JsonPath &path, Rule rule,
+                     std::map<int64_t, std::map<int64_t, SizeTable>> &out) {
+  if (!value.is_object())
+    return path.expected("an object from places to tables", value);
+  for (const auto &entry : value.items()) {
+    auto [nodes, perNode] = llvm::StringRef(entry.key()).split('x');
+    int64_t numNodes = 0, numPerNode = 0;
+    if (nodes.getAsInteger(10, numNodes) ||
+        perNode.getAsInteger(10, numPerNode) || numNodes < 2 ||
+        numPerNode < 1 || numNodes > (1 << 20) || numPerNode > (1 << 16))
+      return path.refuse("expected nodes, at least 2, and ranks of each, as in "
+                         "'2x8', not '" +
+                         entry.key() + "'");
+    SizeTable &table = out[numPerNode][numNodes];
+    if (!table.empty())
+      return path.refuse("'" + entry.key() + "' is there twice");
+    readJson(entry.value(), path.at(entry.key()), rule, table);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -122,6 +144,16 @@ static OrderedJson writtenJson(std::map<int64_t, SizeTable> &byGroup,
   OrderedJson json;
   for (auto &[group, table] : byGroup)
     json[std::to_string(group)] = writtenJson(table, rule);
+  return json;
+}
+static OrderedJson
+writtenJson(std::map<int64_t, std::map<int64_t, SizeTable>> &places,
+            Rule rule) {
+  OrderedJson json;
+  for (auto &[perNode, byNodes] : places)
+    for (auto &[nodes, table] : byNodes)
+      json[std::to_string(nodes) + "x" + std::to_string(perNode)] =
+          writtenJson(table, rule);
   return json;
 }
 } // namespace tpsp
@@ -167,11 +199,29 @@ llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
   return result;
 }
 
-std::string tpsp::toJson(const Hardware &hardware) {
-  Hardware copy = hardware; // fields() needs members that can be written
-  // Measurements have no more digits.
+/// The outermost keys of `json` that differ from those of the base. All keys
+/// if it lacks one of the base's, since a file cannot take a key away.
+static OrderedJson differenceOf(OrderedJson json, llvm::StringRef base,
+                                const OrderedJson &same) {
+  OrderedJson result = {{"base", base.str()}};
+  for (const auto &[key, value] : same.items())
+    if (!json.contains(key))
+      return json;
+  for (const auto &[key, value] : json.items())
+    if (!same.contains(key) || same[key] != value)
+      result[key] = value;
+  return result;
+}
+
+std::string tpsp::toJson(const Hardware &hardware, llvm::StringRef base) {
+  // Most measurements have no more digits.
   constexpr int digits = 4;
-  return writtenFields(copy, digits)
-             .dump(1, ' ', false, OrderedJson::error_handler_t::replace) +
+  Hardware copy = hardware; // fields() needs members that can be written
+  OrderedJson json = writtenFields(copy, digits);
+  if (const char *text = embeddedHardware(base)) {
+    Hardware builtIn = llvm::cantFail(parseHardware(text, base));
+    json = differenceOf(std::move(json), base, writtenFields(builtIn, digits));
+  }
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) +
          "\n";
 }

@@ -20,6 +20,15 @@ static std::string whenCalibrating(const Options &o) {
         "--backend trace runs nothing that could be measured; --calibrate "
         "takes --backend cpu or cuda"},
        {o.has("output") && !o.calibrate, {}, "-o goes with --calibrate"},
+       {!o.calibrate, {"nccl-tests"}, "{} goes with --calibrate"},
+       {!o.ncclTests.empty() && !o.has("hardware"),
+        {},
+        "--nccl-tests needs --hardware: the description of the GPUs, such as "
+        "h100-sxm-cluster, whose links were measured"},
+       {!o.ncclTests.empty(),
+        {"backend"},
+        "{} measures a machine, and --nccl-tests reads what was measured; "
+        "leave out one"},
        {!o.has("model") && !o.calibrate,
         {},
         "model is required\nRun with --help for more information."}},

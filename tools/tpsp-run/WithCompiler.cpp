@@ -3,8 +3,12 @@
 #include "common/Compilation.h"
 #include "common/Simulate.h"
 
+#include "tpsp/Abi/FileHandle.h"
 #include "tpsp/Calibrate/Calibrate.h"
+#include "tpsp/Calibrate/NcclTests.h"
 #include "tpsp/Schedule/Hardware.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -60,12 +64,35 @@ static llvm::Expected<Hardware> measure(const Options &options,
   return measureGpus(isQuick ? GpuProbe::quick() : GpuProbe(), phase);
 }
 
+/// The description of --hardware with the times of the files.
+static llvm::Expected<Hardware> withNcclTests(const Options &options) {
+  llvm::Expected<const Hardware &> base = options.hardware.read();
+  if (!base)
+    return base.takeError();
+  std::vector<calibration::NcclRun> runs;
+  for (const std::string &path : options.ncclTests) {
+    constexpr int64_t longest = 64 << 20;
+    std::string text;
+    if (rt::Status read = rt::readWhole(path, longest, text); !read.ok())
+      return llvm::createStringError("--nccl-tests: '" + path +
+                                     "' cannot be read: " + read.message());
+    auto more = calibration::readNcclTests(text, path);
+    if (!more)
+      return more.takeError();
+    llvm::append_range(runs, *more);
+  }
+  return calibration::withNcclRuns(*base, runs);
+}
+
 rt::Status tpsp::run::calibrate(const Options &options, Progress &progress,
                                 std::string &description) {
-  llvm::Expected<Hardware> hardware = measure(options, progress);
+  bool isRead = !options.ncclTests.empty();
+  llvm::Expected<Hardware> hardware =
+      isRead ? withNcclTests(options) : measure(options, progress);
   if (!hardware)
-    return {TPSP_RT_INTERNAL, llvm::toString(hardware.takeError())};
-  description = toJson(*hardware);
+    return {isRead ? TPSP_RT_INVALID : TPSP_RT_INTERNAL,
+            llvm::toString(hardware.takeError())};
+  description = toJson(*hardware, isRead ? options.hardware.name() : "");
   // Checks that the description can be read again.
   if (auto again = parseHardware(description, "what was measured"); !again)
     return {TPSP_RT_INTERNAL, llvm::toString(again.takeError())};

@@ -41,8 +41,9 @@ struct StagesOutput {
 rt::Status simulateStages(const Options &options, bool speaks,
                           Progress &progress, StagesOutput &output);
 
-/// Measures this machine, or with --backend cuda its GPUs. Sets `description`
-/// to the text of a file for --hardware.
+/// Measures this machine, or with --backend cuda its GPUs. With --nccl-tests
+/// puts the files' times into --hardware instead. Sets `description` to the
+/// text of a file for --hardware.
 rt::Status calibrate(const Options &options, Progress &progress,
                      std::string &description);
 

@@ -55,8 +55,8 @@ std::string shownName(const std::string &name);
 struct Rule {
   double unit = 1, least = 0, most = 1e30;
   bool isRequired = true;
-  /// The significant digits of a number that is written; 0: all. JsonWriter
-  /// sets it.
+  /// The significant digits of a number that is written; 0: those of the
+  /// writer (JsonWriter.h).
   int digits = 0;
 };
 

@@ -11,13 +11,14 @@ namespace tpsp {
 
 class JsonWriter {
 public:
-  /// Numbers get so many significant digits; 0: all.
+  /// Numbers get so many significant digits, unless their rule says another
+  /// number; 0: all.
   explicit JsonWriter(int digits = 0) : digits(digits) {}
 
   /// Writes a field. Optional fields without content are left out.
   template <typename T>
   void operator()(const char *key, T &&value, Rule rule = {}) {
-    rule.digits = digits;
+    rule.digits = rule.digits ? rule.digits : digits;
     OrderedJson field = writtenJson(value, rule);
     if (rule.isRequired || !(field.empty() || field == ""))
       json[key] = std::move(field);

@@ -250,6 +250,7 @@ private:
       completing = std::max(completing, other.completing);
     }
   };
+  using TensorTimes = llvm::SmallVector<TensorTime, 2>;
   /// The place of a collective that runs along an axis and others, given by
   /// position.
   struct SharedPlace {
@@ -373,8 +374,8 @@ private:
                 int64_t microBatches, DataLinks &links) const;
   bool isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
                   unsigned axis) const;
-  TensorTime tensorTime(const TensorFacts &tensor, const SpaceNode &node,
-                        const DataAxis &axis, int64_t microBatches) const;
+  TensorTimes tensorTimes(const TensorFacts &tensor, const SpaceNode &node,
+                          const DataAxis &axis, int64_t microBatches) const;
   TensorTime storedTime(const TensorFacts &tensor, const SpaceNode &node,
                         llvm::ArrayRef<const DataAxis *> storing,
                         int64_t microBatches) const;
@@ -401,7 +402,7 @@ private:
   std::vector<GroupPlace>
   placesOf(const SpaceNode &node, unsigned axis,
            llvm::function_ref<bool(const AxisUse &)> goesWith) const;
-  /// Seconds per byte at the best of all sizes up to `largest` bytes.
+  /// Seconds per byte at the best of all sizes up to `largest` bytes, or less.
   double secondsPerByte(CollectiveKind kind, GroupPlace place,
                         double largest) const;
   double collectiveSeconds(CollectiveKind kind,
@@ -422,6 +423,8 @@ private:
   BoundOptions options;
   /// A cost model for one axis of all devices. Only its rates are used.
   CostModel cost;
+  /// decidingSizes() of the machine.
+  std::vector<double> sizes;
   mutable std::unordered_map<RateKey, double, HashKey> rates;
   mutable std::unordered_map<ShapeKey, ProductTime, HashKey> shapes;
   /// A cache, because the search asks for some bounds twice.

@@ -143,6 +143,17 @@ private:
                          GroupPlace place) const;
   double crossingSeconds(const CollectiveRates &rates, double bytes,
                          GroupPlace place) const;
+  /// The same from the rates' tables of places, which must not be empty.
+  double secondsByPlaces(const CollectiveRates &rates, double bytes,
+                         GroupPlace place) const;
+  /// The part of a collective between nodes that stays inside of them, in
+  /// seconds.
+  double localSeconds(CollectiveKind kind, double bytes,
+                      GroupPlace place) const;
+  /// Adapters for each rank, if all ranks of the nodes communicate, or if only
+  /// one group with `perNode` ranks in a node does.
+  double adapterShare() const;
+  double adapterShareAlone(CollectiveKind kind, int64_t perNode) const;
   /// Seconds with the fastest algorithm that has rates on the tier; 0 if none
   /// has.
   double fastestOnTier(llvm::StringRef tier, CollectiveKind kind, double bytes,

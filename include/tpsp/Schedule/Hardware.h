@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -115,11 +116,16 @@ struct CollectiveRates {
   /// algorithm. Between nodes, a step from node to node takes `hop`, and a step
   /// within a node takes `insideHop`.
   double latency = 0, hop = 0, insideHop = 0;
-  /// nccl-tests' bus bandwidth of a large collective.
+  /// nccl-tests' bus bandwidth of a large collective. Between nodes: of one
+  /// adapter.
   double busBandwidth = 0;
   /// Seconds by size S (CollectiveWork::bytes), for each measured group size.
   /// Without measurements the time is latency + S * bus factor / busBandwidth.
   std::map<int64_t, SizeTable> measured;
+  /// Seconds by size S between nodes, of one group at a time. places[p][n] is
+  /// of p ranks in each of n nodes. Without it the time follows from latency,
+  /// steps and busBandwidth (CostModel).
+  std::map<int64_t, std::map<int64_t, SizeTable>> places;
   /// Whether the algorithm exists for measured groups only. The ring exists for
   /// every group; a switch that adds may not.
   bool measuredGroupsOnly = false;
@@ -150,6 +156,9 @@ struct Hardware {
   /// ranks from i * devicesPerNode on. Not for CPUs: there, any number of ranks
   /// shares the machine.
   int64_t devicesPerNode = 1, nodes = 1;
+  /// The number of adapters between a node and the network, which all of its
+  /// devices share evenly. If it is not given, each device has one.
+  std::optional<int64_t> adaptersPerNode;
 
   /// Seconds from the end of a command to the beginning of the next command on
   /// a stream.
@@ -217,8 +226,10 @@ std::vector<std::string> builtinHardware();
 llvm::Expected<Hardware> parseHardware(llvm::StringRef text,
                                        llvm::StringRef origin);
 
-/// Writes JSON that parseHardware() reads.
-std::string toJson(const Hardware &hardware);
+/// Writes JSON that parseHardware() reads. If `base` is the name of a built-in
+/// description, only the outermost keys that differ from it are written, and
+/// "base".
+std::string toJson(const Hardware &hardware, llvm::StringRef base = "");
 
 /// Whether a mesh fits: empty, or a sentence that says what does not.
 std::string misfitOf(const Hardware &hardware, const Mesh &mesh);

@@ -1,4 +1,5 @@
 #include "tpsp/Planner/Bounds.h"
+#include "RandomLinks.h"
 #include "SmallPrograms.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,11 +14,19 @@ static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
 // A bound never falls when axes are added, so a node's bound holds for all
 // nodes under it.
 TEST(Bounds, ChildrenAreNoBetter) {
-  for (auto [overlaps, name, devices] :
-       {std::tuple(false, "h100-sxm", 8), std::tuple(true, "h100-sxm", 8),
-        std::tuple(true, "h100-sxm-2node", 16), std::tuple(true, "cpu", 8)}) {
-    SCOPED_TRACE(name);
-    Hardware hardware = llvm::cantFail(findHardware(name));
+  auto find = [](const char *name) {
+    return llvm::cantFail(findHardware(name));
+  };
+  std::vector<std::tuple<bool, Hardware, int>> cases = {
+      {false, find("h100-sxm"), 8},
+      {true, find("h100-sxm"), 8},
+      {true, find("h100-sxm-2node"), 16},
+      {true, find("cpu"), 8}};
+  for (unsigned seed = 0; seed < 24; ++seed)
+    cases.push_back({seed % 2 == 0, randomLinks(seed, 8 >> seed % 3),
+                     seed % 3 == 2 ? 8 : 16 << seed % 2});
+  for (const auto &[overlaps, hardware, devices] : cases) {
+    SCOPED_TRACE(hardware.name);
     ProgramFacts facts = mlp(8, 512, 1024, 4096);
     BoundOptions options;
     options.devices = devices;
@@ -276,6 +285,34 @@ static double bestRate(CollectiveKind kind, GroupPlace place,
   for (double bytes = 1024; bytes < 1e12; bytes *= 2)
     best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
   return best;
+}
+
+// However a tensor is divided into collectives, none of its bytes takes less
+// than in the bound. Tables have sizes between powers of two, from which time
+// grows faster than the size.
+TEST(Bounds, NoCollectiveIsFaster) {
+  ProgramFacts facts = mlp(64, 64, 512, 1024);
+  facts.tensors.pop_back(); // A vector is not stored in parts.
+  double bytes = double(facts.parameterBytes());
+  for (unsigned seed = 0; seed < 20; ++seed)
+    for (auto [perNode, devices] : {std::pair(2, 4), std::pair(8, 32)}) {
+      SCOPED_TRACE(seed);
+      Hardware hardware = randomLinks(seed, perNode);
+      BoundOptions options;
+      options.hasGradients = options.overlaps = true;
+      options.devices = devices;
+      AxisUse stored = {AxisRole::Data, 0, {}, true, false};
+      double bound =
+          Bounds(facts, hardware, options).of(oneAxis(devices, stored)).data;
+      CostModel cost(hardware, Mesh({{"a", devices, AxisRole::Data}}));
+      GroupPlace place = cost.placeOf({0});
+      for (double size = 64; size < bytes * 1e3; size *= 1.01) {
+        double each =
+            cost.collectiveSeconds(CollectiveKind::AllGather, size, place) +
+            cost.collectiveSeconds(CollectiveKind::ReduceScatter, size, place);
+        EXPECT_LE(bound, bytes / size * each * (1 + 1e-9)) << size;
+      }
+    }
 }
 
 // The number of nodes of eight devices that an axis spans, even if it does not

@@ -132,6 +132,33 @@ TEST(Simulator, CollectivesTakeCoresFromKernels) {
   EXPECT_DOUBLE_EQ(result.exposure.hiddenShare(), 1);
 }
 
+// Collectives inside a node and between nodes run at once, each at its own
+// speed. They occupy cores once: in the first 6 s the kernel does 4.8 s of
+// work.
+TEST(Simulator, TiersOfLinksRunAtOnce) {
+  Hardware machine = gpu();
+  machine.devicesPerNode = 2;
+  machine.nodes = 2;
+  machine.betweenTier = "net";
+  machine.collectives.push_back(machine.collectives.front());
+  machine.collectives.back().tier = "net";
+  Program program;
+  program.step.mesh = {{"dp", 2}, {"tp", 2}};
+  program.gather(3, 1);
+  program.step.commands.back().collective.axes = {1};
+  program.gather(6, 2);
+  program.kernel(7.8);
+  SimulatedStep result = program.on(machine);
+  EXPECT_DOUBLE_EQ(result.commands[0].end, 3);
+  EXPECT_DOUBLE_EQ(result.commands[1].end, 6);
+  EXPECT_DOUBLE_EQ(result.commands[2].end, 6 + (7.8 - 4.8));
+  // Both devices of a node gather over the nodes at once, by one adapter.
+  machine.adaptersPerNode = 1;
+  SimulatedStep shared = program.on(machine);
+  EXPECT_DOUBLE_EQ(shared.commands[0].end, 3);
+  EXPECT_DOUBLE_EQ(shared.commands[1].end, 12);
+}
+
 // The second kernel needs the gathered tensor. The gather begins with the step,
 // and is exposed once the first kernel has ended.
 TEST(Simulator, WaitsHoldTheirStream) {
