@@ -166,6 +166,19 @@ TEST(MeasuredLinks, MoreNodesThanWereMeasured) {
   }
 }
 
+// Where the first hop is slow, so are those to further nodes.
+TEST(MeasuredLinks, StepsAreAsSlowAsMeasured) {
+  std::vector<NcclRun> runs = allNcclRuns();
+  for (NcclRun &run : runs)
+    for (SizePoint &point : run.times)
+      point.value *= 5;
+  CostModel cost = modelOf(described(runs));
+  for (CollectiveKind kind : {allReduce, allGather, reduceScatter})
+    EXPECT_GT(secondsOf(cost, kind, 1024, placeOf(4, 8)),
+              1.4 * secondsOf(cost, kind, 1024, placeOf(2, 8)))
+        << nameOf(kind);
+}
+
 // Eight pairs of ranks, each pair with its adapters: the rate of an adapter.
 TEST(MeasuredLinks, FewerRanksOfANode) {
   CostModel cost = modelOf(described(allNcclRuns()));

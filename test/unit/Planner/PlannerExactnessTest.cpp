@@ -372,9 +372,9 @@ TEST_F(PlannerExactness, RandomPrograms) {
   std::filesystem::remove(path.c_str());
 }
 
-// Times between nodes from tables that no model would make. Overlap is off: with
-// it, the search takes for granted that the pieces of a collective take no less
-// time than the whole. The permutes of a gather are such pieces.
+// Times between nodes from tables that no model would make. Overlap is off:
+// with it, the search takes for granted that the pieces of a collective take no
+// less time than the whole. The permutes of a gather are such pieces.
 TEST_F(PlannerExactness, MeasuredLinks) {
   Trial trial;
   int count = trials() > 0 ? trials() / 2 : 4;
