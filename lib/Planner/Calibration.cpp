@@ -101,7 +101,7 @@ StepParts tpsp::planner::partsOf(const Evaluation &step) {
       parts.seconds[StepParts::Kernels] += seconds;
     else if (name == "bubble")
       bubble += seconds;
-    else
+    else if (name != hostPart)
       parts.seconds[StepParts::Links] += seconds;
   // A stage that waits waits for other stages' computation.
   double computing =
@@ -400,10 +400,11 @@ void tpsp::planner::calibrate(const Calibration &calibration,
   for (auto &[name, seconds] : step.parts) {
     bool isProduct = name == "products" || name == "attention",
          isKernel = name == "kernels" || name == "copies";
-    seconds *= name == "bubble" ? all
-               : isProduct      ? factors[StepParts::Products].value
-               : isKernel       ? factors[StepParts::Kernels].value
-                                : factors[StepParts::Links].value;
+    seconds *= name == "bubble"   ? all
+               : name == hostPart ? 1
+               : isProduct        ? factors[StepParts::Products].value
+               : isKernel         ? factors[StepParts::Kernels].value
+                                  : factors[StepParts::Links].value;
   }
   for (double Evaluation::*links :
        {&Evaluation::exposed, &Evaluation::communication})

@@ -196,13 +196,18 @@ static std::string flipText(const Flip &flip) {
   if (flip.bytes > 0)
     return who + " would be first with " + bytesText(double(flip.bytes)) +
            " more memory\n";
-  return flip.network < 1
-             ? fmt::format("{} would be first if the network were {:.2g} times "
-                           "as fast\n",
-                           who, 1 / flip.network)
-             : fmt::format("{} would be first if communication took {:.2g} "
-                           "times as long\n",
-                           who, flip.network);
+  bool isFaster = flip.network < 1;
+  double factor = isFaster ? 1 / flip.network : flip.network;
+  // A factor of 1.03 is not "1 times".
+  std::string much = factor < 1.1
+                         ? fmt::format("{:.2g} % {}", 100 * (factor - 1),
+                                       isFaster ? "faster" : "longer")
+                         : fmt::format("{:.2g} times as {}", factor,
+                                       isFaster ? "fast" : "long");
+  return who +
+         (isFaster ? " would be first if the network were "
+                   : " would be first if communication took ") +
+         much + "\n";
 }
 
 /// "3.0 % faster than", or "as fast as" if the share rounds to 0.0 %.

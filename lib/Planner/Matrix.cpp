@@ -103,6 +103,10 @@ static std::string errorText(double error) {
 
 static std::string tieReason(const Evaluation &row, const Evaluation &best) {
   double more = row.seconds - best.seconds;
+  if (row.isSerial && more > 0)
+    return fmt::format("slower by {} without overlap, for which there was no "
+                       "time; with it perhaps not",
+                       secondsText(more));
   return fmt::format("as fast as plan 1 within the error of {}: {} {}",
                      errorText(std::max(row.error.seconds, best.error.seconds)),
                      secondsText(std::abs(more)), more < 0 ? "less" : "more");

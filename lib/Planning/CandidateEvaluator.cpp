@@ -120,6 +120,8 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
   compile.mesh.clear();
   compile.microBatches = candidate.settings.microBatches;
   compile.rematerialize = candidate.settings.rematerialize;
+  if (candidate.hasStages())
+    setForStages(compile);
   compile.optimizerAxes.clear();
   for (const CandidateAxis &axis : candidate.axes)
     if (axis.use.storesState)

@@ -241,7 +241,9 @@ private:
     options.hasState = compile().optimizer != "none";
     options.stages = request.stages.stages;
     options.reader = request.reader;
-    if (std::string problem = stagesProblem(compile()); !problem.empty()) {
+    CompileOptions ofStages = compile();
+    setForStages(ofStages);
+    if (std::string problem = stagesProblem(ofStages); !problem.empty()) {
       if (options.stages > 1)
         return llvm::createStringError(problem);
       options.stages = 1;

@@ -74,6 +74,11 @@ std::string tpsp::stagesProblem(const CompileOptions &options) {
   return "";
 }
 
+void tpsp::setForStages(CompileOptions &options) {
+  options.reduceGradients = "step";
+  options.gatherParameters = "update";
+}
+
 namespace {
 
 class StageCompiler {

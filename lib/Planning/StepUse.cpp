@@ -79,10 +79,24 @@ static void addBusy(const tpsp::Plan &plan, const CostModel &cost, double times,
   out.slowdown = cost.slowdown();
 }
 
+/// Adds the time in which a GPU's stream 0 waits, and not for communication.
+static void addHost(const tpsp::Plan &plan, const SimulatedStep &step,
+                    double times, Evaluation &out) {
+  double busy = step.exposure.exposed;
+  for (const TraceSpan &span : step.commands)
+    if (plan.commands[span.command].computes())
+      busy += span.seconds();
+  // Rounding leaves less.
+  if (double rest = step.seconds - busy; rest > 1e-6 * step.seconds)
+    out.parts[hostPart] += times * rest;
+}
+
 void tpsp::addUse(const tpsp::Plan &plan, const SimulatedStep &step,
                   const CostModel &cost, double times, Evaluation &out) {
   out.exposed += times * step.exposure.exposed;
   out.communication += times * step.exposure.communication;
   addParts(plan, step, times, out);
+  if (!cost.machine().isCpu())
+    addHost(plan, step, times, out);
   addBusy(plan, cost, times, out);
 }

@@ -5,7 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
 
 using namespace tpsp;
 
@@ -29,24 +29,37 @@ static bool readsStored(const PlanCommand &command, const Plan &plan,
   return readsAny;
 }
 
-/// For each command, whether it gathers parameters for a forward or backward
-/// pass, perhaps after copies and conversions.
-static std::vector<bool> parameterGathers(const Plan &plan) {
-  std::vector<bool> isStored(plan.buffers.size()), gathers;
+namespace {
+
+/// What the commands of a plan do with parameters alone.
+struct ParameterCommands {
+  explicit ParameterCommands(const Plan &plan);
+
+  /// Whether a command gathers parameters for a forward or backward pass,
+  /// perhaps after copies and conversions.
+  std::vector<bool> gathers;
+  /// Whether it copies or converts parameters, and reads nothing else.
+  std::vector<bool> prepares;
+};
+
+} // namespace
+
+ParameterCommands::ParameterCommands(const Plan &plan) {
+  std::vector<bool> isStored(plan.buffers.size());
   for (const PlanCommand &command : plan.commands) {
     bool communicates = command.kind == CommandKind::Collective;
-    bool copies =
-        command.kind == CommandKind::Kernel || command.kind == CommandKind::Copy;
-    bool isStoredOnly = (communicates || copies) &&
-                        readsStored(command, plan, isStored);
+    bool copies = command.kind == CommandKind::Kernel ||
+                  command.kind == CommandKind::Copy;
+    bool isOfStored =
+        (communicates || copies) && readsStored(command, plan, isStored);
     int64_t row = command.collective.row;
-    gathers.push_back(communicates && isStoredOnly && row >= 0 &&
+    gathers.push_back(communicates && isOfStored && row >= 0 &&
                       plan.ledger[row].phase != Phase::Update);
+    prepares.push_back(copies && isOfStored);
     for (const PlanAccess &access : command.accesses)
       if (access.isWrite)
-        isStored[access.buffer] = isStoredOnly;
+        isStored[access.buffer] = isOfStored;
   }
-  return gathers;
 }
 
 /// Whether the command reduces gradients of parameters.
@@ -62,25 +75,105 @@ static bool reducesGradients(const PlanCommand &command, const Plan &plan) {
 
 namespace {
 
+/// The order in which commands are issued: the plan's, but for gathers of
+/// parameters and what prepares them. These come right before the first reader
+/// of the gather before, so that they run one layer ahead.
+class FetchOrder {
+public:
+  FetchOrder(const OverlapProblem &problem, const ParameterCommands &of)
+      : problem(problem), of(of), place(problem.commands.size()),
+        ahead(place.size()) {}
+
+  std::vector<int64_t> run() {
+    std::vector<int64_t> readers = firstReaders();
+    for (size_t i = 0; i < place.size(); ++i)
+      place[i] = int64_t(i);
+    std::map<int64_t, int64_t> lastOfStream;
+    for (int64_t i = 0; i < int64_t(place.size()); ++i) {
+      if (!of.gathers[i])
+        continue;
+      auto [last, isFirst] =
+          lastOfStream.try_emplace(problem.commands[i].stream, i);
+      if (int64_t reader = readers[last->second]; !isFirst && reader < i)
+        moveAhead(i, place[reader]);
+      last->second = i;
+    }
+    std::vector<int64_t> order;
+    for (int64_t i = 0; i < int64_t(place.size()); ++i) {
+      order.insert(order.end(), ahead[i].begin(), ahead[i].end());
+      if (place[i] == i)
+        order.push_back(i);
+    }
+    return order;
+  }
+
+private:
+  /// For each gather, the first command that reads it; the number of commands
+  /// if none does.
+  std::vector<int64_t> firstReaders() const {
+    std::vector<int64_t> readers(place.size(), int64_t(place.size()));
+    for (int64_t i = int64_t(place.size()); i-- > 0;)
+      for (int64_t earlier : problem.commands[i].after)
+        readers[earlier] = i;
+    return readers;
+  }
+
+  /// Moves a command, and what prepares parameters for it, to right before the
+  /// command at `to`. Leaves it if something else must come first.
+  void moveAhead(int64_t i, int64_t to) {
+    OwnProducts moved;
+    if (!collect(i, to, moved))
+      return;
+    llvm::sort(moved);
+    for (int64_t each : moved) {
+      place[each] = to;
+      ahead[to].push_back(each);
+    }
+  }
+
+  bool collect(int64_t i, int64_t to, OwnProducts &moved) const {
+    if (llvm::is_contained(moved, i))
+      return true;
+    for (int64_t earlier : problem.commands[i].after) {
+      bool isThere =
+          place[earlier] < to || (place[earlier] == to && earlier != to);
+      if (!isThere && (!of.prepares[earlier] || !collect(earlier, to, moved)))
+        return false;
+    }
+    moved.push_back(i);
+    return true;
+  }
+
+  const OverlapProblem &problem;
+  const ParameterCommands &of;
+  /// The place of each command: its own position, or the one before which it
+  /// is.
+  std::vector<int64_t> place;
+  /// For each position, the commands right before it, in order.
+  std::vector<OwnProducts> ahead;
+};
+
 class InOrderScheduler {
 public:
   InOrderScheduler(const Plan &plan, const OverlapProblem &problem,
                    InOrderOverlap overlap)
       : plan(plan), problem(problem), partners(findOwnProducts(plan, problem)),
         isGather(problem.commands.size()), isFree(isGather),
-        isPartner(isGather), isRead(isGather),
-        freeAt(std::max<int64_t>(problem.numStreams, 1), 0),
-        gathered(freeAt.size()) {
+        isPartner(isGather),
+        freeAt(std::max<int64_t>(problem.numStreams, 1), 0) {
     for (const OwnProducts &products : partners)
       for (int64_t product : products)
         isPartner[product] = true;
     if (overlap == InOrderOverlap::Parameters)
       findFree();
+    else
+      for (size_t i = 0; i < isGather.size(); ++i)
+        order.push_back(int64_t(i));
   }
 
   OverlapSchedule run() {
     schedule.start.resize(problem.commands.size());
-    for (int64_t i = 0; i < int64_t(problem.commands.size()); ++i) {
+    for (int64_t i : order) {
       if (isPartner[i])
         continue;
       if (isFree[i])
@@ -92,21 +185,13 @@ public:
   }
 
 private:
-  /// The latest gather of a stream that nothing has read yet, or the moment
-  /// from which the next one may run.
-  struct Gathered {
-    int64_t last = -1;
-    /// The command in whose place the last gather was first read, and the
-    /// command before it, which the next gather waits for; -1: none.
-    double readAt = 0;
-    int64_t before = -1;
-  };
-
   void findFree() {
-    isGather = parameterGathers(plan);
+    ParameterCommands of(plan);
+    isGather = of.gathers;
     for (auto [i, command] : llvm::enumerate(plan.commands))
       isFree[i] = partners[i].empty() && problem.commands[i].stream != 0 &&
                   (isGather[i] || reducesGradients(command, plan));
+    order = FetchOrder(problem, of).run();
   }
 
   double seconds(int64_t i) const { return problem.commands[i].seconds; }
@@ -126,33 +211,16 @@ private:
     schedule.seconds = std::max(schedule.seconds, end);
   }
 
+  /// A gather begins when the command before it in turn has ended, a reduction
+  /// when its gradients are there.
   void placeFree(int64_t i) {
-    int64_t stream = problem.commands[i].stream;
-    double start = std::max(readyAt(i), freeAt[stream]);
-    Gathered &latest = gathered[stream];
-    if (isGather[i]) {
-      bool isUnread = latest.last >= 0 && !isRead[latest.last];
-      if (!isUnread && latest.before >= 0) {
-        start = std::max(start, latest.readAt);
-        schedule.added.emplace_back(latest.before, i);
-      }
-      latest.last = i;
+    double start = std::max(readyAt(i), freeAt[problem.commands[i].stream]);
+    if (isGather[i] && !last.empty()) {
+      start = std::max(start, turn);
+      for (int64_t before : last)
+        schedule.added.emplace_back(before, i);
     }
     place(i, start, start + seconds(i));
-  }
-
-  /// Notes which gathers the command is the first to read.
-  void noteReads(int64_t i, double start) {
-    for (int64_t earlier : problem.commands[i].after) {
-      if (!isGather[earlier] || !isFree[earlier] || isRead[earlier])
-        continue;
-      isRead[earlier] = true;
-      Gathered &latest = gathered[problem.commands[earlier].stream];
-      if (latest.last == earlier) {
-        latest.readAt = start;
-        latest.before = last.empty() ? -1 : last.back();
-      }
-    }
   }
 
   /// Places a command, with its own products, after all that came before it in
@@ -167,7 +235,6 @@ private:
     for (int64_t command : now) {
       bool isProduct = command != i;
       double from = start + (isProduct ? products : 0);
-      noteReads(command, from);
       place(command, from, from + seconds(command));
       products += isProduct ? seconds(command) : 0;
       for (int64_t before : last)
@@ -181,10 +248,11 @@ private:
   const Plan &plan;
   const OverlapProblem &problem;
   const std::vector<OwnProducts> partners;
-  std::vector<bool> isGather, isFree, isPartner, isRead;
+  std::vector<bool> isGather, isFree, isPartner;
+  /// The order in which commands are placed.
+  std::vector<int64_t> order;
   /// For each stream, when it has nothing to do.
   std::vector<double> freeAt;
-  std::vector<Gathered> gathered;
   /// When the next command in turn may start, and the commands before it.
   double turn = 0;
   OwnProducts last;

@@ -35,7 +35,7 @@
 // SOURCE: options.fuse: expected a 'value', a text as the flag --fuse takes it, and its 'source', a text
 // RUN: echo '{"name": "mine", "version": "1", "host_us": {"value": -1, "source": "here"}}' > %t.p.json
 // RUN: %{try} | FileCheck %s --check-prefix=HOST
-// HOST: host_us: expected a 'value', a number from 0 to 1e9, and its 'source', a text
+// HOST: host_us: expected a 'value', a number from 0 to 1e+06, and its 'source', a text
 // RUN: echo '{"name": "mine", "version": "1"}' > %t.p.json
 // RUN: %{try} | FileCheck %s --check-prefix=EMPTY
 // EMPTY: expected 'facts', 'options' or 'host_us'

@@ -13,14 +13,16 @@ using namespace tpsp::plantool;
 /// Sets the profile's options, unless the command line gives them.
 static llvm::Error setOptions(const planner::Profile &profile,
                               Options &options) {
+  CompileOptions tried;
   for (const auto &[name, option] : profile.options) {
-    if (options.has(name))
-      continue;
-    if (std::string problem = setOption(options, name, option.value);
+    bool isGiven = options.has(name);
+    if (std::string problem =
+            setOption(isGiven ? tried : options, name, option.value);
         !problem.empty())
       return llvm::createStringError(fmt::format("profile '{}': options.{}: {}",
                                                  profile.name, name, problem));
-    options.automatic.erase(name);
+    if (!isGiven)
+      options.automatic.erase(name);
   }
   return llvm::Error::success();
 }

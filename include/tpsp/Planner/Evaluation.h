@@ -16,6 +16,10 @@
 namespace tpsp::planner {
 
 /// A rank's memory at its peak, in bytes.
+/// The name, among an evaluation's parts, of the time in which a device waits
+/// for commands.
+inline constexpr const char *hostPart = "waiting for the host";
+
 struct MemoryBill {
   int64_t parameters = 0, gradients = 0, state = 0;
   /// Arguments that are not parameters, and results.

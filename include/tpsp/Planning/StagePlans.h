@@ -72,6 +72,10 @@ std::optional<bool> hasStages(mlir::MLIRContext &context, llvm::StringRef path,
 /// A sentence about an option that cannot be simulated with stages, or "".
 std::string stagesProblem(const CompileOptions &options);
 
+/// Sets options of data parallelism that stages do not take, and that change no
+/// result, to those that they take.
+void setForStages(CompileOptions &options);
+
 /// Compiles the chunks of a module, which messages call `path`. Diagnostics go
 /// to the context's handler as they arise, and the error is a one-sentence
 /// summary. Fails if the layers or the batch cannot be divided, or if there is

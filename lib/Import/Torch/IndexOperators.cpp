@@ -269,6 +269,8 @@ static Results indexed(Call &call) {
     }
   if (!dim || indices[*dim]->type == ScalarType::Bool)
     refuse("selects by booleans");
+  if (*dim == 0)
+    call.noteTable(*indices[0], "self");
   return selectedBy(call, x, *dim,
                     fromStart(*indices[*dim], call.build.sizes(x)[*dim]));
 }

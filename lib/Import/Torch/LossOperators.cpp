@@ -50,22 +50,32 @@ public:
     targets = build.materialized(targets);
   }
 
-  /// -log p of the label, for each position.
-  Tensor each() {
-    return build.emit("cross_entropy", {x, targets}, dims, x.type,
-                      {{"over", IndexAttribute{{over}}}});
+  /// Lets positions with this label, which is a class, not count.
+  void ignore(int64_t label) {
+    int64_t count = build.program.atoms.extent(x.dims[classes]);
+    if (label >= count)
+      refuse("ignores label {}; known are labels below 0, and those of its {} "
+             "classes",
+             label, count);
+    std::vector<double> counts(static_cast<size_t>(count), 1);
+    counts[static_cast<size_t>(label)] = 0;
+    Tensor vector;
+    vector.constant = Constant::dense(x.type, {count}, counts);
+    vector.type = x.type;
+    counted = lookedUp(build.lifted(vector, build.elementOf(x)));
   }
 
-  /// The weight of the label's class, for each position; 0 where none counts.
-  Tensor weightOfLabel(Tensor weights) {
-    build.align(x, classes, weights, 0);
-    Tensor weight = weights;
-    weight.dims = dims;
-    weight.value =
-        build.emitValue("one_hot_einsum", {targets.value, weights.value},
-                        build.atomsOf(dims), build.elementOf(weights),
-                        {{"indices", IndexAttribute{{over}, /*isList=*/true}}});
-    return weight;
+  /// -log p of the label, for each position; 0 where none counts.
+  Tensor each() {
+    return counting(build.emit("cross_entropy", {x, targets}, dims, x.type,
+                               {{"over", IndexAttribute{{over}}}}));
+  }
+
+  /// The weight of the label's class, for each position, and 0 where none
+  /// counts. Nothing if all that count have the weight 1, and all labels that
+  /// do not count are below 0.
+  std::optional<Tensor> weightOfLabel(const std::optional<Tensor> &weights) {
+    return weights ? std::optional(counting(lookedUp(*weights))) : counted;
   }
 
   /// The sum of -log p over all classes, each with its weight, for each
@@ -84,7 +94,7 @@ public:
                        {{"kind", std::string("sum")}});
     }
     sum.dims = dims;
-    return build.emit("label_mask", {sum, targets}, dims, x.type);
+    return counting(build.emit("label_mask", {sum, targets}, dims, x.type));
   }
 
   Builder &build;
@@ -94,7 +104,26 @@ public:
   Dims dims;
 
 private:
+  /// The number of the label's class, for each position.
+  Tensor lookedUp(Tensor numbers) {
+    build.align(x, classes, numbers, 0);
+    Tensor of = numbers;
+    of.dims = dims;
+    of.value =
+        build.emitValue("one_hot_einsum", {targets.value, numbers.value},
+                        build.atomsOf(dims), build.elementOf(numbers),
+                        {{"indices", IndexAttribute{{over}, /*isList=*/true}}});
+    return of;
+  }
+
+  Tensor counting(const Tensor &values) {
+    return counted ? build.pointwise("mul", {values, *counted}, values.type)
+                   : values;
+  }
+
   Atom over = -1;
+  /// 1 or 0 for each position, if some labels of classes do not count.
+  std::optional<Tensor> counted;
 };
 
 } // namespace
@@ -128,7 +157,7 @@ static Tensor smoothed(LabelLoss &loss, const std::optional<Tensor> &weights,
   Tensor each = loss.each();
   if (weights)
     each =
-        build.pointwise("mul", {each, loss.weightOfLabel(*weights)}, each.type);
+        build.pointwise("mul", {each, *loss.weightOfLabel(weights)}, each.type);
   if (smoothing == 0)
     return each;
   auto classes = static_cast<double>(
@@ -143,28 +172,27 @@ static Tensor smoothed(LabelLoss &loss, const std::optional<Tensor> &weights,
       each.type);
 }
 
-/// Labels that do not count are below 0 in a program. So `ignore_index` must
-/// be, too; PyTorch refuses every other label below 0.
+/// Labels that do not count are below 0 in a program. PyTorch refuses labels
+/// below 0 that are not `ignore_index`.
 static Results crossEntropyOf(Call &call) {
   Tensor x = call.value("self"), targets = call.tensor("target");
   if (isFloating(targets.type))
     refuse("has targets that are probabilities");
   targets = call.build.lifted(targets, "i32");
-  int64_t ignored = call.integer("ignore_index");
-  if (ignored >= 0)
-    refuse("ignores label {}; known are labels below 0", ignored);
+  LabelLoss loss(call.build, x, targets, x.dims.size() > 1 ? 1 : 0);
+  if (int64_t ignored = call.integer("ignore_index"); ignored >= 0)
+    loss.ignore(ignored);
   std::optional<Tensor> weights = call.maybe("weight");
   if (weights)
     weights = call.lifted(*weights);
-  LabelLoss loss(call.build, x, targets, x.dims.size() > 1 ? 1 : 0);
   Tensor each = smoothed(loss, weights, call.number("label_smoothing"));
   Reduction how = reductionOf(call);
-  if (!weights || how != Reduction::Mean)
+  std::optional<Tensor> weight = loss.weightOfLabel(weights);
+  if (!weight || how != Reduction::Mean)
     return {combined(call.build, each, how, loss.targets)};
   // The mean is by weight.
-  Tensor weight = loss.weightOfLabel(*weights);
   Tensor sum = combined(call.build, each, Reduction::Sum),
-         all = combined(call.build, weight, Reduction::Sum);
+         all = combined(call.build, *weight, Reduction::Sum);
   return {call.build.pointwise("div", {sum, all}, each.type)};
 }
 

@@ -361,7 +361,10 @@ Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
     vocabulary = {
         build.program.atoms.create(build.program.atoms.extent(*from))};
   } else if (std::optional<Tensor> table = tableOf(out)) {
-    vocabulary = build.program.atoms.leaves(build.single(*table, 0).dims.at(0));
+    vocabulary =
+        table->constant
+            ? AtomList{build.program.atoms.create(table->constant->sizes()[0])}
+            : build.program.atoms.leaves(build.single(*table, 0).dims.at(0));
   } else if (build.takeAsNumbers(out.value)) {
     return build.converted(out, wanted);
   } else {

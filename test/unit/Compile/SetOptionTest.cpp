@@ -1,5 +1,6 @@
 // Options by their names, as profiles give them.
 #include "tpsp/Passes/Options/SetOption.h"
+#include "tpsp/Planner/Profile.h"
 
 #include <gmock/gmock.h>
 
@@ -40,6 +41,15 @@ TEST(SetOption, RefusesWhatAFlagWouldRefuse) {
   for (const char *text : {"-1", "nan", "much"})
     EXPECT_THAT(setOption(options, "overlap-memory", text),
                 HasSubstr("--overlap-memory has no value"));
+}
+
+TEST(SetOption, ProfilesHaveOptionsThatThereAre) {
+  for (const std::string &name : planner::builtinProfiles()) {
+    CompileOptions options;
+    for (const auto &[option, value] :
+         llvm::cantFail(planner::findProfile(name)).options)
+      EXPECT_EQ(setOption(options, option, value.value), "") << name;
+  }
 }
 
 } // namespace

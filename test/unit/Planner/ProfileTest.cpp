@@ -164,7 +164,14 @@ TEST(Profile, EveryFactHasItsSource) {
     EXPECT_EQ(profile.name, name);
     for (const auto &[fact, value] : profile.facts)
       EXPECT_NE(value.source, "") << fact;
+    for (const auto &[option, value] : profile.options)
+      EXPECT_NE(value.source, "") << option;
+    EXPECT_TRUE(!profile.hostMicroseconds ||
+                !profile.hostMicroseconds->source.empty());
+    EXPECT_FALSE(profile.options.empty());
   }
-  EXPECT_THAT(llvm::toString(findProfile("none").takeError()),
-              HasSubstr("is no built-in profile (megatron)"));
+  EXPECT_THAT(
+      llvm::toString(findProfile("none").takeError()),
+      HasSubstr("is no built-in profile (deepspeed, megatron, nanotron, "
+                "torch, torchtitan)"));
 }
