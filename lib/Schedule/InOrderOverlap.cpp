@@ -161,14 +161,14 @@ public:
         isGather(problem.commands.size()), isFree(isGather),
         isPartner(isGather),
         freeAt(std::max<int64_t>(problem.numStreams, 1), 0) {
-    for (const OwnProducts &products : partners)
-      for (int64_t product : products)
-        isPartner[product] = true;
     if (overlap == InOrderOverlap::Parameters)
       findFree();
     else
       for (size_t i = 0; i < isGather.size(); ++i)
         order.push_back(int64_t(i));
+    for (const OwnProducts &products : partners)
+      for (int64_t product : products)
+        isPartner[product] = true;
   }
 
   OverlapSchedule run() {
@@ -188,9 +188,13 @@ private:
   void findFree() {
     ParameterCommands of(plan);
     isGather = of.gathers;
-    for (auto [i, command] : llvm::enumerate(plan.commands))
-      isFree[i] = partners[i].empty() && problem.commands[i].stream != 0 &&
+    for (auto [i, command] : llvm::enumerate(plan.commands)) {
+      isFree[i] = problem.commands[i].stream != 0 &&
                   (isGather[i] || reducesGradients(command, plan));
+      // They run under anything, and not only under these.
+      if (isFree[i])
+        partners[i].clear();
+    }
     order = FetchOrder(problem, of).run();
   }
 
@@ -247,7 +251,7 @@ private:
 
   const Plan &plan;
   const OverlapProblem &problem;
-  const std::vector<OwnProducts> partners;
+  std::vector<OwnProducts> partners;
   std::vector<bool> isGather, isFree, isPartner;
   /// The order in which commands are placed.
   std::vector<int64_t> order;

@@ -2,8 +2,8 @@
 #include "tpsp/Schedule/StepOverlap.h"
 
 #include "tpsp/Schedule/ArenaPlan.h"
-#include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/InOrderOverlap.h"
+#include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include <gmock/gmock.h>
@@ -282,8 +282,9 @@ TEST(InOrderOverlap, ParametersAreGatheredOneLayerAhead) {
   EXPECT_EQ(layers.startOf(0), 0);
   for (int64_t layer = 1; layer < 4; ++layer) {
     int64_t gather = 2 * layer, before = gather - 1;
-    EXPECT_DOUBLE_EQ(layers.startOf(gather), std::max(layers.startOf(before),
-                                                      layers.endOf(gather - 2)));
+    EXPECT_DOUBLE_EQ(
+        layers.startOf(gather),
+        std::max(layers.startOf(before), layers.endOf(gather - 2)));
     EXPECT_LT(layers.startOf(gather), layers.endOf(before));
   }
 }
@@ -331,6 +332,38 @@ TEST(InOrderOverlap, GradientsAreReducedAsSoonAsTheyAreThere) {
       EXPECT_GE(layers.startOf(sum), layers.endOf(sum - 1));
       EXPECT_EQ(layers.startOf(sum + 1) < layers.endOf(sum), areGradients);
     }
+  }
+}
+
+/// Layer i prepares its parameters (command 3 i), gathers them, and multiplies
+/// after it has read the gradient of the layer before.
+TEST(InOrderOverlap, WhatPreparesParametersRunsAheadWithTheirGather) {
+  GatheredLayers layers(Phase::Backward);
+  std::vector<PlanCommand> commands;
+  for (const PlanCommand &command : layers.step.commands) {
+    if (command.kind == CommandKind::Collective) {
+      PlanBuffer packed = layers.step.buffers[command.accesses[0].buffer];
+      packed.kind = BufferKind::Temporary;
+      PlanCommand copy;
+      copy.kind = CommandKind::Copy;
+      copy.accesses = {command.accesses[0], command.accesses[0]};
+      copy.accesses[1].buffer = int64_t(layers.step.buffers.size());
+      copy.accesses[1].isWrite = true;
+      layers.step.buffers.push_back(packed);
+      commands.push_back(copy);
+      commands.push_back(command);
+      commands.back().accesses[0].buffer = copy.accesses[1].buffer;
+    } else {
+      commands.push_back(command);
+    }
+  }
+  layers.step.commands = commands;
+  layers.schedule(InOrderOverlap::Parameters);
+  for (int64_t layer = 1; layer < 4; ++layer) {
+    int64_t copy = 3 * layer, gather = copy + 1, before = copy - 1;
+    EXPECT_LE(layers.endOf(copy), layers.startOf(before));
+    EXPECT_LE(layers.startOf(gather),
+              std::max(layers.startOf(before), layers.endOf(gather - 3)));
   }
 }
 
