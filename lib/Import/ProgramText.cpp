@@ -85,7 +85,7 @@ Status ProgramText::check() const {
                  fmt::join(all, ","), fmt::join(padding, ","));
 }
 
-std::string ProgramText::typeText(const Type &type) {
+std::string ProgramText::typeText(const Type &type, bool namesElement) {
   std::vector<std::string> names;
   bool isPlaced = strategy.decides(type.where);
   for (const std::string &index : type.indices) {
@@ -96,7 +96,8 @@ std::string ProgramText::typeText(const Type &type) {
   }
   if (!isPlaced && !names.empty())
     names.push_back("?");
-  return fmt::format("{}[{}]", type.element == element ? "" : type.element,
+  bool isImplied = type.element == element && !namesElement;
+  return fmt::format("{}[{}]", isImplied ? "" : type.element,
                      fmt::join(names, ", "));
 }
 
@@ -226,9 +227,15 @@ Value FunctionText::apply(const std::string &operation,
                           const std::string &name, const Type &type,
                           const std::string &attributes) {
   Value value{unusedName(name), type};
+  // Without an element type, a result has that of the operands.
+  bool converts = std::any_of(
+      operands.begin(), operands.end(), [&](const Value &operand) {
+        return operand.type.element != type.element &&
+               operand.type.element != "i32";
+      });
   std::string result = isInferred(operation, operands, type)
                            ? ""
-                           : " -> " + program.typeText(type);
+                           : " -> " + program.typeText(type, converts);
   body += wrapped(fmt::format("{} = {} {}{}{}", value.name, operation,
                               fmt::join(namesOf(operands), ", "),
                               attributes.empty() ? "" : " {" + attributes + "}",

@@ -66,3 +66,20 @@
 // RUN: %{import} --place ddp --mesh dp=2
 // RUN: %{run}
 // RUN: %{check}
+
+// A layer that is there twice is no other layer, and the new value of a buffer
+// has no gradient.
+// REDEFINE: %{model} = shared
+// RUN: %{import}
+// RUN: FileCheck %s --check-prefix=SHARED < %t/shared.mlir
+// SHARED-NOT: repeat
+// RUN: %{run}
+// RUN: %{check}
+
+// What is f32 in a module of bf16 says so.
+// REDEFINE: %{model} = narrow
+// RUN: %{import}
+// RUN: FileCheck %s --check-prefix=NARROW < %t/narrow.mlir
+// NARROW: convert {{.*}} -> f32[
+// RUN: tpsp-run %t/narrow.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// VERIFIED: all within tolerance

@@ -409,6 +409,37 @@ class WeighedLosses(nn.Module):
                 + F.cross_entropy(out, labels, weight=self.weight, reduction="sum") + (each * each).sum())
 
 
+class Shared(nn.Module):
+    """The first layer is also the third, and a buffer follows the features' mean."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width)) for _ in range(2)])
+        self.layers.append(self.layers[0])
+        self.register_buffer("center", torch.zeros(width))
+        self.head = nn.Linear(width, 2)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + torch.tanh(layer(x))
+        with torch.no_grad():
+            self.center.mul_(0.9).add_(x.mean(0), alpha=0.1)
+        return self.head(x - self.center)
+
+
+class Narrow(nn.Module):
+    """Parameters in bf16, and a norm in f32."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.first, self.head = nn.Linear(width, width), nn.Linear(width, 3)
+        self.to(torch.bfloat16)
+
+    def forward(self, x):
+        y = self.first(x.bfloat16()).float()
+        return self.head((y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5)).bfloat16()).float()
+
+
 def bags():
     network = Trained(Bags(), WeighedLosses(5))
     return network, {"ids": torch.randint(0, 7, (6, 3)), "times": torch.tensor([0, 999, 3, 17, 40, 5]),
@@ -419,6 +450,8 @@ MODULES = {
     "recurrent": lambda: regression(Recurrent(), (3, 2), x=torch.randn(3, 5, 3)),
     "rotations": lambda: regression(ComplexRotations(), (2, 6, 16), x=torch.randn(2, 6, 16)),
     "bags": bags,
+    "shared": lambda: regression(Shared(), (4, 2), x=torch.randn(4, 6)),
+    "narrow": lambda: regression(Narrow(), (4, 3), x=torch.randn(4, 8)),
     "activations": lambda: (Trained(Activations(), ManyLosses()), {"x": torch.randn(5, 6), "labels": torch.randn(5, 3)}),
     "orders": lambda: regression(Orders(), (2, 5, 3), x=torch.randn(2, 5, 4)),
     "enlarged": lambda: regression(Enlarged(), (2, 2, 8, 8), image=image(2)),

@@ -299,6 +299,9 @@ void Importer::addResult(const GraphOutput &output) {
   Tensor tensor =
       build.lifted(found->second, isNumber ? build.exact : build.element);
   bool isLoss = tensor.dims.empty() && !isChange;
+  // A buffer is changed where no gradients are.
+  if (isChange)
+    tensor = build.pointwise("stop_gradient", {tensor}, tensor.type);
   tensor = build.ordered(build.materialized(tensor));
   std::string name = isLoss ? "loss" : "out";
   if (isChange)

@@ -253,9 +253,47 @@ static bool isChain(const std::vector<Comparison> &steps, Repeat &out) {
   return true;
 }
 
+namespace {
+
+/// The first and the last operation that uses a value.
+struct UseRange {
+  size_t first = 0, last = 0;
+};
+using UseRanges = std::map<ValueId, UseRange>;
+
+} // namespace
+
+static UseRanges useRanges(const Program &program) {
+  UseRanges ranges;
+  for (size_t i = 0; i < program.operations.size(); ++i)
+    for (ValueId operand : program.operations[i].operands)
+      ranges.try_emplace(operand, UseRange{i, i}).first->second.last = i;
+  return ranges;
+}
+
+/// Whether every layer has parameters of its own, which nothing else uses. A
+/// module that is there twice has them in common.
+static bool haveOwnParameters(const Program &program,
+                              const std::vector<Comparison> &steps,
+                              const UseRanges &ranges, const Repeat &repeat) {
+  auto isOwn = [&](ValueId value) {
+    const UseRange &range = ranges.at(value);
+    return range.first >= repeat.begin && range.last < repeat.end();
+  };
+  for (size_t number : repeat.parameters) {
+    ValueId value = program.arguments[number].value;
+    if (!isOwn(value))
+      return false;
+    for (const Comparison &step : steps)
+      if (ValueId other = step.outer.at(value); other == value || !isOwn(other))
+        return false;
+  }
+  return true;
+}
+
 static std::optional<Repeat>
 repeatAt(const Program &program, const std::map<ValueId, size_t> &arguments,
-         const std::vector<Layer> &layers, size_t at) {
+         const UseRanges &ranges, const std::vector<Layer> &layers, size_t at) {
   const Layer &first = layers[at];
   std::vector<Comparison> steps;
   for (size_t i = at + 1; i < layers.size(); ++i) {
@@ -273,7 +311,8 @@ repeatAt(const Program &program, const std::map<ValueId, size_t> &arguments,
     out.times = static_cast<int64_t>(steps.size()) + 1;
     out.begin = first.begin;
     out.size = first.end - first.begin;
-    if (sortOperands(arguments, steps, out) && isChain(steps, out)) {
+    if (sortOperands(arguments, steps, out) && isChain(steps, out) &&
+        haveOwnParameters(program, steps, ranges, out)) {
       std::set<ValueId> last(out.lastResults.begin(), out.lastResults.end());
       std::set<ValueId> used = usedAfter(program, out.begin, out.end());
       if (std::includes(last.begin(), last.end(), used.begin(), used.end()))
@@ -290,10 +329,11 @@ std::vector<Repeat> torch::findRepeats(const Program &program) {
     if (program.arguments[i].kind == ProgramArgument::Kind::Parameter &&
         !program.arguments[i].constant)
       arguments[program.arguments[i].value] = i;
+  const UseRanges ranges = useRanges(program);
   std::vector<Layer> layers = layersOf(program);
   std::vector<Repeat> repeats;
   for (size_t i = 0; i < layers.size(); ++i)
-    if (auto repeat = repeatAt(program, arguments, layers, i)) {
+    if (auto repeat = repeatAt(program, arguments, ranges, layers, i)) {
       repeats.push_back(*repeat);
       i += static_cast<size_t>(repeat->times) - 1;
     }
