@@ -228,8 +228,8 @@ Value FunctionText::apply(const std::string &operation,
                           const std::string &attributes) {
   Value value{unusedName(name), type};
   // Without an element type, a result has that of the operands.
-  bool converts = std::any_of(
-      operands.begin(), operands.end(), [&](const Value &operand) {
+  bool converts =
+      std::any_of(operands.begin(), operands.end(), [&](const Value &operand) {
         return operand.type.element != type.element &&
                operand.type.element != "i32";
       });

@@ -54,8 +54,8 @@ public:
   /// overflows.
   int64_t elements(const Indices &indices) const;
 
-  /// "[b, s@tp, d]", "i32[b, s]". `namesElement`: "f32[b, s]" even if the program
-  /// is of f32.
+  /// "[b, s@tp, d]", "i32[b, s]". `namesElement`: "f32[b, s]" even if the
+  /// program is of f32.
   std::string typeText(const Type &type, bool namesElement = false);
   /// INVALID if axes do not divide the extent of their index.
   rt::Status check() const;

@@ -3,6 +3,8 @@
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -80,12 +82,18 @@ void tpsp::findActivationClasses(ProgramFacts &facts) {
     for (ClassId id : tensor.dims)
       (tensor.kind == TensorFacts::Kind::Parameter ? ofParameters : ofInputs)
           .insert(id);
-  facts.tokens = ofInputs.empty() ? 0 : 1;
-  for (ClassId id : ofInputs) {
-    if (ofParameters.contains(id))
-      continue;
-    facts.activationClasses.push_back(id);
-    facts.tokens *= facts.classes[id].extent;
+  for (ClassId id : ofInputs)
+    if (!ofParameters.contains(id))
+      facts.activationClasses.push_back(id);
+  // Labels may have other positions than the tokens that they belong to.
+  facts.tokens = 0;
+  for (const TensorFacts &tensor : facts.tensors) {
+    int64_t tokens = 1;
+    for (ClassId id : tensor.dims)
+      if (!ofParameters.contains(id))
+        tokens *= facts.classes[id].extent;
+    if (tensor.kind != TensorFacts::Kind::Parameter)
+      facts.tokens = std::max(facts.tokens, tokens);
   }
 }
 

@@ -222,6 +222,5 @@ std::string tpsp::toJson(const Hardware &hardware, llvm::StringRef base) {
     Hardware builtIn = llvm::cantFail(parseHardware(text, base));
     json = differenceOf(std::move(json), base, writtenFields(builtIn, digits));
   }
-  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) +
-         "\n";
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }

@@ -31,7 +31,7 @@ static bool readsStored(const PlanCommand &command, const Plan &plan,
 
 namespace {
 
-/// What the commands of a plan do with parameters alone.
+/// The commands of a plan that work on parameters alone.
 struct ParameterCommands {
   explicit ParameterCommands(const Plan &plan);
 

@@ -37,8 +37,8 @@ static llvm::Error setHost(const planner::Profile &profile, Options &options) {
     return found.takeError();
   // Ranks on CPUs issue commands themselves.
   if (!found->isCpu())
-    options.hardware = fmt::format("{}:host={}us", machine,
-                                   profile.hostMicroseconds->value);
+    options.hardware =
+        fmt::format("{}:host={}us", machine, profile.hostMicroseconds->value);
   return llvm::Error::success();
 }
 

@@ -188,8 +188,8 @@ struct ProgramFacts {
   /// The classes that axes may divide in activations: those of inputs that no
   /// parameter has.
   std::vector<ClassId> activationClasses;
-  /// Tokens of a step: the product of these classes' extents. 0 if there is no
-  /// input.
+  /// Tokens of a step: the most of one input, the product of the extents of its
+  /// classes that no parameter has. 0 if there is no input.
   int64_t tokens = 0;
   /// Layers that stages may divide: calls in the program's function.
   int64_t layers = 0;

@@ -15,7 +15,7 @@ enum class InOrderOverlap {
   /// Also collectives of parameters and of their gradients, under whatever runs
   /// then. A gather of parameters begins when the first command that reads the
   /// gather before it begins: FSDP fetches one layer ahead. A reduction begins
-  /// as soon as its gradients are there. What the update gathers is not hidden.
+  /// as soon as its gradients are there. Gathers of the update are not hidden.
   Parameters
 };
 

@@ -183,8 +183,8 @@ bool Builder::takeAsNumbers(ValueId value) {
   auto uses = [&](const Operation &operation) {
     return contains(operation.operands, value);
   };
-  auto argument = std::find_if(program.arguments.begin(),
-                               program.arguments.end(), isTaken);
+  auto argument =
+      std::find_if(program.arguments.begin(), program.arguments.end(), isTaken);
   if (argument == program.arguments.end() ||
       std::any_of(program.operations.begin(), program.operations.end(), uses))
     return false;

@@ -19,7 +19,7 @@ static OperatorsByName byName(const std::vector<const Operators *> &tables) {
   return found;
 }
 
-/// What moves elements of any kind.
+/// The operations that move elements of any kind.
 static OperatorsByName movingOperators() {
   OperatorsByName views = byName({&viewOperators(), &logicOperators()}), found;
   for (const char *name :

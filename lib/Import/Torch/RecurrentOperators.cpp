@@ -18,7 +18,7 @@ namespace {
 
 struct State {
   Tensor h;
-  /// Of an LSTM.
+  /// The memory of an LSTM; other cells have none.
   std::optional<Tensor> c;
 };
 

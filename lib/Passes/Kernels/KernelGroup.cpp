@@ -169,8 +169,7 @@ bool KernelGroup::accepts(LoopOpInterface op, bool isMove) const {
   size_t most = mostOperations + (isMove ? mostMoved : 0);
   if (empty())
     return true;
-  bool mayShare =
-      !limits.fusion || limits.fusion->mayShare(ops.front(), op);
+  bool mayShare = !limits.fusion || limits.fusion->mayShare(ops.front(), op);
   return mayShare && ops.size() < most && sharesGridWith(op) && hasRoomFor(op);
 }
 
@@ -210,7 +209,8 @@ bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
     return false;
   // On GPUs, whose blocks are items, it would be one block.
   int64_t own = itemsOf(gridOf(loopIndices(result), result));
-  if (limits.keptBytes && items < own && items < smallestGrid && !sharesWith(op))
+  if (limits.keptBytes && items < own && items < smallestGrid &&
+      !sharesWith(op))
     return false;
   int64_t row = std::max(largest, result.getNumElements()) / items;
   return row <= longestRow;

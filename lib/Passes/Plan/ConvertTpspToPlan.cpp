@@ -352,12 +352,12 @@ void countTimes(plan::ProgramOp program) {
 }
 
 struct ConvertTpspToPlan
-    : public WithOptions<
-          tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
-          &CompileOptions::fuse, &CompileOptions::epilogues,
-          &CompileOptions::hardware, &CompileOptions::threads,
-          &CompileOptions::stageSchedule, &CompileOptions::stageActions,
-          &CompileOptions::overlap> {
+    : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
+                         &CompileOptions::fuse, &CompileOptions::epilogues,
+                         &CompileOptions::hardware, &CompileOptions::threads,
+                         &CompileOptions::stageSchedule,
+                         &CompileOptions::stageActions,
+                         &CompileOptions::overlap> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -407,8 +407,8 @@ struct ConvertTpspToPlan
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);
-    FailureOr<PlannedCommands> planned = planCommands(
-        function, keptBytes, fusionNamed(options().fuse));
+    FailureOr<PlannedCommands> planned =
+        planCommands(function, keptBytes, fusionNamed(options().fuse));
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);

@@ -138,7 +138,7 @@ public:
     if (machine.isCpu())
       device /= cost.ranks().numRanks();
     int64_t most = inOrder ? std::numeric_limits<int64_t>::max()
-                               : serial + int64_t(memory * double(serial));
+                           : serial + int64_t(memory * double(serial));
     return serial <= device ? std::min(most, device) : most;
   }
 

@@ -118,10 +118,11 @@ public:
   CommandPlanner(func::FuncOp function, int64_t keptBytes, FusionKind fusion)
       : function(function),
         grouping([this](Operation *op) { return mayJoin(op); },
-                 {keptBytes, fusion == FusionKind::All
-                                 ? nullptr
-                                 : std::make_shared<const FusionRule>(fusion,
-                                                                  function)}) {}
+                 {keptBytes,
+                  fusion == FusionKind::All
+                      ? nullptr
+                      : std::make_shared<const FusionRule>(fusion, function)}) {
+  }
 
   FailureOr<PlannedCommands> run() {
     for (Operation &op : function.getBody().front().without_terminator())

@@ -82,9 +82,8 @@ struct PlannedCommands {
 /// several kernels. Fails with a diagnostic on an operation that has no
 /// command. `keptBytes`: bytes of rows that a kernel's item may keep
 /// (KernelLimits); 0: any number. `fusion`: what may share a kernel.
-mlir::FailureOr<PlannedCommands> planCommands(mlir::func::FuncOp function,
-                                              int64_t keptBytes,
-                                              FusionKind fusion);
+mlir::FailureOr<PlannedCommands>
+planCommands(mlir::func::FuncOp function, int64_t keptBytes, FusionKind fusion);
 
 /// A stem for a kernel's name: the first few operations, "square_reduce_rsqrt".
 std::string stemOf(const KernelGroup &group);

@@ -245,8 +245,10 @@ TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cors\": 132"),
               HasSubstr("cores: is missing; 'cors' (did you mean 'cores'?) is "
                         "not known"));
-  EXPECT_THAT(refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
-              HasSubstr("there is no key 'sms'; there are adapters_per_node, attention, "));
+  EXPECT_THAT(
+      refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
+      HasSubstr(
+          "there is no key 'sms'; there are adapters_per_node, attention, "));
   EXPECT_THAT(refusalOf("\"kind\": \"gpu\"", "\"kind\": \"tpu\""),
               HasSubstr("kind: expected one of gpu, cpu, not 'tpu'"));
   EXPECT_THAT(refusalOf("\"peak_tflops\": 989.0", "\"peak_tflops\": \"a\""),

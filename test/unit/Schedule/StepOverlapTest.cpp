@@ -299,7 +299,7 @@ TEST(InOrderOverlap, OwnProductsAndUpdatesHideNoGather) {
   }
 }
 
-/// What is gathered was computed, as activations are.
+/// Activations are computed, not stored.
 TEST(InOrderOverlap, OnlyParametersAreGatheredAhead) {
   GatheredLayers layers(Phase::Forward);
   for (PlanBuffer &buffer : layers.step.buffers)

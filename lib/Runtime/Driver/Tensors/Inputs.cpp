@@ -110,9 +110,8 @@ std::string InputsSource::differenceOf(const PlanBuffer &wanted,
                                        const Stored &stored) {
   // An input of numbers may be counted, as the times of a diffusion are.
   bool takesBoth = !isInteger(wanted.dtype) && wanted.kind == Kind::Input;
-  bool fits =
-      stored.dtype >= 0 &&
-      (takesBoth || isInteger(stored.dtype) == isInteger(wanted.dtype));
+  bool fits = stored.dtype >= 0 &&
+              (takesBoth || isInteger(stored.dtype) == isInteger(wanted.dtype));
   if (!fits)
     return fmt::format("{} is {}, and {} is taken from {}",
                        quotedName(wanted.name), quotedName(stored.typeName),
