@@ -76,6 +76,24 @@
 // RUN: %{run}
 // RUN: %{check}
 
+// Layers that take turns are a function for each kind, and a call for each.
+// REDEFINE: %{model} = alternating
+// RUN: %{import}
+// RUN: FileCheck %s --check-prefix=TURNS < %t/alternating.mlir
+// TURNS: func private @layer(
+// TURNS: func private @layer2(
+// TURNS-NOT: func private
+// TURNS: = call @layer(%x) as "network.layers.0.*"
+// TURNS-NEXT: = call @layer2(%x1) as "network.layers.1.*"
+// TURNS-NEXT: = call @layer(%x2) as "network.layers.2.*"
+// TURNS-NEXT: = call @layer2(%x3) as "network.layers.3.*"
+// TURNS-NEXT: = call @layer(%x4) as "network.layers.4.*"
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
+// RUN: %{run}
+// RUN: %{check}
+
 // What is f32 in a module of bf16 says so.
 // REDEFINE: %{model} = narrow
 // RUN: %{import}

@@ -32,10 +32,10 @@
 // VALUE: profile 'mine': options.fuse: no fuse is called 'some': all, pointwise, operations or none
 // RUN: echo '{"name": "mine", "version": "1", "options": {"fuse": {"value": "none"}}}' > %t.p.json
 // RUN: %{try} | FileCheck %s --check-prefix=SOURCE
-// SOURCE: options.fuse: expected a 'value', a text as the flag --fuse takes it, and its 'source', a text
+// SOURCE: options.fuse.source: is missing
 // RUN: echo '{"name": "mine", "version": "1", "host_us": {"value": -1, "source": "here"}}' > %t.p.json
 // RUN: %{try} | FileCheck %s --check-prefix=HOST
-// HOST: host_us: expected a 'value', a number from 0 to 1e+06, and its 'source', a text
+// HOST: host_us.value: expected a number from 0 to 1000000000, not -1
 // RUN: echo '{"name": "mine", "version": "1"}' > %t.p.json
 // RUN: %{try} | FileCheck %s --check-prefix=EMPTY
 // EMPTY: expected 'facts', 'options' or 'host_us'

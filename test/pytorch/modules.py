@@ -427,6 +427,32 @@ class Shared(nn.Module):
         return self.head(x - self.center)
 
 
+class Turn(nn.Module):
+    """A layer of one of two kinds."""
+
+    def __init__(self, width, sums):
+        super().__init__()
+        self.linear, self.sums = nn.Linear(width, width), sums
+
+    def forward(self, x):
+        y = self.linear(x)
+        return x + (F.silu(y).cumsum(-1) if self.sums else torch.tanh(y))
+
+
+class Alternating(nn.Module):
+    """Layers of two kinds that take turns, and one more of the first kind."""
+
+    def __init__(self, width=6, count=5):
+        super().__init__()
+        self.layers = nn.ModuleList([Turn(width, number % 2 == 1) for number in range(count)])
+        self.head = nn.Linear(width, 2)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+
+
 class Narrow(nn.Module):
     """Parameters in bf16, and a norm in f32."""
 
@@ -451,6 +477,7 @@ MODULES = {
     "rotations": lambda: regression(ComplexRotations(), (2, 6, 16), x=torch.randn(2, 6, 16)),
     "bags": bags,
     "shared": lambda: regression(Shared(), (4, 2), x=torch.randn(4, 6)),
+    "alternating": lambda: regression(Alternating(), (4, 2), x=torch.randn(4, 6)),
     "narrow": lambda: regression(Narrow(), (4, 3), x=torch.randn(4, 8)),
     "activations": lambda: (Trained(Activations(), ManyLosses()), {"x": torch.randn(5, 6), "labels": torch.randn(5, 3)}),
     "orders": lambda: regression(Orders(), (2, 5, 3), x=torch.randn(2, 5, 4)),

@@ -323,7 +323,115 @@ repeatAt(const Program &program, const std::map<ValueId, size_t> &arguments,
   return {};
 }
 
-std::vector<Repeat> torch::findRepeats(const Program &program) {
+namespace {
+
+/// Finds layers that are equal to an earlier one.
+class CallFinder {
+public:
+  CallFinder(const Program &program, const std::map<ValueId, size_t> &arguments,
+             const UseRanges &ranges)
+      : program(program), arguments(arguments), ranges(ranges) {}
+
+  void add(const Layer &layer) {
+    for (Group &group : groups)
+      if (join(group, layer))
+        return;
+    groups.push_back({layer, {}, {}});
+  }
+
+  std::vector<CalledLayer> run() const {
+    std::vector<CalledLayer> found;
+    for (const Group &group : groups)
+      if (!group.others.empty())
+        found.push_back(called(group));
+    return found;
+  }
+
+private:
+  struct Group {
+    Layer first;
+    std::vector<Layer> others;
+    /// Of the first layer with each other one.
+    std::vector<Comparison> steps;
+  };
+
+  bool isOwn(ValueId value, const Layer &layer) const {
+    const UseRange &range = ranges.at(value);
+    return range.first >= layer.begin && range.last < layer.end;
+  }
+
+  bool join(Group &group, const Layer &layer) const {
+    Comparison step(program, arguments);
+    if (group.first.prefix != layer.prefix || !step.compare(group.first, layer))
+      return false;
+    for (const auto &[value, other] : step.outer) {
+      bool isParameter = arguments.count(value) && value != other;
+      if (isParameter && (!isOwn(value, group.first) || !isOwn(other, layer)))
+        return false;
+      // A parameter that both have is another operand.
+      if (arguments.count(value) && !isParameter)
+        return false;
+    }
+    // What is read later has the same indices.
+    for (const auto &[value, other] : step.inner)
+      if (program.atoms.leaves(program.values[value].atoms) !=
+              program.atoms.leaves(program.values[other].atoms) &&
+          (isReadLater(value, group.first) || isReadLater(other, layer)))
+        return false;
+    group.others.push_back(layer);
+    group.steps.push_back(std::move(step));
+    return true;
+  }
+
+  bool isReadLater(ValueId value, const Layer &layer) const {
+    auto found = ranges.find(value);
+    return (found != ranges.end() && found->second.last >= layer.end) ||
+           std::any_of(
+               program.results.begin(), program.results.end(),
+               [&](const ProgramResult &one) { return one.value == value; });
+  }
+
+  CalledLayer called(const Group &group) const {
+    CalledLayer out;
+    out.prefix = group.first.prefix;
+    out.size = group.first.end - group.first.begin;
+    CalledLayer::Call first{group.first.number, group.first.begin, {}, {}};
+    for (const auto &entry : group.steps.front().outer)
+      if (auto argument = arguments.find(entry.first);
+          argument != arguments.end())
+        out.parameters.push_back(argument->second);
+      else
+        first.operands.push_back(entry.first);
+    std::sort(out.parameters.begin(), out.parameters.end());
+    for (const auto &[value, other] : group.steps.front().inner) {
+      bool isRead = isReadLater(value, group.first);
+      for (size_t i = 0; i < group.steps.size(); ++i)
+        isRead |= isReadLater(group.steps[i].inner.at(value), group.others[i]);
+      if (isRead)
+        first.results.push_back(value);
+    }
+    out.calls.push_back(first);
+    for (size_t i = 0; i < group.steps.size(); ++i) {
+      CalledLayer::Call call{
+          group.others[i].number, group.others[i].begin, {}, {}};
+      for (ValueId value : first.operands)
+        call.operands.push_back(group.steps[i].outer.at(value));
+      for (ValueId value : first.results)
+        call.results.push_back(group.steps[i].inner.at(value));
+      out.calls.push_back(call);
+    }
+    return out;
+  }
+
+  const Program &program;
+  const std::map<ValueId, size_t> &arguments;
+  const UseRanges &ranges;
+  std::vector<Group> groups;
+};
+
+} // namespace
+
+LayerFunctions torch::findLayers(const Program &program) {
   std::map<ValueId, size_t> arguments;
   for (size_t i = 0; i < program.arguments.size(); ++i)
     if (program.arguments[i].kind == ProgramArgument::Kind::Parameter &&
@@ -331,11 +439,15 @@ std::vector<Repeat> torch::findRepeats(const Program &program) {
       arguments[program.arguments[i].value] = i;
   const UseRanges ranges = useRanges(program);
   std::vector<Layer> layers = layersOf(program);
-  std::vector<Repeat> repeats;
+  LayerFunctions found;
+  CallFinder calls(program, arguments, ranges);
   for (size_t i = 0; i < layers.size(); ++i)
     if (auto repeat = repeatAt(program, arguments, ranges, layers, i)) {
-      repeats.push_back(*repeat);
+      found.repeats.push_back(*repeat);
       i += static_cast<size_t>(repeat->times) - 1;
+    } else {
+      calls.add(layers[i]);
     }
-  return repeats;
+  found.called = calls.run();
+  return found;
 }

@@ -25,8 +25,34 @@ struct Repeat {
   size_t end() const { return begin + size * static_cast<size_t>(times); }
 };
 
-/// The repeats of a program, in its order. They do not overlap.
-std::vector<Repeat> findRepeats(const Program &program);
+/// Equal layers that are no run, because others lie between them: one function,
+/// and a call for each.
+struct CalledLayer {
+  struct Call {
+    int64_t number = 0;
+    size_t begin = 0;
+    /// The values in place of the first layer's operands and results.
+    std::vector<ValueId> operands, results;
+  };
+
+  /// "model.layers.": what the parameters' names begin with.
+  std::string prefix;
+  /// The number of operations.
+  size_t size = 0;
+  /// The first layer's parameters, as numbers of arguments.
+  std::vector<size_t> parameters;
+  /// In the program's order, at least two.
+  std::vector<Call> calls;
+};
+
+/// The layers of a program that become functions. They do not overlap.
+struct LayerFunctions {
+  /// In the program's order.
+  std::vector<Repeat> repeats;
+  std::vector<CalledLayer> called;
+};
+
+LayerFunctions findLayers(const Program &program);
 
 } // namespace tpsp::import::torch
 

@@ -146,15 +146,16 @@ static void importArchive(const std::string &path, const TorchOptions &options,
   }
   torch::removeTranspositions(program);
   torch::removeDead(program);
-  std::vector<torch::Repeat> repeats;
+  torch::LayerFunctions layers;
   if (options.rollsUp)
-    repeats = torch::findRepeats(program);
+    layers = torch::findLayers(program);
   torch::Names names(program, options.names);
-  torch::writeProgram(program, repeats, names, strategy, text);
+  torch::writeProgram(program, layers, names, strategy, text);
   names.checkWanted();
   addTensors(archive, graph, program, out);
   count(program, out.counts);
-  out.counts.repeats = static_cast<int64_t>(repeats.size());
+  out.counts.repeats =
+      static_cast<int64_t>(layers.repeats.size() + layers.called.size());
 }
 
 Status tpsp::import::importTorch(const std::string &path,

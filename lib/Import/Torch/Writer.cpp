@@ -1,350 +1,14 @@
 #include "Writer.h"
-#include "Refusal.h"
+#include "FunctionWriter.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <limits>
+#include <memory>
 #include <set>
 
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
-
-namespace {
-
-/// Writes one function.
-class FunctionWriter {
-public:
-  FunctionWriter(const Program &program, Names &names, const Strategy &strategy,
-                 ProgramText &text, const std::string &name,
-                 const std::string &visibility)
-      : function(text, name, visibility), program(program), names(names),
-        strategy(strategy), text(text) {}
-
-  /// `prefix` is left out of the parameter's name.
-  void parameter(const ProgramArgument &argument, const std::string &prefix);
-  void input(const ProgramArgument &argument);
-  /// An operand of a function that is called.
-  void operand(ValueId value, const std::string &name, Where where);
-  void operation(const Operation &operation);
-  Value result(ValueId value, const std::vector<AtomList> &dims,
-               const std::string &name);
-
-  const Value &at(ValueId value) const { return values.at(value); }
-  void set(ValueId value, Value written) { values[value] = std::move(written); }
-
-  FunctionText function;
-
-private:
-  std::string valueName(const Operation &operation);
-  /// The name, unless it is a result's.
-  std::string distinct(const std::string &name) const;
-  /// Whether every dimension is one index.
-  bool isPlain(const std::vector<AtomList> &dims) const;
-  std::string nameOf(Atom leaf);
-  std::string nameOf(const AtomList &leaves);
-  Indices indicesOf(const AtomList &atoms);
-  /// Whether no axis would divide two indices of a parameter. Such a parameter
-  /// is whole.
-  bool isPlaceable(const Indices &indices) const;
-  /// An index for each dimension, as the module has them.
-  Indices declared(const std::vector<AtomList> &dims);
-  /// Makes the value of an argument of what was declared.
-  Value undeclared(Value value, const ProgramArgument &argument);
-  std::string quoted(const IndexAttribute &index);
-  std::string attributesOf(const Operation &operation);
-  /// The value with these adjacent leaves as one index.
-  Value merged(const Value &value, const AtomList &leaves);
-
-  const Program &program;
-  Names &names;
-  const Strategy &strategy;
-  ProgramText &text;
-  std::map<ValueId, Value> values;
-};
-
-} // namespace
-
-std::string FunctionWriter::nameOf(Atom leaf) {
-  std::string name = names.of(leaf);
-  if (!text.hasExtent(name))
-    text.extent(name, program.atoms.extent(leaf));
-  return name;
-}
-
-std::string FunctionWriter::nameOf(const AtomList &leaves) {
-  if (leaves.size() == 1)
-    return nameOf(leaves.front());
-  std::string name = names.ofMerged(leaves);
-  if (!text.hasExtent(name))
-    text.extent(name, program.atoms.extent(leaves));
-  return name;
-}
-
-Indices FunctionWriter::indicesOf(const AtomList &atoms) {
-  Indices indices;
-  for (Atom leaf : program.atoms.leaves(atoms))
-    indices.push_back(nameOf(leaf));
-  return indices;
-}
-
-Indices FunctionWriter::declared(const std::vector<AtomList> &dims) {
-  Indices indices;
-  size_t units = 0;
-  for (const AtomList &dim : dims) {
-    AtomList leaves = program.atoms.leaves(dim);
-    if (!leaves.empty()) {
-      indices.push_back(nameOf(leaves));
-      continue;
-    }
-    indices.push_back(names.ofUnit(++units));
-    text.extent(indices.back(), 1);
-  }
-  return indices;
-}
-
-std::string torch::identifier(const std::string &name) {
-  std::string word;
-  for (char one : name)
-    word += std::isalnum(static_cast<unsigned char>(one)) ? one : '_';
-  if (word.empty() || std::isdigit(static_cast<unsigned char>(word[0])))
-    word = "p" + word;
-  return word;
-}
-
-/// "q_proj" of "self_attn.q_proj.weight", and "q_proj_bias" of its bias.
-static std::string shortName(const std::string &stored) {
-  std::string name = stored;
-  static const std::string weight = ".weight";
-  if (name.size() > weight.size() &&
-      name.compare(name.size() - weight.size(), weight.size(), weight) == 0)
-    name.erase(name.size() - weight.size());
-  size_t last = name.rfind('.');
-  if (last != std::string::npos && name.compare(last, 5, ".bias") == 0)
-    last = last == 0 ? last : name.rfind('.', last - 1);
-  return identifier(last == std::string::npos ? name : name.substr(last + 1));
-}
-
-Value FunctionWriter::undeclared(Value value, const ProgramArgument &argument) {
-  Indices units, whole;
-  for (size_t i = 0; i < argument.dims.size(); ++i)
-    (program.atoms.leaves(argument.dims[i]).empty() ? units : whole)
-        .push_back(value.type.indices[i]);
-  std::string name = value.name.substr(1);
-  Type type = value.type;
-  type.where = Where::Open;
-  Indices left = value.type.indices;
-  for (const std::string &unit : units) {
-    left.erase(std::find(left.begin(), left.end(), unit));
-    type.indices = left;
-    value = function.apply("take", {value}, name, type,
-                           fmt::format("at = 0, index = \"{}\"", unit));
-  }
-  AtomList atoms;
-  for (const AtomList &dim : argument.dims)
-    atoms.insert(atoms.end(), dim.begin(), dim.end());
-  type.indices = indicesOf(atoms);
-  if (type.indices != left)
-    value = function.apply("split", {value}, name, type);
-  return value;
-}
-
-std::string FunctionWriter::distinct(const std::string &name) const {
-  bool isTaken = std::any_of(program.results.begin(), program.results.end(),
-                             [&](const auto &one) { return one.name == name; });
-  return isTaken ? name + "_" : name;
-}
-
-bool FunctionWriter::isPlaceable(const Indices &indices) const {
-  std::set<std::string> axes;
-  for (const std::string &index : indices)
-    for (const PlacedAxis &axis :
-         strategy.axesOf(Where::Parameter, index, indices.size()))
-      if (!axes.insert(axis.name).second)
-        return false;
-  return true;
-}
-
-void FunctionWriter::parameter(const ProgramArgument &argument,
-                               const std::string &prefix) {
-  std::string stored = argument.stored.substr(prefix.size());
-  Type type{declared(argument.dims), elementOf(argument.type),
-            Where::Parameter};
-  if (!isPlaceable(type.indices))
-    type.where = Where::Tokens;
-  Value value = function.parameter(distinct(shortName(stored)), stored, type,
-                                   argument.isFrozen ? "{tpsp.frozen}" : "");
-  set(argument.value, undeclared(value, argument));
-}
-
-void FunctionWriter::input(const ProgramArgument &argument) {
-  bool isInteger = !isFloating(argument.type);
-  Type type{declared(argument.dims), elementOf(argument.type),
-            isInteger && !argument.constant ? Where::Tokens
-            : argument.constant             ? Where::Parameter
-                                            : Where::Activation};
-  std::string attributes = argument.isFrozen ? "{tpsp.frozen}" : "";
-  std::string name = distinct(identifier(argument.stored));
-  if (name != argument.stored)
-    attributes = fmt::format("{{tpsp.name = \"{}\"{}}}", argument.stored,
-                             argument.isFrozen ? ", tpsp.frozen" : "");
-  set(argument.value,
-      undeclared(function.argument(name, type, attributes), argument));
-}
-
-void FunctionWriter::operand(ValueId value, const std::string &name,
-                             Where where) {
-  const ProgramValue &about = program.values[value];
-  set(value,
-      function.argument(name, {indicesOf(about.atoms), about.element, where}));
-}
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-static std::string numberText(double number) {
-  // The notation has no infinities.
-  if (std::isinf(number))
-    number = number < 0 ? -std::numeric_limits<float>::max()
-                        : std::numeric_limits<float>::max();
-  std::string text = fmt::format("{}", number);
-  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-}
-
-std::string FunctionWriter::quoted(const IndexAttribute &index) {
-  std::string name = nameOf(program.atoms.leaves(index.atoms));
-  return fmt::format(index.isList ? "[\"{}\"]" : "\"{}\"", name);
-}
-
-std::string FunctionWriter::attributesOf(const Operation &operation) {
-  std::vector<std::string> words;
-  for (const auto &[name, attribute] : operation.attributes) {
-    if (std::holds_alternative<bool>(attribute)) {
-      words.push_back(name);
-      continue;
-    }
-    std::string value;
-    if (const auto *number = std::get_if<double>(&attribute))
-      value = numberText(*number);
-    else if (const auto *integer = std::get_if<int64_t>(&attribute))
-      value = std::to_string(*integer);
-    else if (const auto *word = std::get_if<std::string>(&attribute))
-      value = "\"" + *word + "\"";
-    else
-      value = quoted(std::get<IndexAttribute>(attribute));
-    words.push_back(name + " = " + value);
-  }
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
-/// The indices with a run of them replaced by one.
-static Indices replaced(const Indices &indices, const Indices &run,
-                        const std::string &by) {
-  Indices out = indices;
-  auto begin = std::search(out.begin(), out.end(), run.begin(), run.end());
-  if (begin == out.end())
-    return out;
-  begin = out.erase(begin, begin + static_cast<int64_t>(run.size()));
-  out.insert(begin, by);
-  return out;
-}
-
-Value FunctionWriter::merged(const Value &value, const AtomList &leaves) {
-  Type type = value.type;
-  type.where = Where::Open;
-  type.indices = replaced(type.indices, indicesOf(leaves), nameOf(leaves));
-  if (type.indices == value.type.indices)
-    return value;
-  nameOf(leaves);
-  return function.apply("merge", {value}, value.name.substr(1), type);
-}
-
-/// The innermost module's name, for a value.
-static std::string moduleName(const Operation &operation) {
-  if (operation.modules.empty() || operation.modules.back().empty())
-    return operation.name;
-  const std::string &path = operation.modules.back();
-  std::string last = path.substr(path.rfind('.') + 1);
-  bool isNumber = std::all_of(last.begin(), last.end(), [](unsigned char one) {
-    return std::isdigit(one);
-  });
-  return isNumber ? operation.name : identifier(last);
-}
-
-bool FunctionWriter::isPlain(const std::vector<AtomList> &dims) const {
-  return std::all_of(dims.begin(), dims.end(), [&](const AtomList &dim) {
-    return program.atoms.leaves(dim).size() == 1;
-  });
-}
-
-std::string FunctionWriter::valueName(const Operation &operation) {
-  auto result = std::find_if(
-      program.results.begin(), program.results.end(),
-      [&](const auto &one) { return one.value == operation.result; });
-  if (result != program.results.end() && isPlain(result->dims))
-    return result->name;
-  return distinct(moduleName(operation));
-}
-
-void FunctionWriter::operation(const Operation &operation) {
-  std::vector<Value> operands;
-  for (ValueId operand : operation.operands)
-    operands.push_back(at(operand));
-  const ProgramValue &about = program.values[operation.result];
-  Type type{indicesOf(about.atoms), about.element, Where::Open};
-  Indices whole = type.indices;
-  // An index that was split since is merged for the operation.
-  std::vector<AtomList> blocks;
-  for (const auto &[name, attribute] : operation.attributes)
-    if (const auto *index = std::get_if<IndexAttribute>(&attribute))
-      blocks.push_back(program.atoms.leaves(index->atoms));
-  for (Atom atom : operation.blocks)
-    blocks.push_back(program.atoms.leaves(atom));
-  for (const AtomList &leaves : blocks) {
-    if (leaves.size() < 2)
-      continue;
-    for (Value &operand : operands)
-      operand = merged(operand, leaves);
-    type.indices = replaced(type.indices, indicesOf(leaves), nameOf(leaves));
-  }
-  Value value = function.apply(operation.name, operands, valueName(operation),
-                               type, attributesOf(operation));
-  if (type.indices != whole) {
-    type.indices = whole;
-    value = function.apply("split", {value}, valueName(operation), type);
-  }
-  set(operation.result, value);
-}
-
-Value FunctionWriter::result(ValueId value, const std::vector<AtomList> &dims,
-                             const std::string &name) {
-  Value written = at(value);
-  Type type = written.type;
-  type.where = Where::Open;
-  type.indices = declared(dims);
-  Indices flat, joined;
-  for (const AtomList &dim : dims) {
-    AtomList leaves = program.atoms.leaves(dim);
-    for (Atom leaf : leaves)
-      flat.push_back(nameOf(leaf));
-    if (!leaves.empty())
-      joined.push_back(nameOf(leaves));
-  }
-  if (joined != flat)
-    written = function.apply("merge", {written}, name,
-                             {joined, type.element, Where::Open});
-  if (type.indices != joined)
-    written = function.apply("broadcast", {written}, name, type);
-  // Two results of one value, and an argument that is a result.
-  if (written.name != "%" + name)
-    written = function.apply("scale", {written}, name, type, "factor = 1.0");
-  return written;
-}
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
 
 /// How a value that all layers take is placed.
 static Where placeOf(const Program &program, ValueId value) {
@@ -359,58 +23,177 @@ static Where placeOf(const Program &program, ValueId value) {
   return isParameter ? Where::Parameter : Where::Activation;
 }
 
-static std::vector<Value>
-writeRepeat(const Program &program, const Repeat &repeat, Names &names,
-            const Strategy &strategy, ProgramText &text,
-            const std::string &name, FunctionWriter &model) {
-  FunctionWriter layer(program, names, strategy, text, name, "private ");
-  std::vector<Value> operands;
-  std::vector<std::string> carriedNames;
-  for (ValueId value : repeat.carried) {
-    carriedNames.push_back(repeat.carried.size() == 1
-                               ? "x"
-                               : fmt::format("x{}_", carriedNames.size()));
-    layer.operand(value, carriedNames.back(), Where::Activation);
-    operands.push_back(model.at(value));
-  }
-  for (ValueId value : repeat.shared) {
-    layer.operand(value, "shared", placeOf(program, value));
-    operands.push_back(model.at(value));
-  }
-  std::string prefix = repeat.prefix + std::to_string(repeat.first) + ".";
-  for (size_t number : repeat.parameters)
-    layer.parameter(program.arguments[number], prefix);
-  for (size_t i = repeat.begin; i < repeat.begin + repeat.size; ++i)
-    layer.operation(program.operations[i]);
-  std::vector<Value> results;
-  for (size_t i = 0; i < repeat.results.size(); ++i) {
-    Value value = layer.at(repeat.results[i]);
-    value.type.where = Where::Activation;
-    results.push_back(value);
-  }
-  layer.function.finish(results);
-  return model.function.repeat(layer.function, operands, carriedNames,
-                               repeat.prefix, repeat.first, repeat.times);
-}
+namespace {
 
-/// The parameters that `@model` names itself: those of no repeat.
-static std::set<std::string> ownParameters(const Program &program,
-                                           const std::vector<Repeat> &repeats) {
-  std::set<ValueId> used;
-  size_t next = 0;
-  auto use = [&](ValueId value) { used.insert(value); };
-  for (size_t i = 0; i < program.operations.size(); ++i) {
-    if (next < repeats.size() && repeats[next].begin == i) {
-      const Repeat &repeat = repeats[next++];
-      for (ValueId value : repeat.carried)
-        use(value);
-      for (ValueId value : repeat.shared)
-        use(value);
-      i = repeat.end() - 1;
-      continue;
+/// Writes layers as functions, each when it is first called.
+class LayerWriter {
+public:
+  LayerWriter(const Program &program, const LayerFunctions &layers,
+              Names &names, const Strategy &strategy, ProgramText &text,
+              FunctionWriter &model)
+      : program(program), layers(layers), names(names), strategy(strategy),
+        text(text), model(model), functions(layers.called.size()) {
+    for (size_t i = 0; i < layers.repeats.size(); ++i)
+      begins[layers.repeats[i].begin] = {&layers.repeats[i], 0, 0};
+    for (size_t i = 0; i < layers.called.size(); ++i)
+      for (size_t j = 0; j < layers.called[i].calls.size(); ++j)
+        begins[layers.called[i].calls[j].begin] = {nullptr, i, j};
+  }
+
+  /// Writes the layers that begin at this operation, and returns the first
+  /// operation after them; the operation itself if none begins there.
+  size_t write(size_t operation) {
+    auto found = begins.find(operation);
+    if (found == begins.end())
+      return operation;
+    auto [repeat, layer, call] = found->second;
+    if (repeat) {
+      writeRepeat(*repeat);
+      return repeat->end();
     }
-    for (ValueId value : program.operations[i].operands)
-      use(value);
+    writeCall(layer, call);
+    return operation + layers.called[layer].size;
+  }
+
+  /// The values that layers take from the function that calls them. Calls
+  /// visit(value), and returns as write() does.
+  template <typename Visit>
+  size_t visitOperands(size_t operation, Visit visit) const {
+    auto found = begins.find(operation);
+    if (found == begins.end())
+      return operation;
+    auto [repeat, layer, call] = found->second;
+    if (repeat) {
+      std::for_each(repeat->carried.begin(), repeat->carried.end(), visit);
+      std::for_each(repeat->shared.begin(), repeat->shared.end(), visit);
+      return repeat->end();
+    }
+    const CalledLayer &called = layers.called[layer];
+    const std::vector<ValueId> &operands = called.calls[call].operands;
+    std::for_each(operands.begin(), operands.end(), visit);
+    return operation + called.size;
+  }
+
+private:
+  struct Begin {
+    /// Null: a call of a layer.
+    const Repeat *repeat;
+    size_t layer, call;
+  };
+
+  /// "layer", and "layer2" for the second function.
+  std::string nextName() {
+    return ++written == 1 ? "layer" : fmt::format("layer{}", written);
+  }
+
+  FunctionText function(const std::vector<ValueId> &carried,
+                        const std::vector<ValueId> &shared,
+                        const std::vector<size_t> &parameters,
+                        const std::string &prefix, size_t begin, size_t size,
+                        const std::vector<ValueId> &results) {
+    FunctionWriter layer(program, names, strategy, text, nextName(),
+                         "private ");
+    for (size_t i = 0; i < carried.size(); ++i)
+      layer.operand(carried[i], nameOf(i, carried.size()), Where::Activation);
+    for (ValueId value : shared)
+      layer.operand(value, "shared", placeOf(program, value));
+    for (size_t number : parameters)
+      layer.parameter(program.arguments[number], prefix);
+    for (size_t i = begin; i < begin + size; ++i)
+      layer.operation(program.operations[i]);
+    std::vector<Value> values;
+    for (ValueId result : results) {
+      values.push_back(layer.at(result));
+      values.back().type.where = Where::Activation;
+    }
+    layer.function.finish(values);
+    return layer.function;
+  }
+
+  static std::string nameOf(size_t number, size_t count) {
+    return count == 1 ? "x" : fmt::format("x{}_", number);
+  }
+
+  void writeRepeat(const Repeat &repeat) {
+    FunctionText callee =
+        function(repeat.carried, repeat.shared, repeat.parameters,
+                 repeat.prefix + std::to_string(repeat.first) + ".",
+                 repeat.begin, repeat.size, repeat.results);
+    std::vector<Value> operands;
+    std::vector<std::string> results;
+    for (ValueId value : repeat.carried) {
+      operands.push_back(model.at(value));
+      results.push_back(nameOf(results.size(), repeat.carried.size()));
+    }
+    for (ValueId value : repeat.shared)
+      operands.push_back(model.at(value));
+    set(repeat.lastResults,
+        model.function.repeat(callee, operands, results, repeat.prefix,
+                              repeat.first, repeat.times));
+  }
+
+  void writeCall(size_t number, size_t which) {
+    const CalledLayer &layer = layers.called[number];
+    const CalledLayer::Call &call = layer.calls[which],
+                            &first = layer.calls.front();
+    std::vector<ValueId> carried, shared;
+    for (ValueId value : first.operands)
+      (placeOf(program, value) == Where::Activation ? carried : shared)
+          .push_back(value);
+    if (!functions[number])
+      functions[number] = std::make_unique<FunctionText>(
+          function(carried, shared, layer.parameters,
+                   layer.prefix + std::to_string(first.number) + ".",
+                   first.begin, layer.size, first.results));
+    std::vector<Value> operands;
+    for (const auto *some : {&carried, &shared})
+      for (ValueId value : *some) {
+        auto place =
+            std::find(first.operands.begin(), first.operands.end(), value);
+        operands.push_back(
+            model.at(call.operands[place - first.operands.begin()]));
+      }
+    std::vector<std::string> results;
+    for (size_t i = 0; i < call.results.size(); ++i)
+      results.push_back(nameOf(i, call.results.size()));
+    set(call.results,
+        model.function.repeat(*functions[number], operands, results,
+                              layer.prefix, call.number, /*times=*/1));
+  }
+
+  void set(const std::vector<ValueId> &values,
+           const std::vector<Value> &written) {
+    for (size_t i = 0; i < values.size(); ++i)
+      model.set(values[i], written[i]);
+  }
+
+  const Program &program;
+  const LayerFunctions &layers;
+  Names &names;
+  const Strategy &strategy;
+  ProgramText &text;
+  FunctionWriter &model;
+  /// By the operation at which they begin.
+  std::map<size_t, Begin> begins;
+  /// Those of called layers, as far as they are written.
+  std::vector<std::unique_ptr<FunctionText>> functions;
+  size_t written = 0;
+};
+
+} // namespace
+
+/// The arguments that `@model` names itself: its inputs, and the parameters
+/// that no layer has.
+static std::set<std::string> ownParameters(const Program &program,
+                                           const LayerWriter &layers) {
+  std::set<ValueId> used;
+  auto use = [&](ValueId value) { used.insert(value); };
+  for (size_t i = 0; i < program.operations.size();) {
+    size_t next = layers.visitOperands(i, use);
+    if (next == i)
+      for (ValueId value : program.operations[next++].operands)
+        use(value);
+    i = next;
   }
   for (const ProgramResult &result : program.results)
     use(result.value);
@@ -423,10 +206,11 @@ static std::set<std::string> ownParameters(const Program &program,
 }
 
 void torch::writeProgram(const Program &program,
-                         const std::vector<Repeat> &repeats, Names &names,
+                         const LayerFunctions &functions, Names &names,
                          const Strategy &strategy, ProgramText &text) {
   FunctionWriter model(program, names, strategy, text, "model", "");
-  std::set<std::string> own = ownParameters(program, repeats);
+  LayerWriter layers(program, functions, names, strategy, text, model);
+  std::set<std::string> own = ownParameters(program, layers);
   // Inputs come first, as a run's files do.
   for (auto kind :
        {ProgramArgument::Kind::Input, ProgramArgument::Kind::Parameter})
@@ -437,19 +221,11 @@ void torch::writeProgram(const Program &program,
         else
           model.parameter(argument, "");
       }
-  size_t next = 0;
-  for (size_t i = 0; i < program.operations.size(); ++i) {
-    if (next == repeats.size() || repeats[next].begin != i) {
-      model.operation(program.operations[i]);
-      continue;
-    }
-    const Repeat &repeat = repeats[next++];
-    std::string name = next == 1 ? "layer" : fmt::format("layer{}", next);
-    std::vector<Value> values =
-        writeRepeat(program, repeat, names, strategy, text, name, model);
-    for (size_t j = 0; j < values.size(); ++j)
-      model.set(repeat.lastResults[j], values[j]);
-    i = repeat.end() - 1;
+  for (size_t i = 0; i < program.operations.size();) {
+    size_t next = layers.write(i);
+    if (next == i)
+      model.operation(program.operations[next++]);
+    i = next;
   }
   std::vector<Value> results;
   for (const ProgramResult &result : program.results)

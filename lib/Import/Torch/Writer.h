@@ -8,9 +8,9 @@
 
 namespace tpsp::import::torch {
 
-/// Adds the functions of a program to `text`: one for each layer that repeats,
-/// and `@model`.
-void writeProgram(const Program &program, const std::vector<Repeat> &repeats,
+/// Adds the functions of a program to `text`: one for each layer of
+/// `functions`, and `@model`.
+void writeProgram(const Program &program, const LayerFunctions &functions,
                   Names &names, const Strategy &strategy, ProgramText &text);
 
 } // namespace tpsp::import::torch

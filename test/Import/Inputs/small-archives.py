@@ -276,7 +276,7 @@ CASES = {
     "constant-gain": constant_gain,
     "mean-of-labels": labels,
     "sum-of-labels": lambda g: labels(g, reduction=2),
-    "ignored-class": lambda g: labels(g, ignore_index=0),
+    "ignored-class": lambda g: labels(g, ignore_index=255),
     "large-ids": large_ids,
     "bits": bits,
     "truth": truth_of_numbers,

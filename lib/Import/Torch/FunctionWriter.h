@@ -1,0 +1,65 @@
+/// One function of a Program as text in the short form.
+#ifndef TPSP_IMPORT_TORCH_FUNCTIONWRITER_H
+#define TPSP_IMPORT_TORCH_FUNCTIONWRITER_H
+
+#include "../ProgramText.h"
+#include "Names.h"
+
+#include <map>
+
+namespace tpsp::import::torch {
+
+/// Writes one function.
+class FunctionWriter {
+public:
+  FunctionWriter(const Program &program, Names &names, const Strategy &strategy,
+                 ProgramText &text, const std::string &name,
+                 const std::string &visibility)
+      : function(text, name, visibility), program(program), names(names),
+        strategy(strategy), text(text) {}
+
+  /// `prefix` is left out of the parameter's name.
+  void parameter(const ProgramArgument &argument, const std::string &prefix);
+  void input(const ProgramArgument &argument);
+  /// An operand of a function that is called.
+  void operand(ValueId value, const std::string &name, Where where);
+  void operation(const Operation &operation);
+  Value result(ValueId value, const std::vector<AtomList> &dims,
+               const std::string &name);
+
+  const Value &at(ValueId value) const { return values.at(value); }
+  void set(ValueId value, Value written) { values[value] = std::move(written); }
+
+  FunctionText function;
+
+private:
+  std::string valueName(const Operation &operation);
+  /// The name, unless it is a result's.
+  std::string distinct(const std::string &name) const;
+  /// Whether every dimension is one index.
+  bool isPlain(const std::vector<AtomList> &dims) const;
+  std::string nameOf(Atom leaf);
+  std::string nameOf(const AtomList &leaves);
+  Indices indicesOf(const AtomList &atoms);
+  /// Whether no axis would divide two indices of a parameter. Such a parameter
+  /// is whole.
+  bool isPlaceable(const Indices &indices) const;
+  /// An index for each dimension, as the module has them.
+  Indices declared(const std::vector<AtomList> &dims);
+  /// Makes the value of an argument of what was declared.
+  Value undeclared(Value value, const ProgramArgument &argument);
+  std::string quoted(const IndexAttribute &index);
+  std::string attributesOf(const Operation &operation);
+  /// The value with these adjacent leaves as one index.
+  Value merged(const Value &value, const AtomList &leaves);
+
+  const Program &program;
+  Names &names;
+  const Strategy &strategy;
+  ProgramText &text;
+  std::map<ValueId, Value> values;
+};
+
+} // namespace tpsp::import::torch
+
+#endif // TPSP_IMPORT_TORCH_FUNCTIONWRITER_H
