@@ -365,11 +365,12 @@ class ComplexRotations(nn.Module):
         frequencies = 100 ** -(torch.arange(0, self.shape[1], 2) / self.shape[1])
         angles = torch.outer(torch.arange(longest), frequencies)
         self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
+        self.gain = nn.Parameter(1 + torch.rand(self.shape[1] // 2))
 
     def rotated(self, x, turns):
         pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
         turns = turns[: x.shape[1]].unsqueeze(-2)
-        return torch.view_as_real(pairs * turns).flatten(-2).type_as(x)
+        return torch.view_as_real(pairs * (turns * 1.5) * self.gain).flatten(-2).type_as(x)
 
     def forward(self, x):
         q, k, v = [part(x).unflatten(-1, self.shape) for part in (self.q, self.k, self.v)]

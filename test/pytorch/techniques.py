@@ -341,7 +341,7 @@ TECHNIQUES = {
     "swin": lambda: classifier(Swin(), 6, image=image()),
     "autoencoder": lambda: (Autoencoder(), {"image": image(8), "noise": torch.randn(2, 4)}),
     "wavenet": lambda: words(Wavenet(), 20),
-    "recurrent": lambda: words(Recurrent(), 20),
+    "recurrent-words": lambda: words(Recurrent(), 20),
     "retnet": lambda: regression(Linear(), (2, 6, 16), x=torch.randn(2, 6, 16)),
     "graph": lambda: (Trained(Graph(), classes), {"x": torch.randn(2, 7, 6), "edges": (torch.rand(2, 7, 7) + torch.eye(7) > 0.5).float(),
         "labels": integers(2, 7, high=4)}),

@@ -51,11 +51,25 @@ static Tensor combined(Call &call, const char *function, const Tensor &x,
   return call.build.pointwise(function, {x, y}, call.result().type);
 }
 
+/// Of complex numbers and real ones.
+static Tensor realMultiple(Call &call, const Tensor &z,
+                           const std::string &factor) {
+  if (!call.isTensor(factor))
+    return call.build.pointwise("scale", {z}, call.result().type,
+                                {{"factor", call.number(factor)}});
+  Tensor by = call.value(factor);
+  // Both parts have the same factor.
+  by.dims.emplace_back();
+  return combined(call, "mul", z, by);
+}
+
 /// (a + b i) (c + d i) = (a c - b d) + (a d + b c) i.
 static Results product(Call &call) {
+  if (!call.isComplex("other"))
+    return {realMultiple(call, call.value("self"), "other")};
+  if (!call.isComplex("self"))
+    return {realMultiple(call, call.value("other"), "self")};
   Tensor x = call.tensor("self"), y = call.tensor("other");
-  if (!call.isComplex("self") || !call.isComplex("other"))
-    refuse("multiplies complex numbers with real ones");
   Tensor a = part(call, x, 0), b = part(call, x, 1), c = part(call, y, 0),
          d = part(call, y, 1);
   Tensor real = combined(call, "sub", combined(call, "mul", a, c),
@@ -103,15 +117,28 @@ static std::complex<double> numberAt(const ConstantPtr &x, Sizes position) {
   return {real, x->at(position)};
 }
 
+/// The factors of a product at each position of its result.
+static std::function<std::complex<double>(const Sizes &)>
+factorOf(const Call &call, const std::string &name) {
+  if (!call.isTensor(name))
+    return [number = call.number(name)](const Sizes &) { return number; };
+  Sizes sizes = call.result().sizes;
+  ConstantPtr x = call.tensor(name).constant;
+  if (call.isComplex(name))
+    return [x = x->expanded(sizes)](const Sizes &position) {
+      return numberAt(x, position);
+    };
+  sizes.pop_back();
+  return [x = x->expanded(sizes)](Sizes position) {
+    position.pop_back();
+    return x->at(position);
+  };
+}
+
 static Constants foldProduct(const Call &call) {
-  ConstantPtr x = call.tensor("self").constant,
-              y = call.tensor("other").constant;
-  if (!call.isComplex("self") || !call.isComplex("other"))
-    refuse("multiplies complex numbers with real ones");
-  x = x->expanded(call.result().sizes);
-  y = y->expanded(call.result().sizes);
+  auto x = factorOf(call, "self"), y = factorOf(call, "other");
   return folded(call, [=](const Sizes &position) {
-    return numberAt(x, position) * numberAt(y, position);
+    return x(position) * y(position);
   });
 }
 
@@ -143,6 +170,7 @@ const Operators &torch::complexOperators() {
       {"view_as_complex", "self", foldSame, same},
       {"view_as_real", "self", foldSame, same},
       {"mul.Tensor", "self, other", foldProduct, product},
+      {"mul.Scalar", "self, other", foldProduct, product},
       {"_conj", "self", foldConjugate, conjugate},
       {"conj_physical", "self", foldConjugate, conjugate},
       {"real", "self", {}, partOf(0)},
