@@ -94,6 +94,16 @@
 // RUN: %{run}
 // RUN: %{check}
 
+// Variances, products of all positions before, losses of log-probabilities, and
+// pixels that become channels.
+// REDEFINE: %{model} = statistics
+// RUN: %{import}
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
+// RUN: %{run}
+// RUN: %{check}
+
 // What is f32 in a module of bf16 says so.
 // REDEFINE: %{model} = narrow
 // RUN: %{import}

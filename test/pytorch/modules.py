@@ -428,6 +428,28 @@ class Shared(nn.Module):
         return self.head(x - self.center)
 
 
+class Statistics(nn.Module):
+    """Variances, products of all before, logarithms, signs, and pixels that become channels and back."""
+
+    def __init__(self, width=5, classes=4):
+        super().__init__()
+        self.first, self.head = nn.Linear(width, 4 * width), nn.Linear(width, classes)
+        self.register_buffer("weights", torch.tensor([0.5, 2.0, 1.0, 1.5]))
+
+    def forward(self, x, labels):
+        low, mean = torch.var_mean(x, dim=(1, 2), unbiased=False, keepdim=True)
+        x = (x - mean) / (low + 0.1) + x.std(-1, keepdim=True) * x.var(1, unbiased=False, keepdim=True)
+        y = F.pixel_shuffle(self.first(x).unflatten(-1, (4, -1)).transpose(1, 2), 2)
+        y = F.pixel_unshuffle(y * torch.linspace(0, 1, y.shape[-1]), 2)
+        y = (y * torch.tensor([1.0, 2.0, 0.5, -1.0])[:, None, None]).sum(1)
+        y = y.sigmoid().cumprod(-1) + torch.log1p(y.square()) * torch.sign(y) * torch.linspace(-1, 2, y.shape[-1])
+        logs = F.log_softmax(self.head(y), -1)
+        losses = F.nll_loss(logs[1], labels[1], self.weights, ignore_index=2)
+        losses = losses + F.nll_loss(logs.transpose(1, 2), labels, reduction="sum") / 10
+        one_hot = torch.tensor([0.0, 0.25, 0.25, 0.5])
+        return logs, losses + F.kl_div(logs, one_hot.expand_as(logs), reduction="batchmean") + F.kl_div(logs, logs.detach().flip(-1), log_target=True)
+
+
 class Turn(nn.Module):
     """A layer of one of two kinds."""
 
@@ -479,6 +501,7 @@ MODULES = {
     "bags": bags,
     "shared": lambda: regression(Shared(), (4, 2), x=torch.randn(4, 6)),
     "alternating": lambda: regression(Alternating(), (4, 2), x=torch.randn(4, 6)),
+    "statistics": lambda: (Statistics(), {"x": torch.randn(2, 6, 5), "labels": torch.tensor([[0, 1, 2, 3, -100, 1], [3, 2, 2, 0, 1, 0]])}),
     "narrow": lambda: regression(Narrow(), (4, 3), x=torch.randn(4, 8)),
     "activations": lambda: (Trained(Activations(), ManyLosses()), {"x": torch.randn(5, 6), "labels": torch.randn(5, 3)}),
     "orders": lambda: regression(Orders(), (2, 5, 3), x=torch.randn(2, 5, 4)),

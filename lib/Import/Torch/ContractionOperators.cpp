@@ -1,4 +1,5 @@
 // Products and sums.
+#include "Joins.h"
 #include "Operators.h"
 #include "Products.h"
 #include "Refusal.h"
@@ -175,6 +176,16 @@ static Constants foldBmm(const Call &call) { return foldProduct(call, "mat2"); }
 // Sums
 //===----------------------------------------------------------------------===//
 
+/// Without dimensions that have one position, unless it keeps them.
+static Tensor withoutDims(Tensor x, std::vector<size_t> dims, bool keeps) {
+  if (keeps)
+    return x;
+  std::sort(dims.rbegin(), dims.rend());
+  for (size_t dim : dims)
+    x.dims.erase(x.dims.begin() + static_cast<int64_t>(dim));
+  return x;
+}
+
 static Tensor reduced(Call &call, Tensor x, const std::vector<size_t> &dims,
                       bool keeps, const std::string &operation,
                       Attributes attributes) {
@@ -188,12 +199,7 @@ static Tensor reduced(Call &call, Tensor x, const std::vector<size_t> &dims,
   if (!build.atomsOf(rest).empty() || !build.atomsOf(x.dims).empty())
     y = build.emit(operation, {x}, rest, call.result().type,
                    std::move(attributes));
-  std::vector<size_t> gone = dims;
-  std::sort(gone.rbegin(), gone.rend());
-  for (size_t dim : gone)
-    if (!keeps)
-      y.dims.erase(y.dims.begin() + static_cast<int64_t>(dim));
-  return y;
+  return withoutDims(y, dims, keeps);
 }
 
 static Emit reduction(const std::string &operation, const std::string &kind) {
@@ -255,22 +261,84 @@ static Results productAlong(Call &call) {
   return {y};
 }
 
-/// The mean squared difference from the mean, times n / (n - correction).
-static Results variance(Call &call) {
+/// The products of each position and all before it.
+static Results productsUpTo(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  int64_t size = build.sizes(x).at(dim);
+  if (size > mostFactors || size == 0)
+    refuse("multiplies {} positions; known are 1 to {}", size, mostFactors);
+  std::vector<Tensor> products;
+  for (int64_t at = 0; at < size; ++at) {
+    Tensor factor = build.taken(x, dim, at);
+    if (at > 0)
+      factor = build.pointwise("mul", {products.back(), factor}, x.type);
+    products.push_back(factor);
+  }
+  for (Tensor &product : products)
+    product.dims.insert(product.dims.begin() + static_cast<int64_t>(dim),
+                        AtomList{});
+  if (size == 1)
+    return products;
+  return {concatenated(build, products, dim, size, x.type)};
+}
+
+namespace {
+
+struct Moments {
+  Tensor mean, variance;
+};
+
+} // namespace
+
+/// The mean, and the mean squared difference from it times
+/// n / (n - correction).
+static Moments moments(Call &call, double correction) {
   Builder &build = call.build;
   Tensor x = call.value("self");
   std::vector<size_t> dims = call.dims("dim", x.dims.size());
+  Moments out;
   Tensor mean = reduced(call, x, dims, true, "mean", {});
   Tensor difference = build.pointwise("sub", {x, mean}, x.type);
   Tensor square = build.pointwise("square", {difference}, x.type);
-  Tensor y = reduced(call, square, dims, call.flag("keepdim"), "mean", {});
   double count = 1;
   for (size_t dim : dims)
     count *= static_cast<double>(build.sizes(x).at(dim));
-  double correction = call.isNone("correction") ? 1 : call.number("correction");
   if (count <= correction)
     refuse("is a variance of {} numbers with correction {}", count, correction);
-  return {scaled(call, y, count / (count - correction))};
+  bool keeps = call.flag("keepdim");
+  out.mean = withoutDims(mean, dims, keeps);
+  out.variance = scaled(call, reduced(call, square, dims, keeps, "mean", {}),
+                        count / (count - correction));
+  return out;
+}
+
+/// `correction` or `unbiased`, whichever the operation has. By default it is 1.
+static double correctionOf(const Call &call) {
+  if (call.has("unbiased"))
+    return call.flag("unbiased") ? 1 : 0;
+  return call.isNone("correction") ? 1 : call.number("correction");
+}
+
+static Results variance(Call &call) {
+  return {moments(call, correctionOf(call)).variance};
+}
+
+static Results deviation(Call &call) {
+  Tensor y = moments(call, correctionOf(call)).variance;
+  return {call.build.pointwise("sqrt", {y}, y.type)};
+}
+
+static Results varianceAndMean(Call &call) {
+  Moments found = moments(call, correctionOf(call));
+  return {found.variance, found.mean};
+}
+
+static Results deviationAndMean(Call &call) {
+  Moments found = moments(call, correctionOf(call));
+  return {call.build.pointwise("sqrt", {found.variance}, found.mean.type),
+          found.mean};
 }
 
 static Constants foldReduction(const Call &call, bool isMean) {
@@ -303,7 +371,7 @@ static Constants foldMean(const Call &call) {
 }
 
 const Operators &torch::contractionOperators() {
-  static const std::string all = "self, dim=None, ~keepdim=False, ~dtype=None";
+  static const std::string operands = "self, dim=None, ~keepdim=False, ~dtype=None";
   static const Operators rows = {
       {"linear", "input, weight, bias=None", {}, linearOf},
       {"matmul", "self, other, mat2=None", foldMatmul, matmul},
@@ -312,14 +380,14 @@ const Operators &torch::contractionOperators() {
       {"addmm", "~self, mat1, mat2, beta=1, alpha=1", {}, addmm},
       {"baddbmm", "~self, batch1, batch2, beta=1, alpha=1", {}, baddbmm},
       {"einsum", "equation, tensors, ~path=None", {}, einsum},
-      {"sum.dim_IntList", all, foldSum, reduction("reduce", "sum")},
-      {"sum", all, foldSum, reduction("reduce", "sum")},
-      {"mean.dim", all, foldMean, reduction("mean", "")},
-      {"mean", all, foldMean, reduction("mean", "")},
-      {"amax", all, {}, reduction("reduce", "max")},
-      {"amin", all, {}, amin},
-      {"max", all, {}, reduction("reduce", "max")},
-      {"min", all, {}, amin},
+      {"sum.dim_IntList", operands, foldSum, reduction("reduce", "sum")},
+      {"sum", operands, foldSum, reduction("reduce", "sum")},
+      {"mean.dim", operands, foldMean, reduction("mean", "")},
+      {"mean", operands, foldMean, reduction("mean", "")},
+      {"amax", operands, {}, reduction("reduce", "max")},
+      {"amin", operands, {}, amin},
+      {"max", operands, {}, reduction("reduce", "max")},
+      {"min", operands, {}, amin},
       {"linalg_vector_norm",
        "self, ord=2, dim=None, keepdim=False, ~dtype=None",
        {},
@@ -328,10 +396,26 @@ const Operators &torch::contractionOperators() {
        "self, dim, keepdim=False, ~dtype=None",
        {},
        productAlong},
-      {"var.correction",
-       "self, dim=None, correction=None, keepdim=False",
-       {},
-       variance},
+      {"cumprod", "self, dim, ~dtype=None", {}, productsUpTo},
   };
-  return rows;
+  static const Operators all = [] {
+    Operators found = rows;
+    const std::vector<std::pair<std::string, Emit>> statistics = {
+        {"var", variance},
+        {"std", deviation},
+        {"var_mean", varianceAndMean},
+        {"std_mean", deviationAndMean}};
+    for (const auto &[of, emit] : statistics) {
+      found.push_back({of + ".correction",
+                       "self, dim=None, correction=None, keepdim=False",
+                       {},
+                       emit});
+      found.push_back(
+          {of + ".dim", "self, dim, unbiased=True, keepdim=False", {}, emit});
+      found.push_back(
+          {of, "self, unbiased=True, dim=None, keepdim=False", {}, emit});
+    }
+    return found;
+  }();
+  return all;
 }

@@ -35,6 +35,19 @@ static Constants arange(const Call &call) {
       })};
 }
 
+/// Equal steps from `start` to `end`, and both.
+static Constants equalSteps(const Call &call) {
+  double start = call.number("start"), end = call.number("end");
+  int64_t steps = call.result().sizes.at(0);
+  return {Constant::evaluated(
+      call.result().type, call.result().sizes, [&](const Sizes &position) {
+        double share = steps < 2 ? 0
+                                 : static_cast<double>(position.at(0)) /
+                                       static_cast<double>(steps - 1);
+        return start + share * (end - start);
+      })};
+}
+
 static Constants identity(const Call &call) {
   return {Constant::evaluated(
       call.result().type, call.result().sizes, [](const Sizes &position) {
@@ -81,6 +94,7 @@ const Operators &torch::creationOperators() {
       {"arange", "~end, start=0, step=1, ~dtype=None", arange, {}},
       {"arange.start", "start, ~end, step=1, ~dtype=None", arange, {}},
       {"arange.start_step", "start, ~end, step=1, ~dtype=None", arange, {}},
+      {"linspace", "start, end, ~steps, ~dtype=None", equalSteps, {}},
       {"full", "~size, fill_value, ~dtype=None", full, {}},
       {"zeros", "~size, ~dtype=None", filled(0), {}},
       {"empty.memory_format", "~size, ~dtype=None", filled(0), {}},

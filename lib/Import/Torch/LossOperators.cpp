@@ -71,6 +71,12 @@ public:
                                {{"over", IndexAttribute{{over}}}}));
   }
 
+  /// -x of the label, for each position; 0 where none counts.
+  Tensor ofLabel() {
+    Tensor each = build.pointwise("neg", {lookedUpIn(x)}, x.type);
+    return counting(build.emit("label_mask", {each, targets}, dims, x.type));
+  }
+
   /// The weight of the label's class, for each position, and 0 where none
   /// counts. Nothing if all that count have the weight 1, and all labels that
   /// do not count are below 0.
@@ -107,6 +113,11 @@ private:
   /// The number of the label's class, for each position.
   Tensor lookedUp(Tensor numbers) {
     build.align(x, classes, numbers, 0);
+    return lookedUpIn(numbers);
+  }
+
+  /// Of numbers that have x's classes.
+  Tensor lookedUpIn(const Tensor &numbers) {
     Tensor of = numbers;
     of.dims = dims;
     of.value =
@@ -173,8 +184,12 @@ static Tensor smoothed(LabelLoss &loss, const std::optional<Tensor> &weights,
 }
 
 /// Labels that do not count are below 0 in a program. PyTorch refuses labels
-/// below 0 that are not `ignore_index`.
-static Results crossEntropyOf(Call &call) {
+/// below 0 that are not `ignore_index`. `each` makes the losses of the
+/// positions, with the weights.
+static Results
+labelLoss(Call &call,
+          const std::function<Tensor(LabelLoss &, const std::optional<Tensor> &)>
+              &each) {
   Tensor x = call.value("self"), targets = call.tensor("target");
   if (isFloating(targets.type))
     refuse("has targets that are probabilities");
@@ -185,15 +200,35 @@ static Results crossEntropyOf(Call &call) {
   std::optional<Tensor> weights = call.maybe("weight");
   if (weights)
     weights = call.lifted(*weights);
-  Tensor each = smoothed(loss, weights, call.number("label_smoothing"));
+  Tensor losses = each(loss, weights);
   Reduction how = reductionOf(call);
   std::optional<Tensor> weight = loss.weightOfLabel(weights);
   if (!weight || how != Reduction::Mean)
-    return {combined(call.build, each, how, loss.targets)};
+    return {combined(call.build, losses, how, loss.targets)};
   // The mean is by weight.
-  Tensor sum = combined(call.build, each, Reduction::Sum),
+  Tensor sum = combined(call.build, losses, Reduction::Sum),
          all = combined(call.build, *weight, Reduction::Sum);
-  return {call.build.pointwise("div", {sum, all}, each.type)};
+  return {call.build.pointwise("div", {sum, all}, losses.type)};
+}
+
+static Results crossEntropyOf(Call &call) {
+  double smoothing = call.number("label_smoothing");
+  return labelLoss(
+      call, [=](LabelLoss &loss, const std::optional<Tensor> &weights) {
+        return smoothed(loss, weights, smoothing);
+      });
+}
+
+/// The weight of the label's class times the negative number of the label.
+static Results negativeLikelihood(Call &call) {
+  return labelLoss(
+      call, [](LabelLoss &loss, const std::optional<Tensor> &weights) {
+        Tensor each = loss.ofLabel();
+        if (!weights)
+          return each;
+        return loss.build.pointwise(
+            "mul", {each, *loss.weightOfLabel(weights)}, each.type);
+      });
 }
 
 static Results meanSquare(Call &call) {
@@ -291,6 +326,22 @@ static Results binaryCrossEntropy(Call &call) {
   return combinedBy(call, losses);
 }
 
+/// t (log t - x), which is 0 where t is. With `log_target` the target is log t.
+static Results divergence(Call &call) {
+  Builder &build = call.build;
+  Tensor x = call.value("self"), target = call.value("target"), log = target;
+  if (call.flag("log_target")) {
+    target = build.pointwise("exp", {log}, x.type);
+  } else {
+    constexpr double smallest = 0x1p-126;
+    log = build.pointwise("clamp", {target}, x.type, {{"low", smallest}});
+    log = build.pointwise("log", {log}, x.type);
+  }
+  Tensor difference = build.pointwise("sub", {log, x}, x.type);
+  return combinedBy(call,
+                    build.pointwise("mul", {target, difference}, x.type));
+}
+
 const Operators &torch::lossOperators() {
   static const Operators rows = {
       {"cross_entropy_loss",
@@ -298,6 +349,14 @@ const Operators &torch::lossOperators() {
        "label_smoothing=0.0",
        {},
        crossEntropyOf},
+      {"nll_loss_nd",
+       "self, target, weight=None, reduction=1, ignore_index=-100",
+       {},
+       negativeLikelihood},
+      {"kl_div",
+       "self, target, reduction=1, log_target=False",
+       {},
+       divergence},
       {"mse_loss", "self, target, reduction=1", {}, meanSquare},
       {"l1_loss", "self, target, reduction=1", {}, meanAbsolute},
       {"huber_loss", "self, target, reduction=1, delta=1", {}, huberLoss},

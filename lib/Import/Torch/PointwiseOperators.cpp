@@ -318,6 +318,23 @@ static Emit logarithm(double base) {
   };
 }
 
+/// log(1 + x).
+static Results logarithmOfOneMore(Call &call) {
+  return {apply(call, "log", shifted(call, call.value("self"), 1))};
+}
+
+/// (x > 0) - (x < 0).
+static Results sign(Call &call) {
+  Tensor x = call.value("self");
+  Tensor zero = call.build.number(0, call.resultElement());
+  auto is = [&](const char *relation) {
+    Tensor truth = call.build.pointwise("compare", {x, zero}, ScalarType::Bool,
+                                        {{"is", std::string(relation)}});
+    return call.build.converted(truth, call.resultElement());
+  };
+  return {call.build.pointwise("sub", {is("greater"), is("less")}, x.type)};
+}
+
 static Results powerOfTwo(Call &call) {
   return {apply(call, "exp", scaled(call, call.value("self"), std::log(2.0)))};
 }
@@ -440,6 +457,13 @@ static Operators functions() {
       {"glu", "self, dim=-1", {}, gatedHalf},
       {"prelu", "self, weight", {}, parametricRelu},
       {"_prelu_kernel", "self, weight", {}, parametricRelu},
+      {"log1p", unaryArguments, fold(std::log1p), logarithmOfOneMore},
+      {"sign", unaryArguments,
+       fold([](double a) { return (a > 0 ? 1.0 : 0.0) - (a < 0 ? 1.0 : 0.0); }),
+       sign},
+      {"ceil", unaryArguments, fold(std::ceil), {}},
+      {"round", unaryArguments, fold(std::nearbyint), {}},
+      {"trunc", unaryArguments, fold(std::trunc), {}},
       {"log2", unaryArguments, fold(std::log2), logarithm(2)},
       {"log10", unaryArguments, fold(std::log10), logarithm(10)},
       {"exp2", unaryArguments, fold(std::exp2), powerOfTwo},

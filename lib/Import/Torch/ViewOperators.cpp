@@ -239,6 +239,45 @@ template <typename T> static std::vector<T> repeat(const Call &call, T x) {
   return {viewed(call, expanded(call, x, sizes), call.result().sizes)};
 }
 
+/// The last dimensions of x as these sizes, in another order.
+template <typename T>
+static std::vector<T> lastPermuted(const Call &call, const T &x,
+                                   const Sizes &last,
+                                   const std::vector<size_t> &order) {
+  Sizes sizes = sizesOf(call, x);
+  if (sizes.size() < 3)
+    refuse("is of a tensor of {} dimensions", sizes.size());
+  sizes.resize(sizes.size() - 3);
+  std::vector<size_t> dims(sizes.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  for (size_t dim : order)
+    dims.push_back(sizes.size() + dim);
+  sizes.insert(sizes.end(), last.begin(), last.end());
+  return {viewed(call, permuted(viewed(call, x, sizes), dims),
+                 call.result().sizes)};
+}
+
+/// [c r r, h, w] to [c, h r, w r].
+template <typename T>
+static std::vector<T> pixelShuffle(const Call &call, const T &x) {
+  int64_t r = call.integer("upscale_factor");
+  Sizes sizes = call.result().sizes;
+  std::reverse(sizes.begin(), sizes.end());
+  return lastPermuted(call, x, {sizes.at(2), r, r, sizes[1] / r, sizes[0] / r},
+                      {0, 3, 1, 4, 2});
+}
+
+/// [c, h r, w r] to [c r r, h, w].
+template <typename T>
+static std::vector<T> pixelUnshuffle(const Call &call, const T &x) {
+  int64_t r = call.integer("downscale_factor");
+  Sizes sizes = call.result().sizes;
+  std::reverse(sizes.begin(), sizes.end());
+  return lastPermuted(call, x,
+                      {sizes.at(2) / (r * r), sizes[1], r, sizes[0], r},
+                      {0, 2, 4, 1, 3});
+}
+
 template <typename T>
 static std::vector<T> repeatInterleave(const Call &call, T x) {
   size_t dim = call.dim("dim", sizesOf(call, x).size());
@@ -282,6 +321,8 @@ const Operators &torch::viewOperators() {
       row("split_with_sizes", "self, ~split_sizes, dim=0", BOTH(parts)),
       row("chunk", "self, ~chunks, dim=0", BOTH(parts)),
       row("repeat", "self, repeats", BOTH(repeat)),
+      row("pixel_shuffle", "self, upscale_factor", BOTH(pixelShuffle)),
+      row("pixel_unshuffle", "self, downscale_factor", BOTH(pixelUnshuffle)),
       row("repeat_interleave.self_int",
           "self, repeats, dim=None, ~output_size=None", BOTH(repeatInterleave)),
 #undef BOTH
