@@ -59,7 +59,7 @@
 
 // Profiles.
 // RUN: not %{plan} --profile other 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: tpsp-plan: --profile: 'other' is no built-in profile (megatron) and cannot be read as a file
+// UNKNOWN: tpsp-plan: --profile: 'other' is no built-in profile (deepspeed, megatron, nanotron, torch, torchtitan) and cannot be read as a file
 // RUN: echo '{"name": "mine", "version": "1", "facts": {"parameter": {"value": 2, "source": "me"}}}' > %t.profile.json
 // RUN: not %{plan} --profile %t.profile.json 2>&1 | FileCheck %s --check-prefix=FACT
 // FACT: --profile: profile '{{.*}}profile.json': facts.parameter_bytes: is missing; 'facts.parameter' is not known

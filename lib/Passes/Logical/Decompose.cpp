@@ -163,8 +163,19 @@ struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
     if (!op.isView() || !op.stopsGradient() ||
         op->getOperand(0).getType() != op->getResult(0).getType())
       return;
-    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    Value source = op->getOperand(0), view = op->getResult(0);
+    if (isReturned(view) && !isReturned(source) && source.getDefiningOp())
+      if (std::optional<std::string> name = sourceName(view.getLoc()))
+        setName(source, StringAttr::get(view.getContext(), *name));
+    view.replaceAllUsesWith(source);
     op->erase();
+  }
+
+  /// A result of the program keeps its name.
+  static bool isReturned(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>();
+    });
   }
 };
 
