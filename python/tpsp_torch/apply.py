@@ -310,9 +310,9 @@ class _Application:
         found = [value for value in results(self.program, self.data, self._takes) if value.how != ABSENT]
         for number, value in enumerate(found):
             if value.how == REFUSED:
+                way = "return its operands as results of the module and compute the rest outside, or " if value.is_outside else ""
                 raise PlanError(f"result {number} of the module does not follow from the ranks' results, because each has its own samples: "
-                                f"{value.reason}; return its operands as results of the module and compute the rest outside, or plan without "
-                                f"an axis that divides the batch: @{', @'.join(self.data)}")
+                                f"{value.reason}; {way}plan without axes that divide the batch: @{', @'.join(self.data)}")
         return found
 
     def _takes(self, name):

@@ -55,7 +55,8 @@ class Value:
     """`batch` is the index of the samples if PART, `weight` that of a MEAN, or None if ranks count alike.
 
     `source` is set if the value is a view of an input, and `total` if it is the sum of one.
-    `reason` is that of REFUSED.
+    `reason` is that of REFUSED. `is_outside` says that the operation has the value of the whole
+    batch if it is computed outside of the module, because its operands are means and sums.
     """
 
     how: str
@@ -65,6 +66,7 @@ class Value:
     source: Source = None
     total: Weight = None
     reason: str = ""
+    is_outside: bool = False
 
     def is_reduced(self):
         return self.how in (MEAN, SUM)
@@ -215,13 +217,13 @@ class _Analysis:
         if operation == "shift" and first.how == MEAN:
             return dataclasses.replace(first, indices=indices)
         if operation == "clamp" and first.total and _attribute(statement, "high") is None:
-            return Value(REFUSED, indices, total=dataclasses.replace(first.total, low=float(_attribute(statement, "low"))),
-                         reason=_reason(statement, "is not linear in a sum over the batch"))
+            total = dataclasses.replace(first.total, low=float(_attribute(statement, "low")))
+            return dataclasses.replace(_refused(statement, indices, "is not linear in a sum over the batch", is_outside=True), total=total)
         if operation == "div" and operands[1].is_reduced():
-            return _refused(statement, indices, "divides by a mean or a sum over the batch that is not the sum of an input")
+            return _refused(statement, indices, "divides by a mean or a sum over the batch that is not the sum of an input", is_outside=True)
         is_linear = operation in _LINEAR or operation in ("mul", "div", "einsum", "mean") or _is_sum(statement)
         if len(reduced) > 1 or not is_linear:
-            return _refused(statement, indices, "is not linear in means and sums over the batch")
+            return _refused(statement, indices, "is not linear in means and sums over the batch", is_outside=True)
         total = first.total if operation in ("convert", "stop_gradient") else None
         return Value(reduced[0].how, indices, weight=reduced[0].weight, total=total)
 
@@ -230,18 +232,14 @@ class _Analysis:
         kinds = {(value.how, value.weight) for value in operands if value.is_reduced()}
         (how, weight), *others = sorted(kinds, key=str)
         if others:
-            return _refused(statement, indices, "joins means and sums over the batch whose ranks have different weights")
+            return _refused(statement, indices, "joins means and sums over the batch whose ranks have different weights", is_outside=True)
         if how == SUM and any(value.how == WHOLE for value in operands):
-            return _refused(statement, indices, "adds a number of all ranks to a sum over the batch")
+            return _refused(statement, indices, "adds a number of all ranks to a sum over the batch", is_outside=True)
         return Value(how, indices, weight=weight)
 
 
-def _refused(statement, indices, why):
-    return Value(REFUSED, indices, reason=_reason(statement, why))
-
-
-def _reason(statement, why):
-    return f"line {statement.line}, '%{statement.results[0]} = {statement.text}', {why}"
+def _refused(statement, indices, why, is_outside=False):
+    return Value(REFUSED, indices, reason=f"line {statement.line}, '%{statement.results[0]} = {statement.text}', {why}", is_outside=is_outside)
 
 
 def _attribute(statement, name):
