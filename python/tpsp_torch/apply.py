@@ -90,16 +90,16 @@ class _Application:
                 axes = tuple(axis for axis in axes if axis in self.axes)
                 if number > 0 and axes:
                     raise PlanError(f"axis @{axes[0]} divides '{index}' of the input '{argument.name}': torch's modules need whole "
-                                    "sequences; plan without it: tpsp-plan --pin b@dp")
+                                    "sequences; plan with tpsp-plan --for torch")
                 if axes and found and axes != found:
                     raise PlanError(f"axis @{(set(axes) ^ set(found)).pop()} divides the input '{argument.name}', and not another input's batch")
                 found = axes or found
         for axis in self.axes:
             if self.program.roles.get(axis) == "stage":
-                raise PlanError(f"axis @{axis} is of stages: a module is not cut; plan without it: tpsp-plan --stages 1")
+                raise PlanError(f"axis @{axis} is of stages: a module is not cut; plan with tpsp-plan --for torch")
             if axis in found and self.program.roles.get(axis) == "model":
                 raise PlanError(f"axis @{axis} divides the batch and is a model axis, as of experts: torch would gather the parameters; "
-                                "plan with it as a data axis, or without it")
+                                "plan with it as a data axis, or with tpsp-plan --for torch")
         return found
 
     def _check_mesh(self):
@@ -167,18 +167,18 @@ class _Application:
         if len(found) > 1:
             axis = sorted(frozenset.union(*found) - frozenset.intersection(*found))[0]
             raise PlanError(f"axis @{axis} divides some parameters that another data axis divides alone: fully_shard divides all of a "
-                            "module's parameters over the same axes; place them alike")
+                            "module's parameters over the same axes; plan with tpsp-plan --for torch")
         if not found:
             return ()
         axes = tuple(axis for axis in axes_of(self.mesh) if axis in next(iter(found)))
         for name, dims in placed.items():
             if len({dims[axis] for axis in axes if axis in dims}) > 1:
                 raise PlanError(f"axes @{', @'.join(axes)} divide parameter '{name}' along different dimensions, which fully_shard cannot; "
-                                "place both on one index")
+                                "place both on one index, or plan with tpsp-plan --for torch")
         copied = [axis for axis in self.data if axis not in axes]
         if len(axes) > 1 or len(copied) > 1:
             raise PlanError(f"axis @{(axes if len(axes) > 1 else copied)[-1]}: fully_shard takes one axis that divides and one of copies; "
-                            "plan with one data axis in place of several")
+                            "plan with tpsp-plan --for torch")
         return axes
 
     # Model axes.

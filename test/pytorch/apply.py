@@ -99,10 +99,11 @@ PLANS = {
     "data": (["--place", "ddp-tp", "--mesh", "dp=4,tp=1"], {}),
     "zero-2": (["--place", "fsdp", "--mesh", "fsdp=4"], {"reshard_after_forward": False}),
     "planned": (["--devices", "4", "--pin", "b@dp=2", "--pin", "e@tp=2", "--seconds", "0", "--evaluations", "20"], {}),
+    "for-torch": (["--devices", "4", "--for", "torch", "--seconds", "0", "--evaluations", "20"], {}),
 }
 # ViT has 5 positions, which no axis divides.
 CASES = {
-    "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned"],
+    "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned", "for-torch"],
     "gpt2": ["tp-sp-fsdp", "fsdp", "zero-2"],
     "bert": ["tp-sp-fsdp", "fsdp", "zero-2"],
     "vit": ["ddp-tp", "fsdp", "zero-2"],
@@ -121,7 +122,9 @@ REFUSED = [
     ("llama", "tp-sp", ("mlp.up_proj.weight", "mlp.up.weight"), "a parameter 'model.model.layers.0.mlp.up.weight', which the module lacks"),
     ("llama", "tp-sp", ("e = 48", "e = 96"), "'model.model.layers.0.mlp.gate_proj.weight' has the shape (48, 32), and (96, 32) in the plan"),
     ("llama", "tp-sp", ("tpsp.program", "module"), "no 'tpsp.program"),
-    ("llama", "fsdp", ("[e, d@fsdp]", "[e@fsdp, d@other]"), "axis @other"),
+    ("llama", "fsdp", ("[e, d@fsdp]", "[e@fsdp, d@other]"), "axis @other has 2 ranks in the plan, and the mesh has no such axis"),
+    ("llama", "fsdp", ("@fsdp", "@fsdp@other"), "axis @other: fully_shard takes one axis that divides and one of copies; "
+     "plan with tpsp-plan --for torch"),
     ("gpt2", "tp-sp-fsdp", ('"attn.c_attn.weight": [d@fsdp, a]', '"attn.c_attn.weight": [d@fsdp, a@tp]'),
      "parameter 'model.transformer.h.0.attn.c_attn.weight' is fused"),
     *((loss.__name__, "fsdp", ("", ""), said) for loss, said in losses.REFUSED),
@@ -218,12 +221,13 @@ def mesh_of(axes):
 def check_refusals(folder):
     for name, plan, (old, new), said in REFUSED:
         text = (folder / f"{name}-{plan}.mlir").read_text()
-        axes = program.read(text).mesh
-        mesh = mesh_of(tuple(axes.items()))
         assert old in text, (name, plan, old)
         changed = text.replace(old, new)
+        has_other = "@fsdp@other" in new
         if "@other" in new:
-            changed = changed.replace("fsdp = 4 : data", "fsdp = 4 : data, other = 2 : data")
+            changed = changed.replace("fsdp = 4 : data", f"fsdp = {2 if has_other else 4} : data, other = 2 : data")
+        axes = program.read(changed if has_other else text).mesh
+        mesh = mesh_of(tuple(axes.items()))
         if mesh.get_coordinate() is None:
             continue
         try:
