@@ -377,11 +377,13 @@ class _Application:
 
     def _matched(self, leaves, places):
         """Returns the tensors of an output, by their places, with the plan's results: all, or those that are numbers."""
-        if len(places) == len(self.results):
+        if len(places) == len(self.results) and all(value.indices or leaves[place].numel() == 1 for place, value in zip(places, self.results)):
             return zip(places, self.results)
         numbers = [place for place in places if leaves[place].ndim == 0]
         results = [value for value in self.results if not value.indices]
         others = [value for value in self.results if value.indices and value.how in (MEAN, SUM)]
+        if not (numbers or others) and all(each is None or isinstance(each, (torch.Tensor, int, float, str)) for each in leaves):
+            return ()  # as a call without labels, which has no loss
         if len(numbers) != len(results) or others:
             raise PlanError(f"the module returned {len(places)} tensors, and the plan has {len(self.results)} results; call it as it was exported")
         return zip(numbers, results)
@@ -391,6 +393,8 @@ class _Application:
             return tensor
         if value.how == SUM and not tensor.is_floating_point():
             return self._sum(tensor)
+        if value.weight and value.weight not in self.factors:
+            raise PlanError(f"the input '{value.weight.source.input}', which the plan's mean counts, is no tensor among the arguments of this call")
         if value.weight:
             tensor = tensor * self.factors[value.weight]
         elif value.how == SUM:

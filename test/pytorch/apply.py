@@ -238,6 +238,24 @@ def check_refusals(folder):
             raise AssertionError(f"{name} {plan}: not refused: {new}")
 
 
+def check_calls(folder):
+    """A call without labels returns the rank's part, and a batch that ranks cannot divide evenly is refused."""
+    mesh, alone = mesh_of((("fsdp", 4),)), make("shifted")
+    ids, labels, weights = batch_of("shifted", 0)
+    module = tpsp_torch.apply(make("shifted"), folder / "shifted-fsdp.mlir", mesh)
+    own = ids[mesh.get_local_rank() :][:1]
+    assert torch.allclose(module(own), alone(own), atol=1e-6)
+    module = tpsp_torch.apply(make("shifted"), folder / "shifted-fsdp.mlir", mesh, whole_batch=True)
+    for arguments, said in [((ids[:3], labels[:3], weights[:3]), "has 3 samples, which 4 ranks cannot divide evenly"),
+                            ((ids, labels[:, :6], weights), "dimension 1 has 6 elements, and 8 in the plan")]:
+        try:
+            module(*arguments)
+        except tpsp_torch.PlanError as error:
+            assert said in str(error), error
+        else:
+            raise AssertionError(f"not refused: {said}")
+
+
 def check_masks():
     """Attention of divided heads, or of divided samples and heads, has the mask's own part."""
     mesh = mesh_of((("dp", 2), ("tp", 2)))
@@ -274,6 +292,8 @@ def serve(rank, port, folder, chosen):
         if "masks" in chosen:
             check_masks()
         check_refusals(folder)
+        if "shifted" in CASES:
+            check_calls(folder)
         for name, plans in CASES.items():
             alone = losses_and_gradients(name, make(name))
             for plan in plans:

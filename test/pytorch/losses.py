@@ -20,8 +20,9 @@ class Words(torch.nn.Module):
         self.head = torch.nn.Linear(WIDTH, WORDS)
         self.loss = loss
 
-    def forward(self, ids, labels, weights):
-        return self.loss(self, self.head(torch.tanh(self.norm(self.table(ids)))), labels, weights)
+    def forward(self, ids, labels=None, weights=None):
+        logits = self.head(torch.tanh(self.norm(self.table(ids))))
+        return logits if labels is None else self.loss(self, logits, labels, weights)
 
 
 def batch_of(step):
