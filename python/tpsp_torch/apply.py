@@ -1,6 +1,7 @@
 """Puts a plan of tpsp-plan on a PyTorch module, with DTensor and fully_shard."""
 
 import inspect
+import math
 import os
 import re
 
@@ -8,10 +9,12 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.utils import _pytree
 
 from . import local_operations
 from .placements import axes_of
 from .program import calls_of, read
+from .results import ABSENT, MEAN, PART, REFUSED, SUM, WHOLE, count, results
 
 
 class PlanError(ValueError):
@@ -34,13 +37,14 @@ def apply(module, plan, mesh, *, whole_batch=False, permuted=(), reshard_after_f
 
     Axes that divide the batch become data parallelism: fully_shard for parameters that
     they divide, an average of gradients for others. Other axes make parameters and
-    activations DTensors. The module's losses are means over the batch, or over the labels
-    that count where the plan says so. Each rank's value becomes the mean of all, and its
-    gradient stays the rank's own. Results that are divided over the batch stay the
-    rank's part.
+    activations DTensors. Results that are divided over the batch stay the rank's part.
+    Others, as losses, are means or sums over the batch, or means over the labels that
+    count, as the plan's operations say. Each rank's value becomes that of the whole batch,
+    and its gradient is the rank's own, whose mean over the ranks is the gradient.
 
     Raises PlanError for a plan of another module, for axes that torch cannot express (of
-    stages, of the sequence, of experts), and for fused parameters that an axis divides.
+    stages, of the sequence, of experts), for fused parameters that an axis divides, and
+    for results that do not follow from the ranks' results.
     """
     _Application(module, plan, mesh, whole_batch, set(permuted), reshard_after_forward).run()
     return module
@@ -57,7 +61,7 @@ class _Application:
         self.data = self._data_axes()
         self.model = [axis for axis in axes_of(mesh) if axis in self.axes and axis not in self.data]
         self.model_mesh = mesh[tuple(self.model)] if self.model else None
-        self.labels, self.weight = self._labels(), None
+        self.results, self.factors = self._results(), {}
 
     def run(self):
         self._check_mesh()
@@ -86,16 +90,16 @@ class _Application:
                 axes = tuple(axis for axis in axes if axis in self.axes)
                 if number > 0 and axes:
                     raise PlanError(f"axis @{axes[0]} divides '{index}' of the input '{argument.name}': torch's modules need whole "
-                                    "sequences; plan without it: tpsp-plan --pin b@dp")
+                                    "sequences; plan with tpsp-plan --for torch")
                 if axes and found and axes != found:
                     raise PlanError(f"axis @{(set(axes) ^ set(found)).pop()} divides the input '{argument.name}', and not another input's batch")
                 found = axes or found
         for axis in self.axes:
             if self.program.roles.get(axis) == "stage":
-                raise PlanError(f"axis @{axis} is of stages: a module is not cut; plan without it: tpsp-plan --stages 1")
+                raise PlanError(f"axis @{axis} is of stages: a module is not cut; plan with tpsp-plan --for torch")
             if axis in found and self.program.roles.get(axis) == "model":
                 raise PlanError(f"axis @{axis} divides the batch and is a model axis, as of experts: torch would gather the parameters; "
-                                "plan with it as a data axis, or without it")
+                                "plan with it as a data axis, or with tpsp-plan --for torch")
         return found
 
     def _check_mesh(self):
@@ -163,18 +167,18 @@ class _Application:
         if len(found) > 1:
             axis = sorted(frozenset.union(*found) - frozenset.intersection(*found))[0]
             raise PlanError(f"axis @{axis} divides some parameters that another data axis divides alone: fully_shard divides all of a "
-                            "module's parameters over the same axes; place them alike")
+                            "module's parameters over the same axes; plan with tpsp-plan --for torch")
         if not found:
             return ()
         axes = tuple(axis for axis in axes_of(self.mesh) if axis in next(iter(found)))
         for name, dims in placed.items():
             if len({dims[axis] for axis in axes if axis in dims}) > 1:
                 raise PlanError(f"axes @{', @'.join(axes)} divide parameter '{name}' along different dimensions, which fully_shard cannot; "
-                                "place both on one index")
+                                "place both on one index, or plan with tpsp-plan --for torch")
         copied = [axis for axis in self.data if axis not in axes]
         if len(axes) > 1 or len(copied) > 1:
             raise PlanError(f"axis @{(axes if len(axes) > 1 else copied)[-1]}: fully_shard takes one axis that divides and one of copies; "
-                            "plan with one data axis in place of several")
+                            "plan with tpsp-plan --for torch")
         return axes
 
     # Model axes.
@@ -301,13 +305,19 @@ class _Application:
 
     # Inputs and outputs.
 
-    def _labels(self):
-        """Returns the input whose labels the loss is a mean over, or None."""
-        values = {argument.value: argument.name for argument in self.inputs}
-        for statement in self.main.statements:
-            if statement.operation == "mean" and len(statement.operands) == 2 and statement.operands[1] in values:
-                return values[statement.operands[1]]
-        return None
+    def _results(self):
+        """Returns how the module's results follow from those of ranks: docs/PyTorch.md, Applying a plan."""
+        found = [value for value in results(self.program, self.data, self._takes) if value.how != ABSENT]
+        for number, value in enumerate(found):
+            if value.how == REFUSED:
+                way = "return its operands as results of the module and compute the rest outside, or " if value.is_outside else ""
+                raise PlanError(f"result {number} of the module does not follow from the ranks' results, because each has its own samples: "
+                                f"{value.reason}; {way}plan without axes that divide the batch: @{', @'.join(self.data)}")
+        return found
+
+    def _takes(self, name):
+        taken = inspect.signature(self.module.forward).parameters
+        return name in taken or any(each.kind == each.VAR_KEYWORD for each in taken.values())
 
     def _take_inputs(self, module, arguments, named):
         if not self.data:
@@ -315,20 +325,30 @@ class _Application:
         bound = inspect.signature(module.forward).bind(*arguments, **named)
         if self.whole_batch:
             self._take_parts(bound)
-        labels = bound.arguments.get(self.labels)
-        self.weight = self._weight_of(labels) if isinstance(labels, torch.Tensor) else None
+        given = _by_name(bound)
+        weights = {value.weight for value in self.results if value.weight and isinstance(given.get(value.weight.source.input), torch.Tensor)}
+        self.factors = {weight: self._factor(weight, given[weight.source.input]) for weight in sorted(weights, key=str)}
         return bound.args, bound.kwargs
 
-    def _weight_of(self, labels):
-        """Returns this rank's share of the labels that count, times the number of ranks."""
-        own = (labels >= 0).sum()
-        return own / self._mean(own.float()).clamp(min=1e-9)
+    def _factor(self, weight, tensor):
+        """Returns this rank's count, divided by the mean of all ranks' counts."""
+        try:
+            own = count(weight, tensor, self.program.extents)
+        except ValueError as error:
+            raise PlanError(f"the input '{weight.source.input}': {error}") from error
+        total = self._sum(own)
+        if weight.low is not None:
+            own, total = own.clamp(min=weight.low), total.clamp(min=weight.low)
+        return own * self._ranks() / total
 
-    def _mean(self, value):
+    def _ranks(self):
+        """Returns the number of parts of the batch."""
+        return math.prod(self.axes[axis] for axis in self.data)
+
+    def _sum(self, value):
+        value = value.clone()
         for axis in self.data:
-            value = value.clone()
             dist.all_reduce(value, group=self.mesh.get_group(axis))
-            value /= self.axes[axis]
         return value
 
     def _take_parts(self, bound):
@@ -338,21 +358,48 @@ class _Application:
             if argument.name not in bound.arguments:
                 raise PlanError(f"the plan's input '{argument.name}' is no argument of forward, which has: {', '.join(bound.arguments)}")
             tensor = bound.arguments[argument.name]
+            if tensor.shape[0] % self._ranks():
+                raise PlanError(f"the batch of the input '{argument.name}' has {tensor.shape[0]} samples, which {self._ranks()} ranks cannot "
+                                "divide evenly; give a multiple")
             for axis in argument.type.dims[0][1]:
                 if axis in self.axes:
                     tensor = tensor.chunk(self.axes[axis])[self.mesh.get_local_rank(axis)]
             bound.arguments[argument.name] = tensor
 
     def _give_outputs(self, module, arguments, output):
-        return _mapped(output, self._given)
+        leaves, structure = _pytree.tree_flatten(output)
+        leaves = [each.full_tensor() if isinstance(each, DTensor) else each for each in leaves]
+        if self.data:
+            places = [place for place, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
+            for place, value in self._matched(leaves, places):
+                leaves[place] = self._given(leaves[place], value)
+        return _pytree.tree_unflatten(leaves, structure)
 
-    def _given(self, tensor):
-        if isinstance(tensor, DTensor):
-            tensor = tensor.full_tensor()
-        if tensor.ndim == 0 and tensor.is_floating_point():
-            tensor = tensor if self.weight is None else tensor * self.weight
-            tensor = tensor + (self._mean(tensor.detach()) - tensor.detach())
-        return tensor
+    def _matched(self, leaves, places):
+        """Returns the tensors of an output, by their places, with the plan's results: all, or those that are numbers."""
+        if len(places) == len(self.results) and all(value.indices or leaves[place].numel() == 1 for place, value in zip(places, self.results)):
+            return zip(places, self.results)
+        numbers = [place for place in places if leaves[place].ndim == 0]
+        results = [value for value in self.results if not value.indices]
+        others = [value for value in self.results if value.indices and value.how in (MEAN, SUM)]
+        if not (numbers or others) and all(each is None or isinstance(each, (torch.Tensor, int, float, str)) for each in leaves):
+            return ()  # as a call without labels, which has no loss
+        if len(numbers) != len(results) or others:
+            raise PlanError(f"the module returned {len(places)} tensors, and the plan has {len(self.results)} results; call it as it was exported")
+        return zip(numbers, results)
+
+    def _given(self, tensor, value):
+        if value.how in (WHOLE, PART):
+            return tensor
+        if value.how == SUM and not tensor.is_floating_point():
+            return self._sum(tensor)
+        if value.weight and value.weight not in self.factors:
+            raise PlanError(f"the input '{value.weight.source.input}', which the plan's mean counts, is no tensor among the arguments of this call")
+        if value.weight:
+            tensor = tensor * self.factors[value.weight]
+        elif value.how == SUM:
+            tensor = tensor * self._ranks()
+        return tensor + (self._sum(tensor.detach()) / self._ranks() - tensor.detach())
 
     def _submodule(self, path):
         try:
@@ -409,13 +456,10 @@ def _average(groups, placements):
     return hook
 
 
-def _mapped(value, function):
-    """Applies a function to the tensors of a module's output."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if isinstance(value, (tuple, list)):
-        return type(value)(_mapped(each, function) for each in value)
-    if isinstance(value, dict):
-        for name, each in list(value.items()):
-            value[name] = _mapped(each, function)
-    return value
+def _by_name(bound):
+    """Returns the arguments of a call by name, with those of **kwargs."""
+    found = dict(bound.arguments)
+    for name, each in bound.signature.parameters.items():
+        if each.kind == each.VAR_KEYWORD:
+            found.update(found.pop(name, {}))
+    return found

@@ -19,8 +19,9 @@ def _attend(operation, arguments, named):
     mesh = divided.device_mesh
     placements = [_common([each.placements[i] for each in tensors if isinstance(each, DTensor)]) for i in range(mesh.ndim)]
     local = [_part(each, mesh, placements) for each in tensors]
-    if named.get("attn_mask") is not None:
-        named = {**named, "attn_mask": _part(named["attn_mask"], mesh, placements)}
+    mask = named.get("attn_mask")
+    if mask is not None:
+        named = {**named, "attn_mask": _part(mask, mesh, _of_mask(placements, mask.ndim, divided.ndim))}
     results = operation(*local, *arguments[len(tensors):], **named)
     return tuple(DTensor.from_local(each, mesh, placements, run_check=False) for each in results)
 
@@ -29,6 +30,12 @@ def _common(placements):
     """Along the batch or the heads if all tensors are divided so, else whole."""
     first = placements[0]
     return first if first in (Shard(0), Shard(1)) and all(each == first for each in placements) else Replicate()
+
+
+def _of_mask(placements, dims, all_dims):
+    """The placements of a mask, whose dimensions are the last of the queries': [s, t] has neither heads nor batch."""
+    lacking = all_dims - dims
+    return [Shard(p.dim - lacking) if isinstance(p, Shard) and p.dim >= lacking else Replicate() for p in placements]
 
 
 def _part(tensor, mesh, placements):

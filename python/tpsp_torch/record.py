@@ -30,7 +30,8 @@ def record(folder, parameters, mesh=None, *, inputs=None, optimizer=None, placem
         its shards. Plain tensors are what this rank has: a shard, a copy or a summand.
     mesh: a DeviceMesh with all ranks, or sizes by name, {"dp": 2, "tp": 3}, whose ranks
         are numbered row-major. It may be left out if a parameter is a DTensor.
-    inputs: other tensors by name, whose gradients are recorded as parameters' are.
+    inputs: the program's inputs by name. Their values at the start of the block are recorded
+        as activations are, and their gradients as parameters' are.
     optimizer: gradients are those before its first step, and parameters after it are
         recorded, too. Without it gradients are those at the end of the block, or at
         dump.gradients().
@@ -60,7 +61,7 @@ class Dump(contextlib.AbstractContextManager):
             parameters = parameters.module
         self._module = parameters if isinstance(parameters, torch.nn.Module) else None
         self._parameters = {self._name(name): tensor for name, tensor in _named(parameters)}
-        self._leaves = {**self._parameters, **inputs}
+        self._inputs, self._leaves = inputs, {**self._parameters, **inputs}
         self._placements = placements
         self._axes, self._place = find_mesh(mesh, self._leaves.values(), rank)
         self._boundaries, self._hooks, self._optimizer = self._chosen(boundaries), hooks, optimizer
@@ -75,6 +76,8 @@ class Dump(contextlib.AbstractContextManager):
     def __enter__(self):
         for name, tensor in self._parameters.items():
             self._add("param", name, tensor)
+        for name, tensor in self._inputs.items():
+            self._add("act", name, tensor)
         for name, module in self._boundaries.items():
             self._until_exit(module.register_forward_hook(self._boundary_hook(name)))
         if self._hooks:

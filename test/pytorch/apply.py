@@ -4,11 +4,13 @@
 
 Four gloo processes. For each model and plan, the losses of ten steps and all gradients
 equal those of the unsharded module. Plans are made by tpsp-import and tpsp-plan of the
-module's own archive. The exit status is 77, which ctest reads as skipped, if PyTorch or
+module's own archive. The losses of losses.py are models, too, and `masks` are those of
+attention. The exit status is 77, which ctest reads as skipped, if PyTorch or
 transformers is not installed.
 """
 
 import functools
+import itertools
 import os
 import socket
 import subprocess
@@ -28,8 +30,11 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+import losses
 import tpsp_torch
-from tpsp_torch import program
+from tpsp_torch import local_operations, program
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import implicit_replication
 
 # AdamW magnifies rounding over the steps. A wrong term differs by far more.
 STEPS, TOLERANCE = 10, 2e-4
@@ -82,6 +87,8 @@ def vit():
 
 
 MODELS = {"llama": llama, "gpt2": gpt2, "bert": bert, "vit": vit}
+MODELS |= {name: functools.partial(losses.Words, loss) for name, loss in losses.LOSSES.items()}
+MODELS |= {loss.__name__: functools.partial(losses.Words, loss) for loss, _ in losses.REFUSED}
 
 # Plans: options of tpsp-import, or of tpsp-plan, and of apply.
 PLANS = {
@@ -89,16 +96,22 @@ PLANS = {
     "tp-sp-fsdp": (["--place", "tp-sp-fsdp", "--mesh", "fsdp=2,tp=2"], {}),
     "ddp-tp": (["--place", "ddp-tp", "--mesh", "dp=2,tp=2"], {}),
     "fsdp": (["--place", "fsdp", "--mesh", "fsdp=4"], {}),
+    "data": (["--place", "ddp-tp", "--mesh", "dp=4,tp=1"], {}),
     "zero-2": (["--place", "fsdp", "--mesh", "fsdp=4"], {"reshard_after_forward": False}),
     "planned": (["--devices", "4", "--pin", "b@dp=2", "--pin", "e@tp=2", "--seconds", "0", "--evaluations", "20"], {}),
+    "for-torch": (["--devices", "4", "--for", "torch", "--seconds", "0", "--evaluations", "20"], {}),
 }
 # ViT has 5 positions, which no axis divides.
 CASES = {
-    "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned"],
+    "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned", "for-torch"],
     "gpt2": ["tp-sp-fsdp", "fsdp", "zero-2"],
     "bert": ["tp-sp-fsdp", "fsdp", "zero-2"],
     "vit": ["ddp-tp", "fsdp", "zero-2"],
+    **{name: ["fsdp"] for name in losses.LOSSES},
+    **{loss.__name__: [] for loss, _ in losses.REFUSED},
 }
+CASES["shifted"] = ["fsdp", "data"]
+CASES["summed"] = ["fsdp", "data"]
 
 # What apply refuses: a change of the text of the plan, and what the message says.
 REFUSED = [
@@ -109,13 +122,21 @@ REFUSED = [
     ("llama", "tp-sp", ("mlp.up_proj.weight", "mlp.up.weight"), "a parameter 'model.model.layers.0.mlp.up.weight', which the module lacks"),
     ("llama", "tp-sp", ("e = 48", "e = 96"), "'model.model.layers.0.mlp.gate_proj.weight' has the shape (48, 32), and (96, 32) in the plan"),
     ("llama", "tp-sp", ("tpsp.program", "module"), "no 'tpsp.program"),
-    ("llama", "fsdp", ("[e, d@fsdp]", "[e@fsdp, d@other]"), "axis @other"),
+    ("llama", "fsdp", ("[e, d@fsdp]", "[e@fsdp, d@other]"), "axis @other has 2 ranks in the plan, and the mesh has no such axis"),
+    ("llama", "fsdp", ("@fsdp", "@fsdp@other"), "axis @other: fully_shard takes one axis that divides and one of copies; "
+     "plan with tpsp-plan --for torch"),
     ("gpt2", "tp-sp-fsdp", ('"attn.c_attn.weight": [d@fsdp, a]', '"attn.c_attn.weight": [d@fsdp, a@tp]'),
      "parameter 'model.transformer.h.0.attn.c_attn.weight' is fused"),
+    *((loss.__name__, "fsdp", ("", ""), said) for loss, said in losses.REFUSED),
 ]
+
+# Shapes of masks, of queries [2, 4, 6, 8]: heads and samples that all share, and those that do not.
+MASKS = [(6, 6), (1, 6), (1, 6, 6), (4, 6, 6), (1, 1, 6, 6), (2, 1, 6, 6), (1, 4, 6, 6), (2, 4, 6, 6), (2, 1, 1, 6)]
 
 
 def batch_of(name, step):
+    if isinstance(MODELS[name], functools.partial):
+        return losses.batch_of(step)
     torch.manual_seed(100 + step)
     if name == "vit":
         return torch.randn(BATCH, 3, 16, 16), torch.randint(0, 8, (BATCH,))
@@ -139,7 +160,8 @@ def run(*command):
 def write_plans(tools, folder, name):
     """Exports a module, and writes its plans."""
     tpsp_torch.export(make(name), batch_of(name, 0), folder / f"{name}.pt2")
-    for plan in CASES[name]:
+    refused = [plan for other, plan, *_ in REFUSED if other == name]
+    for plan in dict.fromkeys([*CASES[name], *refused]):
         options, path = PLANS[plan][0], folder / f"{name}-{plan}.mlir"
         if "--place" in options:
             run(tools / "tpsp-import", folder / f"{name}.pt2", *options, "-o", path)
@@ -151,16 +173,18 @@ def write_plans(tools, folder, name):
 def losses_and_gradients(name, module):
     """Trains; returns the losses of all steps, and the gradients of the first and the last."""
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
-    losses, gradients = [], []
+    found, gradients = [], []
     for step in range(STEPS):
         loss = module(*batch_of(name, step))
+        if name in losses.OUTSIDE:
+            loss = losses.OUTSIDE[name](*loss)
         optimizer.zero_grad()
         loss.backward()
-        losses.append(loss.item())
+        found.append(loss.item())
         if step in (0, STEPS - 1):
             gradients.append({n: whole(p.grad) for n, p in module.named_parameters() if p.grad is not None})
         optimizer.step()
-    return losses, gradients
+    return found, gradients
 
 
 def whole(tensor):
@@ -174,8 +198,8 @@ def compare(name, plan, folder, alone):
     if mesh.get_coordinate() is None:
         return
     module = tpsp_torch.apply(make(name), path, mesh, whole_batch=True, **PLANS[plan][1])
-    losses, gradients = losses_and_gradients(name, module)
-    worst = max(abs(a - b) / abs(b) for a, b in zip(losses, alone[0], strict=True))
+    found, gradients = losses_and_gradients(name, module)
+    worst = max(abs(a - b) / abs(b) for a, b in zip(found, alone[0], strict=True))
     for got, wanted in zip(gradients, alone[1], strict=True):
         assert set(got) == set(wanted), sorted(set(got) ^ set(wanted))
         for n in wanted:
@@ -184,7 +208,7 @@ def compare(name, plan, folder, alone):
             worst = max(worst, error.item())
     assert worst <= TOLERANCE, f"{name} {plan}: {worst:.1e}"
     if dist.get_rank() == 0:
-        print(f"{name:6} {plan:11} {','.join(f'{a}={n}' for a, n in axes.items()):14} loss {losses[0]:.4f} to {losses[-1]:.4f}, worst {worst:.0e}", flush=True)
+        print(f"{name:17} {plan:11} {','.join(f'{a}={n}' for a, n in axes.items()):14} loss {found[0]:.4f} to {found[-1]:.4f}, worst {worst:.0e}", flush=True)
 
 
 @functools.lru_cache(None)
@@ -197,12 +221,13 @@ def mesh_of(axes):
 def check_refusals(folder):
     for name, plan, (old, new), said in REFUSED:
         text = (folder / f"{name}-{plan}.mlir").read_text()
-        axes = program.read(text).mesh
-        mesh = mesh_of(tuple(axes.items()))
         assert old in text, (name, plan, old)
         changed = text.replace(old, new)
+        has_other = "@fsdp@other" in new
         if "@other" in new:
-            changed = changed.replace("fsdp = 4 : data", "fsdp = 4 : data, other = 2 : data")
+            changed = changed.replace("fsdp = 4 : data", f"fsdp = {2 if has_other else 4} : data, other = 2 : data")
+        axes = program.read(changed if has_other else text).mesh
+        mesh = mesh_of(tuple(axes.items()))
         if mesh.get_coordinate() is None:
             continue
         try:
@@ -213,11 +238,62 @@ def check_refusals(folder):
             raise AssertionError(f"{name} {plan}: not refused: {new}")
 
 
-def serve(rank, port, folder):
+def check_calls(folder):
+    """A call without labels returns the rank's part, and a batch that ranks cannot divide evenly is refused."""
+    mesh, alone = mesh_of((("fsdp", 4),)), make("shifted")
+    ids, labels, weights = batch_of("shifted", 0)
+    module = tpsp_torch.apply(make("shifted"), folder / "shifted-fsdp.mlir", mesh)
+    own = ids[mesh.get_local_rank() :][:1]
+    assert torch.allclose(module(own), alone(own), atol=1e-6)
+    module = tpsp_torch.apply(make("shifted"), folder / "shifted-fsdp.mlir", mesh, whole_batch=True)
+    for arguments, said in [((ids[:3], labels[:3], weights[:3]), "has 3 samples, which 4 ranks cannot divide evenly"),
+                            ((ids, labels[:, :6], weights), "dimension 1 has 6 elements, and 8 in the plan")]:
+        try:
+            module(*arguments)
+        except tpsp_torch.PlanError as error:
+            assert said in str(error), error
+        else:
+            raise AssertionError(f"not refused: {said}")
+
+
+def check_masks():
+    """Attention of divided heads, or of divided samples and heads, has the mask's own part."""
+    mesh = mesh_of((("dp", 2), ("tp", 2)))
+    local_operations.register()
+    for shape, is_bool, places in itertools.product(MASKS, (True, False), ([Replicate(), Shard(1)], [Shard(0), Shard(1)])):
+        torch.manual_seed(3)
+        query, key, value, cotangent = torch.randn(4, 2, 4, 6, 8)
+        mask = torch.randn(shape)
+        if is_bool:
+            mask = (mask > -0.5) | (torch.arange(6) == 2)
+        alone = attended([query, key, value], mask, cotangent)
+        with implicit_replication():
+            got = attended([distribute_tensor(each, mesh, places) for each in (query, key, value)], mask,
+                           distribute_tensor(cotangent, mesh, places))
+        for a, b in zip(got, alone, strict=True):
+            error = (whole(a) - b).norm() / b.norm()
+            assert error < 1e-5, f"mask {shape} on {places}: {error:.1e}"
+    if dist.get_rank() == 0:
+        print(f"{len(MASKS)} shapes of masks: equal", flush=True)
+
+
+def attended(tensors, mask, cotangent):
+    """Returns attention and its gradients."""
+    tensors = [each.detach().requires_grad_() for each in tensors]
+    result = torch.nn.functional.scaled_dot_product_attention(*tensors, attn_mask=mask)
+    result.backward(cotangent)
+    return [result.detach(), *(each.grad for each in tensors)]
+
+
+def serve(rank, port, folder, chosen):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=4)
     try:
+        if "masks" in chosen:
+            check_masks()
         check_refusals(folder)
+        if "shifted" in CASES:
+            check_calls(folder)
         for name, plans in CASES.items():
             alone = losses_and_gradients(name, make(name))
             for plan in plans:
@@ -229,7 +305,8 @@ def serve(rank, port, folder):
 
 
 def main(tools, *chosen):
-    for name in [name for name in CASES if chosen and name not in chosen]:
+    chosen = chosen or (*CASES, "masks")
+    for name in [name for name in CASES if name not in chosen]:
         CASES.pop(name)
     REFUSED[:] = [each for each in REFUSED if each[0] in CASES]
     with socket.socket() as free:
@@ -239,7 +316,7 @@ def main(tools, *chosen):
         folder = Path(scratch)
         for name in CASES:
             write_plans(Path(tools), folder, name)
-        torch.multiprocessing.start_processes(serve, (port, folder), nprocs=4, start_method="fork")
+        torch.multiprocessing.start_processes(serve, (port, folder, chosen), nprocs=4, start_method="fork")
     print(f"{sum(map(len, CASES.values()))} plans of {len(CASES)} models: equal; {len(REFUSED)} refused")
     return 0
 

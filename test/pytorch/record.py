@@ -59,8 +59,10 @@ def parallel(folder):
     parallelize_module(model, mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
     fully_shard(model, mesh=mesh["dp"])
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    with tpsp_torch.record(folder / "torch", model, optimizer=optimizer, boundaries=["0", "1"]) as dump:
-        step(model, batch().chunk(2)[mesh.get_coordinate()[0]], optimizer, dump)
+    x = batch().chunk(2)[mesh.get_coordinate()[0]].clone().requires_grad_()
+    with tpsp_torch.record(folder / "torch", model, inputs={"x": x}, optimizer=optimizer, boundaries=["0", "1"]) as dump:
+        step(model, x, optimizer, dump)
+        x.detach().zero_()  # an input has its value at the start of the block
     return mesh
 
 
@@ -145,7 +147,12 @@ def check_dump(folder):
     model = module()
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    step(model, batch(), optimizer)
+    x = batch().requires_grad_()
+    step(model, x, optimizer)
+    for place, rank in zip(places, ranks):
+        numpy.testing.assert_array_equal(rank["act:x"], batch().chunk(2)[place["dp"]].numpy())
+        # A rank's loss is the mean over its own samples.
+        numpy.testing.assert_allclose(rank["grad:x"], 2 * x.grad.chunk(2)[place["dp"]].numpy(), rtol=1e-5, atol=1e-6)
     for name, parameter in model.named_parameters():
         for kind, wanted in (("param", before[name]), ("grad", parameter.grad), ("updated", parameter.detach())):
             found = assembled(ranks, words, places, f"{kind}:{name}")

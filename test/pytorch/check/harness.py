@@ -318,7 +318,8 @@ def unsharded(program):
     """Returns what the program has on one rank, as numpy arrays by the names of a dump."""
     rank = Rank(program)
     rank.dump = notes = Notes(rank)
-    notes.tensors.update({f"param:{name}": tensor.detach().clone() for name, tensor in rank.tensors.items()})
+    kinds = {argument.name: "param" if argument.is_parameter else "act" for argument in program.parsed.arguments()}
+    notes.tensors.update({f"{kinds[name]}:{name}": tensor.detach().clone() for name, tensor in rank.tensors.items()})
     program.run(rank, None)
     if not any(name.startswith("grad:") for name in notes.tensors):
         notes.gradients()
