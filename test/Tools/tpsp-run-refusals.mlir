@@ -9,7 +9,7 @@
 // RUN: tpsp-run %examples/mlp-sp.mlir --quiet --overlap off
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap maybe 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: {{^}}tpsp-run: --{{overlap: maybe not in {off,backward,on}|overlap: 1 required .*}}
+// WRONG: {{^}}tpsp-run: --{{overlap: maybe not in {off,backward,parameters,on}|overlap: 1 required .*}}
 
 // The same sentence with every GPU hidden, whatever the machine.
 // RUN: env CUDA_VISIBLE_DEVICES= %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --backend cuda 2>&1 | FileCheck %s --check-prefix=CUDA

@@ -51,7 +51,7 @@ static Tensor combined(Call &call, const char *function, const Tensor &x,
   return call.build.pointwise(function, {x, y}, call.result().type);
 }
 
-/// Of complex numbers and real ones.
+/// The product of complex numbers and real ones.
 static Tensor realMultiple(Call &call, const Tensor &z,
                            const std::string &factor) {
   if (!call.isTensor(factor))
@@ -137,9 +137,8 @@ factorOf(const Call &call, const std::string &name) {
 
 static Constants foldProduct(const Call &call) {
   auto x = factorOf(call, "self"), y = factorOf(call, "other");
-  return folded(call, [=](const Sizes &position) {
-    return x(position) * y(position);
-  });
+  return folded(
+      call, [=](const Sizes &position) { return x(position) * y(position); });
 }
 
 static Constants foldConjugate(const Call &call) {

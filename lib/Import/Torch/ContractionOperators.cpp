@@ -371,7 +371,8 @@ static Constants foldMean(const Call &call) {
 }
 
 const Operators &torch::contractionOperators() {
-  static const std::string operands = "self, dim=None, ~keepdim=False, ~dtype=None";
+  static const std::string operands =
+      "self, dim=None, ~keepdim=False, ~dtype=None";
   static const Operators rows = {
       {"linear", "input, weight, bias=None", {}, linearOf},
       {"matmul", "self, other, mat2=None", foldMatmul, matmul},

@@ -351,7 +351,7 @@ private:
   struct Group {
     Layer first;
     std::vector<Layer> others;
-    /// Of the first layer with each other one.
+    /// Comparisons of the first layer with each other one.
     std::vector<Comparison> steps;
   };
 
@@ -372,7 +372,7 @@ private:
       if (arguments.count(value) && !isParameter)
         return false;
     }
-    // What is read later has the same indices.
+    // Values that are read later have the same indices.
     for (const auto &[value, other] : step.inner)
       if (program.atoms.leaves(program.values[value].atoms) !=
               program.atoms.leaves(program.values[other].atoms) &&

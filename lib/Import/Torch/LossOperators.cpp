@@ -116,7 +116,7 @@ private:
     return lookedUpIn(numbers);
   }
 
-  /// Of numbers that have x's classes.
+  /// The same for numbers that have x's classes.
   Tensor lookedUpIn(const Tensor &numbers) {
     Tensor of = numbers;
     of.dims = dims;
@@ -186,10 +186,10 @@ static Tensor smoothed(LabelLoss &loss, const std::optional<Tensor> &weights,
 /// Labels that do not count are below 0 in a program. PyTorch refuses labels
 /// below 0 that are not `ignore_index`. `each` makes the losses of the
 /// positions, with the weights.
-static Results
-labelLoss(Call &call,
-          const std::function<Tensor(LabelLoss &, const std::optional<Tensor> &)>
-              &each) {
+static Results labelLoss(
+    Call &call,
+    const std::function<Tensor(LabelLoss &, const std::optional<Tensor> &)>
+        &each) {
   Tensor x = call.value("self"), targets = call.tensor("target");
   if (isFloating(targets.type))
     refuse("has targets that are probabilities");
@@ -213,10 +213,10 @@ labelLoss(Call &call,
 
 static Results crossEntropyOf(Call &call) {
   double smoothing = call.number("label_smoothing");
-  return labelLoss(
-      call, [=](LabelLoss &loss, const std::optional<Tensor> &weights) {
-        return smoothed(loss, weights, smoothing);
-      });
+  return labelLoss(call,
+                   [=](LabelLoss &loss, const std::optional<Tensor> &weights) {
+                     return smoothed(loss, weights, smoothing);
+                   });
 }
 
 /// The weight of the label's class times the negative number of the label.
@@ -226,8 +226,8 @@ static Results negativeLikelihood(Call &call) {
         Tensor each = loss.ofLabel();
         if (!weights)
           return each;
-        return loss.build.pointwise(
-            "mul", {each, *loss.weightOfLabel(weights)}, each.type);
+        return loss.build.pointwise("mul", {each, *loss.weightOfLabel(weights)},
+                                    each.type);
       });
 }
 
@@ -338,8 +338,7 @@ static Results divergence(Call &call) {
     log = build.pointwise("log", {log}, x.type);
   }
   Tensor difference = build.pointwise("sub", {log, x}, x.type);
-  return combinedBy(call,
-                    build.pointwise("mul", {target, difference}, x.type));
+  return combinedBy(call, build.pointwise("mul", {target, difference}, x.type));
 }
 
 const Operators &torch::lossOperators() {
@@ -353,10 +352,7 @@ const Operators &torch::lossOperators() {
        "self, target, weight=None, reduction=1, ignore_index=-100",
        {},
        negativeLikelihood},
-      {"kl_div",
-       "self, target, reduction=1, log_target=False",
-       {},
-       divergence},
+      {"kl_div", "self, target, reduction=1, log_target=False", {}, divergence},
       {"mse_loss", "self, target, reduction=1", {}, meanSquare},
       {"l1_loss", "self, target, reduction=1", {}, meanAbsolute},
       {"huber_loss", "self, target, reduction=1, delta=1", {}, huberLoss},
