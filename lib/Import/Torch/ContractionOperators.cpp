@@ -246,42 +246,42 @@ static Results vectorNorm(Call &call) {
 /// The most factors of a product.
 static constexpr int64_t mostFactors = 64;
 
-static Results productAlong(Call &call) {
+/// The product of each position along a dimension and all before it, without
+/// the dimension.
+static std::vector<Tensor> productsOf(Call &call, const Tensor &x, size_t dim) {
   Builder &build = call.build;
-  Tensor x = call.value("self");
-  size_t dim = call.dim("dim", x.dims.size());
   int64_t size = build.sizes(x).at(dim);
   if (size > mostFactors || size == 0)
     refuse("multiplies {} positions; known are 1 to {}", size, mostFactors);
-  Tensor y = build.taken(x, dim, 0);
+  std::vector<Tensor> products = {build.taken(x, dim, 0)};
   for (int64_t at = 1; at < size; ++at)
-    y = build.pointwise("mul", {y, build.taken(x, dim, at)}, x.type);
-  if (call.flag("keepdim"))
-    y.dims.insert(y.dims.begin() + static_cast<int64_t>(dim), AtomList{});
-  return {y};
+    products.push_back(build.pointwise(
+        "mul", {products.back(), build.taken(x, dim, at)}, x.type));
+  return products;
 }
 
-/// The products of each position and all before it.
-static Results productsUpTo(Call &call) {
-  Builder &build = call.build;
+static Tensor withDim(Tensor x, size_t dim) {
+  x.dims.insert(x.dims.begin() + static_cast<int64_t>(dim), AtomList{});
+  return x;
+}
+
+static Results productAlong(Call &call) {
   Tensor x = call.value("self");
   size_t dim = call.dim("dim", x.dims.size());
-  int64_t size = build.sizes(x).at(dim);
-  if (size > mostFactors || size == 0)
-    refuse("multiplies {} positions; known are 1 to {}", size, mostFactors);
-  std::vector<Tensor> products;
-  for (int64_t at = 0; at < size; ++at) {
-    Tensor factor = build.taken(x, dim, at);
-    if (at > 0)
-      factor = build.pointwise("mul", {products.back(), factor}, x.type);
-    products.push_back(factor);
-  }
+  Tensor y = productsOf(call, x, dim).back();
+  return {call.flag("keepdim") ? withDim(y, dim) : y};
+}
+
+static Results productsUpTo(Call &call) {
+  Tensor x = call.value("self");
+  size_t dim = call.dim("dim", x.dims.size());
+  std::vector<Tensor> products = productsOf(call, x, dim);
   for (Tensor &product : products)
-    product.dims.insert(product.dims.begin() + static_cast<int64_t>(dim),
-                        AtomList{});
-  if (size == 1)
+    product = withDim(product, dim);
+  if (products.size() == 1)
     return products;
-  return {concatenated(build, products, dim, size, x.type)};
+  auto size = static_cast<int64_t>(products.size());
+  return {concatenated(call.build, products, dim, size, x.type)};
 }
 
 namespace {
