@@ -300,7 +300,7 @@ std::string madeSmall(const Program &program,
 // shows such programs.
 TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   Minimality minimality;
-  uint64_t count = (options().isNightly ? 7 : 4) * options().count, dearer = 0;
+  uint64_t count = (options().isNightly ? 7 : 12) * options().count, dearer = 0;
   for (uint64_t seed = options().seed; seed < options().seed + count; ++seed) {
     Program program = generateLegal(seed, /*operations=*/4);
     chooseSizes(program, /*alike=*/seed % 2 == 0);
@@ -324,8 +324,8 @@ TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   EXPECT_GE(minimality.programs, count * 9 / 10)
       << "too many programs are not legal";
   EXPECT_GE(minimality.compared, minimality.programs * 9 / 10);
-  // 0.6 to 1.8 percent are dearer with the seeds 1, 5000 and 9000.
-  EXPECT_LE(100 * dearer, 2 * minimality.compared);
+  // 1.5 percent are dearer. A draw of 800 programs has 0.6 to 1.8.
+  EXPECT_LE(200 * dearer, 3 * minimality.compared);
 }
 
 // One layer of each example is enough, since a model repeats it.
