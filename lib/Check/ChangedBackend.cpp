@@ -134,7 +134,10 @@ public:
   }
   Status synchronize() override { return inner->synchronize(); }
   std::string streamActivity() override { return inner->streamActivity(); }
-  bool allowsOwnOrders() const override { return inner->allowsOwnOrders(); }
+  Status beginOrder(const std::vector<GroupUse> &groups,
+                    bool isFirst) override {
+    return inner->beginOrder(groups, isFirst);
+  }
   Status write(int64_t offset, const void *source, int64_t bytes) override {
     return inner->write(offset, source, bytes);
   }

@@ -328,6 +328,12 @@ TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
     --parent->splits;
     return ncclInternalError;
   }
+  if (color == NCCL_SPLIT_NOCOLOR) {
+    *out = nullptr;
+    (void)sync();
+    --parent->splits;
+    return ncclSuccess;
+  }
   int rank = 0, size = 0;
   for (int q = 0; q < whole.size(); ++q) {
     if (whole.wishes[size_t(q)].first != color)

@@ -6,6 +6,7 @@
 #include "HostCode.h"
 #include "KernelTrial.h"
 
+#include "../conformance/PostTransport.h"
 #include "../cuda-doubles/Doubles.h"
 
 #include "tpsp/Abi/ElementType.h"
@@ -15,11 +16,12 @@
 #include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
+#include <thread>
 
 using namespace tpsp;
 using namespace tpsp::device;
@@ -55,8 +57,11 @@ double toleranceOf(const std::string &dtype) {
 /// Runs three steps. If ranks do not share a GPU, CUDA runs the first directly,
 /// captures the second and replays the third. Everything but the arguments
 /// begins as NaN.
+/// With `transport`, runs the rank of this process alone. `out` is of the size
+/// of all results.
 rt::Status run(const CompiledModel &model, const JitProgram &program,
-               const std::string &backend, Results &out) {
+               const std::string &backend, Results &out,
+               rt::Transport *transport = nullptr) {
   const Plan &plan = *model.plan;
   const auto tensors = plan.tensors();
   rt::WorldConfig config;
@@ -65,15 +70,15 @@ rt::Status run(const CompiledModel &model, const JitProgram &program,
   config.arenaBytes = plan.arenaBytes;
   config.numStreams = plan.numStreams;
   config.numEvents = plan.numEvents;
+  config.transport = transport;
   std::unique_ptr<rt::World> world;
   if (rt::Status s = rt::World::create(config, world); !s.ok())
     return s;
   rt::RandomSource source(seed);
-  out.assign(plan.numRanks() * tensors.size(), {});
   auto fill = [&](rt::Rank &rank) -> rt::Status {
     std::vector<char> bytes(plan.arenaBytes, '\xff');
     for (const PlanBuffer &tensor : plan.tensors())
-      if (tensor.isArgument())
+      if (tensor.isArgument() && tensor.isHeldAt(rank.coordinates()))
         if (rt::Status s = source.fill(
                 tensor, rt::Shard(tensor, plan.mesh, rank.coordinates()),
                 bytes.data() + *tensor.offset);
@@ -84,6 +89,8 @@ rt::Status run(const CompiledModel &model, const JitProgram &program,
   auto read = [&](rt::Rank &rank) -> rt::Status {
     for (size_t i = 0; i < tensors.size(); ++i) {
       const PlanBuffer &tensor = tensors[i];
+      if (!tensor.isHeldAt(rank.coordinates()))
+        continue;
       std::vector<char> bytes(tensor.bytes);
       if (rt::Status s = rank.read(*tensor.offset, bytes.data(), tensor.bytes);
           !s.ok())
@@ -100,6 +107,29 @@ rt::Status run(const CompiledModel &model, const JitProgram &program,
         !s.ok())
       return s;
   return world->run(read);
+}
+
+/// Runs each rank in a "process", which is a thread.
+rt::Status runInProcesses(const CompiledModel &model, const JitProgram &program,
+                          Results &out) {
+  rt::conformance::Post post;
+  post.ranks = model.plan->numRanks();
+  std::vector<rt::Status> results(size_t(post.ranks));
+  std::vector<std::thread> processes;
+  for (int64_t rank = 0; rank < post.ranks; ++rank)
+    processes.emplace_back([&, rank] {
+      rt::conformance::PostTransport transport(post, rank);
+      rt::Status &result = results[size_t(rank)];
+      result = run(model, program, "cuda", out, &transport);
+      if (!result.ok())
+        transport.abort();
+    });
+  for (std::thread &process : processes)
+    process.join();
+  for (const rt::Status &result : results)
+    if (!result.ok() && result.code() != TPSP_RT_ABORTED)
+      return result;
+  return results[0];
 }
 
 double normOf(const std::vector<double> &values) {
@@ -150,6 +180,10 @@ struct Case {
   /// With an optimizer, three steps are three updates of parameters and state.
   const char *optimizer = "none";
   const char *balance = "off";
+  /// For models with stages.
+  int64_t microBatches = 1, chunks = 1;
+  const char *schedule = "1f1b";
+  bool isInProcesses = false;
 };
 
 void PrintTo(const Case &each, std::ostream *out) { *out << each.name; }
@@ -176,6 +210,9 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   options.balanceAttention = GetParam().balance;
   options.overlapChunks = GetParam().overlap ? 2 : 0;
   options.optimizer = GetParam().optimizer;
+  options.microBatches = GetParam().microBatches;
+  options.stageChunks = GetParam().chunks;
+  options.stageSchedule = GetParam().schedule;
   if (options.optimizer != "none") {
     options.optimizerAxes = {"tp"};
     options.clip = 0.5;
@@ -204,14 +241,21 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   const auto tensors = plan.tensors();
   EXPECT_EQ(attentionOf(plan).empty(),
             GetParam().attention != llvm::StringRef("fused"));
-  Results wanted, found;
+  Results wanted(plan.numRanks() * tensors.size()), found = wanted;
   rt::Status status = run(program.model, *machine, "cpu", wanted);
   ASSERT_TRUE(status.ok()) << status.message();
-  status = run(program.model, *machine, "cuda", found);
+  inDoubles<void()>("tpspDoubleForgetCalls")();
+  status = GetParam().isInProcesses
+               ? runInProcesses(program.model, *machine, found)
+               : run(program.model, *machine, "cuda", found);
   if (status.code() == TPSP_RT_UNSUPPORTED && !attentionOf(plan).empty())
     GTEST_SKIP() << status.message();
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(trouble, "");
+  // Loads and allocations for which the driver may wait without end.
+  EXPECT_EQ(inDoubles<int(const char *)>("tpspDoubleCalls")(
+                "work that waits for a collective"),
+            0);
   double tolerance = toleranceOf(GetParam().dtype);
   // A gradient that is zero but for rounding, such as a key's bias, differs by
   // rounding alone.
@@ -226,6 +270,48 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
     EXPECT_LE(distance(found[i], wanted[i]), allowed)
         << tensor.name << " of rank " << i / tensors.size();
   }
+}
+
+/// Runs one step of stage 0, and none of the other stage.
+rt::Status runFirstStage(const CompiledModel &model, const JitProgram &program,
+                         const std::string &backend) {
+  const Plan &plan = *model.plan;
+  rt::WorldConfig config;
+  config.backend = backend;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
+  config.timeoutSeconds = 1;
+  std::unique_ptr<rt::World> world;
+  if (rt::Status s = rt::World::create(config, world); !s.ok())
+    return s;
+  return world->run([&](rt::Rank &rank) -> rt::Status {
+    if (rank.coordinate(plan.stageAxis) == 0)
+      return rank.step(program.step, plan);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    return {};
+  });
+}
+
+TEST(StagesTest, ATimeoutNamesTheActionOfAStage) {
+  ASSERT_TRUE(rt::loadBackend("cpu").ok());
+  CompileOptions options;
+  options.grad = true;
+  options.mesh = {"pp=2", "tp=1"};
+  options.microBatches = 4;
+  Program program(exampleText("pp"), options);
+  ASSERT_TRUE(bool(program));
+  auto machine =
+      JitProgram::create(*program.model.module, program.model.plan->program);
+  ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
+  rt::Status status = runFirstStage(program.model, *machine, "cpu");
+  EXPECT_EQ(status.code(), TPSP_RT_TIMEOUT);
+  EXPECT_THAT(
+      status.message(),
+      testing::MatchesRegex("rank 0: transfer .*: waited 1.0 s for rank "
+                            "1 .*; the rank is in \"backward 0\" of "
+                            "micro-batch 0"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -270,7 +356,56 @@ INSTANTIATE_TEST_SUITE_P(
              2,
              true,
              "rows",
-             "adamw"}),
+             "adamw"},
+        Case{"StagesOnSharedCard",
+             "pp",
+             {"pp=2", "tp=2"},
+             "",
+             1,
+             false,
+             "rows",
+             "adamw",
+             "off",
+             4,
+             1,
+             "1f1b"},
+        Case{"StagesWithOverlap",
+             "pp",
+             {"pp=2", "tp=2"},
+             "",
+             4,
+             true,
+             "rows",
+             "adamw",
+             "off",
+             4,
+             1,
+             "1f1b"},
+        Case{"ChunksInProcesses",
+             "pp",
+             {"pp=2", "tp=1"},
+             "",
+             2,
+             false,
+             "rows",
+             "adamw",
+             "off",
+             4,
+             2,
+             "1f1b",
+             true},
+        Case{"ZeroBubbleInBf16",
+             "pp",
+             {"pp=4", "tp=1"},
+             "bf16",
+             4,
+             false,
+             "rows",
+             "none",
+             "off",
+             8,
+             1,
+             "zero-bubble"}),
     [](const testing::TestParamInfo<Case> &info) {
       return std::string(info.param.name);
     });

@@ -82,6 +82,19 @@ inline Status abortedByAnother() {
   return {TPSP_RT_ABORTED, "another rank or stream failed"};
 }
 
+/// Ranks that communicate on a stream in a plan with stages. All ranks of a
+/// world list the same uses in the same order.
+struct GroupUse {
+  /// Tells the uses of a plan apart; equal on all ranks.
+  std::vector<int64_t> key;
+  int64_t stream = 0;
+  /// Whether the first rank of the group sends to the second; there are no
+  /// others.
+  bool isTransfer = false;
+  /// Without ranks if this rank is in no such group.
+  RankGroup group;
+};
+
 /// A step as a backend has recorded it: a CUDA graph.
 struct RecordedStep {
   virtual ~RecordedStep() = default;
@@ -107,10 +120,12 @@ public:
   /// idle. Callable from any thread.
   virtual std::string streamActivity() { return ""; }
 
-  /// Whether ranks may issue their commands in orders of their own, as the
-  /// stages of a plan do. If not, a collective may wait for the others where it
-  /// is issued.
-  virtual bool allowsOwnOrders() const { return true; }
+  /// Called before each step of a plan whose stages issue commands in orders of
+  /// their own, with the groups that communicate in it. `isFirst` says whether
+  /// it is the plan's first step. All ranks of the world make the call.
+  virtual Status beginOrder(const std::vector<GroupUse> &groups, bool isFirst) {
+    return {};
+  }
 
   /// Whether the four functions below work. A step that has run once may then
   /// be issued between beginRecording and endRecording, which records its

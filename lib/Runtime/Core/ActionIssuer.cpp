@@ -1,8 +1,7 @@
 #include "ActionIssuer.h"
 
 #include "RankContext.h"
-
-#include <fmt/format.h>
+#include "StageGroups.h"
 
 namespace tpsp::rt {
 
@@ -22,11 +21,13 @@ ActionIssuer::eventIssue(int64_t event, int64_t stream) {
   return made;
 }
 
-std::unique_ptr<ActionIssuer::Step>
-ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan) {
+Status ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan,
+                             std::unique_ptr<Step> &out) {
   auto step = std::make_unique<Step>();
   int64_t stage = plan.stageAxis < 0 ? 0 : rank.coordinates[plan.stageAxis];
   step->order = StepOrder::of(plan, stage);
+  if (plan.stageAxis >= 0)
+    TPSP_TRY(stageGroups(plan, rank.world.mesh, rank.number, step->groups));
   int64_t first = eventOfAction(plan, 0);
   for (size_t i = 0; i < step->order.actions.size(); ++i) {
     const IssuedAction &action = step->order.actions[i];
@@ -37,37 +38,50 @@ ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan) {
                                 ? eventIssue(first + int64_t(i), action.stream)
                                 : nullptr);
   }
-  return step;
+  out = std::move(step);
+  return {};
 }
 
 tpsp_rt_status ActionIssuer::issue(tpsp_rt_rank &rank, StepFunction issue,
                                    const Plan &plan) {
-  if (plan.stageAxis >= 0 && !rank.backend->allowsOwnOrders())
-    return rank.fail(
-        {TPSP_RT_UNSUPPORTED,
-         fmt::format("the plan has {} stages, which the backend '{}' does not "
-                     "run yet; give --backend cpu, or a mesh without an axis "
-                     "of role stage",
-                     plan.order.size(), rank.world.config.backend)});
   std::unique_ptr<Step> &step = steps[issue];
-  if (!step)
-    step = prepare(rank, plan);
-  for (size_t i = 0; i < step->order.actions.size(); ++i) {
+  bool isFirst = !step;
+  if (isFirst)
+    if (Status status = prepare(rank, plan, step); !status.ok())
+      return rank.fail(status);
+  if (plan.stageAxis >= 0)
+    if (Status status = rank.backend->beginOrder(step->groups, isFirst);
+        !status.ok())
+      return rank.fail(status);
+  tpsp_rt_status status = TPSP_RT_OK;
+  for (size_t i = 0; !status && i < step->order.actions.size(); ++i) {
     const IssuedAction &action = step->order.actions[i];
-    rank.place = {};
-    for (const std::unique_ptr<EventIssue> &wait : step->waits[i])
-      if (tpsp_rt_status status = tpsp_rt_event_wait(&rank, &wait->command))
-        return status;
-    rank.place = {action.microBatch, &action.slots};
-    if (tpsp_rt_status status = issue(&rank, action.segment))
-      return status;
-    rank.place = {};
-    if (step->records[i])
-      if (tpsp_rt_status status =
-              tpsp_rt_event_record(&rank, &step->records[i]->command))
-        return status;
+    if (plan.stageAxis >= 0) {
+      rank.microBatch = action.microBatch;
+      rank.segment = &plan.segments[size_t(action.segment)];
+    }
+    status = issueAction(rank, issue, *step, i);
   }
-  return TPSP_RT_OK;
+  // After a failure it stays, for the message.
+  if (!status)
+    rank.segment = nullptr;
+  return status;
+}
+
+tpsp_rt_status ActionIssuer::issueAction(tpsp_rt_rank &rank, StepFunction issue,
+                                         const Step &step, size_t number) {
+  const IssuedAction &action = step.order.actions[number];
+  rank.place = {};
+  for (const std::unique_ptr<EventIssue> &wait : step.waits[number])
+    if (tpsp_rt_status status = tpsp_rt_event_wait(&rank, &wait->command))
+      return status;
+  rank.place = {action.microBatch, &action.slots};
+  if (tpsp_rt_status status = issue(&rank, action.segment))
+    return status;
+  rank.place = {};
+  return step.records[number]
+             ? tpsp_rt_event_record(&rank, &step.records[number]->command)
+             : TPSP_RT_OK;
 }
 
 } // namespace tpsp::rt

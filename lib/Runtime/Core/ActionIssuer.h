@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/StepOrder.h"
 #include "tpsp/Abi/tpsp_rt.h"
+#include "tpsp/Runtime/Backend.h"
 
 #include <memory>
 #include <unordered_map>
@@ -30,12 +31,17 @@ private:
   /// A plan's actions, and for each the event commands around it.
   struct Step {
     StepOrder order;
+    /// The groups that communicate; empty without stages.
+    std::vector<GroupUse> groups;
     std::vector<std::vector<std::unique_ptr<EventIssue>>> waits;
     std::vector<std::unique_ptr<EventIssue>> records;
   };
 
-  static std::unique_ptr<Step> prepare(const tpsp_rt_rank &rank,
-                                       const Plan &plan);
+  static Status prepare(const tpsp_rt_rank &rank, const Plan &plan,
+                        std::unique_ptr<Step> &out);
+  /// Issues action `number` of the step's order, and its event commands.
+  static tpsp_rt_status issueAction(tpsp_rt_rank &rank, StepFunction issue,
+                                    const Step &step, size_t number);
   static std::unique_ptr<EventIssue> eventIssue(int64_t event, int64_t stream);
 
   std::unordered_map<StepFunction, std::unique_ptr<Step>> steps;

@@ -81,6 +81,17 @@ std::string tpsp_rt_rank::activity() {
   if (!call)
     return "has issued nothing";
   std::string streams = backend->streamActivity();
-  return fmt::format("last issued {} \"{}\"{}{}", callName(call->kind),
-                     call->name, streams.empty() ? "" : "; ", streams);
+  std::string place = action();
+  return fmt::format("last issued {} \"{}\"{}{}{}{}", callName(call->kind),
+                     call->name, place.empty() ? "" : " ", place,
+                     streams.empty() ? "" : "; ", streams);
+}
+
+std::string tpsp_rt_rank::action() const {
+  const tpsp::PlanSegment *now = segment;
+  if (!now)
+    return "";
+  return now->isOfMicroBatch() ? fmt::format("in \"{}\" of micro-batch {}",
+                                             now->name, microBatch.load())
+                               : fmt::format("in \"{}\"", now->name);
 }

@@ -60,11 +60,19 @@ struct tpsp_rt_rank {
   /// in clauses. Callable from any thread.
   std::string activity();
 
+  /// `in "forward 1" of micro-batch 3`; empty outside of plans with stages.
+  /// Callable from any thread.
+  std::string action() const;
+
   const tpsp::rt::BackendContext &world;
   const std::atomic<bool> &aborted;
   const int64_t number;
   /// The micro-batch whose commands are issued.
   tpsp::rt::MicroBatchPlace place;
+  /// The segment of a stage whose commands are issued, and its micro-batch;
+  /// null outside of plans with stages. For messages.
+  std::atomic<const tpsp::PlanSegment *> segment{nullptr};
+  std::atomic<int64_t> microBatch{0};
   const std::vector<int64_t> coordinates;
   std::unique_ptr<tpsp::rt::BackendRank> backend;
   /// Issues the segments of plans.

@@ -142,7 +142,17 @@ struct World::Impl {
     return ranks[local]->activity();
   }
 
-  void fail(int64_t rank, const Status &status) {
+  /// The failure, with the action of a stage that the rank is issuing.
+  Status placed(int64_t rank, const Status &status) const {
+    std::string action = ranks[size_t(rank - firstRank())]->action();
+    if (action.empty() || status.code() == TPSP_RT_ABORTED)
+      return status;
+    return {status.code(),
+            fmt::format("{}; the rank is {}", status.message(), action)};
+  }
+
+  void fail(int64_t rank, const Status &failed) {
+    Status status = placed(rank, failed);
     if (processes)
       processes->announce(rank, status);
     failure.report(rank, status);

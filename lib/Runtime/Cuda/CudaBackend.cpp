@@ -14,16 +14,18 @@ namespace {
 class CudaBackend final : public Backend {
 public:
   explicit CudaBackend(const BackendContext &context)
-      : world{context, {}, {}, {}, nullptr, nullptr, {false}} {}
+      : world{context, {}, {}, {}, nullptr, nullptr, nullptr, {false}} {}
 
   Status initialize() {
     TPSP_TRY(chooseDevices(world.context, world.devices));
     if (world.context.config.transport) {
       world.meetings = std::make_unique<ProcessMeetings>(world.context);
+      world.post = std::make_unique<ProcessPost>(world.context);
     } else {
       auto threads = std::make_unique<ThreadMeetings>(world.context);
       world.threads = threads.get();
       world.meetings = std::move(threads);
+      world.post = std::make_unique<ThreadPost>(world.context);
     }
     return world.builtinKernels.load();
   }
@@ -38,6 +40,7 @@ public:
   void abort() override {
     world.aborted = true;
     world.meetings->abort();
+    world.post->abort();
   }
 
   void runFinished() override { world.images.forget(); }

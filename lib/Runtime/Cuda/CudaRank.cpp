@@ -3,6 +3,7 @@
 #include "../Core/PeerPieces.h"
 #include "Runtime/Cuda/Kernels/CudaKernel.h"
 #include "Runtime/Cuda/Products/CudaGroupedMatmul.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 
@@ -88,12 +89,41 @@ Collectives<CudaStream> &CudaRank::collectivesOf(const Call &call) {
   return copies;
 }
 
+Status CudaRank::beginOrder(const std::vector<GroupUse> &groups, bool isFirst) {
+  hasOrders = true;
+  isThroughHost = isFirst || !world.devices.usesNccl;
+  if (!isFirst || !world.devices.usesNccl)
+    return {};
+  TPSP_TRY(nccl.prepare(groups, *streams[0], [&] { return settle(); }));
+  // All ranks of the world have met.
+  return world.post->open(groups);
+}
+
+Status CudaRank::transferThroughHost(Call &call) {
+  const auto &command = std::get<TransferCommand>(call.command);
+  std::vector<std::byte> bytes(
+      size_t(command.count * elementBytes(command.dtype)));
+  int64_t offset = call.buffers[0], size = int64_t(bytes.size());
+  TPSP_TRY(settle());
+  if (world.devices.usesNccl && !call.state)
+    nccl.adopt(call);
+  if (call.group.self == 0) {
+    TPSP_TRY(read(offset, bytes.data(), size));
+    return world.post->send(call, std::move(bytes));
+  }
+  TPSP_TRY(world.post->receive(call, bytes));
+  return write(offset, bytes.data(), size);
+}
+
 struct CudaRank::Enqueuer {
   CudaRank &rank;
   Call &call;
   CudaStream &stream;
 
   template <typename Command> Status operator()(const Command &command) const {
+    if constexpr (std::is_same_v<Command, TransferCommand>)
+      if (rank.isThroughHost)
+        return rank.transferThroughHost(call);
     if constexpr (isCollective<Command>)
       return rank.collectivesOf(call).run(call, {rank.arena.data(), stream});
     else
@@ -194,10 +224,11 @@ Status CudaRank::run(Call &call) {
 bool CudaRank::recordsSteps() const {
   // Ranks that share a GPU meet on the host in every collective, which a graph
   // cannot do. An observer needs the times of single commands, which a graph
-  // does not give.
+  // does not give. A graph may run branches one after another, and a transfer
+  // on one may wait for a stage that waits for the other.
   const WorldConfig &config = world.context.config;
   if (config.cuda.graphs == GraphUse::Off || world.devices.isShared ||
-      config.observer)
+      config.observer || hasOrders)
     return false;
   bool mayBlock = world.devices.usesNccl && !world.devices.isProcess &&
                   world.context.mesh.numRanks() > 1;

@@ -31,9 +31,7 @@ public:
   Status synchronize() override;
   std::string streamActivity() override;
 
-  /// Ranks meet on the host where they issue a collective, and all ranks of the
-  /// world where they make a communicator.
-  bool allowsOwnOrders() const override { return false; }
+  Status beginOrder(const std::vector<GroupUse> &groups, bool isFirst) override;
   bool recordsSteps() const override;
   Status beginRecording() override;
   Status endRecording(std::unique_ptr<RecordedStep> &out) override;
@@ -60,6 +58,8 @@ private:
   /// Enqueues the command of each call.
   struct Enqueuer;
   Collectives<CudaStream> &collectivesOf(const Call &call);
+  /// Waits for the GPU, and sends or receives a transfer's bytes by the host.
+  Status transferThroughHost(Call &call);
   std::byte *buffer(const Call &call, size_t index) const {
     return arena.data() + call.buffers[index];
   }
@@ -95,6 +95,9 @@ private:
   StepCapture capture;
   /// Graphs of the steps that are recorded.
   std::vector<std::weak_ptr<GraphExecutable>> graphs;
+  /// Whether stages have orders of their own, and whether their transfers go
+  /// through the host in the step that is issued (TransferPost.h).
+  bool hasOrders = false, isThroughHost = false;
   /// Whether a replayed step is running; the current command of its streams is
   /// then not known.
   bool isReplaying = false;

@@ -3,6 +3,7 @@
 #define TPSP_RUNTIME_CUDA_CUDAWORLD_H
 
 #include "Runtime/Cuda/Collectives/Meetings.h"
+#include "Runtime/Cuda/Collectives/TransferPost.h"
 #include "Runtime/Cuda/Core/DeviceChoice.h"
 #include "Runtime/Cuda/Kernels/BuiltinKernels.h"
 
@@ -21,6 +22,7 @@ struct CudaWorld {
   /// null.
   std::unique_ptr<Meetings> meetings;
   ThreadMeetings *threads = nullptr;
+  std::unique_ptr<TransferPost> post;
   std::atomic<bool> aborted{false};
 };
 

@@ -321,6 +321,24 @@ Status NcclCollectives::communicatorOf(Call &call, ncclComm_t &out) {
   return {};
 }
 
+Status NcclCollectives::connect(const GroupUse &use, std::byte *byte,
+                                const CudaStream &stream) const {
+  ncclComm_t communicator = communicators.known(use.stream, use.group);
+  if (use.group.self == 0)
+    TPSP_NCCL(communicator, ncclSend, byte, 1, ncclInt8, 1, communicator,
+              stream.get());
+  else
+    TPSP_NCCL(communicator, ncclRecv, byte, 1, ncclInt8, 0, communicator,
+              stream.get());
+  return {};
+}
+
+void NcclCollectives::adopt(Call &call) const {
+  auto fresh = std::make_unique<CommunicatorState>();
+  fresh->communicator = communicators.known(call.stream, call.group);
+  call.state = std::move(fresh);
+}
+
 Status NcclCollectives::run(Call &call, const StreamUse<CudaStream> &use) {
   return visitCollective(call, [&](const auto &command) -> Status {
     NcclCall once{call, use, nullptr, kernels};

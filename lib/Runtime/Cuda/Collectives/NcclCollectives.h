@@ -27,7 +27,31 @@ public:
 
   Status run(Call &call, const StreamUse<CudaStream> &use) override;
 
+  /// Makes the communicators of a plan with stages, and connects the ranks of
+  /// its transfers by one byte each on `stream`. The transfers then wait for
+  /// nobody on the host. Calls settle() -> Status, which waits for the GPU,
+  /// after each. All ranks of the world make the call.
+  template <typename Settle>
+  Status prepare(const std::vector<GroupUse> &uses, CudaStream &stream,
+                 const Settle &settle) {
+    // Allocated before the ranks meet, as in run().
+    std::byte *byte = nullptr;
+    TPSP_TRY(stream.reserveScratch(1, byte));
+    TPSP_TRY(communicators.prepare(uses));
+    for (const GroupUse &use : uses)
+      if (use.isTransfer && use.group.size() > 1) {
+        TPSP_TRY(connect(use, byte, stream));
+        TPSP_TRY(settle());
+      }
+    return {};
+  }
+
+  /// Gives a transfer, whose ranks are connected, its communicator.
+  void adopt(Call &call) const;
+
 private:
+  Status connect(const GroupUse &use, std::byte *byte,
+                 const CudaStream &stream) const;
   /// Finds the communicator of the call's group. On a call's first use, its
   /// ranks meet on the host. So a missing rank or a different call is reported
   /// before the GPU waits.

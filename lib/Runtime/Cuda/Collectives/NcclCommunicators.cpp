@@ -68,6 +68,15 @@ NcclCommunicators::~NcclCommunicators() {
     (void)ncclCommDestroy(everyone);
 }
 
+/// A call for a meeting that is of no command.
+static Call callNamed(const char *name) {
+  Call call;
+  call.kind = CallKind::event_record;
+  call.name = name;
+  call.command = EventRecordCommand();
+  return call;
+}
+
 Status NcclCommunicators::meetAll(const Call &call) {
   std::vector<int64_t> ranks(size_t(world.mesh.numRanks()));
   std::iota(ranks.begin(), ranks.end(), int64_t(0));
@@ -75,11 +84,7 @@ Status NcclCommunicators::meetAll(const Call &call) {
 }
 
 Status NcclCommunicators::create(const ncclUniqueId &id) {
-  Call beginning;
-  beginning.kind = CallKind::event_record;
-  beginning.name = "the beginning of the run";
-  beginning.command = EventRecordCommand();
-  TPSP_TRY(meetAll(beginning));
+  TPSP_TRY(meetAll(callNamed("the beginning of the run")));
   return makeBounded(
       [id, ranks = int(world.mesh.numRanks()),
        rank = int(rank)](ncclComm_t &out) -> Status {
@@ -119,27 +124,51 @@ Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) {
                       world.config.timeoutSeconds)};
 }
 
-Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
-  for (const Group &group : groups)
-    if (group.stream == call.stream && group.ranks == call.group.ranks) {
-      out = group.communicator;
-      return {};
-    }
-  TPSP_TRY(meetAll(call));
-  const std::vector<int64_t> &ranks = call.group.ranks;
-  int color = int(*std::min_element(ranks.begin(), ranks.end()));
+ncclComm_t NcclCommunicators::known(int64_t stream,
+                                    const RankGroup &group) const {
+  for (const Group &each : groups)
+    if (each.stream == stream && each.ranks == group.ranks)
+      return each.communicator;
+  return nullptr;
+}
+
+Status NcclCommunicators::split(int64_t stream, const RankGroup &group) {
+  const std::vector<int64_t> &ranks = group.ranks;
+  int color = ranks.empty()
+                  ? NCCL_SPLIT_NOCOLOR
+                  : int(*std::min_element(ranks.begin(), ranks.end()));
   ncclComm_t fresh = nullptr;
   TPSP_TRY(makeBounded(
       [parent = everyone, color,
-       key = int(call.group.self)](ncclComm_t &made) -> Status {
+       key = int(group.self)](ncclComm_t &made) -> Status {
         TPSP_NCCL(parent, ncclCommSplit, parent, color, key, &made,
                   /*config=*/nullptr);
         return {};
       },
       fresh));
-  groups.push_back({call.stream, ranks, fresh});
-  out = fresh;
+  if (fresh)
+    groups.push_back({stream, ranks, fresh});
   return {};
+}
+
+Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
+  out = known(call.stream, call.group);
+  if (out)
+    return {};
+  TPSP_TRY(meetAll(call));
+  TPSP_TRY(split(call.stream, call.group));
+  out = groups.back().communicator;
+  return {};
+}
+
+Status NcclCommunicators::prepare(const std::vector<GroupUse> &uses) {
+  const Call call = callNamed("the first step of a plan with stages");
+  TPSP_TRY(meetAll(call));
+  for (const GroupUse &use : uses)
+    if (prepared.insert(use.key).second)
+      TPSP_TRY(split(use.stream, use.group));
+  // No rank communicates while NCCL still allocates memory on another.
+  return meetAll(call);
 }
 
 Status NcclCommunicators::poll() const {

@@ -6,7 +6,8 @@
 /// timeout. So the ranks first meet on the host. Then NCCL is called on a
 /// thread of its own, which is abandoned if a rank fails meanwhile. Every
 /// rank's plan has the same commands in the same order, so all ranks make the
-/// same splits.
+/// same splits. Stages have orders of their own, so the communicators of their
+/// plans are made before the first step.
 #ifndef TPSP_RUNTIME_CUDA_COLLECTIVES_NCCLCOMMUNICATORS_H
 #define TPSP_RUNTIME_CUDA_COLLECTIVES_NCCLCOMMUNICATORS_H
 
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -36,8 +38,16 @@ public:
   /// Called on the rank's thread, with its GPU current.
   Status create(const ncclUniqueId &id);
 
+  /// Makes the communicators of these uses, except of those whose key it has
+  /// seen. All ranks of the world make the call. A group of one rank has none.
+  Status prepare(const std::vector<GroupUse> &uses);
+
+  /// The communicator of a group, in its order, on a stream; null if there is
+  /// none yet.
+  ncclComm_t known(int64_t stream, const RankGroup &group) const;
+
   /// Finds the communicator of the call's group, in the group's order, on the
-  /// call's stream.
+  /// call's stream. Makes it if there is none.
   Status find(const Call &call, ncclComm_t &out);
 
   /// Returns an error that NCCL has reported asynchronously.
@@ -57,6 +67,8 @@ private:
   struct Attempt;
 
   Status meetAll(const Call &call);
+  /// Splits the world. Ranks without a group take part, too.
+  Status split(int64_t stream, const RankGroup &group);
 
   /// Calls `make` on a thread of its own. TIMEOUT or ABORTED if it does not
   /// return in time.
@@ -83,6 +95,8 @@ private:
   /// In the order of creation, which is the same on all ranks. They are
   /// destroyed in reverse order, since NCCL may wait for the other ranks there.
   std::vector<Group> groups;
+  /// The keys of the uses that are prepared.
+  std::set<std::vector<int64_t>> prepared;
   /// Attempts that makeBounded abandoned.
   std::vector<std::shared_ptr<Attempt>> abandoned;
   /// The abort that beginAbort has begun.
