@@ -89,6 +89,8 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   addPass(pm, createMicroBatch(), options);
   pm.addPass(createComposeStep());
   pm.addPass(createPlaceStages());
+  // After everything that sees attention as one operation.
+  addPass(pm, createRingAttention(), options);
   pm.addPass(createInsertCollectives());
   addPass(pm, createFuseCollectives(), options);
   pm.addPass(createNoteGradients());

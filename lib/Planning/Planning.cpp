@@ -428,9 +428,10 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.hasGradients = compile.grad;
   options.keepsGradients = compile.grad && compile.optimizer == "none";
   options.reducesOnce = compile.reduceGradients == "step";
-  options.callsAttention = compile.attention == "fused";
+  options.callsAttention = compile.keepsCalls();
   options.balancesAttention = compile.balanceAttention != "off";
-  options.gathersKeys = compile.attention != "blocks";
+  options.gathersKeys =
+      compile.attention != "blocks" && compile.attention != "ring";
   options.regathers = compile.grad && !compile.keepGathered;
   options.largestBucket =
       compile.bucketLayers == "off" ? compile.bucketBytes : -1;

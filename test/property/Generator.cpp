@@ -436,6 +436,7 @@ static void choosePipeline(Random &random, Program &program) {
     pipeline.attentionFused = random.chance(0.6);
   if (random.chance(0.7))
     pipeline.balanceAttention = "on";
+  pipeline.attentionRing = pipeline.attentionFused && random.chance(0.5);
 }
 
 Program tpsp::property::generate(uint64_t seed) {

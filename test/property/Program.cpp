@@ -106,7 +106,8 @@ std::string PipelineChoices::text() const {
     text += " --attention blocks --attention-block " +
             std::to_string(attentionBlock);
   if (attentionFused)
-    text += " --attention fused --balance-attention " + balanceAttention;
+    text += std::string(" --attention ") + (attentionRing ? "ring" : "fused") +
+            " --balance-attention " + balanceAttention;
   if (shardReplicated != "off")
     text += " --shard-replicated " + shardReplicated;
   if (bucketBytes != PipelineChoices().bucketBytes)

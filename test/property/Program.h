@@ -81,6 +81,8 @@ struct PipelineChoices {
   /// is in rows or in one call.
   int64_t attentionBlock = 0;
   bool attentionFused = false;
+  /// Whether the keys of such calls go around a ring, where they can.
+  bool attentionRing = false;
   /// Off, time or on.
   std::string balanceAttention = "time";
   std::string shardReplicated = "off";

@@ -231,7 +231,10 @@ static bool dropChoice(Program &program, unsigned n) {
     pipeline.attentionBlock = plain.attentionBlock;
     return true;
   case 8:
-    pipeline.attentionFused = plain.attentionFused;
+    if (pipeline.attentionRing)
+      pipeline.attentionRing = false;
+    else
+      pipeline.attentionFused = plain.attentionFused;
     return true;
   case 9:
     pipeline.optimizer = plain.optimizer;

@@ -336,7 +336,7 @@ static CompileOptions compileOptions(const Program &program) {
     options.attention = "blocks";
     options.attentionBlock = program.pipeline.attentionBlock;
   } else if (program.pipeline.attentionFused) {
-    options.attention = "fused";
+    options.attention = program.pipeline.attentionRing ? "ring" : "fused";
     options.balanceAttention = program.pipeline.balanceAttention;
   }
   options.optimizer = program.grad ? program.pipeline.optimizer : "none";

@@ -57,7 +57,7 @@ static std::string whenRunning(const Options &o) {
                            "ends; give it when the plan runs";
   bool isForCuda = o.backend == "cuda", isSerial = o.overlap == "off";
   bool asksTime = o.shardReplicated == "time" || o.bucketLayers == "time" ||
-                  (o.attention == "fused" && o.balanceAttention == "time");
+                  (o.keepsCalls() && o.balanceAttention == "time");
   return firstOf(
       {{!o.simulate && isSerial && !asksTime,
         {"hardware"},

@@ -7,6 +7,45 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RingAttention : Pass<"tpsp-ring-attention", "::mlir::ModuleOp"> {
+  let summary = "Hand keys around a ring, and call attention for each shard";
+  let description = [{
+    With `attention=ring` (`--attention ring`), attention does not gather keys
+    ([decision 0042](../decisions/0042-a-ring-is-calls-with-statistics.md)). It
+    must be one that a library computes in one call, and the same axes must
+    divide its queries and its keys. Both indices are split into n shards and positions within them. `hand_on`
+    brings a shard the keys and values of the shard before, n - 1 times. Every
+    time attention within shards is one call. Calls are merged by their
+    statistics, in f32. A gradient has as many calls, each with the result and
+    the statistic of all keys. The gradient of a shard's keys is handed back to
+    it, and added there.
+
+    *Causal masks.* Shards are balanced before. A shard keeps the first half of
+    its positions, and exchanges the second with the mirrored shard, as in
+    tpsp-balance-attention. Then its *early* half lies in the first half of the
+    sequence, and its *late* half in the second. Keys of another shard need two
+    calls for pairs of halves. The late queries see all early keys. Either the
+    early queries see the early keys, too, or the late queries see the late
+    keys. The shard decides, so operands of the second call are selected. Only
+    calls for a shard's own keys have a mask, and all ranks have the same work.
+
+    An attention stays as it is, and a missed remark says why, if
+
+    - no axes divide its queries and its keys alike;
+    - it has a bias, lengths or a window;
+    - it is causal, and a shard's positions have no halves.
+
+    Runs on global shapes, after gradients, rematerialisation and micro-batches,
+    which see one operation. Results of parts are unplaced.
+
+    ```
+    tpsp-opt examples/cp-attention.mlir --tpsp-explain="attention=ring"
+    tpsp-run examples/cp-attention.mlir --grad --verify --attention ring
+    ```
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def InsertCollectives
     : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
   let summary = "Make every operation agree with its compute placement";

@@ -2,6 +2,8 @@
 
 #include "Passes/Program/Placed.h"
 #include "Passes/Program/SourceName.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
@@ -69,12 +71,15 @@ tpsp::moveTensor(OpBuilder &builder, IndexedOpInterface op, Value value,
   return made;
 }
 
-static std::string reasonOf(const HandOn &shift, const AxisList &axes,
-                            const Mesh &mesh) {
+static std::string reasonOf(const HandOn &shift, bool isMirrored,
+                            const AxisList &axes, const Mesh &mesh) {
   auto names = llvm::map_range(
       axes, [&](AxisId axis) { return "@" + mesh.axis(axis).name; });
-  return llvm::join(names, ", ") + " divides " + shift.index.str() +
-         ", and each shard reads the one " +
+  std::string divided =
+      llvm::join(names, ", ") + " divides " + shift.index.str();
+  if (isMirrored)
+    return divided + ", and each shard reads the mirrored one";
+  return divided + ", and each shard reads the one " +
          std::to_string(std::abs(shift.by)) +
          (shift.by > 0 ? " before it" : " after it");
 }
@@ -95,13 +100,16 @@ LogicalResult tpsp::handOnShards(OpBuilder &builder, IndexedOpInterface op,
     return op->emitOpError("hands on along '")
            << shift.index << "', which axes divide among " << ranks
            << " ranks; they must divide it into single positions";
+  bool isMirrored = cast<HandOnOp>(op).getMirrored();
   CollectiveStep step = *shiftStep(placement, placement.dims[dim]);
   builder.setInsertionPoint(op);
-  Value moved =
-      createCollective(builder, op->getLoc(), operand, step, mesh,
-                       reasonOf(shift, step.axes, mesh), tensorName(operand));
+  Value moved = createCollective(builder, op->getLoc(), operand, step, mesh,
+                                 reasonOf(shift, isMirrored, step.axes, mesh),
+                                 tensorName(operand));
   Operation *made = moved.getDefiningOp();
-  made->setAttr("by", builder.getI64IntegerAttr((shift.by + ranks) % ranks));
+  auto permute = cast<PermuteOp>(made);
+  permute.setBy((shift.by + ranks) % ranks);
+  permute.setMirrored(isMirrored);
   copyPhase(op, made);
   result.replaceAllUsesWith(moved);
   op->erase();

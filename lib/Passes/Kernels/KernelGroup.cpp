@@ -204,8 +204,9 @@ bool KernelGroup::sharesGridWith(LoopOpInterface op) const {
   int64_t items = itemsOf(grid);
   int64_t before = itemsOf(getGrid());
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  // With a grid of one item, rows would be whole tensors.
-  if (items < before && items < smallestGrid)
+  // With a grid of one item, as of a number, rows would be whole tensors.
+  bool isNumber = largest == 1 && result.getNumElements() > 1;
+  if (items < smallestGrid && (items < before || isNumber))
     return false;
   // On GPUs, whose blocks are items, it would be one block.
   int64_t own = itemsOf(gridOf(loopIndices(result), result));

@@ -134,18 +134,21 @@ static SmallVector<int64_t> sourcesOf(const Mesh &mesh, const AxisList &before,
   return from;
 }
 
-/// The rank that is `by` positions before each rank, around the group.
-static SmallVector<int64_t> sourcesBefore(int64_t by, int64_t group) {
+/// The ranks that each rank of `group` receives from.
+static SmallVector<int64_t> sourcesOf(PermuteOp op, int64_t group) {
   SmallVector<int64_t> from;
+  int64_t by = int64_t(op.getBy());
   for (int64_t rank = 0; rank < group; ++rank)
-    from.push_back((rank + group - by) % group);
+    from.push_back(((op.getMirrored() ? -rank : rank) + 2 * group - by) %
+                   group);
   return from;
 }
 
 static void emitPermute(ProgramBuilder &to, const CollectiveCommand &c) {
-  if (int64_t by = cast<CollectiveOpInterface>(c.op).getShift())
+  auto permute = cast<PermuteOp>(c.op);
+  if (permute.getShift() != 0)
     return emitSources(to, c.op, c.axes,
-                       sourcesBefore(by, to.mesh.groupSize(c.step.axes)),
+                       sourcesOf(permute, to.mesh.groupSize(c.step.axes)),
                        c.ledger);
   AxisList before =
       placementOf(c.op->getOperand(0).getType(), to.mesh).dims[*c.step.from];

@@ -5,6 +5,7 @@
 #include "Passes/Collectives/Ledger.h"
 #include "tpsp/Dialect/Tpsp/Integers/IntegerOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -114,11 +115,22 @@ static Value rolled(HloBuilder &h, Value x, unsigned dim, int64_t by) {
   return h.concatenate(parts, dim);
 }
 
+/// Position p of the result is position (n - by - p) mod n of `x`.
+static Value mirrored(HloBuilder &h, Value x, unsigned dim, int64_t by) {
+  int64_t length = typeOf(x).getDimSize(dim);
+  SmallVector<Value> parts;
+  for (int64_t to = 0; to < length; ++to)
+    parts.push_back(h.slice(x, dim, (2 * length - by - to) % length, 1));
+  return h.concatenate(parts, dim);
+}
+
 static FailureOr<NamedTensor> handOn(HloBuilder &h, Operation *op,
                                      ArrayRef<NamedTensor> operands) {
   auto self = cast<HandOnOp>(op);
   NamedTensor x = operands.front();
-  x.value = rolled(h, x.value, x.dimOf(self.getIndexAttr()), self.getBy());
+  unsigned dim = x.dimOf(self.getIndexAttr());
+  x.value = self.getMirrored() ? mirrored(h, x.value, dim, self.getBy())
+                               : rolled(h, x.value, dim, self.getBy());
   return x;
 }
 
@@ -207,8 +219,11 @@ FailureOr<SmallVector<Value>> hlo::emitOperation(HloBuilder &h, Operation *op,
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     Mesh mesh = meshOf(op);
     SmallVector<Value> results(operands);
-    if (int64_t by = collective.getShift())
-      results[0] = rolled(h, results[0], *stepOf(collective, mesh).from, by);
+    if (int64_t by = collective.getShift()) {
+      bool isMirrored = cast<PermuteOp>(op).getMirrored();
+      results[0] = (isMirrored ? mirrored : rolled)(
+          h, results[0], *stepOf(collective, mesh).from, by);
+    }
     return results;
   }
   auto indexed = dyn_cast<IndexedOpInterface>(op);

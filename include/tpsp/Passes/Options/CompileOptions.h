@@ -42,7 +42,9 @@ struct CompileOptions {
   /// Whether products and attention are chosen for a GPU's libraries.
   bool usesGpuLibraries() const { return forGpu || device == "cuda"; }
   /// Whether operations stay that a library computes in one call.
-  bool keepsCalls() const { return attention == "fused"; }
+  bool keepsCalls() const {
+    return attention == "fused" || attention == "ring";
+  }
 
   /// Calls visit(&CompileOptions::field, row) for every row of Options.def, in
   /// its order. The rows live until the program ends.

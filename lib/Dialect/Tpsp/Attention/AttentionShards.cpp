@@ -10,6 +10,8 @@
 // The halo is the end of the shard before or, if a shard is shorter, the shards
 // between, too. Before the first shards are keys of the last ones, which
 // `shard` hides.
+#include "AttentionShards.h"
+
 #include "Dialect/Tpsp/Operations/PartBuilder.h"
 
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
@@ -24,17 +26,14 @@ using namespace tpsp;
 
 namespace {
 
-/// How many shards there are of each of `positions`, and how many keys before
-/// its own a shard needs.
-struct Shards {
-  int64_t count, positions, halo;
-};
+/// The number of keys before its own that a shard needs.
+int64_t haloOf(AttentionOp op) { return int64_t(*op.getWindow()) - 1; }
 
 class HaloBuilder : public AdjointBuilder {
 public:
   HaloBuilder(OpBuilder &b, AttentionOp op, Shards shards)
       : AdjointBuilder(b, op.getLoc()), op(op), shards(shards),
-        shard(named(op.getQuery(), ".shard")),
+        halo(haloOf(op)), shard(named(op.getQuery(), ".shard")),
         query(named(op.getQuery(), ".in")), own(named(op.getKey(), ".in")) {}
 
   /// The attention within each shard.
@@ -53,7 +52,7 @@ public:
                                       op.getProperties());
     within->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     within.setQueryAttr(query);
-    within.setKeyAttr(shards.halo > 0 ? all() : own);
+    within.setKeyAttr(halo > 0 ? all() : own);
     within.setShardAttr(shard);
     return MergeOp::create(b, loc, op.getResult().getType(),
                            within.getResult());
@@ -84,16 +83,16 @@ private:
   /// A shard's own positions of `x`, with the halo before them.
   Value withHalo(Value x) {
     Value kept = split(x, op.getKey(), own);
-    if (shards.halo == 0)
+    if (halo == 0)
       return kept;
-    int64_t reached = llvm::divideCeil(shards.halo, shards.positions);
-    int64_t rest = shards.halo - (reached - 1) * shards.positions;
+    int64_t reached = llvm::divideCeil(halo, shards.positions);
+    int64_t rest = halo - (reached - 1) * shards.positions;
     SmallVector<Value> parts = {handedOn(endOf(kept, rest), reached)};
     for (int64_t by = reached - 1; by > 0; --by)
       parts.push_back(handedOn(kept, by));
     parts.push_back(kept);
     RankedTensorType type =
-        replaced(typeOf(kept), own, {{all(), shards.halo + shards.positions}});
+        replaced(typeOf(kept), own, {{all(), halo + shards.positions}});
     return ConcatOp::create(b, loc, type, parts, all());
   }
 
@@ -112,6 +111,7 @@ private:
 
   AttentionOp op;
   const Shards shards;
+  const int64_t halo;
   const StringAttr shard, query, own;
 };
 
@@ -123,15 +123,13 @@ bool AttentionOp::mayReadNeighbours() {
          !getLengths() && !draws();
 }
 
-/// The shards into which axes divide the queries and the keys alike; nullopt
-/// if none do.
-static std::optional<Shards> shardsOf(AttentionOp op) {
+std::optional<Shards> tpsp::shardsOf(AttentionOpInterface op, StringRef key) {
   Mesh mesh = meshOf(op);
   std::optional<AxisList> axes;
   const std::pair<unsigned, StringRef> divided[] = {
-      {0, op.getQuery()}, {1, op.getKey()}, {2, op.getKey()}};
+      {0, op.getRowIndex()}, {1, key}, {2, key}};
   for (auto [operand, index] : divided) {
-    RankedTensorType type = typeOf(op.getOperand(operand));
+    RankedTensorType type = typeOf(op->getOperand(operand));
     Placement placement = placementOf(type, mesh);
     const AxisList &own = placement.dims[*getIdx(type).dimOf(index)];
     if (flatCut(type.getShape(), placement, mesh) || (axes && own != *axes))
@@ -139,19 +137,21 @@ static std::optional<Shards> shardsOf(AttentionOp op) {
     axes = own;
   }
   int64_t count = mesh.groupSize(*axes);
-  int64_t queries = extentOf(op.getOperand(0), op.getQuery());
-  if (count == 1 || queries != extentOf(op.getOperand(1), op.getKey()))
+  int64_t queries = extentOf(op->getOperand(0), op.getRowIndex());
+  if (count == 1 || queries != extentOf(op->getOperand(1), key))
     return std::nullopt;
-  return Shards{count, queries / count, int64_t(*op.getWindow()) - 1};
+  IdxAttr idx = getIdx(op->getOperand(0));
+  return Shards{count, queries / count,
+                idx.getAxes()[*idx.dimOf(op.getRowIndex())]};
 }
 
 bool AttentionOp::readsNeighbours() {
   if (!mayReadNeighbours())
     return false;
-  std::optional<Shards> shards = shardsOf(*this);
-  return shards && shards->halo < (shards->count - 1) * shards->positions;
+  std::optional<Shards> shards = shardsOf(*this, getKey());
+  return shards && haloOf(*this) < (shards->count - 1) * shards->positions;
 }
 
 Value AttentionOp::decomposeIntoShards(OpBuilder &b) {
-  return HaloBuilder(b, *this, *shardsOf(*this)).build();
+  return HaloBuilder(b, *this, *shardsOf(*this, getKey())).build();
 }

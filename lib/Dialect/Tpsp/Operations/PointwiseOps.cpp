@@ -114,6 +114,10 @@ LogicalResult AddBiasOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   return success();
 }
 
+unsigned SelectOp::getIntegerWidth(unsigned i) {
+  return i > 0 && getNumOperands() > 1 ? integerWidth(getOperand(1)) : 0;
+}
+
 LogicalResult SelectOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                      Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());

@@ -82,8 +82,10 @@ StringRef HandOnOp::getBlockIndex() { return getIndex(); }
 SmallVector<BlockCopy> HandOnOp::getBlockCopies() {
   int64_t length = extentOf(getResult(), getIndex());
   SmallVector<BlockCopy> copies;
-  for (int64_t to = 0; to < length; ++to)
-    copies.push_back({0, (to - int64_t(getBy()) + length) % length, to});
+  for (int64_t to = 0; to < length; ++to) {
+    int64_t from = (getMirrored() ? -to : to) - int64_t(getBy());
+    copies.push_back({0, (from + 2 * length) % length, to});
+  }
   return copies;
 }
 
@@ -134,8 +136,10 @@ LogicalResult DelayOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 LogicalResult HandOnOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                      Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
-  gradients[0] = adjoint.map<HandOnOp>(g, g, getIndexAttr(),
-                                       b.getI64IntegerAttr(-int64_t(getBy())));
+  // A reflection is its own inverse.
+  int64_t back = getMirrored() ? int64_t(getBy()) : -int64_t(getBy());
+  gradients[0] = adjoint.map<HandOnOp>(
+      g, g, getIndexAttr(), b.getI64IntegerAttr(back), getMirroredAttr());
   return success();
 }
 

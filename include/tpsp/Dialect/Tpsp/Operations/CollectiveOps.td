@@ -70,7 +70,8 @@ def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute", "Permute", ["getShift"]> {
   let description = [{
     With `by` the subscripts stay, and each rank's tensor goes to another rank.
     Rank r of the group of `axes` (major to minor) receives the tensor of rank
-    (r - by) mod group.
+    (r - by) mod group. With `mirrored` it receives that of rank
+    (group - by - r) mod group.
 
     Constraints: (C1)-(C3), and
     - (C6) With `by` the type stays, the axes are those of one index, and 0 < by
@@ -80,7 +81,8 @@ def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute", "Permute", ["getShift"]> {
                        OptionalAttr<StrAttr>:$reason,
                        OptionalAttr<StrAttr>:$tensor,
                        OptionalAttr<DenseI64ArrayAttr>:$gradients,
-                       DefaultValuedAttr<I64Attr, "0">:$by);
+                       DefaultValuedAttr<I64Attr, "0">:$by,
+                       UnitAttr:$mirrored);
 }
 
 def Tpsp_RotateOp

@@ -87,11 +87,12 @@ def Tpsp_CompareOp
   let extraClassDefinition = Tpsp_Syntax;
 }
 
-def Tpsp_SelectOp : Tpsp_PointwiseOp<"select", 3> {
+def Tpsp_SelectOp : Tpsp_PointwiseOp<"select", 3, ["getIntegerWidth"]> {
   let summary = "the second operand where the first is not 0, else the third";
   let description = [{
     The operand that is not selected does not matter, even if it is infinite or
-    NaN. The selected elements have the gradient. The condition has none.
+    NaN. The selected elements have the gradient. The condition has none. The
+    second and third operand may both be integers.
 
     ```mlir
     %new = tpsp.select %isFinite, %next, %old : (!number, !w, !w) -> !w

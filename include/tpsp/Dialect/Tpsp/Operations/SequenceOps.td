@@ -84,9 +84,12 @@ def Tpsp_HandOnOp
   let summary = "the operand some positions earlier, around the end";
   let description = [{
     y[p] = x[(p - by) mod n] along `index`, which has n positions: shards, of
-    which each hands on a tensor. `tpsp-propagate` makes it. Axes divide the
+    which each hands on a tensor. `tpsp-propagate` and `tpsp-ring-attention`
+    make it. Axes divide the
     index into single positions, or not at all. If they do,
-    `tpsp-insert-collectives` turns it into a permute. Linear.
+    `tpsp-insert-collectives` turns it into a permute. Linear. With `mirrored`,
+    y[p] = x[(n - by - p) mod n]: with `by = 1` the first position has the last
+    one's operand.
 
     ```mlir
     %y = tpsp.hand_on %x {index = "p", by = 1}
@@ -97,7 +100,7 @@ def Tpsp_HandOnOp
     - (K4) 0 < |by| < n.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
-                       I64Attr:$by);
+                       I64Attr:$by, UnitAttr:$mirrored);
   let hasVerifier = 1;
 }
 
