@@ -84,6 +84,14 @@ tpsp::check::factorSources(const std::vector<MeshAxis> &mesh,
   return sources;
 }
 
+void tpsp::check::addRoots(const std::vector<MeshAxis> &mesh,
+                           std::vector<FactorSource> &sources) {
+  for (const MeshAxis &axis : mesh)
+    if (axis.size > 1)
+      sources.push_back({"the root of the size of " + axis.name,
+                         std::sqrt(double(axis.size))});
+}
+
 const PlanBuffer *BoundTensors::find(const DumpEntry &entry) const {
   const PlanBuffer *found = nullptr;
   for (const PlanBuffer &tensor : plan.tensors()) {
@@ -294,11 +302,14 @@ Status BoundTensors::addTerms(BoundTensor &bound) const {
     TPSP_TRY(source.whole(tensor, whole));
     RankValues values =
         inForm(*bound.placed, bound.each.form, bound.placed->partsOf(whole));
-    if (isNew)
+    if (isNew) {
+      bound.each.before = values;
       bound.each.others.push_back(
           {"not updated: it is the parameter before the step", values});
-    else
+      addRoots(plan.mesh, bound.each.sources);
+    } else {
       bound.each.terms.push_back({tensor.name, values});
+    }
   }
   return {};
 }

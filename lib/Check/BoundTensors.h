@@ -35,6 +35,11 @@ Tolerance toleranceFor(const RankValues &right, const ResultRounding &rounding,
 std::vector<FactorSource> factorSources(const std::vector<MeshAxis> &mesh,
                                         int64_t microBatches, double scale);
 
+/// Adds the roots of the axes' sizes. A norm may be wrong by one, and an update
+/// that is scaled by the root of an extent.
+void addRoots(const std::vector<MeshAxis> &mesh,
+              std::vector<FactorSource> &sources);
+
 /// Finds for each tensor of a dump the program's.
 class BoundTensors {
 public:

@@ -17,8 +17,7 @@ double tpsp::check::sizeOf(const rt::RankMesh &mesh,
   return size;
 }
 
-/// "0.25 times", "4 times too large".
-static std::string timesText(double factor) {
+std::string tpsp::check::timesText(double factor) {
   if (factor > 1)
     return fmt::format("{:.4g} times too large", factor);
   if (factor > 0)

@@ -60,6 +60,9 @@ public:
   bool areSameSizes() const;
 };
 
+/// "4 times too large", "4 times too small".
+std::string timesText(double factor);
+
 /// The number of ranks in a group of these axes.
 double sizeOf(const rt::RankMesh &mesh, const std::vector<int64_t> &axes);
 
@@ -67,6 +70,8 @@ double sizeOf(const rt::RankMesh &mesh, const std::vector<int64_t> &axes);
 void addReductions(Candidates &all);
 /// Adds hypotheses about places: parts of other ranks, other orders.
 void addLayouts(Candidates &all);
+/// Adds hypotheses about the update of a parameter.
+void addUpdates(Candidates &all);
 /// Adds hypotheses about damage: added terms, wrong rows, copies that differ.
 void addDamages(Candidates &all);
 

@@ -12,6 +12,10 @@ bool tpsp::check::isOpen(const BoundTensor &tensor) {
   // A step that leaves the tensor as it is would explain it.
   if (tensor.verdict.errorOfRight <= tensor.each.tolerance.relative)
     return false;
+  // Updates on parts are a cause of their own.
+  if (tensor.verdict.kind == VerdictKind::OtherAxes &&
+      !tensor.each.localUpdates.empty() && !tensor.verdict.axes.empty())
+    return false;
   switch (tensor.verdict.kind) {
   case VerdictKind::Wrong:
   case VerdictKind::Copies:
@@ -156,7 +160,11 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   for (size_t i = 1; i < found.size(); ++i)
     verdict.alternatives.push_back(
         {VerdictKind::Follows, found[i].text, {}, 1});
-  if (before.kind == VerdictKind::Rows && isCoarse(error, tensor))
+  // A multiple of an update may also be one of the gradient.
+  bool isMultipleOfUpdate =
+      before.kind == VerdictKind::OtherAxes && !tensor.each.before.empty();
+  if (isMultipleOfUpdate ||
+      (before.kind == VerdictKind::Rows && isCoarse(error, tensor)))
     verdict.alternatives.push_back(std::move(before));
   verdict.error = error;
   verdict.nextError = verdict.errorOfRight;

@@ -7,6 +7,7 @@
 #include "Ledger.h"
 #include "Norm.h"
 #include "RightValues.h"
+#include "Updates.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
@@ -163,6 +164,24 @@ private:
     return {};
   }
 
+  /// Adds predictions of new parameters that ranks have updated part by part.
+  Status addLocalUpdates() {
+    auto isUpdated = [](const BoundTensor &tensor) {
+      return !tensor.each.before.empty() && !isRight(tensor.verdict.kind);
+    };
+    if (std::none_of(tensors.begin(), tensors.end(), isUpdated))
+      return {};
+    for (const LocalUpdates &local : localUpdatesOf(plan, mesh)) {
+      std::vector<RankValues> results;
+      TPSP_TRY(predictor->run(local.change, results));
+      for (BoundTensor &tensor : tensors)
+        if (isUpdated(tensor))
+          tensor.each.localUpdates.push_back(
+              {local.axes, predictionFor(tensor, results)});
+    }
+    return {};
+  }
+
   /// Whether a tensor's reductions can be over these axes.
   bool canBeReducedOver(const BoundTensor &tensor,
                         const std::vector<int64_t> &over) const {
@@ -202,6 +221,9 @@ private:
       return;
     const PlanBuffer &buffer = tensor.each.tensor->buffer();
     std::vector<int64_t> rows = rowsOf(plan, buffer);
+    if (rows.empty() && tensor.verdict.kind == VerdictKind::OtherAxes &&
+        !tensor.each.localUpdates.empty())
+      rows = updateRowsOf(plan, mesh, buffer);
     tensor.verdict.location = buffer.location;
     if (rows.empty())
       return;
@@ -243,6 +265,7 @@ private:
       return {};
     say("partial gradients");
     TPSP_TRY(addPartials({}));
+    TPSP_TRY(addLocalUpdates());
     judgeAll({});
     findSharedFactors();
     Change base;

@@ -53,6 +53,7 @@ public:
       return;
     addReductions(all);
     addLayouts(all);
+    addUpdates(all);
     addDamages(all);
     conclude(verdict);
   }

@@ -32,6 +32,11 @@ struct TensorCase {
   /// The axes over which the program adds it up in the end.
   std::vector<int64_t> reduced;
   std::vector<Term> terms;
+  /// For a new parameter: the one before the step, in the form.
+  RankValues before;
+  /// For a new parameter: a prediction for each set of axes over which ranks
+  /// may have updated their parts alone (Updates.h), in the form.
+  std::vector<std::pair<std::vector<int64_t>, RankValues>> localUpdates;
   /// Other values that the ranks may have, with a text that says so.
   std::vector<std::pair<std::string, RankValues>> others;
   Tolerance tolerance;

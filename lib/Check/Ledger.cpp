@@ -62,8 +62,9 @@ std::vector<int64_t> tpsp::check::rowsOf(const Plan &plan,
     bool isOfGradient = tensor.kind == BufferKind::Gradient &&
                         std::find(row.gradients.begin(), row.gradients.end(),
                                   tensor.of) != row.gradients.end();
-    if (isReduction(row) && canChange(row) &&
-        (isOfGradient || row.tensor == tensor.name))
+    // Sums inside of an update do not add up the new parameter.
+    bool isOfResult = row.tensor == tensor.name && row.phase != Phase::Update;
+    if (isReduction(row) && canChange(row) && (isOfGradient || isOfResult))
       rows.push_back(int64_t(i));
   }
   std::sort(rows.begin(), rows.end(), [&](int64_t a, int64_t b) {

@@ -70,16 +70,6 @@ double roundingOf(const GradientSquares &squares) {
   return rt::roundingFactorOf(draws) * std::sqrt(sum / double(draws));
 }
 
-/// Squares that are added up once more over an axis multiply the norm by the
-/// root of its size.
-void addRoots(const std::vector<MeshAxis> &mesh,
-              std::vector<FactorSource> &sources) {
-  for (const MeshAxis &axis : mesh)
-    if (axis.size > 1)
-      sources.push_back({"the root of the size of " + axis.name,
-                         std::sqrt(double(axis.size))});
-}
-
 /// Says over which ranks the squares were added up, if that predicts the
 /// values.
 void explain(const GradientSquares &squares, const rt::RankMesh &mesh,

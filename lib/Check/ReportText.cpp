@@ -24,6 +24,20 @@ bool CheckReport::isRight() const {
                      });
 }
 
+void CheckReport::add(CheckReport other) {
+  if (!other.mesh.empty()) {
+    model = std::move(other.model);
+    dump = std::move(other.dump);
+    mesh = std::move(other.mesh);
+  }
+  runs += other.runs;
+  for (TensorVerdict &verdict : other.tensors)
+    tensors.push_back(std::move(verdict));
+  for (std::string &note : other.notes)
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
+}
+
 /// Whether two verdicts have one cause.
 static bool haveOneCause(const TensorVerdict &a, const TensorVerdict &b) {
   if (a.kind != b.kind)

@@ -181,15 +181,10 @@ private:
   /// Adds the verdicts of a part. Two parts have the tensor that one returns
   /// and the other takes. It is judged where it is made.
   void add(CheckReport found, const std::set<std::string> &taken) {
-    report.model = found.model;
-    report.dump = found.dump;
-    report.mesh = found.mesh;
-    report.runs += found.runs;
-    for (std::string &note : found.notes)
-      if (std::find(report.notes.begin(), report.notes.end(), note) ==
-          report.notes.end())
-        report.notes.push_back(std::move(note));
-    for (TensorVerdict &verdict : found.tensors) {
+    std::vector<TensorVerdict> verdicts = std::move(found.tensors);
+    found.tensors.clear();
+    report.add(std::move(found));
+    for (TensorVerdict &verdict : verdicts) {
       verdict.place = placeOf(verdict);
       bool isTaken = taken.count(verdict.title) > 0;
       if (isTaken && verdict.kind == VerdictKind::Copies)

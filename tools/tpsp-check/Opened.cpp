@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace tpsp;
@@ -77,6 +78,30 @@ Status tpsp::checktool::open(const Options &options, const Dump &dump,
   TPSP_TRY(compileWith(options, CompileUse(), std::move(inner), progress,
                        out.program));
   return takeArguments(options, dump, out);
+}
+
+Status tpsp::checktool::checkPart(const Options &options, const Dump &all,
+                                  const Dump &dump, bool updates,
+                                  const std::set<std::string> &leftOut,
+                                  Progress &progress, CheckReport &report) {
+  if (dump.entries.empty())
+    return {};
+  bool hasGradients = std::any_of(dump.entries.begin(), dump.entries.end(),
+                                  [](const DumpEntry &entry) {
+                                    return entry.role == DumpRole::Gradient ||
+                                           entry.role == DumpRole::Cotangent ||
+                                           entry.role == DumpRole::Norm;
+                                  });
+  Opened opened;
+  opened.arguments.leftOut = leftOut;
+  Options compiled = compiledAs(options, updates, hasGradients);
+  TPSP_TRY(open(compiled, all, progress, opened));
+  std::unique_ptr<NumbersChecker> checker;
+  TPSP_TRY(NumbersChecker::create(opened.checked(),
+                                  settingsOf(options, progress), checker));
+  TPSP_TRY(checker->check(dump, report));
+  markTaken(*opened.dumped, report);
+  return {};
 }
 
 void tpsp::checktool::markTaken(const DumpedArguments &dumped,

@@ -9,6 +9,9 @@
 #include "tpsp/Check/Check.h"
 #include "tpsp/Check/DumpedArguments.h"
 
+#include <set>
+#include <string>
+
 namespace tpsp::checktool {
 
 check::CheckSettings settingsOf(const Options &options,
@@ -46,6 +49,13 @@ rt::Status takeArguments(const Options &options, const check::Dump &dump,
 /// takes its arguments.
 rt::Status open(const Options &options, const check::Dump &dump,
                 tool::Progress &progress, Opened &out);
+
+/// Checks a part of a dump, with the arguments that the whole dump has. Those
+/// of `leftOut` may be given by --inputs although this part has none of them.
+rt::Status checkPart(const Options &options, const check::Dump &all,
+                     const check::Dump &dump, bool updates,
+                     const std::set<std::string> &leftOut,
+                     tool::Progress &progress, check::CheckReport &report);
 
 /// Marks the verdicts on what the program took from the dump, and says what it
 /// could not take.

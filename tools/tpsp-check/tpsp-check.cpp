@@ -1,5 +1,6 @@
 // tpsp-check: holds somebody's parallel run against what a program needs.
 #include "CheckLayers.h"
+#include "CheckUpdates.h"
 #include "Opened.h"
 #include "Options.h"
 #include "common/Compile.h"
@@ -39,31 +40,6 @@ template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
   return part;
 }
 
-/// Checks a part of a dump, with the arguments that the whole dump has.
-static Status checkPart(const Options &options, const Dump &all,
-                        const Dump &dump, bool updates,
-                        const std::set<std::string> &leftOut,
-                        Progress &progress, CheckReport &report) {
-  if (dump.entries.empty())
-    return {};
-  bool hasGradients = std::any_of(dump.entries.begin(), dump.entries.end(),
-                                  [](const DumpEntry &entry) {
-                                    return entry.role == DumpRole::Gradient ||
-                                           entry.role == DumpRole::Cotangent ||
-                                           entry.role == DumpRole::Norm;
-                                  });
-  Opened opened;
-  opened.arguments.leftOut = leftOut;
-  Options compiled = compiledAs(options, updates, hasGradients);
-  TPSP_TRY(open(compiled, all, progress, opened));
-  std::unique_ptr<NumbersChecker> checker;
-  TPSP_TRY(NumbersChecker::create(opened.checked(),
-                                  settingsOf(options, progress), checker));
-  TPSP_TRY(checker->check(dump, report));
-  markTaken(*opened.dumped, report);
-  return {};
-}
-
 /// The extents and the mesh of the model, which maps of names refer to.
 static Status findExtents(const Options &options, Progress &progress,
                           NamedExtents &out) {
@@ -99,20 +75,6 @@ static Status checkAgainst(const Options &options, Progress &progress,
   return checkDumps(right, dump, settingsOf(options, progress), report);
 }
 
-/// The names of the update's arguments that a step without it lacks: learning
-/// rate, step number, state.
-static Status namesOfUpdate(const Options &options, Progress &progress,
-                            std::set<std::string> &out) {
-  tool::Program program;
-  TPSP_TRY(tool::openProgram(compiledAs(options, true, true), CompileUse(),
-                             /*speaks=*/false, progress, program));
-  for (const PlanBuffer &tensor : program.plan().tensors())
-    if (tensor.isArgument() &&
-        (tensor.kind == BufferKind::State || tensor.isScalar))
-      out.insert(tensor.name);
-  return {};
-}
-
 /// New parameters come from a step with an update, and all else from one
 /// without, which returns gradients.
 static Status checkModel(const Options &options, Progress &progress,
@@ -134,8 +96,7 @@ static Status checkModel(const Options &options, Progress &progress,
   };
   TPSP_TRY(checkPart(options, dump, partOf(dump, isNot), false, ofUpdate,
                      progress, report));
-  return checkPart(options, dump, partOf(dump, isUpdated), updates, {},
-                   progress, report);
+  return checkUpdates(options, dump, partOf(dump, isUpdated), progress, report);
 }
 
 static Status say(const std::string &text) {

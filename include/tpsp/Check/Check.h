@@ -114,6 +114,8 @@ struct CheckReport {
 
   /// Whether something was compared and nothing is wrong.
   bool isRight() const;
+  /// Adds the verdicts and the notes of a check of another part of the dump.
+  void add(CheckReport other);
 };
 
 /// The settings of checkNumbers().

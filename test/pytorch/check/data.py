@@ -361,8 +361,8 @@ def sums_in_16_bits(r, mistake):
 
 
 def _orthogonal(w, steps=5):
-    """Newton-Schulz, as Muon does it."""
-    x = w / (w.norm() + 1e-7)
+    """Newton-Schulz, as torch.optim.Muon does it, in the type of `w`."""
+    x = w / w.norm().clamp(min=1e-7)
     x = x.T if w.shape[0] > w.shape[1] else x
     for _ in range(steps):
         a = x @ x.T
@@ -370,18 +370,57 @@ def _orthogonal(w, steps=5):
     return x.T if w.shape[0] > w.shape[1] else x
 
 
-@program(STEP.format(mesh="dp = 3 : data", b="b@dp"))
+def _scaled(w, whole=None):
+    """The orthogonalised matrix, with the published length of `whole`."""
+    rows, columns = (w if whole is None else whole).shape
+    return _orthogonal(w) * max(1.0, rows / columns) ** 0.5
+
+
+MUON = "--optimizer muon --optimizer-settings momentum=0 --optimizer-settings nesterov=0 --optimizer-settings rms=0 "
+
+
+@program(STEP.format(mesh="dp = 3 : data", b="b@dp"), update=MUON + "--optimizer-settings decay=0")
 def muon(r, mistake):
     """An update that needs whole matrices."""
     _step_gradient(r, "dp")
     r.reduce("w", "dp", 1 / r.size("dp"))
     r.dump.gradients()
-    n, w = r.size("dp"), r["w"]
-    if mistake == "on_shards":
-        update = r.gathered(_orthogonal(w.grad.chunk(n)[r.at("dp")]), "dp", 0)
+    w = r["w"]
+    own = w.grad.chunk(r.size("dp"))[r.at("dp")]
+    if mistake in ("on_shards", "on_shards_in_length"):
+        update = r.gathered(_scaled(own, own if mistake == "on_shards" else w), "dp", 0)
     else:
-        update = _orthogonal(w.grad)
+        update = _scaled(w.grad)
     w.data = w.detach() - RATE * update
+
+
+@program("""
+tpsp.program <b = 6, d = 6, e = 24> {
+mesh @mesh <dp = 2 : data, tp = 3 : model>
+func @step(%x: [b@dp, d] {tpsp.frozen}, %y: [b@dp, e@tp] {tpsp.frozen}, param %w: [e@tp, d]) -> [] {
+  %u = einsum %w, %x -> [b, e, ?]
+  %r = sub %u, %y
+  %q = square %r
+  %loss = mean %q -> []
+  return %loss
+}
+}
+""", update=MUON + "--optimizer-settings decay=0.5")
+def muon_tp(r, mistake):
+    """Muon on a matrix that tensor parallelism divides: it is gathered for the update."""
+    loss = (r["x"] @ r["w"].T - r["y"]).square().mean() / r.size("tp")
+    r.loss(r.total(r.total(loss, "tp"), "dp") / r.size("dp"))
+    loss.backward()
+    r.reduce("w", "dp", 1 / r.size("dp"))
+    r.dump.gradients()
+    w = r["w"]
+    if mistake == "on_shards":
+        update = _scaled(w.grad)
+    elif mistake == "length_of_shard":
+        update = r.own(_scaled(r.gathered(w.grad, "tp", 0), w), "tp", 0)
+    else:
+        update = r.own(_scaled(r.gathered(w.grad, "tp", 0)), "tp", 0)
+    w.data = w.detach() * (1 - RATE * 0.5) - RATE * update
 
 
 @program("""
