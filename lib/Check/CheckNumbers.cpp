@@ -37,6 +37,8 @@ struct Prepared {
   std::unique_ptr<Predictor> predictor;
   /// By the type in which dumps are.
   std::map<int64_t, RightValues> right;
+  /// The type of the last dump.
+  int64_t lastType = -1;
   /// The results of the program's own step.
   std::vector<RankValues> own;
 };
@@ -51,6 +53,7 @@ public:
 
   Status run() {
     TPSP_TRY(checkMesh());
+    prepared.lastType = dtype();
     RightValues &right = prepared.right[dtype()];
     if (right.results.empty()) {
       say("reference in f64");
@@ -289,10 +292,12 @@ private:
                                       return each.kind == BufferKind::Gradient;
                                     });
     for (const DumpEntry &entry : dump.entries)
-      if (entry.role == DumpRole::Norm && hasGradients)
-        report.tensors.push_back(judgeNorm(entry, plan, mesh,
-                                           prepared.right[dtype()],
-                                           prepared.own, settings.scale));
+      if (entry.role == DumpRole::Norm && hasGradients) {
+        GradientSquares squares;
+        addSquares(plan, mesh, prepared.right[dtype()], prepared.own, squares);
+        report.tensors.push_back(
+            judgeNorm(entry, plan, mesh, squares, settings.scale));
+      }
   }
 
   /// Makes the changed step the one that tensors are compared with.
@@ -356,4 +361,10 @@ Status NumbersChecker::check(const Dump &dump, CheckReport &report) {
   report.model = impl->program.description.model;
   report.dump = dump.path;
   return NumbersCheck(*impl, dump, report).run();
+}
+
+void NumbersChecker::addSquares(GradientSquares &out) const {
+  auto right = impl->right.find(impl->lastType);
+  if (right != impl->right.end())
+    check::addSquares(impl->plan, impl->mesh, right->second, impl->own, out);
 }

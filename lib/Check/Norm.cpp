@@ -1,5 +1,8 @@
 #include "Norm.h"
 
+#include "BoundTensors.h"
+#include "Hypotheses.h"
+
 #include "tpsp/Runtime/Driver/Comparison/Comparison.h"
 
 #include <fmt/format.h>
@@ -11,30 +14,18 @@
 using namespace tpsp;
 using namespace tpsp::check;
 
-namespace {
-
-/// Sums of squares of the gradients of parameters.
-struct GradientSquares {
-  /// Every element once.
-  double all = 0;
-  /// Each rank's own parts.
-  RankValues own;
-  /// The same as `all`, for each rounded evaluation.
-  std::vector<double> rounded;
-  /// The axes that divide one of them at least.
-  std::set<int64_t> dividing;
-};
-
-GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
-                          const RightValues &right,
-                          const std::vector<RankValues> &results) {
+void tpsp::check::addSquares(const Plan &plan, const rt::RankMesh &mesh,
+                             const RightValues &right,
+                             const std::vector<RankValues> &results,
+                             GradientSquares &squares) {
   std::set<int64_t> parameters;
   for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.kind == BufferKind::Parameter)
       parameters.insert(tensor.number);
-  GradientSquares squares;
-  squares.own.assign(mesh.numRanks(), {0});
-  squares.rounded.assign(right.roundedSquares.size(), 0);
+  if (squares.own.empty())
+    squares.own.assign(mesh.numRanks(), {0});
+  squares.rounded.resize(
+      std::max(squares.rounded.size(), right.roundedSquares.size()), 0);
   size_t number = 0;
   for (const PlanBuffer &tensor : plan.tensors()) {
     if (tensor.resultNumber() < 0)
@@ -42,7 +33,7 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
     const RankValues &parts = results[number++];
     if (tensor.kind != BufferKind::Gradient || !parameters.count(tensor.of))
       continue;
-    for (size_t draw = 0; draw < squares.rounded.size(); ++draw)
+    for (size_t draw = 0; draw < right.roundedSquares.size(); ++draw)
       squares.rounded[draw] +=
           right.roundedSquares[draw][tensor.resultNumber()];
     PlacedTensor placed(tensor, mesh);
@@ -54,11 +45,10 @@ GradientSquares squaresOf(const Plan &plan, const rt::RankMesh &mesh,
       for (double value : parts[rank])
         squares.own[rank].front() += value * value;
   }
-  return squares;
 }
 
 /// The relative error that rounding may make in the norm.
-double roundingOf(const GradientSquares &squares) {
+static double roundingOf(const GradientSquares &squares) {
   if (squares.all == 0 || squares.rounded.empty())
     return 0;
   double sum = 0;
@@ -72,9 +62,9 @@ double roundingOf(const GradientSquares &squares) {
 
 /// Says over which ranks the squares were added up, if that predicts the
 /// values.
-void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
-             const RankValues &values, double tolerance,
-             TensorVerdict &verdict) {
+static void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
+                    const RankValues &values, double tolerance,
+                    TensorVerdict &verdict) {
   std::vector<int64_t> all(mesh.axes().size());
   std::iota(all.begin(), all.end(), 0);
   constexpr size_t mostAxes = 6;
@@ -102,14 +92,10 @@ void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
   }
 }
 
-} // namespace
-
 TensorVerdict tpsp::check::judgeNorm(const DumpEntry &entry, const Plan &plan,
                                      const rt::RankMesh &mesh,
-                                     const RightValues &right,
-                                     const std::vector<RankValues> &results,
+                                     const GradientSquares &squares,
                                      double scale) {
-  GradientSquares squares = squaresOf(plan, mesh, right, results);
   TensorCase each;
   each.mesh = &mesh;
   int64_t dtype = TPSP_RT_F64;

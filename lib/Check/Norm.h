@@ -1,17 +1,19 @@
-/// The norm of all gradients, as a run reports it.
+/// The squares of a program's gradients, for their norm.
 #ifndef TPSP_LIB_CHECK_NORM_H
 #define TPSP_LIB_CHECK_NORM_H
 
-#include "BoundTensors.h"
+#include "RightValues.h"
+
+#include "tpsp/Check/GradientNorm.h"
 
 namespace tpsp::check {
 
-/// Judges a dumped norm by the program's gradients of parameters. `results` are
-/// those of its own step, in the order of the plan's results; `right` has what
+/// Adds the squares of a program's gradients of parameters. `results` are those
+/// of its own step, in the order of the plan's results; `right` has what
 /// rounding does to them.
-TensorVerdict judgeNorm(const DumpEntry &entry, const Plan &plan,
-                        const rt::RankMesh &mesh, const RightValues &right,
-                        const std::vector<RankValues> &results, double scale);
+void addSquares(const Plan &plan, const rt::RankMesh &mesh,
+                const RightValues &right,
+                const std::vector<RankValues> &results, GradientSquares &out);
 
 } // namespace tpsp::check
 

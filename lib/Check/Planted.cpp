@@ -212,7 +212,8 @@ private:
       return isNear(verdict.factor, extra) && missing.empty();
     if (isMissing)
       return said == names && isSame;
-    return verdict.kind == VerdictKind::OtherAxes && isSame;
+    return verdict.kind == VerdictKind::OtherAxes &&
+           (isSame || isNear(verdict.factor, extra));
   }
 
   static bool isNear(double a, double b) {

@@ -1,12 +1,15 @@
 #include "CheckLayers.h"
+#include "CheckUpdates.h"
+#include "LayerDump.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
-#include "tpsp/Check/Names.h"
+#include "tpsp/Check/GradientNorm.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tpsp;
 using namespace tpsp::checktool;
@@ -14,22 +17,14 @@ using namespace tpsp::check;
 using rt::Status;
 using tool::Progress;
 
-/// The plan of a part, with the model's names.
-static std::shared_ptr<const Plan> named(const ModelPart &part,
-                                         const Plan &plan) {
-  auto out = std::make_shared<Plan>(plan);
-  for (PlanBuffer &buffer : out->buffers)
-    buffer.name = part.fullName(buffer.name);
-  for (LedgerRow &row : out->ledger)
-    row.tensor = part.fullName(row.tensor);
-  return out;
-}
-
-/// The name in the model of a tensor of a plan, as a dump has it.
-static std::string dumpedName(const PlanBuffer &tensor) {
-  bool isGradient = tensor.name.compare(0, 2, "g[") == 0;
-  return isGradient ? tensor.name.substr(2, tensor.name.size() - 3)
-                    : tensor.name;
+/// Whether a command reads an argument.
+static bool isRead(const Plan &plan, const PlanBuffer &argument) {
+  int64_t number = &argument - plan.buffers.data();
+  for (const PlanCommand &command : plan.commands)
+    for (const PlanAccess &access : command.accesses)
+      if (!access.isWrite && access.buffer == number)
+        return true;
+  return false;
 }
 
 namespace {
@@ -39,121 +34,74 @@ namespace {
 class LayerCheck {
 public:
   LayerCheck(const Options &options, Progress &progress, CheckReport &report)
-      : options(options), progress(progress), report(report) {}
+      : options(options), progress(progress), report(report), layers(options) {}
 
   Status run() {
     TPSP_TRY(tool::findParts(options, /*speaks=*/true, model));
-    if (!options.names.empty())
-      TPSP_TRY(NameMap::read(options.names, names));
-    DumpReading titlesAlone;
-    titlesAlone.withValues = false;
-    TPSP_TRY(readDump(options.numbers, titles, titlesAlone));
-    for (const ModelPart &part : model.parts)
-      TPSP_TRY(check(part));
+    TPSP_TRY(layers.open(model.stageAxis));
+    for (const ModelPart &part : model.parts) {
+      CheckReport found;
+      TPSP_TRY(check(part, options, LayerUse::Gradients, found));
+      add(std::move(found));
+    }
+    TPSP_TRY(checkNorm());
+    TPSP_TRY(checkUpdates());
     addUncompared();
     return {};
   }
 
 private:
-  Status check(const ModelPart &part) {
+  Status check(const ModelPart &part, const Options &own, LayerUse use,
+               CheckReport &found) {
     Opened opened;
-    TPSP_TRY(compile(part, opened.program));
+    TPSP_TRY(compile(part, own, use, opened.program));
     Dump dump;
-    TPSP_TRY(read(part, opened.program.plan(), dump));
-    TPSP_TRY(takeArguments(options, dump, opened));
+    TPSP_TRY(layers.read(part, opened.program.plan(), use, dump));
+    if (use == LayerUse::Update)
+      completeUpdate(opened.program.plan(), dump, found);
+    TPSP_TRY(takeArguments(own, dump, opened));
     TPSP_TRY(checkArguments(part, opened));
-    CheckSettings settings = settingsOf(options, progress);
+    bool updates = use == LayerUse::Update;
+    if (updates)
+      keepRole(DumpRole::Updated, dump);
+    CheckSettings settings = settingsOf(own, progress);
     settings.progress = [&](const std::string &what) {
       progress.phase(part.name + (part.name.empty() ? "" : ": ") + what);
     };
     std::unique_ptr<NumbersChecker> checker;
     TPSP_TRY(NumbersChecker::create(opened.checked(), settings, checker));
-    CheckReport found;
     TPSP_TRY(checker->check(dump, found));
+    if (!updates)
+      addSquares(part, opened.program.plan(), *checker);
     markTaken(*opened.dumped, found);
-    add(std::move(found), opened.dumped->taken());
+    taken = opened.dumped->taken();
     return {};
   }
 
   /// Compiles a function once, for all layers that it computes.
-  Status compile(const ModelPart &part, tool::Program &out) {
-    auto [found, isNew] = compiled.try_emplace(part.function);
+  Status compile(const ModelPart &part, const Options &given, LayerUse use,
+                 tool::Program &out) {
+    bool updates = use == LayerUse::Update;
+    std::string key = fmt::format("{} {} {}", part.function, updates,
+                                  fmt::join(given.optimizerAxes, ","));
+    auto [found, isNew] = compiled.try_emplace(key);
     if (isNew) {
-      Options own = compiledAs(options, /*updates=*/false,
-                               /*hasGradients=*/true);
-      tool::CompileUse use;
-      use.isLayer = !part.function.empty();
-      own.withoutLayers = !use.isLayer;
-      if (use.isLayer)
+      Options own = compiledAs(given, updates, /*hasGradients=*/true);
+      // Gradients come clipped (clip()).
+      own.clip = 0;
+      tool::CompileUse compileUse;
+      compileUse.isLayer = !part.function.empty();
+      own.withoutLayers = !compileUse.isLayer;
+      if (compileUse.isLayer)
         own.function = part.function;
-      TPSP_TRY(
-          compileWith(own, use, innerValues(part), progress, found->second));
+      std::vector<std::string> inner;
+      if (!updates)
+        inner = layers.innerValues(part);
+      TPSP_TRY(compileWith(own, compileUse, std::move(inner), progress,
+                           found->second));
     }
     out = found->second;
     out.description.plan = named(part, found->second.plan());
-    return {};
-  }
-
-  /// The dumped names of values of the part, without the part's own name.
-  std::vector<std::string> innerValues(const ModelPart &part) const {
-    std::vector<std::string> inner;
-    std::string prefix = part.name.empty() ? "" : part.name + ".";
-    for (const DumpEntry &entry : titles.entries)
-      for (const std::string &name : names.namesFor(entry.name))
-        if ((entry.role == DumpRole::Activation ||
-             entry.role == DumpRole::Cotangent) &&
-            name.compare(0, prefix.size(), prefix) == 0)
-          inner.push_back(name.substr(prefix.size()));
-    return inner;
-  }
-
-  /// Reads the tensors of a part. Gradients that are sums over parts are left
-  /// out.
-  Status read(const ModelPart &part, const Plan &plan, Dump &out) {
-    std::set<std::string> wanted;
-    for (const PlanBuffer &tensor : plan.tensors())
-      wanted.insert(dumpedName(tensor));
-    auto isOfPart = [&](DumpRole role, const std::string &name) {
-      bool isSum = role == DumpRole::Gradient || role == DumpRole::Cotangent;
-      if (role == DumpRole::Norm || role == DumpRole::Updated ||
-          (isSum && part.shared.count(name)))
-        return false;
-      return role == DumpRole::Loss ? part.name.empty()
-                                    : wanted.count(name) > 0;
-    };
-    DumpReading reading;
-    reading.keeps = [&](DumpRole role, const std::string &name) {
-      std::vector<std::string> all = names.namesFor(name);
-      return std::any_of(all.begin(), all.end(), [&](const std::string &each) {
-        return isOfPart(role, each);
-      });
-    };
-    TPSP_TRY(readDump(options.numbers, out, reading));
-    TPSP_TRY(names.apply(namedExtentsOf(plan), out));
-    auto isOther = [&](const DumpEntry &entry) {
-      return !isOfPart(entry.role, entry.name);
-    };
-    out.entries.erase(
-        std::remove_if(out.entries.begin(), out.entries.end(), isOther),
-        out.entries.end());
-    return fillStages(plan, out);
-  }
-
-  /// Gives the ranks of stages that lack a tensor what the ranks of their place
-  /// on another stage have.
-  Status fillStages(const Plan &plan, Dump &dump) const {
-    rt::RankMesh mesh;
-    TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
-    if (model.stageAxis < 0 || dump.numRanks != mesh.numRanks())
-      return {};
-    for (DumpEntry &entry : dump.entries)
-      for (int64_t rank = 0; rank < dump.numRanks; ++rank) {
-        rt::RankGroup group;
-        TPSP_TRY(mesh.group(rank, {model.stageAxis}, group));
-        for (int64_t other : group.ranks)
-          if (!entry.ranks[rank] && entry.ranks[other])
-            entry.ranks[rank] = entry.ranks[other];
-      }
     return {};
   }
 
@@ -162,7 +110,8 @@ private:
     std::vector<std::string> lacking;
     for (const PlanBuffer &tensor : opened.program.plan().tensors())
       if (tensor.isArgument() && !opened.arguments.source->isGiven(tensor) &&
-          !(tensor.isCotangent() && tensor.deviation == 0))
+          !(tensor.isCotangent() && tensor.deviation == 0) &&
+          (!tensor.isScalar || isRead(opened.program.plan(), tensor)))
         lacking.push_back(DumpedArguments::titleOf(tensor));
     if (lacking.empty())
       return {};
@@ -178,9 +127,102 @@ private:
         part.name.empty() ? "what is left without the layers" : part.name);
   }
 
+  //===--- The norm of all layers ----------------------------------------===//
+
+  /// A gradient that is a sum over parts has no square of a part.
+  void addSquares(const ModelPart &part, const Plan &plan,
+                  const NumbersChecker &checker) {
+    checker.addSquares(squares);
+    if (firstPlan == nullptr)
+      firstPlan = named(part, plan);
+    for (const PlanBuffer &tensor : plan.tensors())
+      if (tensor.kind == BufferKind::Parameter &&
+          part.shared.count(tensor.name))
+        sums.insert(tensor.name);
+  }
+
+  std::string whyNoNorm() const {
+    return sums.empty() ? ""
+                        : fmt::format("several layers read {}, whose gradient "
+                                      "is a sum over them",
+                                      fmt::join(sums, ", "));
+  }
+
+  Status checkNorm() {
+    Dump dump;
+    TPSP_TRY(layers.readNorm(dump));
+    for (const DumpEntry &entry : dump.entries) {
+      TensorVerdict verdict;
+      if (sums.empty()) {
+        rt::RankMesh mesh;
+        TPSP_TRY(rt::RankMesh::create(firstPlan->mesh, mesh));
+        // Ranks of other stages have no squares of a layer.
+        if (model.stageAxis >= 0)
+          squares.own.clear();
+        verdict = judgeNorm(entry, *firstPlan, mesh, squares, options.scale);
+        verdict.place = last;
+      } else {
+        verdict.title = entry.title();
+        verdict.kind = VerdictKind::NotCompared;
+        verdict.text = "no layer has it alone: " + whyNoNorm();
+      }
+      numbers.try_emplace(verdict.title, report.tensors.size());
+      report.tensors.push_back(std::move(verdict));
+    }
+    return {};
+  }
+
+  //===--- Updates -------------------------------------------------------===//
+
+  Status checkUpdates() {
+    if (options.optimizer == "none" || (options.clip > 0 && !sums.empty()))
+      return {};
+    for (const ModelPart &part : model.parts) {
+      CheckReport found;
+      auto checkAs = [&](const Options &own, CheckReport &out) {
+        return check(part, own, LayerUse::Update, out);
+      };
+      if (hasUpdates(part))
+        TPSP_TRY(checkWithAxes(options, checkAs, report, found));
+      add(std::move(found));
+    }
+    return {};
+  }
+
+  /// Clips the gradients, and begins with a state of zeros if there is none.
+  void completeUpdate(const Plan &plan, Dump &dump, CheckReport &found) const {
+    if (options.clip > 0)
+      scaleCotangents(
+          plan, std::min(1.0, options.clip / (std::sqrt(squares.all) + 1e-6)),
+          dump);
+    if (addZeroState(plan, dump))
+      found.notes.push_back("the dump lacks the optimizer's state, which is "
+                            "taken as zeros, as in a first step");
+  }
+
+  /// Whether the dump has a new parameter of a part.
+  bool hasUpdates(const ModelPart &part) const {
+    std::set<std::string> ofLayers;
+    for (const ModelPart &each : model.parts)
+      for (const auto &[own, name] : each.arguments)
+        ofLayers.insert(name);
+    std::set<std::string> ofPart;
+    for (const auto &[own, name] : part.arguments)
+      ofPart.insert(name);
+    bool found = false;
+    layers.forEach([&](const DumpEntry &entry, const std::string &name) {
+      bool isOfPart = part.function.empty() ? !ofLayers.count(name)
+                                            : ofPart.count(name) > 0;
+      found |= entry.role == DumpRole::Updated && isOfPart;
+    });
+    return found;
+  }
+
+  //===--- The report ----------------------------------------------------===//
+
   /// Adds the verdicts of a part. Two parts have the tensor that one returns
   /// and the other takes. It is judged where it is made.
-  void add(CheckReport found, const std::set<std::string> &taken) {
+  void add(CheckReport found) {
     std::vector<TensorVerdict> verdicts = std::move(found.tensors);
     found.tensors.clear();
     report.add(std::move(found));
@@ -199,10 +241,12 @@ private:
         report.tensors[at->second] = std::move(verdict);
     }
     ++checked;
+    ofArguments.insert(taken.begin(), taken.end());
   }
 
-  /// In the whole model, the backward pass is in the reverse order of parts.
-  int64_t placeOf(const TensorVerdict &verdict) const {
+  /// In the whole model, the backward pass is in the reverse order of parts,
+  /// and the update follows. Parts are counted once more for it.
+  int64_t placeOf(const TensorVerdict &verdict) {
     constexpr int64_t mostCommands = 1 << 24;
     DumpRole role;
     std::string name;
@@ -210,39 +254,58 @@ private:
     bool isBackward = role == DumpRole::Gradient || role == DumpRole::Cotangent;
     auto all = int64_t(model.parts.size());
     int64_t part = isBackward ? 2 * all - checked : checked;
+    if (role == DumpRole::Updated)
+      part = all + checked + 1;
+    last = std::max(last, part * mostCommands + verdict.place);
     return part * mostCommands + verdict.place;
   }
 
   /// Says of each tensor that no part has why it was not compared.
   void addUncompared() {
-    for (const DumpEntry &entry : titles.entries)
-      for (const std::string &name : names.namesFor(entry.name)) {
-        DumpEntry named = entry;
-        named.name = name;
-        if (numbers.count(named.title()))
-          continue;
-        TensorVerdict &verdict = report.tensors.emplace_back();
-        verdict.title = named.title();
-        verdict.kind = VerdictKind::NotCompared;
-        verdict.text = "no layer has it alone: a norm, an update, a sum over "
-                       "layers, or a name that the program lacks; check it "
-                       "without --layers";
-      }
+    layers.forEach([&](const DumpEntry &entry, const std::string &name) {
+      DumpEntry renamed = entry;
+      renamed.name = name;
+      std::string title = renamed.title();
+      if (numbers.count(title) || ofArguments.count(title))
+        return;
+      TensorVerdict &verdict = report.tensors.emplace_back();
+      verdict.title = title;
+      verdict.kind = VerdictKind::NotCompared;
+      verdict.text = whyUncompared(entry.role);
+    });
+  }
+
+  std::string whyUncompared(DumpRole role) const {
+    if (role == DumpRole::Updated && options.optimizer == "none")
+      return "the program updates no parameters; give --optimizer";
+    if (role == DumpRole::Updated && options.clip > 0 && !sums.empty())
+      return "it is clipped by the norm of all gradients, which is not "
+             "known: " +
+             whyNoNorm();
+    return "no layer has it alone: a sum over layers, or a name that the "
+           "program lacks; check it without --layers";
   }
 
   const Options &options;
   Progress &progress;
   CheckReport &report;
   ModelParts model;
-  NameMap names;
-  /// The dump without its values.
-  Dump titles;
-  /// The key is the function.
+  LayerDump layers;
+  /// The key is the function, and how it is compiled.
   std::map<std::string, tool::Program> compiled;
   /// The numbers of the report's tensors, by title.
   std::map<std::string, size_t> numbers;
   /// The parts that were checked so far.
   int64_t checked = 0;
+  /// The last place of a verdict.
+  int64_t last = 0;
+  /// The titles that the last part took as arguments, and those of all parts.
+  std::set<std::string> taken, ofArguments;
+  /// The squares of all gradients, and the parameters that have none because
+  /// several parts read them.
+  GradientSquares squares;
+  std::set<std::string> sums;
+  std::shared_ptr<const Plan> firstPlan;
 };
 
 } // namespace

@@ -66,27 +66,39 @@ static void preferUpdate(const CheckReport &report, TensorVerdict &verdict) {
     std::swap(static_cast<Claim &>(verdict), *ofUpdate);
 }
 
-Status tpsp::checktool::checkUpdates(const Options &options, const Dump &all,
-                                     const Dump &updated, Progress &progress,
-                                     CheckReport &report) {
-  bool updates = options.optimizer != "none";
-  CheckReport own;
-  TPSP_TRY(checkPart(options, all, updated, updates, {}, progress, own));
-  for (const MeshAxis &axis : own.mesh) {
+Status tpsp::checktool::checkWithAxes(
+    const Options &options,
+    const std::function<Status(const Options &, CheckReport &)> &check,
+    const CheckReport &report, CheckReport &out) {
+  TPSP_TRY(check(options, out));
+  for (const MeshAxis &axis : std::vector<MeshAxis>(out.mesh)) {
     const std::vector<std::string> &axes = options.optimizerAxes;
-    if (!updates || axis.size == 1 || axis.role == AxisRole::Stage ||
+    if (options.optimizer == "none" || axis.size == 1 ||
+        axis.role == AxisRole::Stage ||
         std::count(axes.begin(), axes.end(), axis.name) ||
-        std::none_of(own.tensors.begin(), own.tensors.end(), isUnexplained))
+        std::none_of(out.tensors.begin(), out.tensors.end(), isUnexplained))
       continue;
     Options further = options;
     further.optimizerAxes.push_back(axis.name);
     further.quiet = true;
     CheckReport found;
-    if (checkPart(further, all, updated, updates, {}, progress, found).ok())
-      takeExplained(found, axis.name, own);
+    if (check(further, found).ok())
+      takeExplained(found, axis.name, out);
   }
-  for (TensorVerdict &verdict : own.tensors)
+  for (TensorVerdict &verdict : out.tensors)
     preferUpdate(report, verdict);
-  report.add(std::move(own));
+  return {};
+}
+
+Status tpsp::checktool::checkUpdates(const Options &options, const Dump &all,
+                                     const Dump &updated, Progress &progress,
+                                     CheckReport &report) {
+  bool updates = options.optimizer != "none";
+  CheckReport found;
+  auto check = [&](const Options &own, CheckReport &out) {
+    return checkPart(own, all, updated, updates, {}, progress, out);
+  };
+  TPSP_TRY(checkWithAxes(options, check, report, found));
+  report.add(std::move(found));
   return {};
 }

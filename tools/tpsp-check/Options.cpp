@@ -60,7 +60,7 @@ static std::string contradictionIn(const Options &o) {
        {!o.has("model"), {"trace"}, "{} needs a model"},
        {!o.has("trace"), {"forward", "steps"}, "{} goes with --trace"},
        {o.has("layers"),
-        {"inputs", "weights", "optimizer", "against"},
+        {"inputs", "weights", "against"},
         "{} is of the whole model, and --layers takes all arguments of a layer "
         "from the dump; leave one of them out"},
        {o.has("numbers"),

@@ -140,6 +140,8 @@ struct CheckedProgram {
   const rt::TensorSource &source;
 };
 
+struct GradientSquares;
+
 /// Compares dumps with a program.
 class NumbersChecker {
 public:
@@ -154,6 +156,8 @@ public:
   /// Adds to `report` what is found. A dump of more or fewer ranks than the
   /// mesh has, or of another mesh, is INVALID.
   rt::Status check(const Dump &dump, CheckReport &report);
+  /// After a check, adds the squares of the right gradients of parameters.
+  void addSquares(GradientSquares &out) const;
 
 private:
   struct Impl;

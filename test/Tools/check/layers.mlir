@@ -50,8 +50,24 @@
 // LACKS: tpsp-check: the dump 'lacks' lacks act:layer2.z, without which layer3 cannot be checked alone; record what every layer takes and returns (docs/Check.md)
 // RUN: cd %t && not tpsp-check model.mlir --numbers half --layers 2>&1 | FileCheck %s --check-prefix=HALF
 // HALF: lacks cot:layer3.z (cot:layer3.z: rank 1 lacks it), without which layer3 cannot
-// RUN: cd %t && not tpsp-check model.mlir --numbers norm --layers | FileCheck %s --check-prefix=NORM
-// NORM: {{^}}1. norm: no layer has it alone
+
+// The norm of all layers' gradients, and updates.
+// RUN: cd %t && tpsp-check model.mlir --numbers updated --layers --optimizer sgd --optimizer-settings momentum=0 --all | FileCheck %s --check-prefix=UPDATED
+// UPDATED: {{^}}right: 38 tensors{{$}}
+// UPDATED-DAG: norm {{.*}} equal{{$}}
+// UPDATED-DAG: updated:layers.3.down {{.*}} equal{{$}}
+// UPDATED-DAG: updated:shift {{.*}} equal{{$}}
+// RUN: cd %t && tpsp-check model.mlir --numbers clipped --layers --optimizer sgd --optimizer-settings momentum=0 --clip 0.125 | FileCheck %s --check-prefix=CLIPPED
+// CLIPPED: {{^}}right: 38 tensors{{$}}
+// RUN: cd %t && not tpsp-check model.mlir --numbers waits --layers --optimizer sgd --optimizer-settings momentum=0 | FileCheck %s --check-prefix=WAITS
+// WAITS: {{^}}wrong: 2 of 38 tensors, by 2 causes{{$}}
+// WAITS: {{^}}1. norm: the norm of each rank's own parts: their squares are not added up over tp{{$}}
+// WAITS: {{^}}2. updated:layers.3.down: not updated: it is the parameter before the step{{$}}
+// RUN: cd %t && not tpsp-check model.mlir --numbers updated --layers | FileCheck %s --check-prefix=WITHOUT
+// WITHOUT: {{^}}right: 26 tensors; not compared: 13{{$}}
+// WITHOUT: {{^}}1. updated:{{.*}}: the program updates no parameters; give --optimizer
+// RUN: cd %t && not tpsp-check model.mlir --numbers rateless --layers --optimizer sgd --optimizer-settings momentum=0 2>&1 | FileCheck %s --check-prefix=RATELESS
+// RATELESS: the dump 'rateless' lacks act:learning_rate, without which layer0 cannot be checked alone
 // RUN: cd %t && not tpsp-check one.mlir --numbers right --layers 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: tpsp-check: @model has no layers that repeat; check it as a whole
 // RUN: cd %t && not tpsp-check computed.mlir --numbers right --layers 2>&1 | FileCheck %s --check-prefix=COMPUTED
@@ -65,8 +81,9 @@
 
 // The gradient of a parameter of two layers is a sum over them.
 // RUN: cd %t && not tpsp-check shared.mlir --numbers shared --layers | FileCheck %s --check-prefix=SHARED
-// SHARED: {{^}}right: {{[0-9]+}} tensors; not compared: 1{{$}}
-// SHARED: {{^}}1. grad:gain: no layer has it alone
+// SHARED: {{^}}right: {{[0-9]+}} tensors; not compared: 2{{$}}
+// SHARED: {{^}}1. norm: no layer has it alone: several layers read gain, whose gradient is a sum over them
+// SHARED: {{^}}2. grad:gain: no layer has it alone
 
 //--- model.mlir
 tpsp.program <s = 4, d = 4, e = 6> {
@@ -234,7 +251,34 @@ save("gain", right | {"grad:gain": scaled(right["grad:gain"], 2)})
 save("named", right, rename=of_framework)
 save("lacks", right, left_out=["act:layer2.z"])
 save("half", right, left_out=[("cot:layer3.z", 1)])
-save("norm", right | {"norm": ([], [1.0])})
+
+RATE = 0.5
+parameters = [name.partition(":")[2] for name in whole if name.startswith("param")]
+norm = sum(value * value for name in parameters for value in right[f"grad:{name}"][1]) ** 0.5
+
+
+def updates(factor):
+    new = {f"updated:{name}": added(right[f"param:{name}"], right[f"grad:{name}"], -RATE * factor) for name in parameters}
+    return right | new | {"norm": ([], [norm]), "act:learning_rate": ([], [RATE])}
+
+
+save("updated", updates(1))
+save("rateless", updates(1), left_out=["act:learning_rate"])
+assert norm > 0.125
+save("clipped", updates(0.125 / (norm + 1e-6)))
+
+
+def own_norm(rank):
+    def piece(name):
+        dim = {"up": 0, "down": 1}.get(name.split(".")[-1])
+        return right[f"grad:{name}"] if dim is None else cut(right[f"grad:{name}"], dim, N, rank)
+
+    return sum(value * value for name in parameters for value in piece(name)[1]) ** 0.5
+
+
+waits = updates(1) | {"updated:layers.3.down": right["param:layers.3.down"]}
+norms = iter([own_norm(rank) for rank in range(N)])
+save("waits", waits, rename=lambda name, value: (name, ([], [next(norms)]) if name == "norm" else value))
 save("loss", {"loss": right["loss"]})
 
 
@@ -255,4 +299,4 @@ x, gain, g = made(S, D), made(D), made(S, D)
 first = by_row(x, gain, lambda a, b: a * b)
 back = by_row(g, gain, lambda a, b: a * b)
 save("shared", {"act:x": x, "param:gain": gain, "act:a.z": first, "act:b.z": by_row(first, gain, lambda a, b: a * b),
-                "cot:b.z": g, "cot:a.z": back, "grad:gain": gain})
+                "cot:b.z": g, "cot:a.z": back, "grad:gain": gain, "norm": ([], [1.0])})
