@@ -45,10 +45,33 @@ static std::string namesOf(const std::vector<PlacedAxis> &axes) {
   return names;
 }
 
+std::vector<PlacedAxis> ProgramText::axesOf(const Type &type,
+                                            const std::string &index) const {
+  size_t rank = type.indices.size();
+  auto role = roles.find(index);
+  if (role == roles.end() || type.where != Where::Parameter)
+    return strategy.axesOf(type.where, index, rank);
+  std::vector<PlacedAxis> axes =
+      strategy.axesOf(type.where, role->second, rank);
+  if (sizes.at(index) % ranksOf(axes) != 0)
+    return {};
+  // Indices with their own role come first, then those to the left.
+  bool isLeft = true;
+  for (const std::string &other : type.indices) {
+    isLeft &= other != index;
+    bool hasOwn = roles.count(other) == 0;
+    if (other == index || !(hasOwn || isLeft))
+      continue;
+    for (const PlacedAxis &axis : axesOf(type, other))
+      if (contains(axes, axis.name))
+        return {};
+  }
+  return axes;
+}
+
 /// The text after an index: "@dp@fsdp", or "".
 std::string ProgramText::subscript(const Type &type, const std::string &index) {
-  std::vector<PlacedAxis> axes =
-      strategy.axesOf(type.where, index, type.indices.size());
+  std::vector<PlacedAxis> axes = axesOf(type, index);
   if (sizes.at(index) % ranksOf(axes) != 0)
     uneven.emplace(index, axes);
   return namesOf(axes);

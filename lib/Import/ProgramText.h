@@ -50,6 +50,14 @@ public:
   void sameExtent(const std::string &index, const std::string &other) {
     same[index] = other;
   }
+  /// Declares that parameters are divided along `index` as along `role`, if the
+  /// axes divide its extent, and no other index of the parameter.
+  void sameRole(const std::string &index, const std::string &role) {
+    roles[index] = role;
+  }
+  /// The axes that divide an index of a tensor of this type.
+  std::vector<PlacedAxis> axesOf(const Type &type,
+                                 const std::string &index) const;
   /// The number of elements of a tensor with these indices; INT64_MAX if it
   /// overflows.
   int64_t elements(const Indices &indices) const;
@@ -72,7 +80,7 @@ private:
   Strategy strategy;
   std::string element;
   std::map<std::string, int64_t> sizes;
-  std::map<std::string, std::string> same;
+  std::map<std::string, std::string> same, roles;
   /// The indices of the program's tensors.
   std::set<std::string> used;
   /// Indices whose extent their axes do not divide, with these axes.

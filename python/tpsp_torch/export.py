@@ -11,10 +11,11 @@ def export(module, args=(), path=None, *, kwargs=None, weights=True, dynamic_sha
     Parts that run without gradient (torch.no_grad) are detached, so that gradients
     stay those of the module. With weights=False, parameters are saved as single
     numbers: the archive is small, and the program is the same. Buffers are saved in
-    full. `dynamic_shapes` is that of torch.export: tpsp-import --extent gives such
-    dimensions their extents. Returns the exported program. Raises what torch.export
-    raises.
+    full, so they must not be on the meta device. `dynamic_shapes` is that of torch.export:
+    tpsp-import --extent gives such dimensions their extents. Returns the exported program.
+    Raises what torch.export raises, and ValueError for tensors without values.
     """
+    _check_has_values(module, weights)
     with contextlib.nullcontext() if weights else _without_weights(module):
         exported = torch.export.export(
             module, tuple(args), kwargs=kwargs or {}, strict=False, dynamic_shapes=dynamic_shapes)
@@ -23,6 +24,16 @@ def export(module, args=(), path=None, *, kwargs=None, weights=True, dynamic_sha
         if path is not None:
             torch.export.save(exported, path)
     return exported
+
+
+def _check_has_values(module, weights):
+    """Raises ValueError if a tensor that is saved in full is on the meta device."""
+    tensors = list(module.named_buffers()) + (list(module.named_parameters()) if weights else [])
+    empty = [name for name, tensor in tensors if tensor.is_meta]
+    if empty:
+        way = "weights=False needs no parameters, but buffers" if not weights else "materialise them, or give weights=False for parameters"
+        raise ValueError(f"{len(empty)} tensors are on the meta device and have no values: {', '.join(empty[:3])}"
+                         f"{', ...' if len(empty) > 3 else ''}; {way}")
 
 
 def _detach_regions(graph_module):

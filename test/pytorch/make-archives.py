@@ -48,6 +48,32 @@ def mixtral():
     return modules.words(Logits(transformers.MixtralForCausalLM(config)), 20)
 
 
+class NextWords(torch.nn.Module):
+    """The loss of a model of transformers."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = Logits(model)
+
+    def forward(self, ids, labels):
+        return modules.classes(self.model(ids).float(), labels)
+
+
+def llama_8b():
+    """Two layers of Llama-3.1-8B at its real size, without weights."""
+    import transformers
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+    published = pathlib.Path(__file__).parents[1] / "Import/Inputs/published/llama-3.1-8b.json"
+    config = transformers.LlamaConfig(**json.loads(published.read_text()) | {"num_hidden_layers": 2})
+    torch.set_default_dtype(torch.bfloat16)
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(config)
+    torch.set_default_dtype(torch.float32)
+    model.model.rotary_emb = LlamaRotaryEmbedding(config)  # Buffers are saved in full.
+    ids = torch.zeros(2, 64, dtype=torch.int64)
+    return NextWords(model), {"ids": ids, "labels": ids.clone()}
+
+
 class Dynamic(torch.nn.Module):
     """Was exported with dimensions that are given later."""
 
@@ -83,7 +109,8 @@ def refused():
 
 
 ARCHIVES = {name: modules.MODULES[name] for name in ("activations", "orders", "enlarged", "recurrent", "rotations", "bags", "shared", "alternating", "statistics", "narrow", "gpt-tied", "convolutions", "detection", "diffusion", "dlrm", "state-space")}
-ARCHIVES |= {"llama": llama, "mixtral": mixtral, "batch-norm": modules.MODULES["batch-norm"], "dynamic": dynamic, "unlabelled": unlabelled, "refused": refused}
+ARCHIVES |= {"llama": llama, "mixtral": mixtral, "batch-norm": modules.MODULES["batch-norm"], "dynamic": dynamic, "unlabelled": unlabelled, "refused": refused, "llama-8b": llama_8b}
+WITHOUT_WEIGHTS = {"llama-8b"}
 DIMS = {0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=12)}
 
 
@@ -114,12 +141,15 @@ def make(name, folder):
     module, inputs = ARCHIVES[name]()
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.pt2"
-        shapes = {"ids": DIMS, "labels": DIMS} if name == "dynamic" else None
+        dims = {1: torch.export.Dim("length", min=2, max=131072)} if name in WITHOUT_WEIGHTS else DIMS
+        shapes = {"ids": dims, "labels": dims} if name == "dynamic" or name in WITHOUT_WEIGHTS else None
         if name == "unlabelled":
             tpsp_torch.export(module.network, (inputs["ids"],), path)
         else:
-            tpsp_torch.export(module, (), path, kwargs=inputs, dynamic_shapes=shapes)
+            tpsp_torch.export(module, (), path, kwargs=inputs, dynamic_shapes=shapes, weights=name not in WITHOUT_WEIGHTS)
         compress(path, folder / f"{name}.pt2")
+    if name in WITHOUT_WEIGHTS:
+        return
     if name == "dynamic":
         inputs = dynamic(batch=3, length=10)[1]
     out, loss = module(**inputs)

@@ -10,10 +10,17 @@
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
+void FunctionWriter::declare(const std::string &name, int64_t extent) {
+  if (text.hasExtent(name))
+    return;
+  text.extent(name, extent);
+  if (auto role = names.roleOf(name))
+    text.sameRole(name, *role);
+}
+
 std::string FunctionWriter::nameOf(Atom leaf) {
   std::string name = names.of(leaf);
-  if (!text.hasExtent(name))
-    text.extent(name, program.atoms.extent(leaf));
+  declare(name, program.atoms.extent(leaf));
   return name;
 }
 
@@ -21,8 +28,7 @@ std::string FunctionWriter::nameOf(const AtomList &leaves) {
   if (leaves.size() == 1)
     return nameOf(leaves.front());
   std::string name = names.ofMerged(leaves);
-  if (!text.hasExtent(name))
-    text.extent(name, program.atoms.extent(leaves));
+  declare(name, program.atoms.extent(leaves));
   return name;
 }
 
@@ -100,11 +106,10 @@ std::string FunctionWriter::distinct(const std::string &name) const {
   return isTaken ? name + "_" : name;
 }
 
-bool FunctionWriter::isPlaceable(const Indices &indices) const {
+bool FunctionWriter::isPlaceable(const Type &type) const {
   std::set<std::string> axes;
-  for (const std::string &index : indices)
-    for (const PlacedAxis &axis :
-         strategy.axesOf(Where::Parameter, index, indices.size()))
+  for (const std::string &index : type.indices)
+    for (const PlacedAxis &axis : text.axesOf(type, index))
       if (!axes.insert(axis.name).second)
         return false;
   return true;
@@ -115,7 +120,7 @@ void FunctionWriter::parameter(const ProgramArgument &argument,
   std::string stored = argument.stored.substr(prefix.size());
   Type type{declared(argument.dims), elementOf(argument.type),
             Where::Parameter};
-  if (!isPlaceable(type.indices))
+  if (!isPlaceable(type))
     type.where = Where::Tokens;
   Value value = function.parameter(distinct(shortName(stored)), stored, type,
                                    argument.isFrozen ? "{tpsp.frozen}" : "");

@@ -12,11 +12,10 @@ namespace tpsp::import::torch {
 /// Writes one function.
 class FunctionWriter {
 public:
-  FunctionWriter(const Program &program, Names &names, const Strategy &strategy,
-                 ProgramText &text, const std::string &name,
-                 const std::string &visibility)
+  FunctionWriter(const Program &program, Names &names, ProgramText &text,
+                 const std::string &name, const std::string &visibility)
       : function(text, name, visibility), program(program), names(names),
-        strategy(strategy), text(text) {}
+        text(text) {}
 
   /// `prefix` is left out of the parameter's name.
   void parameter(const ProgramArgument &argument, const std::string &prefix);
@@ -38,12 +37,14 @@ private:
   std::string distinct(const std::string &name) const;
   /// Whether every dimension is one index.
   bool isPlain(const std::vector<AtomList> &dims) const;
+  /// Tells the text about an index.
+  void declare(const std::string &name, int64_t extent);
   std::string nameOf(Atom leaf);
   std::string nameOf(const AtomList &leaves);
   Indices indicesOf(const AtomList &atoms);
   /// Whether no axis would divide two indices of a parameter. Such a parameter
   /// is whole.
-  bool isPlaceable(const Indices &indices) const;
+  bool isPlaceable(const Type &type) const;
   /// An index for each dimension, as the module has them.
   Indices declared(const std::vector<AtomList> &dims);
   /// Makes the value of an argument of what was declared.
@@ -55,7 +56,6 @@ private:
 
   const Program &program;
   Names &names;
-  const Strategy &strategy;
   ProgramText &text;
   std::map<ValueId, Value> values;
 };

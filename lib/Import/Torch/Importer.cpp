@@ -84,6 +84,18 @@ ConstantPtr torch::readConstant(const Archive &archive,
                          std::move(elements));
 }
 
+/// A module on the meta device has buffers without bytes.
+static ConstantPtr readBuffer(const Archive &archive, const std::string &name,
+                              const StoredTensor &stored) {
+  try {
+    return readConstant(archive, stored);
+  } catch (const Refusal &why) {
+    refuse("it has no values of buffer '{}': {}; export the module with its "
+           "buffers",
+           name, why.what());
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The graph
 //===----------------------------------------------------------------------===//
@@ -109,6 +121,7 @@ private:
   /// The tensor of the archive with the same bytes, first in its order.
   std::string tiedTo(const GraphInput &input);
   void runNodes();
+  void forget(const std::vector<std::string> &operands);
   void addResult(const GraphOutput &output);
   void addLoss();
 
@@ -141,18 +154,25 @@ void Importer::findElement() {
     }
 }
 
+/// The tensors that a node takes, each as often as it takes it.
+static std::vector<std::string> operandsOf(const Node &node) {
+  std::vector<std::string> names;
+  for (const auto &[name, argument] : node.arguments) {
+    if (const auto *one = std::get_if<TensorName>(&argument))
+      names.push_back(one->name);
+    if (const auto *all = std::get_if<std::vector<TensorName>>(&argument))
+      for (const TensorName &one : *all)
+        names.push_back(one.name);
+  }
+  return names;
+}
+
 void Importer::countUses() {
-  auto use = [&](const std::string &name) { ++environment.uses[name]; };
   for (const Node &node : graph.nodes)
-    for (const auto &[name, argument] : node.arguments) {
-      if (const auto *one = std::get_if<TensorName>(&argument))
-        use(one->name);
-      if (const auto *all = std::get_if<std::vector<TensorName>>(&argument))
-        for (const TensorName &one : *all)
-          use(one.name);
-    }
+    for (const std::string &name : operandsOf(node))
+      ++environment.uses[name];
   for (const GraphOutput &output : graph.outputs) {
-    use(output.tensor);
+    ++environment.uses[output.tensor];
     if (output.kind == GraphOutput::Kind::Mutation)
       changed.insert(output.stored);
   }
@@ -227,7 +247,7 @@ void Importer::addInput(const GraphInput &input) {
            input.stored);
   if (isConstant && elementsOf(meta.sizes) <= mostFolded) {
     Tensor &tensor = environment.tensors[input.tensor];
-    tensor.constant = readConstant(archive, stored->second);
+    tensor.constant = readBuffer(archive, input.stored, stored->second);
     if (tensor.constant->sizes() != meta.sizes)
       refuse("its buffer '{}' has other sizes than its graph says",
              input.stored);
@@ -249,20 +269,26 @@ static std::string described(const Node &node, const std::string &why) {
   return fmt::format("{}{}{} {}", node.target, where, line, why);
 }
 
+/// Frees constants after their last use: tables of 2^17 positions have 128 MiB.
+void Importer::forget(const std::vector<std::string> &operands) {
+  for (const std::string &name : operands) {
+    auto found = environment.tensors.find(name);
+    if (--environment.uses[name] == 0 && found != environment.tensors.end() &&
+        found->second.constant)
+      environment.tensors.erase(found);
+  }
+}
+
 /// All refusals are listed at once. So after a node that is refused, the nodes
 /// that depend on it are passed over, and all others are tried.
 void Importer::runNodes() {
   std::vector<std::string> refusals;
   std::set<std::string> missing;
   for (const Node &node : graph.nodes) {
-    bool depends = false;
-    for (const auto &[name, argument] : node.arguments) {
-      if (const auto *one = std::get_if<TensorName>(&argument))
-        depends |= missing.count(one->name) > 0;
-      if (const auto *all = std::get_if<std::vector<TensorName>>(&argument))
-        for (const TensorName &one : *all)
-          depends |= missing.count(one.name) > 0;
-    }
+    std::vector<std::string> operands = operandsOf(node);
+    bool depends = std::any_of(
+        operands.begin(), operands.end(),
+        [&](const std::string &name) { return missing.count(name) > 0; });
     // A node that depends on a refused one may be unknown itself.
     if (depends && findOperator(node.target)) {
       missing.insert(node.outputs.begin(), node.outputs.end());
@@ -274,6 +300,7 @@ void Importer::runNodes() {
       refusals.push_back(described(node, why.what()));
       missing.insert(node.outputs.begin(), node.outputs.end());
     }
+    forget(operands);
   }
   if (refusals.empty())
     return environment.build.refineRenamings();

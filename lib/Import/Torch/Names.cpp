@@ -15,6 +15,11 @@ Names::Names(const Program &program, std::map<std::string, std::string> wanted)
     : program(program), wanted(std::move(wanted)) {
   // Words of the notation.
   taken = {"local", "sum", "max"};
+  for (const ProgramArgument &argument : program.arguments)
+    if (argument.kind == ProgramArgument::Kind::Input && !argument.constant &&
+        !argument.dims.empty())
+      for (Atom leaf : program.atoms.leaves(argument.dims.front()))
+        batch.push_back(leaf);
   // The first proposal wins.
   for (const Operation &operation : program.operations)
     if (operation.name == "attention")
@@ -56,11 +61,10 @@ void Names::proposeOfAttention(const Operation &operation) {
            k = atoms.leaves(program.values[operation.operands[1]].atoms),
            v = atoms.leaves(program.values[operation.operands[2]].atoms);
   AtomList heads, repeats;
-  bool isFirst = true;
   for (Atom leaf : q) {
     if (contains(query, leaf) || contains(feature, leaf))
       continue;
-    if (std::exchange(isFirst, false))
+    if (contains(batch, leaf))
       propose(leaf, "b");
     else
       (contains(k, leaf) ? heads : repeats).push_back(leaf);
@@ -130,7 +134,16 @@ std::string Names::unused(const std::string &name) {
   std::string found = name;
   for (int i = 2; !taken.insert(found).second; ++i)
     found = name + std::to_string(i);
+  if (found != name)
+    roles[found] = name;
   return found;
+}
+
+std::optional<std::string> Names::roleOf(const std::string &name) const {
+  auto found = roles.find(name);
+  if (found == roles.end())
+    return {};
+  return found->second;
 }
 
 std::string Names::of(Atom leaf) {

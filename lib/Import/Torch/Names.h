@@ -4,6 +4,7 @@
 
 #include "Program.h"
 
+#include <optional>
 #include <set>
 
 namespace tpsp::import::torch {
@@ -23,6 +24,8 @@ public:
   /// The name of several leaves as one index: q for the heads of queries and
   /// their features, kv for those of keys.
   std::string ofMerged(const AtomList &leaves);
+  /// The name that an index would have if no other had it: "v" for "v2".
+  std::optional<std::string> roleOf(const std::string &name) const;
   /// The name of a dimension of one position, the `number`th of its tensor.
   std::string ofUnit(size_t number);
 
@@ -36,6 +39,7 @@ private:
   void proposeOfAttention(const Operation &operation);
   void proposeOfProduct(const Operation &operation);
   void proposeOfGroups(const Operation &operation);
+  /// The name, or the name with a number; notes its role then.
   std::string unused(const std::string &name);
 
   const Program &program;
@@ -43,6 +47,9 @@ private:
   std::map<Atom, std::string> proposed, chosen;
   std::map<AtomList, std::string> merged;
   std::set<std::string> taken, renamed;
+  std::map<std::string, std::string> roles;
+  /// The first index of each input.
+  AtomList batch;
   std::set<ValueId> parameters;
 };
 

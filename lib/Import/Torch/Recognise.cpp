@@ -104,42 +104,92 @@ static std::optional<ValueId> normalizedBy(const Program &program,
   return square->operands[0];
 }
 
+/// x of x / sqrt(mean(x^2) + eps), which is this product. In 16 bits x is
+/// converted to f32 first, and the product back.
+static std::optional<ValueId> normalized(const Program &program,
+                                         const Uses &uses, ValueId product,
+                                         double &eps, AtomList &over) {
+  auto element = [&](ValueId value) { return program.values[value].element; };
+  const Operation *back = uses.only(product, "convert");
+  const Operation *inner = uses.only(back ? back->operands[0] : product, "mul");
+  if (!inner)
+    return {};
+  for (int which : {0, 1}) {
+    ValueId x = inner->operands[which];
+    std::optional<ValueId> found =
+        normalizedBy(program, uses, inner->operands[1 - which], eps, over);
+    if (!found || *found != x)
+      continue;
+    if (!back)
+      return x;
+    const Operation *there = uses.maker(x, "convert");
+    if (there && element(there->operands[0]) == element(product))
+      return there->operands[0];
+  }
+  return {};
+}
+
 /// Whether the product is one with the gain of a norm, which it becomes.
 static bool recogniseNorm(const Program &program, const Uses &uses,
                           Operation &last) {
   if (last.name != "mul")
     return false;
   for (int side : {0, 1}) {
-    const Operation *inner = uses.only(last.operands[side], "mul");
     ValueId gain = last.operands[1 - side];
-    if (!inner)
+    double eps = 0;
+    AtomList over;
+    std::optional<ValueId> x =
+        normalized(program, uses, last.operands[side], eps, over);
+    AtomList ofGain = program.atoms.leaves(program.values[gain].atoms);
+    if (!x || sorted(ofGain) != sorted(over) || over.empty() ||
+        program.values[*x].element != program.values[gain].element)
       continue;
-    for (int which : {0, 1}) {
-      double eps = 0;
-      AtomList over;
-      std::optional<ValueId> x =
-          normalizedBy(program, uses, inner->operands[1 - which], eps, over);
-      AtomList ofGain = program.atoms.leaves(program.values[gain].atoms);
-      if (!x || *x != inner->operands[which] ||
-          sorted(ofGain) != sorted(over) || over.empty() ||
-          program.values[*x].element != program.values[gain].element)
-        continue;
-      last.name = "rms_norm";
-      last.operands = {*x, gain};
-      last.attributes = {{"eps", eps}};
-      return true;
-    }
+    last.name = "rms_norm";
+    last.operands = {*x, gain};
+    last.attributes = {{"eps", eps}};
+    return true;
   }
   return false;
 }
 
-void torch::recogniseNorms(Program &program) {
+/// A norm in f32 of converted operands, which is converted back, computes the
+/// norm of the operands: numbers of 16 bits are computed in f32.
+static bool narrowNorm(const Program &program, const Uses &uses,
+                       Operation &last) {
+  if (last.name != "convert")
+    return false;
+  auto element = [&](ValueId value) { return program.values[value].element; };
+  const Operation *norm = uses.only(last.operands[0], "rms_norm");
+  norm = norm ? norm : uses.only(last.operands[0], "layer_norm");
+  if (!norm || element(norm->result) != "f32")
+    return false;
+  std::vector<ValueId> operands;
+  for (ValueId operand : norm->operands) {
+    const Operation *convert = uses.maker(operand, "convert");
+    if (!convert || element(convert->operands[0]) != element(last.result))
+      return false;
+    operands.push_back(convert->operands[0]);
+  }
+  last.name = norm->name;
+  last.attributes = norm->attributes;
+  last.operands = std::move(operands);
+  return true;
+}
+
+/// Rewrites each operation that `rewrites` changes.
+template <typename Rewrite>
+static void rewriteNorms(Program &program, Rewrite rewrites) {
   Uses uses(program);
   std::vector<Operation> operations;
   for (Operation operation : program.operations)
-    if (recogniseNorm(program, uses, operation))
+    if (rewrites(program, uses, operation))
       addInOrderOf(operation.operands[0], program, operation, operations);
     else
       operations.push_back(std::move(operation));
   program.operations = std::move(operations);
+}
+
+void torch::recogniseNorms(Program &program) {
+  rewriteNorms(program, recogniseNorm);
+  rewriteNorms(program, narrowNorm);
 }

@@ -1,18 +1,13 @@
 #include "Recognise.h"
+#include "RotationTables.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
 namespace {
-
-/// The tables of a rotation: theta^(-2j/K) / stretch radians a position.
-struct Frequencies {
-  double theta = 10000, stretch = 1;
-};
 
 /// x cos + turned(x) sin.
 struct Rotation {
@@ -122,38 +117,20 @@ rotationOf(const Program &program, const Uses &uses, const Operation &sum) {
   return {};
 }
 
-/// 10000.003 is 10000, as it was before it was rounded.
-static double asWritten(double number) {
-  double unit = std::pow(10, std::floor(std::log10(number)) - 2);
-  double round = std::round(number / unit) * unit;
-  return std::abs(round / number - 1) < 1e-4 ? round : number;
-}
-
-/// The frequencies of tables of positions 0, 1, 2, ...
-static std::optional<Frequencies> frequenciesOf(const Constant &cosines,
-                                                const Constant &sines) {
-  int64_t positions = cosines.sizes()[0], features = cosines.sizes()[1];
-  if (positions < 2 || features < 4 || features % 2 != 0)
-    return {};
-  auto angle = [&](int64_t j) {
-    return std::atan2(sines.at({1, j}), cosines.at({1, j}));
-  };
-  Frequencies out;
-  auto half = static_cast<double>(features) / 2;
-  out.theta = asWritten(std::pow(angle(0) / angle(1), half));
-  out.stretch = asWritten(1 / angle(0));
-  if (!(out.theta > 1) || !(out.stretch > 0))
-    return {};
-  for (int64_t s = 0; s < positions; ++s)
-    for (int64_t j = 0; j < features; ++j) {
-      double turn =
-          static_cast<double>(s) / out.stretch *
-          std::pow(out.theta, -static_cast<double>(j % (features / 2)) / half);
-      double allowed = 1e-6 + 1e-6 * turn;
-      if (std::abs(cosines.at({s, j}) - std::cos(turn)) > allowed ||
-          std::abs(sines.at({s, j}) - std::sin(turn)) > allowed)
-        return {};
-    }
+static Attributes attributesOf(const Rotation &rotation,
+                               const Frequencies &frequencies) {
+  Attributes out = {{"position", IndexAttribute{{rotation.position}}},
+                    {"feature", IndexAttribute{{rotation.feature}}},
+                    {"theta", frequencies.theta}};
+  if (frequencies.stretch != 1)
+    out["stretch"] = frequencies.stretch;
+  if (frequencies.trained > 0) {
+    out["trained"] = frequencies.trained;
+    out["slow_turns"] = frequencies.slowTurns;
+    out["fast_turns"] = frequencies.fastTurns;
+  }
+  if (frequencies.isLogarithmic)
+    out["log_turns"] = true;
   return out;
 }
 
@@ -161,14 +138,22 @@ static std::optional<Frequencies> frequenciesOf(const Constant &cosines,
 static void rewrite(Program &program, const Rotation &rotation,
                     const Frequencies &frequencies, Operation sum,
                     std::vector<Operation> &out) {
-  sum.attributes = {{"position", IndexAttribute{{rotation.position}}},
-                    {"feature", IndexAttribute{{rotation.feature}}},
-                    {"theta", frequencies.theta}};
-  if (frequencies.stretch != 1)
-    sum.attributes["stretch"] = frequencies.stretch;
-  sum.name = "rope";
-  sum.operands = {rotation.x};
-  addInOrderOf(rotation.x, program, std::move(sum), out);
+  Operation rope = sum;
+  rope.attributes = attributesOf(rotation, frequencies);
+  rope.name = "rope";
+  rope.operands = {rotation.x};
+  if (frequencies.magnitude != 1) {
+    rope.result = static_cast<ValueId>(program.values.size());
+    ProgramValue turned = program.values[sum.result];
+    program.values.push_back(std::move(turned));
+  }
+  addInOrderOf(rotation.x, program, rope, out);
+  if (frequencies.magnitude == 1)
+    return;
+  sum.name = "scale";
+  sum.operands = {rope.result};
+  sum.attributes = {{"factor", frequencies.magnitude}};
+  out.push_back(std::move(sum));
 }
 
 void torch::recogniseRotations(Program &program) {

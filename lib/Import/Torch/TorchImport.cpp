@@ -131,8 +131,7 @@ static void count(const torch::Program &program, TorchCounts &counts) {
 }
 
 static void importArchive(const std::string &path, const TorchOptions &options,
-                          const Strategy &strategy, ProgramText &text,
-                          TorchImported &out) {
+                          ProgramText &text, TorchImported &out) {
   auto archive = std::make_shared<torch::Archive>(path);
   torch::Graph graph = torch::readGraph(*archive, options.extents);
   torch::Program program = torch::buildProgram(*archive, graph, options);
@@ -150,7 +149,7 @@ static void importArchive(const std::string &path, const TorchOptions &options,
   if (options.rollsUp)
     layers = torch::findLayers(program);
   torch::Names names(program, options.names);
-  torch::writeProgram(program, layers, names, strategy, text);
+  torch::writeProgram(program, layers, names, text);
   names.checkWanted();
   addTensors(archive, graph, program, out);
   count(program, out.counts);
@@ -166,7 +165,7 @@ Status tpsp::import::importTorch(const std::string &path,
     TPSP_TRY(Strategy::parse(options.strategy, options.mesh, strategy));
   ProgramText text(strategy, "f32");
   try {
-    importArchive(path, options, strategy, text, out);
+    importArchive(path, options, text, out);
   } catch (const torch::Refusal &why) {
     return {TPSP_RT_INVALID, why.what()};
   } catch (const std::bad_alloc &) {

@@ -29,10 +29,9 @@ namespace {
 class LayerWriter {
 public:
   LayerWriter(const Program &program, const LayerFunctions &layers,
-              Names &names, const Strategy &strategy, ProgramText &text,
-              FunctionWriter &model)
-      : program(program), layers(layers), names(names), strategy(strategy),
-        text(text), model(model), functions(layers.called.size()) {
+              Names &names, ProgramText &text, FunctionWriter &model)
+      : program(program), layers(layers), names(names), text(text),
+        model(model), functions(layers.called.size()) {
     for (size_t i = 0; i < layers.repeats.size(); ++i)
       begins[layers.repeats[i].begin] = {&layers.repeats[i], 0, 0};
     for (size_t i = 0; i < layers.called.size(); ++i)
@@ -91,8 +90,7 @@ private:
                         const std::vector<size_t> &parameters,
                         const std::string &prefix, size_t begin, size_t size,
                         const std::vector<ValueId> &results) {
-    FunctionWriter layer(program, names, strategy, text, nextName(),
-                         "private ");
+    FunctionWriter layer(program, names, text, nextName(), "private ");
     for (size_t i = 0; i < carried.size(); ++i)
       layer.operand(carried[i], nameOf(i, carried.size()), Where::Activation);
     for (ValueId value : shared)
@@ -170,7 +168,6 @@ private:
   const Program &program;
   const LayerFunctions &layers;
   Names &names;
-  const Strategy &strategy;
   ProgramText &text;
   FunctionWriter &model;
   /// By the operation at which they begin.
@@ -207,9 +204,9 @@ static std::set<std::string> ownParameters(const Program &program,
 
 void torch::writeProgram(const Program &program,
                          const LayerFunctions &functions, Names &names,
-                         const Strategy &strategy, ProgramText &text) {
-  FunctionWriter model(program, names, strategy, text, "model", "");
-  LayerWriter layers(program, functions, names, strategy, text, model);
+                         ProgramText &text) {
+  FunctionWriter model(program, names, text, "model", "");
+  LayerWriter layers(program, functions, names, text, model);
   std::set<std::string> own = ownParameters(program, layers);
   // Inputs come first, as a run's files do.
   for (auto kind :

@@ -11,7 +11,7 @@ namespace tpsp::import::torch {
 /// Adds the functions of a program to `text`: one for each layer of
 /// `functions`, and `@model`.
 void writeProgram(const Program &program, const LayerFunctions &functions,
-                  Names &names, const Strategy &strategy, ProgramText &text);
+                  Names &names, ProgramText &text);
 
 } // namespace tpsp::import::torch
 
