@@ -206,6 +206,11 @@ struct ExplainFlags : public tpsp::PipelineFlags {
       *this, "every-layer",
       llvm::cl::desc("Write layers that come again every time"),
       llvm::cl::init(false)};
+  Option<bool> dtensor{
+      *this, "dtensor",
+      llvm::cl::desc("List every tensor with its placements as PyTorch's "
+                     "DTensor has them"),
+      llvm::cl::init(false)};
 };
 
 } // namespace
@@ -240,9 +245,9 @@ static void buildFormulasPipeline(OpPassManager &pm,
 
 static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
   buildToNamedCollectives(pm, flags.values());
-  pm.addPass(
-      tpsp::createPrintExplanation({flags.notation, flags.extents, flags.rule,
-                                    flags.parts, flags.everyLayer}));
+  pm.addPass(tpsp::createPrintExplanation({flags.notation, flags.extents,
+                                           flags.rule, flags.parts,
+                                           flags.everyLayer, flags.dtensor}));
 }
 
 static void buildGraphPipeline(OpPassManager &pm, const GraphFlags &flags) {

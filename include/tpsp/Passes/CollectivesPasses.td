@@ -220,7 +220,9 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
     Option<"parts", "parts", "bool", "false",
            "Write parts of adjoints as equations of their own">,
     Option<"everyLayer", "every-layer", "bool", "false",
-           "Write repeated layers every time">
+           "Write repeated layers every time">,
+    Option<"dtensor", "dtensor", "bool", "false",
+           "List every tensor with its placements as PyTorch's DTensor has them">
   ];
 }
 

@@ -5,6 +5,8 @@
 #include "EquationLayers.h"
 #include "EquationText.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace tpsp {
 
 /// Equations in the form in which they are printed.
@@ -27,6 +29,12 @@ void printSaved(mlir::FunctionOpInterface function, const Mesh &mesh,
 /// one rank's part, and bytes.
 void printExtents(const WrittenEquations &written, EquationText &text,
                   llvm::raw_ostream &out);
+
+/// Prints every tensor in every placement that it has, in the words of DTensor:
+/// a word for each axis of the mesh, in its order. Placements that DTensor
+/// cannot express are said.
+void printDtensor(const WrittenEquations &written, EquationText &text,
+                  mlir::ModuleOp module, llvm::raw_ostream &out);
 
 /// Prints the documents' rule (BackwardRule.h) for every input of every
 /// operation of the forward pass, and the collectives derived for its gradient.

@@ -57,6 +57,8 @@ public:
     notation->printLegend(out);
     if (options.extents)
       printExtents(written, text, out);
+    if (options.dtensor)
+      printDtensor(written, text, function->getParentOfType<ModuleOp>(), out);
     if (options.rule)
       printRule(written, text, out);
     printTotals(written, out);
@@ -160,7 +162,8 @@ struct PrintExplanation
           << "'; there are subscripts, explicit and latex";
       return signalPassFailure();
     }
-    PrintExplanationOptions options{notation, extents, rule, parts, everyLayer};
+    PrintExplanationOptions options{notation, extents,    rule,
+                                    parts,    everyLayer, dtensor};
     if (failed(explain(getOperation(), options, llvm::outs())))
       signalPassFailure();
   }
