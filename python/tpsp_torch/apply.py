@@ -328,7 +328,18 @@ class _Application:
         given = _by_name(bound)
         weights = {value.weight for value in self.results if value.weight and isinstance(given.get(value.weight.source.input), torch.Tensor)}
         self.factors = {weight: self._factor(weight, given[weight.source.input]) for weight in sorted(weights, key=str)}
+        if not self.whole_batch and any(value.how == MEAN and not value.weight for value in self.results):
+            self.factors[None] = self._samples(given)
         return bound.args, bound.kwargs
+
+    def _samples(self, given):
+        """Returns this rank's number of samples, divided by the mean of all ranks' numbers."""
+        own = next((given[each.name] for each in self.inputs
+                    if each.type.dims and each.type.dims[0][1] and isinstance(given.get(each.name), torch.Tensor)), None)
+        if own is None:
+            raise PlanError("no argument of this call has the batch, so the ranks' means cannot be averaged; call the module as it was exported")
+        count = own.new_full((), own.shape[0], dtype=torch.float32)
+        return count * self._ranks() / self._sum(count)
 
     def _factor(self, weight, tensor):
         """Returns this rank's count, divided by the mean of all ranks' counts."""
@@ -395,10 +406,12 @@ class _Application:
             return self._sum(tensor)
         if value.weight and value.weight not in self.factors:
             raise PlanError(f"the input '{value.weight.source.input}', which the plan's mean counts, is no tensor among the arguments of this call")
+        factor = self._ranks() if value.how == SUM else self.factors.get(value.weight, 1)
         if value.weight:
-            tensor = tensor * self.factors[value.weight]
-        elif value.how == SUM:
-            tensor = tensor * self._ranks()
+            # A mean over no labels is NaN, and does not count.
+            tensor = torch.where(factor == 0, torch.zeros_like(tensor), tensor * factor)
+        else:
+            tensor = tensor * factor
         return tensor + (self._sum(tensor.detach()) / self._ranks() - tensor.detach())
 
     def _submodule(self, path):
