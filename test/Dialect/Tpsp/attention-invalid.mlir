@@ -434,6 +434,18 @@ func.func @f(%q: !q, %k: !k, %sink: tensor<4x16xf32, #tpsp.idx<h, k>>) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 !k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
 
+// (A4) a sink without an index would be taken for a step's number
+func.func @f(%q: !q, %k: !k, %sink: tensor<f32, #tpsp.idx<>>) {
+  // expected-error @+1 {{takes a number without an index only with dropout, as the number of the step; a sink has an index, such as the heads'}}
+  %0 = tpsp.attention %q, %k, %k, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<f32, #tpsp.idx<>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
 // (A13) a sink of other heads
 func.func @f(%q: !q, %k: !k, %sink: tensor<3xf32, #tpsp.idx<n>>) {
   // expected-error @+1 {{the sink has index 'n', which is none of [b, h]; sum over it, or rename it (tpsp.rename)}}

@@ -157,8 +157,15 @@ template <typename Op> static bool dropsWeights(Op op) {
 }
 bool AttentionOp::draws() { return dropsWeights(*this); }
 bool AttentionGradientOp::draws() { return dropsWeights(*this); }
-void AttentionOp::stopDrawing() { removeDropoutAttr(); }
-void AttentionGradientOp::stopDrawing() { removeDropoutAttr(); }
+
+/// The step's number, which is last, goes with the dropout.
+template <typename Op> static void stopDrawingIn(Op op) {
+  op.removeDropoutAttr();
+  op->eraseOperands(op->getNumOperands() - op.getStep().size(),
+                    op.getStep().size());
+}
+void AttentionOp::stopDrawing() { stopDrawingIn(*this); }
+void AttentionGradientOp::stopDrawing() { stopDrawingIn(*this); }
 
 void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (getStatistic())

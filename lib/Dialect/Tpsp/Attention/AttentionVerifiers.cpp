@@ -213,13 +213,24 @@ template <typename Op> static LogicalResult verifyOrder(Op op) {
          << count << " operands, or has them in another order";
 }
 
+/// (A4): a number without an index is the step's, so a sink cannot be one.
+template <typename Op> static LogicalResult verifyStepOf(Op op) {
+  if (op.getStep().empty())
+    return success();
+  if (failed(verifyStep(op, op->getNumOperands() - 1)))
+    return failure();
+  if (!op.getDropout())
+    return op.emitOpError(
+        "takes a number without an index only with dropout, as the number of "
+        "the step; a sink has an index, such as the heads'");
+  return success();
+}
+
 /// (A4), (A7)-(A13)
 template <typename Op> static LogicalResult verifyExtras(Op op) {
-  if (!op.getStep().empty() && failed(verifyStep(op, op->getNumOperands() - 1)))
-    return failure();
-  if (failed(verifyMask(op)) || failed(verifyBias(op)) ||
-      failed(verifySink(op)) || failed(verifyRows(op)) ||
-      failed(verifyShards(op)))
+  if (failed(verifyStepOf(op)) || failed(verifyMask(op)) ||
+      failed(verifyBias(op)) || failed(verifySink(op)) ||
+      failed(verifyRows(op)) || failed(verifyShards(op)))
     return failure();
   return failed(verifySegments(op)) ? failure() : verifyLengths(op);
 }

@@ -97,7 +97,7 @@ def Tpsp_AttentionOp
            `feature`, and of the values but `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
     - (A4) 0 <= dropout < 1; scale is positive; the step's number, if given, has
-           no index.
+           no index and goes with dropout.
     - (A5) The statistic has the queries' indices but `feature`, in their order
            but `query` last, in f32 (f64 for f64).
     - (A7) `window` is at least 1, goes with `causal`, and there are no more
