@@ -144,9 +144,20 @@ Attribute LedgerAttr::parse(AsmParser &parser, Type) {
 }
 
 bool tpsp::operator==(const LedgerRow &a, const LedgerRow &b) {
-  return textOf(a) == textOf(b);
+  SmallVector<const void *> others;
+  LedgerRow::visitAll(
+      b, [&](const char *, const auto &field) { others.push_back(&field); });
+  bool areEqual = true;
+  size_t next = 0;
+  LedgerRow::visitAll(a, [&](const char *, const auto &field) {
+    using Field = std::decay_t<decltype(field)>;
+    areEqual &= field == *static_cast<const Field *>(others[next++]);
+  });
+  return areEqual;
 }
 
+/// Equal rows have equal hashes; few others do.
 llvm::hash_code tpsp::hash_value(const LedgerRow &row) {
-  return llvm::hash_value(textOf(row));
+  return llvm::hash_combine(row.kind, row.phase, row.bytes, row.times,
+                            row.whole, row.tensor);
 }
