@@ -177,6 +177,7 @@ static void chooseFreed(llvm::ArrayRef<PredictedRun> runs,
   size_t left = count > 0 ? count - 1 : 0;
   for (size_t part : order) {
     CalibrationFactor &factor = factors[part];
+    factor.isFreed = false;
     double share = shareOf(runs, part);
     if (share < leastShare) {
       factor.reason = fmt::format("no run tells about it, {:.1f} % of the time",
@@ -324,32 +325,75 @@ static double distance(double a, double b) {
   return std::abs(std::log(std::max(a, least) / std::max(b, least)));
 }
 
+namespace {
+
+/// How well runs are predicted from the others.
+struct Validation {
+  /// The mean error, a share; 0 with fewer than two runs.
+  double error = 0;
+  /// The run that is furthest from its prediction, its seconds as predicted,
+  /// and their distance; null with fewer than two runs.
+  const PredictedRun *worst = nullptr;
+  double expected = 0, distance = 0;
+
+  /// Twice the least spread of any factor is no accident.
+  bool contradicts() const { return distance > 0.2; }
+};
+
+} // namespace
+
+/// Predicts each of `timed`, runs that have a time, from the others.
+static Validation validate(llvm::ArrayRef<PredictedRun> timed,
+                           llvm::ArrayRef<CalibrationFactor> priors) {
+  Validation all;
+  if (timed.size() < 2)
+    return all;
+  for (size_t left = 0; left < timed.size(); ++left) {
+    double expected = leftOut(timed, left, priors);
+    double measured = timed[left].run.seconds;
+    all.error += std::abs(expected / measured - 1) / double(timed.size());
+    double apart = distance(expected, measured);
+    if (apart > all.distance) {
+      all.distance = apart;
+      all.expected = expected;
+      all.worst = &timed[left];
+    }
+  }
+  return all;
+}
+
 /// One wrong run makes good ones seem wrong, so that only the worst is named.
 void Calibration::crossValidate() {
   std::vector<PredictedRun> timed;
   llvm::copy_if(runs, std::back_inserter(timed), hasTime);
-  if (timed.size() < 2)
+  Validation found = validate(timed, all);
+  leftOutError = found.error;
+  if (timed.size() < 3 || !found.contradicts())
     return;
-  double sum = 0, largest = 0, expectedOfWorst = 0;
-  const PredictedRun *worst = nullptr;
-  for (size_t left = 0; left < timed.size(); ++left) {
-    double expected = leftOut(timed, left, all);
-    double measured = timed[left].run.seconds;
-    sum += std::abs(expected / measured - 1);
-    if (distance(expected, measured) <= largest)
-      continue;
-    largest = distance(expected, measured);
-    expectedOfWorst = expected;
-    worst = &timed[left];
+  std::string problem = fmt::format(
+      "the run of {} contradicts the others: it took {}, and they predict {}; "
+      "measure it again, or check that its plan is the one that ran",
+      found.worst->run.plan, rt::secondsText(found.worst->run.seconds),
+      rt::secondsText(found.expected));
+  // Three others outvote it if they are much closer to each other.
+  size_t number = size_t(found.worst - timed.data());
+  std::vector<PredictedRun> others = timed;
+  others.erase(others.begin() + ptrdiff_t(number));
+  Validation ofOthers = validate(others, all);
+  if (others.size() >= 3 && found.distance > 4 * ofOthers.distance) {
+    problem += "; its time is left out";
+    leftOutError = ofOthers.error;
+    forgetTime(number);
+    fitTimes();
   }
-  leftOutError = sum / double(timed.size());
-  // Twice the least spread of any factor is no accident.
-  if (largest > 0.2 && timed.size() > 2)
-    problems.push_back(fmt::format(
-        "the run of {} contradicts the others: it took {}, and they predict "
-        "{}; measure it again, or check that its plan is the one that ran",
-        worst->run.plan, rt::secondsText(worst->run.seconds),
-        rt::secondsText(expectedOfWorst)));
+  problems.push_back(problem);
+}
+
+/// Makes run `number` of those with a time one without.
+void Calibration::forgetTime(size_t number) {
+  for (PredictedRun &run : runs)
+    if (hasTime(run) && number-- == 0)
+      run.run.seconds = 0;
 }
 
 Calibrated Calibration::seconds(const StepParts &parts) const {

@@ -10,7 +10,9 @@
 /// from measurements. Few runs cannot tell all factors apart. So at most one
 /// factor less than there are runs is freed: those of the largest parts. The
 /// others stay 1. Predictions then have an interval, from the covariance of the
-/// factors and from how far the runs are from the fit.
+/// factors and from how far the runs are from the fit. A run that contradicts
+/// three others, which are at least four times as close to each other, is left
+/// out.
 #ifndef TPSP_PLANNER_CALIBRATION_H
 #define TPSP_PLANNER_CALIBRATION_H
 
@@ -83,6 +85,7 @@ public:
   /// than two runs.
   double crossValidated() const { return leftOutError; }
   /// A sentence about the run that contradicts the others most, if one does.
+  /// Says whether it is left out.
   const std::vector<std::string> &complaints() const { return problems; }
 
   /// Everything above as lines of text.
@@ -92,6 +95,7 @@ private:
   void fitTimes();
   void fitMemory();
   void crossValidate();
+  void forgetTime(size_t number);
 
   std::vector<PredictedRun> runs;
   std::array<CalibrationFactor, 4> all;
