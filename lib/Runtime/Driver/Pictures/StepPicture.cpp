@@ -78,20 +78,22 @@ double PictureLane::exposedSeconds(const TraceSpan &bar) const {
   return seconds;
 }
 
-bool StepPicture::hasExposed() const {
+/// Whether some lane has stretches of a kind.
+static bool haveStretches(const std::vector<PictureRanks> &ranks,
+                          std::vector<PictureStretch> PictureLane::*kind) {
   for (const PictureRanks &each : ranks)
     for (const PictureLane &lane : each.lanes)
-      if (!lane.exposed.empty())
+      if (!(lane.*kind).empty())
         return true;
   return false;
 }
 
+bool StepPicture::hasExposed() const {
+  return haveStretches(ranks, &PictureLane::exposed);
+}
+
 bool StepPicture::hasCritical() const {
-  for (const PictureRanks &each : ranks)
-    for (const PictureLane &lane : each.lanes)
-      if (!lane.critical.empty())
-        return true;
-  return false;
+  return haveStretches(ranks, &PictureLane::critical);
 }
 
 namespace {
