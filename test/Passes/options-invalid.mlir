@@ -11,7 +11,7 @@
 // RUN: not tpsp-opt %s --tpsp-pipeline=rematerialize=some 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: for the --rematerialize option: no rematerialize is called 'some': none, selective or full
 // RUN: not tpsp-opt %s --tpsp-pipeline=attention=some 2>&1 | FileCheck %s --check-prefix=FORM
-// FORM: for the --attention option: no attention is called 'some': rows, blocks or fused
+// FORM: for the --attention option: no attention is called 'some': rows, blocks, fused or ring
 // RUN: not tpsp-opt %s --tpsp-pipeline=clip=-1 2>&1 | FileCheck %s --check-prefix=CLIP
 // CLIP: for the --clip option: expected a number from 0 to 1e9, not '-1'
 // RUN: not tpsp-opt %s --tpsp-pipeline=micro-batches=0 2>&1 | FileCheck %s --check-prefix=NONE

@@ -239,8 +239,7 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
 
   const Plan &plan = *program.model.plan;
   const auto tensors = plan.tensors();
-  EXPECT_EQ(attentionOf(plan).empty(),
-            GetParam().attention != llvm::StringRef("fused"));
+  EXPECT_EQ(attentionOf(plan).empty(), !options.keepsCalls());
   Results wanted(plan.numRanks() * tensors.size()), found = wanted;
   rt::Status status = run(program.model, *machine, "cpu", wanted);
   ASSERT_TRUE(status.ok()) << status.message();
@@ -348,6 +347,7 @@ INSTANTIATE_TEST_SUITE_P(
              "fused",
              "none",
              "on"},
+        Case{"RingOfCalls", "cp-attention", {"cp=2"}, "bf16", 2, true, "ring"},
         Case{"Update", "mlp-sp", {"tp=2"}, "", 2, false, "rows", "adamw"},
         Case{"UpdateWithMasters",
              "mlp-sp",

@@ -149,10 +149,20 @@ static bool applyAttention(Builder &b, bool hasIntegers) {
   return true;
 }
 
-/// Adds attention of a tensor to itself under a window, along its longest
-/// index. An axis that divides the queries divides the keys alike. So shards
-/// hand on keys if the window does not reach all of them.
-static bool applyOwnWindow(Builder &b) {
+/// No mask, a causal one, or a window of at most half of `extent`.
+static std::string someMask(Random &random, int64_t extent) {
+  if (random.chance(0.2))
+    return "";
+  if (random.chance(0.5))
+    return ", causal";
+  return ", causal, window = " +
+         std::to_string(1 + random.below(extent / 2 + 1));
+}
+
+/// Adds attention of a tensor to itself, along its longest index. An axis that
+/// divides the queries divides the keys alike. So shards hand on keys around a
+/// ring, or under a window that does not reach all of them.
+static bool applyToItself(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
   });
@@ -180,11 +190,9 @@ static bool applyOwnWindow(Builder &b) {
                   options.operands.end());
   b.add("attention", operands, dims, {b.range(*x).magnitude, false},
         "{query = " + quoted(dims[query].name) +
-            ", key = " + quoted(keys[query].name) +
-            ", feature = " + quoted(dims[feature].name) +
-            ", scale = 0.5 : f64, causal, window = " +
-            std::to_string(1 + b.random.below(dims[query].extent / 2 + 1)) +
-            "}");
+            ", key = " + quoted(keys[query].name) + ", feature = " +
+            quoted(dims[feature].name) + ", scale = 0.5 : f64" +
+            someMask(b.random, dims[query].extent) + "}");
   return true;
 }
 
@@ -268,7 +276,7 @@ OperationRule tpsp::property::attentionRule(bool hasIntegers) {
 
 void tpsp::property::addAttentionRules(std::vector<OperationRule> &rules) {
   rules.push_back(attentionRule(/*hasIntegers=*/false));
-  rules.push_back({"attention", 4, Linear::No, true, applyOwnWindow});
+  rules.push_back({"attention", 4, Linear::No, true, applyToItself});
   rules.push_back({"softmax", 6, Linear::No, false, applySoftmax});
   rules.push_back({"add_bias", 2, Linear::No, false, applyAddBias});
 }
