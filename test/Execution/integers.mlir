@@ -19,7 +19,7 @@ tpsp.mesh @mesh <a = 3 : model>
 !y = tensor<33x3x2x15xf32, #tpsp.idx<v, n, c, d, ?>>
 !loss = tensor<f32, #tpsp.idx<>>
 !o = tensor<3x9x15xf32, #tpsp.idx<n, s, d>>
-func.func @f(%ids: !ids, %w: !w {tpsp.param}) -> (!loss, !o) {
+func.func @f(%ids: !ids, %others: !ids, %isFirst: tensor<3x9xf32, #tpsp.idx<n@a, s>>, %w: !w {tpsp.param}) -> (!loss, !o, !x) {
   %x = tpsp.embedding %ids, %w {vocabulary = "v"} : (!ids, !w) -> !x
   %l = tpsp.einsum %w, %x : (!w, !x) -> !l
   %t = tpsp.cross_entropy %l, %ids {over = "v"} : (!l, !ids) -> tensor<3x9xf32, #tpsp.idx<n, s, ?>>
@@ -30,5 +30,8 @@ func.func @f(%ids: !ids, %w: !w {tpsp.param}) -> (!loss, !o) {
   %y = tpsp.dispatch %k, %x {expert = "v", slot = "c", choice = "k"} : (!k, !x) -> !y
   %g = tpsp.gelu %y : !y
   %z = tpsp.combine %k, %p, %g {expert = "v", slot = "c", choice = "k"} : (!k, !p, !y) -> !o
-  return %m, %z : !loss, !o
+  %not0 = tpsp.relu %isFirst : tensor<3x9xf32, #tpsp.idx<n@a, s>>
+  %selected = tpsp.select %not0, %ids, %others : (tensor<3x9xf32, #tpsp.idx<n@a, s>>, !ids, !ids) -> !ids
+  %r = tpsp.embedding %selected, %w {vocabulary = "v"} : (!ids, !w) -> !x
+  return %m, %z, %r : !loss, !o, !x
 }

@@ -200,6 +200,8 @@ func.func @sequences(%x: !whole, %a: !decay) {
   %3 = tpsp.delay %x {index = "s", by = -2} : !whole
   // CHECK: tpsp.hand_on %{{.*}} {by = -2 : i64, index = "s"} : tensor<2x8xf32
   %handed = tpsp.hand_on %x {index = "s", by = -2} : !whole
+  // CHECK: tpsp.hand_on %{{.*}} {by = 1 : i64, index = "s", mirrored} : tensor<2x8xf32
+  %mirrored = tpsp.hand_on %x {index = "s", by = 1, mirrored} : !whole
   return
 }
 
