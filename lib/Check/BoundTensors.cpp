@@ -152,8 +152,19 @@ static void addUncompared(const DumpEntry &entry, const std::string &why,
   report.tensors.push_back(std::move(verdict));
 }
 
+/// An argument is what the dump has of it.
+static void addTaken(const DumpEntry &entry, int64_t place,
+                     CheckReport &report) {
+  TensorVerdict verdict;
+  verdict.title = entry.title();
+  verdict.kind = VerdictKind::Equal;
+  verdict.place = place;
+  report.tensors.push_back(std::move(verdict));
+}
+
 Status BoundTensors::bind(const RightValues &right,
-                          std::vector<BoundTensor> &out, CheckReport &report) {
+                          const std::function<void(BoundTensor)> &visit,
+                          CheckReport &report) {
   bool updates = std::any_of(
       plan.buffers.begin(), plan.buffers.end(), [](const PlanBuffer &each) {
         return each.kind == BufferKind::Parameter && each.updatedBy >= 0;
@@ -161,11 +172,14 @@ Status BoundTensors::bind(const RightValues &right,
   bool hasGradients = std::any_of(
       plan.buffers.begin(), plan.buffers.end(),
       [](const PlanBuffer &each) { return each.kind == BufferKind::Gradient; });
-  for (const DumpEntry &entry : dump.entries) {
+  for (DumpEntry &entry : dump.entries) {
     if (entry.role == DumpRole::Norm && hasGradients)
       continue; // judged by all gradients together (Norm.h)
-    if (const PlanBuffer *buffer = find(entry))
-      TPSP_TRY(bindTo(*buffer, entry, right, out, report));
+    const PlanBuffer *buffer = find(entry);
+    if (buffer && entry.isTaken)
+      addTaken(entry, placeOf(*buffer), report);
+    else if (buffer)
+      TPSP_TRY(bindTo(*buffer, entry, right, visit, report));
     else
       addUncompared(entry, absence(entry, updates), report);
   }
@@ -223,9 +237,9 @@ static void noteAbsences(const PlacedTensor &tensor, const DumpEntry &entry,
                     ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", ")));
 }
 
-Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
+Status BoundTensors::bindTo(const PlanBuffer &buffer, DumpEntry &entry,
                             const RightValues &right,
-                            std::vector<BoundTensor> &out,
+                            const std::function<void(BoundTensor)> &visit,
                             CheckReport &report) const {
   BoundTensor bound;
   bound.placed = std::make_unique<PlacedTensor>(buffer, mesh);
@@ -253,22 +267,26 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   each.mesh = &mesh;
   each.form = *form;
   each.right = inForm(*each.tensor, *form, each.tensor->partsOf(whole));
-  for (const std::optional<DumpedTensor> &values : entry.ranks)
-    each.values.push_back(values ? values->values : std::vector<double>());
+  whole = {};
+  int64_t dtype = TPSP_RT_F64;
+  for (std::optional<DumpedTensor> &values : entry.ranks) {
+    if (values)
+      values->decode();
+    if (values && rt::toleranceOf(values->dtype) > rt::toleranceOf(dtype))
+      dtype = values->dtype;
+    each.values.push_back(values ? std::move(values->values)
+                                 : std::vector<double>());
+  }
   // The program's and the dump's own pending sums.
   std::vector<int64_t> pending = buffer.pending;
   if (form->isStated)
     pending = form->pending;
   if (!pending.empty())
     each.values = summed(mesh, each.values, pending);
-  int64_t dtype = TPSP_RT_F64;
-  for (const std::optional<DumpedTensor> &values : entry.ranks)
-    if (values && rt::toleranceOf(values->dtype) > rt::toleranceOf(dtype))
-      dtype = values->dtype;
   ResultRounding rounding;
   if (bound.result >= 0) {
     rounding = right.rounding[buffer.resultNumber()];
-    each.rounding = right.roundings[buffer.resultNumber()];
+    each.rounding = &right.roundings[buffer.resultNumber()];
   }
   each.tolerance = toleranceFor(each.right, rounding, dtype);
   each.sources = factorSources(plan.mesh, plan.microBatches, scale);
@@ -279,11 +297,14 @@ Status BoundTensors::bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
   std::sort(each.reduced.begin(), each.reduced.end());
   each.reduced.erase(std::unique(each.reduced.begin(), each.reduced.end()),
                      each.reduced.end());
-  TPSP_TRY(addTerms(bound));
-  TPSP_TRY(addSummands(right, bound));
+  // Nothing has been added to what is right.
+  if (distance(each.values, each.right) > each.tolerance.relative) {
+    TPSP_TRY(addTerms(bound));
+    TPSP_TRY(addSummands(right, bound));
+  }
   bound.verdict.title = entry.title();
   bound.verdict.place = placeOf(buffer);
-  out.push_back(std::move(bound));
+  visit(std::move(bound));
   return {};
 }
 

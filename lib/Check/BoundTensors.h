@@ -5,6 +5,7 @@
 #include "Hypotheses.h"
 #include "RightValues.h"
 
+#include <functional>
 #include <memory>
 
 namespace tpsp::check {
@@ -15,6 +16,8 @@ struct BoundTensor {
   TensorVerdict verdict;
   /// Its number among the predictor's results; -1 for an argument.
   int64_t result = -1;
+  /// Whether it is right and its values were freed.
+  bool isSettled = false;
   /// Whether others are wrong by the same factor, so that one cause may explain
   /// all of them.
   bool sharesFactor = false;
@@ -44,21 +47,23 @@ void addRoots(const std::vector<MeshAxis> &mesh,
 class BoundTensors {
 public:
   /// All must outlive this object and the bound tensors.
-  BoundTensors(const Plan &plan, const rt::RankMesh &mesh, const Dump &dump,
+  BoundTensors(const Plan &plan, const rt::RankMesh &mesh, Dump &dump,
                const rt::TensorSource &source)
       : plan(plan), mesh(mesh), dump(dump), source(source) {}
 
-  /// Adds a bound tensor for each that the program has. Others get a verdict in
-  /// `report`.
-  rt::Status bind(const RightValues &right, std::vector<BoundTensor> &out,
+  /// Calls `visit` with a bound tensor for each that the program has, which
+  /// gets the dump's values. Others get a verdict in `report`.
+  rt::Status bind(const RightValues &right,
+                  const std::function<void(BoundTensor)> &visit,
                   CheckReport &report);
   /// A scale that may explain a factor.
   double scale = 1;
 
 private:
   const PlanBuffer *find(const DumpEntry &entry) const;
-  rt::Status bindTo(const PlanBuffer &buffer, const DumpEntry &entry,
-                    const RightValues &right, std::vector<BoundTensor> &out,
+  rt::Status bindTo(const PlanBuffer &buffer, DumpEntry &entry,
+                    const RightValues &right,
+                    const std::function<void(BoundTensor)> &visit,
                     CheckReport &report) const;
   rt::Status addTerms(BoundTensor &bound) const;
   rt::Status addSummands(const RightValues &right, BoundTensor &bound) const;
@@ -67,7 +72,7 @@ private:
 
   const Plan &plan;
   const rt::RankMesh &mesh;
-  const Dump &dump;
+  Dump &dump;
   const rt::TensorSource &source;
 };
 

@@ -1,5 +1,7 @@
 #include "CauseSearch.h"
 
+#include "Reach.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,6 +41,35 @@ void tpsp::check::nameRow(const LedgerRow &row, TensorVerdict &verdict) {
   verdict.location = row.location;
 }
 
+/// Whether a tensor's own values explain it.
+static bool isExplained(const BoundTensor &tensor) {
+  switch (tensor.verdict.kind) {
+  case VerdictKind::Missing:
+  case VerdictKind::Factor:
+  case VerdictKind::OtherAxes:
+  case VerdictKind::OtherShard:
+  case VerdictKind::OtherCut:
+    return !tensor.verdict.isUnexplained && !tensor.sharesFactor;
+  default:
+    return false;
+  }
+}
+
+bool CauseSearch::isWorthTrying(const StepHypothesis &hypothesis) const {
+  Reach reach(plan, hypothesis.change);
+  bool reachesOpen = false, reachesRight = false, allExplained = true;
+  for (const BoundTensor &tensor : tensors) {
+    if (tensor.result < 0)
+      continue;
+    bool isReached = reach.contains(tensor.each.tensor->buffer());
+    bool isToExplain = isOpen(tensor) || tensor.sharesFactor;
+    reachesOpen |= isReached && isToExplain;
+    reachesRight |= isReached && tensor.verdict.kind == VerdictKind::Equal;
+    allExplained &= !isToExplain || isExplained(tensor);
+  }
+  return reachesOpen && !(allExplained && reachesRight);
+}
+
 Status CauseSearch::run(const Change &base, const Change &change,
                         std::vector<RankValues> &results) {
   Change both = base;
@@ -56,7 +87,10 @@ CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
     if (tensor.result < 0 || tensor.verdict.kind == VerdictKind::Follows ||
         tensor.verdict.kind == VerdictKind::Zero)
       continue;
-    bool isFit = distance(tensor.each.values, predictionFor(tensor, results)) <=
+    // The dump has the step's own values of a tensor that is settled.
+    bool isFit = distance(tensor.isSettled ? predictionFor(tensor, own)
+                                           : tensor.each.values,
+                          predictionFor(tensor, results)) <=
                  tensor.each.tolerance.relative;
     bool isRightNow = tensor.verdict.kind == VerdictKind::Equal;
     if (isFit && !isRightNow)
@@ -73,6 +107,8 @@ Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
                               const Change &base, std::vector<Found> &found) {
   size_t most = 0;
   for (StepHypothesis &each : hypotheses) {
+    if (!isWorthTrying(each))
+      continue;
     if (predictor.runs() - firstRun >= settings.mostRuns) {
       noteBudget();
       break;

@@ -18,12 +18,13 @@ void nameRow(const LedgerRow &row, TensorVerdict &verdict);
 class CauseSearch {
 public:
   /// All must outlive this object. `firstRun` is the predictor's number of runs
-  /// from which the settings' limit counts.
+  /// from which the settings' limit counts. `own` are the results of the step
+  /// without a change.
   CauseSearch(Predictor &predictor, const CheckSettings &settings,
-              int64_t firstRun, std::vector<BoundTensor> &tensors,
-              CheckReport &report)
+              int64_t firstRun, const std::vector<RankValues> &own,
+              std::vector<BoundTensor> &tensors, CheckReport &report)
       : predictor(predictor), plan(predictor.plan()), settings(settings),
-        firstRun(firstRun), tensors(tensors), report(report) {}
+        firstRun(firstRun), own(own), tensors(tensors), report(report) {}
 
   /// Finds the change, on top of `base`, that explains most tensors, at least
   /// one of them open. It contradicts no tensor that is right. The tensors that
@@ -53,6 +54,10 @@ private:
     std::vector<size_t> explained;
   };
 
+  /// Whether a hypothesis is worth a step. It must reach a tensor that is open.
+  /// If all of these are explained by themselves, one that reaches a tensor
+  /// that is right is no simpler cause.
+  bool isWorthTrying(const StepHypothesis &hypothesis) const;
   rt::Status run(const Change &base, const Change &change,
                  std::vector<RankValues> &results);
   rt::Status findAmong(std::vector<StepHypothesis> hypotheses,
@@ -69,6 +74,7 @@ private:
   const Plan &plan;
   const CheckSettings &settings;
   const int64_t firstRun;
+  const std::vector<RankValues> &own;
   std::vector<BoundTensor> &tensors;
   CheckReport &report;
 };

@@ -37,6 +37,8 @@ struct Prepared {
   std::unique_ptr<Predictor> predictor;
   /// By the type in which dumps are.
   std::map<int64_t, RightValues> right;
+  /// The squares of its gradients, by the same.
+  std::map<int64_t, GradientSquares> squares;
   /// The type of the last dump.
   int64_t lastType = -1;
   /// The results of the program's own step.
@@ -45,9 +47,9 @@ struct Prepared {
 
 class NumbersCheck {
 public:
-  NumbersCheck(Prepared &prepared, const Dump &dump, CheckReport &report)
+  NumbersCheck(Prepared &prepared, Dump dump, CheckReport &report)
       : prepared(prepared), plan(prepared.plan), mesh(prepared.mesh),
-        dump(dump), settings(prepared.settings), report(report),
+        dump(std::move(dump)), settings(prepared.settings), report(report),
         predictor(prepared.predictor.get()),
         firstRun(prepared.predictor->runs()) {}
 
@@ -55,16 +57,14 @@ public:
     TPSP_TRY(checkMesh());
     prepared.lastType = dtype();
     RightValues &right = prepared.right[dtype()];
-    if (right.results.empty()) {
-      say("reference in f64");
-      TPSP_TRY(evaluateReference(prepared.program.description,
-                                 prepared.program.source, dtype(), right));
-    }
+    if (right.results.empty())
+      TPSP_TRY(evaluate(right));
     BoundTensors bound(plan, mesh, dump, prepared.program.source);
     bound.scale = settings.scale;
-    TPSP_TRY(bound.bind(right, tensors, report));
-    TPSP_TRY(checkItself());
-    judgeAll({});
+    auto visit = [&](BoundTensor tensor) {
+      addTensor(std::move(tensor), right);
+    };
+    TPSP_TRY(bound.bind(right, visit, report));
     TPSP_TRY(judgeRest());
     settleSummands(plan, mesh, tensors);
     judgeNorms();
@@ -111,6 +111,33 @@ private:
     return coarsestType(dump);
   }
 
+  Status evaluate(RightValues &right) {
+    say("reference in f64");
+    TPSP_TRY(evaluateReference(prepared.program.description,
+                               prepared.program.source, dtype(), right));
+    addSquares(plan, mesh, right, prepared.squares[dtype()]);
+    return {};
+  }
+
+  /// Judges a tensor by its own values. One that is right is done, and only
+  /// hypotheses about others ask for its prediction.
+  void addTensor(BoundTensor tensor, RightValues &right) {
+    judge(tensor.each, tensor.verdict);
+    describeRow(tensor);
+    const PlanBuffer &buffer = tensor.each.tensor->buffer();
+    bool isLarge = buffer.kind == BufferKind::Gradient ||
+                   buffer.kind == BufferKind::Parameter;
+    tensor.isSettled = settings.isUsedOnce && isLarge &&
+                       isRight(tensor.verdict.kind) && tensor.result >= 0;
+    if (tensor.isSettled) {
+      tensor.each.values = tensor.each.right = {};
+      tensor.each.rounding = nullptr;
+      right.results[buffer.resultNumber()] = {};
+      right.roundings[buffer.resultNumber()] = {};
+    }
+    tensors.push_back(std::move(tensor));
+  }
+
   //===--- Predictions ---------------------------------------------------===//
 
   /// The plan in f64 must agree with the reference, or its hypotheses mean
@@ -122,8 +149,9 @@ private:
     }
     constexpr double most = 1e-4;
     for (const BoundTensor &tensor : tensors) {
-      if (tensor.result < 0 || rootMeanSquare(tensor.each.right) <
-                                   1e3 * tensor.each.tolerance.absolute)
+      if (tensor.result < 0 || tensor.isSettled ||
+          rootMeanSquare(tensor.each.right) <
+              1e3 * tensor.each.tolerance.absolute)
         continue;
       double error =
           distance(predictionFor(tensor, prepared.own), tensor.each.right);
@@ -134,6 +162,11 @@ private:
             tensor.verdict.title, error));
     }
     return {};
+  }
+
+  static bool isOfPartials(const BoundTensor &tensor) {
+    return tensor.result >= 0 && !tensor.each.reduced.empty() &&
+           !isRight(tensor.verdict.kind);
   }
 
   /// Adds predictions of partial tensors, in which gradients are added up over
@@ -148,7 +181,7 @@ private:
       axes.resize(mostAxes);
     std::vector<const PlanBuffer *> reduced;
     for (const BoundTensor &tensor : tensors)
-      if (tensor.result >= 0 && !tensor.each.reduced.empty())
+      if (isOfPartials(tensor))
         reduced.push_back(&tensor.each.tensor->buffer());
     for (BoundTensor &tensor : tensors)
       tensor.each.partial.clear();
@@ -160,27 +193,8 @@ private:
       std::vector<RankValues> results;
       TPSP_TRY(predictor->run(change, results));
       for (BoundTensor &tensor : tensors)
-        if (tensor.result >= 0 && !tensor.each.reduced.empty() &&
-            canBeReducedOver(tensor, over))
+        if (isOfPartials(tensor) && canBeReducedOver(tensor, over))
           tensor.each.partial.push_back({over, predictionFor(tensor, results)});
-    }
-    return {};
-  }
-
-  /// Adds predictions of new parameters that ranks have updated part by part.
-  Status addLocalUpdates() {
-    auto isUpdated = [](const BoundTensor &tensor) {
-      return !tensor.each.before.empty() && !isRight(tensor.verdict.kind);
-    };
-    if (std::none_of(tensors.begin(), tensors.end(), isUpdated))
-      return {};
-    for (const LocalUpdates &local : localUpdatesOf(plan, mesh)) {
-      std::vector<RankValues> results;
-      TPSP_TRY(predictor->run(local.change, results));
-      for (BoundTensor &tensor : tensors)
-        if (isUpdated(tensor))
-          tensor.each.localUpdates.push_back(
-              {local.axes, predictionFor(tensor, results)});
     }
     return {};
   }
@@ -266,16 +280,18 @@ private:
   Status judgeRest() {
     if (!anyWrong())
       return {};
+    TPSP_TRY(checkItself());
     say("partial gradients");
     TPSP_TRY(addPartials({}));
-    TPSP_TRY(addLocalUpdates());
+    TPSP_TRY(addLocalUpdates(*predictor, mesh, tensors));
     judgeAll({});
     findSharedFactors();
     Change base;
     constexpr int mostCauses = 4;
     for (int cause = 0; cause < mostCauses && anyOpen(); ++cause) {
       StepHypothesis best;
-      TPSP_TRY(CauseSearch(*predictor, settings, firstRun, tensors, report)
+      TPSP_TRY(CauseSearch(*predictor, settings, firstRun, prepared.own,
+                           tensors, report)
                    .find(base, best));
       if (best.change.isEmpty())
         break;
@@ -293,10 +309,8 @@ private:
                                     });
     for (const DumpEntry &entry : dump.entries)
       if (entry.role == DumpRole::Norm && hasGradients) {
-        GradientSquares squares;
-        addSquares(plan, mesh, prepared.right[dtype()], prepared.own, squares);
-        report.tensors.push_back(
-            judgeNorm(entry, plan, mesh, squares, settings.scale));
+        report.tensors.push_back(judgeNorm(
+            entry, plan, mesh, prepared.squares[dtype()], settings.scale));
       }
   }
 
@@ -305,7 +319,7 @@ private:
     std::vector<RankValues> results;
     TPSP_TRY(predictor->run(base, results));
     for (BoundTensor &tensor : tensors)
-      if (tensor.result >= 0)
+      if (tensor.result >= 0 && !tensor.isSettled)
         tensor.each.right = predictionFor(tensor, results);
     return addPartials(base);
   }
@@ -313,7 +327,7 @@ private:
   Prepared &prepared;
   const Plan &plan;
   const rt::RankMesh &mesh;
-  const Dump &dump;
+  Dump dump;
   const CheckSettings &settings;
   CheckReport &report;
   Predictor *predictor;
@@ -356,15 +370,13 @@ Status NumbersChecker::create(const CheckedProgram &program,
   return {};
 }
 
-Status NumbersChecker::check(const Dump &dump, CheckReport &report) {
+Status NumbersChecker::check(Dump dump, CheckReport &report) {
   report.mesh = impl->plan.mesh;
   report.model = impl->program.description.model;
   report.dump = dump.path;
-  return NumbersCheck(*impl, dump, report).run();
+  return NumbersCheck(*impl, std::move(dump), report).run();
 }
 
-void NumbersChecker::addSquares(GradientSquares &out) const {
-  auto right = impl->right.find(impl->lastType);
-  if (right != impl->right.end())
-    check::addSquares(impl->plan, impl->mesh, right->second, impl->own, out);
+const GradientSquares &NumbersChecker::squares() const {
+  return impl->squares[impl->lastType];
 }

@@ -26,6 +26,15 @@ std::string DumpEntry::title() const {
   return name.empty() ? nameOf(role) : fmt::format("{}:{}", nameOf(role), name);
 }
 
+void DumpedTensor::decode() {
+  if (bytes.empty())
+    return;
+  values.resize(int64_t(bytes.size()) / rt::elementBytes(dtype));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = rt::loadNumber(bytes.data(), dtype, int64_t(i));
+  bytes = {};
+}
+
 void tpsp::check::parseTitle(const std::string &title, DumpRole &role,
                              std::string &name) {
   role = DumpRole::Gradient;
@@ -177,7 +186,21 @@ private:
     return !reading.keeps || reading.keeps(role, name);
   }
 
-  /// Values take 8 bytes each, in whatever type the files have them.
+  bool staysBytes(DumpRole role) const {
+    return reading.keepsBytes &&
+           (role == DumpRole::Gradient || role == DumpRole::Updated);
+  }
+
+  /// The bytes that the values of a tensor take.
+  int64_t heldBytes(const rt::SafetensorsTensor &tensor, int64_t dtype) const {
+    DumpRole role;
+    std::string name;
+    parseTitle(tensor.name, role, name);
+    int64_t each =
+        staysBytes(role) ? rt::elementBytes(dtype) : int64_t(sizeof(double));
+    return tensor.bytes / rt::elementBytes(dtype) * each;
+  }
+
   Status checkMemory() const {
     int64_t needed = 0;
     for (int64_t rank = 0; rank < out.numRanks && reading.withValues; ++rank) {
@@ -186,8 +209,7 @@ private:
       for (const rt::SafetensorsTensor &tensor : file.tensors())
         if (auto dtype = rt::elementTypeOf(tensor.dtype);
             dtype && isRead(tensor))
-          needed +=
-              tensor.bytes / rt::elementBytes(*dtype) * int64_t(sizeof(double));
+          needed += heldBytes(tensor, *dtype);
     }
     return rt::checkHostMemory(
         needed, fmt::format("the dump '{}' in f64", out.path),
@@ -288,12 +310,10 @@ private:
     values.shape = tensor.shape;
     if (!reading.withValues)
       return {};
-    std::vector<char> bytes(tensor.bytes);
-    TPSP_TRY(file.read(tensor, 0, tensor.bytes, bytes.data()));
-    int64_t count = tensor.bytes / rt::elementBytes(*dtype);
-    values.values.resize(count);
-    for (int64_t i = 0; i < count; ++i)
-      values.values[i] = rt::loadNumber(bytes.data(), *dtype, i);
+    values.bytes.resize(tensor.bytes);
+    TPSP_TRY(file.read(tensor, 0, tensor.bytes, values.bytes.data()));
+    if (!staysBytes(role))
+      values.decode();
     return {};
   }
 

@@ -57,22 +57,51 @@ std::string DumpedArguments::titleOf(const PlanBuffer &argument) {
              : "act:" + argument.name;
 }
 
+void DumpedArguments::take(const PlanBuffer &tensor, const rt::RankMesh &mesh,
+                           const DumpEntry &entry) {
+  std::vector<double> whole;
+  std::string problem = putTogether(PlacedTensor(tensor, mesh), entry, whole);
+  if (problem.empty())
+    values[tensor.number] = {entry.title(), std::move(whole)};
+  else
+    leftOut[entry.title()] = problem;
+}
+
 Status DumpedArguments::take(const Plan &plan, const Dump &dump) {
   rt::RankMesh mesh;
   TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
   if (dump.numRanks != mesh.numRanks())
     return {};
   for (const PlanBuffer &tensor : plan.tensors())
-    for (const DumpEntry &entry : dump.entries) {
+    for (const DumpEntry &entry : dump.entries)
+      if (tensor.isArgument() && isArgument(entry, tensor))
+        take(tensor, mesh, entry);
+  return {};
+}
+
+/// Whether no element of a whole tensor is on two ranks.
+static bool hasNoCopies(const DumpEntry &entry, size_t elements) {
+  size_t count = 0;
+  for (const std::optional<DumpedTensor> &each : entry.ranks)
+    count += each ? each->values.size() : 0;
+  return count == elements;
+}
+
+Status DumpedArguments::takeAndFree(const Plan &plan, Dump &dump) {
+  rt::RankMesh mesh;
+  TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
+  if (dump.numRanks != mesh.numRanks())
+    return {};
+  for (const PlanBuffer &tensor : plan.tensors())
+    for (DumpEntry &entry : dump.entries) {
       if (!tensor.isArgument() || !isArgument(entry, tensor))
         continue;
-      std::vector<double> whole;
-      std::string problem =
-          putTogether(PlacedTensor(tensor, mesh), entry, whole);
-      if (problem.empty())
-        values[tensor.number] = {entry.title(), std::move(whole)};
-      else
-        leftOut[entry.title()] = problem;
+      take(tensor, mesh, entry);
+      const std::vector<double> *whole = find(tensor);
+      entry.isTaken = whole && hasNoCopies(entry, whole->size());
+      for (std::optional<DumpedTensor> &each : entry.ranks)
+        if (entry.isTaken && each)
+          each->values = {};
     }
   return {};
 }

@@ -77,7 +77,7 @@ private:
   }
 
   void judgeSlices(TensorVerdict &verdict) const {
-    if (!each.tensor || each.rounding.empty())
+    if (!each.tensor || !each.rounding)
       return;
     auto whole = [&](const RankValues &values, size_t rank) {
       return wholeOf(*each.tensor, each.form, values, int64_t(rank));
@@ -92,7 +92,7 @@ private:
       if (has == checked)
         continue;
       std::optional<WrongSlices> wrong =
-          wrongSlices(has, whole(each.right, rank), each.rounding,
+          wrongSlices(has, whole(each.right, rank), *each.rounding,
                       each.tensor->buffer().shape, each.tolerance);
       if (wrong)
         return describe(*wrong, rank, verdict);

@@ -41,8 +41,8 @@ struct TensorCase {
   std::vector<std::pair<std::string, RankValues>> others;
   Tolerance tolerance;
   /// The root mean square of what rounding does to each element of the whole
-  /// tensor; empty if that is not known.
-  std::vector<double> rounding;
+  /// tensor; null if that is not known.
+  const std::vector<double> *rounding = nullptr;
   std::vector<FactorSource> sources;
 };
 

@@ -16,7 +16,6 @@ using namespace tpsp::check;
 
 void tpsp::check::addSquares(const Plan &plan, const rt::RankMesh &mesh,
                              const RightValues &right,
-                             const std::vector<RankValues> &results,
                              GradientSquares &squares) {
   std::set<int64_t> parameters;
   for (const PlanBuffer &tensor : plan.tensors())
@@ -26,23 +25,20 @@ void tpsp::check::addSquares(const Plan &plan, const rt::RankMesh &mesh,
     squares.own.assign(mesh.numRanks(), {0});
   squares.rounded.resize(
       std::max(squares.rounded.size(), right.roundedSquares.size()), 0);
-  size_t number = 0;
   for (const PlanBuffer &tensor : plan.tensors()) {
-    if (tensor.resultNumber() < 0)
-      continue;
-    const RankValues &parts = results[number++];
     if (tensor.kind != BufferKind::Gradient || !parameters.count(tensor.of))
       continue;
+    const std::vector<double> &whole = right.results[tensor.resultNumber()];
     for (size_t draw = 0; draw < right.roundedSquares.size(); ++draw)
       squares.rounded[draw] +=
           right.roundedSquares[draw][tensor.resultNumber()];
     PlacedTensor placed(tensor, mesh);
-    for (double value : placed.wholeAt(parts, 0))
+    for (double value : whole)
       squares.all += value * value;
     for (int64_t axis : placed.dividing())
       squares.dividing.insert(axis);
-    for (size_t rank = 0; rank < parts.size(); ++rank)
-      for (double value : parts[rank])
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+      for (double value : placed.partOf(whole, rank))
         squares.own[rank].front() += value * value;
   }
 }
@@ -90,6 +86,17 @@ static void explain(const GradientSquares &squares, const rt::RankMesh &mesh,
     verdict.error = distance(values, norms);
     return;
   }
+}
+
+void GradientSquares::add(const GradientSquares &other) {
+  all += other.all;
+  own.resize(std::max(own.size(), other.own.size()), {0});
+  for (size_t rank = 0; rank < other.own.size(); ++rank)
+    own[rank].front() += other.own[rank].front();
+  rounded.resize(std::max(rounded.size(), other.rounded.size()), 0);
+  for (size_t draw = 0; draw < other.rounded.size(); ++draw)
+    rounded[draw] += other.rounded[draw];
+  dividing.insert(other.dividing.begin(), other.dividing.end());
 }
 
 TensorVerdict tpsp::check::judgeNorm(const DumpEntry &entry, const Plan &plan,

@@ -8,12 +8,9 @@
 
 namespace tpsp::check {
 
-/// Adds the squares of a program's gradients of parameters. `results` are those
-/// of its own step, in the order of the plan's results; `right` has what
-/// rounding does to them.
+/// Adds the squares of a program's gradients of parameters.
 void addSquares(const Plan &plan, const rt::RankMesh &mesh,
-                const RightValues &right,
-                const std::vector<RankValues> &results, GradientSquares &out);
+                const RightValues &right, GradientSquares &out);
 
 } // namespace tpsp::check
 

@@ -95,6 +95,7 @@ tpsp::check::evaluateReference(const rt::PlanDescription &description,
   for (const reference::EvaluationOptions &options :
        reference::roundings(stored)) {
     ++draws;
+    results.clear();
     problem = reference::evaluate(stored, pointers, results, options);
     if (!problem.empty())
       return {TPSP_RT_INTERNAL, problem};

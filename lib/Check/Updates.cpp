@@ -91,6 +91,25 @@ tpsp::check::localUpdatesOf(const Plan &plan, const rt::RankMesh &mesh) {
   return all;
 }
 
+rt::Status tpsp::check::addLocalUpdates(Predictor &predictor,
+                                        const rt::RankMesh &mesh,
+                                        std::vector<BoundTensor> &tensors) {
+  auto isWrong = [](const BoundTensor &tensor) {
+    return !tensor.each.before.empty() && !isRight(tensor.verdict.kind);
+  };
+  if (std::none_of(tensors.begin(), tensors.end(), isWrong))
+    return {};
+  for (const LocalUpdates &local : localUpdatesOf(predictor.plan(), mesh)) {
+    std::vector<RankValues> results;
+    TPSP_TRY(predictor.run(local.change, results));
+    for (BoundTensor &tensor : tensors)
+      if (isWrong(tensor))
+        tensor.each.localUpdates.push_back(
+            {local.axes, predictionFor(tensor, results)});
+  }
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Hypotheses about a new parameter
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,8 @@
 #ifndef TPSP_LIB_CHECK_UPDATES_H
 #define TPSP_LIB_CHECK_UPDATES_H
 
+#include "BoundTensors.h"
+
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Check/Change.h"
@@ -30,6 +32,10 @@ std::vector<int64_t> updateRowsOf(const Plan &plan, const rt::RankMesh &mesh,
 /// Updates on parts over each axis that has such rows, and over all of them.
 std::vector<LocalUpdates> localUpdatesOf(const Plan &plan,
                                          const rt::RankMesh &mesh);
+
+/// Adds predictions of new parameters that ranks have updated part by part.
+rt::Status addLocalUpdates(Predictor &predictor, const rt::RankMesh &mesh,
+                           std::vector<BoundTensor> &tensors);
 
 } // namespace tpsp::check
 

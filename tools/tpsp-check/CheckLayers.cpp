@@ -59,18 +59,19 @@ private:
     TPSP_TRY(layers.read(part, opened.program.plan(), use, dump));
     if (use == LayerUse::Update)
       completeUpdate(opened.program.plan(), dump, found);
-    TPSP_TRY(takeArguments(own, dump, opened));
+    TPSP_TRY(takeArgumentsAndFree(own, dump, opened));
     TPSP_TRY(checkArguments(part, opened));
     bool updates = use == LayerUse::Update;
     if (updates)
       keepRole(DumpRole::Updated, dump);
     CheckSettings settings = settingsOf(own, progress);
+    settings.isUsedOnce = true;
     settings.progress = [&](const std::string &what) {
       progress.phase(part.name + (part.name.empty() ? "" : ": ") + what);
     };
     std::unique_ptr<NumbersChecker> checker;
     TPSP_TRY(NumbersChecker::create(opened.checked(), settings, checker));
-    TPSP_TRY(checker->check(dump, found));
+    TPSP_TRY(checker->check(std::move(dump), found));
     if (!updates)
       addSquares(part, opened.program.plan(), *checker);
     markTaken(*opened.dumped, found);
@@ -132,7 +133,7 @@ private:
   /// A gradient that is a sum over parts has no square of a part.
   void addSquares(const ModelPart &part, const Plan &plan,
                   const NumbersChecker &checker) {
-    checker.addSquares(squares);
+    squares.add(checker.squares());
     if (firstPlan == nullptr)
       firstPlan = named(part, plan);
     for (const PlanBuffer &tensor : plan.tensors())

@@ -108,6 +108,8 @@ LayerDump::read(const Plan &plan,
                 const std::function<bool(DumpRole, const std::string &)> &keeps,
                 Dump &out) const {
   DumpReading reading;
+  // Maps of names rearrange values.
+  reading.keepsBytes = options.names.empty();
   reading.keeps = [&](DumpRole role, const std::string &name) {
     std::vector<std::string> all = names.namesFor(name);
     return std::any_of(all.begin(), all.end(), [&](const std::string &each) {

@@ -56,17 +56,32 @@ Status tpsp::checktool::compileWith(Options options, const CompileUse &use,
   return tool::openProgram(options, use, /*speaks=*/true, progress, out);
 }
 
-Status tpsp::checktool::takeArguments(const Options &options, const Dump &dump,
-                                      Opened &out) {
+/// Opens the arguments, after `take` has taken those of the dump.
+template <typename Take>
+static Status openArguments(const Options &options, Opened &out, Take take) {
   auto dumped = std::make_unique<DumpedArguments>(
       std::make_unique<rt::RandomSource>(options.seed));
-  TPSP_TRY(dumped->take(out.program.plan(), dump));
+  TPSP_TRY(take(*dumped));
   out.dumped = dumped.get();
   TPSP_TRY(tool::openArguments(options, out.program.plan(), std::move(dumped),
                                out.arguments));
   if (!out.arguments.warning.empty() && !options.quiet)
     fmt::print(stderr, "tpsp-check: warning: {}\n", out.arguments.warning);
   return {};
+}
+
+Status tpsp::checktool::takeArguments(const Options &options, const Dump &dump,
+                                      Opened &out) {
+  return openArguments(options, out, [&](DumpedArguments &dumped) {
+    return dumped.take(out.program.plan(), dump);
+  });
+}
+
+Status tpsp::checktool::takeArgumentsAndFree(const Options &options, Dump &dump,
+                                             Opened &out) {
+  return openArguments(options, out, [&](DumpedArguments &dumped) {
+    return dumped.takeAndFree(out.program.plan(), dump);
+  });
 }
 
 Status tpsp::checktool::open(const Options &options, const Dump &dump,
@@ -81,7 +96,7 @@ Status tpsp::checktool::open(const Options &options, const Dump &dump,
 }
 
 Status tpsp::checktool::checkPart(const Options &options, const Dump &all,
-                                  const Dump &dump, bool updates,
+                                  Dump dump, bool updates,
                                   const std::set<std::string> &leftOut,
                                   Progress &progress, CheckReport &report) {
   if (dump.entries.empty())
@@ -97,9 +112,10 @@ Status tpsp::checktool::checkPart(const Options &options, const Dump &all,
   Options compiled = compiledAs(options, updates, hasGradients);
   TPSP_TRY(open(compiled, all, progress, opened));
   std::unique_ptr<NumbersChecker> checker;
-  TPSP_TRY(NumbersChecker::create(opened.checked(),
-                                  settingsOf(options, progress), checker));
-  TPSP_TRY(checker->check(dump, report));
+  CheckSettings settings = settingsOf(options, progress);
+  settings.isUsedOnce = true;
+  TPSP_TRY(NumbersChecker::create(opened.checked(), settings, checker));
+  TPSP_TRY(checker->check(std::move(dump), report));
   markTaken(*opened.dumped, report);
   return {};
 }

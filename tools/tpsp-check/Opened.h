@@ -45,6 +45,10 @@ rt::Status compileWith(Options options, const tool::CompileUse &use,
 rt::Status takeArguments(const Options &options, const check::Dump &dump,
                          Opened &out);
 
+/// The same. The values of arguments without copies are freed in the dump.
+rt::Status takeArgumentsAndFree(const Options &options, check::Dump &dump,
+                                Opened &out);
+
 /// Compiles the program with the values inside of it that the dump has, and
 /// takes its arguments.
 rt::Status open(const Options &options, const check::Dump &dump,
@@ -53,7 +57,7 @@ rt::Status open(const Options &options, const check::Dump &dump,
 /// Checks a part of a dump, with the arguments that the whole dump has. Those
 /// of `leftOut` may be given by --inputs although this part has none of them.
 rt::Status checkPart(const Options &options, const check::Dump &all,
-                     const check::Dump &dump, bool updates,
+                     check::Dump dump, bool updates,
                      const std::set<std::string> &leftOut,
                      tool::Progress &progress, check::CheckReport &report);
 

@@ -128,6 +128,8 @@ struct CheckSettings {
   /// The type in which the run computed: TPSP_RT_F32, ...; -1: the coarsest of
   /// the dump.
   int64_t dtype = -1;
+  /// Whether the checker checks one dump alone. Then it frees what is right.
+  bool isUsedOnce = false;
   /// Called with what is done next; may be null.
   std::function<void(const std::string &)> progress;
 };
@@ -155,9 +157,9 @@ public:
 
   /// Adds to `report` what is found. A dump of more or fewer ranks than the
   /// mesh has, or of another mesh, is INVALID.
-  rt::Status check(const Dump &dump, CheckReport &report);
-  /// After a check, adds the squares of the right gradients of parameters.
-  void addSquares(GradientSquares &out) const;
+  rt::Status check(Dump dump, CheckReport &report);
+  /// After a check: the squares of the right gradients of parameters.
+  const GradientSquares &squares() const;
 
 private:
   struct Impl;

@@ -50,6 +50,10 @@ struct DumpedTensor {
   std::vector<int64_t> shape;
   /// Row-major.
   std::vector<double> values;
+  /// The file's bytes, until decode() makes values of them.
+  std::vector<char> bytes = {};
+
+  void decode();
 };
 
 /// One tensor of all ranks.
@@ -59,6 +63,8 @@ struct DumpEntry {
   std::string name;
   /// By rank; empty where a rank's file lacks it.
   std::vector<std::optional<DumpedTensor>> ranks;
+  /// Whether it was taken as the program's argument, and its values freed.
+  bool isTaken = false;
   /// In torch's words, by mesh axis: "Replicate", "Shard(0)", "Partial".
   std::map<std::string, std::string> placement;
 
@@ -82,6 +88,8 @@ struct DumpReading {
   std::function<bool(DumpRole, const std::string &name)> keeps;
   /// Without them, tensors have their types and shapes alone.
   bool withValues = true;
+  /// Whether gradients and new parameters stay bytes, which are smaller.
+  bool keepsBytes = false;
 };
 
 /// Reads a folder. INVALID, with a way out, if a file is missing, cut or

@@ -3,6 +3,7 @@
 #ifndef TPSP_CHECK_DUMPEDARGUMENTS_H
 #define TPSP_CHECK_DUMPEDARGUMENTS_H
 
+#include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Check/Dump.h"
 #include "tpsp/Runtime/Driver/Tensors/TensorSource.h"
 
@@ -21,6 +22,9 @@ public:
 
   /// Takes the arguments of a plan from a dump, in whatever form it has them.
   rt::Status take(const Plan &plan, const Dump &dump);
+  /// The same, and frees the values of arguments of which no rank has a copy.
+  /// They cannot differ from what is taken.
+  rt::Status takeAndFree(const Plan &plan, Dump &dump);
   /// The titles of the tensors that were given so far as whole arguments:
   /// "param:w1". Those that a file gives in their place are not among them.
   const std::set<std::string> &taken() const { return asked; }
@@ -43,6 +47,8 @@ private:
     std::string title;
     std::vector<double> whole;
   };
+  void take(const PlanBuffer &tensor, const rt::RankMesh &mesh,
+            const DumpEntry &entry);
   /// Null if the dump does not give the argument.
   const std::vector<double> *find(const PlanBuffer &tensor) const;
 

@@ -20,6 +20,8 @@ struct GradientSquares {
   std::vector<double> rounded;
   /// The axes that divide one of them at least.
   std::set<int64_t> dividing;
+
+  void add(const GradientSquares &other);
 };
 
 /// Judges a dumped norm. The plan is that of the program, or of one of its
