@@ -111,3 +111,12 @@
 // NARROW: convert {{.*}} -> f32[
 // RUN: tpsp-run %t/narrow.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // VERIFIED: all within tolerance
+
+// Sorts, the best of integers, and sums at places that are computed.
+// REDEFINE: %{model} = sorts
+// RUN: %{import}
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
+// RUN: %{run}
+// RUN: %{check}

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import save_file
 
 import modules
+import techniques
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
 import tpsp_torch
@@ -100,8 +101,8 @@ class Refused(torch.nn.Module):
     """Has two operations that are refused, on one line each."""
 
     def forward(self, image, labels):
-        best = image.sort(-1).values
-        return best, torch.nn.functional.mse_loss(image.median(-1).values + best.sum(-1), labels)
+        best = image.mode(-1).values
+        return best, torch.nn.functional.mse_loss(image.median(-1).values + best, labels)
 
 
 def refused():
@@ -109,7 +110,7 @@ def refused():
 
 
 ARCHIVES = {name: modules.MODULES[name] for name in ("activations", "orders", "enlarged", "recurrent", "rotations", "bags", "shared", "alternating", "statistics", "narrow", "gpt-tied", "convolutions", "detection", "diffusion", "dlrm", "state-space")}
-ARCHIVES |= {"llama": llama, "mixtral": mixtral, "batch-norm": modules.MODULES["batch-norm"], "dynamic": dynamic, "unlabelled": unlabelled, "refused": refused, "llama-8b": llama_8b}
+ARCHIVES |= {"llama": llama, "mixtral": mixtral, "batch-norm": modules.MODULES["batch-norm"], "dynamic": dynamic, "unlabelled": unlabelled, "refused": refused, "llama-8b": llama_8b, "sorts": techniques.TECHNIQUES["sorts"]}
 WITHOUT_WEIGHTS = {"llama-8b"}
 DIMS = {0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=12)}
 

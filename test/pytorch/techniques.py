@@ -325,6 +325,69 @@ class Perceiver(nn.Module):
         return self.head(x.mean(dim=1))
 
 
+class Depths(nn.Module):
+    """A block that computes a few tokens of each row only: those with the largest scores, in their order."""
+
+    def __init__(self, count=20, width=16, capacity=4):
+        super().__init__()
+        self.words, self.router, self.capacity = nn.Embedding(count, width), nn.Linear(width, 1), capacity
+        self.block = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 24), nn.GELU(), nn.Linear(24, width))
+        self.head = nn.Linear(width, count)
+
+    def forward(self, ids):
+        x = self.words(ids)
+        scores, chosen = self.router(x).squeeze(-1).topk(self.capacity, dim=1)
+        chosen, order = chosen.sort(dim=1)
+        places = chosen.unsqueeze(-1).expand(-1, -1, x.shape[-1])
+        weights = scores.gather(1, order).sigmoid().unsqueeze(-1)
+        return self.head(x.scatter_add(1, places, weights * self.block(x.gather(1, places))))
+
+
+class Masked(nn.Module):
+    """A masked autoencoder: the loss is that of the patches that were left out."""
+
+    def __init__(self, width=16, patches=16, kept=4):
+        super().__init__()
+        self.patch, self.out, self.kept = nn.Linear(12, width), nn.Linear(width, 12), kept
+        self.encoder, self.decoder = (nn.TransformerEncoderLayer(width, 2, 32, dropout=0.0, batch_first=True) for _ in range(2))
+        self.mask, self.position = nn.Parameter(torch.zeros(1, 1, width)), nn.Parameter(torch.randn(1, patches, width))
+
+    def forward(self, image, noise):
+        pixels = F.unfold(image, 2, stride=2).transpose(1, 2)
+        x = self.patch(pixels) + self.position
+        shuffle = noise.argsort(dim=1)
+        restore, kept = shuffle.argsort(dim=1), shuffle[:, : self.kept]
+        wide = lambda places: places[:, :, None].expand(-1, -1, x.shape[-1])
+        seen = self.encoder(x.gather(1, wide(kept)))
+        rest = self.mask.expand(x.shape[0], x.shape[1] - self.kept, -1)
+        out = self.out(self.decoder(torch.cat([seen, rest], 1).gather(1, wide(restore)) + self.position))
+        mask = torch.ones_like(noise).scatter(1, kept, 0.0)
+        return out, (((out - pixels) ** 2).mean(-1) * mask).sum() / mask.sum()
+
+
+class Sorts(nn.Module):
+    """Sorts, the best of integers, and sums at places that are computed."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.table = nn.Linear(6, 8), nn.Linear(8, 8), nn.Embedding(10, 6)
+
+    def forward(self, x, ids, places):
+        h = self.a(x + self.table(ids).mean(1, keepdim=True))
+        (up, at), down = h.sort(dim=1), h.sort(dim=-1, descending=True).values
+        last = self.table(ids).gather(1, ids.argmax(1)[:, None, None].expand(-1, 1, 6)).squeeze(1)
+        small, where = h.topk(2, dim=-1, largest=False)
+        y = up * torch.linspace(1, 2, 5)[:, None] + down * torch.linspace(-1, 1, 8) + 0.1 * at
+        z = torch.zeros_like(h).scatter_add(2, where, small)
+        seen = torch.zeros(x.shape[:2]).scatter(1, ids.argsort(dim=1)[:, :2], 1.0)
+        added = torch.zeros(6, 6).index_add(0, places, last, alpha=0.5)
+        rows = lambda base, k, how, own: base.new_full((x.shape[0], 4), base).scatter_reduce(
+            1, at[:, :, k].clamp(max=3), h[:, :, k], reduce=how, include_self=own)
+        zero, one = torch.tensor(0.0), torch.tensor(1.0)
+        means = (rows(zero, 0, "mean", False) * torch.arange(4.0)).sum(1) + (rows(one, 1, "sum", True) * rows(one, 2, "mean", True)).sum(1)
+        return self.b(y + z) * seen[:, :, None] + means[:, None, None] + added.sum()
+
+
 def integers(*shape, low=0, high=20):
     return torch.randint(low, high, shape)
 
@@ -355,5 +418,8 @@ TECHNIQUES = {
     "convnext": lambda: classifier(ConvNext(), 6, image=image(32)),
     "linear-attention": lambda: regression(Linformer(), (2, 6, 16), x=torch.randn(2, 6, 16)),
     "skipgram": lambda: (Skipgram(), {"words_": integers(4), "context": integers(4), "negative": integers(4, 3)}),
+    "depths": lambda: words(Depths(), 20),
+    "masked": lambda: (Masked(), {"image": torch.randn(2, 3, 8, 8), "noise": torch.rand(2, 16)}),
+    "sorts": lambda: regression(Sorts(), (4, 5, 8), x=torch.randn(4, 5, 6), ids=integers(4, 4, high=10), places=torch.tensor([2, 0, 2, 5])),
     "perceiver": lambda: (Trained(Perceiver(), F.cross_entropy), {"ids": integers(4, 9), "labels": integers(4, high=4)}),
 }

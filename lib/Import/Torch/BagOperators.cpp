@@ -68,48 +68,6 @@ static Results embeddingBag(Call &call) {
   return results;
 }
 
-//===----------------------------------------------------------------------===//
-// Rows that are added
-//===----------------------------------------------------------------------===//
-
-/// self, plus alpha times the rows of `source`, each at its place.
-static Results indexAdd(Call &call) {
-  Builder &build = call.build;
-  Tensor self = call.value("self"), source = call.value("source"),
-         places = call.tensor("index");
-  if (!places.constant)
-    refuse("adds rows at places that depend on an input");
-  size_t dim = call.dim("dim", self.dims.size());
-  int64_t rows = build.sizes(self).at(dim), added = build.sizes(source).at(dim);
-  auto place = [&](int64_t row) {
-    double at = places.constant->at({row});
-    if (at < 0 || at >= static_cast<double>(rows))
-      refuse("adds a row at place {} of {}", at, rows);
-    return static_cast<int64_t>(at);
-  };
-  bool isInOrder = rows == added;
-  std::vector<double> matrix(static_cast<size_t>(rows * added), 0);
-  for (int64_t row = 0; row < added; ++row) {
-    isInOrder &= place(row) == row;
-    matrix[static_cast<size_t>(place(row) * added + row)] = 1;
-  }
-  if (!isInOrder) {
-    Tensor selection;
-    selection.constant = Constant::dense(self.type, {rows, added}, matrix);
-    selection.type = self.type;
-    selection = call.lifted(selection);
-    build.align(source, dim, selection, 1);
-    build.makeDistinct(build.atomsOf(source.dims), selection, 0);
-    Dims dims = source.dims;
-    dims[dim] = selection.dims[0];
-    source = build.contracted(selection, source, dims, self.type);
-  }
-  if (double alpha = call.number("alpha"); alpha != 1)
-    source =
-        build.pointwise("scale", {source}, source.type, {{"factor", alpha}});
-  return {build.pointwise("add", {self, source}, self.type)};
-}
-
 const Operators &torch::bagOperators() {
   static const Operators rows = {
       {"embedding_bag.padding_idx",
@@ -123,7 +81,6 @@ const Operators &torch::bagOperators() {
        "sparse=False, per_sample_weights=None, include_last_offset=False",
        {},
        embeddingBag},
-      {"index_add", "self, dim, index, source, alpha=1", {}, indexAdd},
   };
   return rows;
 }

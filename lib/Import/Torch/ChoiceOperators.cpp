@@ -1,5 +1,6 @@
 // Choices of the largest scores, as routers of experts make them, and what is
 // gathered and scattered by them.
+#include "Choices.h"
 #include "Folding.h"
 #include "Refusal.h"
 
@@ -15,9 +16,7 @@ using Constants = std::vector<ConstantPtr>;
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// `operands` times the one-hot tensor of `ids` along the index, whose
-/// dimension is `dim` of the first operand or of the result.
-static Tensor oneHot(Call &call, const Tensor &ids,
+Tensor torch::oneHot(Call &call, const Tensor &ids,
                      const std::vector<Tensor> &operands, Atom along,
                      const Dims &dims) {
   Builder &build = call.build;
@@ -61,22 +60,28 @@ static Results largest(Call &call, Tensor x, size_t dim, int64_t count) {
   return {oneHot(call, ids, {x}, from, ids.dims), ids};
 }
 
+/// Integers are chosen among as numbers.
+static Tensor chosenAmong(Call &call) {
+  return call.value(
+      "self", isFloating(call.tensor("self").type) ? "" : call.build.exact);
+}
+
 static Results topk(Call &call) {
-  Tensor x = call.value("self");
+  Tensor x = chosenAmong(call);
   size_t dim = call.dim("dim", x.dims.size());
-  if (!call.flag("largest"))
-    refuse("takes the smallest; known are the largest");
-  if (!isFloating(x.type))
-    refuse("chooses among integers");
-  return largest(call, x, dim, call.integer("k"));
+  int64_t count = call.integer("k");
+  if (call.flag("largest"))
+    return largest(call, x, dim, count);
+  Builder &build = call.build;
+  Results both = largest(call, build.pointwise("neg", {x}, x.type), dim, count);
+  both[0] = build.pointwise("neg", {both[0]}, x.type);
+  return both;
 }
 
 /// Without the dimension, unless it is kept.
 static Results best(Call &call) {
-  Tensor x = call.value("self");
+  Tensor x = chosenAmong(call);
   size_t dim = call.dim("dim", x.dims.size());
-  if (!isFloating(x.type))
-    refuse("chooses among integers");
   Results both = largest(call, x, dim, 1);
   for (Tensor &one : both)
     if (!call.flag("keepdim"))
@@ -94,8 +99,7 @@ static Results positionOfBest(Call &call) {
 // Gathering and scattering
 //===----------------------------------------------------------------------===//
 
-/// Aligns all dimensions but `dim`, along which both may differ.
-static void alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim) {
+void torch::alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim) {
   Builder &build = call.build;
   Sizes a = build.sizes(ids), b = build.sizes(x);
   if (a.size() != b.size())
@@ -111,9 +115,7 @@ static void alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim) {
   }
 }
 
-/// 1 at the position of each integer, which is a number, along a new last
-/// dimension, and 0 at the others.
-static Tensor hitsOf(Call &call, Tensor ids, const AtomList &along,
+Tensor torch::hitsOf(Call &call, Tensor ids, const AtomList &along,
                      ScalarType type) {
   Builder &build = call.build;
   Tensor numbers;
@@ -139,9 +141,7 @@ static bool areEverywhereOne(const Tensor &x) {
   return true;
 }
 
-/// Whether a program can look the integers up. They are not computed as
-/// numbers, and no constant that is expanded.
-static bool areLookedUp(Call &call, const Tensor &ids) {
+bool torch::areLookedUp(Call &call, const Tensor &ids) {
   if (!ids.constant)
     return call.build.elementOf(ids) == "i32";
   const Sizes &sizes = ids.constant->sizes();
@@ -165,11 +165,12 @@ static Results gather(Call &call) {
   x = call.value("self");
   Tensor ids = call.tensor("index");
   bool looksUp = areLookedUp(call, ids);
-  ids = build.materialized(looksUp ? build.lifted(ids, "i32")
-                                   : call.lifted(ids, build.exact));
+  ids = looksUp ? build.lifted(ids, "i32") : call.lifted(ids, build.exact);
   size_t dim = call.dim("dim", x.dims.size());
   if (x.dims.at(dim).empty())
     refuse("gathers from a dimension of one position");
+  // Integers that are expanded have the indices of x then.
+  x = build.materialized(x);
   alignOthers(call, ids, x, dim);
   x = build.single(x, dim);
   build.makeDistinct(build.atomsOf(ids.dims), x, dim);
@@ -215,8 +216,11 @@ static Results scattered(Call &call, const char *name) {
                         : build.number(call.number(name), element);
     return {build.expanded(source, call.result().sizes)};
   }
+  if (!call.chosenFrom(ids) && call.isTensor(name))
+    refuse("scatters by indices that are no choice by topk, so that two may be "
+           "equal");
   if (!call.chosenFrom(ids))
-    refuse("scatters by indices that are no choice by topk");
+    return {filledAt(call, name, element)};
   size_t dim = call.dim("dim", ids.dims.size());
   // Indices of fewer rows than the tensor would leave its other rows.
   Sizes wide = build.sizes(ids);
@@ -254,13 +258,13 @@ static Results scatterNumber(Call &call) { return scattered(call, "value"); }
 // Sorts
 //===----------------------------------------------------------------------===//
 
-/// Rows in the order of integers that a choice made: see SortedRows.h.
+/// Rows in the order of integers that a choice made: see SortedRows.h. Other
+/// numbers are sorted by their ranks.
 static Results sort(Call &call) {
   Tensor keys = call.tensor("self");
   if (!call.chosenFrom(keys) || keys.dims.size() != 1 ||
       call.flag("descending"))
-    refuse("sorts numbers that depend on an input; known are sorts of rows by "
-           "their experts");
+    return sortedByRanks(call);
   auto sort = std::make_shared<const RowSort>(RowSort{keys});
   Tensor places;
   places.constant = Constant::evaluated(

@@ -33,14 +33,17 @@ static OperatorsByName movingOperators() {
 }
 
 const Operator *torch::findOperator(const std::string &name, bool ofComplex) {
-  static const OperatorsByName
-      all =
-          byName({&viewOperators(), &joinOperators(), &pointwiseOperators(),
-                  &logicOperators(), &creationOperators(),
-                  &contractionOperators(), &rowOperators(), &lossOperators(),
-                  &attentionOperators(), &indexOperators(), &choiceOperators(),
-                  &windowOperators(), &recurrentOperators(), &bagOperators()}),
-      complex = byName({&complexOperators()}), moving = movingOperators();
+  static const OperatorsByName all = byName(
+                                   {&viewOperators(), &joinOperators(),
+                                    &pointwiseOperators(), &logicOperators(),
+                                    &creationOperators(),
+                                    &contractionOperators(), &rowOperators(),
+                                    &lossOperators(), &attentionOperators(),
+                                    &indexOperators(), &choiceOperators(),
+                                    &windowOperators(), &recurrentOperators(),
+                                    &bagOperators(), &scatterOperators()}),
+                               complex = byName({&complexOperators()}),
+                               moving = movingOperators();
   static const std::string prefix = "aten.", suffix = ".default";
   bool isAten = name.rfind(prefix, 0) == 0;
   std::string shortName = isAten ? name.substr(prefix.size()) : name;

@@ -121,6 +121,7 @@ const Operators &choiceOperators();
 const Operators &windowOperators();
 const Operators &recurrentOperators();
 const Operators &bagOperators();
+const Operators &scatterOperators();
 /// Operations of complex numbers, in place of others of the same names.
 const Operators &complexOperators();
 /// Whether an operand or a result has complex numbers.

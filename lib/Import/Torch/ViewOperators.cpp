@@ -278,6 +278,28 @@ static std::vector<T> pixelUnshuffle(const Call &call, const T &x) {
                       {0, 2, 4, 1, 3});
 }
 
+/// [c, h r, w q] to [c r q, h w]: patches, which do not overlap.
+template <typename T>
+static std::vector<T> patches(const Call &call, const T &x) {
+  Sizes kernel = call.list("kernel_size"), stride = call.list("stride"),
+        sizes = sizesOf(call, x);
+  auto is = [&](const char *name, int64_t value) {
+    for (int64_t one : call.list(name))
+      if (one != value)
+        return false;
+    return true;
+  };
+  std::reverse(sizes.begin(), sizes.end());
+  if (kernel.size() != 2 || sizes.size() < 3 || stride != kernel ||
+      !is("dilation", 1) || !is("padding", 0) || sizes[1] % kernel[0] != 0 ||
+      sizes[0] % kernel[1] != 0)
+    refuse("takes patches that overlap or leave pixels out");
+  return lastPermuted(call, x,
+                      {sizes[2], sizes[1] / kernel[0], kernel[0],
+                       sizes[0] / kernel[1], kernel[1]},
+                      {0, 2, 4, 1, 3});
+}
+
 template <typename T>
 static std::vector<T> repeatInterleave(const Call &call, T x) {
   size_t dim = call.dim("dim", sizesOf(call, x).size());
@@ -323,6 +345,8 @@ const Operators &torch::viewOperators() {
       row("repeat", "self, repeats", BOTH(repeat)),
       row("pixel_shuffle", "self, upscale_factor", BOTH(pixelShuffle)),
       row("pixel_unshuffle", "self, downscale_factor", BOTH(pixelUnshuffle)),
+      row("im2col", "self, kernel_size, dilation, padding, stride",
+          BOTH(patches)),
       row("repeat_interleave.self_int",
           "self, repeats, dim=None, ~output_size=None", BOTH(repeatInterleave)),
 #undef BOTH

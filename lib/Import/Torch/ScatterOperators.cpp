@@ -1,0 +1,298 @@
+// Sorts by ranks, and sums of rows at places that are computed.
+#include "Choices.h"
+#include "Refusal.h"
+
+#include <algorithm>
+
+using namespace tpsp::import;
+using namespace tpsp::import::torch;
+
+using Results = std::vector<Tensor>;
+
+//===----------------------------------------------------------------------===//
+// Sorts
+//===----------------------------------------------------------------------===//
+
+/// A row of n elements is compared with itself: n x n comparisons.
+static constexpr int64_t mostSorted = 1024;
+
+/// 0, 1, 2, ... along an atom, as a tensor of one dimension.
+static Tensor positionsAlong(Call &call, Atom along) {
+  Tensor out;
+  out.dims = {{along}};
+  out.type = ScalarType::I64;
+  out.value = call.build.emitValue("iota", {}, {along}, call.build.exact,
+                                   {{"index", IndexAttribute{{along}}}});
+  return out;
+}
+
+/// How many elements come before each of `x` along the dimension: those that
+/// are smaller, or larger if `isDescending`, and equal ones to its left.
+static Tensor ranksOf(Call &call, const Tensor &x, size_t dim,
+                      bool isDescending) {
+  Builder &build = call.build;
+  Atom here = build.program.atoms.leaves(x.dims[dim]).front();
+  Tensor other = x, own = x;
+  build.makeDistinct({here}, other, dim);
+  Atom there = build.program.atoms.leaves(other.dims[dim]).front();
+  AtomList apart = build.atomsOf(x.dims);
+  apart.push_back(there);
+  build.program.atoms.keepApart(apart);
+  other.dims[dim] = {};
+  other.dims.push_back({there});
+  own.dims.emplace_back();
+  auto compared = [&](const Tensor &a, const Tensor &b, const char *relation) {
+    return build.pointwise("compare", {a, b}, ScalarType::F32,
+                           {{"is", std::string(relation)}});
+  };
+  Tensor left = positionsAlong(call, there), right = positionsAlong(call, here);
+  right.dims.emplace_back();
+  Tensor isLeft = compared(left, right, "less");
+  isLeft.dims = Dims(own.dims.size());
+  isLeft.dims[dim] = {here};
+  isLeft.dims.back() = {there};
+  Tensor isEqual = compared(other, own, "equal");
+  Tensor comesFirst = build.pointwise(
+      "add",
+      {compared(other, own, isDescending ? "greater" : "less"),
+       build.pointwise("mul", {isEqual, isLeft}, ScalarType::F32)},
+      ScalarType::F32);
+  return build.emit("reduce", {comesFirst}, x.dims, ScalarType::F32,
+                    {{"kind", std::string("sum")}});
+}
+
+Results torch::sortedByRanks(Call &call) {
+  Builder &build = call.build;
+  Tensor self = call.tensor("self");
+  ScalarType type = self.type;
+  Tensor x = call.value("self", isFloating(type) ? "" : build.exact);
+  size_t dim = call.dim("dim", x.dims.size());
+  bool isDescending = call.flag("descending");
+  if (x.dims.at(dim).empty()) {
+    Tensor first;
+    first.constant = Constant::filled(ScalarType::I64, build.sizes(x), 0);
+    return {x, first};
+  }
+  if (int64_t count = build.sizes(x)[dim]; count > mostSorted)
+    refuse("sorts rows of {} numbers that depend on an input; at most {} are "
+           "sorted",
+           count, mostSorted);
+  x = build.materialized(build.single(x, dim));
+  Atom here = build.program.atoms.leaves(x.dims[dim]).front(),
+       rank = build.program.atoms.create(build.program.atoms.extent(here));
+  AtomList apart = build.atomsOf(x.dims);
+  apart.push_back(rank);
+  build.program.atoms.keepApart(apart);
+  Tensor hits = hitsOf(
+      call, ranksOf(call, build.converted(x, build.exact), dim, isDescending),
+      {rank}, ScalarType::F32);
+  hits.dims.pop_back();
+  Dims dims = x.dims;
+  dims[dim] = {rank};
+  Tensor places = build.emit("einsum", {hits, positionsAlong(call, here)}, dims,
+                             ScalarType::I64);
+  Tensor sorted = build.emit(
+      "einsum", {build.converted(hits, build.elementOf(x)), x}, dims, type);
+  return {sorted, places};
+}
+
+//===----------------------------------------------------------------------===//
+// Scattering
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Places along one dimension of the result.
+struct Places {
+  Tensor ids;
+  bool areLookedUp = false;
+  Atom along = -1;
+  /// Those of the result.
+  Dims dims;
+};
+
+} // namespace
+
+/// The places that the argument `index` gives, for a result of other extent
+/// along `dim`.
+static Places placesOf(Call &call, size_t dim) {
+  Builder &build = call.build;
+  Places out;
+  out.ids = call.tensor("index");
+  out.areLookedUp = areLookedUp(call, out.ids);
+  out.ids = out.areLookedUp ? build.lifted(out.ids, "i32")
+                            : call.lifted(out.ids, build.exact);
+  Sizes wide = build.sizes(out.ids);
+  wide.at(dim) = call.result().sizes.at(dim);
+  if (wide != call.result().sizes)
+    refuse("has indices of [{}] for a tensor of [{}]",
+           fmt::join(build.sizes(out.ids), ", "),
+           fmt::join(call.result().sizes, ", "));
+  out.along = build.program.atoms.create(call.result().sizes[dim]);
+  out.dims = out.ids.dims;
+  out.dims[dim] = {out.along};
+  AtomList apart = build.atomsOf(out.ids.dims);
+  apart.push_back(out.along);
+  build.program.atoms.keepApart(apart);
+  return out;
+}
+
+/// The sum of the elements of `source` that have each place.
+static Tensor sumsAt(Call &call, const Places &places, const Tensor &source) {
+  Builder &build = call.build;
+  Tensor whole = build.materialized(source);
+  if (places.areLookedUp)
+    return oneHot(call, build.materialized(places.ids), {whole}, places.along,
+                  places.dims);
+  Tensor hits = hitsOf(call, places.ids, {places.along}, call.result().type);
+  hits.dims.pop_back();
+  hits = build.converted(hits, build.elementOf(whole));
+  return build.emit("einsum", {hits, whole}, places.dims, source.type);
+}
+
+/// The elements of `source`, in the dimensions of the places.
+static Tensor sourceOf(Call &call, const Places &places, const char *name,
+                       const std::string &element) {
+  Tensor source = call.value(name, element);
+  alignOthers(call, places.ids, source, places.ids.dims.size());
+  source.dims = places.ids.dims;
+  return source;
+}
+
+/// How many places are each position.
+static Tensor countsAt(Call &call, const Places &places,
+                       const std::string &element) {
+  Builder &build = call.build;
+  Tensor one =
+      build.expanded(build.number(1, element), build.sizes(places.ids));
+  one.dims = places.ids.dims;
+  one.type = call.result().type;
+  return sumsAt(call, places, one);
+}
+
+Tensor torch::filledAt(Call &call, const char *value,
+                       const std::string &element) {
+  Builder &build = call.build;
+  size_t dim = call.dim("dim", call.result().sizes.size());
+  Places places = placesOf(call, dim);
+  // `select` takes its second operand where the first is not 0.
+  return build.pointwise("select",
+                         {countsAt(call, places, element),
+                          build.number(call.number(value), element),
+                          call.value("self", element)},
+                         call.result().type);
+}
+
+static Results scatterAdd(Call &call) {
+  Builder &build = call.build;
+  std::string element = call.resultElement();
+  size_t dim = call.dim("dim", call.result().sizes.size());
+  Places places = placesOf(call, dim);
+  Tensor sums = sumsAt(call, places, sourceOf(call, places, "src", element));
+  return {build.pointwise("add", {call.value("self", element), sums},
+                          call.result().type)};
+}
+
+/// The sum or the mean of the elements of each place. Places without an element
+/// keep that of self.
+static Results scatterReduce(Call &call) {
+  Builder &build = call.build;
+  std::string how = call.word("reduce"), element = call.resultElement();
+  ScalarType type = call.result().type;
+  bool includesSelf = call.flag("include_self");
+  if (how != "sum" && how != "mean")
+    refuse("reduces by '{}'; known are sum and mean", how);
+  size_t dim = call.dim("dim", call.result().sizes.size());
+  Places places = placesOf(call, dim);
+  Tensor self = call.value("self", element),
+         sums = sumsAt(call, places, sourceOf(call, places, "src", element)),
+         counts = countsAt(call, places, element);
+  if (includesSelf) {
+    sums = build.pointwise("add", {self, sums}, type);
+    if (how == "sum")
+      return {sums};
+    Tensor more = build.pointwise("shift", {counts}, type, {{"by", 1.0}});
+    return {build.pointwise("div", {sums, more}, type)};
+  }
+  if (how == "mean") {
+    Tensor divisor = build.pointwise("clamp", {counts}, type, {{"low", 1.0}});
+    sums = build.pointwise("div", {sums, divisor}, type);
+  }
+  return {build.pointwise("select", {counts, sums, self}, type)};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows that are added
+//===----------------------------------------------------------------------===//
+
+/// The same at places that depend on an input.
+static Tensor rowsAdded(Call &call, const Tensor &self, Tensor source,
+                        size_t dim) {
+  Builder &build = call.build;
+  Places places;
+  places.ids = call.tensor("index");
+  places.areLookedUp = areLookedUp(call, places.ids);
+  places.ids = places.areLookedUp ? build.lifted(places.ids, "i32")
+                                  : call.lifted(places.ids, build.exact);
+  build.align(source, dim, places.ids, 0);
+  places.along = build.program.atoms.create(build.sizes(self)[dim]);
+  places.dims = source.dims;
+  places.dims[dim] = {places.along};
+  AtomList apart = build.atomsOf(source.dims);
+  apart.push_back(places.along);
+  build.program.atoms.keepApart(apart);
+  Tensor sums = sumsAt(call, places, source);
+  if (double alpha = call.number("alpha"); alpha != 1)
+    sums = build.pointwise("scale", {sums}, sums.type, {{"factor", alpha}});
+  return build.pointwise("add", {self, sums}, self.type);
+}
+
+/// self, plus alpha times the rows of `source`, each at its place.
+static Results indexAdd(Call &call) {
+  Builder &build = call.build;
+  Tensor self = call.value("self"), source = call.value("source"),
+         places = call.tensor("index");
+  size_t dim = call.dim("dim", self.dims.size());
+  if (!places.constant)
+    return {rowsAdded(call, self, source, dim)};
+  int64_t rows = build.sizes(self).at(dim), added = build.sizes(source).at(dim);
+  auto place = [&](int64_t row) {
+    double at = places.constant->at({row});
+    if (at < 0 || at >= static_cast<double>(rows))
+      refuse("adds a row at place {} of {}", at, rows);
+    return static_cast<int64_t>(at);
+  };
+  bool isInOrder = rows == added;
+  std::vector<double> matrix(static_cast<size_t>(rows * added), 0);
+  for (int64_t row = 0; row < added; ++row) {
+    isInOrder &= place(row) == row;
+    matrix[static_cast<size_t>(place(row) * added + row)] = 1;
+  }
+  if (!isInOrder) {
+    Tensor selection;
+    selection.constant = Constant::dense(self.type, {rows, added}, matrix);
+    selection.type = self.type;
+    selection = call.lifted(selection);
+    build.align(source, dim, selection, 1);
+    build.makeDistinct(build.atomsOf(source.dims), selection, 0);
+    Dims dims = source.dims;
+    dims[dim] = selection.dims[0];
+    source = build.contracted(selection, source, dims, self.type);
+  }
+  if (double alpha = call.number("alpha"); alpha != 1)
+    source =
+        build.pointwise("scale", {source}, source.type, {{"factor", alpha}});
+  return {build.pointwise("add", {self, source}, self.type)};
+}
+
+const Operators &torch::scatterOperators() {
+  static const Operators rows = {
+      {"index_add", "self, dim, index, source, alpha=1", {}, indexAdd},
+      {"scatter_add", "self, dim, index, src", {}, scatterAdd},
+      {"scatter_reduce.two",
+       "self, dim, index, src, reduce, include_self=True",
+       {},
+       scatterReduce},
+  };
+  return rows;
+}
