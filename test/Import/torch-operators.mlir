@@ -112,7 +112,8 @@
 // RUN: tpsp-run %t/narrow.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // VERIFIED: all within tolerance
 
-// Sorts, the best of integers, and sums at places that are computed.
+// Sorts, the best of integers, sums and elements at places that are computed, and
+// patches that overlap.
 // REDEFINE: %{model} = sorts
 // RUN: %{import}
 // RUN: %{run}

@@ -366,7 +366,7 @@ class Masked(nn.Module):
 
 
 class Sorts(nn.Module):
-    """Sorts, the best of integers, and sums at places that are computed."""
+    """Sorts, the best of integers, sums and elements at places that are computed, and patches that overlap."""
 
     def __init__(self):
         super().__init__()
@@ -385,7 +385,10 @@ class Sorts(nn.Module):
             1, at[:, :, k].clamp(max=3), h[:, :, k], reduce=how, include_self=own)
         zero, one = torch.tensor(0.0), torch.tensor(1.0)
         means = (rows(zero, 0, "mean", False) * torch.arange(4.0)).sum(1) + (rows(one, 1, "sum", True) * rows(one, 2, "mean", True)).sum(1)
-        return self.b(y + z) * seen[:, :, None] + means[:, None, None] + added.sum()
+        row = torch.arange(x.shape[0])
+        picked = h[row, ids.argmax(1)] + h[row, (ids > 4).sum(1) - 1] + h[row[:, None], h[:, :, 0].topk(2, dim=1).indices].sum(1)
+        slid = F.unfold(h[:, None], (3, 1), padding=(1, 0)).tanh().mean((1, 2))
+        return self.b(y + z) * seen[:, :, None] + (means + picked.sum(1) + slid)[:, None, None] + added.sum()
 
 
 def integers(*shape, low=0, high=20):

@@ -27,6 +27,12 @@ void alignOthers(Call &call, const Tensor &ids, Tensor &x, size_t dim);
 /// `index`, some of which may be equal.
 Tensor filledAt(Call &call, const char *value, const std::string &element);
 
+/// x[i, ids[i]] or x[i, ids[i, j]] of the indices 0, 1, ... and `ids`, the only
+/// ones. Nothing if they are others.
+std::optional<Tensor>
+pickedFromRows(Call &call, Tensor x,
+               const std::vector<std::optional<Tensor>> &indices);
+
 /// The elements of the argument `self` in their order along a dimension, and
 /// their positions. Equal elements stay in the order in which they are.
 std::vector<Tensor> sortedByRanks(Call &call);

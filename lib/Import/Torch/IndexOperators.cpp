@@ -1,4 +1,5 @@
 // Look-ups by integers, and sums along positions.
+#include "Choices.h"
 #include "Folding.h"
 #include "LookUps.h"
 #include "Refusal.h"
@@ -260,6 +261,8 @@ static Results indexed(Call &call) {
   auto indices = call.tensors("indices");
   if (auto rows = indexedByPairs(call, x, indices))
     return *rows;
+  if (auto picked = pickedFromRows(call, x, indices))
+    return {*picked};
   for (size_t i = 0; i < indices.size(); ++i)
     if (indices[i]) {
       if (dim)

@@ -220,6 +220,28 @@ static Results copied(Call &call) {
   return {call.build.expanded(call.value("src"), call.result().sizes)};
 }
 
+Tensor torch::windows(Builder &build, Tensor image, const Sizes &kernel,
+                      const Sizes &padding) {
+  size_t rows = image.dims.size() - 2;
+  for (size_t i : {0, 1})
+    if (padding.at(i) > 0)
+      image = build.padded(image, rows + i, padding[i], padding[i], 0);
+  Sizes sizes = build.sizes(image);
+  auto part = [&](const Tensor &x, size_t i, int64_t begin) {
+    int64_t count = sizes[rows + i] - kernel.at(i) + 1;
+    return kernel[i] == 1 ? x : build.cut(x, rows + i, begin, count);
+  };
+  std::vector<Tensor> all;
+  for (int64_t row = 0; row < kernel.at(0); ++row)
+    for (int64_t column = 0; column < kernel.at(1); ++column) {
+      all.push_back(part(part(image, 0, row), 1, column));
+      all.back().dims.insert(
+          all.back().dims.begin() + static_cast<int64_t>(rows), AtomList{});
+    }
+  return concatenated(build, all, rows, static_cast<int64_t>(all.size()),
+                      image.type);
+}
+
 static Results stack(Call &call) {
   Builder &build = call.build;
   std::vector<Tensor> all = operandsOf(call, "tensors");

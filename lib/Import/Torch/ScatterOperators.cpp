@@ -193,12 +193,58 @@ static Results scatterAdd(Call &call) {
                           call.result().type)};
 }
 
+/// The largest of the elements of each place, or the smallest; far below all
+/// numbers, or above, if there is none.
+static Tensor extremesAt(Call &call, const Places &places, const Tensor &source,
+                         bool isLargest) {
+  constexpr double farBelow = -3e38;
+  Builder &build = call.build;
+  Tensor hits = hitsOf(call, places.ids, {places.along}, source.type),
+         x = source;
+  if (!isLargest)
+    x = build.pointwise("neg", {x}, x.type);
+  x.dims.emplace_back();
+  Tensor each = build.pointwise(
+      "select", {hits, x, build.number(farBelow, build.elementOf(source))},
+      source.type);
+  Tensor largest = build.emit("reduce", {each}, places.dims, source.type,
+                              {{"kind", std::string("max")}});
+  return isLargest ? largest : build.pointwise("neg", {largest}, source.type);
+}
+
+static Results extremes(Call &call, bool isLargest) {
+  Builder &build = call.build;
+  ScalarType type = call.result().type;
+  std::string element = call.resultElement();
+  // PyTorch divides a gradient among equal elements.
+  if (isFloating(type))
+    refuse(
+        "takes the largest or smallest of numbers that have gradients; known "
+        "are integers");
+  size_t dim = call.dim("dim", call.result().sizes.size());
+  Places places = placesOf(call, dim);
+  places.ids = call.lifted(places.ids, build.exact);
+  places.areLookedUp = false;
+  Tensor self = call.value("self", element),
+         found = extremesAt(call, places,
+                            sourceOf(call, places, "src", element), isLargest);
+  if (!call.flag("include_self"))
+    return {build.pointwise(
+        "select", {countsAt(call, places, element), found, self}, type)};
+  Tensor isBetter =
+      build.pointwise("compare", {found, self}, type,
+                      {{"is", std::string(isLargest ? "greater" : "less")}});
+  return {build.pointwise("select", {isBetter, found, self}, type)};
+}
+
 /// The sum or the mean of the elements of each place. Places without an element
 /// keep that of self.
 static Results scatterReduce(Call &call) {
   Builder &build = call.build;
   std::string how = call.word("reduce"), element = call.resultElement();
   ScalarType type = call.result().type;
+  if (how == "amax" || how == "amin")
+    return extremes(call, how == "amax");
   bool includesSelf = call.flag("include_self");
   if (how != "sum" && how != "mean")
     refuse("reduces by '{}'; known are sum and mean", how);
@@ -219,6 +265,72 @@ static Results scatterReduce(Call &call) {
     sums = build.pointwise("div", {sums, divisor}, type);
   }
   return {build.pointwise("select", {counts, sums, self}, type)};
+}
+
+//===----------------------------------------------------------------------===//
+// Elements of rows
+//===----------------------------------------------------------------------===//
+
+/// Whether the indices are the positions of `rows` rows, in order.
+static bool areRows(const Tensor &indices, int64_t rows) {
+  if (!indices.constant || indices.type == ScalarType::Bool)
+    return false;
+  const Sizes &sizes = indices.constant->sizes();
+  if (sizes.empty() || sizes[0] != rows)
+    return false;
+  for (size_t dim = 1; dim < sizes.size(); ++dim)
+    if (sizes[dim] != 1)
+      return false;
+  Sizes at(sizes.size(), 0);
+  for (at[0] = 0; at[0] < rows; ++at[0])
+    if (indices.constant->at(at) != static_cast<double>(at[0]))
+      return false;
+  return true;
+}
+
+/// Numbers below 0 count from the end.
+static Tensor countedFromEnd(Call &call, const Tensor &ids, int64_t size) {
+  Builder &build = call.build;
+  Tensor isBelow =
+      build.pointwise("compare", {ids, build.number(0, build.exact)}, ids.type,
+                      {{"is", std::string("less")}});
+  Tensor more = build.pointwise("shift", {ids}, ids.type,
+                                {{"by", static_cast<double>(size)}});
+  return build.pointwise("select", {isBelow, more, ids}, ids.type);
+}
+
+std::optional<Tensor>
+torch::pickedFromRows(Call &call, Tensor x,
+                      const std::vector<std::optional<Tensor>> &indices) {
+  Builder &build = call.build;
+  if (indices.size() != 2 || !indices[0] || !indices[1])
+    return {};
+  Tensor ids = *indices[1];
+  Sizes sizes = build.sizes(ids), ofX = build.sizes(x);
+  if (!areRows(*indices[0], ofX[0]) || sizes.empty() || sizes[0] != ofX[0] ||
+      indices[0]->constant->sizes().size() != sizes.size() ||
+      x.dims[1].empty() || ids.type == ScalarType::Bool)
+    return {};
+  bool looksUp = areLookedUp(call, ids);
+  ids = looksUp ? build.lifted(ids, "i32")
+                : countedFromEnd(call, call.lifted(ids, build.exact), ofX[1]);
+  x = build.materialized(build.single(x, 1));
+  if (ofX[0] > 1)
+    build.align(x, 0, ids, 0);
+  for (size_t dim = 1; dim < x.dims.size(); ++dim)
+    build.makeDistinct(build.atomsOf(ids.dims), x, dim);
+  Atom along = build.program.atoms.leaves(x.dims[1]).front();
+  Dims dims = ids.dims;
+  dims.insert(dims.end(), x.dims.begin() + 2, x.dims.end());
+  AtomList apart = build.atomsOf(dims);
+  apart.push_back(along);
+  build.program.atoms.keepApart(apart);
+  if (looksUp)
+    return oneHot(call, ids, {x}, along, dims);
+  Tensor hits = hitsOf(call, ids, {along}, ids.type);
+  hits.dims.pop_back();
+  hits = build.converted(hits, build.elementOf(x));
+  return build.emit("einsum", {hits, x}, dims, x.type);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 // Operations that move no number, or copy numbers to other positions.
+#include "Joins.h"
 #include "Positions.h"
 #include "Refusal.h"
 
@@ -280,24 +281,34 @@ static std::vector<T> pixelUnshuffle(const Call &call, const T &x) {
 
 /// [c, h r, w q] to [c r q, h w]: patches, which do not overlap.
 template <typename T>
-static std::vector<T> patches(const Call &call, const T &x) {
-  Sizes kernel = call.list("kernel_size"), stride = call.list("stride"),
-        sizes = sizesOf(call, x);
-  auto is = [&](const char *name, int64_t value) {
-    for (int64_t one : call.list(name))
-      if (one != value)
-        return false;
-    return true;
-  };
+static std::vector<T> patches(const Call &call, const T &x,
+                              const Sizes &kernel) {
+  Sizes sizes = sizesOf(call, x);
   std::reverse(sizes.begin(), sizes.end());
-  if (kernel.size() != 2 || sizes.size() < 3 || stride != kernel ||
-      !is("dilation", 1) || !is("padding", 0) || sizes[1] % kernel[0] != 0 ||
-      sizes[0] % kernel[1] != 0)
-    refuse("takes patches that overlap or leave pixels out");
   return lastPermuted(call, x,
-                      {sizes[2], sizes[1] / kernel[0], kernel[0],
+                      {sizes.at(2), sizes[1] / kernel[0], kernel[0],
                        sizes[0] / kernel[1], kernel[1]},
                       {0, 2, 4, 1, 3});
+}
+
+/// Patches of an image, at every place or side by side.
+static std::vector<Tensor> patchesOf(Call &call) {
+  Tensor x = call.value("self");
+  Sizes kernel = call.list("kernel_size"), stride = call.list("stride"),
+        padding = call.list("padding"), sizes = call.build.sizes(x);
+  bool isDense = call.list("dilation") == Sizes{1, 1},
+       isSideBySide = isDense && stride == kernel && padding == Sizes{0, 0};
+  if (kernel.size() != 2 || padding.size() != 2 || sizes.size() < 3)
+    refuse("takes patches of {} dimensions", kernel.size());
+  for (size_t i = 0; i < 2; ++i)
+    isSideBySide &= sizes[sizes.size() - 2 + i] % kernel[i] == 0;
+  if (isSideBySide)
+    return patches(call, x, kernel);
+  if (!isDense || stride != Sizes{1, 1})
+    refuse("takes patches with a dilation, or that neither are at every place "
+           "nor side by side");
+  return {call.build.viewed(windows(call.build, x, kernel, padding),
+                            call.result().sizes)};
 }
 
 template <typename T>
@@ -345,11 +356,10 @@ const Operators &torch::viewOperators() {
       row("repeat", "self, repeats", BOTH(repeat)),
       row("pixel_shuffle", "self, upscale_factor", BOTH(pixelShuffle)),
       row("pixel_unshuffle", "self, downscale_factor", BOTH(pixelUnshuffle)),
-      row("im2col", "self, kernel_size, dilation, padding, stride",
-          BOTH(patches)),
       row("repeat_interleave.self_int",
           "self, repeats, dim=None, ~output_size=None", BOTH(repeatInterleave)),
 #undef BOTH
+      {"im2col", "self, kernel_size, dilation, padding, stride", {}, patchesOf},
       {"constant_pad_nd", "self, pad, value=0", {}, pad},
       {"pad", "self, pad, mode=constant, value=None", {}, pad},
       assertion("_assert_tensor_metadata",
