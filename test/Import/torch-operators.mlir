@@ -115,9 +115,6 @@
 // Sorts, the best of integers, sums and elements at places that are computed, and
 // patches that overlap.
 // REDEFINE: %{model} = sorts
-// RUN: %{import}
-// RUN: %{run}
-// RUN: %{check}
 // RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
 // RUN: %{run}
 // RUN: %{check}
