@@ -78,7 +78,7 @@ tpsp::check::factorSources(const std::vector<MeshAxis> &mesh,
     if (axis.size > 1)
       sources.push_back({"the size of " + axis.name, double(axis.size)});
   if (microBatches > 1)
-    sources.push_back({"the number of micro-batches", double(microBatches)});
+    sources.push_back({microBatchesText, double(microBatches)});
   if (scale != 1)
     sources.push_back({"the scale", scale});
   return sources;

@@ -46,6 +46,9 @@ double rootMeanSquare(const RankValues &values);
 int64_t distinguishing(const RankValues &values, const RankValues &one,
                        const RankValues &other, const Tolerance &tolerance);
 
+/// The name of the source that is the number of micro-batches.
+constexpr const char *microBatchesText = "the number of micro-batches";
+
 /// Sizes that may explain a factor: of axes, and the number of micro-batches.
 struct FactorSource {
   std::string name;

@@ -184,6 +184,13 @@ private:
       describeCloseness(verdict);
   }
 
+  bool hasMicroBatches() const {
+    return std::any_of(each.sources.begin(), each.sources.end(),
+                       [](const FactorSource &source) {
+                         return source.name == microBatchesText;
+                       });
+  }
+
   /// A small error without a pattern is mostly that of a narrower type.
   void describeCloseness(TensorVerdict &verdict) const {
     constexpr double small = 0.05;
@@ -191,8 +198,11 @@ private:
       return;
     verdict.text = fmt::format(
         "nearly right: the error is {:.2g}, and rounding explains {:.2g}; did "
-        "the run compute in a narrower type (--dtype bf16, TF32)",
-        verdict.errorOfRight, each.tolerance.relative);
+        "the run compute in a narrower type (--dtype bf16, TF32){}",
+        verdict.errorOfRight, each.tolerance.relative,
+        hasMicroBatches() ? ", or divide the loss of each micro-batch by its "
+                            "own count (a mean of means)"
+                          : "");
   }
 
   Claim claimOf(const Candidate &candidate) const {
