@@ -3,6 +3,8 @@
 #include "RankContext.h"
 #include "StageGroups.h"
 
+#include <utility>
+
 namespace tpsp::rt {
 
 /// The id of commands that no plan has.
@@ -21,6 +23,24 @@ ActionIssuer::eventIssue(int64_t event, int64_t stream) {
   return made;
 }
 
+std::vector<size_t> ActionIssuer::sendingFirst(const StepOrder &order,
+                                               const Plan &plan) {
+  std::vector<size_t> sequence;
+  for (size_t i = 0; i < order.actions.size(); ++i) {
+    const IssuedAction &action = order.actions[i];
+    bool isSend =
+        plan.segments[size_t(action.segment)].work == SegmentWork::Send;
+    bool isBehind = isSend && i > 0 && !sequence.empty() &&
+                    sequence.back() == i - 1 &&
+                    order.actions[i - 1].stream != action.stream;
+    bool waits = !action.waits.empty() && action.waits.back() >= int64_t(i) - 1;
+    sequence.push_back(i);
+    if (isBehind && !waits)
+      std::swap(sequence[i - 1], sequence[i]);
+  }
+  return sequence;
+}
+
 Status ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan,
                              std::unique_ptr<Step> &out) {
   auto step = std::make_unique<Step>();
@@ -28,6 +48,7 @@ Status ActionIssuer::prepare(const tpsp_rt_rank &rank, const Plan &plan,
   step->order = StepOrder::of(plan, stage);
   if (plan.stageAxis >= 0)
     TPSP_TRY(stageGroups(plan, rank.world.mesh, rank.number, step->groups));
+  step->sequence = sendingFirst(step->order, plan);
   int64_t first = eventOfAction(plan, 0);
   for (size_t i = 0; i < step->order.actions.size(); ++i) {
     const IssuedAction &action = step->order.actions[i];
@@ -54,7 +75,8 @@ tpsp_rt_status ActionIssuer::issue(tpsp_rt_rank &rank, StepFunction issue,
         !status.ok())
       return rank.fail(status);
   tpsp_rt_status status = TPSP_RT_OK;
-  for (size_t i = 0; !status && i < step->order.actions.size(); ++i) {
+  for (size_t n = 0; !status && n < step->sequence.size(); ++n) {
+    size_t i = step->sequence[n];
     const IssuedAction &action = step->order.actions[i];
     if (plan.stageAxis >= 0) {
       rank.microBatch = action.microBatch;

@@ -31,6 +31,8 @@ private:
   /// A plan's actions, and for each the event commands around it.
   struct Step {
     StepOrder order;
+    /// The numbers of the actions, as they are issued.
+    std::vector<size_t> sequence;
     /// The groups that communicate; empty without stages.
     std::vector<GroupUse> groups;
     std::vector<std::vector<std::unique_ptr<EventIssue>>> waits;
@@ -42,6 +44,11 @@ private:
   /// Issues action `number` of the step's order, and its event commands.
   static tpsp_rt_status issueAction(tpsp_rt_rank &rank, StepFunction issue,
                                     const Step &step, size_t number);
+  /// The order's actions, but a send that does not wait for the computation
+  /// before it comes first. A rank of a CPU computes while it issues, so the
+  /// send would wait. The actions of a stream keep their order.
+  static std::vector<size_t> sendingFirst(const StepOrder &order,
+                                          const Plan &plan);
   static std::unique_ptr<EventIssue> eventIssue(int64_t event, int64_t stream);
 
   std::unordered_map<StepFunction, std::unique_ptr<Step>> steps;

@@ -92,6 +92,7 @@ Collectives<CudaStream> &CudaRank::collectivesOf(const Call &call) {
 Status CudaRank::beginOrder(const std::vector<GroupUse> &groups, bool isFirst) {
   hasOrders = true;
   isThroughHost = isFirst || !world.devices.usesNccl;
+  nccl.meetsAlways = isFirst;
   if (!isFirst || !world.devices.usesNccl)
     return {};
   TPSP_TRY(nccl.prepare(groups, *streams[0], [&] { return settle(); }));

@@ -310,9 +310,11 @@ struct NcclCall {
 } // namespace
 
 Status NcclCollectives::communicatorOf(Call &call, ncclComm_t &out) {
-  if (!call.state) {
+  if (!call.state || meetsAlways) {
     int64_t self = call.group.ranks[size_t(call.group.self)];
     TPSP_TRY(meetings.meet(call, self, ascending(call.group)));
+  }
+  if (!call.state) {
     auto fresh = std::make_unique<CommunicatorState>();
     TPSP_TRY(communicators.find(call, fresh->communicator));
     call.state = std::move(fresh);

@@ -46,6 +46,11 @@ public:
     return {};
   }
 
+  /// Whether ranks meet on the host before every collective, not only before
+  /// its first use. In the first step of a plan with stages, a rank may load
+  /// code between later uses.
+  bool meetsAlways = false;
+
   /// Gives a transfer, whose ranks are connected, its communicator.
   void adopt(Call &call) const;
 
