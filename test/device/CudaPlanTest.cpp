@@ -54,6 +54,16 @@ double toleranceOf(const std::string &dtype) {
   return dtype == "bf16" ? 2e-2 : dtype == "f16" ? 2.5e-3 : 1e-5;
 }
 
+rt::WorldConfig configOf(const Plan &plan, const std::string &backend) {
+  rt::WorldConfig config;
+  config.backend = backend;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
+  return config;
+}
+
 /// Runs three steps. If ranks do not share a GPU, CUDA runs the first directly,
 /// captures the second and replays the third. Everything but the arguments
 /// begins as NaN.
@@ -64,12 +74,7 @@ rt::Status run(const CompiledModel &model, const JitProgram &program,
                rt::Transport *transport = nullptr) {
   const Plan &plan = *model.plan;
   const auto tensors = plan.tensors();
-  rt::WorldConfig config;
-  config.backend = backend;
-  config.mesh = plan.mesh;
-  config.arenaBytes = plan.arenaBytes;
-  config.numStreams = plan.numStreams;
-  config.numEvents = plan.numEvents;
+  rt::WorldConfig config = configOf(plan, backend);
   config.transport = transport;
   std::unique_ptr<rt::World> world;
   if (rt::Status s = rt::World::create(config, world); !s.ok())
@@ -272,24 +277,17 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
 }
 
 /// Runs one step of stage 0, and none of the other stage.
-rt::Status runFirstStage(const CompiledModel &model, const JitProgram &program,
-                         const std::string &backend) {
+rt::Status runFirstStage(const CompiledModel &model,
+                         const JitProgram &program) {
   const Plan &plan = *model.plan;
-  rt::WorldConfig config;
-  config.backend = backend;
-  config.mesh = plan.mesh;
-  config.arenaBytes = plan.arenaBytes;
-  config.numStreams = plan.numStreams;
-  config.numEvents = plan.numEvents;
+  rt::WorldConfig config = configOf(plan, "cpu");
   config.timeoutSeconds = 1;
   std::unique_ptr<rt::World> world;
   if (rt::Status s = rt::World::create(config, world); !s.ok())
     return s;
   return world->run([&](rt::Rank &rank) -> rt::Status {
-    if (rank.coordinate(plan.stageAxis) == 0)
-      return rank.step(program.step, plan);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    return {};
+    return rank.coordinate(plan.stageAxis) == 0 ? rank.step(program.step, plan)
+                                                : rt::Status();
   });
 }
 
@@ -304,7 +302,7 @@ TEST(StagesTest, ATimeoutNamesTheActionOfAStage) {
   auto machine =
       JitProgram::create(*program.model.module, program.model.plan->program);
   ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
-  rt::Status status = runFirstStage(program.model, *machine, "cpu");
+  rt::Status status = runFirstStage(program.model, *machine);
   EXPECT_EQ(status.code(), TPSP_RT_TIMEOUT);
   EXPECT_THAT(
       status.message(),

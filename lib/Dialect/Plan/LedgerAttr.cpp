@@ -144,6 +144,7 @@ Attribute LedgerAttr::parse(AsmParser &parser, Type) {
 }
 
 bool tpsp::operator==(const LedgerRow &a, const LedgerRow &b) {
+  // The fields of `b`, in the order in which those of `a` are visited.
   SmallVector<const void *> others;
   LedgerRow::visitAll(
       b, [&](const char *, const auto &field) { others.push_back(&field); });

@@ -30,12 +30,13 @@ std::vector<size_t> ActionIssuer::sendingFirst(const StepOrder &order,
     const IssuedAction &action = order.actions[i];
     bool isSend =
         plan.segments[size_t(action.segment)].work == SegmentWork::Send;
-    bool isBehind = isSend && i > 0 && !sequence.empty() &&
-                    sequence.back() == i - 1 &&
-                    order.actions[i - 1].stream != action.stream;
-    bool waits = !action.waits.empty() && action.waits.back() >= int64_t(i) - 1;
+    // The action before has its own place, another stream, and is not awaited.
+    bool mayPass =
+        isSend && i > 0 && sequence.back() == i - 1 &&
+        order.actions[i - 1].stream != action.stream &&
+        (action.waits.empty() || action.waits.back() != int64_t(i) - 1);
     sequence.push_back(i);
-    if (isBehind && !waits)
+    if (mayPass)
       std::swap(sequence[i - 1], sequence[i]);
   }
   return sequence;

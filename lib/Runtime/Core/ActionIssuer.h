@@ -44,9 +44,9 @@ private:
   /// Issues action `number` of the step's order, and its event commands.
   static tpsp_rt_status issueAction(tpsp_rt_rank &rank, StepFunction issue,
                                     const Step &step, size_t number);
-  /// The order's actions, but a send that does not wait for the computation
-  /// before it comes first. A rank of a CPU computes while it issues, so the
-  /// send would wait. The actions of a stream keep their order.
+  /// The numbers of the order's actions. A send passes the action before
+  /// it, unless it waits for that. A rank of a CPU computes while it issues, so
+  /// the send would be late. The actions of a stream keep their order.
   static std::vector<size_t> sendingFirst(const StepOrder &order,
                                           const Plan &plan);
   static std::unique_ptr<EventIssue> eventIssue(int64_t event, int64_t stream);

@@ -18,20 +18,21 @@ public:
   Status add(const PlanCommand &command) {
     const PlanSegment &segment = plan.segments[size_t(command.segment)];
     if (!segment.isTransfer())
-      return command.kind == CommandKind::Collective
-                 ? addCollective(command, segment)
-                 : Status();
+      return command.kind == CommandKind::Collective ? addCollective(command)
+                                                     : Status();
     return segment.work == SegmentWork::Send ? addTransfer(command, segment)
                                              : Status();
   }
 
 private:
-  Status addCollective(const PlanCommand &command, const PlanSegment &segment) {
+  /// Ranks of stages that do not run the command have a group, too: another
+  /// plan may have the same key on other stages.
+  Status addCollective(const PlanCommand &command) {
     const std::vector<int64_t> axes(command.collective.axes.begin(),
                                     command.collective.axes.end());
     GroupUse &use = at({Collective, command.stream}, axes);
     use.stream = command.stream;
-    return segment.runsOn(stage) ? mesh.group(rank, axes, use.group) : Status();
+    return mesh.group(rank, axes, use.group);
   }
 
   /// A stage that sends, and the one that receives, on the same stream.

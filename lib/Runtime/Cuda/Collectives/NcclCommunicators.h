@@ -39,7 +39,7 @@ public:
   Status create(const ncclUniqueId &id);
 
   /// Makes the communicators of these uses, except of those whose key it has
-  /// seen. All ranks of the world make the call. A group of one rank has none.
+  /// seen. All ranks of the world make the call.
   Status prepare(const std::vector<GroupUse> &uses);
 
   /// The communicator of a group, in its order, on a stream; null if there is
