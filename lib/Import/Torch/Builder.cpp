@@ -207,6 +207,14 @@ Tensor Builder::contracted(const Tensor &a, const Tensor &b, const Dims &dims,
   return emit("einsum", operands, dims, type);
 }
 
+Tensor Builder::multiplied(Tensor matrix, const Tensor &x, size_t dim) {
+  align(x, dim, matrix, 1);
+  makeDistinct(atomsOf(x.dims), matrix, 0);
+  Dims dims = x.dims;
+  dims[dim] = matrix.dims[0];
+  return contracted(matrix, x, dims, x.type);
+}
+
 Sizes Builder::sizes(const Tensor &tensor) const {
   if (tensor.constant)
     return tensor.constant->sizes();

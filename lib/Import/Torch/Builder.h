@@ -101,6 +101,8 @@ public:
   /// Broadcast atoms that are summed over are written out first.
   Tensor contracted(const Tensor &a, const Tensor &b, const Dims &dims,
                     ScalarType type);
+  /// Dimension `dim` of `x`, multiplied with `matrix`, [result, `dim`].
+  Tensor multiplied(Tensor matrix, const Tensor &x, size_t dim);
   /// A number, to be broadcast.
   Tensor number(double value, const std::string &element);
   /// In another precision, if it has another.

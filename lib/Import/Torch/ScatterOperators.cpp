@@ -113,27 +113,41 @@ struct Places {
 
 } // namespace
 
+/// The argument `index`, whose places are not yet of a result.
+static Places indexOf(Call &call) {
+  Places out;
+  out.ids = call.tensor("index");
+  out.areLookedUp = areLookedUp(call, out.ids);
+  out.ids = out.areLookedUp ? call.build.lifted(out.ids, "i32")
+                            : call.lifted(out.ids, call.build.exact);
+  return out;
+}
+
+/// Makes them places of `extent` along `dim`. The other dimensions are those of
+/// `dims`.
+static void placeAlong(Call &call, Places &places, const Dims &dims, size_t dim,
+                       int64_t extent) {
+  Builder &build = call.build;
+  places.along = build.program.atoms.create(extent);
+  places.dims = dims;
+  places.dims[dim] = {places.along};
+  AtomList apart = build.atomsOf(dims);
+  apart.push_back(places.along);
+  build.program.atoms.keepApart(apart);
+}
+
 /// The places that the argument `index` gives, for a result of other extent
 /// along `dim`.
 static Places placesOf(Call &call, size_t dim) {
   Builder &build = call.build;
-  Places out;
-  out.ids = call.tensor("index");
-  out.areLookedUp = areLookedUp(call, out.ids);
-  out.ids = out.areLookedUp ? build.lifted(out.ids, "i32")
-                            : call.lifted(out.ids, build.exact);
+  Places out = indexOf(call);
   Sizes wide = build.sizes(out.ids);
   wide.at(dim) = call.result().sizes.at(dim);
   if (wide != call.result().sizes)
     refuse("has indices of [{}] for a tensor of [{}]",
            fmt::join(build.sizes(out.ids), ", "),
            fmt::join(call.result().sizes, ", "));
-  out.along = build.program.atoms.create(call.result().sizes[dim]);
-  out.dims = out.ids.dims;
-  out.dims[dim] = {out.along};
-  AtomList apart = build.atomsOf(out.ids.dims);
-  apart.push_back(out.along);
-  build.program.atoms.keepApart(apart);
+  placeAlong(call, out, out.ids.dims, dim, call.result().sizes[dim]);
   return out;
 }
 
@@ -337,37 +351,21 @@ torch::pickedFromRows(Call &call, Tensor x,
 // Rows that are added
 //===----------------------------------------------------------------------===//
 
-/// The same at places that depend on an input.
-static Tensor rowsAdded(Call &call, const Tensor &self, Tensor source,
-                        size_t dim) {
-  Builder &build = call.build;
-  Places places;
-  places.ids = call.tensor("index");
-  places.areLookedUp = areLookedUp(call, places.ids);
-  places.ids = places.areLookedUp ? build.lifted(places.ids, "i32")
-                                  : call.lifted(places.ids, build.exact);
-  build.align(source, dim, places.ids, 0);
-  places.along = build.program.atoms.create(build.sizes(self)[dim]);
-  places.dims = source.dims;
-  places.dims[dim] = {places.along};
-  AtomList apart = build.atomsOf(source.dims);
-  apart.push_back(places.along);
-  build.program.atoms.keepApart(apart);
-  Tensor sums = sumsAt(call, places, source);
-  if (double alpha = call.number("alpha"); alpha != 1)
-    sums = build.pointwise("scale", {sums}, sums.type, {{"factor", alpha}});
-  return build.pointwise("add", {self, sums}, self.type);
+/// The rows of `source` at places that depend on an input, each place of `rows`
+/// the sum of its own.
+static Tensor rowsAtPlaces(Call &call, const Tensor &source, size_t dim,
+                           int64_t rows) {
+  Places places = indexOf(call);
+  call.build.align(source, dim, places.ids, 0);
+  placeAlong(call, places, source.dims, dim, rows);
+  return sumsAt(call, places, source);
 }
 
-/// self, plus alpha times the rows of `source`, each at its place.
-static Results indexAdd(Call &call) {
-  Builder &build = call.build;
-  Tensor self = call.value("self"), source = call.value("source"),
-         places = call.tensor("index");
-  size_t dim = call.dim("dim", self.dims.size());
-  if (!places.constant)
-    return {rowsAdded(call, self, source, dim)};
-  int64_t rows = build.sizes(self).at(dim), added = build.sizes(source).at(dim);
+/// The same at constant places: a product with a matrix of zeros and ones,
+/// unless the rows are in order.
+static Tensor rowsAtConstants(Call &call, const Tensor &source, size_t dim,
+                              int64_t rows, const Tensor &places) {
+  int64_t added = call.build.sizes(source).at(dim);
   auto place = [&](int64_t row) {
     double at = places.constant->at({row});
     if (at < 0 || at >= static_cast<double>(rows))
@@ -380,17 +378,23 @@ static Results indexAdd(Call &call) {
     isInOrder &= place(row) == row;
     matrix[static_cast<size_t>(place(row) * added + row)] = 1;
   }
-  if (!isInOrder) {
-    Tensor selection;
-    selection.constant = Constant::dense(self.type, {rows, added}, matrix);
-    selection.type = self.type;
-    selection = call.lifted(selection);
-    build.align(source, dim, selection, 1);
-    build.makeDistinct(build.atomsOf(source.dims), selection, 0);
-    Dims dims = source.dims;
-    dims[dim] = selection.dims[0];
-    source = build.contracted(selection, source, dims, self.type);
-  }
+  if (isInOrder)
+    return source;
+  Tensor selection;
+  selection.constant = Constant::dense(source.type, {rows, added}, matrix);
+  selection.type = source.type;
+  return call.build.multiplied(call.lifted(selection), source, dim);
+}
+
+/// self, plus alpha times the rows of `source`, each at its place.
+static Results indexAdd(Call &call) {
+  Builder &build = call.build;
+  Tensor self = call.value("self"), source = call.value("source"),
+         places = call.tensor("index");
+  size_t dim = call.dim("dim", self.dims.size());
+  int64_t rows = build.sizes(self).at(dim);
+  source = places.constant ? rowsAtConstants(call, source, dim, rows, places)
+                           : rowsAtPlaces(call, source, dim, rows);
   if (double alpha = call.number("alpha"); alpha != 1)
     source =
         build.pointwise("scale", {source}, source.type, {{"factor", alpha}});

@@ -305,12 +305,7 @@ static Results interpolated(Call &call) {
           return std::max(1 - std::abs(source - static_cast<double>(at[1])),
                           0.0);
         });
-    weights = call.lifted(weights);
-    build.align(x, dim, weights, 1);
-    build.makeDistinct(build.atomsOf(x.dims), weights, 0);
-    Dims dims = x.dims;
-    dims[dim] = weights.dims[0];
-    x = build.contracted(weights, x, dims, x.type);
+    x = build.multiplied(call.lifted(weights), x, dim);
   }
   return {x};
 }

@@ -1,11 +1,9 @@
 #include "ExplanationTables.h"
 
 #include "Passes/Program/Placed.h"
-#include "tpsp/Abi/TextTable.h"
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -48,16 +46,10 @@ public:
       : written(written), text(text), module(module) {}
 
   void print(raw_ostream &out) {
-    std::string phase;
-    for (const EquationBlock &block : written.blocks)
-      for (size_t i : block.equations) {
-        const Equation &equation = written.equations[i];
-        if (equation.phase != phase)
-          table.addLine("  " + equation.phase);
-        phase = equation.phase;
-        for (const EquationTensor &tensor : tensorsOf(equation))
-          add(tensor);
-      }
+    forEachTensor(written, text, table,
+                  [&](std::string name, const EquationTensor &tensor, size_t) {
+                    add(std::move(name), tensor);
+                  });
     std::vector<std::string> axes;
     for (AxisId axis = 0; axis < written.mesh.numAxes(); ++axis)
       axes.push_back(written.mesh.axis(axis).name);
@@ -67,10 +59,7 @@ public:
   }
 
 private:
-  void add(const EquationTensor &tensor) {
-    std::string name = text.tensorAlone(tensor);
-    if (!seen.insert(name).second)
-      return;
+  void add(std::string name, const EquationTensor &tensor) {
     Placement placement = placementOf(tensor.type, written.mesh);
     std::optional<FlatCut> cut =
         flatCut(tensor.type.getShape(), placement, written.mesh);
@@ -112,7 +101,6 @@ private:
   const WrittenEquations &written;
   EquationText &text;
   ModuleOp module;
-  llvm::StringSet<> seen;
   TextTable table{"lll", /*indent=*/4};
 };
 

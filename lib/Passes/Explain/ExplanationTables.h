@@ -4,6 +4,7 @@
 
 #include "EquationLayers.h"
 #include "EquationText.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -15,6 +16,14 @@ struct WrittenEquations {
   llvm::ArrayRef<EquationBlock> blocks;
   const Mesh &mesh;
 };
+
+/// Calls visit(name, tensor, times) for every tensor in every placement that it
+/// has, once, and adds a line to `table` where a phase begins. The tensor's
+/// layer repeats `times` times.
+void forEachTensor(
+    const WrittenEquations &written, EquationText &text, TextTable &table,
+    llvm::function_ref<void(std::string, const EquationTensor &, size_t)>
+        visit);
 
 /// Prints totals over all collectives, for each phase, kind and axes, then for
 /// each phase and axes. A collective in a layer that repeats counts as often as
