@@ -17,7 +17,8 @@ inline nlohmann::ordered_json axesJson(const Candidate &candidate) {
                     {"role", nameOf(axis.use.role)},
                     {"stores_parameters", axis.use.storesParameters},
                     {"stores_state", axis.use.storesState},
-                    {"exchanges_heads", axis.use.heads.has_value()}});
+                    {"exchanges_heads", axis.use.heads.has_value()},
+                    {"ring", axis.use.ring}});
   return axes;
 }
 

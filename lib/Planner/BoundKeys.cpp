@@ -29,7 +29,7 @@ size_t Bounds::HashKey::operator()(const std::vector<int64_t> &key) const {
 std::vector<int64_t> Bounds::keyOf(const SpaceNode &node) {
   std::vector<int64_t> key = {node.remaining};
   for (const auto &[name, size, use] : node.candidate.axes) {
-    int64_t flags = 2 * use.storesParameters + use.storesState;
+    int64_t flags = 4 * use.ring + 2 * use.storesParameters + use.storesState;
     key.insert(key.end(), {size, int64_t(use.role), flags,
                            use.activations ? int64_t(*use.activations) : -1,
                            use.heads ? int64_t(*use.heads) : -1,

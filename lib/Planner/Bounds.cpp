@@ -27,13 +27,6 @@ Bounds::Bounds(ProgramFacts program, Hardware hardware, BoundOptions given)
 // Compute
 //===----------------------------------------------------------------------===//
 
-/// Whether the axis comes from the program's own mesh without a use, so that it
-/// may divide anything.
-static bool isOpen(const AxisUse &use) {
-  return !use.activations && use.parameters.empty() &&
-         use.role != AxisRole::Stage;
-}
-
 /// The highest FLOP/s of a rank in a product of any type.
 double Bounds::bestRate() const {
   const Hardware &machine = cost.machine();
@@ -41,18 +34,6 @@ double Bounds::bestRate() const {
   for (const auto &[dtype, rates] : machine.matmul)
     best = std::max({best, rates.sustained, rates.peak});
   return best * (machine.isCpu() ? cost.coresPerRank() : 1);
-}
-
-/// The highest FLOP/s of a rank, including attention of this type.
-double Bounds::bestAttentionRate(const ProductFacts &product) const {
-  const Hardware &machine = cost.machine();
-  double best = 0;
-  if (const AttentionRates *rates = attentionRatesOf(machine, product.dtype))
-    for (const AttentionRates::Table &table : rates->tables)
-      for (double rate : table)
-        best = std::max(best, rate);
-  return std::max(bestRate(),
-                  best * (machine.isCpu() ? cost.coresPerRank() : 1));
 }
 
 /// Seconds of one product with its launch, in the best layout. Operands may be
@@ -136,7 +117,7 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
       calls = double(parts);
     }
   for (const CandidateAxis &axis : node.candidate.axes) {
-    bool mayBeAny = isOpen(axis.use) ||
+    bool mayBeAny = axis.use.isOpen() ||
                     (axis.use.storesParameters && product.readsParameter);
     llvm::SmallVector<Parts, 4> next;
     for (size_t dim = 0; dim < dims.size(); ++dim)
@@ -165,93 +146,6 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
     return launches + (seconds - launches) / double(node.remaining);
   };
   return {divided(best.alone), divided(best.slowed)};
-}
-
-/// The share of attention of the busiest of `parts` ranks. If `ofQueries` of
-/// them divide the queries under a causal mask, it is the rank with the last
-/// queries.
-static double largestShare(const CostModel &cost, const AttentionWork &work,
-                           double parts, int64_t ofQueries) {
-  AttentionWork last = work;
-  last.queries = std::max<int64_t>(work.queries / ofQueries, 1);
-  last.queryStart = work.queries - last.queries;
-  double all = cost.attentionDone(work).pairs();
-  if (all == 0)
-    return 1 / parts;
-  return cost.attentionDone(last).pairs() / all * double(ofQueries) / parts;
-}
-
-/// Seconds forward and backward, in one call each. Assumes that heads and
-/// queries fill a device.
-ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
-                                   double again) const {
-  PlanCommand call;
-  call.kind = CommandKind::Attention;
-  call.dtype = product.dtype;
-  call.attention = *product.inOneCall;
-  auto seconds = [&](bool isGradient) {
-    call.attention.isGradient = isGradient;
-    CommandCost whole = cost.cost(call);
-    auto ofRank = [&](double seconds) {
-      double launch = whole.startSeconds;
-      return launch + std::max(seconds - launch, 0.0) * share;
-    };
-    return ComputeSeconds{ofRank(whole.seconds),
-                          ofRank(whole.slowedSeconds(cost.slowdown()))};
-  };
-  ComputeSeconds result;
-  result.add(1 + again, seconds(/*isGradient=*/false));
-  if (options.hasGradients && product.adjoints > 0)
-    result.add(1, seconds(/*isGradient=*/true));
-  return result;
-}
-
-/// Whether the axis divides queries under a causal mask if it divides attention
-/// at all. A data axis on positions does. A model axis may divide another index
-/// instead.
-bool Bounds::dividesMask(const ProductFacts &product,
-                         const CandidateAxis &axis) const {
-  bool onPositions = false, beside = isOpen(axis.use);
-  product.forEachDim([&](const ProductFacts::Dim &dim) {
-    bool isMixed = facts.classes[dim.index].isMixed;
-    onPositions |= isMixed && axis.use.activations == dim.index;
-    beside |= !isMixed && axis.use.isOn(dim.index);
-  });
-  return onPositions && !axis.use.heads &&
-         (axis.use.role == AxisRole::Data || !beside) && product.inOneCall &&
-         product.inOneCall->isCausal;
-}
-
-/// Dividing an index further never adds work to the busiest rank.
-ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
-                                        const SpaceNode &node,
-                                        double again) const {
-  double parts = double(node.remaining);
-  int64_t ofQueries = 1;
-  for (const CandidateAxis &axis : node.candidate.axes) {
-    bool divides = isOpen(axis.use);
-    product.forEachDim([&](const ProductFacts::Dim &dim) {
-      divides |= axis.use.isOn(dim.index);
-    });
-    parts *= divides ? double(axis.size) : 1;
-    ofQueries *= dividesMask(product, axis) ? axis.size : 1;
-  }
-  if (product.inOneCall && options.callsAttention) {
-    ComputeSeconds seconds = callSeconds(
-        product, largestShare(cost, *product.inOneCall, parts, ofQueries),
-        again);
-    if (ofQueries == 1 || !options.balancesAttention)
-      return seconds;
-    ComputeSeconds balanced = callSeconds(product, 1 / parts, again);
-    double exchange = exchangeSeconds(product, node, again, parts);
-    balanced.add(1, {exchange, exchange});
-    seconds.lowerTo(balanced);
-    return seconds;
-  }
-  double times =
-      1 + again + (options.hasGradients ? double(product.adjoints) : 0);
-  double seconds = times * product.flops / bestAttentionRate(product) / parts;
-  return {seconds, seconds};
 }
 
 /// The highest bandwidth of a rank's memory, in bytes per second.

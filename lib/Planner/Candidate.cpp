@@ -14,11 +14,16 @@ bool AxisUse::isOn(ClassId id) const {
   return activations == id || llvm::is_contained(parameters, id);
 }
 
+bool AxisUse::isOpen() const {
+  return !activations && parameters.empty() && role != AxisRole::Stage;
+}
+
 bool AxisUse::operator==(const AxisUse &other) const {
   return role == other.role && activations == other.activations &&
          parameters == other.parameters &&
          storesParameters == other.storesParameters &&
-         storesState == other.storesState && heads == other.heads;
+         storesState == other.storesState && heads == other.heads &&
+         ring == other.ring;
 }
 
 int64_t Candidate::numRanks() const {
@@ -148,6 +153,11 @@ bool tpsp::planner::placesAttention(const Candidate &candidate) {
   });
 }
 
+bool tpsp::planner::hasRing(const Candidate &candidate) {
+  return llvm::any_of(candidate.axes,
+                      [](const CandidateAxis &axis) { return axis.use.ring; });
+}
+
 //===----------------------------------------------------------------------===//
 // Usual names
 //===----------------------------------------------------------------------===//
@@ -158,7 +168,7 @@ namespace {
 struct UseTraits {
   AxisRole role;
   bool dividesActivations, isMixed, storesParameters, storesState, hasExperts,
-      dividesHeads;
+      dividesHeads, ring;
 };
 
 struct UsualName {
@@ -180,6 +190,11 @@ constexpr UsualName usualNames[] = {
     {[](const UseTraits &t) { return t.dividesHeads && t.storesState; },
      "Ulysses+ZeRO-1", "cp"},
     {[](const UseTraits &t) { return t.dividesHeads; }, "Ulysses", "cp"},
+    {[](const UseTraits &t) { return t.ring && t.storesParameters; },
+     "Ring+FSDP", "cp"},
+    {[](const UseTraits &t) { return t.ring && t.storesState; }, "Ring+ZeRO-1",
+     "cp"},
+    {[](const UseTraits &t) { return t.ring; }, "Ring", "cp"},
     {[](const UseTraits &t) { return t.isMixed && t.storesParameters; },
      "CP+FSDP", "cp"},
     {[](const UseTraits &t) { return t.isMixed && t.storesState; }, "CP+ZeRO-1",
@@ -199,7 +214,8 @@ const UsualName &usualNameOf(const AxisUse &use, const ProgramFacts &facts) {
                       use.storesParameters,
                       use.storesState,
                       false,
-                      use.heads.has_value()};
+                      use.heads.has_value(),
+                      use.ring};
   for (ClassId id : use.parameters)
     traits.hasExperts |= facts.classes[id].hasOwnParameters;
   return *llvm::find_if(usualNames,
@@ -251,10 +267,12 @@ classSubscripts(const Candidate &candidate, const ProgramFacts &facts,
 
 std::string tpsp::planner::subscriptText(const Candidate &candidate,
                                          const ProgramFacts &facts) {
-  std::string mesh, layers, stored, state;
+  std::string mesh, layers, ring, stored, state;
   for (const CandidateAxis &axis : candidate.axes) {
     mesh +=
         (mesh.empty() ? "" : " ") + axis.name + "=" + std::to_string(axis.size);
+    if (axis.use.ring)
+      ring += "@" + axis.name;
     if (axis.use.storesParameters)
       stored += "@" + axis.name;
     if (axis.use.storesState)
@@ -278,7 +296,8 @@ std::string tpsp::planner::subscriptText(const Candidate &candidate,
     return "";
   std::string rest = activations;
   for (auto [what, part] :
-       {std::pair("attention", heads), std::pair("parameters", parameters),
+       {std::pair("attention", heads), std::pair("ring", subscript("", ring)),
+        std::pair("parameters", parameters),
         std::pair("stored", subscript("", stored)),
         std::pair("state", subscript("", state)),
         std::pair("layers", subscript("", layers))})

@@ -16,11 +16,9 @@ using namespace tpsp::planner;
 
 /// Seconds for a tensor that is stored divided: `bytes` of it are gathered for
 /// each micro-batch, and its gradient is scattered, at these places.
-Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
-                                       const SpaceNode &node,
-                                       llvm::ArrayRef<GroupPlace> places,
-                                       double bytes,
-                                       int64_t microBatches) const {
+TensorTime Bounds::storingTime(const TensorFacts &tensor, const SpaceNode &node,
+                               llvm::ArrayRef<GroupPlace> places, double bytes,
+                               int64_t microBatches) const {
   double largest =
       largestWith(bytes * double(node.remaining) / double(tensor.count));
   double gather =
@@ -81,10 +79,9 @@ Bounds::TensorTimes Bounds::tensorTimes(const TensorFacts &tensor,
 
 /// Seconds for a tensor that several axes store. The last of its gathers makes
 /// it whole.
-Bounds::TensorTime Bounds::storedTime(const TensorFacts &tensor,
-                                      const SpaceNode &node,
-                                      llvm::ArrayRef<const DataAxis *> storing,
-                                      int64_t microBatches) const {
+TensorTime Bounds::storedTime(const TensorFacts &tensor, const SpaceNode &node,
+                              llvm::ArrayRef<const DataAxis *> storing,
+                              int64_t microBatches) const {
   double bytes = localBytes(tensor, node) / double(node.remaining);
   std::vector<GroupPlace> places;
   for (const DataAxis *axis : storing) {
@@ -92,37 +89,6 @@ Bounds::TensorTime Bounds::storedTime(const TensorFacts &tensor,
     llvm::append_range(places, axis->dividing);
   }
   return storingTime(tensor, node, places, bytes, microBatches);
-}
-
-/// Seconds of the exchange of halves around attention, if ranks share its rows.
-/// Queries are received and results sent; for gradients, queries and the
-/// result's gradient are received. If the forward pass is not redone, results
-/// are received again. All are copied into halves, and halves are sent along at
-/// least one axis that divides them.
-double Bounds::exchangeSeconds(const ProductFacts &product,
-                               const SpaceNode &node, double again,
-                               double parts) const {
-  const AttentionWork &work = *product.inOneCall;
-  double tensor = double(work.heads) * double(work.queries) *
-                  double(product.elementBytes) / parts;
-  double d = double(work.features), e = double(work.valueFeatures);
-  double bytes = tensor * (d + e);
-  if (options.hasGradients && product.adjoints > 0)
-    bytes += tensor * (d + (again > 0 ? e : 2 * e));
-  double sending = std::numeric_limits<double>::infinity();
-  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
-    const CandidateAxis &axis = node.candidate.axes[i];
-    if (!dividesMask(product, axis))
-      continue;
-    std::vector<GroupPlace> places =
-        placesOf(node, i, [&](const AxisUse &other) {
-          return other.activations == axis.use.activations;
-        });
-    double largest = tensor / 2 * std::max(d, e) * double(node.remaining);
-    sending = std::min(sending, collectiveSeconds(CollectiveKind::Permute,
-                                                  places, bytes / 2, largest));
-  }
-  return 2 * bytes / memoryRate() + (options.overlaps ? 0 : sending);
 }
 
 /// Adds the seconds along each axis, and along all axes that store the tensor.
@@ -187,61 +153,6 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
   links.time.atEnd.addSerial(atEnd, isOfLayers ? atEnd : 0);
 }
 
-/// Adds the gathers of keys and values along data axes on positions, and the
-/// reductions of their gradients. The last of several gathers makes them whole.
-/// Along an axis on heads they are exchanged instead.
-void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
-                      int64_t microBatches, DataLinks &links) const {
-  addExchange(operand, node, microBatches, links);
-  if (!options.gathersKeys)
-    return;
-  std::vector<SharedPlace> places;
-  llvm::SmallVector<unsigned> along;
-  llvm::SmallVector<LinkTier> tiers;
-  for (DataAxis &axis : links.axes) {
-    const AxisUse &use = node.candidate.axes[axis.position].use;
-    if (use.activations != operand.index || use.heads)
-      continue;
-    axis.seconds += double(operand.count) *
-                    movingSeconds(CollectiveKind::AllGather, operand, node,
-                                  axis.gathering, axis.position, microBatches);
-    along.push_back(axis.position);
-    tiers.push_back(axis.tier);
-    for (const SharedPlace &each : axis.gathering)
-      places.push_back({each.place, {}});
-  }
-  if (along.empty())
-    return;
-  double whole = movingSeconds(CollectiveKind::AllGather, operand, node, places,
-                               along, microBatches);
-  links.time.all.add(double(operand.count) * whole, commonTier(tiers));
-  links.time.all.addSerial(double(operand.count) * whole,
-                           countInLayers(operand.count) * whole);
-}
-
-/// Adds the exchange of attention's tensor, and of its gradient, along an axis
-/// on heads. An exchange along several such axes is not counted.
-void Bounds::addExchange(const WholeOperand &tensor, const SpaceNode &node,
-                         int64_t microBatches, DataLinks &links) const {
-  DataAxis *only = nullptr;
-  for (DataAxis &axis : links.axes) {
-    if (!node.candidate.axes[axis.position].use.heads)
-      continue;
-    if (only)
-      return;
-    only = &axis;
-  }
-  if (!only ||
-      node.candidate.axes[only->position].use.activations != tensor.index)
-    return;
-  double each = movingSeconds(CollectiveKind::AllToAll, tensor, node,
-                              only->gathering, only->position, microBatches);
-  double seconds = double(tensor.count) * each;
-  only->seconds += seconds;
-  links.time.all.add(seconds, only->tier);
-  links.time.all.addSerial(seconds, countInLayers(tensor.count) * each);
-}
-
 Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
   DataLinks links;
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
@@ -290,34 +201,6 @@ Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
     time.atEnd.ofAxis = std::max(time.atEnd.ofAxis, axis.atEnd);
   }
   return time;
-}
-
-/// Seconds of a gather of the part that axes other than `along` leave, or of an
-/// exchange of a rank's share of it. Includes the way back of the gradient.
-double Bounds::movingSeconds(CollectiveKind kind, const WholeOperand &operand,
-                             const SpaceNode &node,
-                             llvm::ArrayRef<SharedPlace> places,
-                             llvm::ArrayRef<unsigned> along,
-                             int64_t microBatches) const {
-  bool isExchanged = kind == CollectiveKind::AllToAll;
-  double local = double(operand.bytes);
-  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
-    const CandidateAxis &axis = node.candidate.axes[i];
-    bool divides = llvm::any_of(operand.dims, [&](ClassId id) {
-      return axis.use.isOn(id) || axis.use.heads == id;
-    });
-    if (divides && (isExchanged || !llvm::is_contained(along, i)))
-      local /= double(axis.size);
-  }
-  double bytes = local / double(node.remaining);
-  double largest = largestOf(local, operand.dims, microBatches);
-  auto secondsOf = [&](CollectiveKind each) {
-    return activationSeconds(each, places, node, operand.dims, bytes, largest);
-  };
-  double seconds = secondsOf(kind);
-  if (options.hasGradients && operand.hasGradient)
-    seconds += secondsOf(isExchanged ? kind : CollectiveKind::ReduceScatter);
-  return seconds;
 }
 
 /// Whether the axis divides parameters along an index of the tensor. If so, the

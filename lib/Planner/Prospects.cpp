@@ -72,6 +72,7 @@ std::vector<size_t> Prospects::traitsOf(const Candidate &candidate) {
     activations.role = parameters.role = stored.role = axis.use.role;
     activations.activations = axis.use.activations;
     activations.heads = axis.use.heads;
+    activations.ring = axis.use.ring;
     parameters.parameters = axis.use.parameters;
     stored.storesParameters = axis.use.storesParameters;
     stored.storesState = axis.use.storesState;

@@ -113,12 +113,15 @@ std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
   std::vector<AxisUse> result;
   bool hasParameters = !parameterClasses(facts).empty();
   for (std::optional<ClassId> id : activations)
-    for (std::optional<ClassId> heads : headsFor(*id, size, onlyDivisible)) {
-      result.push_back({AxisRole::Data, id, {}, false, false, heads});
+    for (AxisUse use : dataUses(*id, size, onlyDivisible)) {
+      result.push_back(use);
+      use.storesParameters = true;
       if (hasParameters)
-        result.push_back({AxisRole::Data, id, {}, true, false, heads});
+        result.push_back(use);
+      use.storesParameters = false;
+      use.storesState = true;
       if (options.hasState)
-        result.push_back({AxisRole::Data, id, {}, false, true, heads});
+        result.push_back(use);
     }
   activations.push_back(std::nullopt);
   for (const std::vector<ClassId> &set : parameterSets(size, onlyDivisible))
@@ -130,14 +133,30 @@ std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
   return result;
 }
 
-std::vector<std::optional<ClassId>>
-Space::headsFor(ClassId activations, int64_t size, bool onlyDivisible) const {
-  std::vector<std::optional<ClassId>> result = {std::nullopt};
+std::vector<AxisUse> Space::dataUses(ClassId activations, int64_t size,
+                                     bool onlyDivisible) const {
+  AxisUse use = {AxisRole::Data, activations, {}, false, false};
+  AxisUse ring = use;
+  ring.ring = true;
+  bool rings = mayRing(activations, size);
+  std::vector<AxisUse> result;
+  if (options.mayGather || !rings)
+    result.push_back(use);
+  if (rings)
+    result.push_back(ring);
   if (facts.classes[activations].isMixed)
     for (ClassId id : facts.headClasses)
-      if (!onlyDivisible || facts.classes[id].extent % size == 0)
-        result.push_back(id);
+      if (!onlyDivisible || facts.classes[id].extent % size == 0) {
+        use.heads = id;
+        result.push_back(use);
+      }
   return result;
+}
+
+bool Space::mayRing(ClassId activations, int64_t size) const {
+  const IndexClass &index = facts.classes[activations];
+  return options.mayRing && index.mayRing &&
+         index.extent % (index.ringHasHalves ? 2 * size : size) == 0;
 }
 
 bool Space::mayHaveStages(int64_t size) const {
@@ -153,7 +172,7 @@ bool Space::mayHaveStages(int64_t size) const {
 static auto orderOf(const AxisUse &use) {
   return std::tuple(use.role != AxisRole::Stage, use.role, use.activations,
                     use.parameters, use.storesParameters, use.storesState,
-                    use.heads);
+                    use.heads, use.ring);
 }
 
 /// Whether the axis and those within it are in one node.
@@ -164,7 +183,7 @@ static bool isInNode(const SpaceNode &parent, const SpaceOptions &options) {
 
 bool Space::divides(const Candidate &candidate) const {
   for (ClassId id = 0; id < facts.classes.size(); ++id) {
-    int64_t ofActivations = 1, ofParameters = 1, ofHeads = 1;
+    int64_t ofActivations = 1, ofParameters = 1, ofHeads = 1, ofRing = 1;
     for (const CandidateAxis &axis : candidate.axes) {
       if (axis.use.activations == id)
         ofActivations *= axis.size;
@@ -172,10 +191,13 @@ bool Space::divides(const Candidate &candidate) const {
         ofParameters *= axis.size;
       if (axis.use.heads == id)
         ofHeads *= axis.size;
+      if (axis.use.activations == id && axis.use.ring)
+        ofRing *= axis.size;
     }
     // Axes on heads divide what axes on parameters leave of them.
     if (facts.classes[id].extent % ofActivations != 0 ||
-        facts.classes[id].extent % (ofParameters * ofHeads) != 0)
+        facts.classes[id].extent % (ofParameters * ofHeads) != 0 ||
+        (ofRing > 1 && !mayRing(id, ofRing)))
       return false;
   }
   return true;
@@ -203,6 +225,16 @@ bool Space::isAnothers(const SpaceNode &node, const AxisUse &use,
          orderOf(use) < orderOf(axes.back().use);
 }
 
+/// Whether attention's keys would be gathered along one axis and go around a
+/// ring along another.
+static bool gathersBesidesRing(const Candidate &candidate, const AxisUse &use) {
+  return llvm::any_of(candidate.axes, [&](const CandidateAxis &axis) {
+    return axis.use.role == AxisRole::Data && use.role == AxisRole::Data &&
+           axis.use.activations == use.activations && !axis.use.heads &&
+           !use.heads && axis.use.ring != use.ring;
+  });
+}
+
 SpaceNode Space::root() const { return {Candidate(), options.devices}; }
 
 void Space::addChildren(const SpaceNode &node, CandidateAxis axis,
@@ -220,6 +252,8 @@ void Space::addChildren(const SpaceNode &node, CandidateAxis axis,
   }
   for (const AxisUse &use : uses) {
     if (isWritten && use.role != child.candidate.axes.back().use.role)
+      continue;
+    if (gathersBesidesRing(node.candidate, use))
       continue;
     if (!isWritten && isAnothers(node, use, child.remaining)) {
       ++symmetric;

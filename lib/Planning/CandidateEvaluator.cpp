@@ -120,6 +120,8 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
   compile.mesh.clear();
   compile.microBatches = candidate.settings.microBatches;
   compile.rematerialize = candidate.settings.rematerialize;
+  if (hasRing(candidate))
+    compile.attention = "ring";
   if (candidate.hasStages())
     setForStages(compile);
   compile.optimizerAxes.clear();

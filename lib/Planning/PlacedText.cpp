@@ -55,15 +55,18 @@ private:
 /// equal its defaults are left out.
 class DifferingRows {
 public:
-  DifferingRows(const CompileOptions &compile,
+  /// `all`: the options that all plans have, of which tpsp-run would choose
+  /// those that are `automatic`.
+  DifferingRows(const CompileOptions &compile, const CompileOptions &all,
                 const std::set<std::string> &automatic, Flags &flags)
-      : compile(compile), automatic(automatic), flags(flags) {}
+      : compile(compile), all(all), automatic(automatic), flags(flags) {}
 
   template <typename T>
   void operator()(T CompileOptions::*field, const OptionRow &row) {
-    bool differs = row.automatic
-                       ? automatic.count(row.name) == 0
-                       : textOf(compile.*field) != textOf(initial.*field);
+    std::string value = textOf(compile.*field);
+    bool differs = row.automatic ? automatic.count(row.name) == 0 ||
+                                       value != textOf(all.*field)
+                                 : value != textOf(initial.*field);
     if (row.isInRun && differs)
       add(row, compile.*field);
   }
@@ -91,7 +94,7 @@ private:
     flags.add(row.name, textOf(value));
   }
 
-  const CompileOptions &compile;
+  const CompileOptions &compile, &all;
   const CompileOptions initial;
   const std::set<std::string> &automatic;
   Flags &flags;
@@ -101,10 +104,11 @@ private:
 
 /// "--grad --micro-batches 2 --simulate".
 static std::string flagsOf(const CompileOptions &compile,
+                           const CompileOptions &all,
                            const std::set<std::string> &automatic,
                            const Candidate &candidate) {
   Flags flags;
-  CompileOptions::forEachOption(DifferingRows(compile, automatic, flags));
+  CompileOptions::forEachOption(DifferingRows(compile, all, automatic, flags));
   if (candidate.hasStages())
     flags.add("stage-schedule", candidate.settings.schedule);
   if (candidate.settings.chunks > 1)
@@ -140,8 +144,8 @@ static llvm::Expected<std::string> headOf(const PlanningRequest &request,
       clusterOf(all.hardware.name(), candidate.numRanks());
   if (!hardware)
     return hardware.takeError();
-  std::string flags =
-      flagsOf(judgedWith(all, *hardware, plan), request.automatic, candidate);
+  std::string flags = flagsOf(judgedWith(all, *hardware, plan), all,
+                              request.automatic, candidate);
   if (llvm::any_of(flags, [](unsigned char c) { return c < ' '; }))
     return llvm::createStringError(
         "the program's head has the command that predicts the plan, and an "

@@ -241,6 +241,10 @@ private:
     options.hasState = compile().optimizer != "none";
     options.stages = request.stages.stages;
     options.reader = request.reader;
+    bool isChosen = request.automatic.count("attention") > 0;
+    options.mayRing =
+        compile().keepsCalls() && (isChosen || compile().attention == "ring");
+    options.mayGather = compile().attention != "ring";
     CompileOptions ofStages = compile();
     setForStages(ofStages);
     if (std::string problem = stagesProblem(ofStages); !problem.empty()) {
@@ -430,8 +434,7 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.reducesOnce = compile.reduceGradients == "step";
   options.callsAttention = compile.keepsCalls();
   options.balancesAttention = compile.balanceAttention != "off";
-  options.gathersKeys =
-      compile.attention != "blocks" && compile.attention != "ring";
+  options.gathersKeys = compile.attention != "blocks";
   options.regathers = compile.grad && !compile.keepGathered;
   options.largestBucket =
       compile.bucketLayers == "off" ? compile.bucketBytes : -1;

@@ -8,6 +8,7 @@
 #include "tpsp/Passes/Program/LayerRuns.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/Attention/AttentionRing.h"
 #include "tpsp/Dialect/Tpsp/IR/MeshOp.h"
 #include "tpsp/Dialect/Tpsp/IR/Padding.h"
 #include "tpsp/Dialect/Tpsp/IR/SourceNames.h"
@@ -85,6 +86,18 @@ std::vector<StringRef> namesOf(IndexedOpInterface op,
          llvm::zip(indexNames(value.getType()), tensor.indices))
       result[index] = name;
   return result;
+}
+
+/// Notes that shards of the keys may go around a ring. Queries are divided as
+/// the keys are.
+void noteRing(AttentionOpInterface attention, const NameClasses &names,
+              ProgramFacts &facts) {
+  ClassId keys = names[keyIndexOf(attention)];
+  if (names[attention.getRowIndex()] != keys ||
+      !unplacedRingObstacle(attention).empty())
+    return;
+  facts.classes[keys].mayRing = true;
+  facts.classes[keys].ringHasHalves |= attention.masksLaterKeys();
 }
 
 class FactsOfFunction {
@@ -226,8 +239,10 @@ private:
       // Only attention in one call skips keys outside the window.
       if (attention.getScoreWindow() > 0)
         product.flops = std::min(product.flops, work.flops());
-      if (isLibraryCall(op, forGpu, "planner"))
+      if (isLibraryCall(op, forGpu, "planner")) {
         product.inOneCall = work;
+        noteRing(attention, names, facts);
+      }
     }
     heads.note(structure, llvm::map_to_vector(indexNames, [&](StringRef name) {
                  return names[name];

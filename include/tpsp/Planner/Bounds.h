@@ -134,6 +134,23 @@ struct BoundOptions {
   Reader reader = {};
 };
 
+/// Seconds for one tensor: gathers before its use, the scattering of its
+/// gradient, and the completion of the gradient or of the new parameter. Each
+/// is a command of its own.
+struct TensorTime {
+  double gathering = 0, scattering = 0, completing = 0;
+
+  double seconds() const { return gathering + atEnd(); }
+  /// With stages, these run once a step, after the last micro-batch.
+  double atEnd() const { return scattering + completing; }
+  /// Combines axes: one collective may run along all of them.
+  void raiseTo(const TensorTime &other) {
+    gathering = std::max(gathering, other.gathering);
+    scattering = std::max(scattering, other.scattering);
+    completing = std::max(completing, other.completing);
+  }
+};
+
 class Bounds {
 public:
   /// Copies its arguments.
@@ -233,22 +250,6 @@ private:
     LinkTime all;
     /// The part of `all` for gradients and for the update: see TensorTime.
     LinkTime atEnd;
-  };
-  /// Seconds for one tensor: gathers before its use, the scattering of its
-  /// gradient, and the completion of the gradient or of the new parameter. Each
-  /// is a command of its own.
-  struct TensorTime {
-    double gathering = 0, scattering = 0, completing = 0;
-
-    double seconds() const { return gathering + atEnd(); }
-    /// With stages, these run once a step, after the last micro-batch.
-    double atEnd() const { return scattering + completing; }
-    /// Combines axes: one collective may run along all of them.
-    void raiseTo(const TensorTime &other) {
-      gathering = std::max(gathering, other.gathering);
-      scattering = std::max(scattering, other.scattering);
-      completing = std::max(completing, other.completing);
-    }
   };
   using TensorTimes = llvm::SmallVector<TensorTime, 2>;
   /// The place of a collective that runs along an axis and others, given by
@@ -364,6 +365,8 @@ private:
                    const CandidateAxis &axis) const;
   ComputeSeconds callSeconds(const ProductFacts &product, double share,
                              double redone) const;
+  double hopsSeconds(const ProductFacts &product, double parts,
+                     double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   ComputeSeconds oneProduct(const MatmulWork &work, int64_t dtype) const;
   DataTime dataTime(const SpaceNode &node, int64_t microBatches) const;
@@ -382,8 +385,14 @@ private:
   TensorTime storingTime(const TensorFacts &tensor, const SpaceNode &node,
                          llvm::ArrayRef<GroupPlace> places, double bytes,
                          int64_t microBatches) const;
+  static DataAxis *onlyAxis(DataLinks &links, const SpaceNode &node,
+                            llvm::function_ref<bool(const AxisUse &)> isSo);
+  void addMoving(const WholeOperand &tensor, double seconds, DataAxis &axis,
+                 DataLinks &links) const;
   void addExchange(const WholeOperand &tensor, const SpaceNode &node,
                    int64_t microBatches, DataLinks &links) const;
+  void addHops(const WholeOperand &operand, const SpaceNode &node,
+               int64_t microBatches, DataLinks &links) const;
   double movingSeconds(CollectiveKind kind, const WholeOperand &operand,
                        const SpaceNode &node,
                        llvm::ArrayRef<SharedPlace> places,
@@ -416,7 +425,8 @@ private:
   double largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
                    int64_t microBatches) const;
   double bestRate() const;
-  double bestAttentionRate(const ProductFacts &product) const;
+  double bestAttentionRate(const ProductFacts &product,
+                           llvm::ArrayRef<bool> passes) const;
   double narrowestBytes(const AxisUse &use) const;
 
   ProgramFacts facts;

@@ -5,6 +5,7 @@
 ///   dp = 2 : data    activations b, state       b@dp, and ZeRO-1
 ///   tp = 4 : model   activations s, parameters h, e, v
 ///   cp = 4 : data    activations s, heads g     s@cp, and Ulysses
+///   cp = 4 : data    activations s, ring        s@cp, and a ring of keys
 ///   pp = 2 : stage   the layers
 ///
 /// On a model axis parameters stay divided while they are used. On a data axis
@@ -33,10 +34,16 @@ struct AxisUse {
   /// attention, in place of positions (Ulysses). Queries, keys, values and
   /// results are exchanged.
   std::optional<ClassId> heads = {};
+  /// On a data axis on positions: keys and values go around a ring of its ranks
+  /// within attention, and are not gathered. All such axes on one class agree.
+  bool ring = false;
 
   /// Whether it divides the class outside attention, of activations or of
   /// parameters.
   bool isOn(ClassId id) const;
+  /// Whether the axis comes from the program's own mesh without a use, so that
+  /// it may divide anything.
+  bool isOpen() const;
   bool operator==(const AxisUse &other) const;
 };
 
@@ -97,6 +104,9 @@ Subscripts attentionSubscripts(const TensorFacts &tensor,
 /// Whether an axis divides heads within attention. Attention's tensors have
 /// subscripts then; else the compiler finds them.
 bool placesAttention(const Candidate &candidate);
+
+/// Whether attention sends its keys around a ring, along any axis.
+bool hasRing(const Candidate &candidate);
 
 /// Whether the parameter's gradient is a sum over ranks of a data axis.
 bool isSummedOn(const TensorFacts &parameter, const AxisUse &axis);

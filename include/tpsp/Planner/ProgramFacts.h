@@ -32,6 +32,9 @@ struct IndexClass {
   bool isMixed = false;
   /// Whether each position has parameters of its own, as experts have.
   bool hasOwnParameters = false;
+  /// Whether an attention may send shards of keys along it around a ring.
+  /// ringHasHalves: whether a causal mask cuts these shards into halves.
+  bool mayRing = false, ringHasHalves = false;
 
   const std::string &name() const { return names.front(); }
   /// The name with the extent.

@@ -6,7 +6,8 @@
 /// `maxAxes` axes, every use of each axis:
 /// - a data axis divides a class of activations; it may also divide the stored
 ///   parameters, or the optimizer's state. If it divides positions, it may
-///   divide heads in their place within attention (Ulysses);
+///   divide heads in their place within attention (Ulysses), or send keys
+///   around a ring;
 /// - a model axis divides a maximal set of parameter classes of which no
 ///   parameter has two; it may also divide a class of activations;
 /// - at most one axis, a stage axis, divides the layers. There are at least as
@@ -48,6 +49,9 @@ struct SpaceOptions {
   bool hasState = false;
   /// The size of the stage axis; 1: no stage axis; 0: any size, or none.
   int64_t stages = 0;
+  /// Whether data axes on positions may gather attention's keys, and whether
+  /// they may send them around a ring. Keys that cannot go around are gathered.
+  bool mayGather = true, mayRing = false;
   /// Who has to be able to express the candidates.
   Reader reader = {};
 };
@@ -98,12 +102,14 @@ private:
                                                   bool onlyDivisible) const;
   void addExpertsAlone(const std::vector<ClassId> &classes,
                        std::vector<std::vector<ClassId>> &sets) const;
-  /// The classes of heads that an axis on these activations may divide within
-  /// attention; nullopt for none.
-  std::vector<std::optional<ClassId>>
-  headsFor(ClassId activations, int64_t size, bool onlyDivisible) const;
+  /// The uses of a data axis on these activations that stores nothing. Keys are
+  /// gathered or go around a ring, or heads are divided within attention.
+  std::vector<AxisUse> dataUses(ClassId activations, int64_t size,
+                                bool onlyDivisible) const;
   bool isAnothers(const SpaceNode &node, const AxisUse &use,
                   int64_t within) const;
+  /// Whether an axis on these activations may send keys around a ring.
+  bool mayRing(ClassId activations, int64_t size) const;
   bool mayHaveStages(int64_t size) const;
   bool maySatisfyPins(const SpaceNode &node) const;
   /// The most axes, but at least one more than the program's own mesh has.

@@ -25,7 +25,8 @@ struct UsualTerms {
           pipeline = 1;
   /// isSequenceParallel: the tensor axis divides activations, too.
   /// exchangesHeads: the context axis divides heads within attention.
-  bool isSequenceParallel = false, exchangesHeads = false;
+  /// ring: keys go around a ring of the context axis.
+  bool isSequenceParallel = false, exchangesHeads = false, ring = false;
   /// Whether some axis on samples or positions divides the optimizer's state
   /// and not the parameters, and whether some such axis divides neither.
   bool dividesState = false, copiesState = false;

@@ -23,9 +23,11 @@ static void addDegrees(const ExportedPlan &plan, Flags &flags) {
   if (terms.settings.chunks > 1)
     flags.push_back(fmt::format("--num-layers-per-virtual-pipeline-stage {}",
                                 terms.layers / terms.chunks()));
-  // As the plan is judged: keys and values are gathered, or heads exchanged.
+  // As the plan is judged: keys and values are gathered or go around a ring, or
+  // heads are exchanged.
   if (terms.context > 1)
     flags.emplace_back(terms.exchangesHeads ? "--cp-comm-type a2a"
+                       : terms.ring         ? "--cp-comm-type p2p"
                                             : "--cp-comm-type all_gather");
   if (terms.isSequenceParallel)
     flags.emplace_back("--sequence-parallel");

@@ -59,6 +59,9 @@ static void addDegrees(const ExportedPlan &plan, Keys &keys) {
         std::pair("expert_parallel_degree", int64_t(1)),
         std::pair("pipeline_parallel_degree", terms.pipeline)})
     keys.push_back(number("parallelism", name, degree));
+  if (terms.context > 1)
+    keys.push_back({"parallelism", "context_parallel_rotate_method",
+                    quoted(terms.ring ? "alltoall" : "allgather")});
   keys.push_back(
       {"parallelism", "fsdp_reshard_after_forward",
        quoted(plan.options.step.keepsGathered ? "never" : "always")});

@@ -108,6 +108,7 @@ private:
           axis.use.storesParameters ? TermKind::Shard : TermKind::Replicate);
     terms.contextStores = axis.use.storesParameters;
     terms.exchangesHeads = axis.use.heads.has_value();
+    terms.ring = axis.use.ring;
     set(terms.context, axis, TermKind::Context);
   }
 

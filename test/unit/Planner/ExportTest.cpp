@@ -123,6 +123,23 @@ TEST(Export, Heads) {
               HasSubstr("\"exchanges_heads\": true"));
 }
 
+// A context axis whose keys go around a ring is said by a flag of both systems.
+TEST(Export, Ring) {
+  CandidateAxis ring = cp;
+  EXPECT_THAT(exported("megatron", of({ring})).text,
+              HasSubstr("--cp-comm-type all_gather"));
+  ring.use.ring = true;
+  EXPECT_THAT(exported("megatron", of({ring})).text,
+              HasSubstr("--cp-comm-type p2p"));
+  EXPECT_THAT(placementJson(of({ring}), eightLayers()),
+              HasSubstr("\"ring\": true"));
+  ring.use.storesParameters = true;
+  for (const char *target : {"torchtitan", "torchtitan-0.2"})
+    EXPECT_THAT(
+        exported(target, of({ring})).text,
+        testing::ContainsRegex("context_parallel_rotate_method ?= ?.alltoall"));
+}
+
 // Experts are divided over ranks that have their own samples, and nothing else
 // is divided over these.
 TEST(Export, Experts) {

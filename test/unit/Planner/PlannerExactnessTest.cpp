@@ -129,6 +129,8 @@ protected:
     inSpace.devices = trial.devices;
     inSpace.maxAxes = trial.maxAxes;
     inSpace.hasState = compile.optimizer != "none";
+    // A ring does not depend on how calls on gathered keys are balanced.
+    inSpace.mayRing = compile.keepsCalls() && compile.balanceAttention == "on";
     Space space(facts, inSpace);
     if (!space.check().empty())
       return; // Nothing divides.

@@ -69,6 +69,30 @@ TEST(Space, HeadsWithinAttention) {
               Contains("mine=3: s@mine, attention e@mine"));
 }
 
+// Keys go around a ring or are gathered, along all axes on positions alike.
+// Shards that a ring cuts into halves need an even number of positions.
+TEST(Space, RingsWithinAttention) {
+  ProgramFacts facts = mlp(5, 24, 5, 7);
+  facts.classes[1].isMixed = facts.classes[1].mayRing = true;
+  SpaceOptions options = on(4);
+  EXPECT_THAT(textsOf(Space(facts, options)), Not(Contains(HasSubstr("ring"))));
+  options.mayRing = true;
+  EXPECT_THAT(textsOf(Space(facts, options)),
+              UnorderedElementsAre(
+                  "cp=4: s@cp", "cp=4: s@cp, ring @cp",
+                  "cp=4: s@cp, stored @cp", "cp=4: s@cp, ring @cp, stored @cp",
+                  "cp=2 cp2=2: s@cp@cp2, stored @cp2",
+                  "cp=2 cp2=2: s@cp@cp2, ring @cp@cp2, stored @cp2"));
+  options.mayGather = false;
+  EXPECT_THAT(textsOf(Space(facts, options)),
+              testing::Each(HasSubstr("ring @cp")));
+  facts.classes[1].ringHasHalves = true;
+  options = on(8);
+  options.mayRing = true;
+  for (const std::string &text : textsOf(Space(facts, options)))
+    EXPECT_THAT(text, Not(HasSubstr("ring")));
+}
+
 // No leaf comes twice. If several axes divide an index, their product divides
 // its extent.
 TEST(Space, LeavesDifferAndDivide) {

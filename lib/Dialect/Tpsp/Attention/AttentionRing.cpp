@@ -310,8 +310,7 @@ private:
 
 } // namespace
 
-/// The index of the keys.
-static StringRef keyOf(AttentionOpInterface op) {
+StringRef tpsp::keyIndexOf(AttentionOpInterface op) {
   if (auto attention = dyn_cast<AttentionOp>(*op))
     return attention.getKey();
   return cast<AttentionGradientOp>(*op).getKey();
@@ -330,7 +329,7 @@ static bool hidesByWindow(AttentionOpInterface op) {
   return window > 0 && window < extentOf(op->getOperand(0), op.getRowIndex());
 }
 
-std::string tpsp::ringObstacle(AttentionOpInterface op) {
+std::string tpsp::unplacedRingObstacle(AttentionOpInterface op) {
   if (op.getRowTile() || !op.getShardIndex().empty())
     return "its keys are in shards already";
   if (op.getBias())
@@ -341,7 +340,14 @@ std::string tpsp::ringObstacle(AttentionOpInterface op) {
     return "it takes the step's number";
   if (hidesByWindow(op))
     return "it has a window";
-  std::optional<Shards> shards = shardsOf(op, keyOf(op));
+  return "";
+}
+
+std::string tpsp::ringObstacle(AttentionOpInterface op) {
+  std::string obstacle = unplacedRingObstacle(op);
+  if (!obstacle.empty())
+    return obstacle;
+  std::optional<Shards> shards = shardsOf(op, keyIndexOf(op));
   if (!shards)
     return "no axes divide its queries and its keys alike";
   if (op.masksLaterKeys() && shards->positions % 2 != 0)
@@ -351,7 +357,7 @@ std::string tpsp::ringObstacle(AttentionOpInterface op) {
 }
 
 void tpsp::replaceByRing(OpBuilder &b, AttentionOpInterface op) {
-  Shards shards = *shardsOf(op, keyOf(op));
+  Shards shards = *shardsOf(op, keyIndexOf(op));
   if (auto gradient = dyn_cast<AttentionGradientOp>(*op))
     return GradientRing(b, gradient, shards).replace();
   ForwardRing(b, cast<AttentionOp>(*op), shards).replace();

@@ -1,0 +1,296 @@
+// The least time of attention: its calls, and the ways of keys and heads.
+#include "tpsp/Planner/Bounds.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+//===----------------------------------------------------------------------===//
+// Compute
+//===----------------------------------------------------------------------===//
+
+/// The highest FLOP/s of a rank in calls of attention of this type, in these
+/// passes: whether each is the gradient. 0 if it was not measured.
+double Bounds::bestAttentionRate(const ProductFacts &product,
+                                 llvm::ArrayRef<bool> passes) const {
+  const Hardware &machine = cost.machine();
+  double best = 0;
+  if (const AttentionRates *rates = attentionRatesOf(machine, product.dtype))
+    for (bool isGradient : passes)
+      for (bool isCausal : {false, true})
+        for (double rate :
+             rates->tables[AttentionRates::tableOf(isGradient, isCausal)])
+          best = std::max(best, rate);
+  return best * (machine.isCpu() ? cost.coresPerRank() : 1);
+}
+
+/// The share of attention of the busiest of `parts` ranks. If `ofQueries` of
+/// them divide the queries under a causal mask, it is the rank with the last
+/// queries.
+static double largestShare(const CostModel &cost, const AttentionWork &work,
+                           double parts, int64_t ofQueries) {
+  AttentionWork last = work;
+  last.queries = std::max<int64_t>(work.queries / ofQueries, 1);
+  last.queryStart = work.queries - last.queries;
+  double all = cost.attentionDone(work).pairs();
+  if (all == 0)
+    return 1 / parts;
+  return cost.attentionDone(last).pairs() / all * double(ofQueries) / parts;
+}
+
+/// Seconds forward and backward, in one call each. Assumes that heads and
+/// queries fill a device.
+ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
+                                   double again) const {
+  PlanCommand call;
+  call.kind = CommandKind::Attention;
+  call.dtype = product.dtype;
+  call.attention = *product.inOneCall;
+  auto seconds = [&](bool isGradient) {
+    call.attention.isGradient = isGradient;
+    CommandCost whole = cost.cost(call);
+    auto ofRank = [&](double seconds) {
+      double launch = whole.startSeconds;
+      return launch + std::max(seconds - launch, 0.0) * share;
+    };
+    return ComputeSeconds{ofRank(whole.seconds),
+                          ofRank(whole.slowedSeconds(cost.slowdown()))};
+  };
+  ComputeSeconds result;
+  result.add(1 + again, seconds(/*isGradient=*/false));
+  if (options.hasGradients && product.adjoints > 0)
+    result.add(1, seconds(/*isGradient=*/true));
+  return result;
+}
+
+/// Seconds forward and backward in the calls of a ring's hops, whose rates are
+/// those of any mask and any number of keys. All ranks have equal work. 0 if
+/// rates were not measured.
+double Bounds::hopsSeconds(const ProductFacts &product, double parts,
+                           double again) const {
+  auto seconds = [&](bool isGradient) {
+    AttentionWork work = *product.inOneCall;
+    work.isGradient = isGradient;
+    double rate = bestAttentionRate(product, isGradient);
+    return rate > 0 ? work.flops() / rate / parts : 0;
+  };
+  double forward = (1 + again) * seconds(/*isGradient=*/false);
+  return options.hasGradients && product.adjoints > 0
+             ? forward + seconds(/*isGradient=*/true)
+             : forward;
+}
+
+/// Whether the axis divides queries under a causal mask if it divides attention
+/// at all. A data axis on positions does. A model axis may divide another index
+/// instead.
+bool Bounds::dividesMask(const ProductFacts &product,
+                         const CandidateAxis &axis) const {
+  bool onPositions = false, beside = axis.use.isOpen();
+  product.forEachDim([&](const ProductFacts::Dim &dim) {
+    bool isMixed = facts.classes[dim.index].isMixed;
+    onPositions |= isMixed && axis.use.activations == dim.index;
+    beside |= !isMixed && axis.use.isOn(dim.index);
+  });
+  return onPositions && !axis.use.heads &&
+         (axis.use.role == AxisRole::Data || !beside) && product.inOneCall &&
+         product.inOneCall->isCausal;
+}
+
+/// Dividing an index further never adds work to the busiest rank.
+ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
+                                        const SpaceNode &node,
+                                        double again) const {
+  double parts = double(node.remaining);
+  int64_t ofQueries = 1;
+  for (const CandidateAxis &axis : node.candidate.axes) {
+    bool divides = axis.use.isOpen();
+    product.forEachDim([&](const ProductFacts::Dim &dim) {
+      divides |= axis.use.isOn(dim.index);
+    });
+    parts *= divides ? double(axis.size) : 1;
+    ofQueries *= dividesMask(product, axis) ? axis.size : 1;
+  }
+  bool calls = product.inOneCall && options.callsAttention;
+  if (calls && !hasRing(node.candidate)) {
+    ComputeSeconds seconds = callSeconds(
+        product, largestShare(cost, *product.inOneCall, parts, ofQueries),
+        again);
+    if (ofQueries == 1 || !options.balancesAttention)
+      return seconds;
+    ComputeSeconds balanced = callSeconds(product, 1 / parts, again);
+    double exchange = exchangeSeconds(product, node, again, parts);
+    balanced.add(1, {exchange, exchange});
+    seconds.lowerTo(balanced);
+    return seconds;
+  }
+  double times =
+      1 + again + (options.hasGradients ? double(product.adjoints) : 0);
+  double rate = std::max(bestRate(), bestAttentionRate(product, {false, true}));
+  double seconds = times * product.flops / rate / parts;
+  if (calls)
+    seconds = std::max(seconds, hopsSeconds(product, parts, again));
+  return {seconds, seconds};
+}
+
+/// Seconds of the exchange of halves around attention, if ranks share its rows.
+/// Queries are received and results sent; for gradients, queries and the
+/// result's gradient are received. If the forward pass is not redone, results
+/// are received again. All are copied into halves, and halves are sent along at
+/// least one axis that divides them.
+double Bounds::exchangeSeconds(const ProductFacts &product,
+                               const SpaceNode &node, double again,
+                               double parts) const {
+  const AttentionWork &work = *product.inOneCall;
+  double tensor = double(work.heads) * double(work.queries) *
+                  double(product.elementBytes) / parts;
+  double d = double(work.features), e = double(work.valueFeatures);
+  double bytes = tensor * (d + e);
+  if (options.hasGradients && product.adjoints > 0)
+    bytes += tensor * (d + (again > 0 ? e : 2 * e));
+  double sending = std::numeric_limits<double>::infinity();
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const CandidateAxis &axis = node.candidate.axes[i];
+    if (!dividesMask(product, axis))
+      continue;
+    std::vector<GroupPlace> places =
+        placesOf(node, i, [&](const AxisUse &other) {
+          return other.activations == axis.use.activations;
+        });
+    double largest = tensor / 2 * std::max(d, e) * double(node.remaining);
+    sending = std::min(sending, collectiveSeconds(CollectiveKind::Permute,
+                                                  places, bytes / 2, largest));
+  }
+  return 2 * bytes / memoryRate() + (options.overlaps ? 0 : sending);
+}
+
+//===----------------------------------------------------------------------===//
+// Links
+//===----------------------------------------------------------------------===//
+
+/// Seconds of a gather of the part that axes other than `along` leave. Another
+/// `kind` exchanges or hands on a rank's share of it. Includes the way back of
+/// the gradient.
+double Bounds::movingSeconds(CollectiveKind kind, const WholeOperand &operand,
+                             const SpaceNode &node,
+                             llvm::ArrayRef<SharedPlace> places,
+                             llvm::ArrayRef<unsigned> along,
+                             int64_t microBatches) const {
+  bool sendsShare = kind != CollectiveKind::AllGather;
+  double local = double(operand.bytes);
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const CandidateAxis &axis = node.candidate.axes[i];
+    bool divides = llvm::any_of(operand.dims, [&](ClassId id) {
+      return axis.use.isOn(id) || axis.use.heads == id;
+    });
+    if (divides && (sendsShare || !llvm::is_contained(along, i)))
+      local /= double(axis.size);
+  }
+  double bytes = local / double(node.remaining);
+  double largest = largestOf(local, operand.dims, microBatches);
+  auto secondsOf = [&](CollectiveKind each) {
+    return activationSeconds(each, places, node, operand.dims, bytes, largest);
+  };
+  double seconds = secondsOf(kind);
+  if (options.hasGradients && operand.hasGradient)
+    seconds += secondsOf(sendsShare ? kind : CollectiveKind::ReduceScatter);
+  return seconds;
+}
+
+/// Adds the gathers of keys and values along data axes on positions, and the
+/// reductions of their gradients. The last of several gathers makes them whole.
+/// Along an axis on heads they are exchanged instead, and around a ring they
+/// are handed on.
+void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
+                      int64_t microBatches, DataLinks &links) const {
+  addExchange(operand, node, microBatches, links);
+  if (hasRing(node.candidate))
+    return addHops(operand, node, microBatches, links);
+  if (!options.gathersKeys)
+    return;
+  std::vector<SharedPlace> places;
+  llvm::SmallVector<unsigned> along;
+  llvm::SmallVector<LinkTier> tiers;
+  for (DataAxis &axis : links.axes) {
+    const AxisUse &use = node.candidate.axes[axis.position].use;
+    if (use.activations != operand.index || use.heads)
+      continue;
+    axis.seconds += double(operand.count) *
+                    movingSeconds(CollectiveKind::AllGather, operand, node,
+                                  axis.gathering, axis.position, microBatches);
+    along.push_back(axis.position);
+    tiers.push_back(axis.tier);
+    for (const SharedPlace &each : axis.gathering)
+      places.push_back({each.place, {}});
+  }
+  if (along.empty())
+    return;
+  double whole = movingSeconds(CollectiveKind::AllGather, operand, node, places,
+                               along, microBatches);
+  links.time.all.add(double(operand.count) * whole, commonTier(tiers));
+  links.time.all.addSerial(double(operand.count) * whole,
+                           countInLayers(operand.count) * whole);
+}
+
+/// The only axis whose use is so; null if there is none, or several.
+Bounds::DataAxis *
+Bounds::onlyAxis(DataLinks &links, const SpaceNode &node,
+                 llvm::function_ref<bool(const AxisUse &)> isSo) {
+  DataAxis *only = nullptr;
+  for (DataAxis &axis : links.axes) {
+    if (!isSo(node.candidate.axes[axis.position].use))
+      continue;
+    if (only)
+      return nullptr;
+    only = &axis;
+  }
+  return only;
+}
+
+/// Adds collectives of all tensors like this one, each of `seconds`.
+void Bounds::addMoving(const WholeOperand &tensor, double seconds,
+                       DataAxis &axis, DataLinks &links) const {
+  double all = double(tensor.count) * seconds;
+  axis.seconds += all;
+  links.time.all.add(all, axis.tier);
+  links.time.all.addSerial(all, countInLayers(tensor.count) * seconds);
+}
+
+/// Adds the exchange of attention's tensor, and of its gradient, along an axis
+/// on heads. An exchange along several such axes is not counted.
+void Bounds::addExchange(const WholeOperand &tensor, const SpaceNode &node,
+                         int64_t microBatches, DataLinks &links) const {
+  DataAxis *only =
+      onlyAxis(links, node, [](const AxisUse &use) { return bool(use.heads); });
+  if (!only ||
+      node.candidate.axes[only->position].use.activations != tensor.index)
+    return;
+  addMoving(tensor,
+            movingSeconds(CollectiveKind::AllToAll, tensor, node,
+                          only->gathering, only->position, microBatches),
+            *only, links);
+}
+
+/// Adds the hops of keys or values around a ring, and of their gradients. An
+/// attention that cannot use the ring gathers instead. A ring of several axes
+/// is not counted, nor that the backward pass hands keys on again.
+void Bounds::addHops(const WholeOperand &operand, const SpaceNode &node,
+                     int64_t microBatches, DataLinks &links) const {
+  DataAxis *only = onlyAxis(links, node, [&](const AxisUse &use) {
+    return use.activations == operand.index && !use.heads;
+  });
+  if (!only)
+    return;
+  auto moving = [&](CollectiveKind kind) {
+    return movingSeconds(kind, operand, node, only->gathering, only->position,
+                         microBatches);
+  };
+  double hops = double(node.candidate.axes[only->position].size - 1);
+  addMoving(operand,
+            std::min(hops * moving(CollectiveKind::Permute),
+                     moving(CollectiveKind::AllGather)),
+            *only, links);
+}
