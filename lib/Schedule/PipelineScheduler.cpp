@@ -122,6 +122,7 @@ public:
       unfinished.erase(part);
   }
   void give() { --used; }
+  int64_t numUsed() const { return used; }
   int64_t peak() const { return most; }
 
 private:
@@ -138,7 +139,8 @@ public:
         waitsFor(commands.size()), ready(2 * problem.stages),
         isBusy(2 * problem.stages), isTouched(2 * problem.stages),
         forwardsLeft(problem.stages, problem.parts * problem.chunksPerStage),
-        hasBegun(commands.size()), inOrder(2 * problem.stages) {
+        inFlight(problem.stages), hasBegun(commands.size()),
+        inOrder(2 * problem.stages) {
     int64_t room = problem.parts * problem.chunksPerStage;
     for (int64_t stage = 0; stage < problem.stages; ++stage)
       units.emplace_back(problem.hasBackward ? problem.bound[stage] : room,
@@ -231,7 +233,8 @@ private:
   bool mayStart(const PipelineCommand &command, int64_t number) {
     int64_t stage = problem.stageOf(command.chunk);
     if (command.work == Work::Weights)
-      return true;
+      return !order.fewInFlight || hasManyPending(stage) ||
+             !firstOf(inOrder[2 * stage + 1]);
     if (order.keepsOrder && firstOf(inOrderOf(command))->number != number)
       return false;
     if (command.work == Work::Backward) {
@@ -240,7 +243,21 @@ private:
         return false;
       return !problem.forwardFirst || forwardsLeft[stage] == 0;
     }
-    return units[stage].allows(command.part);
+    return !hasManyInFlight(stage) && units[stage].allows(command.part);
+  }
+
+  /// The most units of 1F1B.
+  int64_t mostInFlight(int64_t stage) const {
+    return problem.chunksPerStage * problem.stages - stage;
+  }
+  bool hasManyInFlight(int64_t stage) const {
+    return order.fewInFlight && inFlight[stage] >= mostInFlight(stage);
+  }
+  /// Whether more weights' gradients wait than the other units can hold.
+  bool hasManyPending(int64_t stage) const {
+    int64_t others =
+        std::max<int64_t>(problem.bound[stage] - mostInFlight(stage), 0);
+    return units[stage].numUsed() - inFlight[stage] > others;
   }
 
   /// The first command that may start; the end if none may.
@@ -287,8 +304,13 @@ private:
     PipelineCommand command = commands.command(number);
     command.start = now;
     command.end = now + problem.secondsOf(command.work, command.chunk);
-    if (command.work == Work::Forward)
-      units[problem.stageOf(command.chunk)].take(command.part);
+    int64_t stage = problem.stageOf(command.chunk);
+    if (command.work == Work::Forward) {
+      units[stage].take(command.part);
+      ++inFlight[stage];
+    }
+    if (command.work == Work::Backward)
+      --inFlight[stage];
     hasBegun[number] = true;
     isBusy[resource] = true;
     running.push({command.end, number});
@@ -335,6 +357,8 @@ private:
   std::vector<bool> isBusy, isTouched;
   std::vector<int64_t> touched;
   std::vector<int64_t> forwardsLeft;
+  /// By stage: forward commands begun, less backward ones.
+  std::vector<int64_t> inFlight;
   std::vector<Units> units;
   std::vector<bool> hasBegun;
   /// Per stage, the forward commands and the backward commands.
@@ -363,7 +387,10 @@ static std::vector<PipelineOrder> ordersOf(const PipelineProblem &problem) {
            {std::pair(true, false), std::pair(true, true),
             std::pair(false, false)})
         if (isCyclic || (group == 1 && !keepsOrder))
-          orders.push_back({prefersForward, group, keepsOrder, alternates});
+          for (bool fewInFlight : {false, true})
+            if (!fewInFlight || problem.splitsWeights)
+              orders.push_back(
+                  {prefersForward, group, keepsOrder, alternates, fewInFlight});
   return orders;
 }
 

@@ -104,6 +104,14 @@ struct PipelineOrder {
   /// Whether a backward command waits until the bound is reached, so that
   /// forward and backward commands alternate from then on.
   bool alternates = false;
+  /// Whether stage i has begun at most v p - i backward passes fewer than
+  /// forward ones, as with 1F1B. The other units then hold values for weights'
+  /// gradients, which wait as long as these have room and backward passes are
+  /// left. Weights' gradients in every idle moment would delay what arrives
+  /// meanwhile.
+  /// With one chunk and p units this is ZB-H1 of Qi et al., "Zero Bubble
+  /// Pipeline Parallelism" (ICLR 2024), whose bubble is (p - 1)(F + B - W).
+  bool fewInFlight = false;
 };
 
 /// List scheduling (Graham 1966): whenever a stage is idle, it starts the first
