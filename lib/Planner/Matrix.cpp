@@ -449,5 +449,7 @@ std::string tpsp::planner::toText(const Matrix &matrix) {
   text += matrix.rows.empty() ? "  no plan was compiled\n" : table(rows);
   if (!matrix.rows.empty() && matrix.rows.front().rank == 1)
     text += billText(matrix, matrix.rows.front().evaluation->memory);
+  if (!o.keptScores.empty())
+    text += fmt::format("\n{}\n", fmt::join(o.keptScores, "\n"));
   return text + searchText(matrix);
 }

@@ -89,7 +89,7 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
   Json json = {{"format", "tpsp-plan-1"},       {"program", o.program},
                {"hardware", o.hardware},        {"devices", o.devices},
                {"memory_limit", o.memoryLimit}, {"tokens", o.tokens},
-               {"profile", o.profile}};
+               {"profile", o.profile},          {"kept_scores", o.keptScores}};
   json["search"] = {
       {"seconds", result.state.seconds},
       {"certified_seconds", result.certifiedSeconds},

@@ -399,6 +399,8 @@ private:
                     std::back_inserter(options.space.stageSettings),
                     [](const Settings &each) { return each.microBatches > 1; });
     options.program = facts.program;
+    if (compile().keepsCalls())
+      options.keptScores = facts.keptScores;
     options.hardware = hardware.name;
     options.devices = request.devices;
     options.memoryLimit = memoryLimit();

@@ -27,6 +27,8 @@ struct MatrixOptions {
   /// Says how measured runs calibrated the figures; empty: they did not. Ends
   /// with a newline.
   std::string calibration;
+  /// ProgramFacts::keptScores.
+  std::vector<std::string> keptScores;
   /// The space that was searched.
   SearchedSpace space;
 };

@@ -200,6 +200,9 @@ struct ProgramFacts {
   /// result.
   bool areLayersAlike = false;
 
+  /// For people: the attentions that keep their scores in memory, and why.
+  std::vector<std::string> keptScores;
+
   void add(ProductFacts product);
   void add(Completion completion);
   void add(WholeOperand operand);

@@ -109,8 +109,8 @@ struct PipelineOrder {
   /// gradients, which wait as long as these have room and backward passes are
   /// left. Weights' gradients in every idle moment would delay what arrives
   /// meanwhile.
-  /// With one chunk and p units this is ZB-H1 of Qi et al., "Zero Bubble
-  /// Pipeline Parallelism" (ICLR 2024), whose bubble is (p - 1)(F + B - W).
+  /// With one chunk and p units this is ZB-H1, whose bubble is
+  /// (p - 1)(F + B - W) (Qi et al., "Zero Bubble Pipeline Parallelism", 2024).
   bool fewInFlight = false;
 };
 

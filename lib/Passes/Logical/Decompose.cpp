@@ -126,7 +126,7 @@ struct DecomposeEarly
     if (keepsSwept && failed(refuseBiases(getOperation())))
       return signalPassFailure();
     if (given.keepsCalls())
-      warnOfWrittenAttention(getOperation());
+      warnOfScores(given.usesGpuLibraries());
     auto select = [&](DecomposableOpInterface op) {
       // A composite with further results is not decomposed.
       if (!op.decomposesEarly() || op->getNumResults() > 1 ||
@@ -141,6 +141,13 @@ struct DecomposeEarly
     };
     // The backward pass names gradients after the parts.
     decompose(getOperation(), /*tellsPartsApart=*/true, select);
+  }
+
+  /// Warns of attention that takes no call, although calls are asked for.
+  void warnOfScores(bool forGpu) {
+    warnOfWrittenAttention(getOperation());
+    for (const KeptScores &each : keptScores(getOperation(), forGpu))
+      each.first->emitWarning("this attention ") << each.text();
   }
 };
 

@@ -1,10 +1,14 @@
 #include "tpsp/Passes/Program/LibraryCalls.h"
 
 #include "tpsp/Abi/LibraryLimits.h"
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -48,20 +52,68 @@ static std::string gpuObstacle(AttentionOpInterface op,
   return obstacle.empty() ? "" : "cuDNN has no such attention: " + obstacle;
 }
 
+/// Why a library does not compute the attention in one call; empty if it does.
+static std::string callObstacle(AttentionOpInterface op, bool forGpu) {
+  AttentionMatch match = op.matchHeads();
+  return match.obstacle.empty() && forGpu ? gpuObstacle(op, match.heads)
+                                          : match.obstacle;
+}
+
 bool tpsp::isLibraryCall(Operation *op, bool forGpu, StringRef pass) {
   auto attention = dyn_cast<AttentionOpInterface>(op);
   if (!attention)
     return false;
-  AttentionMatch match = attention.matchHeads();
-  std::string obstacle = match.obstacle;
-  if (obstacle.empty() && forGpu)
-    obstacle = gpuObstacle(attention, match.heads);
+  std::string obstacle = callObstacle(attention, forGpu);
   if (obstacle.empty())
     return true;
   remark::missed(op->getLoc(),
                  remark::RemarkOpts::name("attention").category(pass))
       << remark::reason("not done in one call: {0}", obstacle);
   return false;
+}
+
+/// Bytes of the scores: queries without their features, by keys.
+static int64_t scoreBytes(AttentionOp op) {
+  auto queries = typeOf(op->getOperand(0));
+  int64_t features = extentOf(op->getOperand(0), op.getFeature());
+  int64_t keys = extentOf(op->getOperand(1), op.getKey());
+  return queries.getNumElements() / features * keys *
+         (queries.getElementTypeBitWidth() / 8);
+}
+
+SmallVector<KeptScores> tpsp::keptScores(Operation *root, bool forGpu) {
+  constexpr int64_t fewBytes = 64 << 20;
+  llvm::MapVector<Attribute, KeptScores> found;
+  root->walk([&](AttentionOp op) {
+    std::string obstacle = callObstacle(op, forGpu);
+    if (obstacle.empty())
+      return;
+    LocationAttr place = callPlaceOf(op.getLoc()).written;
+    auto [at, isNew] = found.try_emplace(place);
+    if (isNew)
+      at->second = {op, 0, scoreBytes(op), std::move(obstacle)};
+    ++at->second.count;
+  });
+  SmallVector<KeptScores> result;
+  for (auto &[place, each] : found)
+    if (each.count * each.bytes >= fewBytes)
+      result.push_back(std::move(each));
+  return result;
+}
+
+std::string KeptScores::line() const {
+  Location place = callPlaceOf(first->getLoc()).written;
+  auto line = place->findInstanceOf<FileLineColLoc>();
+  return line
+             ? (line.getFilename().strref() + ":" + Twine(line.getLine())).str()
+             : "";
+}
+
+std::string KeptScores::text() const {
+  std::string layers =
+      count > 1 ? " in each of " + std::to_string(count) + " layers" : "";
+  return "keeps its scores in memory, " + rt::bytesText(double(bytes)) +
+         layers + " over all ranks: " + obstacle;
 }
 
 AttentionWork tpsp::attentionWork(AttentionOpInterface op,
