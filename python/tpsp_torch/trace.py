@@ -8,6 +8,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 # By an operation's name: the recorder's name of it, and the arguments that are its
@@ -91,6 +92,8 @@ class Trace(TorchDispatchMode):
         self.groups = {}
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if DTensor in types:
+            return NotImplemented  # DTensor runs first. Collectives that it issues come here again.
         row = _OPERATIONS.get(function._schema.name)
         begin = time.time_ns()
         result = function(*args, **(kwargs or {}))

@@ -90,6 +90,14 @@ def each_kind(folder, mesh):
             each.wait()
 
 
+def implied(folder, mesh):
+    """Collectives that operations on DTensors imply."""
+    from torch.distributed.tensor import Shard, distribute_tensor
+    x = distribute_tensor(torch.arange(8.0).reshape(4, 2), mesh["tp"], [Shard(0)]).requires_grad_()
+    with tpsp_torch.record(folder / "implied", {"x": x}, AXES):
+        (x.t() @ x).relu().sum().backward()
+
+
 def refused(folder):
     """What record refuses says what it is, and a block that raises writes nothing."""
     x = torch.ones(2, requires_grad=True)
@@ -115,6 +123,7 @@ def serve(rank, port, folder):
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=4)
     mesh = parallel(folder)
     each_kind(folder, mesh)
+    implied(folder, mesh)
     refused(folder)
     dist.destroy_process_group()
 
@@ -175,6 +184,8 @@ def check_trace(folder):
     assert trace["steps"] == 1
     assert first["frames"][0]["filename"].endswith("distributed_c10d.py"), first["frames"]
     assert any(frame["name"] == "each_kind" for frame in first["frames"]), first["frames"]
+    implied = json.loads((folder / "implied" / "trace1.json").read_text())["entries"]
+    assert [(entry["profiling_name"], entry["reduce_op"], entry["ranks"]) for entry in implied] == [("gloo:all_reduce", "sum", tp)], implied
     own = json.loads((folder / "torch" / "trace0.json").read_text())["entries"]
     kinds = {(entry["profiling_name"].split(":")[1], entry["phase"], len(entry["ranks"])) for entry in own}
     assert {("_all_gather_base", "forward", 2), ("all_reduce", "forward", 2), ("_reduce_scatter_base", "backward", 2)} <= kinds, kinds
