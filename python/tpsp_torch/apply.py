@@ -13,6 +13,7 @@ from torch.utils import _pytree
 
 from . import local_operations
 from .placements import axes_of
+from .products import gathered_once
 from .program import calls_of, read
 from .results import ABSENT, MEAN, PART, REFUSED, SUM, WHOLE, count, results
 
@@ -214,37 +215,20 @@ class _Application:
             layer.register_forward_pre_hook(self._before(before), with_kwargs=True)
             layer.register_forward_hook(self._after(after))
             self._complete_sums(layer, after)
-            for norm in self._gathered_once(callee):
-                inner = self._submodule(call.full_name(norm).rpartition(".")[0])
-                if inner is not None:
-                    inner.register_forward_hook(self._after([Replicate()] * len(self.model)))
+            self._gather_norms(callee, call.full_name)
+        self._gather_norms(self.main, lambda name: name)
         self._complete_sums(self.module, outside or [Replicate()] * len(self.model))
+
+    def _gather_norms(self, function, full_name):
+        """Results of norms that only go to products with divided parameters are gathered once, and their gradients are summed once."""
+        for norm in gathered_once(function, self.model):
+            module = self._submodule(full_name(norm).rpartition(".")[0])
+            if module is not None:
+                module.register_forward_hook(_Move.whole)
 
     def _activation(self, kind):
         places = {axis: dim for dim, (_, axes) in enumerate(kind.dims) for axis in axes}
         return [Shard(places[axis]) if axis in places else Replicate() for axis in self.model]
-
-    def _gathered_once(self, function):
-        """Returns parameters of operations whose result only goes to products with divided parameters.
-
-        These products need it whole, so it is gathered once, where it is made.
-        """
-        divided, alias = set(), {}
-        for argument in function.arguments:
-            alias[argument.value] = argument
-            if argument.is_parameter and any(axis in self.model for _, axes in argument.type.dims for axis in axes):
-                divided.add(argument.value)
-        for statement in function.statements:
-            if statement.operation in ("split", "rename", "merge") and statement.operands[0] in divided:
-                divided.update(statement.results)
-        found = []
-        for statement in function.statements:
-            gains = [v for v in statement.operands if v in alias and alias[v].is_parameter and len(alias[v].type.dims) == 1]
-            users = [s for s in function.statements if statement.results and statement.results[0] in s.operands]
-            if statement.operation.endswith("norm") and gains and users and all(
-                    s.operation == "einsum" and divided & set(s.operands) for s in users):
-                found.append(alias[gains[0]].name)
-        return found
 
     def _complete_sums(self, module, placements):
         """No sum stays pending after a module that has parameters of its own."""
@@ -451,6 +435,11 @@ class _Move(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         return gradient.redistribute(placements=ctx.back), None
+
+    @classmethod
+    def whole(cls, module, arguments, output):
+        """A hook that gathers a module's output, and sums its gradient if that is pending."""
+        return cls.apply(output, [Replicate()] * output.device_mesh.ndim) if isinstance(output, DTensor) else output
 
 
 def _average(groups, placements):

@@ -120,6 +120,17 @@
 // PART-NEXT: %[[OUT:.*]] = scale %x {factor = 1.0}
 // PART-NEXT: return %[[OUT]]
 
+// A parameter that is divided as the batch is has the batch's axis where it is
+// broadcast.
+// REDEFINE: %{case} = class-token
+// RUN: %{import} TOKEN
+// RUN: tpsp-import %t/class-token.pt2 --place fsdp --mesh fsdp=2 -o %t/fsdp.mlir
+// RUN: tpsp-opt %t/fsdp.mlir --tpsp-explain -o /dev/null
+// RUN: FileCheck %s --check-prefix=FSDP --input-file %t/fsdp.mlir
+// TOKEN: broadcast %{{.*}} -> [b, {{y[0-9]*}}, d, ?]
+// FSDP: param %token "token": [{{.*}}, d@fsdp]
+// FSDP: broadcast %{{.*}} -> [b@fsdp, {{y[0-9]*}}, d]
+
 // REDEFINE: %{case} = ids-in-view
 // RUN: %{import} VIEW
 // VIEW: stop_gradient

@@ -1,14 +1,18 @@
 """Checks tpsp_torch.apply: models of transformers, placed as plans say, train as they do alone.
 
-    apply.py build/bin [MODEL...]
+    apply.py build/bin [--table] [MODEL...]
 
 Four gloo processes. For each model and plan, the losses of ten steps and all gradients
 equal those of the unsharded module. Plans are made by tpsp-import and tpsp-plan of the
 module's own archive. The losses of losses.py are models, too, and `masks` are those of
-attention. The exit status is 77, which ctest reads as skipped, if PyTorch or
+attention. The collectives of a model's step are those of tpsp's ledger, but for the
+reasons of collectives.py. --table prints these counts alone, for docs/PyTorch.md. The exit status is 77, which ctest reads as skipped, if PyTorch or
 transformers is not installed.
 """
 
+import argparse
+import collections
+import contextlib
 import functools
 import itertools
 import os
@@ -30,6 +34,7 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+import collectives
 import losses
 import tpsp_torch
 from tpsp_torch import local_operations, program
@@ -168,6 +173,14 @@ def write_plans(tools, folder, name):
         else:
             run(tools / "tpsp-import", folder / f"{name}.pt2", "-o", folder / f"{name}.mlir")
             run(tools / "tpsp-plan", folder / f"{name}.mlir", *options, "-o", path)
+    for plan in CASES[name] if has_ledgers(name) else ():
+        keeps = not PLANS[plan][1].get("reshard_after_forward", True)
+        run(tools / "tpsp-run", folder / f"{name}-{plan}.mlir", *collectives.ledger_options(keeps), "--report", folder / f"{name}-{plan}.ledger")
+
+
+def has_ledgers(name):
+    """Losses have no collectives that models lack."""
+    return not isinstance(MODELS[name], functools.partial)
 
 
 def losses_and_gradients(name, module):
@@ -191,6 +204,20 @@ def whole(tensor):
     return (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).clone()
 
 
+def compare_collectives(name, plan, folder, module, mesh):
+    """Returns rows of the table of collectives. A collective more than the reasons give must be noticed."""
+    path = folder / f"{name}-{plan}.mlir"
+    found = collectives.issued(mesh, lambda: module(*batch_of(name, 0)).backward())
+    module.zero_grad()
+    rows, facts = collectives.ledger(path.with_suffix(".ledger")), collectives.Plan(path.read_text())
+    lines = collectives.compare(rows, facts, found)
+    for key in found:
+        with contextlib.suppress(AssertionError):
+            collectives.compare(rows, facts, found + collections.Counter([key]))
+            raise RuntimeError(f"{name} {plan}: one more {key} is not noticed")
+    return lines
+
+
 def compare(name, plan, folder, alone):
     path = folder / f"{name}-{plan}.mlir"
     axes = program.read(path.read_text()).mesh
@@ -198,6 +225,7 @@ def compare(name, plan, folder, alone):
     if mesh.get_coordinate() is None:
         return
     module = tpsp_torch.apply(make(name), path, mesh, whole_batch=True, **PLANS[plan][1])
+    lines = compare_collectives(name, plan, folder, module, mesh) if has_ledgers(name) else []
     found, gradients = losses_and_gradients(name, module)
     worst = max(abs(a - b) / abs(b) for a, b in zip(found, alone[0], strict=True))
     for got, wanted in zip(gradients, alone[1], strict=True):
@@ -208,7 +236,21 @@ def compare(name, plan, folder, alone):
             worst = max(worst, error.item())
     assert worst <= TOLERANCE, f"{name} {plan}: {worst:.1e}"
     if dist.get_rank() == 0:
-        print(f"{name:17} {plan:11} {','.join(f'{a}={n}' for a, n in axes.items()):14} loss {found[0]:.4f} to {found[-1]:.4f}, worst {worst:.0e}", flush=True)
+        print(f"{name:17} {plan:11} {','.join(f'{a}={n}' for a, n in axes.items()):14} loss {found[0]:.4f} to {found[-1]:.4f}, worst {worst:.0e}"
+              + (f", {sum(line[2] for line in lines)} collectives for {sum(line[1] for line in lines)}" if lines else ""), flush=True)
+
+
+def print_collectives(name, plan, folder):
+    """Prints the table's rows of one plan."""
+    path = folder / f"{name}-{plan}.mlir"
+    mesh = mesh_of(tuple(program.read(path.read_text()).mesh.items()))
+    if mesh.get_coordinate() is None:
+        return
+    module = tpsp_torch.apply(make(name), path, mesh, whole_batch=True, **PLANS[plan][1])
+    lines = compare_collectives(name, plan, folder, module, mesh)
+    if dist.get_rank() == 0:
+        for line in lines:
+            print("|", " | ".join([name, f"`{plan}`", *collectives.cells(line)]), "|", flush=True)
 
 
 @functools.lru_cache(None)
@@ -307,42 +349,68 @@ def attended(tensors, mask, cotangent):
     return [result.detach(), *(each.grad for each in tensors)]
 
 
-def serve(rank, port, folder, chosen):
+def check(folder, chosen):
+    if "masks" in chosen:
+        check_masks()
+    check_refusals(folder)
+    if "shifted" in CASES:
+        check_calls(folder)
+    check_parts(folder)
+    for name, plans in CASES.items():
+        alone = losses_and_gradients(name, make(name))
+        for plan in plans:
+            compare(name, plan, folder, alone)
+
+
+def tabulate(folder, chosen):
+    if dist.get_rank() == 0:
+        print("| model | plan | collective | over | tpsp | torch | reasons |\n| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    for name, plans in CASES.items():
+        for plan in plans:
+            print_collectives(name, plan, folder)
+
+
+def serve(rank, port, work, folder, chosen):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=4)
     try:
-        if "masks" in chosen:
-            check_masks()
-        check_refusals(folder)
-        if "shifted" in CASES:
-            check_calls(folder)
-        check_parts(folder)
-        for name, plans in CASES.items():
-            alone = losses_and_gradients(name, make(name))
-            for plan in plans:
-                compare(name, plan, folder, alone)
+        work(folder, chosen)
     except Exception:
         print(f"rank {rank}: {traceback.format_exc()}", flush=True)
         os._exit(1)
     dist.destroy_process_group()
 
 
-def main(tools, *chosen):
-    chosen = chosen or (*CASES, "masks")
-    for name in [name for name in CASES if name not in chosen]:
-        CASES.pop(name)
-    REFUSED[:] = [each for each in REFUSED if each[0] in CASES]
+def in_processes(work, tools, chosen):
+    """Writes the plans, and calls work(folder, chosen) in four processes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for name in CASES:
-            write_plans(Path(tools), folder, name)
-        torch.multiprocessing.start_processes(serve, (port, folder, chosen), nprocs=4, start_method="fork")
-    print(f"{sum(map(len, CASES.values()))} plans of {len(CASES)} models: equal; {len(REFUSED)} refused")
-    return 0
+            write_plans(tools, folder, name)
+        torch.multiprocessing.start_processes(serve, (port, work, folder, chosen), nprocs=4, start_method="fork")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("tools", type=Path)
+    options.add_argument("--table", action="store_true", help="only print the collectives of each plan")
+    options.add_argument("--reasons", action="store_true", help="only print the reasons of differences")
+    options.add_argument("models", nargs="*")
+    arguments = options.parse_args()
+    if arguments.reasons:
+        print("| reason | |\n| --- | --- |", *(f"| {name} | {reason.text} |" for name, reason in collectives.REASONS.items()), sep="\n")
+        return
+    chosen = arguments.models or [*CASES, "masks"]
+    for name in [name for name in CASES if name not in chosen or arguments.table and not has_ledgers(name)]:
+        CASES.pop(name)
+    REFUSED[:] = [each for each in REFUSED if each[0] in CASES]
+    in_processes(tabulate if arguments.table else check, arguments.tools, chosen)
+    if not arguments.table:
+        print(f"{sum(map(len, CASES.values()))} plans of {len(CASES)} models: equal; {len(REFUSED)} refused")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main()

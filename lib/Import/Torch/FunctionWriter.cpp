@@ -237,6 +237,23 @@ std::string FunctionWriter::valueName(const Operation &operation) {
   return distinct(moduleName(operation));
 }
 
+std::set<std::string> FunctionWriter::axesOf(Type type, Where where) const {
+  type.where = where;
+  std::set<std::string> axes;
+  for (const std::string &index : type.indices)
+    for (const PlacedAxis &axis : text.axesOf(type, index))
+      axes.insert(axis.name);
+  return axes;
+}
+
+bool FunctionWriter::isAmbiguous(const Type &type) const {
+  std::set<std::string> axes = axesOf(type, Where::Parameter);
+  for (const std::string &axis : axesOf(type, Where::Tokens))
+    if (axes.count(axis) > 0)
+      return true;
+  return false;
+}
+
 void FunctionWriter::operation(const Operation &operation) {
   std::vector<Value> operands;
   for (ValueId operand : operation.operands)
@@ -258,9 +275,12 @@ void FunctionWriter::operation(const Operation &operation) {
       operand = merged(operand, leaves);
     type.indices = replaced(type.indices, indicesOf(leaves), nameOf(leaves));
   }
+  if (operation.name == "broadcast" && isAmbiguous(type))
+    type.where = Where::Tokens;
   Value value = function.apply(operation.name, operands, valueName(operation),
                                type, attributesOf(operation));
   if (type.indices != whole) {
+    type.where = Where::Open;
     type.indices = whole;
     value = function.apply("split", {value}, valueName(operation), type);
   }

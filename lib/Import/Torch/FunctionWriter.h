@@ -6,6 +6,8 @@
 #include "Names.h"
 
 #include <map>
+#include <set>
+#include <string>
 
 namespace tpsp::import::torch {
 
@@ -45,6 +47,11 @@ private:
   /// Whether no axis would divide two indices of a parameter. Such a parameter
   /// is whole.
   bool isPlaceable(const Type &type) const;
+  /// The axes that divide the indices of a tensor that lies there.
+  std::set<std::string> axesOf(Type type, Where where) const;
+  /// Whether an axis would divide both the batch and an index of a parameter
+  /// that is broadcast along the batch.
+  bool isAmbiguous(const Type &type) const;
   /// An index for each dimension, as the module has them.
   Indices declared(const std::vector<AtomList> &dims);
   /// Makes the value of an argument of what was declared.

@@ -238,6 +238,14 @@ def empty_part(g):
     return g.op("cat.default", FLOAT, [2, 4], tensors=[g.input("x", FLOAT, [2, 4]), empty], dim=-1)
 
 
+def class_token(g):
+    """A parameter is the first position of every sample."""
+    words = g.op("embedding.default", FLOAT, [4, 6, 8], weight=g.parameter("words", FLOAT, [10, 8], b"\0" * 320),
+                 indices=g.input("ids", INTEGER, [4, 6]))
+    token = g.op("expand.default", FLOAT, [4, 1, 8], self=g.parameter("token", FLOAT, [1, 1, 8], b"\0" * 32), size=[4, -1, -1])
+    return g.op("cat.default", FLOAT, [4, 7, 8], tensors=[token, words], dim=1)
+
+
 def ids_in_view(g):
     """The ids of a table that has padding are a view of the input."""
     table = g.parameter("w", FLOAT, [10, 3], b"\0" * 120)
@@ -287,6 +295,7 @@ CASES = {
     "no-elements": no_elements,
     "pool-to-nothing": pool_to_nothing,
     "empty-part": empty_part,
+    "class-token": class_token,
     "ids-in-view": ids_in_view,
     "deep-constant": deep_constant,
 }
