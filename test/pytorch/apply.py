@@ -109,8 +109,8 @@ PLANS = {
 # ViT has 5 positions, which no axis divides.
 CASES = {
     "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned", "for-torch"],
-    "gpt2": ["tp-sp-fsdp", "fsdp", "zero-2"],
-    "bert": ["tp-sp-fsdp", "fsdp", "zero-2"],
+    "gpt2": ["tp-sp", "ddp-tp", "tp-sp-fsdp", "fsdp", "zero-2"],
+    "bert": ["tp-sp", "ddp-tp", "tp-sp-fsdp", "fsdp", "zero-2"],
     "vit": ["ddp-tp", "fsdp", "zero-2"],
     **{name: ["fsdp"] for name in losses.LOSSES},
     **{loss.__name__: [] for loss, _ in losses.REFUSED},

@@ -1,4 +1,4 @@
-"""The collectives that torch issues for a plan, beside those of tpsp's ledger.
+"""Compares the collectives that torch issues for a plan with those of tpsp's ledger.
 
     tpsp-run plan.mlir --report plan.ledger ...        with ledger_options()
     compare(ledger("plan.ledger"), Plan(text), issued(mesh, step))
@@ -91,7 +91,7 @@ class Plan:
         axes = set(row.key.axes.split(","))
         if not axes & set(self.model):
             return False
-        return "done alike" in row.reason or (bool(axes & self.data) and "the operands' sums" in row.reason)
+        return row.reason.startswith("this reduce") or (bool(axes & self.data) and "the operands' sums" in row.reason)
 
     def is_added_to_sum(self, name):
         """Whether it is the bias of a product that sums over a divided index: its weight is divided, and it is not."""
@@ -142,6 +142,10 @@ def of_units(rows, plan):
     return collections.Counter(key for key, _ in {(row.key, row.layer()) for row in rows})
 
 
+def of_layers(rows, plan):
+    return collections.Counter({row.key: len({row.layer() for row in rows}) for row in rows})
+
+
 def of_logits(rows, plan):
     return collections.Counter({Key("forward", "all_gather", row.key.axes) for row in rows})
 
@@ -174,7 +178,7 @@ def of_tables(rows, plan):
 
 
 def of_attention(rows, plan):
-    """Queries, keys and values; backward these again, the gradient, and the operand of the next product."""
+    """Queries, keys and values; backward these again, the result and its gradient."""
     layers, axes = len({row.layer() for row in rows}), rows[0].key.axes
     return collections.Counter({Key("forward", "all_gather", axes): 3 * layers, Key("backward", "all_gather", axes): 5 * layers})
 
@@ -199,9 +203,13 @@ REASONS = {
     "kept": Reason(
         "Torch keeps a norm's gathered result for the backward pass. tpsp gathers it again, which `--keep-gathered` avoids.",
         lambda row, plan: plan.of_model(row) and row.key.phase == "backward" and not row.is_gradient() and plan.is_gathered_norm(row), nothing),
+    "heads": Reason(
+        "`c_attn` is whole. Torch computes attention of all heads on every rank, and gathers the gradient of its result. tpsp divides the heads, and "
+        "gathers the gradients of queries, keys and values.",
+        lambda row, plan: plan.of_model(row) and row.key.kind == "all_gather" and row.is_gradient() and ".attn" in row.name(), of_layers),
     "attention": Reason(
-        "`c_attn` is whole, so queries, keys and values are divided along the sequence. Torch gathers each, also the gradient and again the values in "
-        "the backward pass. tpsp exchanges the sequence for heads.",
+        "`c_attn` is whole, so queries, keys and values are divided along the sequence. Torch gathers each. Its backward pass "
+        "gathers them again, and the result and its gradient. tpsp exchanges the sequence for heads.",
         lambda row, plan: plan.of_model(row) and re.search(r"\.attn_\d", row.name()), of_attention),
     "table": Reason(
         "Torch sums the gradient of a table of positions along the axis. tpsp computes it from a gathered gradient.",
