@@ -12,10 +12,14 @@ from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tenso
 from torch.utils import _pytree
 
 from . import local_operations
-from .placements import axes_of
+from .placements import axes_of, placements_of
 from .products import gathered_once
-from .program import calls_of, read
+from .program import Tensor, calls_of, read
 from .results import ABSENT, MEAN, PART, REFUSED, SUM, WHOLE, count, results
+
+
+# The type of a parameter that a plan lacks.
+_WHOLE = Tensor("f32", ())
 
 
 class PlanError(ValueError):
@@ -60,14 +64,14 @@ class _Application:
         self.inputs = [argument for argument in self.main.arguments if not argument.is_parameter]
         self.axes = {axis: size for axis, size in self.program.mesh.items() if size > 1}
         self.data = self._data_axes()
-        self.model = [axis for axis in axes_of(mesh) if axis in self.axes and axis not in self.data]
+        self.model = {axis: size for axis, size in axes_of(mesh).items() if axis in self.axes and axis not in self.data}
         self.model_mesh = mesh[tuple(self.model)] if self.model else None
         self.results, self.factors = self._results(), {}
 
     def run(self):
         self._check_mesh()
         placed = self._placed_parameters()
-        self._check_fused(placed)
+        self._check_fused()
         shards = self._shard_axes(placed)
         if self.model:
             # Positions and masks that a module makes itself are the same on all ranks.
@@ -114,7 +118,7 @@ class _Application:
             raise PlanError(f"axis @{extra[0]} of the mesh is not in the plan; give the mesh without it: mesh[{tuple(self.axes)}]")
 
     def _placed_parameters(self):
-        """Returns the placements of the module's parameters: dimensions by axis, by name."""
+        """Returns the types of the module's parameters by name, or None for parameters that the plan lacks."""
         planned = {argument.name: argument.type for argument in self.program.arguments() if argument.is_parameter}
         own = dict(self.module.named_parameters())
         buffers = dict(self.module.named_buffers())
@@ -122,21 +126,23 @@ class _Application:
         if lacking:
             raise PlanError(f"the plan has a parameter '{lacking[0]}', which the module lacks; it has: {', '.join(list(own)[:4])}, ...; "
                             "export, import and plan this module")
-        found = {}
-        for name, parameter in own.items():
-            found[name] = {}
-            if name not in planned:
-                continue
-            kind = planned[name]
-            if self.program.shape(kind) != tuple(parameter.shape):
-                raise PlanError(f"parameter '{name}' has the shape {tuple(parameter.shape)}, and {self.program.shape(kind)} in the plan")
-            for dim, (_, axes) in enumerate(kind.dims):
-                for axis in axes:
-                    if axis in self.axes:
-                        found[name][axis] = dim
-        return found
+        for name, kind in planned.items():
+            if name in own and self.program.shape(kind) != tuple(own[name].shape):
+                raise PlanError(f"parameter '{name}' has the shape {tuple(own[name].shape)}, and {self.program.shape(kind)} in the plan")
+            if name in own:
+                self._check_order(name, kind)
+        return {name: planned.get(name, _WHOLE) for name in own}
 
-    def _check_fused(self, placed):
+    def _check_order(self, name, kind):
+        """Refuses shards in an order that fully_shard does not have: it divides what other axes have divided."""
+        for index, axes in kind.dims:
+            axes = [axis for axis in axes if axis in self.axes]
+            known = [axis for axis in self.model if axis in axes] + [axis for axis in axes if axis in self.data]
+            if axes != known:
+                raise PlanError(f"axis @{axes[0]} divides '{index}' of parameter '{name}' first, where torch divides in the order @{'@'.join(known)}; "
+                                "write this order")
+
+    def _check_fused(self):
         """Refuses parameters that an axis divides along an index whose parts the program cuts out."""
         for name, function, argument in self._parameters_by_function():
             for index, axes in argument.type.dims:
@@ -164,7 +170,7 @@ class _Application:
 
     def _shard_axes(self, placed):
         """Returns the data axes that divide parameters; all parameters that they divide must agree."""
-        found = {frozenset(axis for axis in dims if axis in self.data) for dims in placed.values()} - {frozenset()}
+        found = {frozenset(kind.places().keys() & set(self.data)) for kind in placed.values()} - {frozenset()}
         if len(found) > 1:
             axis = sorted(frozenset.union(*found) - frozenset.intersection(*found))[0]
             raise PlanError(f"axis @{axis} divides some parameters that another data axis divides alone: fully_shard divides all of a "
@@ -172,7 +178,8 @@ class _Application:
         if not found:
             return ()
         axes = tuple(axis for axis in axes_of(self.mesh) if axis in next(iter(found)))
-        for name, dims in placed.items():
+        for name, kind in placed.items():
+            dims = kind.places()
             if len({dims[axis] for axis in axes if axis in dims}) > 1:
                 raise PlanError(f"axes @{', @'.join(axes)} divide parameter '{name}' along different dimensions, which fully_shard cannot; "
                                 "place both on one index, or plan with tpsp-plan --for torch")
@@ -196,9 +203,8 @@ class _Application:
             if isinstance(each, torch.nn.modules.conv._ConvNd):
                 local_operations.compute_whole(each, self.model_mesh)
 
-    def _distributed(self, parameter, dims):
-        placements = [Shard(dims[axis]) if axis in dims else Replicate() for axis in self.model]
-        tensor = distribute_tensor(parameter.detach(), self.model_mesh, placements)
+    def _distributed(self, parameter, kind):
+        tensor = distribute_tensor(parameter.detach(), self.model_mesh, placements_of(kind, self.model))
         return torch.nn.Parameter(tensor, requires_grad=parameter.requires_grad)
 
     def _add_boundaries(self):
@@ -209,8 +215,8 @@ class _Application:
             layer = self._submodule(path)
             if layer is None:
                 continue
-            before = self._activation(callee.arguments[0].type)
-            after = self._activation(callee.results[0])
+            before = placements_of(callee.arguments[0].type, self.model)
+            after = placements_of(callee.results[0], self.model)
             outside = outside or before
             layer.register_forward_pre_hook(self._before(before), with_kwargs=True)
             layer.register_forward_hook(self._after(after))
@@ -225,10 +231,6 @@ class _Application:
             module = self._submodule(full_name(norm).rpartition(".")[0])
             if module is not None:
                 module.register_forward_hook(_Move.whole)
-
-    def _activation(self, kind):
-        places = {axis: dim for dim, (_, axes) in enumerate(kind.dims) for axis in axes}
-        return [Shard(places[axis]) if axis in places else Replicate() for axis in self.model]
 
     def _complete_sums(self, module, placements):
         """No sum stays pending after a module that has parameters of its own."""
@@ -271,12 +273,13 @@ class _Application:
         """Gradients of parameters that fully_shard does not divide are averaged over the data axes."""
         groups = [self.mesh.get_group(axis) for axis in self.data]
         for name, parameter in self.module.named_parameters():
-            if parameter.requires_grad and not any(axis in shards for axis in placed[name]):
+            if parameter.requires_grad and not placed[name].places().keys() & set(shards):
                 parameter.register_hook(_average(groups, getattr(parameter, "placements", None)))
 
     def _fully_shard(self, placed, shards):
         copied = tuple(axis for axis in self.data if axis not in shards)
-        dims = {parameter: placed[name][shards[0]] for name, parameter in self.module.named_parameters() if shards[0] in placed[name]}
+        places = {parameter: placed[name].places() for name, parameter in self.module.named_parameters()}
+        dims = {parameter: its[shards[0]] for parameter, its in places.items() if shards[0] in its}
         ignored = {parameter for parameter in self.module.parameters() if parameter not in dims}
         mesh = self.mesh[copied + shards] if copied else self.mesh[shards[0]]
         options = {"mesh": mesh, "reshard_after_forward": self.reshard, "ignored_params": ignored,

@@ -1,14 +1,37 @@
-"""Meshes and placements in the words of a dump."""
+"""Meshes and placements: DTensor's of a program's types, and in the words of a dump."""
+
+import math
 
 import torch
 import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+from torch.distributed.tensor.placement_types import _StridedShard
 
 
 def axes_of(mesh):
     """Returns a DeviceMesh's axes: sizes by name, major first."""
     names = mesh.mesh_dim_names or [f"axis{i}" for i in range(mesh.ndim)]
     return dict(zip(names, mesh.mesh.shape))
+
+
+def placements_of(kind, axes):
+    """Returns DTensor's placements of a program's type on a mesh of `axes`, sizes by name in the mesh's order.
+
+    Axes that `axes` lacks do not count. tpsp-opt --tpsp-explain=dtensor prints the same.
+    """
+    return [_placement_of(kind, axis, axes) for axis in axes]
+
+
+def _placement_of(kind, axis, axes):
+    if axis in kind.pending:
+        return Partial()
+    for dim, (_, its) in enumerate(kind.dims):
+        if axis in its:
+            # DTensor divides in the order of the mesh.
+            later = list(axes)[list(axes).index(axis):]
+            factor = math.prod(axes[each] for each in its[: its.index(axis)] if each in later)
+            return Shard(dim) if factor == 1 else _StridedShard(dim, split_factor=factor)
+    return Replicate()
 
 
 def find_mesh(mesh, tensors, rank):

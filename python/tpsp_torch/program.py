@@ -27,6 +27,10 @@ class Tensor:
     def indices(self):
         return tuple(index for index, _ in self.dims)
 
+    def places(self):
+        """Returns the dimension that each axis divides, by the axis."""
+        return {axis: dim for dim, (_, axes) in enumerate(self.dims) for axis in axes}
+
 
 @dataclasses.dataclass(frozen=True)
 class Argument:

@@ -36,8 +36,10 @@ except ImportError:
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import collectives
 import losses
+import placed
 import tpsp_torch
 from tpsp_torch import local_operations, program
+from tpsp_torch.placements import placements_of
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.experimental import implicit_replication
 
@@ -104,11 +106,14 @@ PLANS = {
     "data": (["--place", "ddp-tp", "--mesh", "dp=4,tp=1"], {}),
     "zero-2": (["--place", "fsdp", "--mesh", "fsdp=4"], {"reshard_after_forward": False}),
     "planned": (["--devices", "4", "--pin", "b@dp=2", "--pin", "e@tp=2", "--seconds", "0", "--evaluations", "20"], {}),
+    # tensor parallelism divides first, and fully_shard divides its shards
+    "stored": (["--devices", "4", "--for", "torch", "--pin", "b@dp=2", "--pin", "e@tp=2", "--memory", "100KB", "--seconds", "0", "--evaluations", "20"],
+               {}),
     "for-torch": (["--devices", "4", "--for", "torch", "--seconds", "0", "--evaluations", "20"], {}),
 }
 # ViT has 5 positions, which no axis divides.
 CASES = {
-    "llama": ["tp-sp", "tp-sp-fsdp", "ddp-tp", "fsdp", "zero-2", "planned", "for-torch"],
+    "llama": ["tp-sp", "tp-sp-fsdp", "stored", "ddp-tp", "fsdp", "zero-2", "planned", "for-torch"],
     "gpt2": ["tp-sp", "ddp-tp", "tp-sp-fsdp", "fsdp", "zero-2"],
     "bert": ["tp-sp", "ddp-tp", "tp-sp-fsdp", "fsdp", "zero-2"],
     "vit": ["ddp-tp", "fsdp", "zero-2"],
@@ -130,6 +135,8 @@ REFUSED = [
     ("llama", "fsdp", ("[e, d@fsdp]", "[e@fsdp, d@other]"), "axis @other has 2 ranks in the plan, and the mesh has no such axis"),
     ("llama", "fsdp", ("@fsdp", "@fsdp@other"), "axis @other: fully_shard takes one axis that divides and one of copies; "
      "plan with tpsp-plan --for torch"),
+    ("llama", "stored", ("@tp@dp", "@dp@tp"), "axis @dp divides 'v' of parameter 'model.model.embed_tokens.weight' first, where torch divides in the "
+     "order @tp@dp"),
     ("gpt2", "tp-sp-fsdp", ('"attn.c_attn.weight": [d@fsdp, a]', '"attn.c_attn.weight": [d@fsdp, a@tp]'),
      "parameter 'model.transformer.h.0.attn.c_attn.weight' is fused"),
     *((loss.__name__, "fsdp", ("", ""), said) for loss, said in losses.REFUSED),
@@ -160,6 +167,7 @@ def run(*command):
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode:
         raise RuntimeError(f"{command}: {ran.stderr}")
+    return ran.stdout
 
 
 def write_plans(tools, folder, name):
@@ -173,6 +181,9 @@ def write_plans(tools, folder, name):
         else:
             run(tools / "tpsp-import", folder / f"{name}.pt2", "-o", folder / f"{name}.mlir")
             run(tools / "tpsp-plan", folder / f"{name}.mlir", *options, "-o", path)
+    for plan in CASES[name]:
+        path = folder / f"{name}-{plan}.mlir"
+        path.with_suffix(".dtensor").write_text(run(tools / "tpsp-opt", path, "--tpsp-explain=dtensor every-layer", "-o", os.devnull))
     for plan in CASES[name] if has_ledgers(name) else ():
         keeps = not PLANS[plan][1].get("reshard_after_forward", True)
         run(tools / "tpsp-run", folder / f"{name}-{plan}.mlir", *collectives.ledger_options(keeps), "--report", folder / f"{name}-{plan}.ledger")
@@ -218,6 +229,22 @@ def compare_collectives(name, plan, folder, module, mesh):
     return lines
 
 
+def check_placements(name, plan, folder, module, mesh):
+    """Parameters have the placements that tpsp lists, and all tensors of the plan's step those that placements_of gives."""
+    path = folder / f"{name}-{plan}.mlir"
+    axes = program.read(path.read_text()).mesh
+    listed = placed.read(path.with_suffix(".dtensor").read_text())
+    for tensor in listed:
+        found = placed.words(placements_of(tensor.type, axes))
+        assert tensor.words in (found, placed.NONE), f"{name} {plan}: {tensor} has {found}"
+    axes = {axis: size for axis, size in axes.items() if size > 1}
+    first = {tensor.name: tensor.type for tensor in reversed(listed)}
+    for parameter, value in module.named_parameters():
+        own = dict(zip(value.device_mesh.mesh_dim_names, value.placements)) if hasattr(value, "placements") else {}
+        found = [own.get(axis, Replicate()) for axis in axes]
+        assert placed.words(found) == placed.words(placements_of(first[parameter], axes)), f"{name} {plan}: {parameter} has {found}"
+
+
 def compare(name, plan, folder, alone):
     path = folder / f"{name}-{plan}.mlir"
     axes = program.read(path.read_text()).mesh
@@ -225,6 +252,7 @@ def compare(name, plan, folder, alone):
     if mesh.get_coordinate() is None:
         return
     module = tpsp_torch.apply(make(name), path, mesh, whole_batch=True, **PLANS[plan][1])
+    check_placements(name, plan, folder, module, mesh)
     lines = compare_collectives(name, plan, folder, module, mesh) if has_ledgers(name) else []
     found, gradients = losses_and_gradients(name, module)
     worst = max(abs(a - b) / abs(b) for a, b in zip(found, alone[0], strict=True))
