@@ -22,6 +22,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -154,7 +155,14 @@ def export(spec, folder, keeps):
     return outputs.numpy(), loss.item(), gradients
 
 
+def limit_memory(size):
+    """Limits the addresses of this process, and of each that it starts."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size if most == resource.RLIM_INFINITY else min(size, most), most))
+
+
 def run(*command):
+    """Runs a tool."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:
         text = (done.stderr or done.stdout or f"status {done.returncode}").strip()
@@ -253,11 +261,13 @@ def main():
     options.add_argument("--export", action="store_true", help="only export")
     options.add_argument("--draw", type=int, metavar="N", help="architectures drawn from all")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--memory", type=float, default=8, metavar="GIB", help="addresses of an export, an import or a run (8)")
     options.add_argument("models", nargs="*")
     arguments = options.parse_args()
     if bool(arguments.models) == bool(arguments.draw):
         options.error("give models, or --draw")
     torch.set_num_threads(1)
+    limit_memory(int(arguments.memory * 2**30))
     print("| model | exported | outputs, loss, gradients: one rank | dp = 2, tp = 2 | recognised |\n| --- | --- | --- | --- | --- |")
     good = exported = 0
     for spec in arguments.models or drawn(arguments.seed):
