@@ -11,7 +11,8 @@ must agree to 1e-5, gradients to 1e-4, relative, in the Euclidean norm. A gradie
 is 0 but for rounding must be below 5e-5 of the largest. Status 1 if anything failed.
 
 --draw N takes architectures of transformers in a random order, until N of them have
-been exported within a minute of processor time each. Those that are not are left out.
+been exported within a minute of processor time each, and within the limit of memory.
+Those that are not are left out.
 
 --export only exports. --keep uses what an earlier call has exported, and does not try
 again what could not be. So a call that was interrupted goes on where it ended.
@@ -229,7 +230,7 @@ def row(spec, root, keeps, only_exports):
             outputs, loss, gradients = export(spec, folder, keeps)
         cells.append(f"{time.time() - begin:.1f} s")
     except Exception as fault:
-        why = " ".join(str(fault).split())[:300]
+        why = " ".join((str(fault) or type(fault).__name__).split())[:300]
         (folder / "refused.txt").write_text(why)
         return None, ["no: " + why], ""
     if only_exports:
