@@ -1,6 +1,7 @@
 """Exports a module with torch.export, in the form that tpsp-import reads."""
 
 import contextlib
+import warnings
 
 import torch
 
@@ -13,10 +14,11 @@ def export(module, args=(), path=None, *, kwargs=None, weights=True, dynamic_sha
     numbers: the archive is small, and the program is the same. Buffers are saved in
     full, so they must not be on the meta device. `dynamic_shapes` is that of torch.export:
     tpsp-import --extent gives such dimensions their extents. Returns the exported program.
-    Raises what torch.export raises, and ValueError for tensors without values.
+    Raises what torch.export raises, and ValueError for tensors without values. Warns of
+    functions with a backward pass of their own, which the archive lacks.
     """
     _check_has_values(module, weights)
-    with contextlib.nullcontext() if weights else _without_weights(module):
+    with contextlib.nullcontext() if weights else _without_weights(module), _noting_functions():
         exported = torch.export.export(
             module, tuple(args), kwargs=kwargs or {}, strict=False, dynamic_shapes=dynamic_shapes)
         _detach_regions(exported.graph_module)
@@ -34,6 +36,25 @@ def _check_has_values(module, weights):
         way = "weights=False needs no parameters, but buffers" if not weights else "materialise them, or give weights=False for parameters"
         raise ValueError(f"{len(empty)} tensors are on the meta device and have no values: {', '.join(empty[:3])}"
                          f"{', ...' if len(empty) > 3 else ''}; {way}")
+
+
+@contextlib.contextmanager
+def _noting_functions():
+    """Warns of the autograd functions that the block calls."""
+    original, found = torch.autograd.Function.__dict__["apply"], set()
+
+    def apply(cls, *arguments, **named):
+        found.add(cls.__name__)
+        return original.__get__(None, cls)(*arguments, **named)
+
+    torch.autograd.Function.apply = classmethod(apply)
+    try:
+        yield
+    finally:
+        torch.autograd.Function.apply = original
+    if found:
+        warnings.warn(f"{', '.join(sorted(found))}: an archive has no backward pass of a torch.autograd.Function, so gradients will be those "
+                      "of its forward pass", stacklevel=4)
 
 
 def _detach_regions(graph_module):

@@ -26,6 +26,19 @@
 // RUN: %{run} --inputs %t/constants.st
 // RUN: %{check}
 
+// Transforms are products with constant matrices. Nothing computes a part of a
+// complex number that is not used.
+// REDEFINE: %{model} = transforms
+// RUN: %{import}
+// RUN: FileCheck %s --check-prefix=TRANSFORMS < %t/transforms.mlir
+// TRANSFORMS-COUNT-2: = stack
+// TRANSFORMS-NOT: = stack
+// RUN: %{run}
+// RUN: %{check}
+// RUN: %{import} --place ddp-tp --mesh dp=2,tp=2
+// RUN: %{run}
+// RUN: %{check}
+
 // REDEFINE: %{model} = enlarged
 // RUN: %{import}
 // RUN: %{run}

@@ -87,6 +87,11 @@
 // RUN: %python -c "import struct; d = open(r'%t/bits.st', 'rb').read(); print(struct.unpack('<8f', d[-32:]))" | FileCheck %s --check-prefix=EVEN
 // BITS: mul %x, %p0
 // EVEN: (0.0, 0.0, 2.0, 2.0, 4.0, 4.0, 6.0, 6.0)
+// REDEFINE: %{case} = means
+// RUN: %{import} BITS
+// RUN: tpsp-import %t/means.pt2 --save-weights %t/means.st -o /dev/null
+// RUN: %python -c "import struct; d = open(r'%t/means.st', 'rb').read(); print(struct.unpack('<4f', d[-16:]))" | FileCheck %s --check-prefix=MEANS
+// MEANS: (2.0, 3.0, 2.0, 3.0)
 // REDEFINE: %{case} = truth
 // RUN: %{import} TRUTH
 // TRUTH-COUNT-2: compare {{.*}} {is = "not_equal"}

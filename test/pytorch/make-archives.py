@@ -109,7 +109,7 @@ def refused():
     return Refused(), {"image": torch.randn(3, 5), "labels": torch.randn(3)}
 
 
-ARCHIVES = {name: modules.MODULES[name] for name in ("activations", "orders", "enlarged", "recurrent", "rotations", "bags", "shared", "alternating", "statistics", "narrow", "gpt-tied", "convolutions", "detection", "diffusion", "dlrm", "state-space")}
+ARCHIVES = {name: modules.MODULES[name] for name in ("activations", "orders", "transforms", "enlarged", "recurrent", "rotations", "bags", "shared", "alternating", "statistics", "narrow", "gpt-tied", "convolutions", "detection", "diffusion", "dlrm", "state-space")}
 ARCHIVES |= {"llama": llama, "mixtral": mixtral, "batch-norm": modules.MODULES["batch-norm"], "dynamic": dynamic, "unlabelled": unlabelled, "refused": refused, "llama-8b": llama_8b, "sorts": techniques.TECHNIQUES["sorts"]}
 WITHOUT_WEIGHTS = {"llama-8b"}
 DIMS = {0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=12)}

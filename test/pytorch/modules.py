@@ -285,7 +285,8 @@ class Activations(nn.Module):
     def forward(self, x):
         y = 3 * self.first(x)
         parts = [F.elu(y, 0.7), F.celu(y, 0.5), F.selu(y), F.hardsigmoid(y), F.hardswish(y), F.relu6(2 * y), F.logsigmoid(y),
-                 F.mish(y), self.slopes(y), self.slope(y), torch.exp2(0.3 * y), torch.log2(1 + y * y), torch.log10(2 + y * y)]
+                 F.mish(y), self.slopes(y), self.slope(y), torch.exp2(0.3 * y), torch.log2(1 + y * y), torch.log10(2 + y * y),
+                 torch.acos(0.99 * torch.tanh(y)) + torch.asin(torch.sin(y))]
         z = sum(parts) + torch.cat([F.glu(y), F.glu(y.flip(-1))], -1)
         return self.head(torch.clamp(z, min=torch.full_like(z, -2.0), max=y.abs().sum(0)))
 
@@ -303,9 +304,31 @@ class Orders(nn.Module):
         y = y / (1 + torch.linalg.vector_norm(y, 1, 1, keepdim=True) + torch.linalg.vector_norm(y, dim=(1, 2), keepdim=True)
                  + torch.linalg.vector_norm(y, float("inf"), -1, keepdim=True))
         y = y * y.amax(1, keepdim=True) + y[:, :3].prod(1, keepdim=True) + y.max()
+        long = 1 + 0.1 * y.flatten(1).tanh().repeat(1, 5)
+        y = y + long.prod(1)[:, None, None] + long.cumprod(1)[:, 77:78, None]
         rows, columns = torch.tril_indices(3, 3, -1)
         hot = F.one_hot(y.argmax(-1), 4).float()
         return self.head(y + hot + (y @ y.transpose(1, 2))[:, rows, columns].sum(-1)[:, None, None])
+
+
+class Transforms(nn.Module):
+    """Fourier transforms of all kinds, and bicubic interpolation."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.first, self.head = nn.Linear(width, width), nn.Linear(width, width)
+        self.filter = nn.Parameter(torch.randn(6, 3, 2))
+
+    def forward(self, x):
+        y = self.first(x)
+        mixed = torch.fft.fftn(y, dim=(1, 2)).real + torch.fft.fft2(y, norm="ortho").imag
+        filtered = torch.fft.irfft2(torch.fft.rfft2(y) * torch.view_as_complex(self.filter), s=(6, 4))
+        short, long = torch.fft.rfft(y, n=3, dim=1, norm="forward"), torch.fft.irfft(torch.fft.rfft(y, n=9, dim=1), n=9, dim=1)
+        back = torch.fft.ifft(torch.fft.fft(y, dim=1) + torch.fft.ifftn(y), n=6, dim=1, norm="ortho")
+        odd = torch.fft.irfft(torch.fft.fft(y), n=5)[..., :4]
+        image = F.interpolate(F.interpolate(y[:, None], size=(9, 5), mode="bicubic"), size=(6, 4), mode="bicubic", align_corners=True)
+        return self.head(mixed + filtered + long[:, :6] + back.real * back.imag + odd + image[:, 0]
+                         + (short.real - short.imag).sum(1, keepdim=True))
 
 
 class Enlarged(nn.Module):
@@ -504,6 +527,7 @@ MODULES = {
     "statistics": lambda: (Statistics(), {"x": torch.randn(2, 6, 5), "labels": torch.tensor([[0, 1, 2, 3, -100, 1], [3, 2, 2, 0, 1, 0]])}),
     "narrow": lambda: regression(Narrow(), (4, 3), x=torch.randn(4, 8)),
     "activations": lambda: (Trained(Activations(), ManyLosses()), {"x": torch.randn(5, 6), "labels": torch.randn(5, 3)}),
+    "transforms": lambda: regression(Transforms(), (2, 6, 4), x=torch.randn(2, 6, 4)),
     "orders": lambda: regression(Orders(), (2, 5, 3), x=torch.randn(2, 5, 4)),
     "enlarged": lambda: regression(Enlarged(), (2, 2, 8, 8), image=image(2)),
     "oddities": lambda: classifier(Oddities(), 4, image=image(8)),

@@ -262,7 +262,7 @@ static Results scatterNumber(Call &call) { return scattered(call, "value"); }
 /// numbers are sorted by their ranks.
 static Results sort(Call &call) {
   Tensor keys = call.tensor("self");
-  if (!call.chosenFrom(keys) || keys.dims.size() != 1 ||
+  if (!call.positionsAlong(keys) || keys.dims.size() != 1 ||
       call.flag("descending"))
     return sortedByRanks(call);
   auto sort = std::make_shared<const RowSort>(RowSort{keys});

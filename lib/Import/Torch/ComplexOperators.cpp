@@ -1,7 +1,7 @@
 // Complex numbers, as rotations of features have them. A tensor of them has a
 // last dimension of two positions: the real and the imaginary part.
+#include "Complex.h"
 #include "Joins.h"
-#include "Operators.h"
 #include "Refusal.h"
 
 #include <algorithm>
@@ -28,18 +28,16 @@ bool torch::touchesComplex(const Graph &graph, const Node &node) {
   return touches;
 }
 
-/// The real or the imaginary part.
-static Tensor part(Call &call, const Tensor &x, int64_t which) {
-  if (!x.constant) {
+Tensor torch::partOf(Call &call, const Tensor &x, int64_t which) {
+  if (!x.constant)
     return call.build.taken(x, x.dims.size() - 1, which);
-  }
   Tensor out = x;
   out.stored.clear();
   out.constant = x.constant->selected(x.constant->sizes().size() - 1, which);
   return call.lifted(out);
 }
 
-static Tensor joined(Call &call, Tensor real, Tensor imaginary) {
+Tensor torch::complexOf(Call &call, Tensor real, Tensor imaginary) {
   real.dims.emplace_back();
   imaginary.dims.emplace_back();
   return concatenated(call.build, {real, imaginary}, real.dims.size() - 1, 2,
@@ -70,25 +68,25 @@ static Results product(Call &call) {
   if (!call.isComplex("self"))
     return {realMultiple(call, call.value("other"), "self")};
   Tensor x = call.tensor("self"), y = call.tensor("other");
-  Tensor a = part(call, x, 0), b = part(call, x, 1), c = part(call, y, 0),
-         d = part(call, y, 1);
+  Tensor a = partOf(call, x, 0), b = partOf(call, x, 1), c = partOf(call, y, 0),
+         d = partOf(call, y, 1);
   Tensor real = combined(call, "sub", combined(call, "mul", a, c),
                          combined(call, "mul", b, d));
   Tensor imaginary = combined(call, "add", combined(call, "mul", a, d),
                               combined(call, "mul", b, c));
-  return {joined(call, real, imaginary)};
+  return {complexOf(call, real, imaginary)};
 }
 
 static Results conjugate(Call &call) {
   Tensor x = call.tensor("self");
-  Tensor imaginary = part(call, x, 1);
-  return {joined(call, part(call, x, 0),
-                 call.build.pointwise("neg", {imaginary}, imaginary.type))};
+  Tensor imaginary = partOf(call, x, 1);
+  return {complexOf(call, partOf(call, x, 0),
+                    call.build.pointwise("neg", {imaginary}, imaginary.type))};
 }
 
-static Emit partOf(int64_t which) {
+static Emit onePart(int64_t which) {
   return [which](Call &call) -> Results {
-    return {part(call, call.tensor("self"), which)};
+    return {partOf(call, call.tensor("self"), which)};
   };
 }
 
@@ -164,17 +162,36 @@ static Constants foldPolar(const Call &call) {
   });
 }
 
+/// A sum, or a difference, of numbers which all are complex.
+static Emit sumOf(const char *function) {
+  return [function](Call &call) -> Results {
+    if (!call.isComplex("self") || !call.isComplex("other"))
+      refuse("adds real numbers to complex ones");
+    if (call.number("alpha") != 1)
+      refuse("has alpha = {}; known is 1", call.number("alpha"));
+    return {combined(call, function, call.value("self"), call.value("other"))};
+  };
+}
+
 const Operators &torch::complexOperators() {
-  static const Operators rows = {
+  static const Operators own = {
       {"view_as_complex", "self", foldSame, same},
       {"view_as_real", "self", foldSame, same},
       {"mul.Tensor", "self, other", foldProduct, product},
       {"mul.Scalar", "self, other", foldProduct, product},
       {"_conj", "self", foldConjugate, conjugate},
       {"conj_physical", "self", foldConjugate, conjugate},
-      {"real", "self", {}, partOf(0)},
-      {"imag", "self", {}, partOf(1)},
+      {"real", "self", {}, onePart(0)},
+      {"imag", "self", {}, onePart(1)},
       {"polar", "abs, angle", foldPolar, {}},
+      {"add.Tensor", "self, other, alpha=1", {}, sumOf("add")},
+      {"sub.Tensor", "self, other, alpha=1", {}, sumOf("sub")},
   };
-  return rows;
+  static const Operators all = [] {
+    Operators found = own;
+    found.insert(found.end(), fourierOperators().begin(),
+                 fourierOperators().end());
+    return found;
+  }();
+  return all;
 }

@@ -1,5 +1,4 @@
 // Products and sums.
-#include "Joins.h"
 #include "Operators.h"
 #include "Products.h"
 #include "Refusal.h"
@@ -243,21 +242,29 @@ static Results vectorNorm(Call &call) {
                   {{"kind", std::string(order == 1 ? "sum" : "max")}})};
 }
 
-/// The most factors of a product.
+/// The most factors of a product that is written out.
 static constexpr int64_t mostFactors = 64;
 
-/// The product of each position along a dimension and all before it, without
-/// the dimension.
-static std::vector<Tensor> productsOf(Call &call, const Tensor &x, size_t dim) {
+/// The product of each position along a dimension and all before it: a
+/// recurrence that begins with the first position.
+static Tensor productsAlong(Call &call, const Tensor &x, size_t dim) {
   Builder &build = call.build;
-  int64_t size = build.sizes(x).at(dim);
-  if (size > mostFactors || size == 0)
-    refuse("multiplies {} positions; known are 1 to {}", size, mostFactors);
-  std::vector<Tensor> products = {build.taken(x, dim, 0)};
-  for (int64_t at = 1; at < size; ++at)
-    products.push_back(build.pointwise(
-        "mul", {products.back(), build.taken(x, dim, at)}, x.type));
-  return products;
+  Tensor each = build.materialized(x, dim);
+  Sizes looked(each.dims.size(), 1);
+  looked[dim] = build.sizes(each).at(dim);
+  if (looked[dim] == 0)
+    refuse("multiplies no positions");
+  if (looked[dim] == 1)
+    return x;
+  each = build.single(each, dim);
+  Tensor first;
+  first.type = x.type;
+  first.constant = Constant::evaluated(x.type, looked, [&](const Sizes &at) {
+    return at[dim] == 0 ? 1.0 : 0.0;
+  });
+  Tensor begin = build.pointwise("mul", {each, call.lifted(first)}, x.type);
+  return build.emit("scan", {begin, each}, each.dims, x.type,
+                    {{"index", IndexAttribute{each.dims[dim]}}});
 }
 
 static Tensor withDim(Tensor x, size_t dim) {
@@ -265,23 +272,30 @@ static Tensor withDim(Tensor x, size_t dim) {
   return x;
 }
 
+static Tensor productOf(Call &call, const Tensor &x, size_t dim) {
+  Builder &build = call.build;
+  int64_t size = build.sizes(x).at(dim);
+  if (size > mostFactors)
+    return build.taken(productsAlong(call, x, dim), dim, size - 1);
+  if (size == 0)
+    refuse("multiplies no positions");
+  Tensor product = build.taken(x, dim, 0);
+  for (int64_t at = 1; at < size; ++at)
+    product =
+        build.pointwise("mul", {product, build.taken(x, dim, at)}, x.type);
+  return product;
+}
+
 static Results productAlong(Call &call) {
   Tensor x = call.value("self");
   size_t dim = call.dim("dim", x.dims.size());
-  Tensor y = productsOf(call, x, dim).back();
+  Tensor y = productOf(call, x, dim);
   return {call.flag("keepdim") ? withDim(y, dim) : y};
 }
 
 static Results productsUpTo(Call &call) {
   Tensor x = call.value("self");
-  size_t dim = call.dim("dim", x.dims.size());
-  std::vector<Tensor> products = productsOf(call, x, dim);
-  for (Tensor &product : products)
-    product = withDim(product, dim);
-  if (products.size() == 1)
-    return products;
-  auto size = static_cast<int64_t>(products.size());
-  return {concatenated(call.build, products, dim, size, x.type)};
+  return {productsAlong(call, x, call.dim("dim", x.dims.size()))};
 }
 
 namespace {

@@ -137,11 +137,31 @@ Tensor torch::concatenated(Builder &build, std::vector<Tensor> all, size_t dim,
   return out;
 }
 
+/// The index along which all tensors have positions, if they have.
+static std::optional<AtomList> positionsOf(const Call &call,
+                                           const std::vector<Tensor> &all) {
+  std::optional<AtomList> along;
+  for (const Tensor &one : all) {
+    std::optional<Atom> its = call.positionsAlong(one);
+    if (!its)
+      return {};
+    AtomList leaves = call.build.program.atoms.leaves(*its);
+    if (leaves.size() != 1 || (along && *along != leaves))
+      return {};
+    along = leaves;
+  }
+  return along;
+}
+
 static Results cat(Call &call) {
   std::vector<Tensor> all = operandsOf(call, "tensors");
   size_t dim = call.dim("dim", all.front().dims.size());
-  return {concatenated(call.build, all, dim, call.result().sizes.at(dim),
-                       call.result().type)};
+  std::optional<AtomList> along = positionsOf(call, all);
+  Tensor out = concatenated(call.build, all, dim, call.result().sizes.at(dim),
+                            call.result().type);
+  if (along)
+    call.notePositions(out, along->front());
+  return {out};
 }
 
 /// `self` with the positions from `begin` on along a dimension replaced by

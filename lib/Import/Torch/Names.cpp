@@ -27,6 +27,8 @@ Names::Names(const Program &program, std::map<std::string, std::string> wanted)
   for (const ProgramArgument &argument : program.arguments) {
     if (argument.kind == ProgramArgument::Kind::Parameter) {
       parameters.insert(argument.value);
+      if (argument.constant)
+        constants.insert(argument.value);
       continue;
     }
     static const char *names[] = {"b", "s"};
@@ -108,10 +110,12 @@ void Names::proposeOf(const Operation &operation) {
   }
 }
 
-/// A product with a parameter makes hidden features of features.
+/// A product with a parameter makes hidden features of features. One with a
+/// constant, as a transform, does not.
 void Names::proposeOfProduct(const Operation &operation) {
   if (operation.operands.size() != 2 ||
-      parameters.count(operation.operands[0]) == 0)
+      parameters.count(operation.operands[0]) == 0 ||
+      constants.count(operation.operands[0]) > 0)
     return;
   AtomList result =
       program.atoms.leaves(program.values[operation.result].atoms);

@@ -50,7 +50,7 @@ private:
   std::map<std::string, std::string> roles;
   /// The first index of each input.
   AtomList batch;
-  std::set<ValueId> parameters;
+  std::set<ValueId> parameters, constants;
 };
 
 } // namespace tpsp::import::torch

@@ -35,8 +35,8 @@ static OperatorsByName movingOperators() {
 const Operator *torch::findOperator(const std::string &name, bool ofComplex) {
   static const OperatorsByName all = byName(
                                    {&viewOperators(), &joinOperators(),
-                                    &pointwiseOperators(), &logicOperators(),
-                                    &creationOperators(),
+                                    &pointwiseOperators(), &angleOperators(),
+                                    &logicOperators(), &creationOperators(),
                                     &contractionOperators(), &rowOperators(),
                                     &lossOperators(), &attentionOperators(),
                                     &indexOperators(), &choiceOperators(),
@@ -351,6 +351,19 @@ void Call::noteChoice(const Tensor &ids, Atom from) const {
   environment.choices.try_emplace(ids.value, from);
 }
 
+std::optional<Atom> Call::positionsAlong(const Tensor &ids) const {
+  if (std::optional<Atom> from = chosenFrom(ids))
+    return from;
+  auto found = environment.positions.find(ids.value);
+  if (ids.constant || found == environment.positions.end())
+    return {};
+  return found->second;
+}
+
+void Call::notePositions(const Tensor &ids, Atom along) const {
+  environment.positions.try_emplace(ids.value, along);
+}
+
 Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
   std::string wanted = element.empty() ? resultElement() : element;
   Tensor out = build.lifted(tensor, wanted);
@@ -360,7 +373,7 @@ Tensor Call::lifted(const Tensor &tensor, const std::string &element) const {
   AtomList vocabulary;
   if (out.type == ScalarType::Bool) {
     vocabulary = {build.program.atoms.create(2)};
-  } else if (std::optional<Atom> from = chosenFrom(out)) {
+  } else if (std::optional<Atom> from = positionsAlong(out)) {
     vocabulary = {
         build.program.atoms.create(build.program.atoms.extent(*from))};
   } else if (std::optional<Tensor> table = tableOf(out)) {

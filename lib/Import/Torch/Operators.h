@@ -74,6 +74,9 @@ public:
   /// choice made them.
   std::optional<Atom> chosenFrom(const Tensor &ids) const;
   void noteChoice(const Tensor &ids, Atom from) const;
+  /// The index whose positions integers are, perhaps with repetition.
+  std::optional<Atom> positionsAlong(const Tensor &ids) const;
+  void notePositions(const Tensor &ids, Atom along) const;
 
   Builder &build;
 
@@ -110,6 +113,7 @@ using Operators = std::vector<Operator>;
 const Operators &viewOperators();
 const Operators &joinOperators();
 const Operators &pointwiseOperators();
+const Operators &angleOperators();
 const Operators &logicOperators();
 const Operators &creationOperators();
 const Operators &contractionOperators();
@@ -146,6 +150,8 @@ public:
   std::map<ValueId, std::string> tables;
   /// Indices by the integers that are positions along them.
   std::map<ValueId, Atom> choices;
+  /// The same, of integers that may repeat.
+  std::map<ValueId, Atom> positions;
 
   /// Runs a node. Throws a Refusal if it cannot be expressed.
   void run(const Node &node);

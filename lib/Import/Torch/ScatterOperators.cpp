@@ -8,6 +8,7 @@ using namespace tpsp::import;
 using namespace tpsp::import::torch;
 
 using Results = std::vector<Tensor>;
+using Constants = std::vector<ConstantPtr>;
 
 //===----------------------------------------------------------------------===//
 // Sorts
@@ -281,6 +282,51 @@ static Results scatterReduce(Call &call) {
   return {build.pointwise("select", {counts, sums, self}, type)};
 }
 
+/// The number of a position, row-major.
+static size_t numberOf(const Sizes &sizes, const Sizes &position) {
+  int64_t number = 0;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    number = number * sizes[i] + position[i];
+  return static_cast<size_t>(number);
+}
+
+/// The sum, the mean, the largest or the smallest of two elements. A mean is
+/// divided afterwards.
+static double reducedBy(const std::string &how, double a, double b) {
+  if (how == "amax" || how == "amin")
+    return (how == "amax") == (a < b) ? b : a;
+  if (how != "sum" && how != "mean")
+    refuse("reduces by '{}'; known are sum, mean, amax and amin", how);
+  return a + b;
+}
+
+static Constants foldScatterReduce(const Call &call) {
+  ConstantPtr self = call.tensor("self").constant,
+              index = call.tensor("index").constant,
+              source = call.tensor("src").constant;
+  const Sizes &sizes = self->sizes();
+  size_t dim = call.dim("dim", sizes.size());
+  std::string how = call.word("reduce");
+  double first = call.flag("include_self") ? 1 : 0;
+  std::vector<double> found = self->elements(), counts(found.size(), first);
+  forEachPosition(index->sizes(), [&](const Sizes &position) {
+    Sizes place = position;
+    place[dim] = static_cast<int64_t>(index->at(position));
+    if (place[dim] < 0 || place[dim] >= sizes[dim])
+      refuse("has the place {} of {}", place[dim], sizes[dim]);
+    size_t at = numberOf(sizes, place);
+    double each = source->at(position);
+    found[at] = counts[at] == 0 ? each : reducedBy(how, found[at], each);
+    ++counts[at];
+  });
+  for (size_t at = 0; at < found.size() && how == "mean"; ++at)
+    found[at] /= std::max(counts[at], 1.0);
+  ScalarType type = call.result().type;
+  for (double &one : found)
+    one = rounded(one, type);
+  return {Constant::dense(type, sizes, std::move(found))};
+}
+
 //===----------------------------------------------------------------------===//
 // Elements of rows
 //===----------------------------------------------------------------------===//
@@ -405,10 +451,8 @@ const Operators &torch::scatterOperators() {
   static const Operators rows = {
       {"index_add", "self, dim, index, source, alpha=1", {}, indexAdd},
       {"scatter_add", "self, dim, index, src", {}, scatterAdd},
-      {"scatter_reduce.two",
-       "self, dim, index, src, reduce, include_self=True",
-       {},
-       scatterReduce},
+      {"scatter_reduce.two", "self, dim, index, src, reduce, include_self=True",
+       foldScatterReduce, scatterReduce},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include "Simplify.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 using namespace tpsp::import;
@@ -29,6 +30,48 @@ void torch::removeDead(Program &program) {
   program.arguments.erase(std::remove_if(program.arguments.begin(),
                                          program.arguments.end(), isUnused),
                           program.arguments.end());
+}
+
+/// The operand of a stack that `one` takes out of it, or nothing.
+static std::optional<ValueId>
+takenPart(const Program &program, const Operation &one,
+          const std::map<ValueId, const Operation *> &stacks) {
+  if (one.name != "take")
+    return {};
+  auto found = stacks.find(one.operands[0]);
+  if (found == stacks.end())
+    return {};
+  auto leaves = [&](const Attributes &attributes) {
+    return program.atoms.leaves(
+        std::get<IndexAttribute>(attributes.at("index")).atoms);
+  };
+  const Operation &stack = *found->second;
+  if (leaves(one.attributes) != leaves(stack.attributes))
+    return {};
+  ValueId part = stack.operands.at(std::get<int64_t>(one.attributes.at("at")));
+  if (program.atoms.leaves(program.values[part].atoms) !=
+      program.atoms.leaves(program.values[one.result].atoms))
+    return {};
+  return part;
+}
+
+void torch::removeTakenParts(Program &program) {
+  std::map<ValueId, const Operation *> stacks;
+  std::map<ValueId, ValueId> parts;
+  auto replace = [&](ValueId &value) {
+    if (auto found = parts.find(value); found != parts.end())
+      value = found->second;
+  };
+  for (Operation &one : program.operations) {
+    for (ValueId &operand : one.operands)
+      replace(operand);
+    if (one.name == "stack")
+      stacks[one.result] = &one;
+    if (std::optional<ValueId> part = takenPart(program, one, stacks))
+      parts[one.result] = *part;
+  }
+  for (ProgramResult &result : program.results)
+    replace(result.value);
 }
 
 /// Operations whose result has a written order, whatever that of the operands.

@@ -10,6 +10,10 @@ namespace tpsp::import::torch {
 /// constants and unused.
 void removeDead(Program &program);
 
+/// Removes positions that are taken out of what `stack` makes of them: parts of
+/// complex numbers.
+void removeTakenParts(Program &program);
+
 /// Removes transpositions whose results are used where the order of indices
 /// does not matter.
 void removeTranspositions(Program &program);

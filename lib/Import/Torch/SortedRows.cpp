@@ -104,7 +104,7 @@ static Tensor groupedProduct(Call &call, Tensor x, Tensor matrices,
   build.makeDistinct(taken, matrices, 0);
   build.makeDistinct(taken, matrices, 2);
   Atom experts = build.program.atoms.leaves(matrices.dims[0]).front();
-  if (auto from = call.chosenFrom(keys))
+  if (auto from = call.positionsAlong(keys))
     if (AtomList leaves = build.program.atoms.leaves(*from); leaves.size() == 1)
       build.program.atoms.unify(leaves.front(), experts);
   experts = build.program.atoms.leaves(experts).front();
@@ -227,8 +227,9 @@ static bool keepsRows(const Call &call, const std::string &name) {
 static bool isOfRows(const Call &call, const std::string &name) {
   if (name == "dropout")
     return false;
-  if (isIn(pointwiseOperators(), name) || isIn(logicOperators(), name) ||
-      name == "empty_like" || name == "zeros_like" || name == "ones_like")
+  if (isIn(pointwiseOperators(), name) || isIn(angleOperators(), name) ||
+      isIn(logicOperators(), name) || name == "empty_like" ||
+      name == "zeros_like" || name == "ones_like")
     return isRowWise(call);
   if (name == "index.Tensor")
     return call.tensors("indices").size() == 1 && !call.tensor("self").role &&

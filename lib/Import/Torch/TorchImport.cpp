@@ -135,6 +135,7 @@ static void importArchive(const std::string &path, const TorchOptions &options,
   auto archive = std::make_shared<torch::Archive>(path);
   torch::Graph graph = torch::readGraph(*archive, options.extents);
   torch::Program program = torch::buildProgram(*archive, graph, options);
+  torch::removeTakenParts(program);
   torch::removeDead(program);
   if (options.recognises) {
     torch::recogniseNorms(program);

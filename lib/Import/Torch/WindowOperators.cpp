@@ -272,9 +272,35 @@ static void checkFactors(const Call &call, const Sizes &from, const Sizes &to) {
   }
 }
 
-/// Interpolates linearly along the last dimensions: products with constant
-/// matrices [to, from], of two weights in each row.
-static Results interpolated(Call &call) {
+/// The weight of a column at a place between the columns 0 and `last`.
+using Weight = double (*)(double place, int64_t column, int64_t last);
+
+static double linearWeight(double place, int64_t column, int64_t last) {
+  place = std::min(std::max(place, 0.0), static_cast<double>(last));
+  return std::max(1 - std::abs(place - static_cast<double>(column)), 0.0);
+}
+
+/// The cubic convolution of four columns around the place, with PyTorch's
+/// parameter. Columns outside are those at the ends.
+static double cubicWeight(double place, int64_t column, int64_t last) {
+  constexpr double a = -0.75;
+  auto at = [](double x) {
+    x = std::abs(x);
+    if (x <= 1)
+      return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0;
+  };
+  double sum = 0;
+  auto first = static_cast<int64_t>(std::floor(place)) - 1;
+  for (int64_t each = first; each < first + 4; ++each)
+    if (std::min(std::max<int64_t>(each, 0), last) == column)
+      sum += at(place - static_cast<double>(each));
+  return sum;
+}
+
+/// Interpolates along the last dimensions: products with constant matrices
+/// [to, from].
+static Results interpolated(Call &call, Weight weight) {
   Builder &build = call.build;
   Tensor x = call.value("input");
   Sizes sizes = build.sizes(x), out = call.result().sizes;
@@ -298,16 +324,20 @@ static Results interpolated(Call &call) {
     weights.constant =
         Constant::evaluated(weights.type, {to, from}, [&](const Sizes &at) {
           auto place = static_cast<double>(at[0]);
-          double source = alignsCorners
-                              ? place * step
-                              : std::max((place + 0.5) * step - 0.5, 0.0);
-          source = std::min(source, static_cast<double>(from - 1));
-          return std::max(1 - std::abs(source - static_cast<double>(at[1])),
-                          0.0);
+          place = alignsCorners ? place * step : (place + 0.5) * step - 0.5;
+          return weight(place, at[1], from - 1);
         });
     x = build.multiplied(call.lifted(weights), x, dim);
   }
   return {x};
+}
+
+static Results interpolatedLinearly(Call &call) {
+  return interpolated(call, linearWeight);
+}
+
+static Results interpolatedCubically(Call &call) {
+  return interpolated(call, cubicWeight);
 }
 
 /// Every position several times.
@@ -423,9 +453,10 @@ const Operators &torch::windowOperators() {
       {"conv_transpose1d", transposedConv, {}, transposedConvolution},
       {"conv_transpose2d.input", transposedConv, {}, transposedConvolution},
       {"conv_transpose3d.input", transposedConv, {}, transposedConvolution},
-      {"upsample_linear1d.vec", linear, {}, interpolated},
-      {"upsample_bilinear2d.vec", linear, {}, interpolated},
-      {"upsample_trilinear3d.vec", linear, {}, interpolated},
+      {"upsample_linear1d.vec", linear, {}, interpolatedLinearly},
+      {"upsample_bilinear2d.vec", linear, {}, interpolatedLinearly},
+      {"upsample_trilinear3d.vec", linear, {}, interpolatedLinearly},
+      {"upsample_bicubic2d.vec", linear, {}, interpolatedCubically},
       {"upsample_nearest1d.vec", larger, {}, upsampled},
       {"upsample_nearest2d.vec", larger, {}, upsampled},
       {"upsample_nearest3d.vec", larger, {}, upsampled},

@@ -238,6 +238,15 @@ def empty_part(g):
     return g.op("cat.default", FLOAT, [2, 4], tensors=[g.input("x", FLOAT, [2, 4]), empty], dim=-1)
 
 
+def means_of_constants(g):
+    """The means of 0 to 5 at the places 0, 1, 2, 3, 0, 1."""
+    each = g.op("arange.default", INTEGER, [6], end=6)
+    places = g.op("remainder.Scalar", INTEGER, [6], self=each, other=4)
+    means = g.op("scatter_reduce.two", FLOAT, [4], self=g.op("zeros.default", FLOAT, [4], size=[4]), dim=0, index=places,
+                 src=g.op("_to_copy.default", FLOAT, [6], self=each), reduce="mean", include_self=False)
+    return g.op("mul.Tensor", FLOAT, [4], self=g.input("x", FLOAT, [4]), other=means)
+
+
 def class_token(g):
     """A parameter is the first position of every sample."""
     words = g.op("embedding.default", FLOAT, [4, 6, 8], weight=g.parameter("words", FLOAT, [10, 8], b"\0" * 320),
@@ -295,6 +304,7 @@ CASES = {
     "no-elements": no_elements,
     "pool-to-nothing": pool_to_nothing,
     "empty-part": empty_part,
+    "means": means_of_constants,
     "class-token": class_token,
     "ids-in-view": ids_in_view,
     "deep-constant": deep_constant,
