@@ -125,6 +125,13 @@
 // PART-NEXT: %[[OUT:.*]] = scale %x {factor = 1.0}
 // PART-NEXT: return %[[OUT]]
 
+// Experts that are chosen one after the other, and then sorted together.
+// REDEFINE: %{case} = chosen-one-by-one
+// RUN: %{import} ONE-BY-ONE
+// ONE-BY-ONE-COUNT-2: = router
+// ONE-BY-ONE: %[[BOTH:.*]] = stack %{{.*}} -> i32[
+// ONE-BY-ONE: one_hot_einsum %{{.*}}, %w, %{{.*}} {indices =
+
 // A parameter that is divided as the batch is has the batch's axis where it is
 // broadcast.
 // REDEFINE: %{case} = class-token

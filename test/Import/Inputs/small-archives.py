@@ -71,6 +71,14 @@ class Graph:
             "outputs": [{"as_tensor": {"name": name}}]})
         return Tensor(name)
 
+    def two(self, target, one, other, /, **arguments):
+        """An operation of two results, each of a type and sizes."""
+        first = self.op(target, *one, **arguments)
+        second = Tensor(first + "_1")
+        self.tensors[second] = meta(*other)
+        self.nodes[-1]["outputs"].append({"as_tensor": {"name": second}})
+        return first, second
+
     def output(self, name):
         self.outputs.append({"user_output": {"arg": argument(name)}})
 
@@ -247,6 +255,23 @@ def means_of_constants(g):
     return g.op("mul.Tensor", FLOAT, [4], self=g.input("x", FLOAT, [4]), other=means)
 
 
+def chosen_one_by_one(g):
+    """Rows meet the matrices of two choices, of which each is a position of its own."""
+    x, rows, twice = g.input("x", FLOAT, [6, 4]), (FLOAT, [6, 1]), (INTEGER, [12])
+    opposite = g.op("neg.default", FLOAT, [6, 4], self=x)
+    choices = [g.two("max.dim", rows, (INTEGER, [6, 1]), self=each, dim=-1, keepdim=True)[1] for each in (x, opposite)]
+    both = g.op("cat.default", INTEGER, [6, 2], tensors=choices, dim=-1)
+    keys, places = g.two("sort.default", twice, twice, self=g.op("view.default", *twice, self=both, size=[12]))
+    row = g.op("floor_divide.default", *twice, self=places, other=2)
+    each = g.op("index.Tensor", FLOAT, [12, 4], self=x, indices=[row])
+    counts = g.op("histc.default", FLOAT, [4], self=g.op("_to_copy.default", FLOAT, [12], self=keys), bins=4, min=0, max=3)
+    ends = g.op("cumsum.default", INTEGER, [4], self=counts, dim=0)
+    made = g.op("_grouped_mm.default", FLOAT, [12, 3], self=each, mat2=g.parameter("w", FLOAT, [4, 4, 3], b"\0" * 192), offs=ends)
+    back = g.op("index_put.default", *twice, self=g.op("empty_like.default", *twice, self=places), indices=[places],
+                values=g.op("arange.default", *twice, end=12))
+    return g.op("index.Tensor", FLOAT, [12, 3], self=made, indices=[back])
+
+
 def class_token(g):
     """A parameter is the first position of every sample."""
     words = g.op("embedding.default", FLOAT, [4, 6, 8], weight=g.parameter("words", FLOAT, [10, 8], b"\0" * 320),
@@ -305,6 +330,7 @@ CASES = {
     "pool-to-nothing": pool_to_nothing,
     "empty-part": empty_part,
     "means": means_of_constants,
+    "chosen-one-by-one": chosen_one_by_one,
     "class-token": class_token,
     "ids-in-view": ids_in_view,
     "deep-constant": deep_constant,
