@@ -8,13 +8,12 @@
 
 using namespace tpsp;
 
-std::vector<std::vector<int64_t>>
-tpsp::successorsOf(const OverlapProblem &problem) {
-  std::vector<std::vector<int64_t>> successors(problem.commands.size());
-  for (auto [i, command] : llvm::enumerate(problem.commands))
-    for (int64_t earlier : command.after)
-      successors[earlier].push_back(i);
-  return successors;
+NumberLists tpsp::successorsOf(const OverlapProblem &problem) {
+  return NumberLists(problem.commands.size(), [&](auto add) {
+    for (auto [i, command] : llvm::enumerate(problem.commands))
+      for (int64_t earlier : command.after)
+        add(earlier, i);
+  });
 }
 
 std::vector<double> tpsp::chainTails(const OverlapProblem &problem) {

@@ -2,14 +2,15 @@
 
 #include "CommandTails.h"
 #include "MemoryAccount.h"
+#include "NumberSet.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <queue>
-#include <set>
 #include <tuple>
 
 using namespace tpsp;
@@ -39,92 +40,140 @@ std::vector<double> needsOf(const OverlapProblem &problem) {
   return needs;
 }
 
+/// All commands in a fixed order, by which sets of them are sorted.
+class CommandOrder {
+public:
+  /// `isLess(a, b)`: whether command a comes before command b.
+  template <typename Less>
+  CommandOrder(size_t count, Less isLess) : ranks(count) {
+    commands = llvm::to_vector(llvm::seq<int64_t>(0, count));
+    llvm::sort(commands, isLess);
+    for (auto [rank, command] : llvm::enumerate(commands))
+      ranks[command] = int64_t(rank);
+  }
+
+  int64_t rankOf(int64_t command) const { return ranks[command]; }
+  int64_t at(int64_t rank) const { return commands[rank]; }
+  size_t size() const { return ranks.size(); }
+
+private:
+  std::vector<int64_t> ranks;
+  llvm::SmallVector<int64_t, 0> commands;
+};
+
+/// The order in which ready commands are chosen: that with the longest tail
+/// first. Among equal tails the longest command goes first, such as work that
+/// no command waits for. It most often keeps the largest buffers.
+CommandOrder orderByTail(const OverlapProblem &problem,
+                         const std::vector<double> &tail) {
+  auto key = [&](int64_t command) {
+    return std::tuple(-tail[command], -problem.commands[command].seconds,
+                      command);
+  };
+  return CommandOrder(tail.size(),
+                      [&](int64_t a, int64_t b) { return key(a) < key(b); });
+}
+
 /// Ready commands of one stream.
 class ReadySet {
 public:
-  explicit ReadySet(const OverlapProblem &problem,
-                    const std::vector<double> &tail)
-      : problem(problem), tail(tail) {}
+  ReadySet(const OverlapProblem &problem, const CommandOrder &order)
+      : problem(problem), order(order), byPosition(order.size()),
+        byRank(order.size()) {}
 
   void insert(int64_t command) {
-    byOrder.insert(command);
-    byTail.insert(
-        {-tail[command], -problem.commands[command].seconds, command});
+    byPosition.insert(command);
+    byRank.insert(order.rankOf(command));
     seconds += problem.commands[command].seconds;
   }
   void erase(int64_t command) {
-    byOrder.erase(command);
-    byTail.erase({-tail[command], -problem.commands[command].seconds, command});
+    byPosition.erase(command);
+    byRank.erase(order.rankOf(command));
     seconds -= problem.commands[command].seconds;
   }
-  bool empty() const { return byOrder.empty(); }
-  int64_t oldest() const { return *byOrder.begin(); }
+  bool empty() const { return byPosition.empty(); }
+  int64_t oldest() const { return byPosition.first(); }
 
-  /// Returns the ready command with the longest tail that may start, if the
-  /// others take at most `reserve` seconds. Else returns the oldest one, if it
-  /// may start. Only a few commands are asked, because a step with little
-  /// memory would otherwise take quadratic time.
+  /// Returns the first ready command of the order that may start, if the others
+  /// take at most `reserve` seconds. Else returns the oldest one, if it may
+  /// start. Only a few commands are asked, because a step with little memory
+  /// would otherwise take quadratic time.
   template <typename MayStart>
   std::optional<int64_t> choose(double reserve, MayStart mayStart) const {
     constexpr int mostAsked = 8;
     int asked = 0;
-    for (const auto &[minusTail, minusSeconds, command] : byTail) {
-      if (seconds + minusSeconds > reserve || asked++ == mostAsked)
+    for (int64_t rank = byRank.first(); rank >= 0; rank = byRank.next(rank)) {
+      int64_t command = order.at(rank);
+      if (seconds - problem.commands[command].seconds > reserve ||
+          asked++ == mostAsked)
         break;
       if (mayStart(command))
         return command;
     }
-    if (!byOrder.empty() && mayStart(oldest()))
+    if (!empty() && mayStart(oldest()))
       return oldest();
     return std::nullopt;
   }
 
 private:
   const OverlapProblem &problem;
-  const std::vector<double> &tail;
-  std::set<int64_t> byOrder;
-  /// Ready commands by their tail. Among equal tails the longest command goes
-  /// first, such as work that no command waits for. It most often keeps the
-  /// largest buffers.
-  std::set<std::tuple<double, double, int64_t>> byTail;
+  const CommandOrder &order;
+  NumberSet byPosition, byRank;
   double seconds = 0;
+};
+
+/// One phase of stream 0: how many commands have not started, and the ready
+/// ones that wait for earlier phases.
+struct Phase {
+  int64_t left = 0;
+  std::vector<int64_t> waiting;
 };
 
 /// The input that all runs for one problem share.
 struct ListInput {
   explicit ListInput(const OverlapProblem &problem)
       : problem(problem), needs(needsOf(problem)),
-        successors(successorsOf(problem)), memory(problem) {}
+        byNeed(needs.size(),
+               [&](int64_t a, int64_t b) {
+                 return std::pair(needs[a], a) < std::pair(needs[b], b);
+               }),
+        successors(successorsOf(problem)), memory(problem) {
+    for (const OverlapProblem::Command &command : problem.commands) {
+      missing.push_back(int64_t(command.after.size()));
+      if (command.stream == 0)
+        ++phases[command.phase].left;
+    }
+  }
 
   const OverlapProblem &problem;
   const std::vector<double> needs;
-  const std::vector<std::vector<int64_t>> successors;
+  const CommandOrder byNeed;
+  const NumberLists successors;
   const MemoryAccount memory;
+  /// For each command, the number of commands that it waits for.
+  std::vector<int64_t> missing;
+  std::map<int64_t, Phase> phases;
 };
 
 /// One run of list scheduling.
 class ListScheduler {
 public:
-  /// The ready command of a stream that has the longest `tail` goes first.
+  /// The ready command of a stream that comes first in `order` goes first.
   ListScheduler(const ListInput &input, double reserve, double window,
-                const std::vector<double> &tail)
+                const CommandOrder &order)
       : problem(input.problem), reserve(reserve), window(window),
-        needs(input.needs), successors(input.successors),
-        ready(problem.numStreams, ReadySet(problem, tail)),
-        busy(problem.numStreams, false), missing(problem.commands.size()),
+        needs(input.needs), byNeed(input.byNeed), successors(input.successors),
+        ready(problem.numStreams, ReadySet(problem, order)),
+        phases(input.phases), early(needs.size()), gates(needs.size(), -1),
+        busy(problem.numStreams, false), missing(input.missing),
         memory(input.memory) {
     schedule.start.assign(problem.commands.size(), 0);
-    for (const OverlapProblem::Command &command : problem.commands)
-      if (command.stream == 0)
-        ++phases[command.phase].left;
   }
 
   OverlapSchedule run() {
-    for (auto [i, command] : llvm::enumerate(problem.commands)) {
-      missing[i] = command.after.size();
+    for (size_t i = 0; i < missing.size(); ++i)
       if (missing[i] == 0)
         makeReady(i);
-    }
     for (size_t left = problem.commands.size(); left > 0;) {
       left -= startAll();
       // If all commands wait for memory, the oldest one may start.
@@ -142,19 +191,13 @@ public:
 
 private:
   using Completion = std::pair<double, int64_t>;
-  /// One phase of stream 0: how many commands have not started, and the ready
-  /// ones that wait for earlier phases.
-  struct Phase {
-    int64_t left = 0;
-    std::vector<int64_t> waiting;
-  };
 
   void makeReady(int64_t command) {
     const OverlapProblem::Command &c = problem.commands[command];
     if (c.stream == 0 && c.phase != phases.begin()->first)
       phases[c.phase].waiting.push_back(command);
     else if (!isDue(command))
-      early.insert({needs[command], command});
+      early.insert(byNeed.rankOf(command));
     else
       ready[c.stream].insert(command);
   }
@@ -166,9 +209,9 @@ private:
 
   void advance(int64_t command) {
     computed += problem.commands[command].seconds;
-    while (!early.empty() && isDue(early.begin()->second)) {
-      int64_t due = early.begin()->second;
-      early.erase(early.begin());
+    while (!early.empty() && isDue(byNeed.at(early.first()))) {
+      int64_t due = byNeed.at(early.first());
+      early.erase(early.first());
       ready[problem.commands[due].stream].insert(due);
       if (latest >= 0 && problem.commands[due].stream != 0)
         gates[due] = latest;
@@ -178,12 +221,14 @@ private:
 
   void start(int64_t command) {
     const OverlapProblem::Command &c = problem.commands[command];
-    if (early.erase({needs[command], command}) == 0)
+    if (int64_t rank = byNeed.rankOf(command); early.contains(rank))
+      early.erase(rank);
+    else
       ready[c.stream].erase(command);
     for (int64_t user : memory.start(command))
       schedule.added.push_back({user, command});
-    if (auto gate = gates.find(command); gate != gates.end())
-      schedule.added.push_back({gate->second, command});
+    if (gates[command] >= 0)
+      schedule.added.push_back({gates[command], command});
     schedule.start[command] = now;
     busy[c.stream] = true;
     running.push({now + c.seconds, command});
@@ -243,19 +288,20 @@ private:
   const OverlapProblem &problem;
   const double reserve, window;
   const std::vector<double> &needs;
-  const std::vector<std::vector<int64_t>> &successors;
+  const CommandOrder &byNeed;
+  const NumberLists &successors;
   std::vector<ReadySet> ready;
   std::map<int64_t, Phase> phases;
-  /// Ready commands that are not due, by when they are needed.
-  std::set<std::pair<double, int64_t>> early;
+  /// Ready commands that are not due, as their ranks in `byNeed`.
+  NumberSet early;
   /// Seconds of the commands of stream 0 that have started, and the latest of
   /// these commands.
   double computed = 0;
   int64_t latest = -1;
   /// For communication that was ready before it was due, the computation that
-  /// it waits for. Without it, the communication would begin as soon as its
-  /// stream is idle.
-  std::map<int64_t, int64_t> gates;
+  /// it waits for; -1 for other commands. Without it, the communication would
+  /// begin as soon as its stream is idle.
+  std::vector<int64_t> gates;
   std::vector<bool> busy;
   std::vector<int64_t> missing;
   MemoryAccount memory;
@@ -271,7 +317,9 @@ private:
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
                                    double reserve) {
   ListInput input(problem);
-  return ListScheduler(input, reserve, infinite, chainTails(problem)).run();
+  return ListScheduler(input, reserve, infinite,
+                       orderByTail(problem, chainTails(problem)))
+      .run();
 }
 
 std::vector<ListSetting> tpsp::listSettings() {
@@ -299,8 +347,8 @@ tpsp::scheduleVariants(const OverlapProblem &problem,
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
   const ListInput input(problem);
-  const std::vector<double> chains = chainTails(problem),
-                            links = streamTails(problem);
+  const CommandOrder chains = orderByTail(problem, chainTails(problem)),
+                     links = orderByTail(problem, streamTails(problem));
   std::vector<ListVariant> found = std::move(known);
   for (const ListSetting &setting : settings) {
     if (llvm::any_of(found, [&](const ListVariant &other) {

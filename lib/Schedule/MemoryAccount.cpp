@@ -1,7 +1,6 @@
 #include "MemoryAccount.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 using namespace tpsp;
@@ -13,55 +12,37 @@ using namespace tpsp;
 RangeMaximum::RangeMaximum(size_t size) {
   while (leaves < int64_t(size))
     leaves *= 2;
-  largest.assign(2 * leaves, 0);
-  added.assign(2 * leaves, 0);
+  nodes.resize(2 * leaves);
 }
 
-void RangeMaximum::add(int64_t begin, int64_t end, int64_t bytes) {
-  if (begin >= end)
+void RangeMaximum::addBefore(int64_t end, int64_t bytes) {
+  if (end <= 0)
     return;
-  int64_t left = begin + leaves, right = end + leaves;
-  auto raise = [&](int64_t node) {
-    largest[node] += bytes;
-    added[node] += bytes;
-  };
-  for (int64_t l = left, r = right; l < r; l /= 2, r /= 2) {
-    if (l % 2)
-      raise(l++);
-    if (r % 2)
-      raise(--r);
-  }
-  auto pull = [&](int64_t node) {
-    while (node /= 2)
-      largest[node] =
-          std::max(largest[2 * node], largest[2 * node + 1]) + added[node];
-  };
-  pull(left);
-  pull(right - 1);
+  int64_t node = end - 1 + leaves;
+  nodes[node].sum += bytes;
+  nodes[node].largest += bytes;
+  while (node /= 2)
+    nodes[node] = join(nodes[2 * node], nodes[2 * node + 1]);
 }
 
 int64_t RangeMaximum::max(int64_t begin, int64_t end) const {
   if (begin >= end)
     return 0;
   constexpr int64_t none = std::numeric_limits<int64_t>::min() / 2;
-  int64_t l = begin + leaves, r = end + leaves - 1;
-  int64_t ofLeft = largest[l], ofRight = largest[r];
-  if (l == r)
-    ofRight = none;
-  while (l / 2 != r / 2) {
-    if (l % 2 == 0)
-      ofLeft = std::max(ofLeft, largest[l + 1]);
-    if (r % 2 == 1)
-      ofRight = std::max(ofRight, largest[r - 1]);
-    l /= 2;
-    r /= 2;
-    ofLeft += added[l];
-    ofRight += added[r];
+  Node left{0, none}, right{0, none};
+  // The sum of all positions from `end` on.
+  int64_t after = 0;
+  int64_t l = begin + leaves, r = end + leaves;
+  for (; l < r; l /= 2, r /= 2) {
+    if (l % 2)
+      left = join(left, nodes[l++]);
+    if (r % 2)
+      right = join(nodes[--r], right);
   }
-  int64_t found = std::max(ofLeft, ofRight);
-  for (int64_t node = l / 2; node > 0; node /= 2)
-    found += added[node];
-  return found;
+  for (r = end + leaves - 1; r > 1; r /= 2)
+    if (r % 2 == 0)
+      after += nodes[r + 1].sum;
+  return join(left, right).largest + after;
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,20 +52,28 @@ int64_t RangeMaximum::max(int64_t begin, int64_t end) const {
 MemoryAccount::MemoryAccount(const OverlapProblem &problem)
     : problem(problem),
       capacity(std::max(problem.capacity, problem.serialPeak())),
-      buffers(problem.buffers.size()), hasStarted(problem.commands.size()),
-      rest(problem.commands.size()), streams(problem.numStreams) {
-  auto found = std::make_shared<Uses>();
-  found->buffersOf.resize(problem.commands.size());
-  found->lastAt.resize(problem.commands.size());
+      buffers(problem.buffers.size()),
+      ended(problem.buffers.size() * problem.numStreams, -1),
+      hasStarted(problem.commands.size()), rest(problem.commands.size()),
+      streams(problem.numStreams) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const OverlapBuffer &buffer = problem.buffers[i];
-    buffers[i].usersLeft = buffer.users.size();
-    for (int64_t user : buffer.users)
-      found->buffersOf[user].push_back(i);
-    found->lastAt[buffer.users.back()].push_back(i);
-    rest.add(buffer.users.front(), buffer.users.back() + 1, buffer.bytes);
+    buffers[i].usersLeft = int32_t(buffer.users.size());
+    rest.addBefore(buffer.users.back() + 1, buffer.bytes);
+    rest.addBefore(buffer.users.front(), -buffer.bytes);
   }
-  uses = std::move(found);
+  auto forEachUse = [&](auto add) {
+    for (size_t i = 0; i < buffers.size(); ++i)
+      for (int64_t user : problem.buffers[i].users)
+        add(user, i);
+  };
+  auto forEachLast = [&](auto add) {
+    for (size_t i = 0; i < buffers.size(); ++i)
+      add(problem.buffers[i].users.back(), i);
+  };
+  size_t count = problem.commands.size();
+  uses = std::make_shared<Uses>(
+      Uses{NumberLists(count, forEachUse), NumberLists(count, forEachLast)});
 }
 
 int64_t MemoryAccount::bytesStarted(int64_t command) const {
@@ -107,22 +96,22 @@ std::vector<int64_t> MemoryAccount::start(int64_t command) {
   int64_t bytes = bytesStarted(command);
   std::vector<int64_t> waits;
   int64_t most = problem.waitsForRoom ? 0 : capacity;
+  int64_t own = problem.commands[command].stream;
   while (bytes > 0 && live + bytes + stream.unknownBytes > most &&
          stream.known < released.size()) {
-    const Released &next = released[stream.known++];
-    if (areOn(next.users, problem.commands[command].stream))
+    int64_t next = released[stream.known++];
+    if (wasOn(next, own))
       continue;
-    stream.unknownBytes -= next.bytes;
-    std::copy_if(next.users.begin(), next.users.end(),
-                 std::back_inserter(waits), [&](int64_t user) {
-                   return !areOn({user}, problem.commands[command].stream);
-                 });
+    stream.unknownBytes -= problem.buffers[next].bytes;
+    for (int64_t other = 0; other < problem.numStreams; ++other)
+      if (int32_t user = lastEnded(next, other); user >= 0 && other != own)
+        waits.push_back(user);
   }
   for (int64_t buffer : uses->buffersOf[command])
     if (!buffers[buffer].isStarted) {
       buffers[buffer].isStarted = true;
-      rest.add(0, problem.buffers[buffer].users.front(),
-               problem.buffers[buffer].bytes);
+      rest.addBefore(problem.buffers[buffer].users.front(),
+                     problem.buffers[buffer].bytes);
     }
   live += bytes;
   hasStarted[command] = true;
@@ -137,32 +126,25 @@ std::vector<int64_t> MemoryAccount::start(int64_t command) {
 
 void MemoryAccount::finish(int64_t command) {
   for (int64_t buffer : uses->buffersOf[command]) {
-    std::vector<int64_t> &ended = buffers[buffer].ended;
-    auto sameStream = std::find_if(ended.begin(), ended.end(), [&](int64_t e) {
-      return areOn({e}, problem.commands[command].stream);
-    });
-    if (sameStream == ended.end())
-      ended.push_back(command);
-    else
-      *sameStream = command;
+    lastEnded(buffer, problem.commands[command].stream) = int32_t(command);
     if (--buffers[buffer].usersLeft == 0)
       release(buffer);
   }
 }
 
-bool MemoryAccount::areOn(const std::vector<int64_t> &commands,
-                          int64_t stream) const {
-  return std::all_of(commands.begin(), commands.end(), [&](int64_t command) {
-    return problem.commands[command].stream == stream;
-  });
+bool MemoryAccount::wasOn(int64_t buffer, int64_t stream) {
+  for (int64_t other = 0; other < problem.numStreams; ++other)
+    if (other != stream && lastEnded(buffer, other) >= 0)
+      return false;
+  return true;
 }
 
 void MemoryAccount::release(int64_t buffer) {
   int64_t bytes = problem.buffers[buffer].bytes;
-  rest.add(0, problem.buffers[buffer].users.back() + 1, -bytes);
+  rest.addBefore(problem.buffers[buffer].users.back() + 1, -bytes);
   behind -= buffers[buffer].isBehind ? bytes : 0;
   live -= bytes;
-  released.push_back({bytes, std::move(buffers[buffer].ended)});
+  released.push_back(buffer);
   for (size_t i = 0; i < streams.size(); ++i)
-    streams[i].unknownBytes += areOn(released.back().users, i) ? 0 : bytes;
+    streams[i].unknownBytes += wasOn(buffer, i) ? 0 : bytes;
 }

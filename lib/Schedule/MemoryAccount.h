@@ -3,27 +3,39 @@
 #ifndef TPSP_SCHEDULE_MEMORYACCOUNT_H
 #define TPSP_SCHEDULE_MEMORYACCOUNT_H
 
+#include "NumberLists.h"
 #include "tpsp/Schedule/OverlapProblem.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace tpsp {
 
-/// Numbers at positions. Adds to a range, and finds the largest number of a
-/// range, in logarithmic time.
+/// Numbers at positions. Adds to all positions before one, and finds the
+/// largest number of a range, in logarithmic time.
 class RangeMaximum {
 public:
   explicit RangeMaximum(size_t size);
-  void add(int64_t begin, int64_t end, int64_t bytes);
+  /// Adds to the positions that are less than `end`.
+  void addBefore(int64_t end, int64_t bytes);
   /// The largest number; 0 for an empty range.
   int64_t max(int64_t begin, int64_t end) const;
 
 private:
+  /// What was added before each end is kept at the last position before it. So
+  /// the number at a position is the sum of all that is kept from there on.
+  struct Node {
+    int64_t sum = 0;
+    /// The largest sum from a position of the node's range to the range's end.
+    int64_t largest = 0;
+  };
+  static Node join(const Node &left, const Node &right) {
+    return {left.sum + right.sum,
+            std::max(left.largest + right.sum, right.largest)};
+  }
+
   int64_t leaves = 1;
-  /// Per node of the tree. `added` is what was added to the node's whole range.
-  /// `largest` is the largest number of the range, with all additions to the
-  /// whole range and below.
-  std::vector<int64_t> largest, added;
+  std::vector<Node> nodes;
 };
 
 /// The memory of a schedule under construction. From any state, the remaining
@@ -49,10 +61,9 @@ public:
 
 private:
   struct Buffer {
-    size_t usersLeft = 0;
+    int32_t usersLeft = 0;
     bool isStarted = false;
-    bool isBehind = false;      ///< all users have started
-    std::vector<int64_t> ended; ///< per stream, the last user that has ended
+    bool isBehind = false; ///< all users have started
   };
   /// Room that a stream may take without waiting: its own commands have left
   /// it, or it has waited for the commands that did.
@@ -60,24 +71,26 @@ private:
     size_t known = 0; ///< it knows `released` up to here
     int64_t unknownBytes = 0;
   };
-  struct Released {
-    int64_t bytes;
-    std::vector<int64_t> users;
-  };
 
-  /// Per command: the buffers that it uses, and those that no later one uses.
+  /// What stays the same from the first command to the last.
   struct Uses {
-    std::vector<std::vector<int64_t>> buffersOf, lastAt;
+    /// Per command: the buffers that it uses, and those that no later one uses.
+    NumberLists buffersOf, lastAt;
   };
 
   int64_t bytesStarted(int64_t command) const;
   void release(int64_t buffer);
-  /// Whether all these commands are on `stream`.
-  bool areOn(const std::vector<int64_t> &commands, int64_t stream) const;
+  /// The last user of the buffer on `stream` that has ended; -1 if none has.
+  int32_t &lastEnded(int64_t buffer, int64_t stream) {
+    return ended[buffer * problem.numStreams + stream];
+  }
+  /// Whether all users of a buffer that has been released were on `stream`.
+  bool wasOn(int64_t buffer, int64_t stream);
 
   const OverlapProblem &problem;
   const int64_t capacity;
   std::vector<Buffer> buffers;
+  std::vector<int32_t> ended; ///< lastEnded()
   std::shared_ptr<const Uses> uses;
   std::vector<bool> hasStarted;
   RangeMaximum rest;
@@ -86,7 +99,7 @@ private:
   int64_t behind =
       0; ///< bytes of buffers whose users have all started but not all ended
   std::vector<Stream> streams;
-  std::vector<Released> released;
+  std::vector<int64_t> released; ///< buffers whose users have all ended
 };
 
 } // namespace tpsp
