@@ -1,5 +1,6 @@
 #include "tpsp/Abi/CriticalPath.h"
 
+#include "tpsp/Abi/NumberedLists.h"
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Abi/RankMesh.h"
 
@@ -27,9 +28,25 @@ public:
       : plan(plan), ranks(ranks) {
     hasMesh = RankMesh::create(plan.mesh, mesh).ok() &&
               mesh.numRanks() == int64_t(ranks.size());
-    for (size_t rank = 0; rank < ranks.size(); ++rank)
-      for (size_t stream = 0; stream < ranks[rank].streams.size(); ++stream)
-        addStream(rank, stream);
+    size_t events = 0;
+    for (const PlanCommand &command : plan.commands)
+      events = std::max(events, size_t(command.event + 1));
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
+      places.emplace_back(plan.commands.size(), [&](auto add) {
+        forEachPlace(rank, [&](const Place &place) {
+          add(spanAt(place).command, place);
+        });
+      });
+      records.emplace_back(events, [&](auto add) {
+        forEachPlace(rank, [&](const Place &place) {
+          const PlanCommand &command = commandAt(place);
+          if (command.kind == CommandKind::EventRecord)
+            add(command.event, place);
+        });
+      });
+      for (const std::vector<TraceSpan> &stream : ranks[rank].streams)
+        spans += stream.size();
+    }
   }
 
   CriticalPath run() {
@@ -57,29 +74,30 @@ public:
   }
 
 private:
+  using PlaceLists = NumberedLists<Place>;
+
   const TraceSpan &spanAt(const Place &place) const {
     return ranks[place.rank].streams[place.stream][place.number];
   }
 
-  /// Numbers the spans of each command, which micro-batches repeat.
-  void addStream(size_t rank, size_t stream) {
-    const std::vector<TraceSpan> &own = ranks[rank].streams[stream];
-    for (size_t i = 0; i < own.size(); ++i) {
-      const PlanCommand &command = plan.commands[own[i].command];
-      ++spans;
-      places[{rank, own[i].command}].push_back({rank, stream, i});
-      if (command.kind == CommandKind::EventRecord)
-        records[{rank, command.event}].push_back({rank, stream, i});
-    }
+  const PlanCommand &commandAt(const Place &place) const {
+    return plan.commands[spanAt(place).command];
+  }
+
+  template <typename Visit> void forEachPlace(size_t rank, Visit visit) const {
+    for (size_t stream = 0; stream < ranks[rank].streams.size(); ++stream)
+      for (size_t i = 0; i < ranks[rank].streams[stream].size(); ++i)
+        visit(Place{rank, stream, i});
   }
 
   /// The span that ends last.
   std::optional<Place> last() const {
     std::optional<Place> found;
-    for (const auto &[key, all] : places)
-      for (const Place &place : all)
-        if (!found || spanAt(place).end > spanAt(*found).end)
-          found = place;
+    for (const PlaceLists &own : places)
+      for (size_t command = 0; command < own.size(); ++command)
+        for (const Place &place : own[int64_t(command)])
+          if (!found || spanAt(place).end > spanAt(*found).end)
+            found = place;
     return found;
   }
 
@@ -87,13 +105,14 @@ private:
   Place lastToEnter(const Place &place) const {
     int64_t number = spanAt(place).command;
     const PlanCommand &command = plan.commands[number];
+    if (!command.communicates() || !hasMesh)
+      return place;
     RankGroup group;
     std::vector<int64_t> axes(command.collective.axes.begin(),
                               command.collective.axes.end());
-    if (!command.communicates() || !hasMesh ||
-        !mesh.group(int64_t(place.rank), axes, group).ok())
+    if (!mesh.group(int64_t(place.rank), axes, group).ok())
       return place;
-    const std::vector<Place> &own = places.at({place.rank, number});
+    const PlaceLists::List own = places[place.rank][number];
     size_t repetition = std::find_if(own.begin(), own.end(),
                                      [&](const Place &each) {
                                        return each.number == place.number;
@@ -101,10 +120,10 @@ private:
                         own.begin();
     Place latest = place;
     for (int64_t rank : group.ranks) {
-      auto other = places.find({size_t(rank), number});
-      if (other != places.end() && repetition < other->second.size() &&
-          spanAt(other->second[repetition]).begin > spanAt(latest).begin)
-        latest = other->second[repetition];
+      const PlaceLists::List other = places[rank][number];
+      if (repetition < other.size() &&
+          spanAt(other[repetition]).begin > spanAt(latest).begin)
+        latest = other[repetition];
     }
     return latest;
   }
@@ -114,15 +133,12 @@ private:
     std::optional<Place> found;
     if (place.number > 0)
       found = Place{place.rank, place.stream, place.number - 1};
-    const PlanCommand &command = plan.commands[spanAt(place).command];
+    const PlanCommand &command = commandAt(place);
     if (command.kind != CommandKind::EventWait)
-      return found;
-    auto recorded = records.find({place.rank, command.event});
-    if (recorded == records.end())
       return found;
     // An event may be recorded again for a later wait.
     std::optional<Place> record;
-    for (const Place &each : recorded->second)
+    for (const Place &each : records[place.rank][command.event])
       if (spanAt(each).end <= spanAt(place).end)
         record = each;
     if (record && (!found || spanAt(*record).end > spanAt(*found).end))
@@ -136,10 +152,11 @@ private:
   /// Whether the trace has all ranks of the mesh.
   bool hasMesh = false;
   size_t spans = 0;
-  /// By rank and command, the command's spans in order.
-  std::map<std::pair<size_t, int64_t>, std::vector<Place>> places;
+  /// By rank and command, the command's spans in order. Micro-batches repeat
+  /// commands.
+  std::vector<PlaceLists> places;
   /// By rank and event, the spans that record the event.
-  std::map<std::pair<size_t, int64_t>, std::vector<Place>> records;
+  std::vector<PlaceLists> records;
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "tpsp/Abi/Exposure.h"
 
 #include <algorithm>
-#include <map>
+#include <tuple>
 
 using namespace tpsp;
 
@@ -104,7 +104,7 @@ namespace {
 /// Adds up the pieces of collectives, by row or by command.
 class Sums {
 public:
-  explicit Sums(size_t collectives) : sums(collectives), under(collectives) {}
+  explicit Sums(size_t collectives) : sums(collectives) {}
 
   /// `share`: the collective's part of the piece's time, which it shares with
   /// the other collectives.
@@ -114,24 +114,44 @@ public:
     if (piece.isExposed())
       sums[collective].exposed += share;
     else
-      under[collective][piece.under] += piece.seconds();
+      hidden.push_back({collective, piece.under, piece.seconds()});
   }
 
   std::vector<CollectiveExposure> result() {
-    for (size_t i = 0; i < sums.size(); ++i) {
-      double most = 0;
-      for (auto [command, seconds] : under[i])
-        if (seconds > most) {
-          sums[i].hiddenUnder = command;
-          most = seconds;
-        }
+    std::stable_sort(hidden.begin(), hidden.end(),
+                     [](const Hidden &a, const Hidden &b) {
+                       return std::tie(a.collective, a.under) <
+                              std::tie(b.collective, b.under);
+                     });
+    double most = 0;
+    for (size_t i = 0, next = 0; i < hidden.size(); i = next) {
+      const Hidden &first = hidden[i];
+      if (i == 0 || hidden[i - 1].collective != first.collective)
+        most = 0;
+      double seconds = 0;
+      for (; next < hidden.size() &&
+             hidden[next].collective == first.collective &&
+             hidden[next].under == first.under;
+           ++next)
+        seconds += hidden[next].seconds;
+      if (seconds > most) {
+        sums[first.collective].hiddenUnder = first.under;
+        most = seconds;
+      }
     }
     return std::move(sums);
   }
 
 private:
+  /// Seconds of a collective that a command hides.
+  struct Hidden {
+    size_t collective;
+    int64_t under;
+    double seconds;
+  };
+
   std::vector<CollectiveExposure> sums;
-  std::vector<std::map<int64_t, double>> under;
+  std::vector<Hidden> hidden;
 };
 
 } // namespace

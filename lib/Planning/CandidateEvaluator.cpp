@@ -5,6 +5,7 @@
 #include "StepWorkOfPlan.h"
 #include "tpsp/Passes/Program/LayerRuns.h"
 
+#include "tpsp/Abi/MemoryUse.h"
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/InitAll.h"
@@ -348,7 +349,7 @@ private:
       return step.takeError();
     out.seconds = step->seconds;
     out.memory = billOf(plan);
-    for (int64_t buffer : step->memory.liveAtPeak)
+    for (int64_t buffer : memoryUse(plan, step->rank).liveAtPeak)
       if (out.largest.size() < 3)
         out.largest.push_back(
             {plan.buffers[buffer].name, plan.buffers[buffer].bytes});

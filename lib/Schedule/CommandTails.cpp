@@ -8,8 +8,8 @@
 
 using namespace tpsp;
 
-NumberLists tpsp::successorsOf(const OverlapProblem &problem) {
-  return NumberLists(problem.commands.size(), [&](auto add) {
+NumberedLists<int64_t> tpsp::successorsOf(const OverlapProblem &problem) {
+  return NumberedLists<int64_t>(problem.commands.size(), [&](auto add) {
     for (auto [i, command] : llvm::enumerate(problem.commands))
       for (int64_t earlier : command.after)
         add(earlier, i);

@@ -3,13 +3,13 @@
 #ifndef TPSP_SCHEDULE_COMMANDTAILS_H
 #define TPSP_SCHEDULE_COMMANDTAILS_H
 
-#include "NumberLists.h"
+#include "tpsp/Abi/NumberedLists.h"
 #include "tpsp/Schedule/OverlapProblem.h"
 
 namespace tpsp {
 
 /// For each command, the commands that depend on it.
-NumberLists successorsOf(const OverlapProblem &problem);
+NumberedLists<int64_t> successorsOf(const OverlapProblem &problem);
 
 /// For each command, the longest chain of commands after it, in seconds: the
 /// time that the step still needs when it has ended. If several commands want

@@ -148,7 +148,7 @@ struct ListInput {
   const OverlapProblem &problem;
   const std::vector<double> needs;
   const CommandOrder byNeed;
-  const NumberLists successors;
+  const NumberedLists<int64_t> successors;
   const MemoryAccount memory;
   /// For each command, the number of commands that it waits for.
   std::vector<int64_t> missing;
@@ -289,7 +289,7 @@ private:
   const double reserve, window;
   const std::vector<double> &needs;
   const CommandOrder &byNeed;
-  const NumberLists &successors;
+  const NumberedLists<int64_t> &successors;
   std::vector<ReadySet> ready;
   std::map<int64_t, Phase> phases;
   /// Ready commands that are not due, as their ranks in `byNeed`.

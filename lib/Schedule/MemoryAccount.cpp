@@ -72,8 +72,9 @@ MemoryAccount::MemoryAccount(const OverlapProblem &problem)
       add(problem.buffers[i].users.back(), i);
   };
   size_t count = problem.commands.size();
-  uses = std::make_shared<Uses>(
-      Uses{NumberLists(count, forEachUse), NumberLists(count, forEachLast)});
+  uses =
+      std::make_shared<Uses>(Uses{NumberedLists<int64_t>(count, forEachUse),
+                                  NumberedLists<int64_t>(count, forEachLast)});
 }
 
 int64_t MemoryAccount::bytesStarted(int64_t command) const {

@@ -3,7 +3,7 @@
 #ifndef TPSP_SCHEDULE_MEMORYACCOUNT_H
 #define TPSP_SCHEDULE_MEMORYACCOUNT_H
 
-#include "NumberLists.h"
+#include "tpsp/Abi/NumberedLists.h"
 #include "tpsp/Schedule/OverlapProblem.h"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ private:
   /// What stays the same from the first command to the last.
   struct Uses {
     /// Per command: the buffers that it uses, and those that no later one uses.
-    NumberLists buffersOf, lastAt;
+    NumberedLists<int64_t> buffersOf, lastAt;
   };
 
   int64_t bytesStarted(int64_t command) const;

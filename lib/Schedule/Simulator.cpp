@@ -274,7 +274,6 @@ private:
         result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
     }
     result.exposure = exposureOf(plan, {result.rank});
-    result.memory = memoryUse(plan, result.rank);
   }
 
   const Plan &plan;

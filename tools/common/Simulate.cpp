@@ -1,9 +1,11 @@
 #include "Simulate.h"
 
 #include "tpsp/Abi/CriticalPath.h"
+#include "tpsp/Abi/MemoryUse.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace tpsp;
 using namespace tpsp::tool;
@@ -44,10 +46,16 @@ static StepTrace simulatedTrace(const SimulatedStep &simulated,
     trace.furtherRanks = int64_t(trace.ranks.size() - shownRanks);
     trace.ranks.resize(shownRanks);
   }
-  for (TraceRank &rank : trace.ranks)
-    rank.streams = simulated.rank.streams;
+  // Counters and the critical path are found for the first rank alone. No
+  // other rank enters a collective later.
+  std::vector<TraceRank> all = std::exchange(trace.ranks, {});
+  trace.ranks.push_back({all.front().name, simulated.rank.streams, {}, {}});
   fillCounters(trace);
   rt::fillCriticalPath(trace);
+  for (size_t i = 1; i < all.size(); ++i) {
+    trace.ranks.push_back(trace.ranks.front());
+    trace.ranks.back().name = std::move(all[i].name);
+  }
   return trace;
 }
 
@@ -73,9 +81,10 @@ static rt::Prediction predictionOf(const Plan &plan,
   result.computing = simulated.computing;
   result.matmulUtilisation = simulated.matmulUtilisation;
   result.linkUtilisation = simulated.linkUtilisation;
-  result.peakBytes = simulated.memory.peakBytes;
-  result.peakSeconds = simulated.memory.peakSeconds;
-  for (int64_t buffer : simulated.memory.liveAtPeak)
+  const MemoryUse memory = memoryUse(plan, simulated.rank);
+  result.peakBytes = memory.peakBytes;
+  result.peakSeconds = memory.peakSeconds;
+  for (int64_t buffer : memory.liveAtPeak)
     result.liveAtPeak.push_back(
         {plan.buffers[buffer].name, plan.buffers[buffer].bytes});
   result.memoryBytes = hardware.memoryBytes;

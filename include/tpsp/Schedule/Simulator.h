@@ -23,7 +23,6 @@
 #define TPSP_SCHEDULE_SIMULATOR_H
 
 #include "tpsp/Abi/Exposure.h"
-#include "tpsp/Abi/MemoryUse.h"
 #include "tpsp/Schedule/CostModel.h"
 
 namespace tpsp {
@@ -36,9 +35,7 @@ struct SimulatedStep {
   std::vector<TraceSpan> commands;
   /// The same spans by stream, without a name and counters.
   TraceRank rank;
-  /// The exposure and memory of that rank.
-  Exposure exposure;
-  MemoryUse memory;
+  Exposure exposure; ///< of that rank
 
   /// Seconds for which stream 0 computes.
   double computing = 0;

@@ -1,6 +1,7 @@
 // Steps whose times can be computed by hand. On their machines an operation of
 // a kernel takes a second, and so does a gathered byte.
 #include "tpsp/Schedule/Simulator.h"
+#include "tpsp/Abi/MemoryUse.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -310,15 +311,15 @@ TEST(Simulator, MemoryFollowsTheUsers) {
   program.touch(2, true);
   program.kernel(4);
   program.touch(2, false);
-  SimulatedStep result = program.on(gpu());
+  const MemoryUse use = memoryUse(program.step, program.on(gpu()).rank);
   std::vector<std::pair<double, int64_t>> memory;
-  for (const TraceSample &point : result.memory.curve)
+  for (const TraceSample &point : use.curve)
     memory.push_back({point.seconds, int64_t(point.value)});
   EXPECT_THAT(memory, ElementsAre(std::pair(0.0, 110), std::pair(1.0, 140),
                                   std::pair(3.0, 130), std::pair(7.0, 100)));
-  EXPECT_EQ(result.memory.peakBytes, 140);
-  EXPECT_DOUBLE_EQ(result.memory.peakSeconds, 1);
-  EXPECT_THAT(result.memory.liveAtPeak, ElementsAre(0, 2, 1));
+  EXPECT_EQ(use.peakBytes, 140);
+  EXPECT_DOUBLE_EQ(use.peakSeconds, 1);
+  EXPECT_THAT(use.liveAtPeak, ElementsAre(0, 2, 1));
 }
 
 TEST(Simulator, MatmulsCountAgainstThePeak) {
