@@ -2,11 +2,13 @@
 
 #include "tpsp/Abi/LiveBytes.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -58,45 +60,91 @@ int64_t OverlapProblem::serialPeak() const {
   return live.most();
 }
 
-std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,
-                                      const OverlapSchedule &schedule) {
-  size_t count = problem.commands.size();
-  // Commands that take no time can start together and still follow each other.
-  std::vector<std::vector<int64_t>> behind(count);
-  std::vector<int64_t> missing(count, 0);
-  auto note = [&](int64_t earlier, int64_t later) {
+namespace {
+
+/// Finds startOrder().
+class StartOrder {
+public:
+  StartOrder(const OverlapProblem &problem, const OverlapSchedule &schedule)
+      : problem(problem), schedule(schedule),
+        missing(problem.commands.size(), 0) {
+    for (size_t i = 0; i < missing.size(); ++i)
+      for (int64_t earlier : problem.commands[i].after)
+        note(earlier, int64_t(i));
+    for (auto [earlier, later] : schedule.added)
+      note(earlier, later);
+    llvm::sort(together);
+  }
+
+  std::vector<int64_t> run() {
+    std::vector<int64_t> sorted(missing.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    llvm::sort(sorted, [&](int64_t a, int64_t b) { return key(a) < key(b); });
+    for (size_t first = 0, last = 0; first < sorted.size(); first = last) {
+      while (last < sorted.size() &&
+             schedule.start[sorted[last]] == schedule.start[sorted[first]])
+        ++last;
+      addTogether(llvm::ArrayRef(sorted).slice(first, last - first));
+    }
+    // Commands that wait for each other in a circle have no valid schedule.
+    for (size_t i = 0; i < missing.size(); ++i)
+      if (missing[i] > 0)
+        order.push_back(int64_t(i));
+    return std::move(order);
+  }
+
+private:
+  using Key = std::tuple<double, bool, int64_t>;
+
+  Key key(int64_t command) const {
+    return {schedule.start[command], problem.commands[command].seconds > 0,
+            command};
+  }
+
+  /// Commands that take no time can start together and still follow each other.
+  void note(int64_t earlier, int64_t later) {
     if (schedule.start[earlier] != schedule.start[later])
       return;
-    behind[earlier].push_back(later);
+    together.push_back({earlier, later});
     ++missing[later];
-  };
-  for (size_t i = 0; i < count; ++i)
-    for (int64_t earlier : problem.commands[i].after)
-      note(earlier, i);
-  for (auto [earlier, later] : schedule.added)
-    note(earlier, later);
-  std::set<std::tuple<double, bool, int64_t>> next;
-  auto insert = [&](int64_t command) {
-    next.insert({schedule.start[command], problem.commands[command].seconds > 0,
-                 command});
-  };
-  for (size_t i = 0; i < count; ++i)
-    if (missing[i] == 0)
-      insert(i);
-  std::vector<int64_t> order;
-  while (!next.empty()) {
-    int64_t command = std::get<2>(*next.begin());
-    next.erase(next.begin());
-    order.push_back(command);
-    for (int64_t later : behind[command])
-      if (--missing[later] == 0)
-        insert(later);
   }
-  // Commands that wait for each other in a circle have no valid schedule.
-  for (size_t i = 0; i < count; ++i)
-    if (missing[i] > 0)
-      order.push_back(i);
-  return order;
+
+  /// Adds commands that start together. They are sorted by key().
+  void addTogether(llvm::ArrayRef<int64_t> commands) {
+    if (llvm::all_of(commands, [&](int64_t c) { return missing[c] == 0; })) {
+      order.insert(order.end(), commands.begin(), commands.end());
+      return;
+    }
+    std::set<Key> next;
+    for (int64_t command : commands)
+      if (missing[command] == 0)
+        next.insert(key(command));
+    while (!next.empty()) {
+      int64_t command = std::get<2>(*next.begin());
+      next.erase(next.begin());
+      order.push_back(command);
+      for (auto pair =
+               llvm::lower_bound(together, std::pair(command, int64_t(0)));
+           pair != together.end() && pair->first == command; ++pair)
+        if (--missing[pair->second] == 0)
+          next.insert(key(pair->second));
+    }
+  }
+
+  const OverlapProblem &problem;
+  const OverlapSchedule &schedule;
+  /// Dependences between commands that start together, as (earlier, later).
+  std::vector<std::pair<int64_t, int64_t>> together;
+  /// For each command, how many of `together` it waits for.
+  std::vector<int64_t> missing;
+  std::vector<int64_t> order;
+};
+
+} // namespace
+
+std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,
+                                      const OverlapSchedule &schedule) {
+  return StartOrder(problem, schedule).run();
 }
 
 std::vector<double> tpsp::remainingChain(const OverlapProblem &problem) {
@@ -122,9 +170,10 @@ public:
                      problem.commands.size());
     if (auto wrong = checkDependences())
       return wrong;
-    if (auto wrong = checkStreams())
+    const std::vector<int64_t> order = startOrder(problem, schedule);
+    if (auto wrong = checkStreams(order))
       return wrong;
-    if (auto wrong = checkPhases())
+    if (auto wrong = checkPhases(order))
       return wrong;
     return checkMemory();
   }
@@ -161,9 +210,10 @@ private:
     return std::nullopt;
   }
 
-  std::optional<std::string> checkStreams() const {
+  std::optional<std::string>
+  checkStreams(const std::vector<int64_t> &order) const {
     std::vector<int64_t> latest(problem.numStreams, -1);
-    for (int64_t command : startOrder(problem, schedule)) {
+    for (int64_t command : order) {
       int64_t &previous = latest[problem.commands[command].stream];
       if (previous >= 0 && !isBefore(previous, command))
         return message("stream {0} starts command {1} at {2} s, while command "
@@ -175,9 +225,10 @@ private:
     return std::nullopt;
   }
 
-  std::optional<std::string> checkPhases() const {
+  std::optional<std::string>
+  checkPhases(const std::vector<int64_t> &order) const {
     int64_t latest = -1, phase = 0;
-    for (int64_t command : startOrder(problem, schedule)) {
+    for (int64_t command : order) {
       const OverlapProblem::Command &c = problem.commands[command];
       if (c.stream != 0)
         continue;
