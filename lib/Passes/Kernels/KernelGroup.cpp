@@ -232,6 +232,32 @@ bool KernelGroup::fewOperandsWith(LoopOpInterface op) const {
   return with.getInputs().size() + with.getOutputs().size() <= mostOperands;
 }
 
+/// Whether the operation is elementwise over exactly the rows of `row`, apart
+/// from the indices of the grid.
+static bool isOverRow(Operation *op, ArrayRef<LoopIndex> row,
+                      ArrayRef<LoopIndex> grid) {
+  SmallVector<LoopIndex> own = loopIndices(op->getResult(0).getType());
+  auto isOwn = [&](const LoopIndex &index) {
+    return llvm::is_contained(own, index) || llvm::is_contained(grid, index);
+  };
+  auto isOfRow = [&](const LoopIndex &index) {
+    return llvm::is_contained(row, index) || llvm::is_contained(grid, index);
+  };
+  return llvm::all_of(row, isOwn) && llvm::all_of(own, isOfRow) &&
+         llvm::all_of(op->getOperandTypes(), [&](Type type) {
+           return llvm::all_of(loopIndices(type), isOwn);
+         });
+}
+
+/// Whether the group with `op` is one loop, which keeps no row.
+bool KernelGroup::isOneLoopWith(LoopOpInterface op,
+                                ArrayRef<LoopIndex> grid) const {
+  SmallVector<LoopIndex> row = loopIndices(op->getResult(0).getType());
+  return isOverRow(op, row, grid) && llvm::all_of(ops, [&](Operation *each) {
+           return isOverRow(each, row, grid);
+         });
+}
+
 bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
   if (!limits.keptBytes)
     return true;
@@ -239,7 +265,7 @@ bool KernelGroup::fewRowsWith(LoopOpInterface op) const {
   SmallVector<LoopIndex> grid = gridOf(commonWith(op), widestWith(op));
   int64_t most = (resultBytes + bytesOfResult(op)) / itemsOf(grid) +
                  BlockRows::alignment * int64_t(ops.size() + 1);
-  if (!grid.empty() && most <= limits.keptBytes)
+  if (!grid.empty() && (most <= limits.keptBytes || isOneLoopWith(op, grid)))
     return true;
   KernelGroup with = *this;
   with.add(op);

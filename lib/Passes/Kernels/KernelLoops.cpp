@@ -40,7 +40,12 @@ SmallVector<LoopIndex> KernelLoops::rowOf(LoopOpInterface op) const {
 }
 
 bool KernelLoops::reduces(LoopOpInterface op) const {
-  return rowOf(op).size() > rowOf(op->getResult(0).getType()).size();
+  SmallVector<LoopIndex> kept = loopIndices(op->getResult(0).getType());
+  return llvm::any_of(op->getOperandTypes(), [&](Type type) {
+    return llvm::any_of(loopIndices(type), [&](const LoopIndex &index) {
+      return !llvm::is_contained(kept, index) && !inGrid(index);
+    });
+  });
 }
 
 /// The indices of the widest operand, in the order of memory.

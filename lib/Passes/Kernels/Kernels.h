@@ -101,6 +101,7 @@ private:
   bool hasRoomFor(LoopOpInterface op) const;
   bool fewOperandsWith(LoopOpInterface op) const;
   bool fewRowsWith(LoopOpInterface op) const;
+  bool isOneLoopWith(LoopOpInterface op, llvm::ArrayRef<LoopIndex> grid) const;
   /// Whether `op` reads values that the group computes or reads.
   bool sharesWith(mlir::Operation *op) const;
 
