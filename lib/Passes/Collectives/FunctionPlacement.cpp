@@ -102,6 +102,8 @@ public:
     problem.mesh = mesh;
     if (all.empty())
       return;
+    problem.operations.reserve(all.size());
+    problem.values.reserve(2 * all.size());
     features.emplace(all.front()->getParentOfType<FunctionOpInterface>());
     for (IndexedOpInterface op : all)
       if (twins.lastOf(op) == op)

@@ -200,7 +200,8 @@ private:
 LogicalResult tpsp::verifyAxesOnce(Operation *op, ArrayRef<Type> types,
                                    const Mesh &mesh) {
   for (auto [tensor, type] : llvm::enumerate(types)) {
-    if (!getIdx(type))
+    bool isLikeLast = tensor > 0 && type == types[tensor - 1];
+    if (!getIdx(type) || isLikeLast)
       continue;
     Placement placement = placementOf(type, mesh);
     if (auto conflict = conflictOf(tensor, placement, mesh))

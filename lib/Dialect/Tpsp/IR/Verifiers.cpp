@@ -12,7 +12,6 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -45,6 +44,11 @@ SmallVector<Type> tensorTypes(Operation *op) {
   return types;
 }
 
+/// Whether the type is that of the tensor before it. The type was judged there.
+bool isLikeLast(ArrayRef<Type> types, size_t tensor) {
+  return tensor > 0 && types[tensor] == types[tensor - 1];
+}
+
 /// (I2)
 LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
                               const Mesh &mesh) {
@@ -70,7 +74,7 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   };
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
-    if (!idx)
+    if (!idx || isLikeLast(types, tensor))
       continue;
     for (ArrayAttr list : idx.getAxes())
       for (auto axis : list.getAsRange<StringAttr>())
@@ -89,7 +93,8 @@ LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
   constexpr int64_t mostElements = int64_t(1) << 48;
   for (auto [tensor, type] : llvm::enumerate(types)) {
     auto tensorType = dyn_cast<RankedTensorType>(type);
-    if (!tensorType || !tensorType.hasStaticShape())
+    if (!tensorType || !tensorType.hasStaticShape() ||
+        isLikeLast(types, tensor))
       continue;
     int64_t left = mostElements;
     for (int64_t extent : tensorType.getShape()) {
@@ -152,14 +157,17 @@ bool mayBeCut(Operation *op, unsigned tensor, const Mesh &mesh) {
 /// (I3) for the extents that the program runs with.
 LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
                          const Mesh &mesh) {
+  Type even; // the last type that every mesh axis divides evenly
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
-    if (!idx || idx.getLocal())
+    if (!idx || idx.getLocal() || type == even)
       continue;
     auto tensorType = cast<RankedTensorType>(type);
     Placement placement = placementOf(type, mesh);
     std::optional<unsigned> dim =
         firstUnevenDim(tensorType.getShape(), placement, mesh);
+    if (!dim)
+      even = type;
     if (!dim || isPaddingOpen(op))
       continue;
     SmallVector<int64_t> shape = shapeToRun(op, tensorType);
@@ -181,20 +189,30 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
 /// (I4)
 LogicalResult tpsp::verifyExtents(Operation *op) {
   SmallVector<Type> types = tensorTypes(op);
-  llvm::StringMap<std::pair<int64_t, unsigned>> seen; // extent, tensor
+  struct Seen {
+    StringAttr name;
+    int64_t extent;
+    unsigned tensor;
+  };
+  SmallVector<Seen, 8> seen;
   for (auto [tensor, type] : llvm::enumerate(types)) {
+    if (isLikeLast(types, tensor))
+      continue;
     ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
     for (auto [name, extent] :
          llvm::zip_equal(getIdx(type).getNames(), shape)) {
-      auto [entry, isNew] =
-          seen.try_emplace(name.getValue(), extent, unsigned(tensor));
-      if (isNew || entry->second.first == extent)
+      const auto *known = llvm::find_if(
+          seen, [&, name = name](const Seen &s) { return s.name == name; });
+      if (known == seen.end()) {
+        seen.push_back({name, extent, unsigned(tensor)});
+        continue;
+      }
+      if (known->extent == extent)
         continue;
       return op->emitOpError()
-             << "index '" << name.getValue() << "' has extent "
-             << entry->second.first << " on "
-             << roleOf(op, entry->second.second) << " but " << extent << " on "
-             << roleOf(op, tensor)
+             << "index '" << name.getValue() << "' has extent " << known->extent
+             << " on " << roleOf(op, known->tensor) << " but " << extent
+             << " on " << roleOf(op, tensor)
              << "; one name means one extent: rename one of them "
                 "(tpsp.rename)";
     }
@@ -206,15 +224,16 @@ namespace {
 
 /// (I5)
 LogicalResult verifyResultIndices(Operation *op) {
-  llvm::StringSet<> carried;
-  for (Type type : op->getOperandTypes())
-    for (StringRef name : indexNames(type))
-      carried.insert(name);
+  auto carries = [&](StringAttr name) {
+    return llvm::any_of(op->getOperandTypes(), [&](Type type) {
+      return llvm::is_contained(getIdx(type).getNames(), name);
+    });
+  };
   for (Type type : op->getResultTypes())
-    for (StringRef name : indexNames(type))
-      if (!carried.contains(name))
+    for (StringAttr name : getIdx(type).getNames())
+      if (!carries(name))
         return op->emitOpError()
-               << "the result has index '" << name
+               << "the result has index '" << name.getValue()
                << "', which no operand has; remove it or add it to an operand "
                   "with tpsp.broadcast";
   return success();
