@@ -13,6 +13,9 @@ namespace {
 /// Bytes that are taken, as ranges that do not touch each other, ascending.
 class TakenRanges {
 public:
+  /// Keeps its memory.
+  void clear() { ranges.clear(); }
+
   void add(int64_t begin, int64_t end) {
     auto first =
         llvm::lower_bound(ranges, begin, [](const Range &range, int64_t at) {
@@ -56,7 +59,7 @@ public:
             int64_t leastBytes, int64_t base,
             std::vector<std::optional<int64_t>> &offsets)
       : plan(plan), lifetimes(lifetimes), base(base), offsets(offsets),
-        beside(plan.buffers.size()) {
+        beside(plan.buffers.size()), taken(plan.buffers.size()) {
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (lifetimes.isTemporary(i) && plan.buffers[i].bytes >= leastBytes)
         chosen.push_back(i);
@@ -86,12 +89,11 @@ private:
 
   /// Places all chosen buffers, in their order. Returns the end of the arena.
   int64_t end() {
-    for (int64_t buffer : chosen)
+    for (int64_t buffer : chosen) {
       offsets[buffer].reset();
+      taken[buffer].clear();
+    }
     int64_t end = base;
-    // For each buffer, the ranges of placed buffers that are in use together
-    // with it.
-    std::vector<TakenRanges> taken(plan.buffers.size());
     for (int64_t buffer : chosen) {
       int64_t bytes = ArenaLayout::rounded(plan.buffers[buffer].bytes);
       offsets[buffer] = taken[buffer].firstGap(base, bytes);
@@ -148,6 +150,9 @@ private:
   std::vector<std::optional<int64_t>> &offsets;
   std::vector<int64_t> chosen;
   std::vector<std::vector<int64_t>> beside;
+  /// For each buffer, the ranges of placed buffers that are in use together
+  /// with it.
+  std::vector<TakenRanges> taken;
 };
 
 } // namespace

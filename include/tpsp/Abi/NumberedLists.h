@@ -13,6 +13,9 @@ template <typename T> class NumberedLists {
 public:
   class List {
   public:
+    using value_type = T;
+    using const_iterator = const T *;
+
     List(const T *first, const T *last) : first(first), last(last) {}
     const T *begin() const { return first; }
     const T *end() const { return last; }

@@ -33,11 +33,12 @@ static bool readsOwnElement(Operation *op) {
              [](const IndexStructure::Index &index) { return index.whole; });
 }
 
-/// Whether a kernel may write `made` in the memory of `argument`: its readers
-/// must run in the loop that writes, or in an earlier one.
-static bool overwrites(const KernelGroup &group, Value made, Value argument) {
+/// Whether a kernel with these loops may write `made` in the memory of
+/// `argument`: its readers must run in the loop that writes, or in an earlier
+/// one.
+static bool overwrites(const KernelLoops &kernel, Value made, Value argument) {
   bool isWritten = false;
-  for (const KernelLoop &loop : findLoops(group).loops) {
+  for (const KernelLoop &loop : kernel.loops) {
     for (LoopOpInterface op : loop.ops)
       if (llvm::is_contained(op->getOperands(), argument) &&
           (isWritten || !readsOwnElement(op)))
@@ -84,6 +85,14 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
   for (auto [i, value] : llvm::enumerate(results))
     if (!function.getResultAttr(i, updatesAttrName))
       lastRead[withoutViews(value)] = commands.size();
+  // A kernel often makes a parameter and its state.
+  llvm::DenseMap<size_t, KernelLoops> loopsOf;
+  auto mayOverwrite = [&](size_t number, Value value, Value argument) {
+    auto [loops, isNew] = loopsOf.try_emplace(number);
+    if (isNew)
+      loops->second = findLoops(*commands[number].group);
+    return overwrites(loops->second, value, argument);
+  };
   for (auto [value, argument] : updates) {
     auto maker = made.find(value);
     // Readers of the argument want the value that the step began with.
@@ -96,7 +105,7 @@ tpsp::findInPlaceUpdates(func::FuncOp function,
     const PlannedCommand &command = commands[maker->second];
     bool isOwn = isRead && reader->second == maker->second;
     if (isOwn && (command.form != CommandForm::Kernel ||
-                  !overwrites(*command.group, value, argument)))
+                  !mayOverwrite(maker->second, value, argument)))
       continue;
     found[value] = argument;
   }
