@@ -22,8 +22,8 @@ public:
   int64_t max(int64_t begin, int64_t end) const;
 
 private:
-  /// What was added before each end is kept at the last position before it. So
-  /// the number at a position is the sum of all that is kept from there on.
+  /// The last position before each end keeps the bytes that were added there.
+  /// So the number at a position is the sum of the kept bytes from there on.
   struct Node {
     int64_t sum = 0;
     /// The largest sum from a position of the node's range to the range's end.
@@ -72,7 +72,7 @@ private:
     int64_t unknownBytes = 0;
   };
 
-  /// What stays the same from the first command to the last.
+  /// The parts that stay the same from the first command to the last.
   struct Uses {
     /// Per command: the buffers that it uses, and those that no later one uses.
     NumberedLists<int64_t> buffersOf, lastAt;

@@ -34,7 +34,7 @@ static bool readsOwnElement(Operation *op) {
 }
 
 /// Whether a kernel with these loops may write `made` in the memory of
-/// `argument`: its readers must run in the loop that writes, or in an earlier
+/// `argument`. Its readers must run in the loop that writes, or in an earlier
 /// one.
 static bool overwrites(const KernelLoops &kernel, Value made, Value argument) {
   bool isWritten = false;

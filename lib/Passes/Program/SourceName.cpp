@@ -8,6 +8,8 @@
 using namespace mlir;
 
 std::optional<std::string> tpsp::sourceName(Location loc) {
+  if (auto named = dyn_cast<NameLoc>(loc))
+    return named.getName().str();
   if (auto call = dyn_cast<CallSiteLoc>(loc)) {
     std::optional<std::string> callee = sourceName(call.getCallee());
     std::optional<std::string> caller = sourceName(call.getCaller());

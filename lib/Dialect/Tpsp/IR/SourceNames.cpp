@@ -112,8 +112,26 @@ void tpsp::nameValues(Operation *root, SourceNames &sources) {
 
 std::string tpsp::nameInSource(Value value) { return SourceNames().of(value); }
 
+/// Finds the first place in a file, as findInstanceOf() does. Nearly all
+/// locations lead there without the walk, which allocates.
+static FileLineColLoc fileOf(Location loc) {
+  for (LocationAttr at = loc;;) {
+    if (auto file = dyn_cast<FileLineColLoc>(at))
+      return file;
+    auto fused = dyn_cast<FusedLoc>(at);
+    if (auto named = dyn_cast<NameLoc>(at))
+      at = named.getChildLoc();
+    else if (auto call = dyn_cast<CallSiteLoc>(at))
+      at = call.getCallee();
+    else if (fused && !fused.getLocations().empty())
+      at = fused.getLocations().front();
+    else
+      return loc->findInstanceOf<FileLineColLoc>();
+  }
+}
+
 std::string tpsp::formatLocation(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
+  FileLineColLoc file = fileOf(loc);
   if (!file)
     return "";
   return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
