@@ -214,7 +214,7 @@ private:
   /// of those that are right under it.
   void judgeAll(const std::string &base) {
     for (BoundTensor &tensor : tensors) {
-      if (!base.empty() && !isOpen(tensor))
+      if (tensor.isSettled || (!base.empty() && !isOpen(tensor)))
         continue;
       TensorVerdict verdict = tensor.verdict;
       verdict.isUnexplained = false;

@@ -18,6 +18,11 @@
 // MISSING-NEXT: rule I6, C1 (docs/Spec.md)
 // MISSING-NEXT: evidence error {{.*}}; 16 of 16 elements tell it from right
 
+// Tensors that are right stay so if others are wrong.
+// RUN: cd %t && not tpsp-check layer.mlir --numbers missing --all | FileCheck %s --check-prefix=ALL
+// ALL: grad:up {{.*}} equal{{$}}
+// ALL: grad:gain {{.*}} missing: the mean over tp is missing{{$}}
+
 // RUN: cd %t && not tpsp-check layer.mlir --numbers factor | FileCheck %s --check-prefix=FACTOR
 // FACTOR: {{^}}1. grad:up: 4 times too large (the size of tp){{$}}
 
