@@ -39,6 +39,7 @@ void tpsp::check::nameRow(const LedgerRow &row, TensorVerdict &verdict) {
   verdict.collective = rowText(row);
   verdict.rule = ruleOf(row);
   verdict.location = row.location;
+  verdict.collectiveAxes = row.axes;
 }
 
 /// Whether a tensor's own values explain it.
@@ -209,6 +210,7 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
       tensor.each.values, prediction, tensor.each.right, tensor.each.tolerance);
   verdict.collective.clear();
   verdict.rule.clear();
+  verdict.collectiveAxes.clear();
   if (best.row >= 0)
     nameRow(plan.ledger[best.row], verdict);
 }

@@ -104,6 +104,7 @@ TraceFinding &Matching::addFinding(TraceFault fault, TraceOutcome outcome,
     finding.collective = rowText(*need->row);
     finding.rule = ruleOf(*need->row) + " (docs/Spec.md)";
     finding.location = need->row->location;
+    finding.axes = need->row->axes;
   }
   if (call)
     finding.line = call->line;

@@ -2,6 +2,8 @@
 #include "tpsp/Abi/TextTable.h"
 #include "tpsp/Check/Check.h"
 
+#include "FindingText.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -89,18 +91,29 @@ static std::string plural(size_t count, const char *one, const char *several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
 }
 
+namespace {
+/// How many tensors of a report are what. Those that were taken as arguments
+/// are `taken` alone.
+struct Counts {
+  explicit Counts(const CheckReport &report)
+      : taken(std::count_if(report.tensors.begin(), report.tensors.end(),
+                            [](const TensorVerdict &each) {
+                              return each.kind == VerdictKind::Equal &&
+                                     each.isTaken;
+                            })),
+        right(countOf(report, VerdictKind::Equal) - taken),
+        zero(countOf(report, VerdictKind::Zero)),
+        uncompared(countOf(report, VerdictKind::NotCompared)),
+        all(report.tensors.size() - taken),
+        wrong(all - right - zero - uncompared) {}
+
+  size_t taken, right, zero, uncompared, all, wrong;
+};
+} // namespace
+
 /// The answer in one line.
 static std::string headline(const CheckReport &report) {
-  size_t taken =
-      std::count_if(report.tensors.begin(), report.tensors.end(),
-                    [](const TensorVerdict &each) {
-                      return each.kind == VerdictKind::Equal && each.isTaken;
-                    });
-  size_t right = countOf(report, VerdictKind::Equal) - taken;
-  size_t zero = countOf(report, VerdictKind::Zero);
-  size_t uncompared = countOf(report, VerdictKind::NotCompared);
-  size_t all = report.tensors.size() - taken;
-  size_t wrong = all - right - zero - uncompared;
+  auto [taken, right, zero, uncompared, all, wrong] = Counts(report);
   if (wrong > 0) {
     size_t causes = std::count_if(
         report.findings.begin(), report.findings.end(), [](const Finding &f) {
@@ -138,13 +151,6 @@ static std::string namesText(const Finding &finding) {
   return text;
 }
 
-/// A line of a finding's evidence.
-static void addLine(std::string &text, const char *key,
-                    const std::string &value) {
-  if (!value.empty())
-    text += fmt::format("   {:10} {}\n", key, value);
-}
-
 static std::string evidenceText(const TensorVerdict &first) {
   if (first.kind == VerdictKind::NotCompared)
     return "";
@@ -161,23 +167,27 @@ static std::string evidenceText(const TensorVerdict &first) {
   return text;
 }
 
-static std::string textOf(const Finding &finding, size_t number) {
+static rt::PageFinding inWords(const Finding &finding) {
   const TensorVerdict &first = finding.first;
-  std::string text =
-      fmt::format("\n{}. {}: {}\n", number, namesText(finding), first.text);
+  rt::PageFinding words;
+  words.title = fmt::format("{}: {}", namesText(finding), first.text);
   if (first.kind == VerdictKind::Wrong && finding.tensors.size() > 1)
-    text = fmt::format("\n{}. first wrong: {}, {}; {} follow\n", number,
-                       first.title, first.text,
-                       plural(finding.tensors.size() - 1, "other", "others"));
-  addLine(text, "needs", first.collective);
-  addLine(text, "at", first.location);
-  addLine(text, "rule",
+    words.title =
+        fmt::format("first wrong: {}, {}; {} follow", first.title, first.text,
+                    plural(finding.tensors.size() - 1, "other", "others"));
+  addFact(words, "needs", first.collective);
+  addFact(words, "at", first.location);
+  addFact(words, "rule",
           first.rule.empty() ? "" : first.rule + " (docs/Spec.md)");
   constexpr size_t most = 3;
   for (size_t i = 0; i < std::min(most, first.alternatives.size()); ++i)
-    addLine(text, "or", first.alternatives[i].text);
-  addLine(text, "evidence", evidenceText(first));
-  return text;
+    addFact(words, "or", first.alternatives[i].text);
+  addFact(words, "evidence", evidenceText(first));
+  words.axes = first.axes.empty() ? first.collectiveAxes : first.axes;
+  words.collective = first.collective;
+  words.location = first.location;
+  words.isWrong = first.kind != VerdictKind::NotCompared;
+  return words;
 }
 
 /// One line for each tensor.
@@ -195,7 +205,7 @@ std::string tpsp::check::toText(const CheckReport &report, bool everyTensor) {
   std::string text = headline(report) + "\n";
   size_t number = 0;
   for (const Finding &finding : report.findings)
-    text += textOf(finding, ++number);
+    text += toText(inWords(finding), ++number);
   if (everyTensor)
     text += tableOf(report);
   for (const std::string &note : report.notes)
@@ -253,4 +263,51 @@ std::string tpsp::check::toJson(const CheckReport &report) {
   json["notes"] = report.notes;
   json["runs"] = report.runs;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Page
+//===----------------------------------------------------------------------===//
+
+static std::string outcomeOf(const CheckReport &report) {
+  Counts counts(report);
+  if (counts.wrong > 0)
+    return "wrong";
+  return counts.right > 0 ? "right" : "nothing was compared";
+}
+
+/// The first wrong tensor in program order; "" if none is.
+static std::string firstWrong(const CheckReport &report) {
+  for (const Finding &each : report.findings)
+    if (each.first.kind != VerdictKind::NotCompared)
+      return fmt::format(
+          "{}{}", each.first.title,
+          each.first.location.empty() ? "" : ", at " + each.first.location);
+  return "";
+}
+
+rt::PageCheck tpsp::check::toPageCheck(const CheckReport &report) {
+  Counts counts(report);
+  std::vector<std::string> mesh;
+  for (const MeshAxis &axis : report.mesh)
+    mesh.push_back(fmt::format("{} = {}", axis.name, axis.size));
+  auto some = [](size_t count) { return count ? std::to_string(count) : ""; };
+  rt::PageCheck page;
+  page.title = "numbers of " + report.dump;
+  page.outcome = outcomeOf(report);
+  page.answer = headline(report);
+  page.facts = {{"first wrong", firstWrong(report)},
+                {"tensors wrong", std::to_string(counts.wrong)},
+                {"right", std::to_string(counts.right)},
+                {"zero", some(counts.zero)},
+                {"not compared", some(counts.uncompared)},
+                {"taken as arguments", some(counts.taken)},
+                {"mesh", fmt::format("{}", fmt::join(mesh, ", "))},
+                {"dump", report.dump},
+                {"steps that were run", some(size_t(report.runs))}};
+  for (const Finding &each : report.findings)
+    page.findings.push_back(inWords(each));
+  page.notes = report.notes;
+  page.report = toJson(report);
+  return page;
 }

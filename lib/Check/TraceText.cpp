@@ -1,5 +1,7 @@
 #include "tpsp/Check/Traces.h"
 
+#include "FindingText.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +28,7 @@ static std::string headline(const TraceReport &report) {
       report.findings.begin(), report.findings.end(),
       [&](const TraceFinding &each) { return each.outcome == outcome; });
   if (report.matched == 0 && count == 0)
-    return "cannot be told: nothing was matched\n";
+    return "cannot be told: nothing was matched";
   std::string step = fmt::format(
       "{} collectives {}on {}", report.calls,
       report.steps == 0 ? "" : "of a step ",
@@ -34,38 +36,38 @@ static std::string headline(const TraceReport &report) {
           ? "every rank"
           : fmt::format("{} of {}", ranksText(report.ranks), report.meshRanks));
   if (outcome == TraceOutcome::Right)
-    return fmt::format("right: {}\n", step);
-  return fmt::format("{}: {} finding{} in {}\n", nameOf(outcome), count,
+    return fmt::format("right: {}", step);
+  return fmt::format("{}: {} finding{} in {}", nameOf(outcome), count,
                      count == 1 ? "" : "s", step);
 }
 
-static std::string findingText(const TraceFinding &each, size_t number,
+static rt::PageFinding inWords(const TraceFinding &each,
                                const TraceReport &report) {
-  std::string text =
-      fmt::format("\n{}. {}: {}\n", number, nameOf(each.fault), each.text);
-  std::string ranks =
-      each.ranks == report.ranks ? "" : "on " + ranksText(each.ranks);
-  std::string times = each.times > 1 ? fmt::format("{}", each.times) : "";
-  const std::pair<const char *, const std::string &> lines[] = {
-      {"ranks", ranks},    {"needs", each.collective}, {"at", each.location},
-      {"rule", each.rule}, {"recorded", each.line},    {"times", times}};
+  rt::PageFinding words;
+  words.title = fmt::format("{}: {}", nameOf(each.fault), each.text);
   if (each.outcome != report.outcome())
-    text += fmt::format("   {:10} {}\n", "so it is", nameOf(each.outcome));
-  if (!each.doubt.empty())
-    text += fmt::format("   {:10} {}\n",
-                        each.outcome == TraceOutcome::Right ? "but" : "unless",
-                        each.doubt);
-  for (const auto &[key, value] : lines)
-    if (!value.empty())
-      text += fmt::format("   {:10} {}\n", key, value);
-  return text;
+    addFact(words, "so it is", nameOf(each.outcome));
+  addFact(words, each.outcome == TraceOutcome::Right ? "but" : "unless",
+          each.doubt);
+  addFact(words, "ranks",
+          each.ranks == report.ranks ? "" : "on " + ranksText(each.ranks));
+  addFact(words, "needs", each.collective);
+  addFact(words, "at", each.location);
+  addFact(words, "rule", each.rule);
+  addFact(words, "recorded", each.line);
+  addFact(words, "times", each.times > 1 ? std::to_string(each.times) : "");
+  words.axes = each.axes;
+  words.collective = each.collective;
+  words.location = each.location;
+  words.isWrong = each.outcome == TraceOutcome::Wrong;
+  return words;
 }
 
 std::string tpsp::check::toText(const TraceReport &report) {
-  std::string text = headline(report);
+  std::string text = headline(report) + "\n";
   size_t number = 0;
   for (const TraceFinding &each : report.findings)
-    text += findingText(each, ++number, report);
+    text += toText(inWords(each, report), ++number);
   for (const std::string &note : report.notes)
     text += fmt::format("\nnote: {}\n", note);
   return text;
@@ -90,6 +92,7 @@ std::string tpsp::check::toJson(const TraceReport &report) {
                                 {"collective", each.collective},
                                 {"rule", each.rule},
                                 {"location", each.location},
+                                {"axes", each.axes},
                                 {"line", each.line},
                                 {"ranks", each.ranks},
                                 {"times", each.times}});
@@ -97,4 +100,35 @@ std::string tpsp::check::toJson(const TraceReport &report) {
   return json.dump(2, ' ', false,
                    nlohmann::ordered_json::error_handler_t::replace) +
          "\n";
+}
+
+/// The first finding that decides the outcome; "" if it is right.
+static std::string firstOf(const TraceReport &report) {
+  if (report.outcome() == TraceOutcome::Right)
+    return "";
+  for (const TraceFinding &each : report.findings)
+    if (each.outcome == report.outcome())
+      return each.text;
+  return "";
+}
+
+rt::PageCheck tpsp::check::toPageCheck(const TraceReport &report) {
+  rt::PageCheck page;
+  page.title = "recorded collectives";
+  page.outcome = nameOf(report.outcome());
+  page.answer = headline(report);
+  page.facts = {
+      {"first finding", firstOf(report)},
+      {"findings", std::to_string(report.findings.size())},
+      {"recorded",
+       fmt::format("{} on rank {}", report.calls, report.ranks.front())},
+      {"matched on all ranks", std::to_string(report.matched)},
+      {"steps", report.steps ? std::to_string(report.steps) : "?"},
+      {"recordings",
+       fmt::format("{} of {} ranks", report.files.size(), report.meshRanks)}};
+  for (const TraceFinding &each : report.findings)
+    page.findings.push_back(inWords(each, report));
+  page.notes = report.notes;
+  page.report = toJson(report);
+  return page;
 }

@@ -51,6 +51,14 @@
 // RUN: %{open}
 // RUN: FileCheck %s --check-prefix=WIDTHS < %t/wide.dom
 
+// A check: numbers and a recording in one page.
+// RUN: cd %t && tpsp-run %S/Inputs/checked-layer.mlir --grad --quiet --save-all right.safetensors
+// RUN: cd %t && env PYTHONPATH=%S/Inputs python3 %S/Inputs/checked-layer.py
+// RUN: cd %t && not tpsp-check %S/Inputs/checked-layer.mlir --numbers dump --trace trace_rank_0.json --html check.html
+// RUN: %chromium --user-data-dir=%t/profile --window-size=360,800 --dump-dom "file://%t/check.html#selftest" > %t/check.dom 2> %t/check.log
+// RUN: FileCheck %s --check-prefixes=CHECK-PAGE < %t/check.dom
+// RUN: not grep CONSOLE %t/check.log
+
 // PLAN-DAG: ok rows are by memory
 // PLAN-DAG: ok the fastest that fits is first
 // PLAN-DAG: ok an opened row has its reason in full
@@ -71,3 +79,9 @@
 // WIDTHS: ok no table is cut at {{.*}} ledger-table
 // WIDTHS-NOT: not ok
 // WIDTHS: selftest passed {{[0-9]+}} checks
+// CHECK-PAGE-NOT: not ok
+// CHECK-PAGE: ok the first line is the answer
+// CHECK-PAGE-NOT: not ok
+// CHECK-PAGE: lines of the model are marked
+// CHECK-PAGE-NOT: not ok
+// CHECK-PAGE: selftest passed {{[0-9]+}} checks

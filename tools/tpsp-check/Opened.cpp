@@ -45,6 +45,13 @@ Options tpsp::checktool::compiledAs(Options options, bool updates,
   return options;
 }
 
+Options tpsp::checktool::recordedAs(Options options) {
+  options.bucketMib = 0;
+  options.bucketLayers = "off";
+  options.grad = !options.forward;
+  return options;
+}
+
 Status tpsp::checktool::compileWith(Options options, const CompileUse &use,
                                     std::vector<std::string> innerValues,
                                     Progress &progress, tool::Program &out) {

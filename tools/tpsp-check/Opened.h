@@ -21,6 +21,11 @@ check::CheckSettings settingsOf(const Options &options,
 /// of its own for each gradient.
 Options compiledAs(Options options, bool updates, bool hasGradients);
 
+/// The options with which a program is compiled whose recording or page is
+/// wanted. Recordings may have buckets and overlap, but the ledger that they
+/// are compared with has none.
+Options recordedAs(Options options);
+
 /// A compiled program, and where its arguments come from.
 struct Opened {
   tool::Program program;

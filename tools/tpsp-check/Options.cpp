@@ -59,6 +59,14 @@ static std::string contradictionIn(const Options &o) {
         "{} goes with --numbers"},
        {!o.has("model"), {"trace"}, "{} needs a model"},
        {!o.has("trace"), {"forward", "steps"}, "{} goes with --trace"},
+       {o.has("selftest"),
+        {"html"},
+        "{} is of a check, and --selftest has none"},
+       {o.has("html") &&
+            (o.html == o.json || o.html == o.model || o.html == o.names),
+        {"html"},
+        "{} names a file that is read, or written by another option; give "
+        "another path"},
        {o.has("layers"),
         {"inputs", "weights", "against"},
         "{} is of the whole model, and --layers takes all arguments of a layer "

@@ -3,6 +3,7 @@
 #include "CheckUpdates.h"
 #include "Opened.h"
 #include "Options.h"
+#include "Page.h"
 #include "common/Compile.h"
 #include "common/MakeWorld.h"
 
@@ -159,7 +160,9 @@ static int plant(const Options &options) {
   return areNamed(planted) ? tool::Done : tool::Failed;
 }
 
-static int checkDump(const Options &options) {
+/// Checks --numbers. `pages` gets the report.
+static int checkDump(const Options &options,
+                     std::vector<rt::PageCheck> &pages) {
   Progress progress(options.quiet);
   CheckReport report;
   Status status = options.against.empty()
@@ -168,20 +171,13 @@ static int checkDump(const Options &options) {
   progress.done();
   if (status.ok()) {
     findCauses(report);
+    pages.push_back(toPageCheck(report));
     status = print(options, report.isRight(), toText(report, options.all),
-                   toJson(report));
+                   pages.back().report);
   }
   if (!status.ok())
     return fail(status);
   return report.isRight() ? tool::Done : tool::Failed;
-}
-
-/// The plan of a run has no buckets and no overlap, which recordings may have.
-static Options recordedAs(Options options) {
-  options.bucketMib = 0;
-  options.bucketLayers = "off";
-  options.grad = !options.forward;
-  return options;
 }
 
 static Status compareTraces(const Options &options, Progress &progress,
@@ -198,15 +194,18 @@ static Status compareTraces(const Options &options, Progress &progress,
                      report);
 }
 
-/// --trace: the collectives of a step.
-static int checkTrace(const Options &options) {
+/// --trace: the collectives of a step. `pages` gets the report.
+static int checkTrace(const Options &options,
+                      std::vector<rt::PageCheck> &pages) {
   Progress progress(options.quiet);
   TraceReport report;
   Status status = compareTraces(options, progress, report);
   progress.done();
   bool isRight = report.outcome() == TraceOutcome::Right;
-  if (status.ok())
-    status = print(options, isRight, toText(report), toJson(report));
+  if (status.ok()) {
+    pages.push_back(toPageCheck(report));
+    status = print(options, isRight, toText(report), pages.back().report);
+  }
   if (!status.ok())
     return fail(status);
   return isRight ? tool::Done : tool::Failed;
@@ -216,11 +215,17 @@ static int carryOut(const Options &options) {
   if (options.selftest > 0)
     return plant(options);
   int code = tool::Done;
+  std::vector<rt::PageCheck> pages;
   if (!options.traces.empty())
-    code = checkTrace(options);
+    code = checkTrace(options, pages);
   if (!options.numbers.empty())
-    code = std::max(code, checkDump(options));
-  return code;
+    code = std::max(code, checkDump(options, pages));
+  if (options.html.empty() || pages.empty())
+    return code;
+  Progress progress(options.quiet);
+  Status status = writePage(options, progress, pages);
+  progress.done();
+  return status.ok() ? code : fail(status);
 }
 
 int main(int argc, char **argv) {

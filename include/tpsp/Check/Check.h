@@ -11,6 +11,7 @@
 
 #include "tpsp/Check/Dump.h"
 #include "tpsp/Check/Predictor.h"
+#include "tpsp/Runtime/Driver/Page/Page.h"
 
 #include <functional>
 #include <memory>
@@ -74,6 +75,8 @@ struct TensorVerdict : Claim {
   /// of its constraint in docs/Spec.md, and the line of the model. They may be
   /// empty.
   std::string collective, rule, location;
+  /// The axes of that collective.
+  std::vector<std::string> collectiveAxes;
   /// The error of the verdict's prediction, that of what is right, and that of
   /// the next hypothesis. Relative.
   double error = 0, errorOfRight = 0, nextError = 0;
@@ -179,6 +182,8 @@ void findCauses(CheckReport &report);
 /// docs/Check.md.
 std::string toText(const CheckReport &report, bool everyTensor);
 std::string toJson(const CheckReport &report);
+/// The same for a page.
+rt::PageCheck toPageCheck(const CheckReport &report);
 
 } // namespace tpsp::check
 

@@ -17,6 +17,7 @@
 #include "tpsp/Abi/LedgerRow.h"
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/Status.h"
+#include "tpsp/Runtime/Driver/Page/Page.h"
 
 #include <optional>
 #include <string>
@@ -113,6 +114,8 @@ struct TraceFinding {
   /// The collective of the ledger, its rule and the line of the model; empty if
   /// it has none.
   std::string collective, rule, location;
+  /// The mesh axes of that collective.
+  std::vector<std::string> axes;
   /// The line of the recorded call.
   std::string line;
   /// How many like it there are on each of these ranks, which are ascending.
@@ -144,6 +147,8 @@ rt::Status checkTraces(const Plan &plan, std::vector<Recording> recordings,
 
 std::string toText(const TraceReport &report);
 std::string toJson(const TraceReport &report);
+/// The same for a page.
+rt::PageCheck toPageCheck(const TraceReport &report);
 
 } // namespace tpsp::check
 

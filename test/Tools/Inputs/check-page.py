@@ -1,6 +1,7 @@
 """Compares a page of --html with the tool's other outputs.
 
 check-page.py PAGE.html [--matrix PLAN.json] [--report RUN.json] [--steps N] [--stages N]
+check-page.py PAGE.html --checks CHECK.json... [--model MODEL.mlir]
 """
 import argparse
 import html.parser
@@ -75,6 +76,23 @@ def check_step(step, matrix):
         assert abs(took - plan["seconds"]) <= 1e-9 * took, plan["name"]
 
 
+def check_checks(data, reports, model):
+    """Checks a page of tpsp-check: the reports of --json, and the model."""
+    assert [each["report"] for each in data["checks"]] == [
+        json.load(open(report)) for report in reports]
+    for each in data["checks"]:
+        assert not each["cut"] and each["answer"].startswith(each["outcome"])
+        assert len(each["findings"]) == len(each["report"]["findings"])
+        for shown, known in zip(each["findings"], each["report"]["findings"]):
+            assert shown["location"] == known["location"]
+            assert shown["collective"] == known["collective"]
+    if model:
+        assert data["model"]["path"] == model
+        assert data["model"]["text"] == open(model).read()
+    explanation = data["steps"][0]["explanation"]
+    assert (explanation.count("\n") > 3) == bool(model)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("page")
@@ -82,6 +100,8 @@ def main():
     parser.add_argument("--report")
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--stages", type=int, help="ranks that are drawn")
+    parser.add_argument("--checks", nargs="+", help="reports of --json")
+    parser.add_argument("--model", help="the model of these checks")
     o = parser.parse_args()
     page = Page()
     page.feed(open(o.page, encoding="utf-8").read())
@@ -89,6 +109,8 @@ def main():
     assert page.tags.count("script") == 2 and "b" not in page.tags
     data = json.loads(page.data)
     assert data["format"] == "tpsp-page-1"
+    if o.checks:
+        return check_checks(data, o.checks, o.model)
     matrix = json.load(open(o.matrix)) if o.matrix else None
     assert data["matrix"] == matrix, "the matrix is another than --json's"
     for plan in matrix["plans"] if matrix else []:

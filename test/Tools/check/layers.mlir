@@ -16,6 +16,8 @@
 
 // Layer 3 counts its summand twice. All later layers are wrong in the whole
 // model, and right alone.
+// RUN: cd %t && not tpsp-check model.mlir --numbers twice --layers --quiet --json twice.json --html twice.html
+// RUN: cd %t && python3 %S/../Inputs/check-page.py twice.html --checks twice.json --model model.mlir
 // RUN: cd %t && not tpsp-check model.mlir --numbers twice --layers | FileCheck %s --check-prefix=TWICE
 // TWICE: {{^}}wrong: 4 of 25 tensors, by 3 causes{{$}}
 // TWICE: {{^}}1. act:layer3.z: the all_reduce of layer3.y over tp is done twice, or multiplied by the ranks{{$}}

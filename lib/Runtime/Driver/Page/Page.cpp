@@ -24,10 +24,11 @@ static void shorten(Json &json, Json &cuts) {
 }
 
 /// The first whole lines that fit.
-static std::string shortened(const std::string &text, Json &cuts) {
+static std::string shortened(const std::string &text, const char *key,
+                             Json &cuts) {
   if (text.size() <= mostText)
     return text;
-  cuts["explanation"] = text.size();
+  cuts[key] = text.size();
   return text.substr(0, text.rfind('\n', mostText) + 1);
 }
 
@@ -39,7 +40,7 @@ static Json parsed(const std::string &text) {
 static Json stepJson(const PageStep &step) {
   Json report = parsed(step.report), cuts = Json::object();
   shorten(report, cuts);
-  std::string explanation = shortened(step.explanation, cuts);
+  std::string explanation = shortened(step.explanation, "explanation", cuts);
   return {{"plan", step.plan},
           {"report", report},
           {"step", pageStep(step.trace)},
@@ -60,6 +61,12 @@ std::string tpsp::rt::fillPage(const std::string &page,
   return result.replace(result.find(marker), marker.size(), data);
 }
 
+/// The template with this data.
+static std::string filled(const Json &json) {
+  return fillPage(embeddedPage(),
+                  json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 std::string tpsp::rt::toPage(const std::string &matrix,
                              const std::vector<PageStep> &steps) {
   Json json = {{"format", "tpsp-page-1"},
@@ -68,6 +75,49 @@ std::string tpsp::rt::toPage(const std::string &matrix,
                {"steps", Json::array()}};
   for (const PageStep &step : steps)
     json["steps"].push_back(stepJson(step));
-  return fillPage(embeddedPage(),
-                  json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return filled(json);
+}
+
+static Json factsJson(const std::vector<PageFact> &facts) {
+  Json json = Json::array();
+  for (const auto &[name, text] : facts)
+    json.push_back({name, text});
+  return json;
+}
+
+static Json checkJson(const PageCheck &check) {
+  Json report = parsed(check.report), cuts = Json::object();
+  shorten(report, cuts);
+  Json findings = Json::array();
+  for (const PageFinding &each : check.findings) {
+    if (findings.size() == mostRows) {
+      cuts["findings"] = check.findings.size();
+      break;
+    }
+    findings.push_back({{"title", each.title},
+                        {"facts", factsJson(each.facts)},
+                        {"axes", each.axes},
+                        {"collective", each.collective},
+                        {"location", each.location},
+                        {"wrong", each.isWrong}});
+  }
+  return {{"title", check.title},        {"outcome", check.outcome},
+          {"answer", check.answer},      {"facts", factsJson(check.facts)},
+          {"findings", findings},        {"notes", check.notes},
+          {"report", std::move(report)}, {"cut", cuts}};
+}
+
+std::string tpsp::rt::toPage(const PageModel &model,
+                             const std::vector<PageCheck> &checks) {
+  Json step = stepJson({"", {}, model.explanation}), cuts = Json::object();
+  std::string text = shortened(model.text, "text", cuts);
+  Json json = {{"format", "tpsp-page-1"},
+               {"looks", pageLooks()},
+               {"matrix", nullptr},
+               {"steps", Json::array({step})},
+               {"model", {{"path", model.path}, {"text", text}, {"cut", cuts}}},
+               {"checks", Json::array()}};
+  for (const PageCheck &check : checks)
+    json["checks"].push_back(checkJson(check));
+  return filled(json);
 }

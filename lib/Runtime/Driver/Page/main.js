@@ -78,6 +78,7 @@ function drawChosen() {
 }
 
 function start() {
+  if (data.checks) return startChecks();
   drawHead();
   startMatrix();
   startPareto();

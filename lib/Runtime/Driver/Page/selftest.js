@@ -12,12 +12,15 @@ function selfTest() {
     }
   };
   attempt('head', () => check(byId('title').textContent.length > 0 && byId('facts').children.length > 2, 'the head has facts'));
+  if (data.checks) attempt('checks', () => testChecks(check));
   if (matrix) {
     attempt('matrix', () => testMatrix(check));
     attempt('pareto', () => testPareto(check));
   }
-  attempt('timeline', () => testTimeline(check));
-  attempt('memory', () => testMemory(check));
+  if (!data.checks) {
+    attempt('timeline', () => testTimeline(check));
+    attempt('memory', () => testMemory(check));
+  }
   attempt('equations', () => testEquations(check));
   attempt('tables', () => testTables(check));
   attempt('page', () => check(document.documentElement.scrollWidth <= innerWidth, 'the page does not scroll sideways'));
@@ -156,6 +159,16 @@ function testMemory(check) {
   if (plan().step && plan().step.step) check(byId('curve').querySelector('path.line').getAttribute('d').length > 5, 'a curve');
 }
 
+function testChecks(check) {
+  const findings = data.checks.flatMap((each) => each.findings);
+  check(byId('summary').textContent.startsWith(data.checks[0].answer), 'the first line is the answer');
+  check(document.querySelectorAll('article.finding').length === findings.length, `${findings.length} findings`);
+  const links = [...document.querySelectorAll('a[href^="#"]')];
+  check(links.every((link) => document.querySelector(link.getAttribute('href'))), `${links.length} links lead to something`);
+  const located = findings.filter((each) => lineOf(each.location));
+  check(located.every((each) => byId(`line-${lineOf(each.location)}`).classList.contains('at-finding')), `${located.length} lines of the model are marked`);
+}
+
 function testEquations(check) {
   if (!plan().step || !plan().step.explanation) return check(byId('equations').hidden, 'no equations');
   const lines = () => byId('equations-text').children.length;
@@ -180,7 +193,7 @@ function testTables(check) {
     const times = shown.reduce((sum, row) => sum + Number(row.querySelector('td.times').textContent.slice(1)), 0);
     check(times === rows.length, `${rows.length} collectives in ${shown.length} rows`);
   }
-  for (const frame of ['matrix', 'ledger-table', 'largest', 'peaks', 'equations'].flatMap((id) => [byId(id), ...byId(id).querySelectorAll('.scroll')]))
+  for (const frame of ['matrix', 'ledger-table', 'largest', 'peaks', 'equations', 'checks', 'model'].flatMap((id) => [byId(id), ...byId(id).querySelectorAll('.scroll')]))
     check(frame.scrollWidth <= frame.clientWidth, `no table is cut at ${innerWidth} px ${frame.id}`);
   const details = byId('everything').querySelector('details');
   check(Boolean(details), 'everything can be opened');

@@ -33,7 +33,7 @@ function drawEquations() {
   const found = wanted ? groups.filter(matches) : groups;
   const headings = new Set(found.map((group) => group.heading));
   const shown = wanted ? groups.filter((group) => matches(group) || group.isHeading && headings.has(group.heading)) : groups;
-  byId('equations-text').replaceChildren(...shown.flatMap((group) => group.lines.map(lineElement)));
+  byId('equations-text').replaceChildren(...shown.flatMap((group) => group.lines.flatMap((line) => withMarks(lineElement(line), marksOfEquation(line)))));
   const all = groups.filter((group) => !group.isHeading && group.lines[0].trim()).length;
   byId('equations-says').textContent = (wanted ? `${found.length} of ${all}` : '') +
       (step.cut.explanation ? ' The text was cut.' : '');
@@ -127,6 +127,7 @@ function drawEverything() {
     parts.push(closed('the search', () => anything({...matrix, plans: undefined})));
     parts.push(closed(`${plan().name}, as in the table`, () => anything(json)));
   }
+  for (const check of data.checks || []) parts.push(closed(check.title, () => anything(check.report)));
   if (step && step.report) parts.push(closed('the report of the step', () => anything(step.report)));
   byId('everything').replaceChildren(...parts);
 }
