@@ -24,6 +24,18 @@ RankValues tpsp::check::predictionFor(const BoundTensor &tensor,
   return inForm(placed, tensor.each.form, parts);
 }
 
+RunFocus
+tpsp::check::focusOn(const Predictor &predictor,
+                     const std::vector<BoundTensor> &tensors,
+                     const std::function<bool(const BoundTensor &)> &isAsked) {
+  RunFocus focus;
+  focus.results.assign(predictor.results().size(), false);
+  for (const BoundTensor &tensor : tensors)
+    if (tensor.result >= 0 && isAsked(tensor))
+      focus.results[tensor.result] = true;
+  return focus;
+}
+
 int64_t tpsp::check::coarsestType(const Dump &dump) {
   constexpr int64_t fromFinest[] = {TPSP_RT_F64, TPSP_RT_F32, TPSP_RT_F16,
                                     TPSP_RT_BF16};

@@ -27,6 +27,11 @@ struct BoundTensor {
 RankValues predictionFor(const BoundTensor &tensor,
                          const std::vector<RankValues> &results);
 
+/// Asks of a run the results of the tensors for which `isAsked` holds.
+RunFocus focusOn(const Predictor &predictor,
+                 const std::vector<BoundTensor> &tensors,
+                 const std::function<bool(const BoundTensor &)> &isAsked);
+
 /// The coarsest type of floating-point numbers in a dump.
 int64_t coarsestType(const Dump &dump);
 

@@ -1,5 +1,6 @@
 #include "CauseSearch.h"
 
+#include "HypothesisTrial.h"
 #include "Reach.h"
 
 #include <fmt/format.h>
@@ -71,42 +72,21 @@ bool CauseSearch::isWorthTrying(const StepHypothesis &hypothesis) const {
   return reachesOpen && !(allExplained && reachesRight);
 }
 
-Status CauseSearch::run(const Change &base, const Change &change,
-                        std::vector<RankValues> &results) {
+/// The base with a change on top of it.
+static Change onTop(const Change &base, const Change &change) {
   Change both = base;
   both.add(change);
-  return predictor.run(both, results);
-}
-
-CauseSearch::Score
-CauseSearch::scoreOf(const std::vector<RankValues> &results) const {
-  Score score;
-  for (size_t number = 0; number < tensors.size(); ++number) {
-    const BoundTensor &tensor = tensors[number];
-    // A tensor that follows from an earlier cause may be anything under this
-    // one.
-    if (tensor.result < 0 || tensor.verdict.kind == VerdictKind::Follows ||
-        tensor.verdict.kind == VerdictKind::Zero)
-      continue;
-    // The dump has the step's own values of a tensor that is settled.
-    bool isFit = distance(tensor.isSettled ? predictionFor(tensor, own)
-                                           : tensor.each.values,
-                          predictionFor(tensor, results)) <=
-                 tensor.each.tolerance.relative;
-    bool isRightNow = tensor.verdict.kind == VerdictKind::Equal;
-    if (isFit && !isRightNow)
-      score.explained.push_back(number);
-    score.open += isFit && isOpen(tensor) && !tensor.sharesFactor;
-    score.shared += tensor.sharesFactor;
-    score.sharedExplained += isFit && tensor.sharesFactor;
-    score.contradicts |= !isFit && isRightNow;
-  }
-  return score;
+  return both;
 }
 
 Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
                               const Change &base, std::vector<Found> &found) {
-  size_t most = 0;
+  // What the simplest ones explain ends the steps of the others early.
+  std::stable_sort(hypotheses.begin(), hypotheses.end(),
+                   [](const StepHypothesis &a, const StepHypothesis &b) {
+                     return a.weight < b.weight;
+                   });
+  size_t most = 1;
   for (StepHypothesis &each : hypotheses) {
     if (!isWorthTrying(each))
       continue;
@@ -116,20 +96,16 @@ Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
     }
     if (settings.progress)
       settings.progress("if " + each.text);
-    std::vector<RankValues> results;
-    TPSP_TRY(run(base, each.change, results));
-    Score score = scoreOf(results);
-    if (!score.isCause() || score.explained.size() < most)
+    HypothesisTrial trial(plan, tensors, own, each.change, most);
+    TPSP_TRY(trial.run(predictor, onTop(base, each.change)));
+    if (!trial.isCause())
       continue;
-    if (score.explained.size() > most)
+    std::vector<size_t> explained = trial.explained();
+    if (explained.size() > most)
       found.clear();
-    most = score.explained.size();
-    found.push_back({std::move(each), std::move(score.explained)});
+    most = explained.size();
+    found.push_back({std::move(each), std::move(explained)});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Found &a, const Found &b) {
-                     return a.hypothesis.weight < b.hypothesis.weight;
-                   });
   return {};
 }
 
@@ -163,11 +139,18 @@ void CauseSearch::noteBudget() {
 
 Status CauseSearch::accept(const Change &base,
                            const std::vector<StepHypothesis> &found) {
+  const Change &change = found.front().change;
+  Reach reach(plan, change);
+  auto isAsked = [&](const BoundTensor &tensor) {
+    return tensor.result >= 0 && !isRight(tensor.verdict.kind) &&
+           tensor.verdict.kind != VerdictKind::Follows &&
+           reach.contains(tensor.each.tensor->buffer());
+  };
   std::vector<RankValues> results;
-  TPSP_TRY(run(base, found.front().change, results));
+  TPSP_TRY(predictor.run(onTop(base, change), results,
+                         focusOn(predictor, tensors, isAsked)));
   for (BoundTensor &tensor : tensors) {
-    if (tensor.result < 0 || isRight(tensor.verdict.kind) ||
-        tensor.verdict.kind == VerdictKind::Follows)
+    if (!isAsked(tensor))
       continue;
     RankValues prediction = predictionFor(tensor, results);
     double error = distance(tensor.each.values, prediction);

@@ -32,22 +32,6 @@ public:
   rt::Status find(const Change &base, StepHypothesis &best);
 
 private:
-  /// How well a hypothesis about a step predicts a dump.
-  struct Score {
-    /// The numbers of the tensors that it explains, and how many are open.
-    std::vector<size_t> explained;
-    size_t open = 0;
-    /// Tensors that share a factor, and those of them that it explains. It must
-    /// explain all or it is no cause of them.
-    size_t shared = 0, sharedExplained = 0;
-    bool contradicts = false;
-
-    bool isCause() const {
-      return !contradicts &&
-             (open > 0 || (shared > 0 && sharedExplained == shared));
-    }
-  };
-
   /// A hypothesis that explains more tensors than others, or as many.
   struct Found {
     StepHypothesis hypothesis;
@@ -58,11 +42,8 @@ private:
   /// If all of these are explained by themselves, one that reaches a tensor
   /// that is right is no simpler cause.
   bool isWorthTrying(const StepHypothesis &hypothesis) const;
-  rt::Status run(const Change &base, const Change &change,
-                 std::vector<RankValues> &results);
   rt::Status findAmong(std::vector<StepHypothesis> hypotheses,
                        const Change &base, std::vector<Found> &found);
-  Score scoreOf(const std::vector<RankValues> &results) const;
   rt::Status accept(const Change &base,
                     const std::vector<StepHypothesis> &found);
   void accept(const std::vector<StepHypothesis> &found,

@@ -125,12 +125,13 @@ public:
   }
 
   Status run(Call &call) override {
-    const Change *change = shared.slot->current;
-    if (!change)
-      return inner->run(call);
-    auto found = change->commands.find(call.id);
-    return found == change->commands.end() ? inner->run(call)
-                                           : runChanged(call, found->second);
+    const ChangeSlot &slot = *shared.slot;
+    if (slot.isEnded || (!slot.skipped.empty() && slot.skipped[call.id]))
+      return {};
+    TPSP_TRY(runOrChange(call));
+    auto watched = slot.watched.find(call.id);
+    return watched == slot.watched.end() ? Status()
+                                         : watch(call, watched->second);
   }
   Status synchronize() override { return inner->synchronize(); }
   std::string streamActivity() override { return inner->streamActivity(); }
@@ -149,6 +150,28 @@ public:
   }
 
 private:
+  Status runOrChange(Call &call) {
+    const Change *change = shared.slot->current;
+    if (!change)
+      return inner->run(call);
+    auto found = change->commands.find(call.id);
+    return found == change->commands.end() ? inner->run(call)
+                                           : runChanged(call, found->second);
+  }
+
+  /// Shows results that the command has completed. All ranks then know whether
+  /// the step goes on.
+  Status watch(const Call &call, const std::vector<size_t> &results) {
+    ChangeSlot &slot = *shared.slot;
+    for (size_t result : results)
+      TPSP_TRY(slot.see(*this, rank, result));
+    TPSP_TRY(shared.meetingOf(call).wait());
+    if (rank == 0)
+      for (size_t result : results)
+        slot.isEnded = slot.isEnded || !slot.goesOn(result);
+    return shared.meetingOf(call).wait();
+  }
+
   Status runChanged(Call &call, const RowChange &change) {
     if (const auto *c = std::get_if<AllReduceCommand>(&call.command))
       return reduce(call, *c, change);

@@ -4,9 +4,14 @@
 
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Check/Change.h"
+#include "tpsp/Runtime/Backend.h"
 
+#include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tpsp::check {
 
@@ -15,6 +20,17 @@ namespace tpsp::check {
 struct ChangeSlot {
   const Plan *plan = nullptr;
   const Change *current = nullptr;
+  /// The commands that do not run, by number; empty: all run.
+  std::vector<bool> skipped;
+  /// The results that a command completes, and that are watched.
+  std::map<int64_t, std::vector<size_t>> watched;
+  /// Called by every rank for a watched result.
+  std::function<rt::Status(rt::BackendRank &, int64_t rank, size_t result)> see;
+  /// Called by one rank after that. The step ends if it returns false.
+  std::function<bool(size_t result)> goesOn;
+  /// Whether the rest of the step does not run. All ranks see the same value
+  /// before a command.
+  std::atomic<bool> isEnded = false;
 };
 
 /// Registers a backend that makes the changes of `slot`. Returns its name for

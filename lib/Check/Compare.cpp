@@ -12,14 +12,23 @@ using namespace tpsp::check;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Sums of squares of one rank.
-struct Squares {
-  double off = 0, wanted = 0;
-};
-
-static Squares squaresOf(const std::vector<double> &values,
-                         const std::vector<double> &wanted, double factor) {
+/// The squares of a target that is not compared.
+static Squares squaresOf(const std::vector<double> &wanted, double factor) {
   Squares squares;
+  for (double each : wanted)
+    if (std::isfinite(each))
+      squares.wanted += factor * each * factor * each;
+  return squares;
+}
+
+Squares tpsp::check::squaresOf(const std::vector<double> &values,
+                               const std::vector<double> &wanted,
+                               double factor) {
+  Squares squares = ::squaresOf(wanted, factor);
+  if (values.size() != wanted.size()) {
+    squares.off = infinity;
+    return squares;
+  }
   for (size_t i = 0; i < values.size(); ++i) {
     double target = factor * wanted[i];
     // Equal infinities, or NaNs on both sides, are no difference.
@@ -27,9 +36,6 @@ static Squares squaresOf(const std::vector<double> &values,
       continue;
     squares.off += (values[i] - target) * (values[i] - target);
   }
-  for (double each : wanted)
-    if (std::isfinite(each))
-      squares.wanted += factor * each * factor * each;
   return squares;
 }
 
@@ -47,7 +53,7 @@ std::vector<double> tpsp::check::sizesOfParts(const RankValues &wanted) {
   std::vector<Squares> ranks;
   for (const std::vector<double> &part : wanted)
     if (!part.empty())
-      ranks.push_back(squaresOf({}, part, 1));
+      ranks.push_back(::squaresOf(part, 1));
   double least = leastNorm(ranks);
   std::vector<double> sizes;
   auto squares = ranks.begin();
@@ -62,13 +68,13 @@ std::vector<double> tpsp::check::sizesOfParts(const RankValues &wanted) {
 double tpsp::check::distance(const RankValues &values, const RankValues &wanted,
                              double factor) {
   std::vector<Squares> ranks;
-  for (size_t rank = 0; rank < values.size(); ++rank) {
-    if (values[rank].empty())
-      continue;
-    if (values[rank].size() != wanted[rank].size())
-      return infinity;
-    ranks.push_back(squaresOf(values[rank], wanted[rank], factor));
-  }
+  for (size_t rank = 0; rank < values.size(); ++rank)
+    if (!values[rank].empty())
+      ranks.push_back(squaresOf(values[rank], wanted[rank], factor));
+  return distanceOf(ranks);
+}
+
+double tpsp::check::distanceOf(const std::vector<Squares> &ranks) {
   double least = leastNorm(ranks);
   double worst = 0;
   for (const Squares &each : ranks) {

@@ -27,6 +27,20 @@ struct Tolerance {
 /// ranks without values.
 std::vector<double> sizesOfParts(const RankValues &wanted);
 
+/// Sums of squares of a rank's part: of its differences from a target, and of
+/// the target.
+struct Squares {
+  double off = 0, wanted = 0;
+};
+
+/// The squares of `values` and of `factor` times `wanted`. If the sizes differ,
+/// the difference is infinite.
+Squares squaresOf(const std::vector<double> &values,
+                  const std::vector<double> &wanted, double factor = 1);
+
+/// The distance by the squares of all ranks that have values.
+double distanceOf(const std::vector<Squares> &ranks);
+
 /// The distance of `values` from `factor` times `wanted`. It is the norm of the
 /// difference divided by the norm of the target, on the rank where that is
 /// largest.

@@ -31,25 +31,7 @@ public:
       : each(each), mesh(*each.mesh), all(each) {}
 
   void run(TensorVerdict &verdict) {
-    verdict.elements = 0;
-    for (const std::vector<double> &values : each.values)
-      verdict.elements += int64_t(values.size());
-    verdict.errorOfRight = distance(each.values, each.right);
-    verdict.tolerance = each.tolerance.relative;
-    if (!isRightFinite()) {
-      verdict.kind = VerdictKind::NotCompared;
-      verdict.text = "the program has numbers that are not finite, which "
-                     "decide nothing; look for their source with tpsp-run "
-                     "--verify";
-      return;
-    }
-    if (isZero())
-      return judgeZero(verdict);
-    if (verdict.errorOfRight <= each.tolerance.relative)
-      return judgeEqual(verdict);
-    if (verdict.errorOfRight <= each.tolerance.undecided)
-      return judgeLost(verdict);
-    if (judgeNotFinite(verdict))
+    if (runWithoutHypotheses(verdict))
       return;
     addReductions(all);
     addLayouts(all);
@@ -58,7 +40,36 @@ public:
     conclude(verdict);
   }
 
+  bool runWithoutHypotheses(TensorVerdict &verdict) {
+    measure(verdict);
+    if (!isRightFinite())
+      judgeUnknown(verdict);
+    else if (isZero())
+      judgeZero(verdict);
+    else if (verdict.errorOfRight <= each.tolerance.relative)
+      judgeEqual(verdict);
+    else if (verdict.errorOfRight <= each.tolerance.undecided)
+      judgeLost(verdict);
+    else
+      return judgeNotFinite(verdict);
+    return true;
+  }
+
 private:
+  void measure(TensorVerdict &verdict) const {
+    verdict.elements = 0;
+    for (const std::vector<double> &values : each.values)
+      verdict.elements += int64_t(values.size());
+    verdict.errorOfRight = distance(each.values, each.right);
+    verdict.tolerance = each.tolerance.relative;
+  }
+
+  void judgeUnknown(TensorVerdict &verdict) const {
+    verdict.kind = VerdictKind::NotCompared;
+    verdict.text = "the program has numbers that are not finite, which decide "
+                   "nothing; look for their source with tpsp-run --verify";
+  }
+
   /// The whole tensor is right by its norm. It may still be held otherwise than
   /// the program holds it, or have small slices that are wrong.
   void judgeEqual(TensorVerdict &verdict) const {
@@ -250,4 +261,9 @@ private:
 
 void tpsp::check::judge(const TensorCase &each, TensorVerdict &verdict) {
   Judge(each).run(verdict);
+}
+
+bool tpsp::check::judgeWithoutHypotheses(const TensorCase &each,
+                                         TensorVerdict &verdict) {
+  return Judge(each).runWithoutHypotheses(verdict);
 }

@@ -50,6 +50,10 @@ struct TensorCase {
 /// errors and alternatives.
 void judge(const TensorCase &each, TensorVerdict &verdict);
 
+/// Judges a tensor that is right, zero, lost in rounding or not finite. Returns
+/// false for others, which need a hypothesis.
+bool judgeWithoutHypotheses(const TensorCase &each, TensorVerdict &verdict);
+
 /// The names of axes: "dp and tp".
 std::string axesText(const rt::RankMesh &mesh,
                      const std::vector<int64_t> &axes);

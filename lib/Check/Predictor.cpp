@@ -1,6 +1,7 @@
 #include "tpsp/Check/Predictor.h"
 
 #include "ChangedBackend.h"
+#include "Reach.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
@@ -13,17 +14,30 @@ struct Predictor::Impl {
   Impl(const Plan &plan, rt::StepFunction step, const rt::TensorSource &source)
       : plan(plan), step(step), source(source) {}
 
+  /// Fills the arguments that an earlier step has changed.
+  rt::Status fillArguments(rt::Rank &rank) const;
+  rt::Status giveOwn(rt::Rank &rank, const Change &change) const;
   rt::Status multiplyArguments(rt::Rank &rank, const Change &change) const;
   rt::Status moveArguments(rt::Rank &rank, const Change &change) const;
-  rt::Status readResults(rt::Rank &rank, std::vector<RankValues> &out) const;
+  rt::Status readResults(rt::Rank &rank, const RunFocus &focus,
+                         std::vector<RankValues> &out) const;
+  void aim(const RunFocus &focus);
+  /// The last command that writes a result; -1 if none does.
+  int64_t lastWriterOf(const PlanBuffer &result) const;
+  /// Whether a step with this change leaves an argument other than it was.
+  bool changes(const Change &change, const PlanBuffer &argument) const;
 
   const Plan &plan;
   rt::StepFunction step;
   const rt::TensorSource &source;
+  rt::RankMesh mesh;
   std::shared_ptr<ChangeSlot> slot = std::make_shared<ChangeSlot>();
   std::vector<const PlanBuffer *> results;
   std::unique_ptr<rt::World> world;
   int64_t runs = 0;
+  /// Whether memory has an argument as the source gives it, by the buffer's
+  /// position.
+  std::vector<bool> isFilled = std::vector<bool>(plan.buffers.size(), false);
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -48,6 +62,7 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
           "off");
   auto impl = std::make_unique<Impl>(plan, step, source);
   impl->slot->plan = &plan;
+  TPSP_TRY(rt::RankMesh::create(plan.mesh, impl->mesh));
   for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.resultNumber() >= 0)
       impl->results.push_back(&tensor);
@@ -85,8 +100,6 @@ rt::Status Predictor::Impl::multiplyArguments(rt::Rank &rank,
 
 rt::Status Predictor::Impl::moveArguments(rt::Rank &rank,
                                           const Change &change) const {
-  rt::RankMesh mesh;
-  TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
   std::vector<char> staging;
   for (const PlanBuffer &tensor : plan.tensors()) {
     auto found = change.parts.find(tensor.number);
@@ -104,46 +117,138 @@ rt::Status Predictor::Impl::moveArguments(rt::Rank &rank,
   return {};
 }
 
-rt::Status Predictor::Impl::readResults(rt::Rank &rank,
+/// A rank's part of a result, without padding.
+static std::vector<double> partIn(const void *memory, const PlanBuffer &tensor,
+                                  const rt::Shard &shard) {
+  std::vector<double> part;
+  part.reserve(shard.elements());
+  shard.forEachRun([&](int64_t, int64_t local, int64_t count) {
+    for (int64_t k = 0; k < count; ++k)
+      part.push_back(rt::loadNumber(memory, tensor.dtype, local + k));
+  });
+  return part;
+}
+
+rt::Status Predictor::Impl::readResults(rt::Rank &rank, const RunFocus &focus,
                                         std::vector<RankValues> &out) const {
   std::vector<char> staging;
   for (size_t i = 0; i < results.size(); ++i) {
     const PlanBuffer &tensor = *results[i];
-    if (!tensor.isHeldAt(rank.coordinates()))
+    bool isSeen = focus.watch && focus.watch->sees(i);
+    if (!tensor.isHeldAt(rank.coordinates()) || !focus.wants(i) || isSeen)
       continue;
-    std::vector<double> &part = out[i][rank.number()];
     rt::Shard shard(tensor, plan.mesh, rank.coordinates());
-    part.reserve(shard.elements());
     TPSP_TRY(rank.inspect(
         *tensor.offset, tensor.bytes, staging, [&](const void *memory) {
-          shard.forEachRun([&](int64_t, int64_t local, int64_t count) {
-            for (int64_t k = 0; k < count; ++k)
-              part.push_back(rt::loadNumber(memory, tensor.dtype, local + k));
-          });
+          out[i][rank.number()] = partIn(memory, tensor, shard);
           return rt::Status();
         }));
   }
   return {};
 }
 
-rt::Status Predictor::run(const Change &change, std::vector<RankValues> &out) {
+int64_t Predictor::Impl::lastWriterOf(const PlanBuffer &result) const {
+  int64_t buffer = &result - plan.buffers.data();
+  for (size_t i = plan.commands.size(); i-- > 0;)
+    for (const PlanAccess &access : plan.commands[i].accesses)
+      if (access.isWrite && access.buffer == buffer)
+        return int64_t(i);
+  return -1;
+}
+
+void Predictor::Impl::aim(const RunFocus &focus) {
+  slot->isEnded = false;
+  slot->skipped.clear();
+  slot->watched.clear();
+  std::vector<const PlanBuffer *> wanted;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!focus.wants(i))
+      continue;
+    wanted.push_back(results[i]);
+    int64_t writer = lastWriterOf(*results[i]);
+    if (focus.watch && focus.watch->sees(i) && writer >= 0)
+      slot->watched[writer].push_back(i);
+  }
+  // Stages wait for each other's commands.
+  if (!focus.results.empty() && plan.numStages() == 1) {
+    slot->skipped = neededCommands(plan, wanted);
+    slot->skipped.flip();
+  }
+  slot->see = [this, &focus](rt::BackendRank &rank, int64_t number,
+                             size_t result) {
+    const PlanBuffer &tensor = *results[result];
+    rt::Shard shard(tensor, plan.mesh, mesh.coordinates(number));
+    focus.watch->see(result, number,
+                     partIn(rank.hostAddress(*tensor.offset), tensor, shard));
+    return rt::Status();
+  };
+  slot->goesOn = [&focus](size_t result) {
+    return focus.watch->goesOn(result);
+  };
+}
+
+bool Predictor::Impl::changes(const Change &change,
+                              const PlanBuffer &argument) const {
+  return change.arguments.count(argument.number) ||
+         change.parts.count(argument.number) ||
+         change.own.count(argument.number) || lastWriterOf(argument) >= 0;
+}
+
+rt::Status Predictor::Impl::fillArguments(rt::Rank &rank) const {
+  return rt::fillArguments(rank, source, plan, [&](const PlanBuffer &tensor) {
+    return !isFilled[&tensor - plan.buffers.data()];
+  });
+}
+
+rt::Status Predictor::Impl::giveOwn(rt::Rank &rank,
+                                    const Change &change) const {
+  std::vector<char> staging;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    auto found = change.own.find(tensor.number);
+    if (!tensor.isArgument() || found == change.own.end() ||
+        !tensor.isHeldAt(rank.coordinates()))
+      continue;
+    const std::vector<double> &values = (*found->second)[rank.number()];
+    rt::Shard shard(tensor, plan.mesh, rank.coordinates());
+    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+      size_t next = 0;
+      shard.forEachRun([&](int64_t, int64_t local, int64_t count) {
+        for (int64_t k = 0; k < count; ++k)
+          rt::storeFloat(values[next++], tensor.dtype, at, local + k);
+      });
+      return rt::Status();
+    }));
+  }
+  return {};
+}
+
+bool Predictor::canBeWatched() const {
+  return impl->plan.numStages() == 1 && impl->plan.microBatches <= 1;
+}
+
+rt::Status Predictor::run(const Change &change, std::vector<RankValues> &out,
+                          const RunFocus &focus) {
   out.assign(impl->results.size(), RankValues(impl->world->numRanks()));
   impl->slot->current = change.isEmpty() ? nullptr : &change;
+  impl->aim(focus);
   ++impl->runs;
   rt::Status status = impl->world->run([&](rt::Rank &rank) {
-    TPSP_TRY(rt::fillArguments(rank, impl->source, impl->plan));
+    TPSP_TRY(impl->fillArguments(rank));
+    TPSP_TRY(impl->giveOwn(rank, change));
     TPSP_TRY(impl->moveArguments(rank, change));
     TPSP_TRY(impl->multiplyArguments(rank, change));
     TPSP_TRY(rank.step(impl->step, impl->plan));
     TPSP_TRY(rank.synchronize());
-    return impl->readResults(rank, out);
+    return impl->slot->isEnded ? rt::Status()
+                               : impl->readResults(rank, focus, out);
   });
   impl->slot->current = nullptr;
+  for (const PlanBuffer &tensor : impl->plan.tensors())
+    impl->isFilled[&tensor - impl->plan.buffers.data()] =
+        status.ok() && !impl->changes(change, tensor);
   TPSP_TRY(status);
-  rt::RankMesh mesh;
-  TPSP_TRY(rt::RankMesh::create(impl->plan.mesh, mesh));
   for (size_t i = 0; i < out.size(); ++i)
-    fillOtherStages(*impl->results[i], mesh, out[i]);
+    fillOtherStages(*impl->results[i], impl->mesh, out[i]);
   return {};
 }
 

@@ -27,6 +27,11 @@ private:
   std::vector<bool> reached;
 };
 
+/// Returns for each command of a plan whether one of these buffers needs it.
+/// Commands without accesses, such as events, are needed.
+std::vector<bool> neededCommands(const Plan &plan,
+                                 const std::vector<const PlanBuffer *> &wanted);
+
 } // namespace tpsp::check
 
 #endif // TPSP_LIB_CHECK_REACH_H

@@ -48,6 +48,13 @@ static bool haveOneCause(const TensorVerdict &a, const TensorVerdict &b) {
   return a.kind == VerdictKind::Wrong || a.text == b.text;
 }
 
+/// 0: a cause; 1: what follows from another finding; 2: not compared.
+static int standingOf(const Finding &finding) {
+  if (finding.first.kind == VerdictKind::NotCompared)
+    return 2;
+  return finding.first.isConsequence ? 1 : 0;
+}
+
 void tpsp::check::findCauses(CheckReport &report) {
   std::stable_sort(report.tensors.begin(), report.tensors.end(),
                    [](const TensorVerdict &a, const TensorVerdict &b) {
@@ -70,11 +77,11 @@ void tpsp::check::findCauses(CheckReport &report) {
         found->patterns.end())
       found->patterns.push_back(std::move(pattern));
   }
-  // Tensors that were not compared come last: they may be no mistake.
-  std::stable_partition(report.findings.begin(), report.findings.end(),
-                        [](const Finding &each) {
-                          return each.first.kind != VerdictKind::NotCompared;
-                        });
+  // Causes come first. Tensors that were not compared may be no mistake.
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const Finding &a, const Finding &b) {
+                     return standingOf(a) < standingOf(b);
+                   });
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,9 +123,8 @@ static std::string headline(const CheckReport &report) {
   auto [taken, right, zero, uncompared, all, wrong] = Counts(report);
   if (wrong > 0) {
     size_t causes = std::count_if(
-        report.findings.begin(), report.findings.end(), [](const Finding &f) {
-          return f.first.kind != VerdictKind::NotCompared;
-        });
+        report.findings.begin(), report.findings.end(),
+        [](const Finding &each) { return standingOf(each) == 0; });
     return fmt::format("wrong: {} of {}, by {}", wrong,
                        plural(all, "tensor", "tensors"),
                        plural(causes, "cause", "causes"));
@@ -279,7 +285,7 @@ static std::string outcomeOf(const CheckReport &report) {
 /// The first wrong tensor in program order; "" if none is.
 static std::string firstWrong(const CheckReport &report) {
   for (const Finding &each : report.findings)
-    if (each.first.kind != VerdictKind::NotCompared)
+    if (standingOf(each) < 2)
       return fmt::format(
           "{}{}", each.first.title,
           each.first.location.empty() ? "" : ", at " + each.first.location);

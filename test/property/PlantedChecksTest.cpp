@@ -147,8 +147,12 @@ bool plantIn(uint64_t seed, Fates &fates) {
     ADD_FAILURE() << "seed " << seed << ": " << status.message();
     return false;
   }
-  for (const check::PlantedMistakeReport &report : reports)
+  for (const check::PlantedMistakeReport &report : reports) {
     fates.add(seed, report);
+    if (options().print)
+      std::cout << seed << ": " << nameOf(report.fate) << ": " << report.mistake
+                << "; said: " << report.said << std::endl;
+  }
   return true;
 }
 

@@ -15,9 +15,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace tpsp::check {
+
+/// A tensor of each rank: its part, row-major, without padding.
+using RankValues = std::vector<std::vector<double>>;
 
 /// How a collective differs from the program's.
 struct RowChange {
@@ -48,9 +52,12 @@ struct Change {
   std::map<int64_t, double> arguments;
   /// Arguments of which ranks have other parts.
   std::map<int64_t, OtherParts> parts;
+  /// Arguments of which each rank has values of its own.
+  std::map<int64_t, std::shared_ptr<const RankValues>> own;
 
   bool isEmpty() const {
-    return commands.empty() && arguments.empty() && parts.empty();
+    return commands.empty() && arguments.empty() && parts.empty() &&
+           own.empty();
   }
   /// Adds the other change; where both change one thing, the other's stays.
   void add(const Change &other) {
@@ -60,6 +67,8 @@ struct Change {
       arguments[number] = factor;
     for (const auto &[number, each] : other.parts)
       parts[number] = each;
+    for (const auto &[number, each] : other.own)
+      own[number] = each;
   }
 };
 

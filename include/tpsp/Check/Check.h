@@ -88,6 +88,9 @@ struct TensorVerdict : Claim {
   int64_t elements = 0, distinguishing = 0;
   /// Whether a factor is found that nothing explains.
   bool isUnexplained = false;
+  /// Whether it follows from what is wrong with an argument, which has a
+  /// verdict of its own.
+  bool isConsequence = false;
   /// Whether it was taken as an argument of the program, so that it is equal by
   /// itself.
   bool isTaken = false;

@@ -14,9 +14,6 @@
 
 namespace tpsp::check {
 
-/// A tensor of each rank: its part, row-major, without padding.
-using RankValues = std::vector<std::vector<double>>;
-
 /// The settings of a Predictor.
 struct PredictorSettings {
   /// Compute threads of a rank; 0: cores / ranks.
@@ -29,6 +26,31 @@ struct PredictorSettings {
 /// place on the first stage that has it.
 void fillOtherStages(const PlanBuffer &tensor, const rt::RankMesh &mesh,
                      RankValues &values);
+
+/// Sees results as soon as a running step has made them, and may end the step.
+class ResultWatch {
+public:
+  virtual ~ResultWatch() = default;
+  /// Whether it sees a result, by its number among Predictor::results().
+  virtual bool sees(size_t result) const = 0;
+  /// Gets a rank's part. The ranks' threads call it at one time.
+  virtual void see(size_t result, int64_t rank, std::vector<double> part) = 0;
+  /// Called once all ranks' parts have been seen. The step ends if it returns
+  /// false.
+  virtual bool goesOn(size_t result) = 0;
+};
+
+/// The results that are wanted of a run. Without stages, commands that no
+/// wanted result needs do not run.
+struct RunFocus {
+  /// By number among Predictor::results(); empty: all.
+  std::vector<bool> results;
+  /// The results that it sees are not returned. May be null, and is null if
+  /// Predictor::canBeWatched() is false.
+  ResultWatch *watch = nullptr;
+
+  bool wants(size_t result) const { return results.empty() || results[result]; }
+};
 
 class Predictor {
 public:
@@ -48,8 +70,11 @@ public:
   const std::vector<const PlanBuffer *> &results() const;
   /// Runs a step from the same arguments. `out` gets the results, in the order
   /// of results(). A rank of a stage that lacks a result gets what the rank of
-  /// its place on another stage has.
-  rt::Status run(const Change &change, std::vector<RankValues> &out);
+  /// its place on another stage has. Results that are not wanted stay empty.
+  rt::Status run(const Change &change, std::vector<RankValues> &out,
+                 const RunFocus &focus = {});
+  /// Whether all ranks run the same commands, each once.
+  bool canBeWatched() const;
   /// How many steps have run.
   int64_t runs() const;
 

@@ -62,11 +62,13 @@ static Status fillArgument(const Rank &rank, const TensorSource &source,
   return source.fill(tensor, shard, memory);
 }
 
-Status tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
-                               const Plan &plan) {
+Status tpsp::rt::fillArguments(
+    Rank &rank, const TensorSource &source, const Plan &plan,
+    const std::function<bool(const PlanBuffer &)> &isWanted) {
   std::vector<char> copy;
   for (const PlanBuffer &tensor : plan.tensors()) {
-    if (!tensor.isArgument() || !tensor.isHeldAt(rank.coordinates()))
+    if (!tensor.isArgument() || !tensor.isHeldAt(rank.coordinates()) ||
+        (isWanted && !isWanted(tensor)))
       continue;
     TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, copy, [&](void *memory) {
       return fillArgument(rank, source, plan, tensor, memory);

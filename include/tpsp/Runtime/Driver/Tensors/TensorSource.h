@@ -5,6 +5,7 @@
 #include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/Driver/Tensors/RandomData.h"
 
+#include <functional>
 #include <memory>
 
 namespace tpsp::rt {
@@ -71,9 +72,12 @@ private:
   std::unique_ptr<TensorSource> source;
 };
 
-/// Writes the values of all arguments of a rank. Fails as the source does, or
-/// if the rank's memory cannot be written.
-Status fillArguments(Rank &rank, const TensorSource &source, const Plan &plan);
+/// Writes the values of all arguments of a rank, or of those for which
+/// `isWanted` holds. Fails as the source does, or if the rank's memory cannot
+/// be written.
+Status
+fillArguments(Rank &rank, const TensorSource &source, const Plan &plan,
+              const std::function<bool(const PlanBuffer &)> &isWanted = {});
 
 } // namespace tpsp::rt
 
