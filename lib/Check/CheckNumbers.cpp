@@ -6,11 +6,10 @@
 #include "LaterSums.h"
 #include "Ledger.h"
 #include "Norm.h"
-#include "Reach.h"
+#include "OwnArguments.h"
 #include "RightValues.h"
 #include "Updates.h"
 
-#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 
@@ -261,15 +260,16 @@ private:
     nameRow(*row, tensor.verdict);
   }
 
+  template <typename Holds> bool any(Holds holds) const {
+    return std::any_of(tensors.begin(), tensors.end(), holds);
+  }
   bool anyOpen() const {
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [](const BoundTensor &each) {
-                         return isOpen(each) || each.sharesFactor;
-                       });
+    return any([](const BoundTensor &each) {
+      return isOpen(each) || each.sharesFactor;
+    });
   }
   bool anyWrong() const {
-    return std::any_of(
-        tensors.begin(), tensors.end(),
+    return any(
         [](const BoundTensor &each) { return !isRight(each.verdict.kind); });
   }
 
@@ -290,7 +290,8 @@ private:
       return {};
     TPSP_TRY(checkItself());
     Change base;
-    TPSP_TRY(judgeByOwnArguments(base));
+    say("the step with each rank's own arguments");
+    TPSP_TRY(judgeByOwnArguments(*predictor, prepared.own, tensors, base));
     say("partial gradients");
     TPSP_TRY(addPartials(base));
     TPSP_TRY(addLocalUpdates(*predictor, mesh, tensors));
@@ -311,105 +312,6 @@ private:
     return {};
   }
 
-  //===--- Arguments that are wrong --------------------------------------===//
-
-  /// Whether the ranks have values of an argument that are not those which the
-  /// program took.
-  static bool isOtherArgument(const BoundTensor &tensor) {
-    const PlanBuffer &buffer = tensor.each.tensor->buffer();
-    const Form &form = tensor.each.form;
-    bool isPlain = form.kind != Form::Cut && form.order.empty() &&
-                   form.pending.empty() && !rt::isInteger(buffer.dtype);
-    return tensor.result < 0 && buffer.isArgument() && isPlain &&
-           !isRight(tensor.verdict.kind) &&
-           std::none_of(
-               tensor.each.values.begin(), tensor.each.values.end(),
-               [](const std::vector<double> &each) { return each.empty(); });
-  }
-
-  /// The arguments of which ranks have other values, and their titles.
-  Change otherArguments(std::vector<std::string> &titles) const {
-    Change change;
-    for (const BoundTensor &tensor : tensors) {
-      if (!isOtherArgument(tensor))
-        continue;
-      RankValues own = tensor.each.values;
-      if (tensor.each.form.kind == Form::Whole)
-        for (int64_t rank = 0; rank < int64_t(own.size()); ++rank)
-          own[rank] = tensor.each.tensor->partOf(own[rank], rank);
-      change.own[tensor.each.tensor->buffer().number] =
-          std::make_shared<const RankValues>(std::move(own));
-      titles.push_back(tensor.verdict.title);
-    }
-    return change;
-  }
-
-  /// If ranks have other values of an argument, results may follow from these.
-  /// Then `base` has them, so that no cause is sought of what follows. A step
-  /// with them that contradicts a right result is not the run's.
-  Status judgeByOwnArguments(Change &base) {
-    std::vector<std::string> titles;
-    Change change = otherArguments(titles);
-    if (change.isEmpty())
-      return {};
-    say("the step with each rank's own arguments");
-    Reach reach(plan, change);
-    auto isReached = [&](const BoundTensor &tensor) {
-      return tensor.result >= 0 && tensor.verdict.kind != VerdictKind::Zero &&
-             reach.contains(tensor.each.tensor->buffer());
-    };
-    std::vector<RankValues> results;
-    TPSP_TRY(predictor->run(change, results,
-                            focusOn(*predictor, tensors, isReached)));
-    for (const BoundTensor &tensor : tensors)
-      if (isReached(tensor) && isRight(tensor.verdict.kind) &&
-          !fits(tensor, results))
-        return {};
-    base = std::move(change);
-    for (BoundTensor &tensor : tensors)
-      if (isReached(tensor) && !tensor.isSettled)
-        followArguments(tensor, results, titles);
-    return {};
-  }
-
-  /// Whether a prediction is what the dump has.
-  bool fits(const BoundTensor &tensor,
-            const std::vector<RankValues> &results) const {
-    // The dump has the step's own values of a tensor that is settled.
-    RankValues values = tensor.isSettled ? predictionFor(tensor, prepared.own)
-                                         : tensor.each.values;
-    return distance(values, predictionFor(tensor, results)) <=
-           tensor.each.tolerance.relative;
-  }
-
-  void followArguments(BoundTensor &tensor,
-                       const std::vector<RankValues> &results,
-                       const std::vector<std::string> &titles) {
-    RankValues prediction = predictionFor(tensor, results);
-    double error = distance(tensor.each.values, prediction);
-    TensorVerdict &verdict = tensor.verdict;
-    bool follows = error <= tensor.each.tolerance.relative &&
-                   !isRight(tensor.verdict.kind);
-    if (follows) {
-      static_cast<Claim &>(verdict) = {
-          VerdictKind::Follows,
-          fmt::format("right, given what each rank has of {}",
-                      fmt::join(titles, ", ")),
-          {},
-          1};
-      verdict.alternatives.clear();
-      verdict.isUnexplained = false;
-      verdict.isConsequence = true;
-      verdict.error = error;
-      verdict.nextError = verdict.errorOfRight;
-      verdict.next = "right";
-      verdict.distinguishing =
-          distinguishing(tensor.each.values, prediction, tensor.each.right,
-                         tensor.each.tolerance);
-    }
-    tensor.each.right = std::move(prediction);
-  }
-
   void judgeNorms() {
     bool hasGradients = std::any_of(plan.buffers.begin(), plan.buffers.end(),
                                     [](const PlanBuffer &each) {
@@ -424,8 +326,8 @@ private:
 
   /// Makes the changed step the one that tensors are compared with.
   Status rebase(const Change &base) {
-    auto isKept = [](const BoundTensor &tensor) {
-      return tensor.result >= 0 && !tensor.isSettled;
+    auto isKept = [](const BoundTensor &each) {
+      return each.result >= 0 && !each.isSettled;
     };
     std::vector<RankValues> results;
     TPSP_TRY(

@@ -1,6 +1,8 @@
 #include "tpsp/Check/Traces.h"
 
 #include "JsonElements.h"
+#include "NcclLog.h"
+#include "RecordedNames.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
 
@@ -19,15 +21,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// The meaning of a recorded name.
-struct CallName {
-  /// The name contains this word; names differ in underscores and prefixes
-  /// alone. The first row whose word fits decides.
-  const char *word;
-  /// None: no row of a ledger, though it may move or add up data.
-  std::optional<CollectiveKind> kind;
-};
-
 constexpr CallName callNames[] = {
     {"reducescatter", CollectiveKind::ReduceScatter},
     {"allreduce", CollectiveKind::AllReduce},
@@ -39,23 +32,6 @@ constexpr CallName callNames[] = {
     {"gather", std::nullopt},
     {"scatter", std::nullopt},
 };
-
-/// "nccl:_all_gather_base" as "ncclallgatherbase".
-std::string lettersOf(const std::string &name) {
-  std::string letters;
-  for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      letters += char(std::tolower(static_cast<unsigned char>(c)));
-  return letters;
-}
-
-/// Null if a call is no collective of a step: a barrier, a broadcast.
-const CallName *meaningOf(const std::string &letters) {
-  for (const CallName &each : callNames)
-    if (letters.find(each.word) != std::string::npos)
-      return &each;
-  return nullptr;
-}
 
 int64_t bytesOfType(const std::string &name) {
   static const std::map<std::string, int64_t> bytes = {
@@ -93,16 +69,6 @@ std::vector<int64_t> ranksOf(const std::string &text) {
   return numbersIn(text);
 }
 
-/// The last number in a file's name: "run_rank_3.json" is of rank 3.
-std::optional<int64_t> rankInName(const std::string &path) {
-  std::string stem = std::filesystem::path(path).stem().string();
-  std::vector<int64_t> numbers = numbersIn(stem);
-  constexpr int64_t most = 1 << 16;
-  if (numbers.empty() || numbers.back() >= most)
-    return std::nullopt;
-  return numbers.back();
-}
-
 std::string textOf(const Json &object, const char *key) {
   auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>()
@@ -116,18 +82,6 @@ int64_t countOf(const Json &object, const char *key) {
     return 0;
   constexpr double most = 9e15;
   return int64_t(std::clamp(found->get<double>(), 0.0, most));
-}
-
-/// The ranks of a group by their order in it.
-void setGroup(std::vector<int64_t> order, RecordedCall &call) {
-  // A peer is numbered within the group.
-  if (call.peer >= 0 && call.peer < int64_t(order.size()))
-    call.peer = order[call.peer];
-  else if (!order.empty())
-    call.peer = -1;
-  call.groupSize = int64_t(order.size());
-  std::sort(order.begin(), order.end());
-  call.ranks = std::move(order);
 }
 
 //===--- Flight recorder -------------------------------------------------===//
@@ -389,6 +343,41 @@ Status readEither(const std::string &path, Recording &out) {
 
 } // namespace
 
+std::string tpsp::check::lettersOf(const std::string &name) {
+  std::string letters;
+  for (char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      letters += char(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+const CallName *tpsp::check::meaningOf(const std::string &letters) {
+  for (const CallName &each : callNames)
+    if (letters.find(each.word) != std::string::npos)
+      return &each;
+  return nullptr;
+}
+
+std::optional<int64_t> tpsp::check::rankInName(const std::string &path) {
+  std::string stem = std::filesystem::path(path).stem().string();
+  std::vector<int64_t> numbers = numbersIn(stem);
+  constexpr int64_t most = 1 << 16;
+  if (numbers.empty() || numbers.back() >= most)
+    return std::nullopt;
+  return numbers.back();
+}
+
+void tpsp::check::setGroup(std::vector<int64_t> order, RecordedCall &call) {
+  // A peer is numbered within the group.
+  if (call.peer >= 0 && call.peer < int64_t(order.size()))
+    call.peer = order[call.peer];
+  else if (!order.empty())
+    call.peer = -1;
+  call.groupSize = int64_t(order.size());
+  std::sort(order.begin(), order.end());
+  call.ranks = std::move(order);
+}
+
 Status tpsp::check::readRecording(const std::string &path, int64_t number,
                                   Recording &out) {
   out = {};
@@ -404,4 +393,16 @@ Status tpsp::check::readRecording(const std::string &path, int64_t number,
                        "the flight recorder or the profiler (docs/Check.md)",
                        path);
   return {};
+}
+
+Status tpsp::check::readRecordings(const std::vector<std::string> &paths,
+                                   std::vector<Recording> &out) {
+  NcclLogs logs;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (isNcclLog(paths[i]))
+      TPSP_TRY(logs.read(paths[i]));
+    else
+      TPSP_TRY(readRecording(paths[i], int64_t(i), out.emplace_back()));
+  }
+  return logs.finish(out);
 }

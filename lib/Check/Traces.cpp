@@ -383,6 +383,9 @@ private:
   }
 
   void noteOthers() {
+    for (const Recording &each : recordings)
+      report.notes.insert(report.notes.end(), each.notes.begin(),
+                          each.notes.end());
     if (int64_t others = recordings.front().others)
       report.notes.push_back(fmt::format(
           "{} recorded calls are no collectives of a step (barriers, "

@@ -183,9 +183,7 @@ static int checkDump(const Options &options,
 static Status compareTraces(const Options &options, Progress &progress,
                             TraceReport &report) {
   std::vector<Recording> recordings;
-  for (size_t i = 0; i < options.traces.size(); ++i)
-    TPSP_TRY(readRecording(options.traces[i], int64_t(i),
-                           recordings.emplace_back()));
+  TPSP_TRY(readRecordings(options.traces, recordings));
   Options compiled = recordedAs(options);
   tool::Program program;
   TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,

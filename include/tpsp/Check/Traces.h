@@ -1,7 +1,7 @@
 /// Holds recordings of a run's collectives against a program's ledger.
 ///
 /// A recording is torch's flight recorder as JSON, or the profiler's Chrome
-/// trace, one file for each rank. Groups of ranks become axes of the mesh. The
+/// trace, one file for each rank, or NCCL's log. Groups of ranks become axes of the mesh. The
 /// calls of every rank are matched with the rows of the ledger. A row may be
 /// several calls: splits, sums over one axis after another. A call may be
 /// several rows: buckets, one sum over several axes. An all_reduce may be a
@@ -65,6 +65,8 @@ struct Recording {
   std::vector<RecordedCall> calls;
   /// Calls that are no collective of a step: barriers, broadcasts.
   int64_t others = 0;
+  /// Sentences about what was assumed.
+  std::vector<std::string> notes;
 };
 
 /// Reads a recording entry by entry; it may be larger than memory. The rank is
@@ -72,6 +74,12 @@ struct Recording {
 /// INVALID if the file is something else, or is cut.
 rt::Status readRecording(const std::string &path, int64_t number,
                          Recording &out);
+
+/// Reads recordings, one file for each rank, and logs of NCCL, which may have
+/// several ranks in a file. The logs are joined: communicators of all files
+/// are known by their ids.
+rt::Status readRecordings(const std::vector<std::string> &paths,
+                          std::vector<Recording> &out);
 
 enum class TraceFault {
   Missing,     ///< the program needs it

@@ -1,0 +1,150 @@
+// NCCL's logs against the ledger: several ranks in one file, communicators by
+// ids and by splits, and logs that do not say enough.
+// REQUIRES: tpsp-run
+// RUN: split-file %s %t
+// RUN: cd %t && python3 logs.py
+
+// RUN: cd %t && tpsp-check two.mlir --steps 1 --trace mixed.log | FileCheck %s --check-prefix=RIGHT
+// RUN: cd %t && tpsp-check two.mlir --steps 1 --trace nccl.node.201.log nccl.node.203.log nccl.node.200.log nccl.node.202.log | FileCheck %s --check-prefix=RIGHT
+// RIGHT: {{^}}right: 8 collectives of a step on every rank{{$}}
+// RIGHT-NOT: note: no communicator
+// RUN: cd %t && not tpsp-check two.mlir --steps 1 --trace missing.log | FileCheck %s --check-prefix=MISSING
+// MISSING: {{^}}wrong: 1 finding in 7 collectives of a step on every rank{{$}}
+// MISSING: {{^}}1. missing: the all_reduce of g[gain] over dp and tp (16 elements){{$}}
+// RUN: cd %t && not tpsp-check two.mlir --steps 1 --trace group.log | FileCheck %s --check-prefix=GROUP
+// GROUP: {{^}}1. other group: the all_reduce of g[down] or g[up] over dp is over tp{{$}}
+// RUN: cd %t && not tpsp-check two.mlir --steps 1 --trace order.log | FileCheck %s --check-prefix=ORDER
+// ORDER: other order: ranks
+
+// Sends to all ranks are an all_to_all.
+// RUN: cd %t && tpsp-check exchange.mlir --forward --steps 1 --trace sends.log | FileCheck %s --check-prefix=SENDS
+// SENDS: {{^}}right: 1 collectives of a step on every rank{{$}}
+
+// Without the lines of communicators, groups are known by their sizes, and
+// ranks by the files.
+// RUN: cd %t && tpsp-check mlp.mlir --steps 1 --trace coll_0.log coll_1.log coll_2.log coll_3.log | FileCheck %s --check-prefix=COLL
+// COLL: {{^}}right: 6 collectives of a step on every rank{{$}}
+// COLL: note: no communicator of NCCL's log has all ranks: a rank's number is the last one in its file's name
+// COLL: note: the logs do not have all ranks of each communicator, or lack its Init COMPLETE: such a group is known by its size alone
+// RUN: cd %t && not tpsp-check mlp.mlir --steps 1 --trace coll_mixed.log 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: tpsp-check: 'coll_mixed.log' has several processes, and no communicator of all ranks, so that their ranks are not known; log with NCCL_DEBUG_SUBSYS=INIT,COLL from the start, or give each rank a file with its number in the name
+
+// RUN: cd %t && not tpsp-check two.mlir --steps 1 --trace cut.log 2>&1 | FileCheck %s --check-prefix=CUT
+// CUT: tpsp-check: cannot read 'cut.log': line {{[0-9]+}}: it has no number as '{{[a-z]+}}'; the log is cut
+// RUN: cd %t && not tpsp-check two.mlir --trace init.log 2>&1 | FileCheck %s --check-prefix=INIT
+// INIT: tpsp-check: 'init.log' has lines of NCCL, and no collective; log with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL
+// RUN: cd %t && not tpsp-check two.mlir --trace other.log 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: tpsp-check: cannot read 'other.log'
+
+//--- two.mlir
+tpsp.program <b = 4, s = 8, d = 16, e = 32> {
+mesh @mesh <dp = 2 : data, tp = 2 : model>
+func @mlp(%x: [b@dp, s@tp, d], param %gain: [d], param %up: [e@tp, d], param %down: [d, e@tp]) -> [b@dp, s@tp, d] {
+  %n = mul %x, %gain
+  %u = einsum %up, %n -> [b, s, e, ?]
+  %a = relu %u
+  %z = einsum %down, %a -> [b@dp, s@tp, d]
+  return %z
+}
+}
+
+//--- mlp.mlir
+tpsp.program <b = 2, s = 8, d = 8, e = 32> {
+mesh @mesh <tp = 4 : model>
+func @mlp(%x: [b, s@tp, d], param %gain: [d], param %up: [e@tp, d], param %down: [d, e@tp]) -> [b, s@tp, d] {
+  %n = mul %x, %gain
+  %u = einsum %up, %n -> [b, s, e, ?]
+  %a = relu %u
+  %z = einsum %down, %a -> [b, s@tp, d]
+  return %z
+}
+}
+
+//--- exchange.mlir
+tpsp.program <b = 2, s = 8, h = 8> {
+mesh @mesh <cp = 4 : model>
+func @f(%x: [b, s@cp, h], param %w: [b, s, h@cp]) -> [b, s, h@cp] {
+  %y = mul %x, %w -> [b, s, h@cp]
+  return %y
+}
+}
+
+//--- logs.py
+import random
+
+random.seed(0)
+SUM, F32 = 0, 7
+PLACES = {"AllReduce": 1, "AllGather": 2, "ReduceScatter": 2}
+
+
+def line(rank, text):
+    return f"node:{200 + rank}:{300 + rank} [{rank}] NCCL INFO {text}\n"
+
+
+def begin(rank, init=True):
+    """The communicators: of all ranks, of tp by an id, of dp by a split."""
+    dp, tp = divmod(rank, 2)
+    world, pair, across = (f"0x{base}{rank}" for base in ("a", "b", "c"))
+    device = f"cudaDev {rank} nvmlDev {rank} busId 1b00{rank}"
+    lines = [
+        line(rank, "NET/Socket : Using [0]eth0:10.0.0.1<0>"),
+        line(rank, f"ncclCommInitRank comm {world} rank {rank} nranks 4 {device} commId 0xfeed - Init COMPLETE"),
+        line(rank, f"ncclCommInitRank comm {pair} rank {tp} nranks 2 {device} commId 0xbee{dp} - Init COMPLETE"),
+        line(rank, f"ncclCommSplit comm {across} rank {dp} nranks 2 {device} parent {world} splitCount 1 color {tp} key {rank} - Init COMPLETE"),
+        "epoch 1: loss 0.5\n",
+    ]
+    return lines if init else lines[:1] + lines[4:]
+
+
+def call(rank, number, kind, count, comm, size, root=0):
+    return line(rank, f"{kind}: opCount {number:x} sendbuff 0x7f01 recvbuff 0x7f02 count {count} datatype {F32} op {SUM} root {root} comm {comm} [nranks={size}] stream 0x55")
+
+
+def calls(rank, change):
+    world, pair, across = (f"0x{base}{rank}" for base in ("a", "b", "c"))
+    gather, scatter = ("AllGather", 128, pair, 2), ("ReduceScatter", 128, pair, 2)
+    weight, gain = ("AllReduce", 256, across, 2), ("AllReduce", 16, world, 4)
+    step = [gather, scatter, gather, gather, scatter, weight, weight, gain]
+    if change == "missing":
+        step = step[:7]
+    if change == "group":
+        step[6] = ("AllReduce", 256, pair, 2)
+    if change == "order" and rank == 3:
+        step[0], step[1] = step[1], step[0]
+    return [call(rank, 10 + i, *each) for i, each in enumerate(step)]
+
+
+def mixed(ranks):
+    """The ranks' lines in one file, each rank's in their order."""
+    lines, rest = "", [list(each) for each in ranks]
+    while any(rest):
+        own = random.choice([each for each in rest if each])
+        lines += own.pop(0)
+    return lines
+
+
+for change in ["mixed", "missing", "group", "order"]:
+    logs = [begin(rank) + calls(rank, change) for rank in range(4)]
+    open(change + ".log", "w").write(mixed(logs))
+    if change == "mixed":
+        for rank in range(4):
+            open(f"nccl.node.{200 + rank}.log", "w").writelines(logs[rank])
+whole = open("mixed.log").read()
+open("cut.log", "w").write(whole[: whole.rindex(" op ")])
+open("init.log", "w").writelines(begin(0))
+open("other.log", "w").write("epoch 1: loss 0.5\n")
+
+# tp = 4, without the lines of communicators.
+step = [("AllGather", 32), ("ReduceScatter", 32), ("AllGather", 32), ("AllGather", 32), ("ReduceScatter", 32), ("AllReduce", 8)]
+logs = [begin(rank, False) + [call(rank, i, *each, f"0xa{rank}", 4) for i, each in enumerate(step)] for rank in range(4)]
+for rank in range(4):
+    open(f"coll_{rank}.log", "w").writelines(logs[rank])
+open("coll_mixed.log", "w").write(mixed(logs))
+
+# An all_to_all of [2, 8, 8] over 4 ranks: each sends 8 elements to each.
+logs = [
+    begin(rank)
+    + [call(rank, 7, kind, 8, f"0xa{rank}", 4, peer) for peer in range(4) for kind in ("Send", "Recv")]
+    for rank in range(4)
+]
+open("sends.log", "w").write(mixed(logs))
