@@ -46,6 +46,12 @@ struct Prepared {
   std::vector<RankValues> own;
 };
 
+/// Whether a tensor is a wrong sum over ranks.
+bool isOfPartials(const BoundTensor &tensor) {
+  return tensor.result >= 0 && !tensor.each.reduced.empty() &&
+         !isRight(tensor.verdict.kind);
+}
+
 class NumbersCheck {
 public:
   NumbersCheck(Prepared &prepared, Dump dump, CheckReport &report)
@@ -167,11 +173,6 @@ private:
             tensor.verdict.title, error));
     }
     return {};
-  }
-
-  static bool isOfPartials(const BoundTensor &tensor) {
-    return tensor.result >= 0 && !tensor.each.reduced.empty() &&
-           !isRight(tensor.verdict.kind);
   }
 
   /// Adds predictions of partial tensors, in which gradients are added up over
@@ -313,15 +314,15 @@ private:
   }
 
   void judgeNorms() {
-    bool hasGradients = std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                                    [](const PlanBuffer &each) {
-                                      return each.kind == BufferKind::Gradient;
-                                    });
+    auto isGradient = [](const PlanBuffer &each) {
+      return each.kind == BufferKind::Gradient;
+    };
+    bool hasGradients =
+        std::any_of(plan.buffers.begin(), plan.buffers.end(), isGradient);
     for (const DumpEntry &entry : dump.entries)
-      if (entry.role == DumpRole::Norm && hasGradients) {
+      if (entry.role == DumpRole::Norm && hasGradients)
         report.tensors.push_back(judgeNorm(
             entry, plan, mesh, prepared.squares[dtype()], settings.scale));
-      }
   }
 
   /// Makes the changed step the one that tensors are compared with.

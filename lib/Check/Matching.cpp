@@ -86,6 +86,7 @@ void Matching::match(Need &need, Made &made) {
                &need, made.call)
         .doubt = "a run in this type is compared with --dtype";
   need.isMatched = made.isMatched = true;
+  pairs.push_back({&need, made.call});
 }
 
 TraceFinding &Matching::addFinding(TraceFault fault, TraceOutcome outcome,

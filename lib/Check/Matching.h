@@ -80,6 +80,8 @@ struct Matching {
   std::vector<TraceFinding> findings;
   std::vector<std::string> notes;
   int64_t matched = 0;
+  /// The rows and calls that were matched with each other.
+  std::vector<std::pair<const Need *, const RecordedCall *>> pairs;
 
   /// Adds every row in which a rank takes part, as often as `steps` steps
   /// perform it.

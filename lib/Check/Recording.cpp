@@ -1,5 +1,6 @@
 #include "tpsp/Check/Traces.h"
 
+#include "BusySpans.h"
 #include "JsonElements.h"
 #include "NcclLog.h"
 #include "RecordedNames.h"
@@ -10,9 +11,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 using namespace tpsp;
 using namespace tpsp::check;
@@ -73,6 +77,15 @@ std::string textOf(const Json &object, const char *key) {
   auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>()
                                                      : "";
+}
+
+/// A number; -1 if there is none.
+double numberOf(const Json &object, const char *key) {
+  auto found = object.find(key);
+  if (found == object.end() || !found->is_number())
+    return -1;
+  double number = found->get<double>();
+  return std::isfinite(number) ? number : -1;
 }
 
 /// A number from 0 up; 0 if there is none.
@@ -176,6 +189,10 @@ private:
     if (call.kind == CollectiveKind::Transfer)
       readPeer(name, call);
     readWords(entry, call);
+    // Only with TORCH_NCCL_ENABLE_TIMING.
+    double milliseconds = numberOf(entry, "duration_ms");
+    if (milliseconds > 0)
+      call.seconds = 1e-3 * milliseconds;
     call.line = userLine(entry);
     addGroup(entry, call);
     out.calls.push_back(std::move(call));
@@ -254,9 +271,11 @@ public:
       steps.insert(name);
     bool isCall = name == "record_param_comms";
     bool isKernel = name.rfind("nccl", 0) == 0;
+    if (!isCall && !isKernel && textOf(event, "cat") == "kernel")
+      busy.add(spanOf(event));
     auto args = event.find("args");
     if ((isCall || isKernel) && args != event.end() && args->is_object())
-      readCall(*args, isCall);
+      readCall(*args, isCall, spanOf(event));
   }
 
   void readInfo(const Json &info) {
@@ -267,12 +286,53 @@ public:
 
   /// Events of kernels serve only if there are none of calls.
   void finish() {
+    for (size_t i = 0; i < kernels.size(); ++i)
+      if (spans[i].end > spans[i].begin) {
+        kernels[i].seconds = 1e-6 * (spans[i].end - spans[i].begin);
+        kernels[i].exposedSeconds = 1e-6 * busy.outside(spans[i]);
+      }
+    if (!calls.empty())
+      giveTimes();
     out.calls = calls.empty() ? std::move(kernels) : std::move(calls);
     out.steps = out.calls.empty() ? 0 : int64_t(steps.size());
   }
 
 private:
-  void readCall(const Json &args, bool isCall) {
+  /// A call and its kernel have the same sizes and group. The kernels of such
+  /// calls run in the order of the calls.
+  void giveTimes() {
+    auto keyOf = [](const RecordedCall &call) {
+      return std::tuple(call.kind, lettersOf(call.name), call.elements,
+                        call.elementBytes, call.ranks, call.group, call.peer);
+    };
+    std::vector<size_t> inTime(kernels.size());
+    std::iota(inTime.begin(), inTime.end(), size_t(0));
+    std::stable_sort(inTime.begin(), inTime.end(), [&](size_t a, size_t b) {
+      return spans[a].begin < spans[b].begin;
+    });
+    std::map<decltype(keyOf(kernels[0])), std::vector<size_t>> alikeKernels;
+    std::map<decltype(keyOf(kernels[0])), std::vector<size_t>> alikeCalls;
+    for (size_t i : inTime)
+      alikeKernels[keyOf(kernels[i])].push_back(i);
+    for (size_t i = 0; i < calls.size(); ++i)
+      alikeCalls[keyOf(calls[i])].push_back(i);
+    for (const auto &[key, numbers] : alikeCalls) {
+      const std::vector<size_t> &theirs = alikeKernels[key];
+      for (size_t i = 0; theirs.size() == numbers.size() && i < theirs.size();
+           ++i) {
+        calls[numbers[i]].seconds = kernels[theirs[i]].seconds;
+        calls[numbers[i]].exposedSeconds = kernels[theirs[i]].exposedSeconds;
+      }
+    }
+  }
+
+  /// When an event ran, in microseconds; empty if it does not say it.
+  static BusySpans::Span spanOf(const Json &event) {
+    double begin = numberOf(event, "ts"), length = numberOf(event, "dur");
+    return {begin, begin >= 0 && length > 0 ? begin + length : begin};
+  }
+
+  void readCall(const Json &args, bool isCall, BusySpans::Span span) {
     std::string name = textOf(args, "Collective name");
     const CallName *meaning = meaningOf(lettersOf(name));
     if (!meaning) {
@@ -296,10 +356,15 @@ private:
       call.groupSize = countOf(args, "Group size");
     call.group = textOf(args, "Process Group Description");
     (isCall ? calls : kernels).push_back(std::move(call));
+    if (!isCall)
+      spans.push_back(span);
   }
 
   Recording &out;
   std::vector<RecordedCall> calls, kernels;
+  /// When the kernels ran, and when others did.
+  std::vector<BusySpans::Span> spans;
+  BusySpans busy;
   std::set<std::string> steps;
 };
 

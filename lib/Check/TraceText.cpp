@@ -2,6 +2,8 @@
 
 #include "FindingText.h"
 
+#include "tpsp/Abi/TextTable.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -63,11 +65,101 @@ static rt::PageFinding inWords(const TraceFinding &each,
   return words;
 }
 
+/// "12.3", in microseconds.
+static std::string microseconds(double seconds) {
+  return fmt::format("{:.1f}", 1e6 * seconds);
+}
+
+/// The seconds of all collectives that `part` has, for each rank and step.
+template <typename Part>
+static double perStep(const TraceReport &report, Part part) {
+  double sum = 0;
+  for (const CollectiveTime &each : report.times)
+    sum += double(each.count) * part(each);
+  return sum / double(std::max<int64_t>(report.timedSteps, 1));
+}
+
+static bool hasExposure(const TraceReport &report) {
+  return std::all_of(
+      report.times.begin(), report.times.end(),
+      [](const CollectiveTime &each) { return each.exposed.has_value(); });
+}
+
+/// The sums over a rank's step.
+static std::string timesLine(const TraceReport &report) {
+  std::string text =
+      fmt::format("collectives take {} us of a rank's step",
+                  microseconds(perStep(
+                      report, [](const auto &each) { return each.mean; })));
+  if (hasExposure(report))
+    text += fmt::format(", {} us of them exposed",
+                        microseconds(perStep(report, [](const auto &each) {
+                          return *each.exposed;
+                        })));
+  if (report.machine.empty())
+    return text + "; name the machine with --hardware for predictions";
+  return text + fmt::format("; predicted on {}: {} us", report.machine,
+                            microseconds(perStep(report, [](const auto &each) {
+                              return *each.predicted;
+                            })));
+}
+
+static std::string timesText(const TraceReport &report) {
+  if (report.times.empty())
+    return "";
+  std::vector<std::string> head = {"collective", "times", "us", "from", "to"};
+  std::string form = "lrrrr";
+  bool isExposed = hasExposure(report), isPredicted = !report.machine.empty();
+  for (auto [has, name] :
+       {std::pair(isExposed, "exposed"), std::pair(isPredicted, "predicted"),
+        std::pair(isPredicted, "ratio")})
+    if (has) {
+      head.push_back(name);
+      form += "r";
+    }
+  TextTable table(form.c_str());
+  table.add(head);
+  for (const CollectiveTime &each : report.times) {
+    std::vector<std::string> row = {
+        each.collective, std::to_string(each.count), microseconds(each.mean),
+        microseconds(each.least), microseconds(each.most)};
+    if (isExposed)
+      row.push_back(microseconds(*each.exposed));
+    if (isPredicted) {
+      row.push_back(microseconds(*each.predicted));
+      row.push_back(*each.predicted > 0
+                        ? fmt::format("{:.2f}", each.mean / *each.predicted)
+                        : "");
+    }
+    table.add(row);
+  }
+  return fmt::format("\n{}\n\n{}", timesLine(report), table.text());
+}
+
+static nlohmann::ordered_json timesJson(const TraceReport &report) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const CollectiveTime &each : report.times) {
+    nlohmann::ordered_json one = {
+        {"collective", each.collective}, {"location", each.location},
+        {"times", each.count},           {"seconds", each.mean},
+        {"least_seconds", each.least},   {"most_seconds", each.most}};
+    one["exposed_seconds"] = nullptr;
+    one["predicted_seconds"] = nullptr;
+    if (each.exposed)
+      one["exposed_seconds"] = *each.exposed;
+    if (each.predicted)
+      one["predicted_seconds"] = *each.predicted;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 std::string tpsp::check::toText(const TraceReport &report) {
   std::string text = headline(report) + "\n";
   size_t number = 0;
   for (const TraceFinding &each : report.findings)
     text += toText(inWords(each, report), ++number);
+  text += timesText(report);
   for (const std::string &note : report.notes)
     text += fmt::format("\nnote: {}\n", note);
   return text;
@@ -96,6 +188,8 @@ std::string tpsp::check::toJson(const TraceReport &report) {
                                 {"line", each.line},
                                 {"ranks", each.ranks},
                                 {"times", each.times}});
+  json["machine"] = report.machine;
+  json["times"] = timesJson(report);
   json["notes"] = report.notes;
   return json.dump(2, ' ', false,
                    nlohmann::ordered_json::error_handler_t::replace) +
@@ -129,6 +223,8 @@ rt::PageCheck tpsp::check::toPageCheck(const TraceReport &report) {
   for (const TraceFinding &each : report.findings)
     page.findings.push_back(inWords(each, report));
   page.notes = report.notes;
+  if (!report.times.empty())
+    page.facts.push_back({"times", timesLine(report)});
   page.report = toJson(report);
   return page;
 }

@@ -3,6 +3,7 @@
 #include "Form.h"
 #include "OddGroups.h"
 #include "RankAgreement.h"
+#include "TraceTimes.h"
 
 #include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/RankMesh.h"
@@ -176,9 +177,9 @@ private:
 class TraceCheck {
 public:
   TraceCheck(const Plan &plan, std::vector<Recording> recordings, int64_t steps,
-             TraceReport &report)
+             const PredictedTimes &predicted, TraceReport &report)
       : plan(plan), recordings(std::move(recordings)), steps(steps),
-        report(report) {}
+        report(report), times(plan, predicted) {}
 
   Status run() {
     TPSP_TRY(rt::RankMesh::create(plan.mesh, mesh));
@@ -186,6 +187,7 @@ public:
     compareRanks(recordings, report);
     joinOddGroups(mesh, recordings, report);
     judgeAll();
+    times.finish(report);
     doubtStages();
     noteOthers();
     std::stable_sort(report.findings.begin(), report.findings.end(),
@@ -256,7 +258,11 @@ private:
   /// A recording need not say its number of steps. It is then judged by every
   /// number of which it is a repetition, or by one. If these differ, it is not
   /// judged.
-  void judge(const Recording &recording, const std::vector<int64_t> &ranks) {
+  void judge(const std::vector<const Recording *> &alike) {
+    const Recording &recording = *alike.front();
+    std::vector<int64_t> ranks;
+    for (const Recording *each : alike)
+      ranks.push_back(each->rank);
     std::vector<int64_t> possible = {recording.steps};
     if (recording.steps == 0)
       possible = possibleSteps(recording);
@@ -267,10 +273,13 @@ private:
       outcomes.push_back(outcomeOf(*last));
     }
     if (std::count(outcomes.begin(), outcomes.end(), outcomes.front()) ==
-        int64_t(outcomes.size()))
+        int64_t(outcomes.size())) {
       add(*last, possible.back(), ranks);
-    else
+      times.add(*last, alike, possible.back(),
+                repeats(recording.calls, size_t(possible.back())));
+    } else {
       addUnknownSteps(possible, outcomes, *last, ranks);
+    }
   }
 
   void add(const Matching &matching, int64_t steps,
@@ -326,7 +335,7 @@ private:
 
   /// Judges each different recording once, for all ranks that have it.
   void judgeAll() {
-    std::vector<std::pair<const Recording *, std::vector<int64_t>>> classes;
+    std::vector<std::vector<const Recording *>> classes;
     std::vector<std::vector<Made>> made;
     for (const Recording &recording : recordings) {
       GroupAxes groups(mesh, recording.rank);
@@ -335,19 +344,19 @@ private:
         own.push_back(groups.made(call));
       size_t i = 0;
       while (i < classes.size() &&
-             !(classes[i].first->steps == recording.steps &&
-               stageOf(classes[i].first->rank) == stageOf(recording.rank) &&
-               classes[i].first->lost == recording.lost &&
+             !(classes[i].front()->steps == recording.steps &&
+               stageOf(classes[i].front()->rank) == stageOf(recording.rank) &&
+               classes[i].front()->lost == recording.lost &&
                areAlike(made[i], own)))
         ++i;
       if (i == classes.size()) {
-        classes.push_back({&recording, {}});
+        classes.emplace_back();
         made.push_back(std::move(own));
       }
-      classes[i].second.push_back(recording.rank);
+      classes[i].push_back(&recording);
     }
-    for (const auto &[recording, ranks] : classes)
-      judge(*recording, ranks);
+    for (const std::vector<const Recording *> &alike : classes)
+      judge(alike);
   }
 
   int64_t stageOf(int64_t rank) const {
@@ -397,6 +406,7 @@ private:
   std::vector<Recording> recordings;
   const int64_t steps;
   TraceReport &report;
+  TraceTimes times;
   rt::RankMesh mesh;
 };
 
@@ -404,8 +414,10 @@ private:
 
 Status tpsp::check::checkTraces(const Plan &plan,
                                 std::vector<Recording> recordings,
-                                int64_t steps, TraceReport &report) {
+                                int64_t steps, TraceReport &report,
+                                const PredictedTimes &predicted) {
   if (recordings.empty())
     return rt::invalid("no recording is given");
-  return TraceCheck(plan, std::move(recordings), steps, report).run();
+  return TraceCheck(plan, std::move(recordings), steps, predicted, report)
+      .run();
 }

@@ -41,6 +41,13 @@ rt::Status openProgram(const ToolOptions &options, const CompileUse &use,
 /// The parts of options.model that can be compiled alone (Abi/ModelPart.h).
 rt::Status findParts(const ToolOptions &options, bool speaks, ModelParts &out);
 
+/// Predicts how long each collective of a compiled program takes on the machine
+/// that --hardware names: seconds of each row of the ledger, each time. Sets the
+/// machine's name, too.
+rt::Status predictRows(const ToolOptions &options,
+                       const rt::PlanDescription &description,
+                       std::string &machine, std::vector<double> &seconds);
+
 /// UNSUPPORTED: the message of a tool built without the compiler. `what` names
 /// the request that needs it, such as "--emit".
 rt::Status noCompiler(const ToolOptions &options, const std::string &what);

@@ -18,3 +18,9 @@ std::string tpsp::tool::hardwareNames() { return "none in this build"; }
 double tpsp::tool::peakFlops(const ToolOptions &, int64_t, int64_t) {
   return 0;
 }
+
+rt::Status tpsp::tool::predictRows(const ToolOptions &options,
+                                   const rt::PlanDescription &, std::string &,
+                                   std::vector<double> &) {
+  return noCompiler(options, "--hardware");
+}

@@ -1,5 +1,7 @@
 #include "Simulate.h"
 
+#include "Compile.h"
+
 #include "tpsp/Abi/CriticalPath.h"
 #include "tpsp/Abi/MemoryUse.h"
 #include "tpsp/Schedule/Simulator.h"
@@ -91,6 +93,33 @@ static rt::Prediction predictionOf(const Plan &plan,
   result.neededBytes =
       plan.arenaBytes * (hardware.isCpu() ? plan.numRanks() : 1);
   return result;
+}
+
+rt::Status tpsp::tool::predictRows(const ToolOptions &options,
+                                   const rt::PlanDescription &description,
+                                   std::string &machine,
+                                   std::vector<double> &seconds) {
+  auto failed = [](llvm::Error error) {
+    return rt::Status(TPSP_RT_INVALID, llvm::toString(std::move(error)));
+  };
+  llvm::Expected<const Hardware &> hardware = options.hardware.read();
+  if (!hardware)
+    return failed(hardware.takeError());
+  const Plan &plan = *description.plan;
+  if (std::string misfit = misfitOf(*hardware, plan.mesh); !misfit.empty())
+    return {TPSP_RT_INVALID, misfit};
+  llvm::Expected<SimulatedStep> simulated =
+      simulate(plan, CostModel(*hardware, plan.mesh, options.threads));
+  if (!simulated)
+    return failed(simulated.takeError());
+  machine = hardware->name;
+  seconds.assign(plan.ledger.size(), 0);
+  for (const TraceSpan &span : simulated->commands) {
+    const PlanCommand &command = plan.commands[span.command];
+    if (command.kind == CommandKind::Collective && command.collective.row >= 0)
+      seconds[command.collective.row] += span.seconds();
+  }
+  return {};
 }
 
 llvm::Error tpsp::tool::predict(const Hardware &hardware, int64_t threads,

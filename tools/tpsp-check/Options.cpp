@@ -26,10 +26,17 @@ Options::Options() { tool = "tpsp-check"; }
 static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
   // A check has one way to run: on CPUs, one command after another.
-  declare.withheld = {"backend",         "graph",          "nccl-always",
-                      "overlap",         "overlap-memory", "overlap-chunks",
-                      "require-overlap", "hardware",       "bucket-mib",
-                      "bucket-layers",   "max-dropped",    "grad"};
+  declare.withheld = {"backend",
+                      "graph",
+                      "nccl-always",
+                      "overlap",
+                      "overlap-memory",
+                      "overlap-chunks",
+                      "require-overlap",
+                      "bucket-mib",
+                      "bucket-layers",
+                      "max-dropped",
+                      "grad"};
   declareCompiling(app, options, declare);
   declare.group = "What is checked";
 #define OPTION(type, field, value, row) declare(&Options::field, row);
@@ -58,7 +65,9 @@ static std::string contradictionIn(const Options &o) {
         {"against", "names", "layers"},
         "{} goes with --numbers"},
        {!o.has("model"), {"trace"}, "{} needs a model"},
-       {!o.has("trace"), {"forward", "steps"}, "{} goes with --trace"},
+       {!o.has("trace"),
+        {"forward", "steps", "hardware"},
+        "{} goes with --trace"},
        {o.has("selftest"),
         {"html"},
         "{} is of a check, and --selftest has none"},

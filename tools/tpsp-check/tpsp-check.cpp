@@ -188,8 +188,12 @@ static Status compareTraces(const Options &options, Progress &progress,
   tool::Program program;
   TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,
                              program));
+  PredictedTimes predicted;
+  if (options.has("hardware"))
+    TPSP_TRY(tool::predictRows(options, program.description, predicted.machine,
+                               predicted.seconds));
   return checkTraces(program.plan(), std::move(recordings), options.steps,
-                     report);
+                     report, predicted);
 }
 
 /// --trace: the collectives of a step. `pages` gets the report.

@@ -1,11 +1,11 @@
 /// Holds recordings of a run's collectives against a program's ledger.
 ///
 /// A recording is torch's flight recorder as JSON, or the profiler's Chrome
-/// trace, one file for each rank, or NCCL's log. Groups of ranks become axes of the mesh. The
-/// calls of every rank are matched with the rows of the ledger. A row may be
-/// several calls: splits, sums over one axis after another. A call may be
-/// several rows: buckets, one sum over several axes. An all_reduce may be a
-/// reduce_scatter and an all_gather. Everything else is a finding.
+/// trace, one file for each rank, or NCCL's log. Groups of ranks become axes of
+/// the mesh. The calls of every rank are matched with the rows of the ledger. A
+/// row may be several calls: splits, sums over one axis after another. A call
+/// may be several rows: buckets, one sum over several axes. An all_reduce may
+/// be a reduce_scatter and an all_gather. Everything else is a finding.
 ///
 /// A recording proves that a sum is missing only if nothing in it could do the
 /// same. Otherwise the outcome is `Untold`: the run may have another layout
@@ -52,6 +52,9 @@ struct RecordedCall {
   bool isExtremum = false;
   /// The innermost line of the user's code, if the recording has it.
   std::string line;
+  /// How long it took, and for how long of that no other kernel ran on its
+  /// rank; negative if the recording does not say it.
+  double seconds = -1, exposedSeconds = -1;
 };
 
 /// The recording of one rank.
@@ -131,6 +134,30 @@ struct TraceFinding {
   std::vector<int64_t> ranks;
 };
 
+/// How long a described machine takes for the collectives of a plan.
+struct PredictedTimes {
+  /// The machine's name; empty without one.
+  std::string machine;
+  /// By row of the ledger: seconds, each time.
+  std::vector<double> seconds;
+};
+
+/// How long the calls of a row took, over all ranks and steps. Rows that differ
+/// in their layer alone are one.
+struct CollectiveTime {
+  /// The collective of the ledger and the line of the model; of a call for
+  /// several rows, those of the first.
+  std::string collective, location;
+  /// How often it was timed.
+  int64_t count = 0;
+  /// Seconds: the mean, the least and the most. They include waiting for ranks
+  /// that come later.
+  double mean = 0, least = 0, most = 0;
+  /// The mean of the seconds in which no other kernel ran on the rank.
+  std::optional<double> exposed;
+  std::optional<double> predicted;
+};
+
 struct TraceReport {
   std::vector<std::string> files;
   /// The recorded ranks, ascending, and the number of the mesh's ranks.
@@ -143,6 +170,12 @@ struct TraceReport {
   /// The worst first.
   std::vector<TraceFinding> findings;
   std::vector<std::string> notes;
+  /// The machine of the predictions; empty without one.
+  std::string machine;
+  /// In program order; empty if the recordings have no times.
+  std::vector<CollectiveTime> times;
+  /// The ranks whose times these are, times their steps.
+  int64_t timedSteps = 0;
 
   /// Right only if something was matched.
   TraceOutcome outcome() const;
@@ -151,7 +184,8 @@ struct TraceReport {
 /// Compares the recordings with each other and with the plan's ledger. `steps`
 /// is the number of steps that each recording has; 0: as the recordings say.
 rt::Status checkTraces(const Plan &plan, std::vector<Recording> recordings,
-                       int64_t steps, TraceReport &report);
+                       int64_t steps, TraceReport &report,
+                       const PredictedTimes &predicted = {});
 
 std::string toText(const TraceReport &report);
 std::string toJson(const TraceReport &report);

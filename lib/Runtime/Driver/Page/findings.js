@@ -49,10 +49,29 @@ const tensorColumns = [
   {head: 'rounding explains', kind: 'number', descendsFirst: true, value: (row) => row.tolerance, text: (row) => errorText(row.tolerance)},
 ];
 
+const secondsColumn = (head, key) => ({head, kind: 'number', descendsFirst: true, value: (row) => row[key], text: (row) => typeof row[key] === 'number' ? secondsText(row[key]) : '–'});
+const timeColumns = [
+  {head: 'collective', kind: 'names', value: (row) => row.collective},
+  {head: 'where', kind: 'names place', value: (row) => row.location, text: (row) => (row.location || '–').replace(/^.*\//, '')},
+  {head: 'times', kind: 'number', descendsFirst: true, value: (row) => row.times},
+  secondsColumn('measured', 'seconds'), secondsColumn('from', 'least_seconds'), secondsColumn('to', 'most_seconds'),
+  secondsColumn('exposed', 'exposed_seconds'), secondsColumn('predicted', 'predicted_seconds'),
+  {head: 'ratio', kind: 'number', descendsFirst: true, value: (row) => ratioOf(row), text: (row) => ratioOf(row) ? ratioOf(row).toFixed(2) : '–'},
+];
+const ratioOf = (row) => row.predicted_seconds > 0 ? row.seconds / row.predicted_seconds : undefined;
+
 const errorText = (error) => typeof error === 'number' ? error.toPrecision(2) : '–';
 
 function scrolled(label, table) {
   return el('div', {class: 'scroll tall blocks', role: 'region', 'aria-label': label, tabindex: 0}, table);
+}
+
+/// Collectives, measured and predicted.
+function timesTable(check) {
+  const times = (check.report || {}).times;
+  if (!Array.isArray(times) || !times.length) return [];
+  return [el('h3', {}, check.report.machine ? `Times, predicted on ${check.report.machine}` : 'Times'),
+    scrolled('Times, as a table', sortableTable(timeColumns, () => times, {caption: 'Times'}).element)];
 }
 
 /// The tables of a check's report.
@@ -73,7 +92,7 @@ function checkElements(check) {
     data.checks.length > 1 ? el('p', {}, check.answer) : null,
     ...(findings.length ? findings.map(findingElement) : [el('p', {}, none)]),
     ...check.notes.map((note) => el('p', {class: 'hint'}, `Note: ${note}`)),
-    ...checkTables(check)].filter((each) => each !== null);
+    ...timesTable(check), ...checkTables(check)].filter((each) => each !== null);
 }
 
 function drawModel() {
