@@ -81,7 +81,7 @@ static Change onTop(const Change &base, const Change &change) {
 
 Status CauseSearch::findAmong(std::vector<StepHypothesis> hypotheses,
                               const Change &base, std::vector<Found> &found) {
-  // What the simplest ones explain ends the steps of the others early.
+  // The steps of later ones end early if the first ones explain much.
   std::stable_sort(hypotheses.begin(), hypotheses.end(),
                    [](const StepHypothesis &a, const StepHypothesis &b) {
                      return a.weight < b.weight;

@@ -42,7 +42,7 @@ private:
   const std::vector<BoundTensor> &tensors;
   const std::vector<RankValues> &own;
   const size_t fewest;
-  /// For each tensor.
+  /// These three have an item for each tensor.
   std::vector<Fate> fates;
   std::vector<bool> isSeen;
   std::vector<std::vector<Squares>> squares;

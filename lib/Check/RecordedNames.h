@@ -1,4 +1,4 @@
-/// What recordings of all kinds share: names of calls, groups and files.
+/// Names of calls, groups and files, as recordings of all kinds have them.
 #ifndef TPSP_LIB_CHECK_RECORDEDNAMES_H
 #define TPSP_LIB_CHECK_RECORDEDNAMES_H
 

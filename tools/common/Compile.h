@@ -42,8 +42,8 @@ rt::Status openProgram(const ToolOptions &options, const CompileUse &use,
 rt::Status findParts(const ToolOptions &options, bool speaks, ModelParts &out);
 
 /// Predicts how long each collective of a compiled program takes on the machine
-/// that --hardware names: seconds of each row of the ledger, each time. Sets the
-/// machine's name, too.
+/// that --hardware names: seconds of each row of the ledger, each time. Sets
+/// the machine's name, too.
 rt::Status predictRows(const ToolOptions &options,
                        const rt::PlanDescription &description,
                        std::string &machine, std::vector<double> &seconds);

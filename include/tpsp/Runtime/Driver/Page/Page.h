@@ -1,7 +1,7 @@
 /// Shows what was planned, predicted, measured or checked as a page for
 /// browsers: one file that loads nothing else. It has the matrix of plans, the
-/// picture of a step, its memory, its equations and its ledger; or the findings
-/// of a check, the equations and the model's text.
+/// picture of a step, its memory, its equations and its ledger. The page of a
+/// check has the findings, the equations and the model's text.
 ///
 /// The page is a template (lib/Runtime/Driver/Page) that is embedded in this
 /// library. It draws the JSON that is inserted into it; docs/Planner.md lists
@@ -54,7 +54,7 @@ struct PageFinding {
 
 /// The result of a check.
 struct PageCheck {
-  /// What was checked.
+  /// "numbers of dump".
   std::string title;
   /// The answer: a word or two, and a line.
   std::string outcome, answer;
