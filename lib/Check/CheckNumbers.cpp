@@ -307,6 +307,8 @@ private:
       if (best.change.isEmpty())
         break;
       base.add(best.change);
+      if (!anyOpen())
+        break;
       TPSP_TRY(rebase(base));
       judgeAll(best.text);
     }
@@ -336,6 +338,7 @@ private:
     for (BoundTensor &tensor : tensors)
       if (isKept(tensor))
         tensor.each.right = predictionFor(tensor, results);
+    results = {};
     return addPartials(base);
   }
 
