@@ -1,4 +1,5 @@
-// The least time of attention: its calls, and the ways of keys and heads.
+// The least time of attention: its calls, and the communication of keys and
+// heads.
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -100,6 +101,13 @@ bool Bounds::dividesMask(const ProductFacts &product,
          product.inOneCall->isCausal;
 }
 
+/// Whether attention may be in hops of a ring, along the node's axes or along
+/// those that it still lacks.
+bool Bounds::mayHop(const SpaceNode &node) const {
+  return options.alwaysRings || hasRing(node.candidate) ||
+         (options.mayRing && !node.isLeaf());
+}
+
 /// Dividing an index further never adds work to the busiest rank.
 ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
                                         const SpaceNode &node,
@@ -115,7 +123,7 @@ ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
     ofQueries *= dividesMask(product, axis) ? axis.size : 1;
   }
   bool calls = product.inOneCall && options.callsAttention;
-  if (calls && !hasRing(node.candidate)) {
+  if (calls && !mayHop(node)) {
     ComputeSeconds seconds = callSeconds(
         product, largestShare(cost, *product.inOneCall, parts, ofQueries),
         again);

@@ -241,9 +241,7 @@ private:
     options.hasState = compile().optimizer != "none";
     options.stages = request.stages.stages;
     options.reader = request.reader;
-    bool isChosen = request.automatic.count("attention") > 0;
-    options.mayRing =
-        compile().keepsCalls() && (isChosen || compile().attention == "ring");
+    options.mayRing = mayRing();
     options.mayGather = compile().attention != "ring";
     CompileOptions ofStages = compile();
     setForStages(ofStages);
@@ -258,6 +256,13 @@ private:
           !problem.empty())
         return llvm::createStringError(problem);
     return options;
+  }
+
+  /// Whether plans may send attention's keys around a ring.
+  bool mayRing() const {
+    bool isChosen = request.automatic.count("attention") > 0;
+    return compile().attention == "ring" ||
+           (isChosen && compile().keepsCalls());
   }
 
   EvaluatorFactory evaluators(const CandidateEvaluatorOptions &options,
@@ -292,6 +297,7 @@ private:
                          const SearchOptions &search) const {
     BoundOptions options = boundOptions(compile(), undivided, devices, search);
     options.microBatchIndex = batch;
+    options.mayRing = mayRing();
     options.reader = request.reader;
     return options;
   }
@@ -435,6 +441,7 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.keepsGradients = compile.grad && compile.optimizer == "none";
   options.reducesOnce = compile.reduceGradients == "step";
   options.callsAttention = compile.keepsCalls();
+  options.mayRing = options.alwaysRings = compile.attention == "ring";
   options.balancesAttention = compile.balanceAttention != "off";
   options.gathersKeys = compile.attention != "blocks";
   options.regathers = compile.grad && !compile.keepGathered;

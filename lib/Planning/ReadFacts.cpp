@@ -457,6 +457,6 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
       attentionFacts(attentionTensors(module), *inlined, names);
   facts.headClasses = reader.heads.without(facts.activationClasses);
   for (const KeptScores &each : keptScores(whole, forGpu))
-    facts.keptScores.push_back(each.line() + ": attention " + each.text());
+    facts.keptScores.push_back(each.line() + "attention " + each.text());
   return facts;
 }

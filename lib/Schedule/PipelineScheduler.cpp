@@ -270,7 +270,8 @@ private:
         return it;
       // If it has no room, other commands of its kind have none either.
       bool isForward = command.work == Work::Forward;
-      if ((isForward && (units[resource].isFull() || order.keepsOrder)) ||
+      if ((isForward && (units[resource].isFull() ||
+                         hasManyInFlight(resource) || order.keepsOrder)) ||
           !isForward)
         it = std::prev(from.lower_bound({{it->key[0] + 1, 0, 0, 0, 0}, 0}));
     }

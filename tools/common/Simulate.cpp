@@ -117,7 +117,9 @@ rt::Status tpsp::tool::predictRows(const ToolOptions &options,
   for (const TraceSpan &span : simulated->commands) {
     const PlanCommand &command = plan.commands[span.command];
     if (command.kind == CommandKind::Collective && command.collective.row >= 0)
-      seconds[command.collective.row] += span.seconds();
+      seconds[command.collective.row] +=
+          span.seconds() / double(std::max<int64_t>(
+                               plan.ledger[command.collective.row].times, 1));
   }
   return {};
 }

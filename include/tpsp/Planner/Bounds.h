@@ -106,6 +106,9 @@ struct BoundOptions {
   bool reducesOnce = false;
   /// Whether attention is done in one call, if it can be.
   bool callsAttention = false;
+  /// Whether data axes may send keys around a ring, as in SpaceOptions.
+  /// alwaysRings: whether axes of any role do so wherever they can.
+  bool mayRing = false, alwaysRings = false;
   /// Whether ranks may exchange halves of queries around calls of attention.
   bool balancesAttention = false;
   /// Whether communication may run under computation.
@@ -365,6 +368,7 @@ private:
                    const CandidateAxis &axis) const;
   ComputeSeconds callSeconds(const ProductFacts &product, double share,
                              double redone) const;
+  bool mayHop(const SpaceNode &node) const;
   double hopsSeconds(const ProductFacts &product, double parts,
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;

@@ -104,8 +104,8 @@ struct PipelineOrder {
   /// Whether a backward command waits until the bound is reached, so that
   /// forward and backward commands alternate from then on.
   bool alternates = false;
-  /// Whether stage i has begun at most v p - i backward passes fewer than
-  /// forward ones, as with 1F1B. The other units then hold values for weights'
+  /// Whether at most v p - i forward passes of stage i wait for their backward
+  /// pass, as with 1F1B. The other units then hold values for weights'
   /// gradients, which wait as long as these have room and backward passes are
   /// left. Weights' gradients in every idle moment would delay what arrives
   /// meanwhile.

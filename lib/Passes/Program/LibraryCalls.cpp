@@ -73,16 +73,16 @@ bool tpsp::isLibraryCall(Operation *op, bool forGpu, StringRef pass) {
 }
 
 /// Bytes of the scores: queries without their features, by keys.
-static int64_t scoreBytes(AttentionOp op) {
+static double scoreBytes(AttentionOp op) {
   auto queries = typeOf(op->getOperand(0));
   int64_t features = extentOf(op->getOperand(0), op.getFeature());
   int64_t keys = extentOf(op->getOperand(1), op.getKey());
-  return queries.getNumElements() / features * keys *
+  return double(queries.getNumElements() / features) * double(keys) *
          (queries.getElementTypeBitWidth() / 8);
 }
 
 SmallVector<KeptScores> tpsp::keptScores(Operation *root, bool forGpu) {
-  constexpr int64_t fewBytes = 64 << 20;
+  constexpr double fewBytes = 64 << 20;
   llvm::MapVector<Attribute, KeptScores> found;
   root->walk([&](AttentionOp op) {
     std::string obstacle = callObstacle(op, forGpu);
@@ -96,7 +96,7 @@ SmallVector<KeptScores> tpsp::keptScores(Operation *root, bool forGpu) {
   });
   SmallVector<KeptScores> result;
   for (auto &[place, each] : found)
-    if (each.count * each.bytes >= fewBytes)
+    if (double(each.count) * each.bytes >= fewBytes)
       result.push_back(std::move(each));
   return result;
 }
@@ -104,16 +104,17 @@ SmallVector<KeptScores> tpsp::keptScores(Operation *root, bool forGpu) {
 std::string KeptScores::line() const {
   Location place = callPlaceOf(first->getLoc()).written;
   auto line = place->findInstanceOf<FileLineColLoc>();
-  return line
-             ? (line.getFilename().strref() + ":" + Twine(line.getLine())).str()
-             : "";
+  return line ? (line.getFilename().strref() + ":" + Twine(line.getLine()) +
+                 ": ")
+                    .str()
+              : "";
 }
 
 std::string KeptScores::text() const {
   std::string layers =
       count > 1 ? " in each of " + std::to_string(count) + " layers" : "";
-  return "keeps its scores in memory, " + rt::bytesText(double(bytes)) +
-         layers + " over all ranks: " + obstacle;
+  return "keeps its scores in memory, " + rt::bytesText(bytes) + layers +
+         " over all ranks: " + obstacle;
 }
 
 AttentionWork tpsp::attentionWork(AttentionOpInterface op,

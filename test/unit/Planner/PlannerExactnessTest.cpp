@@ -140,6 +140,7 @@ protected:
         llvm::cantFail(undividedProgram(trial.options, search.settings)),
         trial.devices, search);
     bounding.microBatchIndex = facts.find("b");
+    bounding.mayRing = inSpace.mayRing;
     Bounds bounds(facts, llvm::cantFail(findHardware(compile.hardware.name())),
                   bounding);
     bounding.overlaps = false;
@@ -220,10 +221,24 @@ protected:
     EXPECT_LE(bounds.bytesWith({candidate, 1}, candidate.settings),
               each.memory.total)
         << text;
+    expectOuterBounds(bounds, candidate, each.seconds, text);
     totals.above += bound.seconds > each.seconds * (1 + 1e-9);
     totals.tightness += bound.seconds / each.seconds;
     if (trial.overlaps())
       expectSerialBounds(evaluator.evaluateSerially(candidate), each, text);
+  }
+
+  /// Checks the bounds of the nodes that have only the outer axes of a leaf.
+  static void expectOuterBounds(const Bounds &bounds, const Candidate &leaf,
+                                double seconds, const std::string &text) {
+    SpaceNode node = {leaf, 1};
+    while (!node.candidate.axes.empty()) {
+      node.remaining *= node.candidate.axes.back().size;
+      node.candidate.axes.pop_back();
+      EXPECT_LE(bounds.of(node).seconds, seconds * (1 + 1e-9))
+          << text << " with its " << node.candidate.axes.size()
+          << " outer axes";
+    }
   }
 
   /// Checks that the step without overlap bounds the overlapped step from both
@@ -403,7 +418,7 @@ TEST_F(PlannerExactness, MeasuredLinks) {
 /// A program that is nearly all attention.
 static std::string longAttention(int heads) {
   return "tpsp.program bf16 <b = 1, s = 49152, t = s, h = " +
-         std::to_string(heads) + R"mlir(, k = 64, d = 64> {
+         std::to_string(heads) + R"mlir(, k = 128, d = 64> {
 func @f(%x: [b, s, d, ?], param %wq, %wk, %wv: [h, k, d, ?],
         param %wo: [d, h, k, ?]) -> [b, s, d, ?] {
   %q = einsum %wq, %x -> [b, s, h, k, ?]

@@ -23,11 +23,11 @@ struct KeptScores {
   mlir::Operation *first = nullptr;
   int64_t count = 1;
   /// Bytes of the scores of one of them on all ranks together, forward.
-  int64_t bytes = 0;
+  double bytes = 0;
   /// Why no call computes it.
   std::string obstacle;
 
-  /// "model.mlir:12"; empty if the place is not known.
+  /// "model.mlir:12: "; empty if the place is not known.
   std::string line() const;
   /// For people: "keeps its scores in memory, 4.0 GiB over all ranks: cuDNN has
   /// no such attention: it has a bias".
