@@ -11,8 +11,31 @@ using namespace tpsp::planner;
 
 static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
 
-// A bound never falls when axes are added, so a node's bound holds for all
-// nodes under it.
+/// Expects that a bound never falls when axes are added, so that a node's bound
+/// holds for all nodes under it. Returns the number of nodes.
+static int64_t expectChildrenAreNoBetter(const Space &space,
+                                         const Bounds &bounds) {
+  std::vector<SpaceNode> open = {space.root()};
+  int64_t symmetric = 0, seen = 0;
+  while (!open.empty()) {
+    SpaceNode node = std::move(open.back());
+    open.pop_back();
+    if (node.isLeaf())
+      continue;
+    Bound above = bounds.of(node);
+    for (SpaceNode &child : space.children(node, symmetric)) {
+      Bound below = bounds.of(child);
+      EXPECT_GE(below.seconds, above.seconds * (1 - 1e-9))
+          << subscriptText(child.candidate, space.program());
+      EXPECT_GE(below.bytes + 8, above.bytes)
+          << subscriptText(child.candidate, space.program());
+      open.push_back(std::move(child));
+      ++seen;
+    }
+  }
+  return seen;
+}
+
 TEST(Bounds, ChildrenAreNoBetter) {
   auto find = [](const char *name) {
     return llvm::cantFail(findHardware(name));
@@ -38,26 +61,41 @@ TEST(Bounds, ChildrenAreNoBetter) {
     inSpace.devices = devices;
     inSpace.hasState = true;
     Space space(facts, inSpace);
-    std::vector<SpaceNode> open = {space.root()};
-    int64_t symmetric = 0, seen = 0;
-    while (!open.empty()) {
-      SpaceNode node = std::move(open.back());
-      open.pop_back();
-      if (node.isLeaf())
-        continue;
-      Bound above = bounds.of(node);
-      for (SpaceNode &child : space.children(node, symmetric)) {
-        Bound below = bounds.of(child);
-        EXPECT_GE(below.seconds, above.seconds * (1 - 1e-9))
-            << subscriptText(child.candidate, facts);
-        EXPECT_GE(below.bytes + 8, above.bytes)
-            << subscriptText(child.candidate, facts);
-        open.push_back(std::move(child));
-        ++seen;
-      }
-    }
-    EXPECT_GT(seen, 100);
+    EXPECT_GT(expectChildrenAreNoBetter(space, bounds), 100);
   }
+}
+
+// The hops of a ring have no mask and fewer keys, so their rates are those of
+// other calls.
+TEST(Bounds, RingsUnderANodeAreNoBetter) {
+  ProgramFacts facts = mlp(8, 131072, 64, 64);
+  facts.classes[1].mayRing = true;
+  ProductFacts attention;
+  attention.batch = {{0, 8}, {1, 131072}};
+  attention.dtype = TPSP_RT_BF16;
+  attention.elementBytes = 2;
+  attention.isAttention = true;
+  attention.adjoints = 2;
+  AttentionWork work;
+  work.heads = 8 * 32;
+  work.queries = work.keys = 131072;
+  work.features = work.valueFeatures = 128;
+  work.isCausal = true;
+  attention.inOneCall = work;
+  attention.flops = work.flops();
+  facts.products.push_back(attention);
+  BoundOptions options;
+  options.devices = 16;
+  options.hasGradients = options.callsAttention = options.mayRing = true;
+  options.balancesAttention = options.overlaps = true;
+  SpaceOptions inSpace;
+  inSpace.devices = 16;
+  inSpace.mayRing = true;
+  EXPECT_GT(expectChildrenAreNoBetter(
+                Space(facts, inSpace),
+                Bounds(facts, llvm::cantFail(findHardware("h100-sxm-2node")),
+                       options)),
+            100);
 }
 
 TEST(Bounds, MemoryOfStorageAndState) {
