@@ -1,18 +1,20 @@
 // The findings of a check, the lines that they are about, and the model's text.
 
-/// The findings of all checks, with their numbers on the page.
-const allFindings = (data.checks || []).flatMap((check) => check.findings.map((finding) => ({...finding, check})))
-    .map((finding, index) => ({...finding, id: `finding-${index + 1}`}));
+const modelLines = ((data.model || {}).text || '').split('\n');
 
 /// The number of a line of the shown model; 0 if a location is elsewhere.
 function lineOf(location) {
   const {path, text} = data.model;
   if (!path || !text || !location.startsWith(`${path}:`)) return 0;
   const line = parseInt(location.slice(path.length + 1), 10);
-  return line >= 1 && line <= text.split('\n').length ? line : 0;
+  return line >= 1 && line <= modelLines.length ? line : 0;
 }
 
 const numbersAsPattern = (name) => name.replace(/\d+/g, '#');
+
+/// The findings of all checks, with their numbers on the page.
+const allFindings = (data.checks || []).flatMap((check) => check.findings.map((finding) => ({...finding, check})))
+    .map((finding, index) => ({...finding, id: `finding-${index + 1}`, line: lineOf(finding.location), pattern: numbersAsPattern(finding.collective)}));
 
 /// The findings about the collective of a line such as
 /// "  |   > all_reduce g[layer1.gain][d | sum@tp] -> [d]". Layers that repeat
@@ -21,7 +23,7 @@ function marksOfEquation(line) {
   const found = /^\s*(?:\| )?\s*> (\w+) (.*?)\[[^\[\]]*\] ->/.exec(line);
   if (!found) return [];
   const start = numbersAsPattern(`${found[1]} of ${found[2]} over `);
-  return allFindings.filter((finding) => numbersAsPattern(finding.collective).startsWith(start));
+  return allFindings.filter((finding) => finding.pattern.startsWith(start));
 }
 
 function markElement(finding) {
@@ -35,7 +37,7 @@ function withMarks(line, findings) {
 }
 
 function findingElement(finding) {
-  const line = lineOf(finding.location);
+  const {line} = finding;
   const textOf = ([name, text]) => [name, name === 'at' && line ? el('a', {href: `#line-${line}`}, text) : text];
   const axes = [[finding.axes.length > 1 ? 'axes' : 'axis', finding.axes.join(', ')]];
   return el('article', {class: `finding${finding.wrong ? ' wrong' : ''}`, id: finding.id},
@@ -100,9 +102,12 @@ function drawModel() {
   byId('model').hidden = !text;
   if (!text) return;
   byId('model-says').textContent = path + (cut.text ? ': the first lines' : '');
-  byId('model-text').replaceChildren(...text.replace(/\n$/, '').split('\n').flatMap((line, index) =>
-    withMarks(el('span', {id: `line-${index + 1}`}, el('span', {class: 'line-number'}, String(index + 1)), line),
-        allFindings.filter((finding) => lineOf(finding.location) === index + 1))));
+  const byLine = new Map();
+  for (const finding of allFindings)
+    byLine.set(finding.line, [...(byLine.get(finding.line) || []), finding]);
+  const shown = text.endsWith('\n') ? modelLines.slice(0, -1) : modelLines;
+  byId('model-text').replaceChildren(...shown.flatMap((line, index) =>
+    withMarks(el('span', {id: `line-${index + 1}`}, el('span', {class: 'line-number'}, String(index + 1)), line), byLine.get(index + 1) || [])));
 }
 
 function drawChecksHead() {

@@ -195,6 +195,11 @@ function testTables(check) {
   }
   for (const frame of ['matrix', 'ledger-table', 'largest', 'peaks', 'equations', 'checks', 'model'].flatMap((id) => [byId(id), ...byId(id).querySelectorAll('.scroll')]))
     check(frame.scrollWidth <= frame.clientWidth, `no table is cut at ${innerWidth} px ${frame.id}`);
+  const areBlocks = matchMedia('(max-width: 80rem)').matches;
+  for (const table of document.querySelectorAll('main table')) {
+    const isBlock = areBlocks && Boolean(table.closest('#matrix, .blocks'));
+    check(getComputedStyle(table).display === (isBlock ? 'block' : 'table'), `a table is ${isBlock ? 'blocks' : 'rows'} at ${innerWidth} px`);
+  }
   const details = byId('everything').querySelector('details');
   check(Boolean(details), 'everything can be opened');
 }
