@@ -127,6 +127,17 @@ static Status take(const std::map<std::string, std::string> &fields,
   return {};
 }
 
+/// Sets the number of a communicator's ranks.
+static Status takeSize(const std::map<std::string, std::string> &fields,
+                       int64_t &out) {
+  constexpr int64_t most = int64_t(1) << 20;
+  TPSP_TRY(take(fields, "nranks", out));
+  if (out < 1 || out > most)
+    return rt::invalid("its communicator has {} ranks; known are 1 to {}", out,
+                       most);
+  return {};
+}
+
 /// The bytes of ncclDataType_t in nccl.h: int8, uint8, int32, uint32, int64,
 /// uint64, float16, float32, float64, bfloat16, and two kinds of float8.
 static int64_t bytesOfType(int64_t datatype) {
@@ -138,12 +149,14 @@ static int64_t bytesOfType(int64_t datatype) {
 static bool isExtremum(int64_t op) { return op == 2 || op == 3; }
 
 NcclLogs::Process &NcclLogs::processOf(const std::string &name,
-                                       const std::string &path) {
+                                       const std::string &path,
+                                       int64_t place) {
   auto [found, isNew] = byName.try_emplace(name, processes.size());
   if (isNew) {
     processes.emplace_back();
     processes.back().name = name;
     processes.back().path = path;
+    processes.back().place = place;
   }
   return processes[found->second];
 }
@@ -151,7 +164,7 @@ NcclLogs::Process &NcclLogs::processOf(const std::string &name,
 Status NcclLogs::addCommunicator(const Fields &fields, Process &process) {
   Communicator made;
   TPSP_TRY(take(fields, "rank", made.rank));
-  TPSP_TRY(take(fields, "nranks", made.size));
+  TPSP_TRY(takeSize(fields, made.size));
   if (made.rank >= made.size)
     return rt::invalid("its rank is {} of {}", made.rank, made.size);
   std::string id = textOf(fields, "commId"), parent = textOf(fields, "parent");
@@ -187,7 +200,7 @@ Status NcclLogs::addCall(const std::string &name, const Fields &fields,
   TPSP_TRY(take(fields, "datatype", datatype));
   TPSP_TRY(take(fields, "op", op));
   TPSP_TRY(take(fields, "root", root));
-  TPSP_TRY(take(fields, "nranks", size));
+  TPSP_TRY(takeSize(fields, size));
   std::string address = textOf(fields, "comm");
   auto [found, isNew] =
       process.byAddress.try_emplace(address, process.communicators.size());
@@ -215,7 +228,7 @@ Status NcclLogs::addCall(const std::string &name, const Fields &fields,
   return {};
 }
 
-Status NcclLogs::read(const std::string &path) {
+Status NcclLogs::read(const std::string &path, int64_t place) {
   paths.push_back(path);
   std::ifstream file(path, std::ios::binary);
   std::string line;
@@ -235,10 +248,10 @@ Status NcclLogs::read(const std::string &path) {
       status = rt::invalid("it does not begin with host:pid:tid");
     else if (isCall)
       status = addCall(text.substr(0, call), fieldsOf(text.substr(call + 2)),
-                       processOf(process, path));
+                       processOf(process, path, place));
     else
       status = addCommunicator(fieldsOf(text.substr(comm)),
-                               processOf(process, path));
+                               processOf(process, path, place));
     if (!status.ok())
       return rt::invalid("cannot read '{}': line {}: {}", path, number,
                          status.message());
@@ -250,7 +263,8 @@ Status NcclLogs::read(const std::string &path) {
 // Ranks
 //===----------------------------------------------------------------------===//
 
-/// The communicator of all processes is the largest that each of them is in.
+/// Torch makes communicators when they are first used. So the largest may be
+/// one of some ranks.
 bool NcclLogs::findRanksInWorld() {
   std::map<std::string, size_t> members;
   std::map<std::string, int64_t> sizes;
@@ -262,11 +276,8 @@ bool NcclLogs::findRanksInWorld() {
         sizes[each.group] = each.size;
       }
   }
-  int64_t largest = 0;
-  for (const auto &[group, size] : sizes)
-    largest = std::max(largest, size);
   for (const auto &[group, count] : members) {
-    if (count != processes.size() || sizes[group] != largest)
+    if (count != processes.size() || sizes[group] != numRanks)
       continue;
     for (Process &process : processes)
       for (const Communicator &each : process.communicators)
@@ -277,32 +288,42 @@ bool NcclLogs::findRanksInWorld() {
   return false;
 }
 
+/// The last number in the name of a process's file. NCCL's own names,
+/// "nccl.%h.%p.log", have the process's number, which is no rank.
+static std::optional<int64_t> rankInNameOf(const std::string &path,
+                                           const std::string &process) {
+  std::optional<int64_t> number = rankInName(path);
+  if (number == numberIn(process.substr(process.rfind(':') + 1)))
+    return std::nullopt;
+  return number;
+}
+
 Status NcclLogs::findRanksByFiles(std::vector<std::string> &notes) {
   std::map<std::string, size_t> perFile;
   for (const Process &process : processes)
     if (++perFile[process.path] > 1)
       return rt::invalid(
-          "'{}' has several processes, and no communicator of all ranks, so "
-          "that their ranks are not known; log with "
+          "'{}' has several processes, and no communicator of all {} ranks, "
+          "so that their ranks are not known; log with "
           "NCCL_DEBUG_SUBSYS=INIT,COLL from the start, or give each rank a "
           "file with its number in the name",
-          process.path);
+          process.path, numRanks);
   std::set<int64_t> inNames;
   for (Process &process : processes) {
-    process.rank = rankInName(process.path).value_or(-1);
+    process.rank = rankInNameOf(process.path, process.name).value_or(-1);
     if (process.rank >= 0)
       inNames.insert(process.rank);
   }
-  // Names have numbers of processes, too.
+  // Names may have numbers of other things.
   constexpr int64_t mostRanks = 4096;
   bool isByName =
       inNames.size() == processes.size() && *inNames.rbegin() < mostRanks;
   for (Process &process : processes)
     if (!isByName)
-      process.rank =
-          std::find(paths.begin(), paths.end(), process.path) - paths.begin();
+      process.rank = process.place;
   notes.push_back(fmt::format(
-      "no communicator of NCCL's log has all ranks: a rank's number is {}",
+      "no communicator of NCCL's log has all {} ranks: a rank's number is {}",
+      numRanks,
       isByName ? "the last one in its file's name"
                : "the place of its file among the given ones"));
   return {};
@@ -318,7 +339,7 @@ Status NcclLogs::findRanks(std::vector<std::string> &notes) {
 
 /// Sends to all ranks of a communicator and receives from all of them, in one
 /// group of calls, are an all_to_all, as torch makes it.
-void NcclLogs::joinSends(Process &process) {
+Status NcclLogs::joinSends(Process &process) {
   std::vector<Call> joined;
   std::vector<Call> &calls = process.calls;
   for (size_t i = 0; i < calls.size();) {
@@ -332,7 +353,11 @@ void NcclLogs::joinSends(Process &process) {
            calls[end].opCount == calls[i].opCount) {
       const Call &each = calls[end++];
       isOnce &= (each.call.isReceive ? from : to).insert(each.peer).second;
-      elements += each.call.isReceive ? 0 : each.call.elements;
+      if (!each.call.isReceive &&
+          __builtin_add_overflow(elements, each.call.elements, &elements))
+        return rt::invalid("'{}': its sends to all ranks have too many "
+                           "elements",
+                           process.path);
     }
     auto size = size_t(process.communicators[calls[i].communicator].size);
     if (end > i && isOnce && to.size() == size && from.size() == size) {
@@ -350,6 +375,17 @@ void NcclLogs::joinSends(Process &process) {
     }
   }
   calls = std::move(joined);
+  return {};
+}
+
+std::map<std::string, std::map<int64_t, int64_t>>
+NcclLogs::ranksOfGroups() const {
+  std::map<std::string, std::map<int64_t, int64_t>> groups;
+  for (const Process &process : processes)
+    for (const Communicator &each : process.communicators)
+      if (!each.group.empty())
+        groups[each.group][each.rank] = process.rank;
+  return groups;
 }
 
 Status NcclLogs::finish(std::vector<Recording> &out) {
@@ -364,35 +400,27 @@ Status NcclLogs::finish(std::vector<Recording> &out) {
                        "NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL",
                        paths.front());
   TPSP_TRY(findRanks(notes));
-  /// By group: the rank of each member, in the group's order.
-  std::map<std::string, std::vector<int64_t>> groups;
-  for (const Process &process : processes)
-    for (const Communicator &each : process.communicators) {
-      if (each.group.empty())
-        continue;
-      std::vector<int64_t> &ranks = groups[each.group];
-      ranks.resize(std::max<size_t>(ranks.size(), each.rank + 1), -1);
-      ranks[each.rank] = process.rank;
-    }
+  std::map<std::string, std::map<int64_t, int64_t>> groups = ranksOfGroups();
   bool isPartial = false;
   for (Process &process : processes) {
-    joinSends(process);
+    TPSP_TRY(joinSends(process));
     Recording &recording = out.emplace_back();
     recording.path = process.path;
     recording.rank = process.rank;
     recording.others = process.others;
     for (Call &each : process.calls) {
       const Communicator &own = process.communicators[each.communicator];
-      std::vector<int64_t> ranks;
-      if (auto found = groups.find(own.group); found != groups.end())
-        ranks = found->second;
-      bool isKnown = int64_t(ranks.size()) == own.size &&
-                     std::count(ranks.begin(), ranks.end(), -1) == 0;
-      each.call.peer = each.peer;
-      if (isKnown)
-        setGroup(ranks, each.call);
-      else
-        each.call.peer = -1;
+      auto found = groups.find(own.group);
+      bool isKnown = found != groups.end() &&
+                     int64_t(found->second.size()) == own.size &&
+                     found->second.rbegin()->first == own.size - 1;
+      each.call.peer = isKnown ? each.peer : -1;
+      if (isKnown) {
+        std::vector<int64_t> ranks;
+        for (const auto &[number, rank] : found->second)
+          ranks.push_back(rank);
+        setGroup(std::move(ranks), each.call);
+      }
       isPartial |= !isKnown;
       recording.calls.push_back(std::move(each.call));
     }

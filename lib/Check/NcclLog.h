@@ -33,13 +33,17 @@ bool isNcclLog(const std::string &path);
 /// Logs of one run. Each process (host:pid) is a rank.
 class NcclLogs {
 public:
+  /// `numRanks`: the number of the run's ranks.
+  explicit NcclLogs(int64_t numRanks) : numRanks(numRanks) {}
+
   /// Reads a file line by line. Lines of other programs are passed over.
-  /// INVALID, with the line's number, if a call lacks fields.
-  rt::Status read(const std::string &path);
+  /// INVALID, with the line's number, if a call lacks fields. `place` is the
+  /// file's place among those of the run.
+  rt::Status read(const std::string &path, int64_t place);
 
   /// Adds a recording for each process. Its rank is that in the communicator of
-  /// all processes. Without one, a file of one process has the number in its
-  /// name, or its place among the files. INVALID if ranks stay unknown.
+  /// all of the run's ranks. Without one, a file of one process has the number
+  /// in its name, or its place. INVALID if ranks stay unknown.
   rt::Status finish(std::vector<Recording> &out);
 
 private:
@@ -58,6 +62,8 @@ private:
   };
   struct Process {
     std::string name, path;
+    /// The file's.
+    int64_t place = 0;
     std::vector<Communicator> communicators;
     /// By the address in the log: the latest of that address.
     std::map<std::string, size_t> byAddress;
@@ -66,15 +72,19 @@ private:
   };
   using Fields = std::map<std::string, std::string>;
 
-  Process &processOf(const std::string &name, const std::string &path);
+  Process &processOf(const std::string &name, const std::string &path,
+                     int64_t place);
   static rt::Status addCommunicator(const Fields &fields, Process &process);
   static rt::Status addCall(const std::string &name, const Fields &fields,
                             Process &process);
   rt::Status findRanks(std::vector<std::string> &notes);
   bool findRanksInWorld();
   rt::Status findRanksByFiles(std::vector<std::string> &notes);
-  static void joinSends(Process &process);
+  static rt::Status joinSends(Process &process);
+  /// By group: the rank of each known member, by its number in the group.
+  std::map<std::string, std::map<int64_t, int64_t>> ranksOfGroups() const;
 
+  const int64_t numRanks;
   std::vector<Process> processes;
   std::map<std::string, size_t> byName;
   std::vector<std::string> paths;

@@ -461,11 +461,12 @@ Status tpsp::check::readRecording(const std::string &path, int64_t number,
 }
 
 Status tpsp::check::readRecordings(const std::vector<std::string> &paths,
+                                   int64_t numRanks,
                                    std::vector<Recording> &out) {
-  NcclLogs logs;
+  NcclLogs logs(numRanks);
   for (size_t i = 0; i < paths.size(); ++i) {
     if (isNcclLog(paths[i]))
-      TPSP_TRY(logs.read(paths[i]));
+      TPSP_TRY(logs.read(paths[i], int64_t(i)));
     else
       TPSP_TRY(readRecording(paths[i], int64_t(i), out.emplace_back()));
   }

@@ -182,12 +182,13 @@ static int checkDump(const Options &options,
 
 static Status compareTraces(const Options &options, Progress &progress,
                             TraceReport &report) {
-  std::vector<Recording> recordings;
-  TPSP_TRY(readRecordings(options.traces, recordings));
   Options compiled = recordedAs(options);
   tool::Program program;
   TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,
                              program));
+  std::vector<Recording> recordings;
+  TPSP_TRY(readRecordings(options.traces, program.plan().numRanks(),
+                          recordings));
   PredictedTimes predicted;
   if (options.has("hardware"))
     TPSP_TRY(tool::predictRows(options, program.description, predicted.machine,

@@ -52,8 +52,8 @@ struct RecordedCall {
   bool isExtremum = false;
   /// The innermost line of the user's code, if the recording has it.
   std::string line;
-  /// How long it took, and for how long of that no other kernel ran on its
-  /// rank; negative if the recording does not say it.
+  /// How long it took, and for how long of that no kernel ran on its rank
+  /// but those of collectives; negative if the recording does not say it.
   double seconds = -1, exposedSeconds = -1;
 };
 
@@ -80,8 +80,9 @@ rt::Status readRecording(const std::string &path, int64_t number,
 
 /// Reads recordings, one file for each rank, and logs of NCCL, which may have
 /// several ranks in a file. The logs are joined: communicators of all files
-/// are known by their ids.
+/// are known by their ids. A communicator of `numRanks` ranks numbers them.
 rt::Status readRecordings(const std::vector<std::string> &paths,
+                          int64_t numRanks,
                           std::vector<Recording> &out);
 
 enum class TraceFault {
@@ -153,7 +154,8 @@ struct CollectiveTime {
   /// Seconds: the mean, the least and the most. They include waiting for ranks
   /// that come later.
   double mean = 0, least = 0, most = 0;
-  /// The mean of the seconds in which no other kernel ran on the rank.
+  /// The mean of the seconds in which no kernel ran on the rank but those of
+  /// collectives.
   std::optional<double> exposed;
   std::optional<double> predicted;
 };

@@ -16,6 +16,26 @@
 // RUN: cd %t && not tpsp-check two.mlir --steps 1 --trace order.log | FileCheck %s --check-prefix=ORDER
 // ORDER: other order: ranks
 
+// Torch makes communicators when they are first used: that of dp is not the
+// world's, though it has all of these ranks.
+// RUN: cd %t && tpsp-check two.mlir --mesh dp=4,tp=2 --steps 1 --trace lazy_0.log lazy_2.log lazy_4.log lazy_6.log | FileCheck %s --check-prefix=LAZY
+// LAZY: {{^}}right: 9 collectives of a step on ranks 0, 2, 4, 6 of 8{{$}}
+// LAZY: note: no communicator of NCCL's log has all 8 ranks: a rank's number is the last one in its file's name
+
+// NCCL's own file names end with the process, which is no rank.
+// RUN: cd %t && tpsp-check mlp.mlir --steps 1 --trace pid/nccl.node.200.log pid/nccl.node.201.log pid/nccl.node.202.log pid/nccl.node.203.log | FileCheck %s --check-prefix=PID
+// PID: {{^}}right: 6 collectives of a step on every rank{{$}}
+// PID: note: no communicator of NCCL's log has all 4 ranks: a rank's number is the place of its file among the given ones
+// The files of other kinds have places, too.
+// RUN: cd %t && not tpsp-check mlp.mlir --steps 1 --trace recorder.json pid/nccl.node.201.log pid/nccl.node.202.log pid/nccl.node.203.log | FileCheck %s --check-prefix=PLACES
+// PLACES: in 6 collectives of a step on every rank{{$}}
+
+// Numbers that no run has.
+// RUN: cd %t && not tpsp-check two.mlir --trace large.log 2>&1 | FileCheck %s --check-prefix=LARGE
+// LARGE: tpsp-check: cannot read 'large.log': line {{[0-9]+}}: its communicator has 1125899906842624 ranks; known are 1 to 1048576
+// RUN: cd %t && not tpsp-check two.mlir --trace sum.log 2>&1 | FileCheck %s --check-prefix=SUM
+// SUM: tpsp-check: 'sum.log': its sends to all ranks have too many elements
+
 // Sends to all ranks are an all_to_all.
 // RUN: cd %t && tpsp-check exchange.mlir --forward --steps 1 --trace sends.log | FileCheck %s --check-prefix=SENDS
 // SENDS: {{^}}right: 1 collectives of a step on every rank{{$}}
@@ -24,10 +44,10 @@
 // ranks by the files.
 // RUN: cd %t && tpsp-check mlp.mlir --steps 1 --trace coll_0.log coll_1.log coll_2.log coll_3.log | FileCheck %s --check-prefix=COLL
 // COLL: {{^}}right: 6 collectives of a step on every rank{{$}}
-// COLL: note: no communicator of NCCL's log has all ranks: a rank's number is the last one in its file's name
+// COLL: note: no communicator of NCCL's log has all 4 ranks: a rank's number is the last one in its file's name
 // COLL: note: the logs do not have all ranks of each communicator, or lack its Init COMPLETE: such a group is known by its size alone
 // RUN: cd %t && not tpsp-check mlp.mlir --steps 1 --trace coll_mixed.log 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: tpsp-check: 'coll_mixed.log' has several processes, and no communicator of all ranks, so that their ranks are not known; log with NCCL_DEBUG_SUBSYS=INIT,COLL from the start, or give each rank a file with its number in the name
+// UNKNOWN: tpsp-check: 'coll_mixed.log' has several processes, and no communicator of all 4 ranks, so that their ranks are not known; log with NCCL_DEBUG_SUBSYS=INIT,COLL from the start, or give each rank a file with its number in the name
 
 // RUN: cd %t && not tpsp-check two.mlir --steps 1 --trace cut.log 2>&1 | FileCheck %s --check-prefix=CUT
 // CUT: tpsp-check: cannot read 'cut.log': line {{[0-9]+}}: it has no number as '{{[a-z]+}}'; the log is cut
@@ -70,6 +90,8 @@ func @f(%x: [b, s@cp, h], param %w: [b, s, h@cp]) -> [b, s, h@cp] {
 }
 
 //--- logs.py
+import json
+import os
 import random
 
 random.seed(0)
@@ -140,6 +162,26 @@ logs = [begin(rank, False) + [call(rank, i, *each, f"0xa{rank}", 4) for i, each 
 for rank in range(4):
     open(f"coll_{rank}.log", "w").writelines(logs[rank])
 open("coll_mixed.log", "w").write(mixed(logs))
+
+os.makedirs("pid", exist_ok=True)
+for rank in range(4):
+    open(f"pid/nccl.node.{200 + rank}.log", "w").writelines(logs[rank])
+wide = {"AllGather": ("_all_gather_base", 1, 4), "ReduceScatter": ("_reduce_scatter_base", 4, 1), "AllReduce": ("all_reduce", 1, 1)}
+entries = [{"record_id": i, "process_group": ["0", "tp"], "profiling_name": "nccl:" + wide[kind][0], "input_sizes": [[count * wide[kind][1]]],
+            "output_sizes": [[count * wide[kind][2]]], "input_dtypes": ["Float"]} for i, (kind, count) in enumerate(step)]
+json.dump({"entries": entries, "pg_config": {"0": {"ranks": "[0, 1, 2, 3]"}}}, open("recorder.json", "w"))
+
+# dp = 4, tp = 2: ranks of one place of tp, without a communicator of all ranks.
+gather, scatter = ("AllGather", 64, "0xb", 2), ("ReduceScatter", 64, "0xb", 2)
+step = [gather, scatter, gather, gather, scatter] + [("AllReduce", count, "0xc", 4) for count in (256, 256, 16)] + [("AllReduce", 16, "0xb", 2)]
+for rank in (0, 2, 4, 6):
+    device = "cudaDev 0 nvmlDev 0 busId 1b000"
+    lines = [line(rank, f"ncclCommInitRank comm 0xb rank 0 nranks 2 {device} commId 0xbee{rank} - Init COMPLETE"),
+             line(rank, f"ncclCommInitRank comm 0xc rank {rank // 2} nranks 4 {device} commId 0xdad - Init COMPLETE")]
+    open(f"lazy_{rank}.log", "w").writelines(lines + [call(rank, i, *each) for i, each in enumerate(step)])
+
+open("large.log", "w").write(whole.replace("rank 3 nranks 4", f"rank {2**50 - 1} nranks {2**50}"))
+open("sum.log", "w").writelines(begin(0) + [call(0, 7, "Send", 2**50, "0xa0", 4, peer) for peer in range(2**13)])
 
 # An all_to_all of [2, 8, 8] over 4 ranks: each sends 8 elements to each.
 logs = [
