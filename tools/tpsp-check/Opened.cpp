@@ -34,6 +34,15 @@ CheckSettings tpsp::checktool::settingsOf(const Options &options,
   return settings;
 }
 
+bool tpsp::checktool::hasGradients(const Dump &dump) {
+  return std::any_of(dump.entries.begin(), dump.entries.end(),
+                     [](const DumpEntry &entry) {
+                       return entry.role == DumpRole::Gradient ||
+                              entry.role == DumpRole::Cotangent ||
+                              entry.role == DumpRole::Norm;
+                     });
+}
+
 Options tpsp::checktool::compiledAs(Options options, bool updates,
                                     bool hasGradients) {
   options.dtype = "f64";
@@ -45,10 +54,10 @@ Options tpsp::checktool::compiledAs(Options options, bool updates,
   return options;
 }
 
-Options tpsp::checktool::recordedAs(Options options) {
+Options tpsp::checktool::recordedAs(Options options, bool hasGradients) {
   options.bucketMib = 0;
   options.bucketLayers = "off";
-  options.grad = !options.forward;
+  options.grad = hasGradients;
   return options;
 }
 
@@ -108,15 +117,9 @@ Status tpsp::checktool::checkPart(const Options &options, const Dump &all,
                                   Progress &progress, CheckReport &report) {
   if (dump.entries.empty())
     return {};
-  bool hasGradients = std::any_of(dump.entries.begin(), dump.entries.end(),
-                                  [](const DumpEntry &entry) {
-                                    return entry.role == DumpRole::Gradient ||
-                                           entry.role == DumpRole::Cotangent ||
-                                           entry.role == DumpRole::Norm;
-                                  });
   Opened opened;
   opened.arguments.leftOut = leftOut;
-  Options compiled = compiledAs(options, updates, hasGradients);
+  Options compiled = compiledAs(options, updates, hasGradients(dump));
   TPSP_TRY(open(compiled, all, progress, opened));
   std::unique_ptr<NumbersChecker> checker;
   CheckSettings settings = settingsOf(options, progress);

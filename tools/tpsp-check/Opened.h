@@ -17,6 +17,10 @@ namespace tpsp::checktool {
 check::CheckSettings settingsOf(const Options &options,
                                 tool::Progress &progress);
 
+/// Whether a dump has tensors that only a program with gradients makes, besides
+/// new parameters.
+bool hasGradients(const check::Dump &dump);
+
 /// The options with which a program is compiled: in f64, and with a collective
 /// of its own for each gradient.
 Options compiledAs(Options options, bool updates, bool hasGradients);
@@ -24,7 +28,7 @@ Options compiledAs(Options options, bool updates, bool hasGradients);
 /// The options with which a program is compiled whose recording or page is
 /// wanted. Recordings may have buckets and overlap, but the ledger that they
 /// are compared with has none.
-Options recordedAs(Options options);
+Options recordedAs(Options options, bool hasGradients);
 
 /// A compiled program, and where its arguments come from.
 struct Opened {

@@ -10,8 +10,10 @@
 
 namespace tpsp::checktool {
 
-/// Writes a page of the checks, with the model's text and its equations.
-rt::Status writePage(const Options &options, tool::Progress &progress,
+/// Writes a page of the checks, with the model's text and its equations. They
+/// have gradients if `hasGradients`.
+rt::Status writePage(const Options &options, bool hasGradients,
+                     tool::Progress &progress,
                      const std::vector<rt::PageCheck> &checks);
 
 } // namespace tpsp::checktool

@@ -31,6 +31,15 @@ using rt::Status;
 using tool::CompileUse;
 using tool::Progress;
 
+namespace {
+/// What the page shows.
+struct Checked {
+  std::vector<rt::PageCheck> pages;
+  /// Whether a check is of gradients.
+  bool hasGradients = false;
+};
+} // namespace
+
 /// The entries for which `keeps` holds.
 template <typename Keep> static Dump partOf(const Dump &dump, Keep keeps) {
   Dump part = dump;
@@ -77,15 +86,18 @@ static Status checkAgainst(const Options &options, Progress &progress,
 }
 
 /// New parameters come from a step with an update, and all else from one
-/// without, which returns gradients.
+/// without, which returns gradients if the dump has some: then `isBackward` is
+/// set.
 static Status checkModel(const Options &options, Progress &progress,
-                         CheckReport &report) {
+                         CheckReport &report, bool &isBackward) {
+  isBackward |= options.layers;
   if (options.layers)
     return checkLayers(options, progress, report);
   Dump dump;
   TPSP_TRY(readDumps(options, progress, dump));
   std::set<std::string> ofUpdate;
   bool updates = options.optimizer != "none";
+  isBackward |= updates || hasGradients(dump);
   if (updates)
     TPSP_TRY(namesOfUpdate(options, progress, ofUpdate));
   auto isUpdated = [](const DumpEntry &entry) {
@@ -160,20 +172,19 @@ static int plant(const Options &options) {
   return areNamed(planted) ? tool::Done : tool::Failed;
 }
 
-/// Checks --numbers. `pages` gets the report.
-static int checkDump(const Options &options,
-                     std::vector<rt::PageCheck> &pages) {
+/// Checks --numbers. `out` gets the report.
+static int checkDump(const Options &options, Checked &out) {
   Progress progress(options.quiet);
   CheckReport report;
   Status status = options.against.empty()
-                      ? checkModel(options, progress, report)
+                      ? checkModel(options, progress, report, out.hasGradients)
                       : checkAgainst(options, progress, report);
   progress.done();
   if (status.ok()) {
     findCauses(report);
-    pages.push_back(toPageCheck(report));
+    out.pages.push_back(toPageCheck(report));
     status = print(options, report.isRight(), toText(report, options.all),
-                   pages.back().report);
+                   out.pages.back().report);
   }
   if (!status.ok())
     return fail(status);
@@ -182,7 +193,7 @@ static int checkDump(const Options &options,
 
 static Status compareTraces(const Options &options, Progress &progress,
                             TraceReport &report) {
-  Options compiled = recordedAs(options);
+  Options compiled = recordedAs(options, !options.forward);
   tool::Program program;
   TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,
                              program));
@@ -197,17 +208,17 @@ static Status compareTraces(const Options &options, Progress &progress,
                      report, predicted);
 }
 
-/// --trace: the collectives of a step. `pages` gets the report.
-static int checkTrace(const Options &options,
-                      std::vector<rt::PageCheck> &pages) {
+/// --trace: the collectives of a step. `out` gets the report.
+static int checkTrace(const Options &options, Checked &out) {
   Progress progress(options.quiet);
   TraceReport report;
   Status status = compareTraces(options, progress, report);
   progress.done();
   bool isRight = report.outcome() == TraceOutcome::Right;
   if (status.ok()) {
-    pages.push_back(toPageCheck(report));
-    status = print(options, isRight, toText(report), pages.back().report);
+    out.pages.push_back(toPageCheck(report));
+    out.hasGradients |= !options.forward;
+    status = print(options, isRight, toText(report), out.pages.back().report);
   }
   if (!status.ok())
     return fail(status);
@@ -218,15 +229,15 @@ static int carryOut(const Options &options) {
   if (options.selftest > 0)
     return plant(options);
   int code = tool::Done;
-  std::vector<rt::PageCheck> pages;
+  Checked checked;
   if (!options.traces.empty())
-    code = checkTrace(options, pages);
+    code = checkTrace(options, checked);
   if (!options.numbers.empty())
-    code = std::max(code, checkDump(options, pages));
-  if (options.html.empty() || pages.empty())
+    code = std::max(code, checkDump(options, checked));
+  if (options.html.empty() || checked.pages.empty())
     return code;
   Progress progress(options.quiet);
-  Status status = writePage(options, progress, pages);
+  Status status = writePage(options, checked.hasGradients, progress, checked.pages);
   progress.done();
   return status.ok() ? code : fail(status);
 }

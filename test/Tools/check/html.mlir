@@ -18,6 +18,12 @@
 // RUN: cd %t && tpsp-check layer.mlir --numbers right --json right.json --html right.html
 // RUN: cd %t && python3 %S/../Inputs/check-page.py right.html --checks right.json --model layer.mlir
 
+// A program that cannot be differentiated, forward alone.
+// RUN: cd %t && tpsp-run %S/../../Execution/attention-statistic.mlir --mesh cp=1,tp=1 --quiet --save-all forward.safetensors
+// RUN: cd %t && env PYTHONPATH=%S/../Inputs python3 -c "import write_dump as w; w.write('forward', 0, {'act:' + name: own for name, own in w.read('forward.safetensors').items()})"
+// RUN: cd %t && tpsp-check %S/../../Execution/attention-statistic.mlir --mesh cp=1,tp=1 --numbers forward --json forward.json --html forward.html
+// RUN: cd %t && python3 %S/../Inputs/check-page.py forward.html --checks forward.json --model %S/../../Execution/attention-statistic.mlir
+
 // A page that cannot be written, or that would replace another file.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers right --html no/p.html 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // NOWHERE: {{^}}tpsp-check: cannot write 'no/p.html': No such file or directory{{$}}
