@@ -104,6 +104,17 @@
 // REDEFINE: %{case} = pool-divisor
 // RUN: %{refuse} DIVISOR
 // DIVISOR: aten.avg_pool2d.default has divisor_override = 1, which is not supported{{$}}
+// REDEFINE: %{case} = scattered-wide
+// RUN: %{refuse} WIDE
+// WIDE: aten.scatter_reduce.two has indices of [2, 9] and a source of [2, 9] for a tensor of [4, 3]{{$}}
+// REDEFINE: %{case} = scattered-few
+// RUN: %{refuse} FEW
+// FEW: aten.scatter_reduce.two has indices of [2] and a source of [2] for a tensor of [4, 3]{{$}}
+// REDEFINE: %{case} = transform-no-dim
+// RUN: %{refuse} NO-DIMENSION
+// REDEFINE: %{case} = transform-no-size
+// RUN: %{refuse} NO-DIMENSION
+// NO-DIMENSION: aten.fft_fftn.default transforms no dimension{{$}}
 // REDEFINE: %{case} = softplus-threshold
 // RUN: %{refuse} THRESHOLD
 // THRESHOLD: aten.softplus.default has threshold = 1, which is not supported{{$}}

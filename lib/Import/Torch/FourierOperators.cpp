@@ -137,7 +137,8 @@ static std::vector<size_t> dimsOf(const Call &call, size_t rank, size_t last) {
   if (call.has("n"))
     return {call.dim("dim", rank + (call.result().isComplex ? 1 : 0))};
   if (!call.isNone("dim"))
-    return call.dims("dim", rank);
+    return call.list("dim").empty() ? std::vector<size_t>()
+                                    : call.dims("dim", rank);
   if (!call.isNone("s"))
     last = call.list("s").size();
   std::vector<size_t> dims;
@@ -169,6 +170,8 @@ static Emit transform(Kind kind, bool isInverse, size_t last) {
     Parts x = operandOf(call);
     Sizes sizes = call.build.sizes(x.real);
     std::vector<size_t> dims = dimsOf(call, sizes.size(), last);
+    if (dims.empty())
+      refuse("transforms no dimension");
     if (kind == Kind::ToReal && !x.imaginary)
       refuse("makes real numbers of real ones");
     // A transform to real numbers has the dimension of halves last.

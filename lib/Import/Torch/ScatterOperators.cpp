@@ -300,12 +300,25 @@ static double reducedBy(const std::string &how, double a, double b) {
   return a + b;
 }
 
+/// Refuses indices that name no elements of the tensor or of the source.
+static void checkScattered(const Sizes &sizes, const Sizes &index,
+                           const Sizes &source, size_t dim) {
+  bool fits = index.size() == sizes.size() && source.size() == index.size();
+  for (size_t i = 0; i < sizes.size() && fits; ++i)
+    fits = index[i] <= source[i] && (i == dim || index[i] <= sizes[i]);
+  if (!fits)
+    refuse("has indices of [{}] and a source of [{}] for a tensor of [{}]",
+           fmt::join(index, ", "), fmt::join(source, ", "),
+           fmt::join(sizes, ", "));
+}
+
 static Constants foldScatterReduce(const Call &call) {
   ConstantPtr self = call.tensor("self").constant,
               index = call.tensor("index").constant,
               source = call.tensor("src").constant;
   const Sizes &sizes = self->sizes();
   size_t dim = call.dim("dim", sizes.size());
+  checkScattered(sizes, index->sizes(), source->sizes(), dim);
   std::string how = call.word("reduce");
   double first = call.flag("include_self") ? 1 : 0;
   std::vector<double> found = self->elements(), counts(found.size(), first);

@@ -7,7 +7,7 @@ import json
 import sys
 import zipfile
 
-FLOAT, BF16, INTEGER, BOOL = 7, 13, 5, 12
+FLOAT, BF16, INTEGER, BOOL, COMPLEX = 7, 13, 5, 12, 10
 INFINITY = float("inf")
 
 
@@ -38,7 +38,7 @@ def argument(value):
                 "Infinity" if value > 0 else "-Infinity"}
     if isinstance(value, str):
         return {"as_string": value}
-    if isinstance(value[0], Tensor):
+    if value and isinstance(value[0], Tensor):
         return {"as_tensors": [{"name": each} for each in value]}
     return {"as_ints": value}
 
@@ -292,6 +292,20 @@ def pool_to_nothing(g):
                 self=g.input("x", FLOAT, [1, 2, 4, 4]), output_size=[0, 0])
 
 
+def scattered_beyond(g, sizes):
+    """Constants, with indices of these sizes for a tensor of [4, 3]."""
+    whole = g.op("full.default", FLOAT, [4, 3], size=[4, 3], fill_value=0.5)
+    index = g.op("zeros.default", INTEGER, sizes, size=sizes)
+    source = g.op("full.default", FLOAT, sizes, size=sizes, fill_value=2.0)
+    made = g.op("scatter_reduce.two", FLOAT, [4, 3], self=whole, dim=0, index=index, src=source, reduce="sum")
+    return g.op("mul.Tensor", FLOAT, [4, 3], self=g.input("x", FLOAT, [4, 3]), other=made)
+
+
+def transform_of_nothing(g, **none):
+    made = g.op("fft_fftn.default", COMPLEX, [4, 3], self=g.input("x", FLOAT, [4, 3]), **none)
+    return g.op("view_as_real.default", FLOAT, [4, 3, 2], self=made)
+
+
 def deep_constant(g):
     """2^60 sums, if each is evaluated anew."""
     query, key = positions(g, 300)
@@ -333,6 +347,10 @@ CASES = {
     "chosen-one-by-one": chosen_one_by_one,
     "class-token": class_token,
     "ids-in-view": ids_in_view,
+    "scattered-wide": lambda g: scattered_beyond(g, [2, 9]),
+    "scattered-few": lambda g: scattered_beyond(g, [2]),
+    "transform-no-dim": lambda g: transform_of_nothing(g, dim=[]),
+    "transform-no-size": lambda g: transform_of_nothing(g, s=[]),
     "deep-constant": deep_constant,
 }
 
