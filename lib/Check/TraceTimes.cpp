@@ -19,12 +19,15 @@ static std::string keyOf(const LedgerRow &row) {
                      row.location);
 }
 
-TraceTimes::Line &TraceTimes::lineOf(const std::set<size_t> &rows) {
+TraceTimes::Line &TraceTimes::lineOf(const Occurrence &occurrence) {
+  const std::set<size_t> rows(occurrence.rows.begin(), occurrence.rows.end());
   std::set<std::string> keys;
   for (size_t row : rows)
     keys.insert(keyOf(plan.ledger[row]));
+  size_t calls = rows.size() > 1 ? occurrence.calls.size() : 1;
   auto [found, isNew] = byKey.try_emplace(
-      fmt::format("{} {}", rows.size(), fmt::join(keys, ";")), lines.size());
+      fmt::format("{} {} {}", rows.size(), calls, fmt::join(keys, ";")),
+      lines.size());
   if (isNew) {
     Line &line = lines.emplace_back();
     const LedgerRow &first = plan.ledger[*rows.begin()];
@@ -34,17 +37,18 @@ TraceTimes::Line &TraceTimes::lineOf(const std::set<size_t> &rows) {
                     patternOf(first.tensor), fmt::join(first.axes, " and "));
     if (rows.size() > 1)
       line.time.collective +=
-          fmt::format(", and {} more in one call", rows.size() - 1);
+          fmt::format(", and {} more in {}", rows.size() - 1,
+                      calls == 1 ? "one call" : fmt::format("{} calls", calls));
   }
   lines[found->second].rows.insert(rows.begin(), rows.end());
   return lines[found->second];
 }
 
-void TraceTimes::addOccurrence(const std::set<size_t> &rows, const Calls &calls,
-                               size_t earlier, const Recording &recording) {
+void TraceTimes::addOccurrence(const Occurrence &occurrence, size_t earlier,
+                               const Recording &recording) {
   double seconds = 0, exposed = 0;
   bool isExposureKnown = true;
-  for (size_t call : calls) {
+  for (size_t call : occurrence.calls) {
     const RecordedCall &each = recording.calls[call - earlier];
     if (each.seconds < 0)
       return;
@@ -52,7 +56,7 @@ void TraceTimes::addOccurrence(const std::set<size_t> &rows, const Calls &calls,
     exposed += each.exposedSeconds;
     isExposureKnown &= each.exposedSeconds >= 0;
   }
-  Line &line = lineOf(rows);
+  Line &line = lineOf(occurrence);
   CollectiveTime &time = line.time;
   time.least = time.count == 0 ? seconds : std::min(time.least, seconds);
   time.most = std::max(time.most, seconds);
@@ -60,43 +64,56 @@ void TraceTimes::addOccurrence(const std::set<size_t> &rows, const Calls &calls,
   line.sum += seconds;
   line.exposedSum += isExposureKnown ? exposed : 0;
   line.exposedCount += isExposureKnown;
-  for (size_t row : rows)
+  for (size_t row : occurrence.rows)
     if (row < predicted.seconds.size())
       line.predictedSum += predicted.seconds[row];
 }
 
-void TraceTimes::addOccurrences(
-    const std::set<size_t> &rows, const Calls &calls,
-    const std::vector<const Recording *> &recordings, int64_t steps) {
-  for (const Recording *recording : recordings) {
-    size_t period = recording->calls.size() / size_t(steps);
-    for (int64_t step = 0; step < steps; ++step)
-      addOccurrence(rows, calls, size_t(step) * period, *recording);
+std::vector<TraceTimes::Occurrence>
+TraceTimes::occurrencesOf(const Matching &matching,
+                          const RecordedCall *begin) const {
+  // Rows and calls are numbered together, rows first.
+  const size_t numNeeds = matching.needs.size();
+  std::map<size_t, size_t> above;
+  auto top = [&](size_t number) {
+    above.try_emplace(number, number);
+    while (above[number] != number)
+      number = above[number] = above[above[number]];
+    return number;
+  };
+  for (const auto &[need, call] : matching.pairs)
+    above[top(numNeeds + size_t(call - begin))] =
+        top(size_t(need - matching.needs.data()));
+  std::vector<size_t> numbers;
+  for (const auto &[number, its] : above)
+    numbers.push_back(number);
+  std::map<size_t, Occurrence> byTop;
+  for (size_t number : numbers) {
+    Occurrence &own = byTop[top(number)];
+    if (number < numNeeds)
+      own.rows.push_back(
+          size_t(matching.needs[number].row - plan.ledger.data()));
+    else
+      own.calls.push_back(number - numNeeds);
   }
+  std::vector<Occurrence> occurrences;
+  for (auto &[number, own] : byTop)
+    occurrences.push_back(std::move(own));
+  return occurrences;
 }
 
 void TraceTimes::add(const Matching &matching,
                      const std::vector<const Recording *> &recordings,
                      int64_t steps, bool areEqual) {
-  const RecordedCall *begin = recordings.front()->calls.data();
-  std::map<size_t, std::set<size_t>> rowsOfCall;
-  std::map<const Need *, Calls> callsOfNeed;
-  for (const auto &[need, call] : matching.pairs) {
-    auto number = size_t(call - begin);
-    rowsOfCall[number].insert(size_t(need->row - plan.ledger.data()));
-    callsOfNeed[need].push_back(number);
-  }
+  std::vector<Occurrence> occurrences =
+      occurrencesOf(matching, recordings.front()->calls.data());
   int64_t counted = areEqual ? steps : 1;
-  for (const auto &[need, calls] : callsOfNeed) {
-    bool isAlone = std::all_of(calls.begin(), calls.end(), [&](size_t call) {
-      return rowsOfCall[call].size() == 1;
-    });
-    if (isAlone)
-      addOccurrences(rowsOfCall[calls.front()], calls, recordings, counted);
-  }
-  for (const auto &[call, rows] : rowsOfCall)
-    if (rows.size() > 1)
-      addOccurrences(rows, {call}, recordings, counted);
+  for (const Occurrence &each : occurrences)
+    for (const Recording *recording : recordings) {
+      size_t period = recording->calls.size() / size_t(steps);
+      for (int64_t step = 0; step < counted; ++step)
+        addOccurrence(each, size_t(step) * period, *recording);
+    }
   timedSteps += steps * int64_t(recordings.size());
 }
 

@@ -34,14 +34,17 @@ private:
     /// The sum over occurrences.
     double predictedSum = 0;
   };
-  using Calls = std::vector<size_t>;
+  /// Rows and calls that are matched with each other, directly or through
+  /// others, by their numbers. A row may be there several times.
+  struct Occurrence {
+    std::vector<size_t> rows, calls;
+  };
 
-  Line &lineOf(const std::set<size_t> &rows);
-  void addOccurrences(const std::set<size_t> &rows, const Calls &calls,
-                      const std::vector<const Recording *> &recordings,
-                      int64_t steps);
-  void addOccurrence(const std::set<size_t> &rows, const Calls &calls,
-                     size_t earlier, const Recording &recording);
+  Line &lineOf(const Occurrence &occurrence);
+  std::vector<Occurrence> occurrencesOf(const Matching &matching,
+                                        const RecordedCall *begin) const;
+  void addOccurrence(const Occurrence &occurrence, size_t earlier,
+                     const Recording &recording);
 
   const Plan &plan;
   const PredictedTimes &predicted;

@@ -30,6 +30,11 @@
 // RECORDER: {{^}}collectives take 12000.0 us of a rank's step; name the machine
 // RECORDER: all_gather of n over tp 1 2000.0 2000.0 2000.0{{$}}
 
+// Several rows in several calls are one line, whose calls count once.
+// RUN: cd %t && not tpsp-check mlp.mlir --steps 1 --trace sends_0.json --hardware h100-sxm | FileCheck %s --check-prefix=SENDS
+// SENDS: {{^}}collectives take 12000.0 us of a rank's step; predicted on h100-sxm: {{[0-9.]+}} us{{$}}
+// SENDS: all_gather of n over tp, and 2 more in 6 calls 1 12000.0 12000.0 12000.0 {{[0-9]+\.[0-9]}}
+
 // RUN: cd %t && not tpsp-check mlp.mlir --trace profile_0.json --hardware nobody 2>&1 | FileCheck %s --check-prefix=NOBODY
 // NOBODY: tpsp-check: {{.*}}nobody
 // RUN: %S/../Inputs/exits 2 tpsp-check %t/mlp.mlir --numbers %t --hardware cpu 2>&1 | FileCheck %s --check-prefix=GOES
@@ -76,3 +81,8 @@ names = {"_allgather_base": "_all_gather_base", "allreduce": "all_reduce", "_red
 entries = [{"record_id": i, "process_group": ["1", "mesh_tp"], "profiling_name": "nccl:" + names[kind], "input_sizes": [[before]],
             "output_sizes": [[after]], "input_dtypes": ["Float"], "duration_ms": 2} for i, (kind, before, after) in enumerate(CALLS)]
 json.dump({"entries": entries, "pg_config": {"1": {"ranks": "[0, 1, 2, 3]"}}}, open("recorder_0.json", "w"))
+# All that a step does not add up is sent.
+for entry in entries:
+    entry["duration_ms"] = 0
+turns = [{**entries[0], "profiling_name": name, "input_sizes": [[96]], "output_sizes": [[96]], "duration_ms": 2} for name in ("nccl:send 0->1", "nccl:recv 0<-3")]
+json.dump({"entries": turns + entries[1:2] + turns + turns + entries[4:], "pg_config": {"1": {"ranks": "[0, 1, 2, 3]"}}}, open("sends_0.json", "w"))
