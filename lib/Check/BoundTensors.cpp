@@ -24,6 +24,43 @@ RankValues tpsp::check::predictionFor(const BoundTensor &tensor,
   return inForm(placed, tensor.each.form, parts);
 }
 
+bool tpsp::check::isOwnPart(const BoundTensor &tensor) {
+  const Form &form = tensor.each.form;
+  return form.kind == Form::Part && form.order.empty() &&
+         tensor.each.tensor->buffer().pending.empty();
+}
+
+const RankValues &tpsp::check::valuesOf(const BoundTensor &tensor,
+                                        const std::vector<RankValues> &own,
+                                        RankValues &room) {
+  if (!tensor.isSettled)
+    return tensor.each.values;
+  if (isOwnPart(tensor))
+    return own[tensor.result];
+  room = predictionFor(tensor, own);
+  return room;
+}
+
+void tpsp::check::setFollows(const std::string &text,
+                             const RankValues &prediction, double error,
+                             BoundTensor &tensor) {
+  TensorVerdict &verdict = tensor.verdict;
+  static_cast<Claim &>(verdict) = {VerdictKind::Follows, text, {}, 1};
+  verdict.alternatives.clear();
+  verdict.isUnexplained = false;
+  tensor.sharesFactor = false;
+  verdict.error = error;
+  verdict.nextError = verdict.errorOfRight;
+  verdict.next = "right";
+  verdict.distinguishing =
+      distinguishing(tensor.each.values, prediction, tensor.each.right,
+                     tensor.each.tolerance);
+  verdict.collective.clear();
+  verdict.rule.clear();
+  verdict.location.clear();
+  verdict.collectiveAxes.clear();
+}
+
 RunFocus
 tpsp::check::focusOn(const Predictor &predictor,
                      const std::vector<BoundTensor> &tensors,

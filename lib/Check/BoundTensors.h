@@ -27,6 +27,20 @@ struct BoundTensor {
 RankValues predictionFor(const BoundTensor &tensor,
                          const std::vector<RankValues> &results);
 
+/// Whether the dump has a tensor in the form in which ranks have the result.
+bool isOwnPart(const BoundTensor &tensor);
+
+/// The values of the dump. A tensor that is settled has those of the step's
+/// own results, which `room` gets if they are in another form.
+const RankValues &valuesOf(const BoundTensor &tensor,
+                           const std::vector<RankValues> &own,
+                           RankValues &room);
+
+/// Makes the verdict that a tensor is right, given what `text` says. What the
+/// verdict named as its own cause is removed.
+void setFollows(const std::string &text, const RankValues &prediction,
+                double error, BoundTensor &tensor);
+
 /// Asks of a run the results of the tensors for which `isAsked` holds.
 RunFocus focusOn(const Predictor &predictor,
                  const std::vector<BoundTensor> &tensors,

@@ -12,9 +12,9 @@ public:
     double begin = 0, end = 0;
   };
 
-  /// Adds a span in any order. An empty one is nothing.
+  /// Adds a span, in any order. Empty spans are ignored.
   void add(Span span);
-  /// The length of what of a span is in none that was added.
+  /// The length of the part of `span` that no added span covers.
   double outside(Span span);
 
 private:

@@ -173,10 +173,7 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   const StepHypothesis &best = found.front();
   TensorVerdict &verdict = tensor.verdict;
   Claim before = verdict;
-  static_cast<Claim &>(verdict) = {VerdictKind::Follows, best.text, {}, 1};
-  verdict.isUnexplained = false;
-  tensor.sharesFactor = false;
-  verdict.alternatives.clear();
+  setFollows(best.text, prediction, error, tensor);
   for (size_t i = 1; i < found.size(); ++i)
     verdict.alternatives.push_back(
         {VerdictKind::Follows, found[i].text, {}, 1});
@@ -186,14 +183,6 @@ void CauseSearch::accept(const std::vector<StepHypothesis> &found,
   if (isMultipleOfUpdate ||
       (before.kind == VerdictKind::Rows && isCoarse(error, tensor)))
     verdict.alternatives.push_back(std::move(before));
-  verdict.error = error;
-  verdict.nextError = verdict.errorOfRight;
-  verdict.next = "right";
-  verdict.distinguishing = distinguishing(
-      tensor.each.values, prediction, tensor.each.right, tensor.each.tolerance);
-  verdict.collective.clear();
-  verdict.rule.clear();
-  verdict.collectiveAxes.clear();
   if (best.row >= 0)
     nameRow(plan.ledger[best.row], verdict);
 }

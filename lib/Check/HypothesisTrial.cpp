@@ -8,23 +8,17 @@ using namespace tpsp;
 using namespace tpsp::check;
 using rt::Status;
 
-/// Whether the dump has a tensor in the form in which ranks have the result.
-static bool isOwnPart(const BoundTensor &tensor) {
-  const Form &form = tensor.each.form;
-  return form.kind == Form::Part && form.order.empty() &&
-         tensor.each.tensor->buffer().pending.empty();
-}
-
 HypothesisTrial::HypothesisTrial(const Plan &plan,
                                  const std::vector<BoundTensor> &tensors,
                                  const std::vector<RankValues> &own,
                                  const Change &change, size_t fewest)
-    : tensors(tensors), own(own), fewest(fewest),
+    : tensors(tensors), own(own), fewest(int64_t(fewest)),
       fates(tensors.size(), Fate::Unreached), isSeen(tensors.size(), false),
       squares(tensors.size()) {
   Reach reach(plan, change);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const BoundTensor &tensor = tensors[i];
+    shared += tensor.result >= 0 && tensor.sharesFactor;
     // A tensor that follows from an earlier cause may be anything under this
     // one.
     if (tensor.result < 0 || tensor.verdict.kind == VerdictKind::Follows ||
@@ -34,15 +28,24 @@ HypothesisTrial::HypothesisTrial(const Plan &plan,
     fates[i] = Fate::Untried;
     isSeen[i] = isOwnPart(tensor);
     squares[i].resize(tensor.each.mesh->numRanks());
+    ofResult[tensor.result].push_back(i);
+    count(tensor, 1);
   }
 }
 
+void HypothesisTrial::count(const BoundTensor &tensor, int64_t one) {
+  if (tensor.verdict.kind == VerdictKind::Equal)
+    return;
+  possible += one;
+  open += isOpen(tensor) && !tensor.sharesFactor ? one : 0;
+  sharedPossible += tensor.sharesFactor ? one : 0;
+}
+
 Status HypothesisTrial::run(Predictor &predictor, const Change &change) {
-  RunFocus focus;
-  focus.results.assign(predictor.results().size(), false);
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (fates[i] == Fate::Untried)
-      focus.results[tensors[i].result] = true;
+  auto isUntried = [&](const BoundTensor &tensor) {
+    return fates[&tensor - tensors.data()] == Fate::Untried;
+  };
+  RunFocus focus = focusOn(predictor, tensors, isUntried);
   if (predictor.canBeWatched())
     focus.watch = this;
   else
@@ -55,21 +58,7 @@ Status HypothesisTrial::run(Predictor &predictor, const Change &change) {
 }
 
 bool HypothesisTrial::isCause() const {
-  size_t possible = 0, open = 0, shared = 0, sharedPossible = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const BoundTensor &tensor = tensors[i];
-    bool mayFit = fates[i] == Fate::Fits || fates[i] == Fate::Untried;
-    shared += tensor.result >= 0 && tensor.sharesFactor;
-    if (tensor.verdict.kind == VerdictKind::Equal) {
-      if (fates[i] == Fate::Differs)
-        return false;
-      continue;
-    }
-    possible += mayFit;
-    open += mayFit && isOpen(tensor) && !tensor.sharesFactor;
-    sharedPossible += mayFit && tensor.sharesFactor;
-  }
-  return possible >= fewest &&
+  return !isContradicted && possible >= fewest &&
          (open > 0 || (shared > 0 && sharedPossible == shared));
 }
 
@@ -82,58 +71,50 @@ std::vector<size_t> HypothesisTrial::explained() const {
 }
 
 bool HypothesisTrial::sees(size_t result) const {
-  bool isSome = false;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (fates[i] == Fate::Unreached || tensors[i].result != int64_t(result))
-      continue;
-    if (!isSeen[i])
-      return false;
-    isSome = true;
-  }
-  return isSome;
+  auto found = ofResult.find(int64_t(result));
+  return found != ofResult.end() &&
+         std::all_of(found->second.begin(), found->second.end(),
+                     [&](size_t number) { return isSeen[number]; });
 }
 
 void HypothesisTrial::see(size_t result, int64_t rank,
                           std::vector<double> part) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const BoundTensor &tensor = tensors[i];
-    if (fates[i] != Fate::Untried || tensor.result != int64_t(result))
-      continue;
-    // The dump has the step's own values of a tensor that is settled.
-    const std::vector<double> &values =
-        (tensor.isSettled ? own[result] : tensor.each.values)[rank];
+  for (size_t i : ofResult.at(int64_t(result))) {
+    RankValues room;
+    const std::vector<double> &values = valuesOf(tensors[i], own, room)[rank];
     if (!values.empty())
       squares[i][rank] = squaresOf(values, part);
   }
 }
 
 bool HypothesisTrial::goesOn(size_t result) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (fates[i] != Fate::Untried || tensors[i].result != int64_t(result))
-      continue;
-    const RankValues &values =
-        tensors[i].isSettled ? own[result] : tensors[i].each.values;
+  for (size_t i : ofResult.at(int64_t(result))) {
+    RankValues room;
+    const RankValues &values = valuesOf(tensors[i], own, room);
     std::vector<Squares> ranks;
     for (size_t rank = 0; rank < values.size(); ++rank)
       if (!values[rank].empty())
         ranks.push_back(squares[i][rank]);
-    settle(i, distanceOf(ranks) <= tensors[i].each.tolerance.relative);
+    settle(i, distanceOf(ranks));
   }
   return isCause();
 }
 
-void HypothesisTrial::settle(size_t number, bool isFit) {
+void HypothesisTrial::settle(size_t number, double distance) {
+  const BoundTensor &tensor = tensors[number];
+  bool isFit = distance <= tensor.each.tolerance.relative;
   fates[number] = isFit ? Fate::Fits : Fate::Differs;
-}
-
-RankValues HypothesisTrial::valuesOf(const BoundTensor &tensor) const {
-  return tensor.isSettled ? predictionFor(tensor, own) : tensor.each.values;
+  if (isFit)
+    return;
+  isContradicted |= tensor.verdict.kind == VerdictKind::Equal;
+  count(tensor, -1);
 }
 
 void HypothesisTrial::finish(const std::vector<RankValues> &results) {
-  for (size_t i = 0; i < tensors.size(); ++i)
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    RankValues room;
     if (fates[i] == Fate::Untried)
-      settle(i, distance(valuesOf(tensors[i]),
-                         predictionFor(tensors[i], results)) <=
-                    tensors[i].each.tolerance.relative);
+      settle(i, distance(valuesOf(tensors[i], own, room),
+                         predictionFor(tensors[i], results)));
+  }
 }

@@ -6,6 +6,8 @@
 #include "BoundTensors.h"
 #include "Reach.h"
 
+#include <map>
+
 namespace tpsp::check {
 
 class HypothesisTrial final : public ResultWatch {
@@ -35,17 +37,24 @@ private:
 
   /// Compares those that were not seen.
   void finish(const std::vector<RankValues> &results);
-  void settle(size_t number, bool isFit);
-  /// The values of the dump.
-  RankValues valuesOf(const BoundTensor &tensor) const;
+  void settle(size_t number, double distance);
+  /// Adds `one` to the counts of a reached tensor that may fit.
+  void count(const BoundTensor &tensor, int64_t one);
 
   const std::vector<BoundTensor> &tensors;
   const std::vector<RankValues> &own;
-  const size_t fewest;
+  const int64_t fewest;
   /// These three have an item for each tensor.
   std::vector<Fate> fates;
   std::vector<bool> isSeen;
   std::vector<std::vector<Squares>> squares;
+  /// The numbers of the reached tensors, by result.
+  std::map<int64_t, std::vector<size_t>> ofResult;
+  /// Tensors that may still fit and are not right. Of these: the open ones, and
+  /// those that share a factor, of which there are `shared`.
+  int64_t possible = 0, open = 0, sharedPossible = 0, shared = 0;
+  /// Whether a tensor that is right differs.
+  bool isContradicted = false;
 };
 
 } // namespace tpsp::check

@@ -51,23 +51,12 @@ static void follow(RankValues prediction,
                    const std::vector<std::string> &titles,
                    BoundTensor &tensor) {
   double error = distance(tensor.each.values, prediction);
-  TensorVerdict &verdict = tensor.verdict;
-  if (error <= tensor.each.tolerance.relative && !isRight(verdict.kind)) {
-    static_cast<Claim &>(verdict) = {
-        VerdictKind::Follows,
-        fmt::format("right, given what each rank has of {}",
-                    fmt::join(titles, ", ")),
-        {},
-        1};
-    verdict.alternatives.clear();
-    verdict.isUnexplained = false;
-    verdict.isConsequence = true;
-    verdict.error = error;
-    verdict.nextError = verdict.errorOfRight;
-    verdict.next = "right";
-    verdict.distinguishing =
-        distinguishing(tensor.each.values, prediction, tensor.each.right,
-                       tensor.each.tolerance);
+  if (error <= tensor.each.tolerance.relative &&
+      !isRight(tensor.verdict.kind)) {
+    setFollows(fmt::format("right, given what each rank has of {}",
+                           fmt::join(titles, ", ")),
+               prediction, error, tensor);
+    tensor.verdict.isConsequence = true;
   }
   tensor.each.right = std::move(prediction);
 }
@@ -91,10 +80,8 @@ Status tpsp::check::judgeByOwnArguments(Predictor &predictor,
   for (const BoundTensor &tensor : tensors) {
     if (!isReached(tensor) || !isRight(tensor.verdict.kind))
       continue;
-    // The dump has the step's own values of a tensor that is settled.
-    RankValues values =
-        tensor.isSettled ? predictionFor(tensor, own) : tensor.each.values;
-    if (distance(values, predictionFor(tensor, results)) >
+    RankValues room;
+    if (distance(valuesOf(tensor, own, room), predictionFor(tensor, results)) >
         tensor.each.tolerance.relative)
       return {};
   }

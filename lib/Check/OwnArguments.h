@@ -9,7 +9,7 @@ namespace tpsp::check {
 
 /// Runs a step in which each rank has its own values of such arguments. Results
 /// that are right in it get the verdict that they follow, and no cause is
-/// sought of them. The others are compared with this step from now on, and
+/// sought for them. The others are compared with this step from now on, and
 /// `base` has the arguments. A step that contradicts a right result is not the
 /// run's: then nothing changes.
 ///

@@ -22,8 +22,19 @@ struct Predictor::Impl {
   rt::Status readResults(rt::Rank &rank, const RunFocus &focus,
                          std::vector<RankValues> &out) const;
   void aim(const RunFocus &focus);
-  /// The last command that writes a result; -1 if none does.
-  int64_t lastWriterOf(const PlanBuffer &result) const;
+  /// Fills lastWriter.
+  void findWriters();
+  int64_t lastWriterOf(const PlanBuffer &tensor) const {
+    return lastWriter[&tensor - plan.buffers.data()];
+  }
+  /// Whether a watch sees a result while the step runs.
+  bool isSeen(const RunFocus &focus, size_t result) const;
+  /// Calls `visit` with each argument that this rank holds and that `changes`
+  /// has, and with its change.
+  template <typename Each, typename Visit>
+  rt::Status forEachHeld(const rt::Rank &rank,
+                         const std::map<int64_t, Each> &changes,
+                         Visit visit) const;
   /// Whether a step with this change leaves an argument other than it was.
   bool changes(const Change &change, const PlanBuffer &argument) const;
 
@@ -38,6 +49,9 @@ struct Predictor::Impl {
   /// Whether memory has an argument as the source gives it, by the buffer's
   /// position.
   std::vector<bool> isFilled = std::vector<bool>(plan.buffers.size(), false);
+  /// The last command that writes a buffer; -1 if none does.
+  std::vector<int64_t> lastWriter =
+      std::vector<int64_t>(plan.buffers.size(), -1);
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -62,6 +76,7 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
           "off");
   auto impl = std::make_unique<Impl>(plan, step, source);
   impl->slot->plan = &plan;
+  impl->findWriters();
   TPSP_TRY(rt::RankMesh::create(plan.mesh, impl->mesh));
   for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.resultNumber() >= 0)
@@ -79,42 +94,50 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
   return {};
 }
 
+template <typename Each, typename Visit>
+rt::Status
+Predictor::Impl::forEachHeld(const rt::Rank &rank,
+                             const std::map<int64_t, Each> &changes,
+                             Visit visit) const {
+  if (changes.empty())
+    return {};
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    auto found = changes.find(tensor.number);
+    if (tensor.isArgument() && found != changes.end() &&
+        tensor.isHeldAt(rank.coordinates()))
+      TPSP_TRY(visit(tensor, found->second));
+  }
+  return {};
+}
+
 rt::Status Predictor::Impl::multiplyArguments(rt::Rank &rank,
                                               const Change &change) const {
   std::vector<char> staging;
-  for (const PlanBuffer &tensor : plan.tensors()) {
-    auto found = change.arguments.find(tensor.number);
-    if (!tensor.isArgument() || found == change.arguments.end() ||
-        !tensor.isHeldAt(rank.coordinates()))
-      continue;
-    TPSP_TRY(rank.inspect(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+  auto multiply = [&](const PlanBuffer &tensor, double factor) {
+    return rank.inspect(*tensor.offset, tensor.bytes, staging, [&](void *at) {
       int64_t count = tensor.bytes / rt::elementBytes(tensor.dtype);
       for (int64_t i = 0; i < count; ++i)
-        rt::storeFloat(found->second * rt::loadFloat(at, tensor.dtype, i),
+        rt::storeFloat(factor * rt::loadFloat(at, tensor.dtype, i),
                        tensor.dtype, at, i);
       return rt::Status();
-    }));
-  }
-  return {};
+    });
+  };
+  return forEachHeld(rank, change.arguments, multiply);
 }
 
 rt::Status Predictor::Impl::moveArguments(rt::Rank &rank,
                                           const Change &change) const {
   std::vector<char> staging;
-  for (const PlanBuffer &tensor : plan.tensors()) {
-    auto found = change.parts.find(tensor.number);
-    if (!tensor.isArgument() || found == change.parts.end() ||
-        !tensor.isHeldAt(rank.coordinates()))
-      continue;
+  auto move = [&](const PlanBuffer &tensor, const OtherParts &parts) {
     rt::RankGroup group;
-    TPSP_TRY(mesh.group(rank.number(), found->second.axes, group));
-    int64_t from = group.ranks[found->second.from[group.self]];
-    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+    TPSP_TRY(mesh.group(rank.number(), parts.axes, group));
+    int64_t from = group.ranks[parts.from[group.self]];
+    return rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
       return source.fill(
           tensor, rt::Shard(tensor, plan.mesh, mesh.coordinates(from)), at);
-    }));
-  }
-  return {};
+    });
+  };
+  return forEachHeld(rank, change.parts, move);
 }
 
 /// A rank's part of a result, without padding.
@@ -134,8 +157,8 @@ rt::Status Predictor::Impl::readResults(rt::Rank &rank, const RunFocus &focus,
   std::vector<char> staging;
   for (size_t i = 0; i < results.size(); ++i) {
     const PlanBuffer &tensor = *results[i];
-    bool isSeen = focus.watch && focus.watch->sees(i);
-    if (!tensor.isHeldAt(rank.coordinates()) || !focus.wants(i) || isSeen)
+    if (!focus.wants(i) || isSeen(focus, i) ||
+        !tensor.isHeldAt(rank.coordinates()))
       continue;
     rt::Shard shard(tensor, plan.mesh, rank.coordinates());
     TPSP_TRY(rank.inspect(
@@ -147,13 +170,16 @@ rt::Status Predictor::Impl::readResults(rt::Rank &rank, const RunFocus &focus,
   return {};
 }
 
-int64_t Predictor::Impl::lastWriterOf(const PlanBuffer &result) const {
-  int64_t buffer = &result - plan.buffers.data();
-  for (size_t i = plan.commands.size(); i-- > 0;)
+void Predictor::Impl::findWriters() {
+  for (size_t i = 0; i < plan.commands.size(); ++i)
     for (const PlanAccess &access : plan.commands[i].accesses)
-      if (access.isWrite && access.buffer == buffer)
-        return int64_t(i);
-  return -1;
+      if (access.isWrite)
+        lastWriter[access.buffer] = int64_t(i);
+}
+
+bool Predictor::Impl::isSeen(const RunFocus &focus, size_t result) const {
+  return focus.watch && lastWriterOf(*results[result]) >= 0 &&
+         focus.watch->sees(result);
 }
 
 void Predictor::Impl::aim(const RunFocus &focus) {
@@ -165,9 +191,8 @@ void Predictor::Impl::aim(const RunFocus &focus) {
     if (!focus.wants(i))
       continue;
     wanted.push_back(results[i]);
-    int64_t writer = lastWriterOf(*results[i]);
-    if (focus.watch && focus.watch->sees(i) && writer >= 0)
-      slot->watched[writer].push_back(i);
+    if (isSeen(focus, i))
+      slot->watched[lastWriterOf(*results[i])].push_back(i);
   }
   // Stages wait for each other's commands.
   if (!focus.results.empty() && plan.numStages() == 1) {
@@ -203,23 +228,20 @@ rt::Status Predictor::Impl::fillArguments(rt::Rank &rank) const {
 rt::Status Predictor::Impl::giveOwn(rt::Rank &rank,
                                     const Change &change) const {
   std::vector<char> staging;
-  for (const PlanBuffer &tensor : plan.tensors()) {
-    auto found = change.own.find(tensor.number);
-    if (!tensor.isArgument() || found == change.own.end() ||
-        !tensor.isHeldAt(rank.coordinates()))
-      continue;
-    const std::vector<double> &values = (*found->second)[rank.number()];
+  auto give = [&](const PlanBuffer &tensor,
+                  const std::shared_ptr<const RankValues> &own) {
+    const std::vector<double> &values = (*own)[rank.number()];
     rt::Shard shard(tensor, plan.mesh, rank.coordinates());
-    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+    return rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
       size_t next = 0;
       shard.forEachRun([&](int64_t, int64_t local, int64_t count) {
         for (int64_t k = 0; k < count; ++k)
           rt::storeFloat(values[next++], tensor.dtype, at, local + k);
       });
       return rt::Status();
-    }));
-  }
-  return {};
+    });
+  };
+  return forEachHeld(rank, change.own, give);
 }
 
 bool Predictor::canBeWatched() const {

@@ -99,7 +99,7 @@ static std::string plural(size_t count, const char *one, const char *several) {
 }
 
 namespace {
-/// How many tensors of a report are what. Those that were taken as arguments
+/// Counts of a report's tensors by verdict. Those that were taken as arguments
 /// are `taken` alone.
 struct Counts {
   explicit Counts(const CheckReport &report)

@@ -33,7 +33,7 @@ public:
   virtual ~ResultWatch() = default;
   /// Whether it sees a result, by its number among Predictor::results().
   virtual bool sees(size_t result) const = 0;
-  /// Gets a rank's part. The ranks' threads call it at one time.
+  /// Gets a rank's part. The ranks' threads call it concurrently.
   virtual void see(size_t result, int64_t rank, std::vector<double> part) = 0;
   /// Called once all ranks' parts have been seen. The step ends if it returns
   /// false.
@@ -45,8 +45,8 @@ public:
 struct RunFocus {
   /// By number among Predictor::results(); empty: all.
   std::vector<bool> results;
-  /// The results that it sees are not returned. May be null, and is null if
-  /// Predictor::canBeWatched() is false.
+  /// The results that it sees are not returned, except those that no command
+  /// writes. May be null. Must be null if Predictor::canBeWatched() is false.
   ResultWatch *watch = nullptr;
 
   bool wants(size_t result) const { return results.empty() || results[result]; }

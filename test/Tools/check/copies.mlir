@@ -16,6 +16,20 @@
 // BOTH: {{^}}wrong: 2 of 2 tensors, by 2 causes{{$}}
 // BOTH: act:y: gain counts 2 times, once for each rank of tp{{$}}
 
+// A gradient that follows names no collective of its own.
+// RUN: cd %t && not tpsp-check sums.mlir --numbers sums | FileCheck %s --check-prefix=SUMS --implicit-check-not=all_reduce
+// SUMS: {{^}}wrong: 2 of 2 tensors, by 1 cause{{$}}
+// SUMS: grad:gain: right, given what each rank has of act:x{{$}}
+
+//--- sums.mlir
+tpsp.program <b = 2, s = 8> {
+mesh @mesh <dp = 2 : data, tp = 2 : model>
+func @f(%x: [b@dp, s], param %gain: [s]) -> [b@dp, s] {
+  %y = mul %x, %gain
+  return %y
+}
+}
+
 //--- model.mlir
 tpsp.program <s = 8> {
 mesh @mesh <tp = 2 : model>
@@ -40,3 +54,10 @@ for rank in range(2):
     save("follows", x)
     save("first", first)
     save("both", x, 2.0)
+
+cot = [[0.25 + i * (1 + row) for i in range(8)] for row in range(2)]
+for rank in range(4):
+    row, place = divmod(rank, 2)
+    rows = [[0.5 + i * (1 + place) + each for i in range(8)] for each in range(2)]
+    sums = [sum(x[i] * c[i] for x, c in zip(rows, cot)) for i in range(8)]
+    write("sums", rank, {"act:x": ([1, 8], rows[row]), "cot:y": ([1, 8], cot[row]), "param:gain": ([8], gain), "grad:gain": ([8], sums)})
