@@ -9,12 +9,13 @@ _VIEWS = ("split", "rename", "merge", "cut", "take")
 def gathered_once(function, axes):
     """Returns names of gains of norms whose result only goes to products that need it whole, so that it is gathered once, where it is made."""
     own = {argument.value: argument for argument in function.arguments if argument.is_parameter}
-    divided, found = _divided(function, axes), []
+    divided, users, found = _divided(function, axes), _users(function), []
     for statement in function.statements:
+        if not statement.operation.endswith("norm") or not statement.results:
+            continue
         gains = [value for value in statement.operands if value in own and len(own[value].type.dims) == 1]
-        users = [each for each in function.statements if statement.results and statement.results[0] in each.operands]
-        if statement.operation.endswith("norm") and gains and users and all(
-                each.operation == "einsum" and divided.keys() & set(each.operands) for each in users):
+        takers = users.get(statement.results[0])
+        if gains and takers and all(each.operation == "einsum" and any(value in divided for value in each.operands) for each in takers):
             found.append(own[gains[0]].name)
     return found
 
@@ -33,7 +34,7 @@ def whole_operands(function, axes):
 
 def _divided(function, axes):
     """Returns the indices that axes divide, of each value that is a parameter or a view of one."""
-    found = {}
+    indices_of, found = _indices(function), {}
     for argument in function.arguments:
         indices = {index for index, its in argument.type.dims if set(its) & set(axes)}
         if argument.is_parameter and indices:
@@ -43,13 +44,25 @@ def _divided(function, axes):
             kept = found[statement.operands[0]]
             for result, kind in zip(statement.results, statement.types):
                 # The first of the new indices has the axes of the old one.
-                new = [index for index in kind.indices() if index not in _indices(function, statement.operands[0])]
+                new = [index for index in kind.indices() if index not in indices_of.get(statement.operands[0], ())]
                 found[result] = {index for index in kind.indices() if index in kept} or set(new[:1])
     return found
 
 
-def _indices(function, value):
-    for argument in function.arguments:
-        if argument.value == value:
-            return argument.type.indices()
-    return next((kind.indices() for each in function.statements for result, kind in zip(each.results, each.types) if result == value), ())
+def _indices(function):
+    """Returns the indices of each value."""
+    found = {}
+    for statement in function.statements:
+        for result, kind in zip(statement.results, statement.types):
+            found.setdefault(result, kind.indices())
+    found.update((argument.value, argument.type.indices()) for argument in function.arguments)
+    return found
+
+
+def _users(function):
+    """Returns the statements that take each value, by the value."""
+    found = collections.defaultdict(list)
+    for statement in function.statements:
+        for value in dict.fromkeys(statement.operands):
+            found[value].append(statement)
+    return found
