@@ -52,13 +52,12 @@ void tpsp::check::setFollows(const std::string &text,
   verdict.error = error;
   verdict.nextError = verdict.errorOfRight;
   verdict.next = "right";
-  verdict.distinguishing =
-      distinguishing(tensor.each.values, prediction, tensor.each.right,
-                     tensor.each.tolerance);
+  verdict.distinguishing = distinguishing(
+      tensor.each.values, prediction, tensor.each.right, tensor.each.tolerance);
   verdict.collective.clear();
   verdict.rule.clear();
-  verdict.location.clear();
   verdict.collectiveAxes.clear();
+  verdict.location = tensor.each.tensor->buffer().location;
 }
 
 RunFocus

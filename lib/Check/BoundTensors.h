@@ -36,8 +36,8 @@ const RankValues &valuesOf(const BoundTensor &tensor,
                            const std::vector<RankValues> &own,
                            RankValues &room);
 
-/// Makes the verdict that a tensor is right, given what `text` says. What the
-/// verdict named as its own cause is removed.
+/// Makes the verdict that a tensor is right, given what `text` says. It
+/// names no collective, and the tensor's own line.
 void setFollows(const std::string &text, const RankValues &prediction,
                 double error, BoundTensor &tensor);
 

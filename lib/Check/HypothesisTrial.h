@@ -50,9 +50,11 @@ private:
   std::vector<std::vector<Squares>> squares;
   /// The numbers of the reached tensors, by result.
   std::map<int64_t, std::vector<size_t>> ofResult;
-  /// Tensors that may still fit and are not right. Of these: the open ones, and
-  /// those that share a factor, of which there are `shared`.
-  int64_t possible = 0, open = 0, sharedPossible = 0, shared = 0;
+  /// Counts of tensors that may still fit and are not right: all, the open
+  /// ones, and those that share a factor.
+  int64_t possible = 0, open = 0, sharedPossible = 0;
+  /// How many tensors share a factor.
+  int64_t shared = 0;
   /// Whether a tensor that is right differs.
   bool isContradicted = false;
 };

@@ -149,8 +149,7 @@ static int64_t bytesOfType(int64_t datatype) {
 static bool isExtremum(int64_t op) { return op == 2 || op == 3; }
 
 NcclLogs::Process &NcclLogs::processOf(const std::string &name,
-                                       const std::string &path,
-                                       int64_t place) {
+                                       const std::string &path, int64_t place) {
   auto [found, isNew] = byName.try_emplace(name, processes.size());
   if (isNew) {
     processes.emplace_back();

@@ -95,10 +95,9 @@ rt::Status Predictor::create(const Plan &plan, rt::StepFunction step,
 }
 
 template <typename Each, typename Visit>
-rt::Status
-Predictor::Impl::forEachHeld(const rt::Rank &rank,
-                             const std::map<int64_t, Each> &changes,
-                             Visit visit) const {
+rt::Status Predictor::Impl::forEachHeld(const rt::Rank &rank,
+                                        const std::map<int64_t, Each> &changes,
+                                        Visit visit) const {
   if (changes.empty())
     return {};
   for (const PlanBuffer &tensor : plan.tensors()) {

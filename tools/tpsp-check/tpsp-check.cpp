@@ -32,7 +32,7 @@ using tool::CompileUse;
 using tool::Progress;
 
 namespace {
-/// What the page shows.
+/// The reports of the checks, for the page.
 struct Checked {
   std::vector<rt::PageCheck> pages;
   /// Whether a check is of gradients.
@@ -86,8 +86,7 @@ static Status checkAgainst(const Options &options, Progress &progress,
 }
 
 /// New parameters come from a step with an update, and all else from one
-/// without, which returns gradients if the dump has some: then `isBackward` is
-/// set.
+/// without. Sets `isBackward` if a step has gradients.
 static Status checkModel(const Options &options, Progress &progress,
                          CheckReport &report, bool &isBackward) {
   isBackward |= options.layers;
@@ -198,8 +197,8 @@ static Status compareTraces(const Options &options, Progress &progress,
   TPSP_TRY(tool::openProgram(compiled, CompileUse(), /*speaks=*/true, progress,
                              program));
   std::vector<Recording> recordings;
-  TPSP_TRY(readRecordings(options.traces, program.plan().numRanks(),
-                          recordings));
+  TPSP_TRY(
+      readRecordings(options.traces, program.plan().numRanks(), recordings));
   PredictedTimes predicted;
   if (options.has("hardware"))
     TPSP_TRY(tool::predictRows(options, program.description, predicted.machine,
@@ -237,7 +236,8 @@ static int carryOut(const Options &options) {
   if (options.html.empty() || checked.pages.empty())
     return code;
   Progress progress(options.quiet);
-  Status status = writePage(options, checked.hasGradients, progress, checked.pages);
+  Status status =
+      writePage(options, checked.hasGradients, progress, checked.pages);
   progress.done();
   return status.ok() ? code : fail(status);
 }

@@ -52,8 +52,9 @@ struct RecordedCall {
   bool isExtremum = false;
   /// The innermost line of the user's code, if the recording has it.
   std::string line;
-  /// How long it took, and for how long of that no kernel ran on its rank
-  /// but those of collectives; negative if the recording does not say it.
+  /// How long it took. Exposed are the seconds of it in which no kernel ran on
+  /// the rank but those of collectives. Negative if the recording does not say
+  /// it.
   double seconds = -1, exposedSeconds = -1;
 };
 
@@ -82,8 +83,7 @@ rt::Status readRecording(const std::string &path, int64_t number,
 /// several ranks in a file. The logs are joined: communicators of all files
 /// are known by their ids. A communicator of `numRanks` ranks numbers them.
 rt::Status readRecordings(const std::vector<std::string> &paths,
-                          int64_t numRanks,
-                          std::vector<Recording> &out);
+                          int64_t numRanks, std::vector<Recording> &out);
 
 enum class TraceFault {
   Missing,     ///< the program needs it
