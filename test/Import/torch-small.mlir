@@ -114,7 +114,7 @@
 // RUN: %{refuse} NO-DIMENSION
 // REDEFINE: %{case} = transform-no-size
 // RUN: %{refuse} NO-DIMENSION
-// NO-DIMENSION: aten.fft_fftn.default transforms no dimension{{$}}
+// NO-DIMENSION: aten.fft_fftn.default transforms no dimension
 // REDEFINE: %{case} = softplus-threshold
 // RUN: %{refuse} THRESHOLD
 // THRESHOLD: aten.softplus.default has threshold = 1, which is not supported{{$}}
