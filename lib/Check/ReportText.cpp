@@ -132,8 +132,10 @@ static std::string headline(const CheckReport &report) {
   if (right == 0)
     return taken > 0 ? "nothing was compared: the dump has arguments alone"
                      : "nothing was compared";
+  // A tensor that is not compared may be wrong.
   std::string text =
-      fmt::format("right: {}", plural(right, "tensor", "tensors"));
+      fmt::format("{}: {}", uncompared > 0 ? "right so far" : "right",
+                  plural(right, "tensor", "tensors"));
   if (zero > 0)
     text += fmt::format(", and {} that are zero and decide nothing", zero);
   if (uncompared > 0)
@@ -279,7 +281,9 @@ static std::string outcomeOf(const CheckReport &report) {
   Counts counts(report);
   if (counts.wrong > 0)
     return "wrong";
-  return counts.right > 0 ? "right" : "nothing was compared";
+  if (counts.right == 0)
+    return "nothing was compared";
+  return counts.uncompared > 0 ? "right so far" : "right";
 }
 
 /// The first wrong tensor in program order; "" if none is.

@@ -85,12 +85,15 @@ void tpsp::findActivationClasses(ProgramFacts &facts) {
   for (ClassId id : ofInputs)
     if (!ofParameters.contains(id))
       facts.activationClasses.push_back(id);
-  // Labels may have other positions than the tokens that they belong to.
+  // Integers are tokens, even if a table of positions has their index. Labels
+  // may have other positions than the tokens that they belong to.
   facts.tokens = 0;
   for (const TensorFacts &tensor : facts.tensors) {
     int64_t tokens = 1;
-    for (ClassId id : tensor.dims)
-      if (!ofParameters.contains(id))
+    llvm::SmallSetVector<ClassId, 4> classes(tensor.dims.begin(),
+                                             tensor.dims.end());
+    for (ClassId id : classes)
+      if (tensor.holdsIntegers || !ofParameters.contains(id))
         tokens *= facts.classes[id].extent;
     if (tensor.kind != TensorFacts::Kind::Parameter)
       facts.tokens = std::max(facts.tokens, tokens);

@@ -92,6 +92,9 @@
 // RUN: FileCheck %s --check-prefix=OTHER < %t.other.mlir
 // OTHER: tpsp.program <b = 8, s = 20, d = 64, e = 128> {
 // RUN: tpsp-run %t.other.mlir --grad --verify --quiet
+// Tokens count even if a table of positions has their index.
+// RUN: tpsp-import %S/../Import/Inputs/published/gpt2-xl.json --layers 1 --batch 4 --sequence 64 -o %t.gpt2.mlir
+// RUN: tpsp-plan %t.gpt2.mlir %{on} --evaluations 1 --json | python3 -c "import json, sys; p = json.load(sys.stdin); assert p['tokens'] == 256, p['tokens']"
 // RUN: tpsp-plan %s %{on} --extent b=8 --extent s=20 --json | python3 -c "import json, sys; p = json.load(sys.stdin); assert p['tokens'] == 160, p['tokens']"
 
 // The plan in other systems' terms.

@@ -192,7 +192,8 @@ struct ProgramFacts {
   /// parameter has.
   std::vector<ClassId> activationClasses;
   /// Tokens of a step: the most of one input, the product of the extents of its
-  /// classes that no parameter has. 0 if there is no input.
+  /// classes. Classes that a parameter has count only for integers. 0 if there
+  /// is no input.
   int64_t tokens = 0;
   /// Layers that stages may divide: calls in the program's function.
   int64_t layers = 0;

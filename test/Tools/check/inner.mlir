@@ -61,7 +61,7 @@
 
 // A name that the program lacks.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers nobody | FileCheck %s --check-prefix=NOBODY
-// NOBODY: {{^}}right: 11 tensors; not compared: 1{{$}}
+// NOBODY: {{^}}right so far: 11 tensors; not compared: 1{{$}}
 // NOBODY: {{^}}1. act:nobody: the program has none of that name
 
 //--- layer.mlir

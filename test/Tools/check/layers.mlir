@@ -66,7 +66,7 @@
 // WAITS: {{^}}1. norm: the norm of each rank's own parts: their squares are not added up over tp{{$}}
 // WAITS: {{^}}2. updated:layers.3.down: not updated: it is the parameter before the step{{$}}
 // RUN: cd %t && not tpsp-check model.mlir --numbers updated --layers | FileCheck %s --check-prefix=WITHOUT
-// WITHOUT: {{^}}right: 26 tensors; not compared: 13{{$}}
+// WITHOUT: {{^}}right so far: 26 tensors; not compared: 13{{$}}
 // WITHOUT: {{^}}1. updated:{{.*}}: the program updates no parameters; give --optimizer
 // RUN: cd %t && not tpsp-check model.mlir --numbers rateless --layers --optimizer sgd --optimizer-settings momentum=0 2>&1 | FileCheck %s --check-prefix=RATELESS
 // RATELESS: the dump 'rateless' lacks act:learning_rate, without which layer0 cannot be checked alone
@@ -83,7 +83,7 @@
 
 // The gradient of a parameter of two layers is a sum over them.
 // RUN: cd %t && not tpsp-check shared.mlir --numbers shared --layers | FileCheck %s --check-prefix=SHARED
-// SHARED: {{^}}right: {{[0-9]+}} tensors; not compared: 2{{$}}
+// SHARED: {{^}}right so far: {{[0-9]+}} tensors; not compared: 2{{$}}
 // SHARED: {{^}}1. norm: no layer has it alone: several layers read gain, whose gradient is a sum over them
 // SHARED: {{^}}2. grad:gain: no layer has it alone
 

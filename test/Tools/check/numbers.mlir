@@ -47,7 +47,7 @@
 
 // A norm, whole tensors on all ranks, and a tensor that the program lacks.
 // RUN: cd %t && not tpsp-check layer.mlir --numbers whole --all | FileCheck %s --check-prefix=WHOLE
-// WHOLE: {{^}}right: 2 tensors; not compared: 1{{$}}
+// WHOLE: {{^}}right so far: 2 tensors; not compared: 1{{$}}
 // WHOLE: {{^}}1. grad:nobody: the program has none of that name; map names by --names
 
 // A row that is small beside the others and wrong; a dump of arguments alone;

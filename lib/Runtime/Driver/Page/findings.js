@@ -89,7 +89,7 @@ function checkTables(check) {
 /// noticed.
 function checkElements(check) {
   const findings = allFindings.filter((each) => each.check === check);
-  const none = check.outcome === 'right' ? 'Nothing was found.' : 'Nothing was compared.';
+  const none = check.outcome.startsWith('right') ? 'Nothing was found.' : 'Nothing was compared.';
   return [el('h2', {}, data.checks.length > 1 ? `Findings: ${check.title}` : 'Findings'),
     data.checks.length > 1 ? el('p', {}, check.answer) : null,
     ...(findings.length ? findings.map(findingElement) : [el('p', {}, none)]),
