@@ -217,7 +217,7 @@ private:
     for (Made &made : all.calls) {
       if (made.isMatched || made.isNamed)
         continue;
-      if (made.call->elements <= fewElements)
+      if (made.call->elements <= fewElements && !repeatsGradient(made))
         ++few;
       else
         addNotNeeded(made);
@@ -226,6 +226,16 @@ private:
       all.addNote(fmt::format(
           "calls of at most {} elements, taken for norms, losses and logs: {}",
           fewElements, few));
+  }
+
+  /// Whether the program needs a call of this kind, group and size for a
+  /// gradient, so that this one may add it up twice.
+  bool repeatsGradient(const Made &made) const {
+    return std::any_of(
+        all.needs.begin(), all.needs.end(), [&](const Need &need) {
+          return !need.row->gradients.empty() && need.kind == made.call->kind &&
+                 need.elements == made.call->elements && made.isOver(need.axes);
+        });
   }
 
   void addNotNeeded(const Made &made) {

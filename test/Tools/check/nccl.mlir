@@ -46,6 +46,13 @@
 // COLL: {{^}}right: 6 collectives of a step on every rank{{$}}
 // COLL: note: no communicator of NCCL's log has all 4 ranks: a rank's number is the last one in its file's name
 // COLL: note: the logs do not have all ranks of each communicator, or lack its Init COMPLETE: such a group is known by its size alone
+// A second sum of a gradient's few elements may be a mistake; other sums of few
+// elements are norms and logs.
+// RUN: cd %t && not tpsp-check mlp.mlir --steps 1 --trace twice_0.log twice_1.log twice_2.log twice_3.log | FileCheck %s --check-prefix=TWICE
+// TWICE: {{^}}cannot be told: 1 finding in 7 collectives of a step on every rank{{$}}
+// TWICE: {{^}}1. not needed: all_reduce of 8 elements over tp
+// RUN: cd %t && tpsp-check mlp.mlir --steps 1 --trace logged_0.log logged_1.log logged_2.log logged_3.log | FileCheck %s --check-prefix=LOGGED
+// LOGGED: {{^}}right: 7 collectives of a step on every rank{{$}}
 // RUN: cd %t && not tpsp-check mlp.mlir --steps 1 --trace coll_mixed.log 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: tpsp-check: 'coll_mixed.log' has several processes, and no communicator of all 4 ranks, so that their ranks are not known; log with NCCL_DEBUG_SUBSYS=INIT,COLL from the start, or give each rank a file with its number in the name
 
@@ -162,6 +169,9 @@ logs = [begin(rank, False) + [call(rank, i, *each, f"0xa{rank}", 4) for i, each 
 for rank in range(4):
     open(f"coll_{rank}.log", "w").writelines(logs[rank])
 open("coll_mixed.log", "w").write(mixed(logs))
+for name, count in [("twice", 8), ("logged", 2)]:
+    for rank in range(4):
+        open(f"{name}_{rank}.log", "w").writelines(logs[rank] + [call(rank, 6, "AllReduce", count, f"0xa{rank}", 4)])
 
 os.makedirs("pid", exist_ok=True)
 for rank in range(4):
