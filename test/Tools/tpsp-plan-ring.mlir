@@ -2,7 +2,7 @@
 // an axis on positions or go around a ring. Here only a ring fits. The command at
 // the head predicts the plan as it was judged.
 // REQUIRES: tpsp-run
-// DEFINE: %{plan} = tpsp-plan %s --hardware h100-sxm --devices 8 --max-axes 1 --json
+// DEFINE: %{plan} = tpsp-plan %s --hardware h100-sxm --devices 8 --max-axes 1 --seconds 0 --json
 
 // RUN: %{plan} --memory 2GiB -o %t.mlir > %t.json
 // RUN: FileCheck %s --input-file %t.mlir --check-prefix HEAD
