@@ -64,7 +64,7 @@ static std::string ownLevel(const llvm::Triple &triple) {
 }
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-machineFor(const llvm::Triple &triple, StringRef processor) {
+machineFor(const llvm::Triple &triple, StringRef processor, CodeEffort effort) {
   std::string error;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
@@ -72,8 +72,7 @@ machineFor(const llvm::Triple &triple, StringRef processor) {
     return llvm::createStringError(error);
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, processor.empty() ? "generic" : processor, /*Features=*/"",
-      llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+      llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, levelOf(effort)));
 }
 
 /// Makes every function but the step internal.
@@ -92,6 +91,7 @@ static llvm::Error exportStep(llvm::Module &module, StringRef program) {
 
 static llvm::Error compileObject(ModuleOp plan, StringRef program,
                                  llvm::TargetMachine &machine,
+                                 CodeEffort effort,
                                  llvm::raw_pwrite_stream &out) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(plan, context);
@@ -101,8 +101,8 @@ static llvm::Error compileObject(ModuleOp plan, StringRef program,
   module->setDataLayout(machine.createDataLayout());
   if (llvm::Error error = exportStep(*module, program))
     return error;
-  auto optimize =
-      makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0, &machine);
+  auto optimize = makeOptimizingTransformer(unsigned(levelOf(effort)),
+                                            /*sizeLevel=*/0, &machine);
   if (llvm::Error error = optimize(module.get()))
     return error;
   llvm::legacy::PassManager codegen;
@@ -177,7 +177,7 @@ static llvm::Expected<std::string> linkObject(const char *object) {
 
 llvm::Error tpsp::emitPlan(CompiledModel &model,
                            rt::PlanDescription description, StringRef processor,
-                           const std::string &path) {
+                           CodeEffort effort, const std::string &path) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   ModuleOp module = *model.module;
@@ -191,14 +191,14 @@ llvm::Error tpsp::emitPlan(CompiledModel &model,
   llvm::Triple triple(llvm::sys::getProcessTriple());
   description.processor =
       processor.empty() ? ownLevel(triple) : processor.str();
-  auto machine = machineFor(triple, description.processor);
+  auto machine = machineFor(triple, description.processor, effort);
   if (!machine)
     return machine.takeError();
   TemporaryFile object;
   if (llvm::Error error = object.create("o"))
     return error;
-  if (llvm::Error error =
-          compileObject(module, model.plan->program, **machine, object.out()))
+  if (llvm::Error error = compileObject(module, model.plan->program, **machine,
+                                        effort, object.out()))
     return error;
   if (llvm::Error error = object.close())
     return error;

@@ -41,8 +41,13 @@ hostMachine(llvm::CodeGenOptLevel level) {
   return builder->createTargetMachine();
 }
 
+llvm::CodeGenOptLevel tpsp::levelOf(CodeEffort effort) {
+  return effort == CodeEffort::Full ? llvm::CodeGenOptLevel::Aggressive
+                                    : llvm::CodeGenOptLevel::None;
+}
+
 llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan, StringRef program,
-                                              JitEffort effort) {
+                                              CodeEffort effort) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   MLIRContext *context = plan.getContext();
@@ -54,14 +59,12 @@ llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan, StringRef program,
   if (failed(pm.run(plan)))
     return llvm::createStringError("the plan does not lower to machine code");
 
-  bool full = effort == JitEffort::Full;
-  auto level =
-      full ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::None;
+  llvm::CodeGenOptLevel level = levelOf(effort);
   auto machine = hostMachine(level);
   if (!machine)
     return machine.takeError();
   // A variable, because the options only keep a reference to it.
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/full ? 3 : 0,
+  auto optimize = makeOptimizingTransformer(unsigned(level),
                                             /*sizeLevel=*/0, machine->get());
   ExecutionEngineOptions options;
   options.transformer = optimize;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace {
 
@@ -115,18 +116,20 @@ struct Product {
 
   /// Sums are made in `Sum`: f64 for f64, else f32.
   template <typename Sum> void run() const {
-    for (int32_t i = 0; i < c.batch; ++i)
+    for (int32_t i = 0; i < c.batch; ++i) {
+      const std::vector<Sum> rows = linesOf<Sum>(i, /*isOfA=*/true),
+                             columns = linesOf<Sum>(i, /*isOfA=*/false);
       for (uint64_t column = 0; column < c.columns; ++column)
         for (uint64_t row = 0; row < c.rows; ++row) {
           Sum sum = 0;
           for (uint64_t k = 0; k < depth(); ++k)
-            sum += Sum(at(a, A, i, operation.transA, row, k)) *
-                   Sum(at(b, B, i, operation.transB, k, column));
+            sum += rows[row * depth() + k] * columns[column * depth() + k];
           int64_t place = i * c.stride + int64_t(column) * c.ld + int64_t(row);
           Sum old = beta == 0 ? Sum(0) : Sum(load(C, c.type, place));
           double result = double(Sum(alpha) * sum + Sum(beta) * old);
           store(finished(result, i, row, column), C, c.type, place);
         }
+    }
     if (operation.sumsA())
       sumOperand<Sum>(a, A, operation.transA, /*keepsRows=*/true);
     if (operation.sumsB())
@@ -159,6 +162,17 @@ struct Product {
                              : at(m, memory, 0, transpose, k, i));
       store(double(sum), operation.bias, c.type, int64_t(i));
     }
+  }
+  /// op(A)'s rows, or op(B)'s columns, of one matrix of the batch.
+  template <typename Sum>
+  std::vector<Sum> linesOf(int32_t batch, bool isOfA) const {
+    std::vector<Sum> lines;
+    lines.reserve((isOfA ? c.rows : c.columns) * depth());
+    for (uint64_t i = 0; i < (isOfA ? c.rows : c.columns); ++i)
+      for (uint64_t k = 0; k < depth(); ++k)
+        lines.push_back(Sum(isOfA ? at(a, A, batch, operation.transA, i, k)
+                                  : at(b, B, batch, operation.transB, k, i)));
+    return lines;
   }
   uint64_t depth() const {
     return operation.transA == CUBLAS_OP_N ? a.columns : a.rows;

@@ -238,8 +238,8 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
     };
     launch(entry.c_str(), onHost, sizes.data(), int(sizes.size()));
   }
-  auto machine =
-      JitProgram::create(*program.model.module, program.model.plan->program);
+  auto machine = JitProgram::create(
+      *program.model.module, program.model.plan->program, CodeEffort::Little);
   ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
 
   const Plan &plan = *program.model.plan;
@@ -299,8 +299,8 @@ TEST(StagesTest, ATimeoutNamesTheActionOfAStage) {
   options.microBatches = 4;
   Program program(exampleText("pp"), options);
   ASSERT_TRUE(bool(program));
-  auto machine =
-      JitProgram::create(*program.model.module, program.model.plan->program);
+  auto machine = JitProgram::create(
+      *program.model.module, program.model.plan->program, CodeEffort::Little);
   ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
   rt::Status status = runFirstStage(program.model, *machine);
   EXPECT_EQ(status.code(), TPSP_RT_TIMEOUT);

@@ -248,7 +248,7 @@ TEST(DeviceRecordTest, ThePlanBecomesMachineCode) {
   Program program(exampleText("vocab-parallel"), options);
   ASSERT_TRUE(program);
   auto code = JitProgram::create(
-      *program.model.module, program.model.plan->program, JitEffort::Little);
+      *program.model.module, program.model.plan->program, CodeEffort::Little);
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   EXPECT_NE(code->step, nullptr);
 }

@@ -239,6 +239,8 @@ HostCode::create(std::unique_ptr<llvm::LLVMContext> context,
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
+  // Code runs once, on few elements, so that optimising it takes longer.
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   auto machine = builder->createTargetMachine();
   if (!machine)
     return machine.takeError();
@@ -266,7 +268,7 @@ HostCode::create(std::unique_ptr<llvm::LLVMContext> context,
       memory.push_back(
           {global.getName().str(),
            module->getDataLayout().getTypeAllocSize(global.getValueType())});
-  auto optimize = makeOptimizingTransformer(2, 0, machine->get());
+  auto optimize = makeOptimizingTransformer(0, 0, machine->get());
   if (llvm::Error e = optimize(module.get()))
     return e;
   if (llvm::Error e = (*jit)->getMainJITDylib().define(

@@ -147,7 +147,7 @@ static Status readResults(rt::World &world, const Plan &plan,
 }
 
 llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
-    const CompiledModel &model, JitEffort effort, uint64_t seed,
+    const CompiledModel &model, CodeEffort effort, uint64_t seed,
     const std::vector<rt::ExpectedValues> &expected, double tolerance,
     ResultBytes &bytes, const rt::PlantedMistake &planted) {
   const Plan &plan = *model.plan;

@@ -34,7 +34,7 @@ using ResultBytes = std::vector<std::vector<std::byte>>;
 /// is that of result i of the function. Sets `bytes` to the results. Every
 /// comparison plants the mistake `planted`.
 llvm::Expected<std::vector<rt::TensorError>>
-runAndCompare(const CompiledModel &model, JitEffort effort, uint64_t seed,
+runAndCompare(const CompiledModel &model, CodeEffort effort, uint64_t seed,
               const std::vector<rt::ExpectedValues> &expected, double tolerance,
               ResultBytes &bytes, const rt::PlantedMistake &planted = {});
 

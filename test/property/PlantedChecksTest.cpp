@@ -55,7 +55,7 @@ public:
     }
     model = std::move(*compiled);
     auto made = JitProgram::create(*model.module, model.plan->program,
-                                   JitEffort::Little);
+                                   CodeEffort::Little);
     if (!made) {
       llvm::consumeError(made.takeError());
       return false;

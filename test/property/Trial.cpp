@@ -359,7 +359,7 @@ static CompileOptions compileOptions(const Program &program) {
 struct Trial::Run {
   const Program &program;
   uint64_t seed;
-  JitEffort effort;
+  CodeEffort effort;
   const std::vector<rt::ExpectedValues> &expected;
   const ResultBytes &bytes;
   int64_t arenaBytes;
@@ -452,7 +452,7 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
       !problem.empty())
     return failed(problem);
   // Most programs run once, so their machine code need not be good.
-  JitEffort effort = seed % 4 == 0 ? JitEffort::Full : JitEffort::Little;
+  CodeEffort effort = seed % 4 == 0 ? CodeEffort::Full : CodeEffort::Little;
   ResultBytes bytes;
   double tolerance = toleranceOf(program.element);
   auto compared = runAndCompare(*model, effort, seed, expected, tolerance,

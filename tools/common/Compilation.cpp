@@ -118,6 +118,10 @@ Compilation::compileAs(const CompileOptions &compile,
   return compileModel(context, options.model, compile, report);
 }
 
+CodeEffort tpsp::tool::effortOf(const ToolOptions &options) {
+  return options.codeEffort == "little" ? CodeEffort::Little : CodeEffort::Full;
+}
+
 rt::Status Compilation::run(Progress &progress) {
   CompileOptions compile = resolved(options, use);
   if (use.isExplained)
@@ -162,7 +166,8 @@ rt::Status tpsp::tool::compile(const ToolOptions &options,
   out.description = std::move(compilation.description);
   out.explanation = std::move(compilation.explanation);
   progress.phase("compiling: machine code");
-  auto code = JitProgram::create(*compilation.model.module, out.plan().program);
+  auto code = JitProgram::create(*compilation.model.module, out.plan().program,
+                                 effortOf(options));
   if (!code)
     return compilation.failure(code.takeError());
   out.step = code->step;

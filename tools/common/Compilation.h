@@ -17,6 +17,9 @@ namespace tpsp::tool {
 /// tool's options and the use.
 CompileOptions resolved(const ToolOptions &options, const CompileUse &use);
 
+/// The value of --code-effort.
+CodeEffort effortOf(const ToolOptions &options);
+
 /// Owns the MLIR context and the destination of its diagnostics.
 class Compilation {
 public:

@@ -5,8 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 using namespace tpsp;
 using namespace tpsp::tool;
+
+std::string tpsp::tool::defaultCodeEffort() {
+  const char *effort = std::getenv("TPSP_CODE_EFFORT");
+  return effort && std::string(effort) == "little" ? "little" : "full";
+}
 
 std::string tpsp::tool::firstOf(const std::vector<Contradiction> &rows,
                                 const ToolOptions &options) {

@@ -10,6 +10,9 @@
 
 namespace tpsp::tool {
 
+/// "little" if TPSP_CODE_EFFORT says so in the environment, else "full".
+std::string defaultCodeEffort();
+
 /// The compiler's options as given on the command line, and the options that
 /// all tools share (ToolOptions.def).
 struct ToolOptions : CompileOptions {

@@ -25,7 +25,7 @@ rt::Status tpsp::run::emit(const Options &options, bool speaks,
   progress.phase("compiling: machine code");
   if (llvm::Error error =
           emitPlan(compilation.model, std::move(compilation.description),
-                   options.targetCpu, options.emit))
+                   options.targetCpu, effortOf(options), options.emit))
     return compilation.failure(std::move(error));
   return {};
 }

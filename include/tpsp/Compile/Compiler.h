@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/Error.h"
 
 #include <functional>
@@ -63,18 +64,21 @@ llvm::Error checkMicroBatches(mlir::OwningOpRef<mlir::ModuleOp> module,
                               const CompileOptions &options);
 
 /// How much time to spend on optimising machine code.
-enum class JitEffort {
+enum class CodeEffort {
   Full,  ///< for fast code
   Little ///< for fast compilation: many small programs, each run once
 };
+
+/// LLVM's level of optimisation, of its passes and of its code generator alike.
+llvm::CodeGenOptLevel levelOf(CodeEffort effort);
 
 /// Machine code of a plan, in this process.
 class JitProgram {
 public:
   /// Lowers (and consumes the body of) `plan` and compiles it for this machine.
-  static llvm::Expected<JitProgram> create(mlir::ModuleOp plan,
-                                           llvm::StringRef program,
-                                           JitEffort effort = JitEffort::Full);
+  static llvm::Expected<JitProgram>
+  create(mlir::ModuleOp plan, llvm::StringRef program,
+         CodeEffort effort = CodeEffort::Full);
   JitProgram(JitProgram &&);
   ~JitProgram();
 

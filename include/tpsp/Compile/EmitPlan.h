@@ -19,7 +19,8 @@ llvm::Expected<rt::PlanDescription> describePlan(const CompiledModel &model,
 /// that plans know ("x86-64-v3"). If it is empty, the best level of this
 /// machine is taken.
 llvm::Error emitPlan(CompiledModel &model, rt::PlanDescription description,
-                     llvm::StringRef processor, const std::string &path);
+                     llvm::StringRef processor, CodeEffort effort,
+                     const std::string &path);
 
 } // namespace tpsp
 
