@@ -22,6 +22,11 @@ for name in os.environ:
     if name.startswith("TPSP_"):
         config.environment[name] = os.environ[name]
 
+# Tests run small programs once. Those of training and of the examples have the
+# machine code of real runs, and every night all have.
+if "TPSP_NIGHTLY" not in os.environ:
+    config.environment.setdefault("TPSP_CODE_EFFORT", "little")
+
 config.substitutions.append(
     ("%examples", os.path.join(config.tpsp_src_root, "examples"))
 )

@@ -88,7 +88,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   addPass(pm, createRematerialize(), options);
   addPass(pm, createMicroBatch(), options);
   pm.addPass(createComposeStep());
-  pm.addPass(createPlaceStages());
+  addPass(pm, createPlaceStages(), options);
   // After everything that sees attention as one operation.
   addPass(pm, createRingAttention(), options);
   pm.addPass(createInsertCollectives());

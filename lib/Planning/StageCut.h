@@ -6,8 +6,7 @@
 ///   %l  = tpsp.einsum %table, %x2
 ///   return %l
 ///
-/// Every other operation is in the first chunk that uses its result. Stage c
-/// mod p runs chunk c.
+/// Every other operation is in the first chunk that uses its result.
 #ifndef TPSP_PLANNING_STAGECUT_H
 #define TPSP_PLANNING_STAGECUT_H
 

@@ -27,9 +27,8 @@ private:
   /// Visits the chunks of a stage.
   template <typename Visit>
   void forChunksOf(size_t stage, Visit &&visit) const {
-    for (size_t chunk = stage; chunk < simulation.uses.size();
-         chunk += step.stages.size())
-      visit(chunk);
+    for (int64_t chunk : step.problem.chunksOf(int64_t(stage)))
+      visit(size_t(chunk));
   }
 
   size_t busiest() const {

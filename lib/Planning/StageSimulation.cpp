@@ -97,7 +97,8 @@ static llvm::Expected<CostModel> costModel(const StagePlans &plans,
 static llvm::Error simulateStep(const PipelineRequest &request,
                                 const StageScheduling &scheduling,
                                 const CostModel &cost, PipelineStep &step) {
-  auto schedule = StageSchedule::read(scheduling.schedule, scheduling.actions);
+  auto schedule = StageSchedule::read(scheduling.schedule, scheduling.actions,
+                                      scheduling.placement);
   if (!schedule)
     return schedule.takeError();
   auto simulated = simulatePipeline(request, *schedule, cost);
@@ -175,6 +176,7 @@ static CompileOptions stepOptions(const StageRequest &request,
   options.stageSchedule = scheduling.schedule;
   options.stageBound = scheduling.units;
   options.stageActions = scheduling.actions;
+  options.stagePlacement = scheduling.placement;
   options.stageChunks = request.chunksPerStage;
   options.stageLayers.clear();
   for (int64_t layers : request.layers)

@@ -18,8 +18,7 @@ ChunkSlots::ChunkSlots(const PipelineRequest &request,
 int64_t ChunkSlots::bytesOf(int64_t stage) const {
   int64_t scratch = 0, update = 0;
   std::map<unsigned, std::vector<Passed>> kinds;
-  for (int64_t chunk = stage; chunk < int64_t(request.chunks.size());
-       chunk += problem.stages) {
+  for (int64_t chunk : problem.chunksOf(stage)) {
     const ChunkWork &work = request.chunks[chunk].work;
     std::map<unsigned, int64_t> passed;
     for (auto [moments, bytes] : work.passed)
@@ -72,17 +71,28 @@ std::pair<double, double> ChunkSlots::timeOf(ChunkMoment moment, int64_t chunk,
     return std::pair(known->second - problem.secondsOf(work, at),
                      known->second);
   };
+  // Within a stage a tensor arrives when it is made.
+  auto arrival = [&](Work send, Work maker, int64_t from) {
+    auto sent = of(send, from);
+    double made = of(maker, from).second;
+    return sent.second > 0 ? sent : std::pair(made, made);
+  };
+  // Nothing is sent within a stage; the next chunk holds the tensor.
+  auto sending = [&](Work send, Work maker) {
+    auto sent = of(send, chunk);
+    return sent.second > 0 ? sent : of(maker, chunk);
+  };
   switch (moment) {
   case ChunkMoment::Arrival:
-    return of(Work::SendForward, chunk - 1);
+    return arrival(Work::SendForward, Work::Forward, chunk - 1);
   case ChunkMoment::Forward:
     return of(Work::Forward, chunk);
   case ChunkMoment::Send:
-    return of(Work::SendForward, chunk);
+    return sending(Work::SendForward, Work::Forward);
   case ChunkMoment::GradientArrival:
-    return of(Work::SendBackward, chunk + 1);
+    return arrival(Work::SendBackward, Work::Backward, chunk + 1);
   case ChunkMoment::GradientSend:
-    return of(Work::SendBackward, chunk);
+    return sending(Work::SendBackward, Work::Backward);
   case ChunkMoment::Weights:
     return of(Work::Weights, chunk);
   case ChunkMoment::Input:

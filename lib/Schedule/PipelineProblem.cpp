@@ -24,6 +24,14 @@ double PipelineProblem::secondsOf(PipelineWork work, int64_t chunk) const {
   return 0;
 }
 
+std::vector<int64_t> PipelineProblem::chunksOf(int64_t stage) const {
+  std::vector<int64_t> own;
+  for (int64_t chunk = 0; chunk < int64_t(chunks.size()); ++chunk)
+    if (stageOf(chunk) == stage)
+      own.push_back(chunk);
+  return own;
+}
+
 std::vector<PipelineCommand> tpsp::readsOf(const PipelineProblem &problem,
                                            const PipelineCommand &command) {
   auto [work, chunk, part, start, end] = command;
@@ -31,12 +39,16 @@ std::vector<PipelineCommand> tpsp::readsOf(const PipelineProblem &problem,
   case PipelineWork::Forward:
     if (chunk == 0)
       return {};
-    return {{PipelineWork::SendForward, chunk - 1, part}};
+    return {{problem.sendsForward(chunk - 1) ? PipelineWork::SendForward
+                                             : PipelineWork::Forward,
+             chunk - 1, part}};
   case PipelineWork::Backward:
     if (chunk + 1 == int64_t(problem.chunks.size()))
       return {{PipelineWork::Forward, chunk, part}};
     return {{PipelineWork::Forward, chunk, part},
-            {PipelineWork::SendBackward, chunk + 1, part}};
+            {problem.sendsBackward(chunk + 1) ? PipelineWork::SendBackward
+                                              : PipelineWork::Backward,
+             chunk + 1, part}};
   case PipelineWork::SendForward:
     return {{PipelineWork::Forward, chunk, part}};
   case PipelineWork::SendBackward:
@@ -87,9 +99,7 @@ const std::vector<PipelinePolicy> &tpsp::pipelinePolicies() {
       {"gpipe", false, true,
        [](const Problem &of, int64_t) { return of.parts * of.chunksPerStage; }},
       {"1f1b", false, false,
-       [](const Problem &of, int64_t stage) {
-         return of.chunksPerStage * of.stages - stage;
-       }},
+       [](const Problem &of, int64_t stage) { return of.unitsOf1f1b(stage); }},
       {"zero-bubble", true, false, [](const Problem &of, int64_t) {
          return of.chunksPerStage * of.stages;
        }}};

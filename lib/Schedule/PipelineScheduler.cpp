@@ -32,11 +32,11 @@ public:
     case Work::Forward:
       return true;
     case Work::SendForward:
-      return of.chunk + 1 < chunks;
+      return problem.sendsForward(of.chunk);
     case Work::Backward:
       return problem.hasBackward;
     case Work::SendBackward:
-      return problem.hasBackward && of.chunk > 0;
+      return problem.hasBackward && problem.sendsBackward(of.chunk);
     case Work::Weights:
       return problem.splitsWeights;
     }
@@ -59,11 +59,15 @@ public:
     switch (of.work) {
     case Work::Forward:
       tell(Work::SendForward, of.chunk);
+      if (of.chunk + 1 < chunks && !problem.sendsForward(of.chunk))
+        tell(Work::Forward, of.chunk + 1);
       return tell(Work::Backward, of.chunk);
     case Work::SendForward:
       return tell(Work::Forward, of.chunk + 1);
     case Work::Backward:
       tell(Work::SendBackward, of.chunk);
+      if (of.chunk > 0 && !problem.sendsBackward(of.chunk))
+        tell(Work::Backward, of.chunk - 1);
       return tell(Work::Weights, of.chunk);
     case Work::SendBackward:
       return tell(Work::Backward, of.chunk - 1);
@@ -156,6 +160,7 @@ public:
     startTouched(now);
     while (!running.empty()) {
       now = finishNext();
+      finishSendsWithoutTime(now);
       startTouched(now);
     }
     if (numLeft > 0)
@@ -246,17 +251,13 @@ private:
     return !hasManyInFlight(stage) && units[stage].allows(command.part);
   }
 
-  /// The most units of 1F1B.
-  int64_t mostInFlight(int64_t stage) const {
-    return problem.chunksPerStage * problem.stages - stage;
-  }
   bool hasManyInFlight(int64_t stage) const {
-    return order.fewInFlight && inFlight[stage] >= mostInFlight(stage);
+    return order.fewInFlight && inFlight[stage] >= problem.unitsOf1f1b(stage);
   }
   /// Whether more weights' gradients wait than the other units can hold.
   bool hasManyPending(int64_t stage) const {
     int64_t others =
-        std::max<int64_t>(problem.bound[stage] - mostInFlight(stage), 0);
+        std::max<int64_t>(problem.bound[stage] - problem.unitsOf1f1b(stage), 0);
     return units[stage].numUsed() - inFlight[stage] > others;
   }
 
@@ -292,6 +293,19 @@ private:
       startOn(resource, now);
     }
     touched.clear();
+  }
+
+  /// Stages choose among all that has arrived by now.
+  void finishSendsWithoutTime(double now) {
+    bool isEnded = true;
+    while (isEnded) {
+      for (int64_t resource : std::vector<int64_t>(touched))
+        if (resource >= problem.stages)
+          startOn(resource, now);
+      isEnded = !running.empty() && running.top().first <= now * (1 + 1e-12);
+      if (isEnded)
+        finishNext();
+    }
   }
 
   void startOn(int64_t resource, double now) {

@@ -12,6 +12,180 @@ using Work = PipelineWork;
 
 namespace {
 
+/// The commands of a step, by their stages and by their ends.
+class SortedCommands {
+public:
+  SortedCommands(const PipelineProblem &problem,
+                 const PipelineSchedule &schedule)
+      : problem(problem), computing(problem.stages), sending(problem.stages),
+        receiving(problem.stages),
+        ends(numberOf(Work(int(Work::SendBackward) + 1), 0, 0)) {
+    for (const PipelineCommand &command : schedule.commands) {
+      ends[numberOf(command.work, command.chunk, command.part)] = command.end;
+      int64_t stage = problem.stageOf(command.chunk);
+      (command.isSend() ? sending : computing)[stage].push_back(&command);
+      int64_t next = command.work == Work::SendForward ? 1 : -1;
+      if (command.isSend())
+        receiving[problem.stageOf(command.chunk + next)].push_back(&command);
+    }
+  }
+
+  double endOf(Work work, int64_t chunk, int64_t part) const {
+    return ends[numberOf(work, chunk, part)];
+  }
+  double startOf(Work work, int64_t chunk, int64_t part) const {
+    return endOf(work, chunk, part) - problem.secondsOf(work, chunk);
+  }
+
+private:
+  size_t numberOf(Work work, int64_t chunk, int64_t part) const {
+    return size_t((int64_t(work) * int64_t(problem.chunks.size()) + chunk) *
+                      problem.parts +
+                  part);
+  }
+
+  const PipelineProblem &problem;
+
+public:
+  using Commands = std::vector<std::vector<const PipelineCommand *>>;
+  /// By stage. `receiving` has other stages' sends to it.
+  Commands computing, sending, receiving;
+
+private:
+  std::vector<double> ends;
+};
+
+/// Counts the bytes of each stage.
+class StageMemory {
+public:
+  StageMemory(const PipelineRequest &request, const SortedCommands &commands,
+              const ChunkSlots &slots, PipelineStep &result)
+      : request(request), commands(commands), slots(slots), result(result) {}
+
+  void measure(int64_t stage) {
+    measureLasting(stage);
+    measureMemory(stage);
+  }
+
+private:
+  const PipelineProblem &problem() const { return result.problem; }
+
+  /// Counts lasting bytes of a stage. Arguments that two of its chunks share
+  /// count once.
+  void measureLasting(int64_t stage) {
+    StageUse &use = result.stages[stage];
+    std::set<int64_t> seen;
+    for (int64_t chunk : problem().chunksOf(stage)) {
+      const PipelineChunk &of = request.chunks[chunk];
+      std::set<int64_t> shared;
+      auto add = [&](const std::map<int64_t, int64_t> &bytes, int64_t &to) {
+        for (auto [own, size] : bytes) {
+          int64_t argument = own < 0 ? -1 : of.arguments[own];
+          if (argument >= 0 && seen.count(argument))
+            continue;
+          shared.insert(argument);
+          to += size;
+        }
+      };
+      add(of.work.parameters, use.parameters);
+      add(of.work.gradients, use.gradients);
+      add(of.work.state, use.state);
+      use.inputs += of.work.inputs * request.parts + of.work.outputs;
+      shared.erase(-1);
+      seen.insert(shared.begin(), shared.end());
+    }
+  }
+
+  void measureMemory(int64_t stage) {
+    StageUse &use = result.stages[stage];
+    std::vector<TraceSample> all, saved;
+    for (const auto *own : {&commands.computing, &commands.sending})
+      for (const PipelineCommand *command : (*own)[stage])
+        addOwn(*command, all, saved);
+    for (const PipelineCommand *command : commands.receiving[stage])
+      addReceived(*command, all);
+    double lasting =
+        double(use.parameters + use.gradients + use.state + use.inputs);
+    all.push_back({0, lasting});
+    use.memory = samplesOf(std::move(all));
+    for (const TraceSample &sample : use.memory)
+      use.peak = std::max(use.peak, int64_t(sample.value));
+    for (const TraceSample &sample : samplesOf(std::move(saved)))
+      use.saved = std::max(use.saved, int64_t(sample.value));
+    use.peak = std::max(use.peak, int64_t(lasting) + slots.bytesOf(stage));
+  }
+
+  /// A tensor that a chunk hands on within its stage lives from the end of its
+  /// command to the beginning of the reader's.
+  void addHandedOn(const PipelineCommand &command, int64_t bytes,
+                   std::vector<TraceSample> &all) {
+    int64_t reader = command.chunk + (command.work == Work::Forward ? 1 : -1);
+    double taken = commands.startOf(command.work, reader, command.part);
+    all.push_back({command.end, double(bytes)});
+    all.push_back({std::max(taken, command.end), -double(bytes)});
+  }
+
+  void addOwn(const PipelineCommand &command, std::vector<TraceSample> &all,
+              std::vector<TraceSample> &saved) {
+    const ChunkWork &work = request.chunks[command.chunk].work;
+    int64_t sentForward = result.sentForward[command.chunk],
+            sentBackward = result.sentBackward[command.chunk];
+    bool isLast = command.chunk + 1 == int64_t(request.chunks.size());
+    auto change = [&](int64_t atStart, int64_t atEnd) {
+      all.push_back({command.start, double(atStart)});
+      all.push_back({command.end, double(atEnd)});
+    };
+    int64_t kept = problem().hasBackward ? work.saved : 0;
+    switch (command.work) {
+    case Work::Forward:
+      change(work.peakForward, kept + sentForward - work.peakForward);
+      if (!isLast && !problem().sendsForward(command.chunk))
+        addHandedOn(command, work.sentForward, all);
+      saved.push_back({command.end, double(kept)});
+      break;
+    case Work::SendForward:
+      change(0, -sentForward);
+      break;
+    case Work::Backward: {
+      int64_t peak =
+          problem().splitsWeights ? work.peakInput : work.peakBackward;
+      int64_t held = problem().splitsWeights ? work.heldForWeights : 0;
+      change(peak - kept, held + sentBackward - peak);
+      if (command.chunk > 0 && !problem().sendsBackward(command.chunk))
+        addHandedOn(command, work.sentBackward, all);
+      saved.push_back({command.end, double(held - kept)});
+      break;
+    }
+    case Work::SendBackward:
+      change(0, -sentBackward);
+      break;
+    case Work::Weights:
+      change(work.peakWeights - work.heldForWeights, -work.peakWeights);
+      saved.push_back({command.end, -double(work.heldForWeights)});
+      break;
+    }
+  }
+
+  /// Adds a received tensor's bytes, from the beginning of the send to the
+  /// command that uses the tensor.
+  void addReceived(const PipelineCommand &command,
+                   std::vector<TraceSample> &all) {
+    bool isForward = command.work == Work::SendForward;
+    int64_t chunk = command.chunk + (isForward ? 1 : -1);
+    const ChunkWork &from = request.chunks[command.chunk].work;
+    int64_t bytes = isForward ? from.sentForward : from.sentBackward;
+    Work user = isForward ? Work::Forward : Work::Backward;
+    double taken = commands.startOf(user, chunk, command.part);
+    all.push_back({command.start, double(bytes)});
+    all.push_back({std::max(taken, command.end), -double(bytes)});
+  }
+
+  const PipelineRequest &request;
+  const SortedCommands &commands;
+  const ChunkSlots &slots;
+  PipelineStep &result;
+};
+
 class Step {
 public:
   Step(const PipelineRequest &request, const StageSchedule &schedule,
@@ -27,13 +201,13 @@ public:
       return schedule.takeError();
     result.schedule = std::move(*schedule);
     result.stages.resize(problem().stages);
-    sortCommands();
-    slots.emplace(request, problem(), result.schedule);
+    commands.emplace(problem(), result.schedule);
     findTied();
+    ChunkSlots slots(request, problem(), result.schedule);
+    StageMemory memory(request, *commands, slots, result);
     for (int64_t stage = 0; stage < problem().stages; ++stage) {
       measureTime(stage);
-      measureLasting(stage);
-      measureMemory(stage);
+      memory.measure(stage);
     }
     update();
     return std::move(result);
@@ -54,14 +228,21 @@ private:
     problem().stages = stages();
     problem().chunksPerStage = int64_t(request.chunks.size()) / stages();
     problem().parts = request.parts;
+    problem().isFolded = choice.isFolded;
     problem().hasBackward = request.hasBackward;
-    for (const PipelineChunk &chunk : request.chunks) {
-      const ChunkWork &work = chunk.work;
-      problem().chunks.push_back({work.forward, work.backward, work.input,
-                                  work.weights, sendSeconds(work.sentForward),
-                                  sendSeconds(work.sentBackward)});
-      result.sentForward.push_back(work.sentForward);
-      result.sentBackward.push_back(work.sentBackward);
+    problem().chunks.resize(request.chunks.size());
+    for (int64_t chunk = 0; chunk < int64_t(request.chunks.size()); ++chunk) {
+      const ChunkWork &work = request.chunks[chunk].work;
+      result.sentForward.push_back(
+          problem().sendsForward(chunk) ? work.sentForward : 0);
+      result.sentBackward.push_back(
+          problem().sendsBackward(chunk) ? work.sentBackward : 0);
+      problem().chunks[chunk] = {work.forward,
+                                 work.backward,
+                                 work.input,
+                                 work.weights,
+                                 sendSeconds(result.sentForward.back()),
+                                 sendSeconds(result.sentBackward.back())};
       result.flops += work.flops * double(request.parts);
     }
     apply(choice.policy, request.units, problem());
@@ -71,28 +252,6 @@ private:
   // Time
   //===--------------------------------------------------------------------===//
 
-  size_t numberOf(Work work, int64_t chunk, int64_t part) const {
-    return size_t((int64_t(work) * int64_t(request.chunks.size()) + chunk) *
-                      request.parts +
-                  part);
-  }
-
-  void sortCommands() {
-    constexpr int kinds = int(Work::SendBackward) + 1;
-    ends.assign(numberOf(Work(kinds), 0, 0), 0);
-    computing.resize(problem().stages);
-    sending.resize(problem().stages);
-    receiving.resize(problem().stages);
-    for (const PipelineCommand &command : result.schedule.commands) {
-      ends[numberOf(command.work, command.chunk, command.part)] = command.end;
-      int64_t stage = problem().stageOf(command.chunk);
-      (command.isSend() ? sending : computing)[stage].push_back(&command);
-      int64_t next = command.work == Work::SendForward ? 1 : -1;
-      if (command.isSend())
-        receiving[problem().stageOf(command.chunk + next)].push_back(&command);
-    }
-  }
-
   /// The moment at which a command's input from another stage was computed,
   /// whether or not it had arrived; 0 if it has none.
   double computedBefore(const PipelineCommand &command) const {
@@ -100,14 +259,14 @@ private:
     int64_t before = command.chunk + (isForward ? -1 : 1);
     bool isThere = before >= 0 && before < int64_t(request.chunks.size()) &&
                    command.work != Work::Weights;
-    return isThere ? ends[numberOf(command.work, before, command.part)] : 0;
+    return isThere ? commands->endOf(command.work, before, command.part) : 0;
   }
 
   void measureTime(int64_t stage) {
     StageUse &use = result.stages[stage];
     use.units = result.schedule.saved[stage];
     double last = 0;
-    for (const PipelineCommand *command : computing[stage]) {
+    for (const PipelineCommand *command : commands->computing[stage]) {
       double ready = std::max(last, computedBefore(*command));
       if (command->work != Work::Weights)
         use.waitingForSends += std::max(0.0, command->start - ready);
@@ -193,117 +352,11 @@ private:
       result.stages[stage].ended = begin + seconds;
   }
 
-  //===--------------------------------------------------------------------===//
-  // Memory
-  //===--------------------------------------------------------------------===//
-
-  /// Counts lasting bytes of a stage. Arguments that two of its chunks share
-  /// count once.
-  void measureLasting(int64_t stage) {
-    StageUse &use = result.stages[stage];
-    std::set<int64_t> seen;
-    for (int64_t chunk = stage; chunk < int64_t(request.chunks.size());
-         chunk += problem().stages) {
-      const PipelineChunk &of = request.chunks[chunk];
-      std::set<int64_t> shared;
-      auto add = [&](const std::map<int64_t, int64_t> &bytes, int64_t &to) {
-        for (auto [own, size] : bytes) {
-          int64_t argument = own < 0 ? -1 : of.arguments[own];
-          if (argument >= 0 && seen.count(argument))
-            continue;
-          shared.insert(argument);
-          to += size;
-        }
-      };
-      add(of.work.parameters, use.parameters);
-      add(of.work.gradients, use.gradients);
-      add(of.work.state, use.state);
-      use.inputs += of.work.inputs * request.parts + of.work.outputs;
-      shared.erase(-1);
-      seen.insert(shared.begin(), shared.end());
-    }
-  }
-
-  void measureMemory(int64_t stage) {
-    StageUse &use = result.stages[stage];
-    std::vector<TraceSample> all, saved;
-    for (const auto *own : {&computing, &sending})
-      for (const PipelineCommand *command : (*own)[stage])
-        addOwn(*command, all, saved);
-    for (const PipelineCommand *command : receiving[stage])
-      addReceived(*command, all);
-    double lasting =
-        double(use.parameters + use.gradients + use.state + use.inputs);
-    all.push_back({0, lasting});
-    use.memory = samplesOf(std::move(all));
-    for (const TraceSample &sample : use.memory)
-      use.peak = std::max(use.peak, int64_t(sample.value));
-    for (const TraceSample &sample : samplesOf(std::move(saved)))
-      use.saved = std::max(use.saved, int64_t(sample.value));
-    use.peak = std::max(use.peak, int64_t(lasting) + slots->bytesOf(stage));
-  }
-
-  void addOwn(const PipelineCommand &command, std::vector<TraceSample> &all,
-              std::vector<TraceSample> &saved) {
-    const ChunkWork &work = request.chunks[command.chunk].work;
-    bool sends = command.chunk + 1 < int64_t(request.chunks.size());
-    auto change = [&](int64_t atStart, int64_t atEnd) {
-      all.push_back({command.start, double(atStart)});
-      all.push_back({command.end, double(atEnd)});
-    };
-    int64_t kept = problem().hasBackward ? work.saved : 0;
-    switch (command.work) {
-    case Work::Forward:
-      change(work.peakForward,
-             kept + (sends ? work.sentForward : 0) - work.peakForward);
-      saved.push_back({command.end, double(kept)});
-      break;
-    case Work::SendForward:
-      change(0, -work.sentForward);
-      break;
-    case Work::Backward: {
-      int64_t peak =
-          problem().splitsWeights ? work.peakInput : work.peakBackward;
-      int64_t held = problem().splitsWeights ? work.heldForWeights : 0;
-      change(peak - kept, held + work.sentBackward - peak);
-      saved.push_back({command.end, double(held - kept)});
-      break;
-    }
-    case Work::SendBackward:
-      change(0, -work.sentBackward);
-      break;
-    case Work::Weights:
-      change(work.peakWeights - work.heldForWeights, -work.peakWeights);
-      saved.push_back({command.end, -double(work.heldForWeights)});
-      break;
-    }
-  }
-
-  /// Adds a received tensor's bytes, from the beginning of the send to the
-  /// command that uses the tensor.
-  void addReceived(const PipelineCommand &command,
-                   std::vector<TraceSample> &all) {
-    bool isForward = command.work == Work::SendForward;
-    int64_t chunk = command.chunk + (isForward ? 1 : -1);
-    const ChunkWork &from = request.chunks[command.chunk].work;
-    int64_t bytes = isForward ? from.sentForward : from.sentBackward;
-    Work user = isForward ? Work::Forward : Work::Backward;
-    double taken = ends[numberOf(user, chunk, command.part)] -
-                   problem().secondsOf(user, chunk);
-    all.push_back({command.start, double(bytes)});
-    all.push_back({std::max(taken, command.end), -double(bytes)});
-  }
-
   const PipelineRequest &request;
   const StageSchedule &choice;
   const CostModel &cost;
   PipelineStep result;
-  std::optional<ChunkSlots> slots;
-  /// The end of each command.
-  std::vector<double> ends;
-  /// Per stage, its commands. `receiving` has other stages' sends to it.
-  std::vector<std::vector<const PipelineCommand *>> computing, sending,
-      receiving;
+  std::optional<SortedCommands> commands;
 };
 
 } // namespace

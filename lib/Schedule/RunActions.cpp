@@ -18,6 +18,13 @@ bool isTransfer(const StageAction &action) {
   return action.work == Work::SendForward || action.work == Work::SendBackward;
 }
 
+/// Whether a chunk's stage sends its result, or its gradient, to another.
+bool isSentBy(const PipelineProblem &problem, Work send, int64_t chunk) {
+  return send == Work::SendForward
+             ? problem.sendsForward(chunk)
+             : problem.hasBackward && problem.sendsBackward(chunk);
+}
+
 /// A command: its work, chunk and micro-batch.
 using Key = std::tuple<Work, int64_t, int64_t>;
 
@@ -88,10 +95,22 @@ private:
                     placeOf(stage, action), problem.parts, action.part + 1);
     if (problem.stageOf(own) != stage)
       return failIn(
-          actions,
-          "{}: chunk {} is on stage {}, because chunk c is on stage c "
-          "mod {}; schedules that place chunks otherwise cannot be run",
-          placeOf(stage, action), own, problem.stageOf(own), problem.stages);
+          actions, "{}: chunk {} is on stage {}, because {}",
+          placeOf(stage, action), own, problem.stageOf(own),
+          problem.isFolded
+              ? "the chunks go to the last stage and back; without "
+                "--stage-placement folded they do not go back"
+              : fmt::format("chunk c is on stage c mod {}; if chunks go to the "
+                            "last stage and back, give --stage-placement "
+                            "folded",
+                            problem.stages));
+    if (isTransfer(action) &&
+        problem.stageOf(action.chunk) == problem.stageOf(other))
+      return failIn(actions,
+                    "{}: chunks {} and {} are both on stage {}, which sends "
+                    "nothing to itself",
+                    placeOf(stage, action), std::min(action.chunk, other),
+                    std::max(action.chunk, other), stage);
     if (!problem.hasBackward &&
         (action.work == Work::Backward || action.work == Work::Weights))
       return failIn(actions,
@@ -114,10 +133,7 @@ private:
           if (!seen.count({{work, chunk, part}, false}))
             return missing(work, chunk, part);
         for (Work work : {Work::SendForward, Work::SendBackward}) {
-          int64_t to = chunk + (work == Work::SendForward ? 1 : -1);
-          bool isSent = actions.hasTransfers && problem.stages > 1 && to >= 0 &&
-                        to < chunks &&
-                        (work == Work::SendForward || problem.hasBackward);
+          bool isSent = actions.hasTransfers && isSentBy(problem, work, chunk);
           for (bool isReceive : {false, true})
             if (isSent && !seen.count({{work, chunk, part}, isReceive}))
               return missing(work, chunk, part, isReceive);
@@ -271,7 +287,7 @@ private:
     add(*action, start, problem.secondsOf(action->work, action->chunk));
     lane.ends.push_back(result.commands.back().end);
     ++lane.next;
-    if (!actions.hasTransfers || problem.stages == 1)
+    if (!actions.hasTransfers)
       sendResult(stage, *action);
     return true;
   }
@@ -293,13 +309,13 @@ private:
 
   /// Without transfers in the file, a tensor is sent when it is made.
   void sendResult(int64_t stage, const StageAction &made) {
-    auto last = int64_t(problem.chunks.size()) - 1;
-    bool isForward = made.work == Work::Forward;
-    if ((!isForward && made.work != Work::Backward) ||
-        made.chunk == (isForward ? last : 0))
+    if (made.work == Work::Weights)
       return;
     StageAction send = made;
-    send.work = isForward ? Work::SendForward : Work::SendBackward;
+    send.work =
+        made.work == Work::Forward ? Work::SendForward : Work::SendBackward;
+    if (!isSentBy(problem, send.work, made.chunk))
+      return;
     double start = std::max(sendFree[stage], ends.at(keyOf(made)));
     add(send, start, secondsOfSend(send));
     sendFree[stage] = result.commands.back().end;

@@ -167,19 +167,22 @@ std::string tpsp::toCsv(const PipelineProblem &problem,
   return text;
 }
 
-llvm::Expected<StageSchedule> StageSchedule::read(const std::string &policy,
-                                                  const std::string &file) {
-  if (file.empty())
-    return StageSchedule(*findPolicy(policy));
-  llvm::Expected<StageActions> actions = readStageActions(file);
-  if (!actions)
-    return actions.takeError();
-  StageSchedule schedule({"actions", actions->splitsWeights,
-                          /*forwardFirst=*/false,
-                          [](const PipelineProblem &of, int64_t) {
-                            return of.parts * of.chunksPerStage;
-                          }});
-  schedule.actions = std::move(*actions);
+llvm::Expected<StageSchedule>
+StageSchedule::read(const std::string &policy, const std::string &file,
+                    const std::string &placement) {
+  StageSchedule schedule(*findPolicy(policy));
+  if (!file.empty()) {
+    llvm::Expected<StageActions> actions = readStageActions(file);
+    if (!actions)
+      return actions.takeError();
+    schedule = StageSchedule({"actions", actions->splitsWeights,
+                              /*forwardFirst=*/false,
+                              [](const PipelineProblem &of, int64_t) {
+                                return of.parts * of.chunksPerStage;
+                              }});
+    schedule.actions = std::move(*actions);
+  }
+  schedule.isFolded = placement == "folded";
   return schedule;
 }
 

@@ -88,6 +88,7 @@ private:
     // A last chunk may compute nothing.
     chunks = (chunks + problem.stages - 1) / problem.stages * problem.stages;
     problem.chunksPerStage = chunks / problem.stages;
+    problem.isFolded = schedule.isFolded;
     problem.parts = plan.microBatches;
     problem.hasBackward = llvm::any_of(computing, [](const auto &entry) {
       return entry.first.first != SegmentWork::Forward;

@@ -2,6 +2,7 @@
 // however it is sharded and stored.
 // REQUIRES: tpsp-run
 
+// RUN: export TPSP_CODE_EFFORT=full
 // RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --mesh tp=1 --dtype f32 --grad --verify --quiet %}
 // RUN: %if nightly %{ tpsp-run %examples/gpt-block-tp.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/gpt-block-tp.mlir --mesh tp=2 --dtype f16 --grad --verify --quiet

@@ -2,6 +2,7 @@
 // the unsharded program on every mesh.
 // REQUIRES: tpsp-run
 
+// RUN: export TPSP_CODE_EFFORT=full
 // RUN: %if nightly %{ tpsp-run %examples/vocab-parallel.mlir --mesh tp=1 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/vocab-parallel.mlir --mesh tp=4 --grad --verify --quiet
 // RUN: %if nightly %{ tpsp-run %examples/vocab-parallel.mlir --mesh tp=8 --grad --verify --quiet %}

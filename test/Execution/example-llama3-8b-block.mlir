@@ -3,5 +3,6 @@
 // small shapes do not have.
 // REQUIRES: tpsp-run, nightly
 
+// RUN: export TPSP_CODE_EFFORT=full
 // RUN: tpsp-run %examples/llama3-8b-block.mlir --extent s=32 --mesh tp=4 --grad --verify --quiet --report %t.json
 // RUN: python3 %S/Inputs/check-report.py %t.json

@@ -3,6 +3,7 @@
 // REQUIRES: tpsp-run
 
 // One layer, in f64: its vectors' gradients cancel.
+// RUN: export TPSP_CODE_EFFORT=full
 // RUN: sed 's/repeat 4/repeat 1/' %examples/mamba2.mlir > %t.mlir
 // DEFINE: %{run} = tpsp-run %t.mlir --grad --verify --quiet --dtype f64 --extent b=2,d=20,h=4,p=3,n=5,v=30
 // RUN: %{run} --mesh tp=2 --extent s=7,c=1,l=7

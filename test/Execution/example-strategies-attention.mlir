@@ -3,6 +3,7 @@
 // on a third.
 // REQUIRES: tpsp-run
 
+// RUN: export TPSP_CODE_EFFORT=full
 // RUN: tpsp-run %examples/gqa.mlir --mesh tp=4 --dtype f32 --grad --verify --quiet
 // RUN: %if nightly %{ tpsp-run %examples/gqa.mlir --mesh tp=2 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/gqa.mlir --mesh tp=8 --dtype bf16 --grad --verify --quiet

@@ -3,6 +3,7 @@
 // on a third.
 // REQUIRES: tpsp-run
 
+// RUN: export TPSP_CODE_EFFORT=full
 // RUN: tpsp-run %examples/ddp.mlir --mesh dp=4 --dtype f32 --grad --verify --quiet
 // RUN: %if nightly %{ tpsp-run %examples/ddp.mlir --mesh dp=2 --dtype f32 --grad --verify --quiet %}
 // RUN: tpsp-run %examples/ddp.mlir --mesh dp=8 --dtype bf16 --grad --verify --quiet

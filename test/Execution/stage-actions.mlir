@@ -8,6 +8,7 @@
 // RUN: %{run} 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-actions %S/Inputs/actions/zero-bubble-with-transfers.csv --optimizer adamw --clip 1 2>&1 | FileCheck %s --check-prefix=LEFT
 // LEFT: warning: {{.*}}zero-bubble-with-transfers.csv: {{[0-9]+}} gathers, releases, reductions and waits are left out
 // RUN: %{run} 8 --mesh pp=4,tp=1 --stage-actions %S/Inputs/actions/zero-bubble-of-4.csv --overlap on
+// RUN: %{run} 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-placement folded --stage-actions %S/Inputs/actions/zbv.csv --optimizer adamw --clip 1
 // RUN: printf '0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n' > %t/pair.csv
 // RUN: %{run} 2 --stage-actions %t/pair.csv
 
@@ -26,7 +27,12 @@
 
 // Orders that are wrong.
 // RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-actions %S/Inputs/actions/zbv.csv 2>&1 | FileCheck %s --check-prefix=FOLDED
-// FOLDED: zbv.csv: row {{[12]}}, cell {{[0-9]+}}, {{.*}}: chunk {{[23]}} is on stage {{[01]}}, because chunk c is on stage c mod 2
+// FOLDED: zbv.csv: row {{[12]}}, cell {{[0-9]+}}, {{.*}}: chunk {{[23]}} is on stage {{[01]}}, because chunk c is on stage c mod 2; if chunks go to the last stage and back, give --stage-placement folded
+// RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-placement folded --stage-actions %S/Inputs/actions/interleaved-1f1b.csv 2>&1 | FileCheck %s --check-prefix=CYCLIC
+// CYCLIC: interleaved-1f1b.csv: row {{[12]}}, cell {{[0-9]+}}, {{.*}}: chunk {{[23]}} is on stage {{[01]}}, because the chunks go to the last stage and back; without --stage-placement folded they do not go back
+// RUN: printf '0F0,0SEND_F0,3F0,3B0,3SEND_B0,0B0\n1RECV_F0,1F0,1SEND_F0,2RECV_F0,2F0,2B0,1B0\n' > %t/itself.csv
+// RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 1 --mesh pp=2,tp=1 --stage-chunks 2 --stage-placement folded --stage-actions %t/itself.csv 2>&1 | FileCheck %s --check-prefix=ITSELF
+// ITSELF: itself.csv: row 2, cell 3, 1SEND_F0: chunks 1 and 2 are both on stage 1, which sends nothing to itself
 // RUN: printf '0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n' > %t/circle.csv
 // DEFINE: %{two} = not tpsp-run %examples/pp.mlir --grad --micro-batches 2
 // RUN: %{two} --stage-actions %t/circle.csv 2>&1 | FileCheck %s --check-prefix=CIRCLE

@@ -11,6 +11,21 @@
 // RUN: %{run} 4 --mesh pp=2,tp=1 --stage-chunks 2
 // RUN: %{run} 8 --mesh pp=2,tp=1 --stage-chunks 2 --stage-schedule zero-bubble --stage-bound 4
 // RUN: %{run} 4 --mesh pp=2,tp=1 --rematerialize full --dtype bf16
+
+// Chunks that go to the last stage and back: even and odd stages, an uneven number of layers, W-shaped.
+// DEFINE: %{folded} = --stage-placement folded
+// RUN: %{run} 4 --mesh pp=2,tp=2 --stage-chunks 2 %{folded} --optimizer adamw --clip 1
+// RUN: %{run} 8 --mesh pp=2,tp=1 --stage-chunks 2 %{folded} --stage-schedule zero-bubble --overlap on
+// RUN: sed 's/repeat 4/repeat 7/' %examples/pp.mlir > %t/seven.mlir
+// DEFINE: %{seven} = tpsp-run %t/seven.mlir --grad --verify --quiet --micro-batches
+// RUN: %{seven} 8 --mesh pp=3,tp=1 --stage-chunks 2 %{folded} --stage-schedule zero-bubble --rematerialize full
+// RUN: %{seven} 8 --mesh pp=2,tp=1 --stage-chunks 3 %{folded} --stage-schedule gpipe
+// RUN: tpsp-run %examples/pp.mlir --grad --micro-batches 8 --mesh pp=2,tp=1 --stage-chunks 2 %{folded} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=SENDS
+// SENDS: Sends of a micro-batch
+// SENDS-NEXT: chunk 0 to 1: 4.0 KiB
+// SENDS-NEXT: chunk 2 to 3: 4.0 KiB
+// SENDS-NEXT: chunk 1 to 0: 4.0 KiB
+// SENDS-NEXT: chunk 3 to 2: 4.0 KiB
 // RUN: tpsp-run %examples/pp.mlir --verify --quiet --micro-batches 2 --mesh tp=1
 
 // Norms of all gradients, states and loss scales need no more than gradients do.

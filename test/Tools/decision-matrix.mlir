@@ -1,7 +1,9 @@
-// The tables of docs/DecisionMatrix.md and docs/Planner.md have the planner's
-// choices, row by row, and its times. The other pages are ctest's `pages`.
+// The tables of docs/Planner.md, and every night of docs/DecisionMatrix.md, have
+// the planner's choices, row by row, and its times. The other pages are ctest's
+// `pages`.
 // REQUIRES: tpsp-run
-// RUN: %make_pages --check --slow %docs/DecisionMatrix.md %docs/Planner.md | FileCheck %s
+// RUN: %make_pages --check --slow %docs/Planner.md | FileCheck %s
+// RUN: %if nightly %{%make_pages --check --slow %docs/DecisionMatrix.md | FileCheck %s%}
 //
 // A table that is not found would never be stale.
-// CHECK: {{^4 made, 0 stale$}}
+// CHECK: {{^2 made, 0 stale$}}

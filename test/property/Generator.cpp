@@ -394,7 +394,9 @@ static void chooseStages(Random &random, Program &program) {
   if (pipeline.microBatches == 1 || program.numRanks() * stages > mostRanks)
     return;
   pipeline.stages = stages;
-  pipeline.chunks = stages * (1 + random.below(2));
+  pipeline.chunks = stages * (1 + random.below(3));
+  if (random.chance(0.5))
+    pipeline.stagePlacement = "folded";
   pipeline.stageSchedule = random.of(schedules);
   if (pipeline.hardware == "h100-sxm")
     pipeline.hardware = "h100-sxm-cluster"; // a node has too few devices

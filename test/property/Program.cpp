@@ -95,7 +95,8 @@ std::string PipelineChoices::text() const {
     text += " --micro-batches " + std::to_string(microBatches) +
             " --micro-batch-index " + microBatchIndex;
   if (stages > 1)
-    text += " --stage-schedule " + stageSchedule;
+    text += " --stage-schedule " + stageSchedule + " --stage-placement " +
+            stagePlacement;
   if (rematerialize != "none")
     text += " --rematerialize " + rematerialize;
   if (keepGathered)

@@ -73,7 +73,7 @@ struct PipelineChoices {
   std::string microBatchIndex;
   /// Stages of a pipeline, and chunks of operations: as many on each stage.
   int64_t stages = 1, chunks = 1;
-  std::string stageSchedule = "1f1b";
+  std::string stageSchedule = "1f1b", stagePlacement = "cyclic";
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool keepMasks = false;

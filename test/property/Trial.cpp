@@ -329,6 +329,7 @@ static CompileOptions compileOptions(const Program &program) {
   options.microBatches = program.pipeline.microBatches;
   options.microBatchIndex = program.pipeline.microBatchIndex;
   options.stageSchedule = program.pipeline.stageSchedule;
+  options.stagePlacement = program.pipeline.stagePlacement;
   options.rematerialize = program.pipeline.rematerialize;
   options.keepGathered = program.pipeline.keepGathered;
   options.keepMasks = program.pipeline.keepMasks;

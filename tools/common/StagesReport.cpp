@@ -55,8 +55,7 @@ StagesReport tpsp::tool::stagesReport(SimulatedStages &&stages,
 /// Returns a stage's layers: "8", or "2+2" if it has two chunks.
 static std::string layersOf(const StagesReport &report, size_t stage) {
   std::string text;
-  for (size_t chunk = stage; chunk < report.plans.chunks.size();
-       chunk += report.step.stages.size())
+  for (int64_t chunk : report.step.problem.chunksOf(int64_t(stage)))
     text += fmt::format("{}{}", text.empty() ? "" : "+",
                         report.plans.chunks[chunk].layers);
   return text;
@@ -125,12 +124,15 @@ static std::string memoryTable(const StagesReport &report) {
 
 /// Returns rows about sends between neighbouring chunks; equal consecutive
 /// sends share a row. `what` describes the send between chunks i and i + 1.
+/// Without a row if it is empty: both chunks are on one stage.
 static std::string sendRows(size_t numSends, bool isBack,
                             llvm::function_ref<std::string(size_t)> what) {
   std::string text;
   for (size_t first = 0, last = 0; first < numSends; first = last) {
     while (last < numSends && what(last) == what(first))
       ++last;
+    if (what(first).empty())
+      continue;
     size_t from = first, to = last;
     if (isBack)
       std::swap(from, to);
@@ -148,13 +150,18 @@ static std::string sendTable(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   size_t numSends = report.plans.chunks.size() - 1;
   text += sendRows(numSends, /*isBack=*/false, [&](size_t i) {
-    return fmt::format("{} in {}", bytes(report.step.sentForward[i]),
-                       rt::secondsText(problem.chunks[i].sendForward));
+    return problem.sendsForward(int64_t(i))
+               ? fmt::format("{} in {}", bytes(report.step.sentForward[i]),
+                             rt::secondsText(problem.chunks[i].sendForward))
+               : std::string();
   });
   if (problem.hasBackward)
     text += sendRows(numSends, /*isBack=*/true, [&](size_t i) {
-      return fmt::format("{} in {}", bytes(report.step.sentBackward[i + 1]),
-                         rt::secondsText(problem.chunks[i + 1].sendBackward));
+      return problem.sendsBackward(int64_t(i) + 1)
+                 ? fmt::format(
+                       "{} in {}", bytes(report.step.sentBackward[i + 1]),
+                       rt::secondsText(problem.chunks[i + 1].sendBackward))
+                 : std::string();
     });
   for (const TiedParameter &tied : report.step.tied)
     text += fmt::format("  once a step: the gradient of {}, {}, added over "
@@ -210,8 +217,7 @@ std::string tpsp::tool::toText(const StagesReport &report) {
 static Json stageJson(const StagesReport &report, size_t stage) {
   const StageUse &use = report.step.stages[stage];
   Json layers = Json::array();
-  for (size_t chunk = stage; chunk < report.plans.chunks.size();
-       chunk += report.step.stages.size())
+  for (int64_t chunk : report.step.problem.chunksOf(int64_t(stage)))
     layers.push_back(report.plans.chunks[chunk].layers);
   return {{"stage", stage},
           {"rank", ranksOf(report, stage).front()},

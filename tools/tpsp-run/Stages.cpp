@@ -36,7 +36,8 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   request.layers.assign(layers->begin(), layers->end());
   auto stages = compileAndSimulateStages(
       compilation.mlirContext(), options.model, request,
-      {options.stageSchedule, options.stageBound, options.stageActions},
+      {options.stageSchedule, options.stageBound, options.stageActions,
+       options.stagePlacement},
       *hardware, [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());
       });

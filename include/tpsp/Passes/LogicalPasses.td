@@ -87,9 +87,9 @@ def AssignStages : Pass<"tpsp-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Say which chunk of layers every operation belongs to";
   let description = [{
     An axis of role `stage` divides a program's layers, which are its calls, into
-    chunks. Stage c mod p has chunk c. Every other operation belongs to the first
-    chunk that uses its result. The number is `chunk` of `tpsp.origin`, and later passes
-    hand it on to what they make. A program without such an axis is left alone.
+    chunks. Every other operation belongs to the first chunk that uses its result.
+    The number is `chunk` of `tpsp.origin`, and later passes hand it on to what they
+    make. A program without such an axis is left alone.
 
     ```
     tpsp-opt examples/gpt-pipeline.mlir --tpsp-assign-stages

@@ -137,6 +137,7 @@ def PlaceStages : Pass<"tpsp-place-stages", "::mlir::ModuleOp"> {
   let description = [{
     For programs whose layers are divided over stages (tpsp-assign-stages).
     Completes the `chunk` of operations of micro-batches in `tpsp.origin`.
+    `stage-placement` says which stage has which chunk (Abi/ChunkPlacement.h).
     `stages` says which stages run an operation of the prologue or the update. These are the
     stages that have all of its operands, or else all that have one. A sum over values of
     several stages becomes one sum for each stage, and their sum.

@@ -15,6 +15,8 @@ struct StageScheduling {
   int64_t units = 0;
   /// A file of actions in place of the policy; empty for none.
   std::string actions = {};
+  /// "cyclic" or "folded", as in Abi/ChunkPlacement.h.
+  std::string placement = "cyclic";
 };
 
 /// The use of time of one rank of a chunk.

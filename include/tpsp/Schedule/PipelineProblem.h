@@ -2,10 +2,11 @@
 /// can be checked, and a list scheduler that solves it. It uses plain numbers,
 /// neither plans nor hardware.
 ///
-/// Layers are cut into chunks; chunk c belongs to stage c mod p. A micro-batch
-/// goes forward through all chunks in their order and backward through them in
-/// reverse order. A stage computes one command at a time and, meanwhile, sends
-/// one tensor at a time.
+/// Layers are cut into chunks, each on one stage (Abi/ChunkPlacement.h). A
+/// micro-batch goes forward through all chunks in their order and backward
+/// through them in reverse order. A stage computes one command at a time and,
+/// meanwhile, sends one tensor at a time. It sends nothing between two chunks
+/// of its own.
 ///
 /// The values that a chunk saves of one micro-batch are a *unit* of memory. The
 /// forward command takes the unit, and it is free after the last command that
@@ -15,6 +16,8 @@
 /// nobody waits, fill the bubble.
 #ifndef TPSP_SCHEDULE_PIPELINEPROBLEM_H
 #define TPSP_SCHEDULE_PIPELINEPROBLEM_H
+
+#include "tpsp/Abi/ChunkPlacement.h"
 
 #include <cstdint>
 #include <optional>
@@ -46,6 +49,8 @@ struct PipelineProblem {
   };
 
   int64_t stages = 1, chunksPerStage = 1;
+  /// Says the same as in ChunkPlacement.
+  bool isFolded = false;
   /// Micro-batches of a step.
   int64_t parts = 1;
   /// stages * chunksPerStage of them.
@@ -59,7 +64,25 @@ struct PipelineProblem {
   /// chunksPerStage.
   std::vector<int64_t> bound;
 
-  int64_t stageOf(int64_t chunk) const { return chunk % stages; }
+  int64_t stageOf(int64_t chunk) const {
+    return ChunkPlacement{stages, isFolded}.stageOf(chunk);
+  }
+  /// In their order.
+  std::vector<int64_t> chunksOf(int64_t stage) const;
+  /// Whether a chunk's result, or gradient, is sent to another stage.
+  bool sendsForward(int64_t chunk) const {
+    return chunk + 1 < int64_t(chunks.size()) &&
+           stageOf(chunk) != stageOf(chunk + 1);
+  }
+  bool sendsBackward(int64_t chunk) const {
+    return chunk > 0 && stageOf(chunk) != stageOf(chunk - 1);
+  }
+  /// The units of a stage with 1F1B: enough that its next backward pass begins
+  /// when its last forward pass has ended. With a fold all stages have the same
+  /// number, because the stage with the first chunk has the last one, too.
+  int64_t unitsOf1f1b(int64_t stage) const {
+    return chunksPerStage * stages - (isFolded ? 0 : stage);
+  }
   /// Seconds of a command.
   double secondsOf(PipelineWork work, int64_t chunk) const;
   /// Why the problem itself is invalid, as a sentence; nullopt if it is valid.

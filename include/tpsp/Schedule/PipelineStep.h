@@ -19,7 +19,7 @@ struct PipelineChunk {
 };
 
 struct PipelineRequest {
-  /// Chunk c belongs to stage c mod the size of the stage axis.
+  /// In the order of their layers.
   std::vector<PipelineChunk> chunks;
   /// The axis of the cost model's mesh that divides layers.
   AxisId stageAxis = 0;

@@ -89,12 +89,15 @@ llvm::Expected<PipelineSchedule> scheduleActions(const PipelineProblem &problem,
 struct StageSchedule {
   PipelinePolicy policy;
   std::optional<StageActions> actions;
+  /// As in ChunkPlacement.
+  bool isFolded = false;
 
   StageSchedule(const PipelinePolicy &policy) : policy(policy) {}
-  /// The policy of this name; if a file is named, its actions instead. Fails as
-  /// readStageActions() does.
+  /// The policy of this name; if a file is named, its actions instead.
+  /// `placement` is "cyclic" or "folded". Fails as readStageActions() does.
   static llvm::Expected<StageSchedule> read(const std::string &policy,
-                                            const std::string &file);
+                                            const std::string &file,
+                                            const std::string &placement);
   /// Schedules a problem to which the policy has been applied. Fails as
   /// scheduleActions() does.
   llvm::Expected<PipelineSchedule> of(const PipelineProblem &problem) const;

@@ -5,6 +5,7 @@
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
+#include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,8 +76,9 @@ static void spreadUpdates(func::FuncOp function, const StageMarks &marks) {
 
 namespace {
 
-struct PlaceStages : public tpsp::impl::PlaceStagesBase<PlaceStages> {
-  using Base::Base;
+struct PlaceStages
+    : public WithOptions<tpsp::impl::PlaceStagesBase<PlaceStages>,
+                         &CompileOptions::stagePlacement> {
   void runOnOperation() override {
     std::optional<AxisId> axis = stageAxisOf(getOperation());
     int64_t stages = axis ? meshOf(getOperation()).size(*axis) : 1;
@@ -84,21 +86,22 @@ struct PlaceStages : public tpsp::impl::PlaceStagesBase<PlaceStages> {
       return;
     auto visit = [&](FunctionOpInterface function) {
       if (hasChunks(function))
-        place(cast<func::FuncOp>(*function), stages);
+        place(cast<func::FuncOp>(*function),
+              {stages, options().stagePlacement == "folded"});
     };
     if (failed(forEachFunction(getOperation(), visit)))
       signalPassFailure();
   }
 
 private:
-  static void place(func::FuncOp function, int64_t stages) {
+  static void place(func::FuncOp function, ChunkPlacement placement) {
     Block &body = function.getBody().front();
-    StageMarks before(body, stages);
+    StageMarks before(body, placement);
     for (auto sum : llvm::to_vector(body.getOps<AddOp>()))
       if (!hasPart(sum))
         addByStage(sum, before);
-    spreadUpdates(function, StageMarks(body, stages));
-    StageMarks(body, stages).write();
+    spreadUpdates(function, StageMarks(body, placement));
+    StageMarks(body, placement).write();
   }
 };
 

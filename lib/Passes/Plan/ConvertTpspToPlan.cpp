@@ -352,12 +352,12 @@ void countTimes(plan::ProgramOp program) {
 }
 
 struct ConvertTpspToPlan
-    : public WithOptions<tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
-                         &CompileOptions::fuse, &CompileOptions::epilogues,
-                         &CompileOptions::hardware, &CompileOptions::threads,
-                         &CompileOptions::stageSchedule,
-                         &CompileOptions::stageActions,
-                         &CompileOptions::overlap> {
+    : public WithOptions<
+          tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
+          &CompileOptions::fuse, &CompileOptions::epilogues,
+          &CompileOptions::hardware, &CompileOptions::threads,
+          &CompileOptions::stageSchedule, &CompileOptions::stageActions,
+          &CompileOptions::stagePlacement, &CompileOptions::overlap> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -398,12 +398,14 @@ struct ConvertTpspToPlan
     splitWideSums(function);
     // Last, because values are remembered.
     auto schedule =
-        StageSchedule::read(options().stageSchedule, options().stageActions);
+        StageSchedule::read(options().stageSchedule, options().stageActions,
+                            options().stagePlacement);
     if (!schedule)
       return emitErrorAt(function) << llvm::toString(schedule.takeError());
     FailureOr<SumMemory> sums =
         formSegments(function, {schedule->policy.splitsWeights,
-                                /*splitsLast=*/options().overlap != "off"});
+                                /*splitsLast=*/options().overlap != "off",
+                                schedule->isFolded});
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);

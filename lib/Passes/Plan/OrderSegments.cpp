@@ -21,11 +21,11 @@ using namespace tpsp;
 namespace {
 
 struct OrderSegments
-    : public WithOptions<tpsp::impl::OrderSegmentsBase<OrderSegments>,
-                         &CompileOptions::stageSchedule,
-                         &CompileOptions::stageActions,
-                         &CompileOptions::stageBound, &CompileOptions::hardware,
-                         &CompileOptions::threads> {
+    : public WithOptions<
+          tpsp::impl::OrderSegmentsBase<OrderSegments>,
+          &CompileOptions::stageSchedule, &CompileOptions::stageActions,
+          &CompileOptions::stagePlacement, &CompileOptions::stageBound,
+          &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>())
       if (program.getStageAxis() && failed(order(program)))
@@ -44,8 +44,8 @@ private:
         costsOn(*machine, meshOf(program), given.threads, program);
     if (failed(cost))
       return failure();
-    auto schedule =
-        StageSchedule::read(given.stageSchedule, given.stageActions);
+    auto schedule = StageSchedule::read(given.stageSchedule, given.stageActions,
+                                        given.stagePlacement);
     if (!schedule)
       return emitErrorAt(program) << llvm::toString(schedule.takeError());
     warnLeftOut(program, *schedule);

@@ -112,11 +112,12 @@ struct Formed {
 
 class StageSegmenter {
 public:
-  StageSegmenter(func::FuncOp function, int64_t stages, bool splitsWeights,
-                 SumMemory &memory)
+  StageSegmenter(func::FuncOp function, ChunkPlacement placement,
+                 bool splitsWeights, SumMemory &memory)
       : function(function), body(function.getBody().front()), steps(body),
-        marks(body, stages), levels(body, marks), splitsWeights(splitsWeights),
-        memory(memory), b(function.getContext()) {}
+        marks(body, placement), levels(body, marks),
+        splitsWeights(splitsWeights), memory(memory), b(function.getContext()) {
+  }
 
   LogicalResult run() {
     findNeeded();
@@ -404,7 +405,8 @@ Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
        b.getNamedAttr("stages", b.getDenseI64ArrayAttr(segment.stages))});
 }
 
-LogicalResult tpsp::formStageSegments(func::FuncOp function, int64_t stages,
+LogicalResult tpsp::formStageSegments(func::FuncOp function,
+                                      ChunkPlacement placement,
                                       bool splitsWeights, SumMemory &memory) {
-  return StageSegmenter(function, stages, splitsWeights, memory).run();
+  return StageSegmenter(function, placement, splitsWeights, memory).run();
 }

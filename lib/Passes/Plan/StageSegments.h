@@ -14,6 +14,7 @@
 
 #include "StepSegments.h"
 
+#include "tpsp/Abi/ChunkPlacement.h"
 #include "tpsp/Abi/Plan.h"
 
 namespace tpsp {
@@ -25,8 +26,8 @@ namespace tpsp {
 /// `memory`. Fails with a diagnostic at an operation that needs a value of a
 /// later segment.
 mlir::LogicalResult formStageSegments(mlir::func::FuncOp function,
-                                      int64_t stages, bool splitsWeights,
-                                      SumMemory &memory);
+                                      ChunkPlacement placement,
+                                      bool splitsWeights, SumMemory &memory);
 
 /// A segment as an attribute, as tpsp.segments has it: a dictionary.
 mlir::Attribute noteOf(const PlanSegment &segment, mlir::MLIRContext *context);

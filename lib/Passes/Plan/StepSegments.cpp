@@ -187,7 +187,8 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
     return failure();
   if (hasChunks(function)) {
     int64_t stages = meshOf(function).size(*stageAxisOf(function));
-    if (failed(formStageSegments(function, stages, form.splitsWeights, memory)))
+    if (failed(formStageSegments(function, {stages, form.isFolded},
+                                 form.splitsWeights, memory)))
       return failure();
     return memory;
   }

@@ -20,6 +20,8 @@ struct SegmentForm {
   /// together with the update. Its operations are copies of the others'.
   /// Reductions before the update can then run under the last micro-batch.
   bool splitsLast = false;
+  /// With stages: as in ChunkPlacement.
+  bool isFolded = false;
 };
 
 /// Orders the operations of a function with micro-batches by segments

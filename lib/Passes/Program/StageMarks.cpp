@@ -13,8 +13,9 @@ bool tpsp::hasChunks(FunctionOpInterface function) {
   });
 }
 
-StageMarks::StageMarks(Block &body, int64_t stages)
-    : body(body), stages(stages), segments(body) {
+StageMarks::StageMarks(Block &body, ChunkPlacement placement)
+    : body(body), placement(placement), stages(placement.stages),
+      segments(body) {
   findChunks();
   findStages();
 }
@@ -69,7 +70,7 @@ void StageMarks::findChunks() {
 StageSet StageMarks::stagesOf(Operation *op) const {
   if (int64_t chunk = chunkOf(op); chunk >= 0) {
     StageSet own(stages);
-    own.set(chunk % stages);
+    own.set(placement.stageOf(chunk));
     return own;
   }
   auto known = stagesOfOp.find(op);

@@ -13,6 +13,8 @@
 
 #include "SegmentsOfStep.h"
 
+#include "tpsp/Abi/ChunkPlacement.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -32,7 +34,7 @@ class StageMarks {
 public:
   /// Reads the marks that there are and decides the others. Linear in the
   /// operations.
-  StageMarks(mlir::Block &body, int64_t stages);
+  StageMarks(mlir::Block &body, ChunkPlacement placement);
 
   int64_t numStages() const { return stages; }
   /// The largest number of a chunk, plus 1.
@@ -62,6 +64,7 @@ private:
   StageSet wantedStages(mlir::Operation *op) const;
 
   mlir::Block &body;
+  const ChunkPlacement placement;
   const int64_t stages;
   const SegmentsOfStep segments;
   int64_t chunks = 0;

@@ -48,16 +48,26 @@ private:
                        command.chunk);
   }
 
+  /// 0 1 2 0 1 2, or with a fold 0 1 2 2 1 0.
+  int64_t stageOf(int64_t chunk) const {
+    int64_t period = problem.isFolded ? 2 * problem.stages : problem.stages;
+    int64_t place = chunk % period;
+    return place < problem.stages ? place : period - 1 - place;
+  }
+
   std::optional<std::string> checkAll() const {
     int64_t chunks = int64_t(problem.chunks.size()), expected = 0;
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       for (int64_t part = 0; part < problem.parts; ++part) {
-        bool sends = chunk + 1 < chunks, back = problem.hasBackward;
+        bool sends = chunk + 1 < chunks && stageOf(chunk) != stageOf(chunk + 1);
+        bool sendsBack = problem.hasBackward && chunk > 0 &&
+                         stageOf(chunk) != stageOf(chunk - 1);
+        bool back = problem.hasBackward;
         for (auto [work, isThere] :
              {std::pair(Work::Forward, true),
               std::pair(Work::SendForward, sends),
               std::pair(Work::Backward, back),
-              std::pair(Work::SendBackward, back && chunk > 0),
+              std::pair(Work::SendBackward, sendsBack),
               std::pair(Work::Weights, problem.splitsWeights)}) {
           if (!isThere)
             continue;
@@ -94,12 +104,14 @@ private:
   std::vector<Key> dependences(Work work, int64_t chunk, int64_t part) const {
     switch (work) {
     case Work::Forward:
-      return {keyOf(Work::SendForward, chunk - 1, part)};
+      return {keyOf(Work::SendForward, chunk - 1, part),
+              keyOf(Work::Forward, chunk - 1, part)};
     case Work::SendForward:
       return {keyOf(Work::Forward, chunk, part)};
     case Work::Backward:
       return {keyOf(Work::Forward, chunk, part),
-              keyOf(Work::SendBackward, chunk + 1, part)};
+              keyOf(Work::SendBackward, chunk + 1, part),
+              keyOf(Work::Backward, chunk + 1, part)};
     case Work::SendBackward:
     case Work::Weights:
       return {keyOf(Work::Backward, chunk, part)};

@@ -93,6 +93,37 @@ TEST(PipelineProblemTest, WeightGradientsFillTheBubble) {
     }
 }
 
+// ZB-V (Qi et al., "Pipeline Parallelism with Controllable Memory", 2024) has
+// two folded chunks on each stage. Weights' gradients fill the whole bubble,
+// and no stage saves more than 1F1B's first one.
+TEST(PipelineProblemTest, AFoldHasNoBubbleWithTheMemoryOf1f1b) {
+  for (int64_t p : {2, 3, 4, 8})
+    for (int64_t m : {2 * p, 3 * p + 1}) {
+      PipelineProblem problem = equalStages(p, m, 2);
+      problem.isFolded = true;
+      PipelineSchedule schedule = scheduled(problem, "zero-bubble");
+      // The last stage waits for the first micro-batch alone.
+      EXPECT_LE(schedule.seconds, 3.0 * m + (p - 1) / 2.0 + 1e-9)
+          << "p=" << p << " m=" << m;
+      for (int64_t units : schedule.saved)
+        EXPECT_LE(units, 2 * p);
+    }
+}
+
+TEST(PipelineProblemTest, AFoldSendsNothingWithinAStage) {
+  PipelineProblem problem = equalStages(3, 4, 2);
+  problem.isFolded = true;
+  std::vector<int64_t> stages;
+  for (int64_t chunk = 0; chunk < 6; ++chunk)
+    stages.push_back(problem.stageOf(chunk));
+  EXPECT_EQ(stages, (std::vector<int64_t>{0, 1, 2, 2, 1, 0}));
+  EXPECT_EQ(problem.chunksOf(1), (std::vector<int64_t>{1, 4}));
+  for (const PipelineCommand &command : scheduled(problem, "1f1b").commands) {
+    EXPECT_FALSE(command.work == Work::SendForward && command.chunk == 2);
+    EXPECT_FALSE(command.work == Work::SendBackward && command.chunk == 3);
+  }
+}
+
 TEST(PipelineProblemTest, WithoutBackwardOnlyFillingIdles) {
   for (int64_t p : {1, 3, 4})
     for (int64_t m : {1, 7}) {
@@ -109,6 +140,7 @@ PipelineProblem randomProblem(std::mt19937 &random) {
   PipelineProblem problem;
   problem.stages = 1 + upTo(4);
   problem.chunksPerStage = 1 + upTo(2);
+  problem.isFolded = upTo(1) == 1;
   problem.parts = 1 + upTo(8);
   problem.hasBackward = upTo(7) > 0;
   problem.splitsWeights = problem.hasBackward && upTo(1) == 1;

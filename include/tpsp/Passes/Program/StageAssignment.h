@@ -2,8 +2,7 @@
 ///
 /// A layer is a call in the program's function (layersOf). Layers decide. All
 /// else belongs to the first chunk that uses its result. So the values that
-/// chunks hand to each other are those that layers hand to each other. Stage c
-/// mod p has chunk c.
+/// chunks hand to each other are those that layers hand to each other.
 #ifndef TPSP_PASSES_PROGRAM_STAGEASSIGNMENT_H
 #define TPSP_PASSES_PROGRAM_STAGEASSIGNMENT_H
 
