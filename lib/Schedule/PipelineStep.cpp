@@ -48,7 +48,7 @@ private:
 
 public:
   using Commands = std::vector<std::vector<const PipelineCommand *>>;
-  /// By stage. `receiving` has other stages' sends to it.
+  /// The commands of each stage. `receiving` has other stages' sends to it.
   Commands computing, sending, receiving;
 
 private:

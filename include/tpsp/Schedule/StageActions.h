@@ -89,7 +89,7 @@ llvm::Expected<PipelineSchedule> scheduleActions(const PipelineProblem &problem,
 struct StageSchedule {
   PipelinePolicy policy;
   std::optional<StageActions> actions;
-  /// As in ChunkPlacement.
+  /// Says the same as in ChunkPlacement.
   bool isFolded = false;
 
   StageSchedule(const PipelinePolicy &policy) : policy(policy) {}
