@@ -48,7 +48,8 @@ private:
 
 public:
   using Commands = std::vector<std::vector<const PipelineCommand *>>;
-  /// The commands of each stage. `receiving` has other stages' sends to it.
+  /// Each has the commands of every stage. `receiving` has other stages' sends
+  /// to it.
   Commands computing, sending, receiving;
 
 private:
