@@ -114,8 +114,9 @@ bool attentionExtentsFit(const AttentionCommand &c) {
 bool attentionMaskIsLegal(const AttentionCommand &c) {
   return std::isfinite(c.softcap) && c.softcap >= 0 &&
          (c.causal || c.queryStart.isZero()) &&
-         (c.window == 0 || (c.causal && c.queries <= c.keys)) &&
-         (!c.hasLastKeys || (c.causal && c.queries <= c.keys && !c.hasLengths));
+         (!c.hidesEarlyKeys() || (c.causal && c.queries <= c.keys)) &&
+         (!c.hasLastKeys || (c.causal && c.queries <= c.keys && !c.hasLengths &&
+                             c.hidesEarlyKeys() == c.isSliding()));
 }
 
 bool isPermutation(const std::vector<int64_t> &list) {
@@ -142,6 +143,14 @@ void KernelCommand::code(ParamCoder &coder) {
              [&](PartStart &position) { position.code(coder); });
 }
 
+static void codeOption(ParamCoder &coder, bool &option) { coder.flag(option); }
+static void codeOption(ParamCoder &coder, int64_t &option) {
+  coder.extents(option);
+}
+static void codeOption(ParamCoder &coder, double &option) {
+  coder.number(option);
+}
+
 int64_t AttentionCommand::statisticType() const {
   return dtype == TPSP_RT_F64 ? TPSP_RT_F64 : TPSP_RT_F32;
 }
@@ -149,11 +158,9 @@ int64_t AttentionCommand::statisticType() const {
 void AttentionCommand::code(ParamCoder &coder) {
   coder.dtype(dtype);
   coder.extents(batch, heads, groups, queries, keys, features, valueFeatures);
-  coder.number(scale);
-  coder.flag(causal);
+  ScoreOptions::visitAll(
+      *this, [&](const char *, auto &option) { codeOption(coder, option); });
   coder.flag(keepsStatistic);
-  coder.extents(window);
-  coder.number(softcap);
   coder.flag(hasBias);
   coder.flag(hasSegments);
   coder.flag(hasLengths);

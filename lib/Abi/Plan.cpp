@@ -72,9 +72,9 @@ static double stairs(int64_t queries, int64_t most) {
 }
 
 double AttentionWork::pairs() const {
-  if (!isCausal)
+  if (!causal)
     return double(heads) * double(queries) * double(keys);
-  int64_t most = window > 0 ? std::min(window, keys) : keys;
+  int64_t most = mostKeys(keys);
   return double(heads) *
          (stairs(queryStart + queries, most) - stairs(queryStart, most));
 }

@@ -21,7 +21,13 @@ struct AttentionShape {
   bool isCausal = false, isGradient = false;
 
   AttentionWork work() const {
-    return {heads, keys, keys, features, features, isCausal, isGradient};
+    AttentionWork work;
+    work.causal = isCausal;
+    work.isGradient = isGradient;
+    work.heads = heads;
+    work.queries = work.keys = keys;
+    work.features = work.valueFeatures = features;
+    return work;
   }
   int64_t elements() const { return heads * keys * features; }
   int64_t tensorBytes() const {

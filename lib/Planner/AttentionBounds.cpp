@@ -98,7 +98,7 @@ bool Bounds::dividesMask(const ProductFacts &product,
   });
   return onPositions && !axis.use.heads &&
          (axis.use.role == AxisRole::Data || !beside) && product.inOneCall &&
-         product.inOneCall->isCausal;
+         product.inOneCall->causal;
 }
 
 /// Whether attention may be in hops of a ring, along the node's axes or along

@@ -237,7 +237,7 @@ private:
     if (AttentionMatch match = attention.matchHeads(); match.matches()) {
       AttentionWork work = attentionWork(attention, match.heads);
       // Only attention in one call skips keys outside the window.
-      if (attention.getScoreWindow() > 0)
+      if (work.hidesEarlyKeys())
         product.flops = std::min(product.flops, work.flops());
       if (isLibraryCall(op, forGpu, "planner")) {
         product.inOneCall = work;

@@ -11,12 +11,7 @@ static constexpr int64_t blockQueries = 128;
 
 /// Whether a window hides keys.
 static bool hasWindow(const AttentionWork &work) {
-  return work.window > 0 && work.window < work.keys;
-}
-
-/// The length of a query's row, which is at most its window.
-static int64_t seenKeys(const AttentionWork &work) {
-  return hasWindow(work) ? work.window : work.keys;
+  return work.mostKeys(work.keys) < work.keys;
 }
 
 /// The rate, interpolated in the logarithms of features and keys. For rows
@@ -25,10 +20,10 @@ static int64_t seenKeys(const AttentionWork &work) {
 static double rateOnGrid(const AttentionRates &rates,
                          const AttentionWork &work) {
   // The rows of a window are as long as rows without a mask, but for the first.
-  size_t table = AttentionRates::tableOf(work.isGradient,
-                                         work.isCausal && !hasWindow(work));
+  size_t table =
+      AttentionRates::tableOf(work.isGradient, work.causal && !hasWindow(work));
   GridPosition feature = positionOn(rates.features, double(work.features));
-  GridPosition key = positionOn(rates.keys, double(seenKeys(work)));
+  GridPosition key = positionOn(rates.keys, double(work.mostKeys(work.keys)));
   feature.share = std::clamp(feature.share, 0.0, 1.0);
   key.share = std::min(key.share, 1.0);
   double sum = 0;
@@ -59,7 +54,7 @@ double CostModel::attentionRate(const AttentionRates &rates,
     return rate * coresPerRank();
   double blocks =
       double(work.heads) * double(llvm::divideCeil(work.queries, blockQueries));
-  double seen = double(seenKeys(work));
+  double seen = double(work.mostKeys(work.keys));
   double reach = hasWindow(work) ? seen / (seen + blockQueries)
                                  : filled(work.keys, blockQueries);
   return rate * std::min(1.0, blocks / double(hardware.cores)) *
@@ -73,7 +68,7 @@ double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
                                              int64_t dtype) const {
   MatmulWork product;
   product.m = work.queries;
-  product.n = seenKeys(work);
+  product.n = work.mostKeys(work.keys);
   product.k = work.features;
   product.batch = work.heads;
   EpilogueWork weights;
@@ -84,12 +79,12 @@ double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
 AttentionWork CostModel::attentionDone(const AttentionWork &work) const {
   AttentionWork done = work;
   if (hardware.isCpu() || !hasWindow(work) ||
-      !(work.hidesKeys || work.capsScores))
+      !(work.hidesKeys || work.softcap > 0))
     return done;
   done.keys = std::min(work.keys, work.queryStart + work.queries);
-  done.isCausal = false;
+  static_cast<PositionMask &>(done) = {};
   done.hidesKeys = true;
-  done.window = done.queryStart = 0;
+  done.queryStart = 0;
   return done;
 }
 

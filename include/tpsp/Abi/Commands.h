@@ -17,6 +17,7 @@
 
 #include "tpsp/Abi/EnumNames.h"
 #include "tpsp/Abi/ParamCoder.h"
+#include "tpsp/Abi/ScoreOptions.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -217,8 +218,7 @@ struct ScoreLayout : AttentionLayout {
 /// A head of keys and values serves `groups` heads of queries. The sums over t
 /// run over the keys that count. All of these must hold:
 ///
-/// - t <= s, if causal
-/// - s - t < window, if there is a window
+/// - the query at position s sees the key at t (PositionMask, ScoreOptions.h)
 /// - the key's and the query's segment numbers are equal, if there are segments
 /// - t < length[b, h], if there are lengths
 /// - the bias is not minus infinity, if there is a bias
@@ -235,17 +235,13 @@ struct ScoreLayout : AttentionLayout {
 /// Buffers: q, k, v, o, then the statistic if `keepsStatistic` and the bias if
 /// `hasBias`. If `hasSegments`, the segment numbers (i32) of queries and of
 /// keys follow; if `hasLengths`, the lengths (i32).
-struct AttentionCommand {
+struct AttentionCommand : ScoreOptions {
   int64_t dtype = 0;
   int64_t batch = 1, heads = 1, groups = 1;
   int64_t queries = 1, keys = 1;
   /// Extents of d and of e.
   int64_t features = 1, valueFeatures = 1;
-  double scale = 1;
-  bool causal = false, keepsStatistic = false;
-  /// 0: no window. A window requires `causal`, and no more queries than keys.
-  int64_t window = 0;
-  double softcap = 0;
+  bool keepsStatistic = false;
   bool hasBias = false, hasSegments = false, hasLengths = false;
   /// The position of this rank's first query, counted in keys, for the mask;
   /// zero without a mask.

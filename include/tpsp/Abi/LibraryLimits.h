@@ -5,6 +5,7 @@
 #define TPSP_ABI_LIBRARYLIMITS_H
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/ScoreOptions.h"
 
 #include <string>
 
@@ -24,7 +25,8 @@ inline constexpr int64_t cudnnFeatureUnit = 8;
 /// it, and the backend asks cuDNN.
 inline constexpr int64_t cudnnCertainFeatures = 128;
 
-/// The element type and extents of an attention, as in AttentionCommand.
+/// The element type, extents and options of an attention, as in
+/// AttentionCommand.
 struct AttentionExtents {
   int64_t dtype, queries, keys, features, valueFeatures;
   bool hasBias = false;
@@ -33,6 +35,8 @@ struct AttentionExtents {
   /// The position of the last rank's first query in a causal mask, counted in
   /// keys. 0: every rank's queries start at key 0.
   int64_t queryStart = 0;
+  /// cuDNN has all of them.
+  ScoreOptions scores = {};
 };
 
 /// Why cuDNN supports such an attention on no GPU; "" if it may support it.

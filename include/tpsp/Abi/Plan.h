@@ -16,6 +16,7 @@
 #include "tpsp/Abi/LedgerRow.h"
 #include "tpsp/Abi/MeshAxis.h"
 #include "tpsp/Abi/PlanSegment.h"
+#include "tpsp/Abi/ScoreOptions.h"
 #include "tpsp/Abi/tpsp_rt.h"
 
 #include <cstdint>
@@ -213,19 +214,17 @@ struct MatmulWork {
 };
 
 /// Attention in one call, or its gradients.
-struct AttentionWork {
+struct AttentionWork : ScoreOptions {
   /// Heads of queries, multiplied by the batch.
   int64_t heads = 1;
   int64_t queries = 1, keys = 1;
   int64_t features = 1, valueFeatures = 1;
-  bool isCausal = false, isGradient = false;
-  /// The most keys that a query sees; 0: every key that the mask admits.
-  int64_t window = 0;
+  bool isGradient = false;
   /// The position of the first query in the mask, counted in keys, on the rank
   /// with the most work.
   int64_t queryStart = 0;
-  /// Whether segments or lengths hide keys, and whether scores have a soft-cap.
-  bool hidesKeys = false, capsScores = false;
+  /// Whether segments or lengths hide keys.
+  bool hidesKeys = false;
 
   /// The number of pairs of a query and a key that it sees. Segments are
   /// ignored, because they are not known.

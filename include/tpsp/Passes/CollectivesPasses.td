@@ -32,7 +32,7 @@ def RingAttention : Pass<"tpsp-ring-attention", "::mlir::ModuleOp"> {
     An attention stays as it is, and a missed remark says why, if
 
     - no axes divide its queries and its keys alike;
-    - it has a bias, lengths or a window;
+    - it has a bias or lengths, or hides early keys from late queries;
     - it is causal, and a shard's positions have no halves.
 
     Runs on global shapes, after gradients, rematerialisation and micro-batches,

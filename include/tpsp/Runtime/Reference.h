@@ -4,6 +4,7 @@
 /// Evaluates whole, unsharded tensors in double precision. Sharded runs are
 /// compared with it, so it shares no code with them. It uses the C++ standard
 /// library, Eigen and threads, and nothing of the compiler or the backends.
+/// The options of scores are plain values that they share (ScoreOptions.h).
 ///
 /// A tensor's dimensions carry index names, and every function works by name,
 /// never by position. The weights of an attention, for example, read
@@ -22,6 +23,8 @@
 
 #ifndef TPSP_RUNTIME_REFERENCE_H
 #define TPSP_RUNTIME_REFERENCE_H
+
+#include "tpsp/Abi/ScoreOptions.h"
 
 #include <array>
 #include <cmath>
@@ -201,27 +204,21 @@ struct Dropout {
 ///
 ///     softcap * tanh(scale * <q, k> over `feature` / softcap) + bias
 ///
-/// `causal` hides keys after the query's position. A window of w hides keys w
-/// or more positions before it. Segments hide keys with another segment number,
-/// and lengths hide keys at or after the given position. A bias of minus
-/// infinity hides its key; any other bias, however low, is added. A row in
-/// which all keys are hidden is 0, and so are gradients through it. A sink is
-/// the score of one more key, whose value is 0. `dropout` is applied to the
-/// softmax's results. For it, their indices are in the order of q, with the
-/// query's and the key's last.
+/// Positions hide keys as a PositionMask says (ScoreOptions.h). Segments hide
+/// keys with another segment number, and lengths hide keys at or after the
+/// given position. A bias of minus infinity hides its key; any other bias,
+/// however low, is added. A row in which all keys are hidden is 0, and so are
+/// gradients through it. A sink is the score of one more key, whose value is 0.
+/// `dropout` is applied to the softmax's results. For it, their indices are in
+/// the order of q, with the query's and the key's last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
 /// that only some of the operands have are broadcast (grouped queries). The
 /// features of v may have the name `feature`, too; they are kept if the result
 /// names them.
-struct AttentionForm {
+struct AttentionForm : ScoreOptions {
   std::string query, key, feature;
-  double scale = 1;
-  bool causal = false;
   Dropout dropout = {};
-  /// 0: none.
-  int64_t window = 0;
-  double softcap = 0;
   /// Owned by the caller, or null.
   const Tensor *bias = nullptr, *sink = nullptr;
   const Tensor *querySegments = nullptr, *keySegments = nullptr;

@@ -2,6 +2,7 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
 #include "tpsp/Abi/Commands.h"
+#include "tpsp/Dialect/Tpsp/IR/ScoreAttributes.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -112,13 +113,10 @@ static rt::AttentionLayout layoutAt(ArrayRef<int64_t> strides, size_t first) {
           strides[first + 3]};
 }
 
-/// Reads the changes to scores: scale, masks and cap.
+/// Reads the changes to scores: options, masks and bias.
 template <typename Op>
 static void readScores(Op op, rt::AttentionCommand &command) {
-  command.scale = op.getScale().convertToDouble();
-  command.causal = op.getCausal();
-  command.window = op.getWindow();
-  command.softcap = op.getSoftcap().convertToDouble();
+  static_cast<ScoreOptions &>(command) = optionsOf<ScoreOptions>(op);
   if (std::optional<ArrayRef<int64_t>> start = op.getQueryStart())
     command.queryStart = startOf(*start);
   command.hasLastKeys = op.getLastKeys();

@@ -134,9 +134,12 @@ LogicalResult OneHotEinsumOp::canonicalize(OneHotEinsumOp op,
 /// Drops a window that is at least as long as the rows. It hides nothing, but
 /// libraries may not support it. False if there is no such window.
 static bool dropWideWindow(AttentionOp op, PatternRewriter &rewriter) {
-  if (!op.getWindow() || op.hidesByWindow())
+  if (!op.getScoreOptions().hidesEarlyKeys() || op.hidesEarlyKeys())
     return false;
-  rewriter.modifyOpInPlace(op, [&] { op.removeWindowAttr(); });
+  PositionMask mask;
+  mask.causal = op.getCausal();
+  rewriter.modifyOpInPlace(
+      op, [&] { setOptions<AttentionOp>(rewriter, mask, op.getProperties()); });
   return true;
 }
 

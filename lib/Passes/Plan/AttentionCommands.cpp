@@ -94,6 +94,36 @@ static SmallVector<Value> gradientBuffers(ProgramBuilder &to, Operation *op) {
   return gradients;
 }
 
+/// Creates a call, with `operands` for each of the operands of `Call`. A null
+/// operand is absent.
+template <typename Call>
+static void createCall(ProgramBuilder &to, AttentionOpInterface op,
+                       const AttentionHeads &heads,
+                       ArrayRef<SmallVector<Value>> operands) {
+  typename Call::Properties properties;
+  setOptions<Call>(to.b, op.getScoreOptions(), properties);
+  properties.setSizes(sizesOf(to.b, heads));
+  properties.setStrides(stridesOf(to.b, heads));
+  properties.setStream(to.b.getI64IntegerAttr(0));
+  properties.setBiasStrides(biasStridesOf(to.b, op, heads));
+  properties.setSegmentStrides(segmentStridesOf(to.b, op, heads));
+  properties.setLengthStrides(lengthStridesOf(to.b, op, heads));
+  properties.setQueryStart(queryStartOf(to, op));
+  if (!op.getShardIndex().empty())
+    properties.setLastKeys(to.b.getUnitAttr());
+  SmallVector<Value> all;
+  for (auto [segment, size] :
+       llvm::zip_equal(operands, properties.operandSegmentSizes)) {
+    size_t before = all.size();
+    llvm::append_range(all, llvm::make_filter_range(segment, [](Value value) {
+                         return bool(value);
+                       }));
+    size = int32_t(all.size() - before);
+  }
+  Call::create(to.b, locationOf(op->getResult(0)), TypeRange(), all,
+               properties);
+}
+
 LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
   AttentionMatch match = op.matchHeads();
   if (!match.matches())
@@ -103,20 +133,6 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
   if (op.getSink())
     return op->emitOpError("has a sink, which calls do not take; run "
                            "tpsp-decompose-late before converting to a plan");
-  DenseI64ArrayAttr sizes = sizesOf(to.b, match.heads);
-  DenseI64ArrayAttr strides = stridesOf(to.b, match.heads);
-  DenseI64ArrayAttr ofBias = biasStridesOf(to.b, op, match.heads);
-  DenseI64ArrayAttr ofSegments = segmentStridesOf(to.b, op, match.heads);
-  DenseI64ArrayAttr ofLengths = lengthStridesOf(to.b, op, match.heads);
-  DenseI64ArrayAttr start = queryStartOf(to, op);
-  FloatAttr scale = to.b.getF64FloatAttr(op.getScoreScale());
-  FloatAttr cap = to.b.getF64FloatAttr(op.getScoreCap());
-  IntegerAttr window = to.b.getI64IntegerAttr(op.getScoreWindow());
-  UnitAttr causal = op.masksLaterKeys() ? to.b.getUnitAttr() : UnitAttr();
-  UnitAttr lastKeys =
-      op.getShardIndex().empty() ? UnitAttr() : to.b.getUnitAttr();
-  IntegerAttr stream = to.b.getI64IntegerAttr(0);
-  Location loc = locationOf(op->getResult(0));
   SmallVector<Value> in = to.buffers.of(op->getOperands());
   SmallVector<Value> extras = extrasOf(to, op);
   auto madeIfRead = [&](unsigned number) {
@@ -126,18 +142,23 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
   };
   if (op.isGradient()) {
     SmallVector<Value> out = gradientBuffers(to, op);
-    Value ofBiasMade = madeIfRead(3);
-    plan::AttentionGradientOp::create(
-        to.b, loc, in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
-        out[2], extras, ofBiasMade, sizes, strides, scale, causal, stream,
-        window, cap, ofBias, ofSegments, ofLengths, start, lastKeys);
+    createCall<plan::AttentionGradientOp>(to, op, match.heads,
+                                          {{in[0]},
+                                           {in[1]},
+                                           {in[2]},
+                                           {in[3]},
+                                           {in[4]},
+                                           {in[5]},
+                                           {out[0]},
+                                           {out[1]},
+                                           {out[2]},
+                                           extras,
+                                           {madeIfRead(3)}});
     return success();
   }
   Value o = to.buffers.define(op->getResult(0));
-  Value statistic = madeIfRead(1);
-  plan::AttentionOp::create(to.b, loc, in[0], in[1], in[2], o, statistic,
-                            extras, sizes, strides, scale, causal, stream,
-                            window, cap, ofBias, ofSegments, ofLengths, start,
-                            lastKeys);
+  createCall<plan::AttentionOp>(
+      to, op, match.heads,
+      {{in[0]}, {in[1]}, {in[2]}, {o}, {madeIfRead(1)}, extras});
   return success();
 }

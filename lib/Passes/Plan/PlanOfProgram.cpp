@@ -71,17 +71,16 @@ static rt::AttentionCommand attentionCall(Operation *op) {
 
 /// The work of the rank whose queries begin at position 0.
 static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
-  return {call.batch * call.heads * call.groups,
-          call.queries,
-          call.keys,
-          call.features,
-          call.valueFeatures,
-          call.causal,
-          isGradient,
-          call.window,
-          /*queryStart=*/0,
-          call.hasSegments || call.hasLengths,
-          call.softcap > 0};
+  AttentionWork work;
+  static_cast<ScoreOptions &>(work) = call;
+  work.heads = call.batch * call.heads * call.groups;
+  work.queries = call.queries;
+  work.keys = call.keys;
+  work.features = call.features;
+  work.valueFeatures = call.valueFeatures;
+  work.isGradient = isGradient;
+  work.hidesKeys = call.hasSegments || call.hasLengths;
+  return work;
 }
 
 static PlanSegment segmentOf(DictionaryAttr note) {

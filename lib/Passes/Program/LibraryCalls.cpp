@@ -43,7 +43,7 @@ static std::string gpuObstacle(AttentionOpInterface op,
   std::string obstacle = rt::cudnnObstacle(
       {plan::runtimeType(element), heads.queries, heads.keys, heads.features,
        heads.valueFeatures, bool(op.getBias()), differsBetweenHeads(heads),
-       latestStart(op)},
+       latestStart(op), op.getScoreOptions()},
       /*isGradient=*/true);
   int64_t features = std::max(heads.features, heads.valueFeatures);
   if (obstacle.empty() && features > rt::cudnnCertainFeatures)
@@ -120,15 +120,13 @@ std::string KeptScores::text() const {
 AttentionWork tpsp::attentionWork(AttentionOpInterface op,
                                   const AttentionHeads &heads) {
   AttentionWork work;
+  static_cast<ScoreOptions &>(work) = op.getScoreOptions();
   work.heads = heads.batch * heads.heads * heads.groups;
   work.queries = heads.queries;
   work.keys = heads.keys;
   work.features = heads.features;
   work.valueFeatures = heads.valueFeatures;
-  work.isCausal = op.masksLaterKeys();
   work.isGradient = op.isGradient();
-  work.window = op.getScoreWindow();
   work.hidesKeys = !op.getSegments().empty() || op.getLengths();
-  work.capsScores = op.getScoreCap() > 0;
   return work;
 }

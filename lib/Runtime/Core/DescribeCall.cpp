@@ -65,13 +65,26 @@ private:
     if (!c.queryStart.isZero())
       print(" start={}{}", call.positions.at(0),
             c.hasLastKeys ? " last-keys" : "");
-    if (c.window > 0)
-      print(" window={}", c.window);
-    if (c.softcap > 0)
-      print(" softcap={:g}", c.softcap);
+    printFurther(c);
     print("{}{}{} {}", c.hasBias ? " bias" : "",
           c.hasSegments ? " segments" : "", c.hasLengths ? " lengths" : "",
           elementName(c.dtype));
+  }
+
+  /// The options of scores that are set, besides scale and causal mask.
+  void printFurther(ScoreOptions options) {
+    options.scale = 0;
+    options.causal = false;
+    ScoreOptions::visitAll(options, [&](const char *name, auto option) {
+      if (option == 0)
+        return;
+      if constexpr (std::is_same_v<decltype(option), bool>)
+        print(" {}", name);
+      else if constexpr (std::is_same_v<decltype(option), double>)
+        print(" {}={:g}", name, option);
+      else
+        print(" {}={}", name, option);
+    });
   }
 
   void printFields(const ShardCommand &c) {

@@ -42,12 +42,6 @@ static Tensor productsOf(const Tensor &q, const Tensor &k,
   return einsum({&q, &k}, concat(outer, {form.query, form.key}), {}, error);
 }
 
-/// Whether the query sees the key, by their positions alone.
-static bool isSeen(const AttentionForm &form, int64_t query, int64_t key) {
-  return !form.causal ||
-         (key <= query && (form.window == 0 || query - key < form.window));
-}
-
 /// f(x, whether the key is seen) for every element of rows of keys.
 template <typename F>
 static Tensor atScores(const Tensor &x, const AttentionForm &form, F f,

@@ -108,6 +108,17 @@ struct Evaluation {
   }
   bool flag(const std::string &name) { return has(name) && get<bool>(name); }
 
+  /// Reads the options that the operation states. The others keep their values.
+  template <typename Options> void readOptions(Options &options) {
+    Options::visitAll(options, [&](const char *name, auto &option) {
+      if (has(name))
+        readOption(name, option);
+    });
+  }
+  void readOption(const char *name, bool &option) { option = flag(name); }
+  void readOption(const char *name, int64_t &option) { option = integer(name); }
+  void readOption(const char *name, double &option) { option = constant(name); }
+
   /// Rounds a tensor within a composite, as a program in the result's type does
   /// when it stores the tensor.
   Tensor stored(Tensor x) const {

@@ -6,6 +6,8 @@
 #ifndef TPSP_RUNTIME_REFERENCE_HIDDENSCORES_H
 #define TPSP_RUNTIME_REFERENCE_HIDDENSCORES_H
 
+#include "tpsp/Abi/ScoreOptions.h"
+
 #include <limits>
 
 namespace tpsp::reference {
@@ -14,6 +16,13 @@ inline constexpr double hiddenScore = -std::numeric_limits<double>::infinity();
 
 /// Whether a bias hides a key. Any other bias is a number that is added.
 inline bool hidesKey(double bias) { return bias == hiddenScore; }
+
+/// Whether the query at position `query` sees the key at position `key`, as far
+/// as positions say.
+inline bool isSeen(const PositionMask &mask, int64_t query, int64_t key) {
+  return !mask.causal ||
+         (key <= query && (mask.window == 0 || query - key < mask.window));
+}
 
 /// The score of a key that is seen. If rounding made it minus infinity, it
 /// becomes the lowest finite number.

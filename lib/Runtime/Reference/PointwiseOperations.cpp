@@ -204,11 +204,12 @@ static Tensor causal(const Tensor &x, double fill, Evaluation &e) {
   size_t query = placeOf(e.text("query"), e), key = placeOf(e.text("key"), e);
   if (!e.error.empty())
     return {};
-  int64_t window = e.has("window") ? e.integer("window") : 0;
+  PositionMask mask;
+  e.readOptions<PositionMask>(mask);
+  mask.causal = true;
   return pointwiseAt(
       [=](const double *v, const int64_t *at) {
-        int64_t before = at[query] - at[key];
-        return before >= 0 && (window == 0 || before < window) ? *v : fill;
+        return isSeen(mask, at[query], at[key]) ? *v : fill;
       },
       {&x}, e.indices(), e.shape(), &e.error);
 }

@@ -197,16 +197,15 @@ static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
 
 /// `tensors` is the number of operands before the optional ones.
 static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
-  AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
-                     e.constant("scale"), e.flag("causal")};
+  AttentionForm form;
+  form.query = e.text("query");
+  form.key = e.text("key");
+  form.feature = e.text("feature");
+  e.readOptions<ScoreOptions>(form);
   AttentionExtras extras = attentionExtras(e, tensors);
   if (e.has("dropout"))
     form.dropout = {e.real("dropout"), e.integer("seed"),
                     e.stepFrom(extras.step)};
-  if (e.has("window"))
-    form.window = e.integer("window");
-  if (e.has("softcap"))
-    form.softcap = e.constant("softcap");
   if (extras.bias)
     form.bias = &e.operand(extras.bias);
   if (extras.sink)

@@ -80,7 +80,7 @@ TEST(Bounds, RingsUnderANodeAreNoBetter) {
   work.heads = 8 * 32;
   work.queries = work.keys = 131072;
   work.features = work.valueFeatures = 128;
-  work.isCausal = true;
+  work.causal = true;
   attention.inOneCall = work;
   attention.flops = work.flops();
   facts.products.push_back(attention);

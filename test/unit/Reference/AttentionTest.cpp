@@ -42,8 +42,9 @@ TEST(AttentionTest, GroupedQueriesAgainstLoops) {
   const Tensor v = randomTensor({"b", "t", "h", "f"}, kExtents, 3);
   for (const bool causal : {false, true}) {
     const Tensor want = naiveAttention(q, k, v, 0.3, causal);
-    expectNear(attention(q, k, v, {"s", "t", "d", 0.3, causal}, want.indices),
-               want);
+    expectNear(
+        attention(q, k, v, {{{causal}, 0.3}, "s", "t", "d"}, want.indices),
+        want);
   }
 }
 
@@ -52,7 +53,7 @@ TEST(AttentionTest, MultiQueryWithoutHeadsInKeys) {
   const Tensor k = randomTensor({"d", "t"}, kExtents, 2);
   const Tensor v = randomTensor({"t", "f"}, kExtents, 3);
   const Tensor want = naiveAttention(q, k, v, 1, true);
-  expectNear(attention(q, k, v, {"s", "t", "d", 1, true}, want.indices), want);
+  expectNear(attention(q, k, v, {{{true}}, "s", "t", "d"}, want.indices), want);
 }
 
 TEST(AttentionTest, ValuesMayReuseTheFeatureName) {
@@ -60,8 +61,9 @@ TEST(AttentionTest, ValuesMayReuseTheFeatureName) {
   const Tensor k = randomTensor({"b", "t", "h", "d"}, kExtents, 2);
   const Tensor v = randomTensor({"b", "t", "h", "f"}, kExtents, 3);
   const Tensor want = naiveAttention(q, k, v, 0.5, true);
-  Tensor got = attention(q, k, rename(v, {"b", "t", "h", "d"}),
-                         {"s", "t", "d", 0.5, true}, {"b", "s", "h", "g", "d"});
+  Tensor got =
+      attention(q, k, rename(v, {"b", "t", "h", "d"}),
+                {{{true}, 0.5}, "s", "t", "d"}, {"b", "s", "h", "g", "d"});
   expectNear(rename(got, want.indices), want);
 }
 
@@ -69,7 +71,7 @@ TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
   const Tensor q = randomTensor({"b", "s", "h", "g", "d"}, kExtents, 1);
   const Tensor k = randomTensor({"b", "t", "h", "d"}, kExtents, 2);
   for (const bool causal : {false, true}) {
-    AttentionForm form{"s", "t", "d", 0.7, causal};
+    AttentionForm form{{{causal}, 0.7}, "s", "t", "d"};
     Tensor got = attentionStatistic(q, k, form, {"g", "b", "h", "s"});
     // With values of 1 for one key and 0 for the others, attention gives that
     // key's weight, exp(score - statistic).
@@ -99,7 +101,7 @@ TEST(AttentionTest, KeysBehindTheLengthDoNotCount) {
   for (const bool causal : {false, true})
     for (const double length : {-2, 0, 1, 4, 6, 9}) {
       const Tensor lengths = scalar(length);
-      AttentionForm form{"s", "t", "d", 0.7, causal};
+      AttentionForm form{{{causal}, 0.7}, "s", "t", "d"};
       const int64_t count = std::clamp<int64_t>(int64_t(length), 0, 6);
       Tensor want = count == 0 ? zeros({"s", "d"}, one)
                                : attention(q, first(k, count), first(v, count),
@@ -119,7 +121,7 @@ struct FewKeys {
   Tensor q{{"s", "d"}, {2, 1}, {1, 2}}, k{{"t", "d"}, {3, 1}, {1, 2, 3}},
       v{{"t", "d"}, {3, 1}, {1, 3, 8}};
   Tensor bias{{"s", "t"}, {2, 3}, {0, 0, 0, 0, 0, 0}};
-  AttentionForm form{"s", "t", "d", 1};
+  AttentionForm form{{}, "s", "t", "d"};
 
   FewKeys() { form.bias = &bias; }
   std::vector<double> values() const {
@@ -230,7 +232,7 @@ TEST(AttentionTest, TheStatisticOfScoresThatAreFarApart) {
 TEST(AttentionTest, GradientsAgainstDifferences) {
   const Tensor g = randomTensor({"b", "s", "h", "g", "f"}, kExtents, 4);
   for (const Dropout dropout : {Dropout{}, Dropout{0.3, 7}}) {
-    AttentionForm form{"s", "t", "d", 0.7, true, dropout};
+    AttentionForm form{{{true}, 0.7}, "s", "t", "d", dropout};
     Tensor operands[] = {randomTensor({"b", "s", "h", "g", "d"}, kExtents, 1),
                          randomTensor({"b", "t", "h", "d"}, kExtents, 2),
                          randomTensor({"b", "t", "h", "f"}, kExtents, 3)};
@@ -265,16 +267,16 @@ TEST(AttentionTest, FailedPreconditions) {
   const Tensor q = full({"s", "d"}, {2, 3}, 1), k = full({"t", "d"}, {2, 3}, 1);
   const IndexNames names = {"s", "d"};
   std::string error;
-  expectError(attention(k, k, k, {"s", "t", "d", 1, true}, names, {}, &error),
+  expectError(attention(k, k, k, {{{true}}, "s", "t", "d"}, names, {}, &error),
               error, "q must have 's'");
   error.clear();
-  expectError(attention(q, q, k, {"s", "t", "d", 1, true}, names, {}, &error),
+  expectError(attention(q, q, k, {{{true}}, "s", "t", "d"}, names, {}, &error),
               error, "k and v must have 't'");
   error.clear();
-  expectError(attention(q, k, k, {"s", "t", "x", 1, true}, names, {}, &error),
+  expectError(attention(q, k, k, {{{true}}, "s", "t", "x"}, names, {}, &error),
               error, "'x'");
   error.clear();
-  expectError(attention(q, k, k, {"s", "t", "d", 1, true}, {"z"}, {}, &error),
+  expectError(attention(q, k, k, {{{true}}, "s", "t", "d"}, {"z"}, {}, &error),
               error, "'z'");
 }
 

@@ -156,36 +156,6 @@ TEST(MatmulCost, RowsThatAreNotAlignedHaveTheirRates) {
   EXPECT_NEAR(seconds(8) / seconds(16), 2, 1e-9);
 }
 
-/// Compares the number of visible pairs with counting them.
-TEST(AttentionCost, PairsUnderAMask) {
-  for (int64_t queries : {1, 2, 5, 8})
-    for (int64_t keys : {1, 3, 5, 11}) {
-      AttentionWork work;
-      work.heads = 3, work.queries = queries, work.keys = keys;
-      EXPECT_EQ(work.pairs(), double(3 * queries * keys));
-      work.isCausal = true;
-      int64_t seen = 0;
-      for (int64_t s = 0; s < queries; ++s)
-        seen += std::min(s + 1, keys);
-      EXPECT_EQ(work.pairs(), double(3 * seen)) << queries << " of " << keys;
-    }
-}
-
-TEST(AttentionCost, PairsInAWindow) {
-  for (int64_t queries : {1, 5, 8})
-    for (int64_t keys : {8, 11})
-      for (int64_t window : {1, 3, 8, 20}) {
-        AttentionWork work;
-        work.queries = queries, work.keys = keys;
-        work.isCausal = true, work.window = window;
-        int64_t seen = 0;
-        for (int64_t s = 0; s < queries; ++s)
-          seen += std::min({s + 1, keys, window});
-        EXPECT_EQ(work.pairs(), double(seen))
-            << queries << " of " << keys << " in " << window;
-      }
-}
-
 static PlanCommand attentionCall(const AttentionWork &work) {
   PlanCommand command;
   command.kind = CommandKind::Attention;
@@ -204,8 +174,8 @@ static double attentionTflops(const CostModel &cost,
 TEST(AttentionCost, OfThePublishedShapes) {
   CostModel cost = modelOf("h100-sxm", {1});
   auto rate = [&](int64_t keys, bool isCausal, bool isGradient) {
-    return attentionTflops(cost,
-                           {128, keys, keys, 128, 128, isCausal, isGradient});
+    return attentionTflops(
+        cost, {{{isCausal}}, 128, keys, keys, 128, 128, isGradient});
   };
   EXPECT_NEAR(rate(4096, false, false), 687, 5);
   EXPECT_NEAR(rate(4096, true, false), 616, 5);
@@ -216,8 +186,7 @@ TEST(AttentionCost, OfThePublishedShapes) {
 TEST(AttentionCost, BetweenAndBesideTheGrid) {
   CostModel cost = modelOf("h100-sxm", {1});
   auto rate = [&](int64_t keys, int64_t features) {
-    return attentionTflops(cost,
-                           {256, keys, keys, features, features, false, false});
+    return attentionTflops(cost, {{}, 256, keys, keys, features, features});
   };
   EXPECT_GT(rate(3072, 128), rate(2048, 128));
   EXPECT_LT(rate(3072, 128), rate(4096, 128));
@@ -230,34 +199,11 @@ TEST(AttentionCost, BetweenAndBesideTheGrid) {
   EXPECT_LT(rate(256, 128), rate(512, 128));
 }
 
-/// Ranks that divide the queries together see as many pairs as one rank. The
-/// last rank sees most, which is more than half of a rectangle.
-TEST(AttentionCost, PairsOfQueriesThatAreDivided) {
-  for (int64_t window : {0, 7, 40})
-    for (int64_t ranks : {2, 3, 4}) {
-      AttentionWork whole{5, 36, 36, 8, 8, true, false, window};
-      double sum = 0, largest = 0;
-      for (int64_t rank = 0; rank < ranks; ++rank) {
-        AttentionWork part = whole;
-        part.queries = 36 / ranks;
-        part.queryStart = rank * part.queries;
-        EXPECT_GE(part.pairs(), largest);
-        largest = part.pairs();
-        sum += part.pairs();
-      }
-      EXPECT_EQ(sum, whole.pairs()) << ranks << " ranks, window " << window;
-      if (window == 0) {
-        EXPECT_NEAR(largest / whole.pairs(),
-                    double(2 * ranks - 1) / double(ranks * ranks), 0.02);
-      }
-    }
-}
-
 /// A window of w costs s w, not s s / 2.
 TEST(AttentionCost, OfAWindow) {
   CostModel cost = modelOf("h100-sxm", {1});
   auto seconds = [&](int64_t keys, int64_t window) {
-    AttentionWork work{256, keys, keys, 128, 128, true, false, window};
+    AttentionWork work{{{true, window}}, 256, keys, keys, 128, 128};
     return cost.cost(attentionCall(work)).seconds;
   };
   EXPECT_NEAR(seconds(16384, 1024) / seconds(8192, 1024), 2, 0.1);
@@ -270,7 +216,8 @@ TEST(AttentionCost, OfAWindow) {
 TEST(AttentionCost, OfFewHeads) {
   CostModel cost = modelOf("h100-sxm", {1});
   auto seconds = [&](int64_t heads) {
-    return cost.cost(attentionCall({heads, 1024, 1024, 128, 128, true, true}))
+    return cost
+        .cost(attentionCall({{{true}}, heads, 1024, 1024, 128, 128, true}))
         .seconds;
   };
   EXPECT_NEAR(seconds(16) / seconds(1), 1, 0.1);
@@ -286,7 +233,7 @@ TEST(AttentionCost, Unmeasured) {
   for (bool isCausal : {false, true})
     for (bool isGradient : {false, true}) {
       double rate = attentionTflops(
-          cost, {32, 4096, 4096, 128, 128, isCausal, isGradient});
+          cost, {{{isCausal}}, 32, 4096, 4096, 128, 128, isGradient});
       EXPECT_GT(rate, 300);
       EXPECT_LT(rate, 700);
     }
@@ -295,7 +242,7 @@ TEST(AttentionCost, Unmeasured) {
 /// With few queries and many keys, reading keys and values decides.
 TEST(AttentionCost, AFewQueriesAreBoundByMemory) {
   CostModel cost = modelOf("h100-sxm", {1});
-  PlanCommand command = attentionCall({8, 1, 65536, 128, 128, false, false});
+  PlanCommand command = attentionCall({{}, 8, 1, 65536, 128, 128});
   double bytes = 8.0 * 65536 * 128 * 2 * 2;
   command.accesses = {{0, {0, int64_t(bytes), 1, 0}, false}};
   EXPECT_GE(cost.cost(command).seconds, cost.memorySeconds(bytes));
@@ -449,8 +396,15 @@ TEST(CostModel, AttentionWithSegmentsIsSlowerAndCapsLoseTheWindow) {
     PlanCommand command;
     command.kind = CommandKind::Attention;
     command.dtype = TPSP_RT_BF16;
-    command.attention = {128,        8192,   8192, 128,       128,       true,
-                         isGradient, window, 0,    hidesKeys, capsScores};
+    command.attention = {{{true, window}, 1, capsScores ? 30.0 : 0.0},
+                         128,
+                         8192,
+                         8192,
+                         128,
+                         128,
+                         isGradient,
+                         0,
+                         hidesKeys};
     return cost.seconds(command);
   };
   for (bool isGradient : {false, true}) {
@@ -469,8 +423,8 @@ TEST(CostModel, RanksShareAWindowWithASoftCap) {
   CostModel cost = modelOf("h200-sxm", {1});
   for (int64_t window : {7, 1024, 8191})
     for (int64_t ranks : {1, 2, 8}) {
-      AttentionWork whole{128, 8192, 8192, 128, 128, true, false, window};
-      whole.capsScores = true;
+      AttentionWork whole{{{true, window}}, 128, 8192, 8192, 128, 128};
+      whole.softcap = 30;
       double most = 0;
       for (int64_t rank = 0; rank < ranks; ++rank) {
         AttentionWork part = whole;

@@ -20,6 +20,7 @@ def Plan_Dialect : Dialect {
       4: the ledger is #plan.ledger, no dictionary.
       5: attention has a window, a soft-cap, a bias and segments.
       6: attention has lengths of keys, and matmuls may be grouped.
+      7: attention without a window or a soft-cap lacks the attribute.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;

@@ -2,6 +2,7 @@
 #define TPSP_DIALECT_PLAN_PLANOPS_TD
 
 include "tpsp/Dialect/Plan/PlanBase.td"
+include "tpsp/Dialect/Tpsp/IR/ScoreAttributes.td"
 
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -297,6 +298,15 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
   }];
 }
 
+defvar Plan_AttentionAttributes = !con(
+    (ins DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides, F64Attr:$scale),
+    Tpsp_ScoreOptions,
+    (ins DefaultValuedAttr<I64Attr, "0">:$stream,
+         OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
+         OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
+         OptionalAttr<DenseI64ArrayAttr>:$length_strides,
+         OptionalAttr<DenseI64ArrayAttr>:$query_start, UnitAttr:$last_keys));
+
 class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
     : Plan_CommandOp<mnemonic, "Attention",
                      traits # [AttrSizedOperandSegments]> {
@@ -316,22 +326,13 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
 }
 def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
   let summary = "attention in one call, and the statistic of its rows";
-  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
-                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$o,
-                       Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$statistic,
-                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$extras,
-                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
-                       F64Attr:$scale, UnitAttr:$causal,
-                       DefaultValuedAttr<I64Attr, "0">:$stream,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
-                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
-                       OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$length_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$query_start,
-                       UnitAttr:$last_keys);
+  let arguments = !con((ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
+                            Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$o,
+                            Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$statistic,
+                            Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$extras),
+                       Plan_AttentionAttributes);
   let assemblyFormat = [{
     $q `,` $k `,` $v `to` $o (`statistic` $statistic^ `:` type($statistic))?
     (`with` `(` $extras^ `:` type($extras) `)`)?
@@ -340,27 +341,18 @@ def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
 }
 def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
   let summary = "attention's gradients in one call";
-  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$o,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$statistic,
-                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$go,
-                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gq,
-                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gk,
-                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gv,
-                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$extras,
-                       Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$gbias,
-                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
-                       F64Attr:$scale, UnitAttr:$causal,
-                       DefaultValuedAttr<I64Attr, "0">:$stream,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
-                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
-                       OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$length_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$query_start,
-                       UnitAttr:$last_keys);
+  let arguments = !con((ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$o,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$statistic,
+                            Arg<AnyStaticShapeMemRef, "", [MemRead]>:$go,
+                            Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gq,
+                            Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gk,
+                            Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gv,
+                            Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$extras,
+                            Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$gbias),
+                       Plan_AttentionAttributes);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $o `,` $statistic `,` $go `to` $gq `,` $gk `,` $gv
     (`bias` $gbias^ `:` type($gbias))?

@@ -54,12 +54,12 @@ OptionalOperands tpsp::optionalOperands(ValueRange operands, unsigned tensors,
   return extras;
 }
 
-bool AttentionOp::hidesByWindow() {
-  RankedTensorType queries = typeOf(getOperand(0));
-  IdxAttr idx = getIdx(queries);
-  return getWindow() &&
-         (getShard() || idx.getLocal() ||
-          int64_t(*getWindow()) < queries.getDimSize(*idx.dimOf(getQuery())));
+bool AttentionOp::hidesEarlyKeys() {
+  const PositionMask mask = getScoreOptions();
+  int64_t queries = extentOf(getOperand(0), getQuery());
+  return mask.hidesEarlyKeys() &&
+         (getShard() || getIdx(getOperand(0)).getLocal() ||
+          mask.mostKeys(queries) < queries);
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,7 +83,7 @@ public:
     Value q = op.getOperand(0), k = op.getOperand(1);
     Value x = parts.add<EinsumOp>({q, k});
     bool isPlain =
-        !op.hidesByWindow() && !op.getSoftcap() && !hidden.mayBeAll();
+        !op.hidesEarlyKeys() && !op.getSoftcap() && !hidden.mayBeAll();
     x = isPlain
             ? parts.add<SoftmaxOp>(
                   withSink(x), op.getKeyAttr(), op.getScaleAttr(),
@@ -105,7 +105,8 @@ private:
 
   /// The scores after scale and cap.
   Value scored(Value x) {
-    double cap = op.getScoreCap(), scale = op.getScoreScale();
+    const ScoreOptions options = op.getScoreOptions();
+    double cap = options.softcap, scale = options.scale;
     if (cap != 0) {
       x = parts.add<ScaleOp>(x, number(scale / cap));
       x = parts.add<TanhOp>(x);

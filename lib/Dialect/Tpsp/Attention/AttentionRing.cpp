@@ -105,12 +105,14 @@ protected:
   }
 
   Op call(TypeRange types, ValueRange inputs, bool isCausal) {
-    auto made = Op::create(b, loc, types, inputs, op.getProperties());
+    typename Op::Properties properties = op.getProperties();
+    PositionMask mask;
+    mask.causal = isCausal;
+    setOptions<Op>(b, mask, properties);
+    auto made = Op::create(b, loc, types, inputs, properties);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     made.setQueryAttr(within(op.getQuery()));
     made.setKeyAttr(within(op.getKey()));
-    made.setCausalAttr(isCausal ? b.getUnitAttr() : UnitAttr());
-    made.removeWindowAttr();
     return made;
   }
 
@@ -323,12 +325,6 @@ static bool hasStep(AttentionOpInterface op) {
          last != op.getSink();
 }
 
-/// Whether a window hides keys. One that is longer than the rows does not.
-static bool hidesByWindow(AttentionOpInterface op) {
-  int64_t window = op.getScoreWindow();
-  return window > 0 && window < extentOf(op->getOperand(0), op.getRowIndex());
-}
-
 std::string tpsp::unplacedRingObstacle(AttentionOpInterface op) {
   if (op.getRowTile() || !op.getShardIndex().empty())
     return "its keys are in shards already";
@@ -338,7 +334,8 @@ std::string tpsp::unplacedRingObstacle(AttentionOpInterface op) {
     return "it has lengths of keys, which count from the first shard";
   if (hasStep(op))
     return "it takes the step's number";
-  if (hidesByWindow(op))
+  int64_t rows = extentOf(op->getOperand(0), op.getRowIndex());
+  if (op.getScoreOptions().mostKeys(rows) < rows)
     return "it has a window";
   return "";
 }

@@ -119,8 +119,8 @@ private:
 
 bool AttentionOp::mayReadNeighbours() {
   // Dropout draws by position.
-  return hidesByWindow() && !getShard() && !getStatistic() && !getBias() &&
-         !getLengths() && !draws();
+  return hidesEarlyKeys() && getScoreOptions().isSliding() && !getShard() &&
+         !getStatistic() && !getBias() && !getLengths() && !draws();
 }
 
 std::optional<Shards> tpsp::shardsOf(AttentionOpInterface op, StringRef key) {

@@ -30,6 +30,7 @@ namespace {
 template <typename Op> struct KeyBlock {
   KeyBlock(Op op, OpBuilder &b, TileAttr tile, ValueRange operands)
       : op(op), b(b), tile(tile), q(operands[0]), k(operands[1]),
+        options(op.getScoreOptions()),
         hidden(op,
                optionalOperands(operands, Op::numTensors, op.getQuery(),
                                 op.getKey()),
@@ -39,6 +40,7 @@ template <typename Op> struct KeyBlock {
   OpBuilder &b;
   TileAttr tile;
   Value q, k;
+  const ScoreOptions options;
   HiddenKeys hidden;
 
   Value convert(Value x, Type element) {
@@ -62,9 +64,7 @@ template <typename Op> struct KeyBlock {
     return factor == 1.0 ? x : map<ScaleOp>(x, x, b.getF64FloatAttr(factor));
   }
   /// What is left to scale.
-  Value scale(Value x) {
-    return scalesFirst() ? x : times(x, op.getScoreScale());
-  }
+  Value scale(Value x) { return scalesFirst() ? x : times(x, options.scale); }
   Value einsum(RankedTensorType type, Value x, Value y) {
     return EinsumOp::create(b, op.getLoc(), type, ValueRange{x, y});
   }
@@ -91,13 +91,13 @@ template <typename Op> struct KeyBlock {
 
   /// tanh(scale x / cap), of which a capped score is the cap's multiple.
   Value bent(Value x) {
-    x = times(x, op.getScoreScale() / op.getScoreCap());
+    x = times(x, options.scale / options.softcap);
     return map<TanhOp>(x, x);
   }
   Value scored(Value x) {
     if (op.getSoftcap())
-      return times(bent(x), op.getScoreCap());
-    return scalesFirst() ? times(x, op.getScoreScale()) : x;
+      return times(bent(x), options.softcap);
+    return scalesFirst() ? times(x, options.scale) : x;
   }
   /// To be scaled yet where scalesFirst() does not hold.
   Value scores() {
@@ -117,11 +117,11 @@ template <typename Op> struct KeyBlock {
   }
   /// Of a score's slope: that of the product of a query and a key.
   Value slopeOfProduct(Value dz) {
-    Value ds = times(dz, op.getScoreScale());
+    Value ds = times(dz, options.scale);
     if (!op.getSoftcap())
       return ds;
     // tanh's slope is that of the score before it was bent.
-    Value x = times(wide(product(q, k)), op.getScoreScale() / op.getScoreCap());
+    Value x = times(wide(product(q, k)), options.scale / options.softcap);
     Value slope = map<SlopeOp>(x, x, b.getStringAttr("tanh"));
     return map<MulOp>(ds, {ds, slope});
   }
@@ -391,18 +391,16 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
   SmallVector<Value> operands(getInputs().take_front(numTensors));
   for (Value operand : operands)
     types.push_back(withoutPlacement(typeOf(operand)));
-  bool wantsBias = getBias() && needed[numTensors];
-  Type bias = wantsBias ? withoutPlacement(typeOf(getBias())) : Type();
+  if (getBias() && needed[numTensors])
+    types.push_back(withoutPlacement(typeOf(getBias())));
   Value result = completed(b, getResult());
   operands.append({result, getStatistic(), g});
   for (Value extra : getInputs().drop_front(numTensors))
     if (extra != getSink())
       operands.push_back(extra);
-  auto gradient = AttentionGradientOp::create(
-      b, getLoc(), types[0], types[1], types[2], bias, operands, getQueryAttr(),
-      getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
-      getDropoutAttr(), getSeedAttr(), getWindowAttr(), getSoftcapAttr(),
-      getTileAttr(), getShardAttr());
+  auto attributes = cast<DictionaryAttr>((*this)->getPropertiesAsAttribute());
+  auto gradient = AttentionGradientOp::create(b, getLoc(), types, operands,
+                                              attributes.getValue());
   for (auto [i, isNeeded] : llvm::enumerate(needed))
     if (isNeeded && i < gradient->getNumResults())
       gradients[i] = gradient->getResult(i);

@@ -65,7 +65,7 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
     return op.emitOpError("has a window, and ")
            << queries << " queries for " << keys
            << " keys: the last ones may see none; take as many keys";
-  double cap = op.getScoreCap();
+  double cap = op.getScoreOptions().softcap;
   if (!op.getSoftcap() || (cap > 0 && std::isfinite(cap)))
     return success();
   return op.emitOpError("softcap must be positive, and is ") << cap;

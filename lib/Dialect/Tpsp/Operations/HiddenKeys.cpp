@@ -19,7 +19,7 @@ Value HiddenKeys::applyTo(Value x, ScoreBuilder to) const {
     x = to.add<LengthMaskOp>({x, lengths}, key, fill, tile);
   if (!segments.empty())
     x = to.add<SegmentMaskOp>({x, segments[0], segments[1]}, fill);
-  if (isCausal)
-    x = to.add<CausalMaskOp>(x, query, key, fill, tile, window, shard);
+  if (mask.causal)
+    x = to.add<CausalMaskOp>(x, query, key, fill, tile, mask, shard);
   return x;
 }

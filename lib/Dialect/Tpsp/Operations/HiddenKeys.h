@@ -47,14 +47,13 @@ struct HiddenKeys {
   HiddenKeys(Op op, const OptionalOperands &extras, TileAttr tile = {})
       : bias(extras.bias), lengths(extras.lengths), segments(extras.segments),
         query(op.getQueryAttr()), key(op.getKeyAttr()),
-        window(op.getWindowAttr()), shard(op.getShardAttr()), tile(tile),
-        isCausal(op.getCausal()) {}
+        shard(op.getShardAttr()), tile(tile), mask(op.getScoreOptions()) {}
 
   /// Whether a query may see no key. Under `causal` alone every query sees the
   /// first key. Under a window, queries that padding adds may be too late for
   /// the last key.
   bool mayBeAll() const {
-    return bias || lengths || window || !segments.empty();
+    return bias || lengths || mask.hidesEarlyKeys() || !segments.empty();
   }
 
   /// The scaled and capped scores plus the bias, with `hiddenScore` for hidden
@@ -66,12 +65,11 @@ struct HiddenKeys {
 
 private:
   mlir::StringAttr query, key;
-  mlir::IntegerAttr window;
   /// The index of shards of queries and keys; null if there are none.
   mlir::StringAttr shard;
   /// Where the keys lie in a longer index.
   TileAttr tile;
-  bool isCausal;
+  PositionMask mask;
 };
 
 } // namespace tpsp

@@ -46,6 +46,21 @@ LogicalResult LengthMaskOp::verify() {
 // Structure
 //===----------------------------------------------------------------------===//
 
+void CausalMaskOp::build(OpBuilder &b, OperationState &state, Type type,
+                         ValueRange inputs, StringAttr query, StringAttr key,
+                         FloatAttr fill, TileAttr tile,
+                         const PositionMask &mask, StringAttr shard) {
+  state.addTypes(type);
+  state.addOperands(inputs);
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.setQuery(query);
+  properties.setKey(key);
+  properties.setFill(fill);
+  properties.setTile(tile);
+  properties.setShard(shard);
+  setOptions<CausalMaskOp>(b, mask, properties);
+}
+
 unsigned SegmentMaskOp::getIntegerWidth(unsigned i) {
   return i == 1 || i == 2 ? 32 : 0;
 }
@@ -85,9 +100,9 @@ TileAttr LengthMaskOp::getTileOf(StringRef index) {
 LogicalResult CausalMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                          Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
-  Value masked = adjoint.map<CausalMaskOp>(g, g, getQueryAttr(), getKeyAttr(),
-                                           b.getF64FloatAttr(0), getTileAttr(),
-                                           getWindowAttr(), getShardAttr());
+  Value masked = adjoint.map<CausalMaskOp>(
+      g, g, getQueryAttr(), getKeyAttr(), b.getF64FloatAttr(0), getTileAttr(),
+      optionsOf<PositionMask>(*this), getShardAttr());
   gradients[0] = adjoint.sumTo(masked, getOperand(0));
   return success();
 }

@@ -252,7 +252,7 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
     x = parts.map<CausalMaskOp>(
         x, x, getCausalAttr(), getOverAttr(),
         b.getF64FloatAttr(-std::numeric_limits<double>::infinity()), TileAttr(),
-        IntegerAttr(), StringAttr());
+        PositionMask(), StringAttr());
   Value sink = getSink();
   double scale = getScale().convertToDouble();
   // The sink is compared with scaled elements. Otherwise they are scaled last,

@@ -121,7 +121,7 @@ static StringRef carryAttention(const TailCase &c) {
   auto op = cast<AttentionOp>(c.op);
   if (op.getStatistic())
     return "its statistic would be of other rows";
-  if (op.getWindow() && c.index == op.getQuery())
+  if (op.getScoreOptions().hidesEarlyKeys() && c.index == op.getQuery())
     return "under a window there would be more queries than keys";
   if (!drawsAlike(op, c.index))
     return "which weights it drops follows from places among all scores, which "

@@ -199,7 +199,7 @@ Status checkCommand(const AttentionCommand &c, bool isGradient,
                     int64_t queryStart) {
   std::string obstacle =
       cudnnObstacle({c.dtype, c.queries, c.keys, c.features, c.valueFeatures,
-                     c.hasBias, differsBetweenHeads(c), queryStart},
+                     c.hasBias, differsBetweenHeads(c), queryStart, c},
                     isGradient);
   if (!obstacle.empty())
     return refuse(obstacle);

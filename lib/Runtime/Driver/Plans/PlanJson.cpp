@@ -102,10 +102,32 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
                                    transposeA, transposeB, alignment, isGrouped,
                                    epilogue)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
-                                   features, valueFeatures, isCausal,
-                                   isGradient, window, queryStart, hidesKeys,
-                                   capsScores)
+
+/// Calls `visit(name, field)` for every field.
+template <typename Work, typename Visit>
+static void visitFields(Work &work, const Visit &visit) {
+  ScoreOptions::visitAll(work, visit);
+  visit("heads", work.heads);
+  visit("queries", work.queries);
+  visit("keys", work.keys);
+  visit("features", work.features);
+  visit("valueFeatures", work.valueFeatures);
+  visit("isGradient", work.isGradient);
+  visit("queryStart", work.queryStart);
+  visit("hidesKeys", work.hidesKeys);
+}
+
+static void to_json(Json &json, const AttentionWork &work) {
+  visitFields(work,
+              [&](const char *name, const auto &field) { json[name] = field; });
+}
+
+static void from_json(const Json &json, AttentionWork &work) {
+  visitFields(work, [&](const char *name, auto &field) {
+    json.at(name).get_to(field);
+  });
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
                                    transcendentals, elementBytes,
                                    stridedElements, scatteredElements)

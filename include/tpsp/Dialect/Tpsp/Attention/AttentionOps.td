@@ -3,6 +3,7 @@
 
 // Attention and its gradient.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
+include "tpsp/Dialect/Tpsp/IR/ScoreAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 
 defvar Tpsp_OptionalOperands = [{
@@ -25,15 +26,14 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
         DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>,
         DeclareOpInterfaceMethods<Tpsp_RandomOpInterface>,
         DeclareOpInterfaceMethods<Tpsp_AttentionOpInterface, ofCall>]> {
-  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
-                       StrAttr:$key, StrAttr:$feature,
-                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$seed,
-                       OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<F64Attr>:$softcap,
-                       OptionalAttr<Tpsp_TileAttr>:$tile,
-                       OptionalAttr<StrAttr>:$shard);
+  let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
+                            StrAttr:$key, StrAttr:$feature,
+                            DefaultValuedAttr<F64Attr, "1.0">:$scale),
+                       Tpsp_ScoreOptions,
+                       (ins OptionalAttr<F64Attr>:$dropout,
+                            DefaultValuedAttr<I64Attr, "0">:$seed,
+                            OptionalAttr<Tpsp_TileAttr>:$tile,
+                            OptionalAttr<StrAttr>:$shard));
   let hasVerifier = 1;
 }
 
@@ -129,9 +129,9 @@ def Tpsp_AttentionOp
   }];
   let results = (outs Tpsp_Tensor:$result, Optional<Tpsp_Tensor>:$statistic);
   let extraClassDeclaration = Tpsp_OptionalOperands # [{
-    /// Whether the window hides keys. It does not if it is as long as the rows,
-    /// as far as their extents are known.
-    bool hidesByWindow();
+    /// Whether early keys are hidden from late queries. A window that is as long
+    /// as the rows hides none, as far as their extents are known.
+    bool hidesEarlyKeys();
     /// q, k and v.
     static constexpr unsigned numTensors = 3;
   }];

@@ -8,6 +8,7 @@
 #include "tpsp/Algebra/ComputePlacement.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
 #include "tpsp/Dialect/Tpsp/IR/Origin.h"
+#include "tpsp/Dialect/Tpsp/IR/ScoreAttributes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -3,6 +3,7 @@
 
 // Pointwise operations, with broadcast by index name.
 include "tpsp/Dialect/Tpsp/IR/OpBase.td"
+include "tpsp/Dialect/Tpsp/IR/ScoreAttributes.td"
 
 def Tpsp_AddOp
     : Tpsp_PointwiseOp<"add", -1, [], ["getScalarFormula"],
@@ -169,11 +170,18 @@ def Tpsp_CausalMaskOp
     Constraints: (I1)-(I8), (P1), (P2), (P5), and
     - (P8) `window` is at least 1.
   }];
-  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
-                       StrAttr:$key, F64Attr:$fill,
-                       OptionalAttr<Tpsp_TileAttr>:$tile,
-                       OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<StrAttr>:$shard);
+  let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
+                            StrAttr:$key, F64Attr:$fill,
+                            OptionalAttr<Tpsp_TileAttr>:$tile),
+                       Tpsp_PositionMask, (ins OptionalAttr<StrAttr>:$shard));
+  let builders = [OpBuilder<(ins "::mlir::Type":$type,
+                                 "::mlir::ValueRange":$inputs,
+                                 "::mlir::StringAttr":$query,
+                                 "::mlir::StringAttr":$key,
+                                 "::mlir::FloatAttr":$fill,
+                                 "::tpsp::TileAttr":$tile,
+                                 "const ::tpsp::PositionMask &":$mask,
+                                 "::mlir::StringAttr":$shard)>];
   let extraClassDefinition = Tpsp_Syntax;
 }
 
