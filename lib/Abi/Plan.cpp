@@ -74,9 +74,14 @@ static double stairs(int64_t queries, int64_t most) {
 double AttentionWork::pairs() const {
   if (!causal)
     return double(heads) * double(queries) * double(keys);
-  int64_t most = mostKeys(keys);
+  int64_t most = mostKeys(keys), every = chunk > 0 ? chunk : INT64_MAX;
+  // Stairs begin again in every chunk.
+  auto pairsOfFirst = [&](int64_t count) {
+    return double(count / every) * stairs(every, most) +
+           stairs(count % every, most);
+  };
   return double(heads) *
-         (stairs(queryStart + queries, most) - stairs(queryStart, most));
+         (pairsOfFirst(queryStart + queries) - pairsOfFirst(queryStart));
 }
 
 double AttentionWork::flops() const {

@@ -85,13 +85,15 @@ tpsp.mesh @mesh <cp = 2, tp = 1>
 // REMARK: no axes divide its queries and its keys alike
 // REMARK: shards of 7 positions have no halves
 // REMARK: it has a window
+// REMARK: it has chunks
 // REMARK: it has a bias
 // REMARK: it has lengths
-func.func @gathered(%q: !q, %k: !k, %v: !k, %all: !all, %bias: !bias, %n: !n) -> (!q, !q, !q, !q, !q) {
+func.func @gathered(%q: !q, %k: !k, %v: !k, %all: !all, %bias: !bias, %n: !n) -> (!q, !q, !q, !q, !q, !q) {
   %0 = tpsp.attention %q, %all, %all {query = "s", key = "t", feature = "k"} : (!q, !all, !all) -> !q
   %1 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal} : (!q, !k, !k) -> !q
   %2 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, window = 13} : (!q, !k, !k) -> !q
+  %5 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, chunk = 13} : (!q, !k, !k) -> !q
   %3 = tpsp.attention %q, %k, %v, %bias {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !bias) -> !q
   %4 = tpsp.attention %q, %k, %v, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !n) -> !q
-  return %0, %1, %2, %3, %4 : !q, !q, !q, !q, !q
+  return %0, %1, %2, %3, %4, %5 : !q, !q, !q, !q, !q, !q
 }

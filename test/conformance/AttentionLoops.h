@@ -61,6 +61,17 @@ inline AttentionCommand makeAttention(int64_t dtype, const Shape &s,
   return c;
 }
 
+/// Queries that start within a chunk, and more than one block of keys. The
+/// largest chunks have a window.
+inline AttentionCommand inChunks(int64_t dtype, int64_t chunk) {
+  AttentionCommand c = makeAttention(dtype, {1, 2, 2, 130, 300, 7, 5}, "bshg",
+                                     "bsh", /*causal=*/chunk > 0);
+  c.chunk = chunk;
+  c.window = chunk > 100 ? 33 : 0;
+  c.queryStart.offset = chunk > 0 ? 67 : 0;
+  return c;
+}
+
 /// Operands and results, in the command's layouts.
 struct Tensors {
   Values q, k, v, o, statistic, go, gq, gk, gv;
@@ -129,7 +140,8 @@ private:
     if (c.hasLastKeys)
       j += c.queryStart.offset + c.queries - c.keys;
     return j >= 0 &&
-           (!c.causal || (j <= at && (c.window == 0 || at - j < c.window)));
+           (!c.causal || (j <= at && (c.window == 0 || at - j < c.window) &&
+                          (c.chunk == 0 || at / c.chunk == j / c.chunk)));
   }
   bool sees(const Tensors &t, int64_t s, int64_t j) const {
     if (!seesPosition(s, j))

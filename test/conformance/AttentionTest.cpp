@@ -308,12 +308,14 @@ TEST_P(AttentionTest, QueriesThatStartLater) {
   }
 }
 
-/// An odd number of features, and orders of indices that no library takes.
+/// An odd number of features, orders of indices that no library takes, chunks.
 TEST_P(AttentionTest, AnythingDenseOnCpus) {
   if (isCuda())
-    GTEST_SKIP() << "cuDNN has neither";
+    GTEST_SKIP() << "cuDNN has none of these";
   for (TypeCase type : types)
     for (bool causal : {false, true}) {
+      for (int64_t chunk : {1, 5, 150})
+        check(inChunks(type.dtype, causal ? chunk : 0), type.tolerance);
       check(makeAttention(type.dtype, {2, 3, 2, 11, 13, 7, 5}, "gshb", "shb",
                           causal),
             type.tolerance);
@@ -334,9 +336,8 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
     for (bool causal : {false, true}) {
       auto with = [&](const Shape &of, int64_t window, double softcap,
                       const char *bias, bool hasSegments, int64_t start = 0) {
-        if (isCuda() && (elementBytes(type.dtype) != 2 || *bias))
-          return;
-        if (isLeftOut())
+        if ((isCuda() && (elementBytes(type.dtype) != 2 || *bias)) ||
+            isLeftOut())
           return;
         AttentionCommand c =
             makeAttention(type.dtype, of, "bshg", "bsh", causal);
@@ -381,10 +382,9 @@ TEST_P(AttentionTest, LengthsOfKeys) {
     for (bool causal : {false, true}) {
       auto with = [&](const Shape &of, const AttentionLayout &lengths,
                       int64_t window, const char *bias, bool hasSegments) {
-        if (isCuda() && (elementBytes(type.dtype) != 2 || *bias ||
-                         (lengths.head > 0 && of.batch > 1)))
-          return;
-        if (isLeftOut())
+        if ((isCuda() && (elementBytes(type.dtype) != 2 || *bias ||
+                          (lengths.head > 0 && of.batch > 1))) ||
+            isLeftOut())
           return;
         AttentionCommand c =
             makeAttention(type.dtype, of, "bshg", "bsh", causal);

@@ -95,6 +95,9 @@ static ScoreOptions someScoreOptions(Builder &b,
   if (isCausal && query.extent <= key.extent && b.random.chance(0.4))
     options.attributes +=
         ", window = " + std::to_string(1 + b.random.below(key.extent));
+  if (isCausal && query.extent <= key.extent && b.random.chance(0.3))
+    options.attributes +=
+        ", chunk = " + std::to_string(1 + b.random.below(key.extent));
   if (b.random.chance(0.3))
     options.attributes += ", softcap = 1.5 : f64";
   if (b.random.chance(0.4))

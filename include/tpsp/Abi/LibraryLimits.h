@@ -35,7 +35,7 @@ struct AttentionExtents {
   /// The position of the last rank's first query in a causal mask, counted in
   /// keys. 0: every rank's queries start at key 0.
   int64_t queryStart = 0;
-  /// cuDNN has all of them.
+  /// cuDNN has all of them but chunks.
   ScoreOptions scores = {};
 };
 
@@ -43,6 +43,8 @@ struct AttentionExtents {
 inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
   if (of.hasBias)
     return "it has a bias";
+  if (of.scores.chunk > 0)
+    return "it has chunks";
   if (of.differsBetweenHeads)
     return "its segments or lengths differ between heads";
   if (!halfFloat(of.dtype))

@@ -21,14 +21,18 @@ struct PositionMask {
   /// A query sees no key that lies `window` positions or more before it.
   /// Requires `causal`, and no more queries than keys.
   int64_t window = 0;
+  /// A query sees keys of its own chunk only: position / chunk is the same.
+  /// Requires `causal`, and no more queries than keys.
+  int64_t chunk = 0;
 
   /// Whether a query may not see the first key.
-  bool hidesEarlyKeys() const { return window > 0; }
+  bool hidesEarlyKeys() const { return window > 0 || chunk > 0; }
   /// Whether the keys that a query sees depend on their distance alone.
-  bool isSliding() const { return window > 0; }
+  bool isSliding() const { return window > 0 && chunk == 0; }
   /// The most of `keys` keys that a query sees.
   int64_t mostKeys(int64_t keys) const {
-    return window > 0 ? std::min(window, keys) : keys;
+    int64_t most = window > 0 ? std::min(window, keys) : keys;
+    return chunk > 0 ? std::min(chunk, most) : most;
   }
 
   /// Calls `visit(name, field)` for every option.
@@ -36,6 +40,7 @@ struct PositionMask {
   static void visitAll(Mask &mask, const Visit &visit) {
     visit("causal", mask.causal);
     visit("window", mask.window);
+    visit("chunk", mask.chunk);
   }
 };
 

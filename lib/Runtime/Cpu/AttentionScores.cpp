@@ -46,13 +46,25 @@ int64_t AttentionScores<T>::numKeys(const AttentionHead &head) const {
   return std::clamp<int64_t>(length, 0, c.keys);
 }
 
+/// The first key that a query sees. Both are counted from the first key, and
+/// `before` is the number of first keys that do not count.
+static int64_t firstSeen(const PositionMask &mask, int64_t query,
+                         int64_t before) {
+  int64_t first = before;
+  if (mask.window > 0)
+    first = std::max(first, query + 1 - mask.window);
+  if (mask.chunk > 0)
+    first = std::max(first, query / mask.chunk * mask.chunk);
+  return first;
+}
+
 template <typename T>
 TileRows AttentionScores<T>::seen(int64_t query, TileRows keys) const {
   if (!c.causal)
     return {0, keys.count};
   int64_t past = queryStart + query + 1;
   int64_t end = std::clamp<int64_t>(past - keys.begin, 0, keys.count);
-  int64_t first = c.window == 0 ? before : std::max(past - c.window, before);
+  int64_t first = firstSeen(c, past - 1, before);
   int64_t begin = std::clamp<int64_t>(first - keys.begin, 0, end);
   return {begin, end - begin};
 }
@@ -63,9 +75,8 @@ bool AttentionScores<T>::isMaskedByPosition(TileRows queries,
   if (!c.causal)
     return false;
   bool isLater = keys.begin >= queryStart + queries.end();
-  bool isPast =
-      c.window > 0 && keys.end() <= queryStart + queries.begin + 1 - c.window;
-  return isLater || isPast || keys.end() <= before;
+  return isLater ||
+         keys.end() <= firstSeen(c, queryStart + queries.begin, before);
 }
 
 namespace {

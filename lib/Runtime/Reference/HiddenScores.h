@@ -20,8 +20,10 @@ inline bool hidesKey(double bias) { return bias == hiddenScore; }
 /// Whether the query at position `query` sees the key at position `key`, as far
 /// as positions say.
 inline bool isSeen(const PositionMask &mask, int64_t query, int64_t key) {
-  return !mask.causal ||
-         (key <= query && (mask.window == 0 || query - key < mask.window));
+  const bool isOfChunk =
+      mask.chunk == 0 || key / mask.chunk == query / mask.chunk;
+  return !mask.causal || (key <= query && isOfChunk &&
+                          (mask.window == 0 || query - key < mask.window));
 }
 
 /// The score of a key that is seen. If rounding made it minus infinity, it

@@ -488,3 +488,51 @@ func.func @f(%q: !q, %k: !k, %bias: tensor<8x8xf32, #tpsp.idx<s, t>>, %sink: ten
   %0, %1 = tpsp.attention %q, %k, %k, %bias, %sink {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8x8xf32, #tpsp.idx<s, t>>, tensor<4xf32, #tpsp.idx<h>>) -> (!q, tensor<2x4x8xf32, #tpsp.idx<b, h, s>>)
   return
 }
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A14) a chunk of nothing
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{chunk = 0, but a query sees itself: a chunk is at least 1}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, chunk = 0} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A14) without the mask
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{chunk = 4 needs `causal`, and positions of all keys; add `causal`}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", chunk = 4} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A14) in shards
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{chunk = 4 needs `causal`, and positions of all keys; remove `shard`}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, chunk = 4, shard = "b"} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x9x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A14) queries that see no key
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{has chunks, and 9 queries for 8 keys: the last ones may see none; take as many keys}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, chunk = 4} : (!q, !k, !k) -> !q
+  return
+}

@@ -136,8 +136,8 @@ func.func @attention_with_sinks(%q: !q, %k: !k, %bias: !ofscores, %sink: !sinks,
 
 // CHECK-LABEL: @attention_of_segments
 func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueries, %it: !ofkeys, %o: !q, %s: !ofrows, %z: !ofpairs, %n: !ofbatch, %nh: !ofheads) {
-  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s", softcap = 5.000000e+01 : f64, window = 4 : i64} : (tensor
-  %0 = tpsp.attention %q, %k, %k, %bias, %is, %it {query = "s", key = "t", feature = "k", causal, window = 4, softcap = 50} : (!q, !k, !k, !ofscores, !ofqueries, !ofkeys) -> !q
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, chunk = 6 : i64, feature = "k", key = "t", query = "s", softcap = 5.000000e+01 : f64, window = 4 : i64} : (tensor
+  %0 = tpsp.attention %q, %k, %k, %bias, %is, %it {query = "s", key = "t", feature = "k", causal, window = 4, chunk = 6, softcap = 50} : (!q, !k, !k, !ofscores, !ofqueries, !ofkeys) -> !q
   // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[N:.*]] {feature
   %lengths = tpsp.attention %q, %k, %k, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !ofbatch) -> !q
   // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {feature
@@ -154,8 +154,8 @@ func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueri
   %labelled = tpsp.label_mask %z, %n : (!ofpairs, !ofbatch) -> !ofpairs
   // CHECK: tpsp.mean %{{.*}}, %{{.*}} : (tensor
   %counted = tpsp.mean %z, %n : (!ofpairs, !ofbatch) -> tensor<f32, #tpsp.idx<>>
-  // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}
-  %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3} : !ofpairs
+  // CHECK: tpsp.causal_mask %{{.*}} {chunk = 5 : i64, fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}
+  %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3, chunk = 5} : !ofpairs
   // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", shard = "b"}
   %shards = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, shard = "b"} : !ofpairs
   // CHECK: tpsp.clamp %{{.*}} {high = 1.000000e+00 : f64}

@@ -173,6 +173,28 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
+// (P8) a chunk of nothing
+func.func @f(%x: !x) {
+  // expected-error @+1 {{chunk = 0, but a chunk is at least 1}}
+  %0 = tpsp.causal_mask %x {query = "b", key = "d", fill = 0.0, chunk = 0} : !x
+  return
+}
+
+// -----
+
+!x = tensor<2x4x8xf32, #tpsp.idx<p, b, d>>
+
+// (P8) a chunk of shards
+func.func @f(%x: !x) {
+  // expected-error @+1 {{chunk = 2, whose positions `shard` does not have}}
+  %0 = tpsp.causal_mask %x {query = "b", key = "d", fill = 0.0, chunk = 2, shard = "p"} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
 // (I7) segment numbers that are no integers
 func.func @f(%x: !x, %a: tensor<4xf32, #tpsp.idx<b>>, %c: tensor<8xi32, #tpsp.idx<d>>) {
   // expected-error @+1 {{operand #1 holds integers: its element type is i32, not 'f32'}}

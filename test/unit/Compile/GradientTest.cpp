@@ -232,6 +232,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"attention", "b,s=5,k; b,t=6,k; b,t=6,k; b,s=5 -> b,s=5,k",
              R"({query = "s", key = "t", feature = "k", softcap = 2,
                  causal, window = 3})"},
+        Case{"attention", "b,s=5,h,k; b,t=6,h,k; b,t=6,h,k -> b,s=5,h,k",
+             R"({query = "s", key = "t", feature = "k", causal, chunk = 2})"},
         // Sinks of heads, of grouped heads and of the batch.
         Case{"attention", "b,s,h,k; b,t,h,k; b,t,h,k; h -> b,s,h,k",
              R"({query = "s", key = "t", feature = "k", scale = 0.7, causal})"},

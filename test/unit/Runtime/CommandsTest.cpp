@@ -56,6 +56,7 @@ AttentionCommand sampleAttention() {
   c.v = {336, 112, 0, 16};
   c.o = {960, 64, 16, 192};
   c.window = 3;
+  c.chunk = 4;
   c.softcap = 2.5;
   // The bias is h t s. Segments have rows of every batch.
   c.hasBias = true, c.hasSegments = true, c.hasLengths = true;
@@ -214,6 +215,7 @@ TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
   EXPECT_EQ(c.v.batch, 336);
   EXPECT_EQ(c.o.group, 16);
   EXPECT_EQ(c.window, 3);
+  EXPECT_EQ(c.chunk, 4);
   EXPECT_EQ(c.queryStart.axes, (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(c.queryStart.of(/*self=*/2, /*ranks=*/4), 1 * 5 + 16);
   EXPECT_EQ(c.softcap, 2.5);
@@ -249,6 +251,10 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
   };
   refuses([](AttentionCommand &c) { c.causal = false; });
   refuses([](AttentionCommand &c) { c.causal = false, c.window = 0; });
+  refuses([](AttentionCommand &c) { c.chunk = -1; });
+  // Chunks count from the first key.
+  refuses(
+      [](AttentionCommand &c) { c.hasLengths = false, c.hasLastKeys = true; });
   refuses([](AttentionCommand &c) { c.queryStart.offset = -1; });
   refuses([](AttentionCommand &c) { c.queryStart.axes = {1, 1}; });
   // Lengths count from the first key.

@@ -37,6 +37,23 @@ TEST(AttentionCost, PairsInAWindow) {
       }
 }
 
+/// Queries may start within a chunk.
+TEST(AttentionCost, PairsInChunks) {
+  for (int64_t start : {0, 3, 8})
+    for (int64_t chunk : {1, 3, 8, 20})
+      for (int64_t window : {0, 2, 30}) {
+        AttentionWork work;
+        work.queries = 9, work.keys = 17, work.queryStart = start;
+        work.causal = true, work.chunk = chunk, work.window = window;
+        int64_t seen = 0;
+        for (int64_t s = start; s < start + 9; ++s)
+          seen += std::min(s % chunk + 1, window > 0 ? window : 17);
+        EXPECT_EQ(work.pairs(), double(seen))
+            << "from " << start << " in chunks of " << chunk
+            << " and windows of " << window;
+      }
+}
+
 /// Ranks that divide the queries together see as many pairs as one rank. The
 /// last rank sees most, which is more than half of a rectangle.
 TEST(AttentionCost, PairsOfQueriesThatAreDivided) {

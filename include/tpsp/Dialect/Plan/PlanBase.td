@@ -21,6 +21,7 @@ def Plan_Dialect : Dialect {
       5: attention has a window, a soft-cap, a bias and segments.
       6: attention has lengths of keys, and matmuls may be grouped.
       7: attention without a window or a soft-cap lacks the attribute.
+      8: attention has chunks.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;

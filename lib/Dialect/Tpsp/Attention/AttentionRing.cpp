@@ -336,7 +336,8 @@ std::string tpsp::unplacedRingObstacle(AttentionOpInterface op) {
     return "it takes the step's number";
   int64_t rows = extentOf(op->getOperand(0), op.getRowIndex());
   if (op.getScoreOptions().mostKeys(rows) < rows)
-    return "it has a window";
+    return op.getScoreOptions().isSliding() ? "it has a window"
+                                            : "it has chunks";
   return "";
 }
 

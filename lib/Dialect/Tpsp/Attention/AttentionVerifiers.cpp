@@ -71,6 +71,28 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
   return op.emitOpError("softcap must be positive, and is ") << cap;
 }
 
+/// (A14)
+template <typename Op> static LogicalResult verifyChunk(Op op) {
+  IntegerAttr chunk = op.getChunkAttr();
+  if (!chunk)
+    return success();
+  if (chunk.getInt() < 1)
+    return op.emitOpError("chunk = ")
+           << chunk.getInt()
+           << ", but a query sees itself: a chunk is at least 1";
+  if (!op.getCausal() || op.getShard())
+    return op.emitOpError("chunk = ")
+           << chunk.getInt() << " needs `causal`, and positions of all keys; "
+           << (op.getShard() ? "remove `shard`" : "add `causal`");
+  int64_t queries = extentOf(op.getOperand(0), op.getQuery());
+  int64_t keys = extentOf(op.getOperand(1), op.getKey());
+  if (queries <= keys)
+    return success();
+  return op.emitOpError("has chunks, and ")
+         << queries << " queries for " << keys
+         << " keys: the last ones may see none; take as many keys";
+}
+
 /// Verifies that each index of `tensor`, called `what`, is one of `allowed`.
 static LogicalResult verifyIndicesAmong(Operation *op, Value tensor,
                                         ArrayRef<StringRef> allowed,
@@ -226,11 +248,12 @@ template <typename Op> static LogicalResult verifyStepOf(Op op) {
   return success();
 }
 
-/// (A4), (A7)-(A13)
+/// (A4), (A7)-(A14)
 template <typename Op> static LogicalResult verifyExtras(Op op) {
   if (failed(verifyStepOf(op)) || failed(verifyMask(op)) ||
-      failed(verifyBias(op)) || failed(verifySink(op)) ||
-      failed(verifyRows(op)) || failed(verifyShards(op)))
+      failed(verifyChunk(op)) || failed(verifyBias(op)) ||
+      failed(verifySink(op)) || failed(verifyRows(op)) ||
+      failed(verifyShards(op)))
     return failure();
   return failed(verifySegments(op)) ? failure() : verifyLengths(op);
 }

@@ -16,7 +16,13 @@ using namespace tpsp;
 LogicalResult CausalMaskOp::verify() {
   if (failed(verifyPointwise(*this, arity)))
     return failure();
-  return verifyWindow(*this, getWindowAttr()); // (P8)
+  IntegerAttr chunk = getChunkAttr(); // (P8)
+  if (chunk && (chunk.getInt() < 1 || getShard()))
+    return emitOpError("chunk = ")
+           << chunk.getInt()
+           << (getShard() ? ", whose positions `shard` does not have"
+                          : ", but a chunk is at least 1");
+  return verifyWindow(*this, getWindowAttr());
 }
 
 /// (P9). On one rank's shapes the end may lie in another rank's shard.
@@ -158,6 +164,11 @@ struct PositionBuilder {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
   Value plus(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  /// The first position of the chunk of `x`.
+  Value startOfChunk(Value x, int64_t chunk) {
+    Value within = arith::RemUIOp::create(b, loc, x, number(chunk));
+    return arith::SubIOp::create(b, loc, x, within);
+  }
   Value times(Value x, Value y) { return arith::MulIOp::create(b, loc, x, y); }
   Value isBefore(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
@@ -190,6 +201,10 @@ Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
   if (getWindow()) {
     Value end = at.plus(key, at.number(int64_t(*getWindow())));
     seen = at.both(seen, at.isBefore(query, end));
+  }
+  if (getChunk()) {
+    Value start = at.startOfChunk(query, int64_t(*getChunk()));
+    seen = at.both(seen, at.isNotAfter(start, key));
   }
   Scalar x = scalar(b, *this, operands.front());
   return arith::SelectOp::create(b, getLoc(), seen, x.get(),

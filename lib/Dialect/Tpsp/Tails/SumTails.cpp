@@ -122,7 +122,9 @@ static StringRef carryAttention(const TailCase &c) {
   if (op.getStatistic())
     return "its statistic would be of other rows";
   if (op.getScoreOptions().hidesEarlyKeys() && c.index == op.getQuery())
-    return "under a window there would be more queries than keys";
+    return op.getWindow()
+               ? "under a window there would be more queries than keys"
+               : "with chunks there would be more queries than keys";
   if (!drawsAlike(op, c.index))
     return "which weights it drops follows from places among all scores, which "
            "only an outermost index does not move";

@@ -60,8 +60,10 @@ def Tpsp_AttentionOp
     the rate at which weights are dropped, by `seed` and the step's number.
 
     With `causal` a query sees no later key. With `window` it also sees no key
-    that lies `window` positions or more before it. With segment numbers (i32:
-    documents in one row) it sees only keys of its own segment. With lengths
+    that lies `window` positions or more before it. With `chunk` it sees only
+    keys of its own chunk: position / `chunk`, rounded down, is the same. With
+    segment numbers (i32: documents in one row) it sees only keys of its own
+    segment. With lengths
     (i32) it sees only the first keys, as many as its length says, because rows
     are shorter or a cache is not full. It sees no key if the length is
     negative, and all keys if it exceeds their extent. A bias (of positions, of
@@ -113,6 +115,8 @@ def Tpsp_AttentionOp
             a bias nor lengths, and there are at least as many keys as queries.
     - (A13) A sink has indices of q, but not `feature`, and q's type. Attention
             with a bias and a sink has no statistic.
+    - (A14) `chunk` is at least 1, goes with `causal` and without `shard`, and
+            there are no more queries than keys.
 
     `tile` says which queries of a longer index these are, if subscripts do not.
     `tpsp-balance-attention` sets it. Only an attention that becomes a library
@@ -156,7 +160,7 @@ def Tpsp_AttentionGradientOp
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
     dk and dv. The optional fourth is the bias's gradient, a sum of dz.
 
-    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A13), and
+    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A14), and
     - (A6) The results have the indices of q, k, v and the bias; g has those of
            o.
   }];

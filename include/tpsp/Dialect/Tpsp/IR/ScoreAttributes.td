@@ -7,7 +7,8 @@ include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/OpBase.td"
 
 /// Beside `causal`, which a mask does not state.
-defvar Tpsp_PositionMask = (ins OptionalAttr<I64Attr>:$window);
+defvar Tpsp_PositionMask = (ins OptionalAttr<I64Attr>:$window,
+                                OptionalAttr<I64Attr>:$chunk);
 
 /// Beside `scale`, which not all operations print alike.
 defvar Tpsp_ScoreOptions = !con((ins UnitAttr:$causal), Tpsp_PositionMask,

@@ -161,6 +161,7 @@ def Tpsp_CausalMaskOp
   let summary = "the operand where position(key) <= position(query), else fill";
   let description = [{
     With `window`, position(query) - position(key) must be less than that, too.
+    With `chunk`, both positions divided by it and rounded down must be equal.
     `tile` says where the keys lie in a longer index.
 
     `shard` names an index of shards of queries and keys. Within a shard the
@@ -168,7 +169,7 @@ def Tpsp_CausalMaskOp
     shard's first query gets `fill`, too. `tpsp-propagate` sets it.
 
     Constraints: (I1)-(I8), (P1), (P2), (P5), and
-    - (P8) `window` is at least 1.
+    - (P8) `window` and `chunk` are at least 1, and `chunk` goes without `shard`.
   }];
   let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                             StrAttr:$key, F64Attr:$fill,
