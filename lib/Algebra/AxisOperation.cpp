@@ -16,7 +16,7 @@ bool AxisWay::operator==(const AxisWay &other) const {
 static auto factsOf(const AxisTensor &tensor) {
   return std::tie(tensor.elements, tensor.elementBytes, tensor.wanted,
                   tensor.divisible, tensor.isWeight, tensor.isSmall,
-                  tensor.isVector, tensor.mayDepart, tensor.mayWait);
+                  tensor.isVector, tensor.mayDepart);
 }
 
 bool AxisTensor::operator==(const AxisTensor &other) const {
@@ -65,6 +65,7 @@ public:
         continue;
       SearchCost cost;
       cost.work = operation.work / (way.drive.kind == Drive::Index ? size : 1);
+      cost.moved = bytesTouched(way);
       if (bringOperands(way, cost))
         leaveResults(way, {unsigned(number), 0, {}, {}}, 0, cost);
     }
@@ -94,6 +95,24 @@ private:
   // Costs
   //===--------------------------------------------------------------------===//
 
+  /// Bytes of activations that a rank reads and writes. Parameters are left
+  /// out, because their bytes do not grow with the batch.
+  int64_t bytesTouched(const AxisWay &way) const {
+    int64_t sum = 0;
+    auto add = [&](llvm::ArrayRef<AxisTensor> tensors,
+                   llvm::ArrayRef<AxisState> states) {
+      for (auto [tensor, state] : llvm::zip_equal(tensors, states))
+        if (!tensor.isWeight)
+          sum +=
+              tensor.elements * tensor.elementBytes / (state.dim() ? size : 1);
+    };
+    if (operation.isReshard)
+      return 0;
+    add(operation.operands, way.needs);
+    add(operation.results, way.results);
+    return sum;
+  }
+
   void pay(const AxisTensor &tensor, CollectiveKind kind, bool isReduced,
            SearchCost &cost) const {
     pay(tensor, tensor.elementBytes, kind, isReduced, cost);
@@ -106,9 +125,13 @@ private:
     int64_t bytes = tensor.elements * elementBytes;
     if (kind == CollectiveKind::AllToAll)
       bytes /= size;
-    cost.bytes += bytesSent(kind, bytes, size);
-    if (!operation.isReshard)
-      count(tensor, kind, isReduced, cost);
+    int64_t sent = bytesSent(kind, bytes, size);
+    cost.bytes += sent;
+    if (operation.isReshard)
+      return;
+    if (!tensor.isWeight)
+      cost.moved += sendFactor * sent;
+    count(tensor, kind, isReduced, cost);
   }
 
   /// Counts a collective by what it moves.
@@ -151,7 +174,8 @@ private:
     const AxisTensor &tensor = operation.operands[number];
     States &states = statesOf(number);
     AxisState needs = way.needs[number];
-    bool couldWork = way.drive.kind == Drive::Nothing &&
+    bool couldWork = way.drive.kind != Drive::Index &&
+                     needs == AxisState::whole() &&
                      (states | tensor.wantedBit()) & tensor.divisible;
     bool wasWhole = states & wholeBit;
     if (!bring(tensor, states, needs, cost))
@@ -270,8 +294,7 @@ private:
       }
     }
     bool mayStay =
-        !tensor.wanted || (comesOut != *tensor.wanted && tensor.mayDepart &&
-                           (!comesOut.isPending() || tensor.mayWait));
+        !tensor.wanted || (comesOut != *tensor.wanted && tensor.mayDepart);
     if (!mayStay)
       return;
     left = bit(comesOut);

@@ -39,12 +39,11 @@ struct AxisTensor {
   /// The wanted state; nullopt accepts any.
   std::optional<AxisState> wanted;
   /// The states in which the operation could have worked on it without making
-  /// it whole.
+  /// it whole, and would have done less work.
   States divisible = 0;
   bool isWeight = false, isSmall = false, isVector = false;
-  /// mayDepart: whether it may be in another state than the wanted one.
-  /// mayWait: whether it may stay a pending sum.
-  bool mayDepart = false, mayWait = false;
+  /// Whether it may be in another state than the wanted one.
+  bool mayDepart = false;
 
   bool operator==(const AxisTensor &other) const;
   States wantedBit() const { return wanted ? bit(*wanted) : 0; }

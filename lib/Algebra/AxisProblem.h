@@ -32,10 +32,9 @@ public:
     const Operation &source = problem.operations[at];
     AxisOperation operation;
     operation.ways = waysOf(at);
-    for (auto [tensor, value] :
-         llvm::zip_equal(source.structure.operands, source.operands)) {
+    for (auto [i, value] : llvm::enumerate(source.operands)) {
       operation.operands.push_back(describe(value));
-      operation.operands.back().divisible = divisible(source.structure, tensor);
+      operation.operands.back().divisible = divisible(source, i);
       operation.sameAs.push_back(llvm::find(source.operands, value) -
                                  source.operands.begin());
     }
@@ -145,19 +144,21 @@ private:
       return tensor;
     tensor.wanted = stateOf(number);
     tensor.mayDepart = mayDepart(number);
-    // A gradient and a saved value do not wait for a reduce-scatter, because it
-    // makes them smaller.
-    tensor.mayWait = (value.freedom == Value::Free && value.readers.empty()) ||
-                     !tensor.wanted->dim();
     return tensor;
   }
 
-  /// The states that divide a dimension whose major index may be sharded.
-  static States divisible(const IndexStructure &structure,
-                          const IndexStructure::Tensor &tensor) {
+  /// The states of an operand that divide the operation's work: they divide a
+  /// dimension whose major index may be sharded.
+  States divisible(const Operation &operation, unsigned operand) const {
+    const IndexStructure &structure = operation.structure;
+    auto hasNumbers = [&](unsigned other) {
+      return !problem.values[operation.operands[other]].isSmall;
+    };
     States states = 0;
-    for (auto [dim, index] : llvm::enumerate(tensor.indices))
-      if (!structure.indices[index].whole)
+    for (auto [dim, index] :
+         llvm::enumerate(structure.operands[operand].indices))
+      if (!structure.indices[index].whole &&
+          !structure.isLookedUp(operand, index, hasNumbers))
         states |= bit(AxisState::on(dim));
     return states;
   }

@@ -46,6 +46,20 @@ bool IndexStructure::worksOnRows() const {
          llvm::all_of(results, fits);
 }
 
+bool IndexStructure::isLookedUp(
+    unsigned operand, IndexId index,
+    llvm::function_ref<bool(unsigned)> hasNumbers) const {
+  if (!usesPositions)
+    return false;
+  for (const Tensor &result : results)
+    if (result.dimOf(index))
+      return false;
+  for (unsigned other = 0; other < operands.size(); ++other)
+    if (other != operand && operands[other].dimOf(index) && hasNumbers(other))
+      return false;
+  return true;
+}
+
 bool IndexStructure::isMinor(IndexId index) const {
   auto has = [&](const Tensor &tensor) {
     std::optional<unsigned> dim = tensor.dimOf(index);

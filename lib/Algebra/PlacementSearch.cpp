@@ -23,7 +23,7 @@ AxisState AxisState::of(const Placement &placement, AxisId axis) {
 
 static auto inOrder(const SearchCost &cost) {
   return std::tie(cost.idle, cost.againstRole, cost.collectives, cost.small,
-                  cost.work, cost.earlySums, cost.bytes);
+                  cost.moved, cost.work, cost.earlySums, cost.bytes);
 }
 
 bool SearchCost::operator<(const SearchCost &other) const {
@@ -39,6 +39,7 @@ SearchCost &SearchCost::operator+=(const SearchCost &other) {
   againstRole += other.againstRole;
   collectives += other.collectives;
   small += other.small;
+  moved += other.moved;
   work += other.work;
   earlySums += other.earlySums;
   bytes += other.bytes;
@@ -46,20 +47,17 @@ SearchCost &SearchCost::operator+=(const SearchCost &other) {
 }
 
 SearchCost &SearchCost::operator-=(const SearchCost &other) {
-  idle -= other.idle;
-  againstRole -= other.againstRole;
-  collectives -= other.collectives;
-  small -= other.small;
-  work -= other.work;
-  earlySums -= other.earlySums;
-  bytes -= other.bytes;
-  return *this;
+  SearchCost negative = other;
+  negative *= -1;
+  negative.idle = -other.idle;
+  return *this += negative;
 }
 
 SearchCost &SearchCost::operator*=(int64_t times) {
   againstRole *= int(times);
   collectives *= int(times);
   small *= int(times);
+  moved *= times;
   work *= times;
   earlySums *= int(times);
   bytes *= times;
@@ -127,7 +125,7 @@ struct HashFrontier {
     // only one of them.
     for (const SearchCost &cost : frontier.costs)
       code = llvm::hash_combine(code, cost.idle, cost.againstRole,
-                                cost.collectives, cost.small,
+                                cost.collectives, cost.small, cost.moved,
                                 uint64_t(cost.work), uint64_t(cost.work >> 64),
                                 cost.earlySums, cost.bytes);
     return code;

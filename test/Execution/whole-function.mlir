@@ -123,10 +123,10 @@ func.func @model(%x: !x {tpsp.name = "x"},
 // A gated MLP with adapters on all three products, under sequence parallelism.
 // CHECK:      totals
 // CHECK-NEXT: forward all_gather over tp x1 9.0 KiB
-// CHECK-NEXT: forward reduce_scatter over tp x2 10.5 KiB
-// CHECK-NEXT: backward all_gather over tp x2 18.0 KiB
+// CHECK-NEXT: forward reduce_scatter over tp x1 9.0 KiB
+// CHECK-NEXT: backward all_gather over tp x1 9.0 KiB
 // CHECK-NEXT: backward all_reduce over tp x1 6.8 KiB
-// CHECK-NEXT: backward reduce_scatter over tp x1 9.0 KiB
+// CHECK-NEXT: backward reduce_scatter over tp x3 12.0 KiB
 // CHECK-NEXT: {{.*}} of every kind
 tpsp.mesh @mesh <tp = 4 : model>
 !x   = tensor<2x32x48xf32, #tpsp.idx<b, s@tp, d>>
@@ -248,7 +248,7 @@ func.func @model(
 // A shared expert and routed ones, under tensor parallelism.
 // CHECK:      totals
 // CHECK-NEXT: forward all_reduce over tp x1 18.0 KiB
-// CHECK-NEXT: backward all_reduce over tp x2 18.8 KiB
+// CHECK-NEXT: backward all_reduce over tp x2 20.2 KiB
 // CHECK-NEXT: {{.*}} of every kind
 tpsp.mesh @mesh <tp = 4 : model>
 !x     = tensor<2x32x48xf32, #tpsp.idx<g, s, d>>

@@ -15,12 +15,12 @@ tpsp.mesh @mesh <rep = 2>
 // The gradient of a key/value head goes into a parameter's gradient, which is
 // returned, and into a sum that is partial anyway: nothing is gained at once.
 // CHECK-LABEL: @waits
-func.func @waits(%go: !go, %p: !p, %gq: !gq, %x: !x, %wk: !wk, %wq: !wq) -> (!wk, !x) {
+func.func @waits(%go: !go, %p: !p, %gq: !gq, %x: !x, %wk: !wk {tpsp.param}, %wq: !wq {tpsp.param}) -> (!wk, !x) {
   // CHECK: einsum {{.*}} -> tensor<8x16xf32, #tpsp.idx<t, k | sum@rep>>
   %gk = tpsp.einsum %go, %p {tpsp.origin = #tpsp.origin<backward>} : (!go, !p) -> !gk
   // CHECK: %[[W:.*]] = tpsp.einsum {{.*}} -> tensor<16x32xf32, #tpsp.idx<k, d | sum@rep>>
   // CHECK: tpsp.all_reduce %[[W]]
-  %gwk = tpsp.einsum %gk, %x {tpsp.origin = #tpsp.origin<backward>} : (!gk, !x) -> !wk
+  %gwk = tpsp.einsum %gk, %x {tpsp.origin = #tpsp.origin<backward>, tpsp.weight_gradient} : (!gk, !x) -> !wk
   %a = tpsp.einsum %gk, %wk {tpsp.origin = #tpsp.origin<backward>} : (!gk, !wk) -> !x_
   %b = tpsp.einsum %gq, %wq {tpsp.origin = #tpsp.origin<backward>} : (!gq, !wq) -> !x_
   // CHECK: %[[X:.*]] = tpsp.add {{.*}} #tpsp.idx<t, d | sum@rep>>
@@ -94,17 +94,17 @@ func.func @forward(%go: !go, %p: !p, %gq: !gq, %wk: !wk, %wq: !wq) -> !x {
   return %gx : !x
 }
 
-// A sum that may be taken before or after costs the same number of collectives;
-// it is taken after, whichever tensor is the smaller.
-// CHECK-LABEL: @after
-func.func @after(%small: tensor<8x16xf32, #tpsp.idx<t, k | sum@rep>>, %wk: !wk,
-                 %large: tensor<800x16xf32, #tpsp.idx<t, k | sum@rep>>, %v: tensor<16x2xf32, #tpsp.idx<k, d>>)
+// A sum that may be taken before or after costs the same number of collectives.
+// It is taken where its tensor is smaller, however many rows there are.
+// CHECK-LABEL: @smaller
+func.func @smaller(%few: tensor<8x16xf32, #tpsp.idx<t, k | sum@rep>>, %wk: !wk,
+                   %many: tensor<800x16xf32, #tpsp.idx<t, k | sum@rep>>, %v: tensor<16x2xf32, #tpsp.idx<k, d>>)
     -> (!x, tensor<800x2xf32, #tpsp.idx<t, d>>) {
-  // CHECK: %[[X:.*]] = tpsp.einsum
-  // CHECK: tpsp.all_reduce %[[X]]
-  %x = tpsp.einsum %small, %wk : (tensor<8x16xf32, #tpsp.idx<t, k | sum@rep>>, !wk) -> !x
+  // CHECK: %[[X:.*]] = tpsp.all_reduce %arg0
+  // CHECK: tpsp.einsum %[[X]]
+  %x = tpsp.einsum %few, %wk : (tensor<8x16xf32, #tpsp.idx<t, k | sum@rep>>, !wk) -> !x
   // CHECK: %[[Y:.*]] = tpsp.einsum
   // CHECK: tpsp.all_reduce %[[Y]]
-  %y = tpsp.einsum %large, %v : (tensor<800x16xf32, #tpsp.idx<t, k | sum@rep>>, tensor<16x2xf32, #tpsp.idx<k, d>>) -> tensor<800x2xf32, #tpsp.idx<t, d>>
+  %y = tpsp.einsum %many, %v : (tensor<800x16xf32, #tpsp.idx<t, k | sum@rep>>, tensor<16x2xf32, #tpsp.idx<k, d>>) -> tensor<800x2xf32, #tpsp.idx<t, d>>
   return %x, %y : !x, tensor<800x2xf32, #tpsp.idx<t, d>>
 }

@@ -40,7 +40,7 @@
 // CHECK: label="forward";
 // CHECK: [[Y:n[0-9]+]] [style=dashed, color=firebrick, label="y[s, d | sum@tp]\neinsum"];
 // CHECK: [[Z:n[0-9]+]] [style=dashed, color=firebrick, label="z[s, f | sum@tp]\neinsum"];
-// CHECK: [[R:n[0-9]+]] [shape=hexagon, style=filled, fillcolor=mistyrose, label="all_reduce over tp\n96 B per rank"];
+// CHECK: [[R:n[0-9]+]] [shape=hexagon, style=filled, fillcolor=mistyrose, label="all_reduce over tp\n24 B per rank"];
 // CHECK: label="backward";
 // CHECK-DAG: [[Y]] -> [[Z]] [style=dashed, color=firebrick];
 // CHECK-DAG: [[Z]] -> [[R]] [style=dashed, color=firebrick];
@@ -56,7 +56,7 @@
 // EVERY-NOT: next of
 
 //--- row.mlir
-tpsp.program <s = 2, d = 4, e = 8, f = 8> {
+tpsp.program <s = 2, d = 4, e = 8, f = 2> {
 mesh @mesh <tp = 4 : model>
 func @low(%v: [s, e@tp], param %down: [d, e@tp], param %out: [f, d]) -> [s, f] {
   %y = einsum %down, %v -> [s, d | sum@tp]

@@ -32,7 +32,8 @@
 /// - the fewest bytes;
 /// - the earliest candidate, so that the choice is deterministic.
 ///
-/// The joint choice for all operations uses the same order (PlacementSearch.h).
+/// The joint choice for all operations (PlacementSearch.h) has further criteria
+/// between these, because it knows all uses of a tensor.
 /// Bytes come last so that a strategy does not change with the batch size.
 /// Collectives are counted per axis so that strategies on different axes
 /// compose. A collective is against a role if it moves a weight over a model

@@ -78,6 +78,12 @@ struct IndexStructure {
   /// (Abi/FlatCut.h). Each tensor then has all indices in one order, or none,
   /// and no position counts: it is elementwise, or a sum of everything.
   bool worksOnRows() const;
+  /// Whether integers choose positions of this operand along an index that the
+  /// results lack, and no other operand of numbers has the index. If an axis
+  /// divided it, each rank would have a result of full size, mostly zeros, and
+  /// the sum would have to be reduced.
+  bool isLookedUp(unsigned operand, IndexId index,
+                  llvm::function_ref<bool(unsigned)> hasNumbers) const;
   /// Whether some dimension has the index as a minor part.
   bool isMinor(IndexId index) const;
   /// The index that `axis` divides. An axis divides the first part of a

@@ -25,7 +25,8 @@
 ///
 /// 1. *Idle gathers*: a tensor is made whole for an operation that could have
 ///    worked on it as it was, or as it is wanted. A gather is not idle if
-///    another operation needs the whole tensor anyway.
+///    another operation needs the whole tensor anyway, or if integers look up
+///    its rows: each rank would then have a result of full size, mostly zeros.
 /// 2. *Against roles*: collectives that move a parameter over a model axis, or
 ///    an activation over a data axis. Vectors (gains, biases) and small tensors
 ///    may move; the gradient of a replicated parameter must be reduced. A
@@ -36,10 +37,11 @@
 ///    (integers, statistics of rows, losses), and reductions of parameters'
 ///    gradients, which share buckets. Reductions of vectors' gradients are
 ///    free.
-/// 5. Work per rank.
-/// 6. Sums taken early.
-/// 7. Bytes.
-/// 8. The order of candidates, so that the choice is deterministic.
+/// 5. Bytes of activations that a rank moves: sent, read or written.
+/// 6. Work per rank.
+/// 7. Sums taken early.
+/// 8. Bytes sent, also of parameters.
+/// 9. The order of candidates, so that the choice is deterministic.
 #ifndef TPSP_ALGEBRA_PLACEMENTSEARCH_H
 #define TPSP_ALGEBRA_PLACEMENTSEARCH_H
 
@@ -74,12 +76,19 @@ private:
   unsigned code;
 };
 
+/// A byte that is sent counts as so many that are read or written. It is not
+/// the ratio of a machine, so that a program means the same everywhere.
+constexpr int64_t sendFactor = 4;
+
 /// The costs of a function along one axis, or the sum over several axes.
 struct SearchCost {
   int idle = 0;
   int againstRole = 0;
   int collectives = 0;
   int small = 0;
+  /// Bytes of activations that a rank moves: it sends them (`sendFactor` times
+  /// each), or its operations read or write them.
+  int64_t moved = 0;
   __int128 work = 0; ///< scalar operations per rank
   int earlySums = 0;
   int64_t bytes = 0; ///< sent per rank

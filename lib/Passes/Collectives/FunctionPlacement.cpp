@@ -55,6 +55,44 @@ private:
   llvm::DenseSet<Value> views;
 };
 
+bool isActivation(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType())) &&
+         !isWeight(value);
+}
+
+/// Whether a value is an activation with these indices, and more.
+bool hasMoreIndices(Value value, ArrayRef<StringAttr> names) {
+  if (!isActivation(value))
+    return false;
+  ArrayRef<StringAttr> own = getIdx(value).getNames();
+  return own.size() > names.size() && llvm::all_of(names, [&](StringAttr name) {
+           return llvm::is_contained(own, name);
+         });
+}
+
+/// Whether an activation has one number for each row of another, and scales
+/// it, like the weights of experts' results. Gradients of scales count, too.
+bool scalesRows(Value value) {
+  if (!isActivation(value))
+    return false;
+  ArrayRef<StringAttr> names = getIdx(value).getNames();
+  auto isProduct = [](Operation *op) {
+    auto indexed = dyn_cast_or_null<IndexedOpInterface>(op);
+    return indexed && indexed.getLinearity() == Linearity::Multi &&
+           op->getNumOperands() > 1;
+  };
+  for (Operation *user : value.getUsers())
+    if (isProduct(user) && llvm::any_of(user->getOperands(), [&](Value other) {
+          return hasMoreIndices(other, names);
+        }))
+      return true;
+  Operation *maker = value.getDefiningOp();
+  return isProduct(maker) &&
+         llvm::all_of(maker->getOperands(), [&](Value operand) {
+           return hasMoreIndices(operand, names);
+         });
+}
+
 /// The expected placement of an unplaced value: on the axes that the operands
 /// have on its indices.
 Placement expectedResult(const IndexStructure &structure, unsigned result,
@@ -207,7 +245,8 @@ private:
     else if (!isUnplaced(type))
       description.wanted = placementOf(type, problem.mesh);
     description.isWeight = isWeight(value);
-    description.isSmall = !description.isWeight && !features->has(value);
+    description.isSmall =
+        !description.isWeight && (!features->has(value) || scalesRows(value));
     return description;
   }
 

@@ -112,8 +112,13 @@ void PlacementWarnings::seeGathers(IndexedOpInterface op,
       // A row of elements is divided for storage alone.
       bool isRow =
           flatCut(placed.structure.operands[i].shape, has, mesh).has_value();
+      auto hasNumbers = [&](unsigned other) {
+        return isa<FloatType>(
+            getElementTypeOrSelf(op->getOperand(other).getType()));
+      };
       bool couldDivide = !isRow && llvm::any_of(parts, [&](IndexId index) {
-        return !placed.structure.indices[index].whole;
+        return !placed.structure.indices[index].whole &&
+               !placed.structure.isLookedUp(i, index, hasNumbers);
       });
       if (couldDivide && choice.drives[axis].kind == Drive::Nothing)
         repeated.insert({gathered, {op, wayOut(op, placed, i, axis)}});

@@ -149,6 +149,8 @@ JointOracle::formOf(size_t at, const Drives &drives,
     }
     if (!divides(needs.layout, shapeOf(structure.operands[i]), sizes))
       return std::nullopt;
+    form.touched +=
+        bytesOf(value(problem.operations[at].operands[i]), needs.layout, sizes);
     form.operands.push_back(std::move(needs));
   }
   for (const IndexStructure::Tensor &tensor : structure.results) {
@@ -165,6 +167,9 @@ JointOracle::formOf(size_t at, const Drives &drives,
     if (kinds.size() > 1 || !divides(comesOut.layout, shapeOf(tensor), sizes))
       return std::nullopt;
     comesOut.isMaximum = kinds.count(true);
+    form.touched +=
+        bytesOf(value(problem.operations[at].results[form.results.size()]),
+                comesOut.layout, sizes);
     form.results.push_back(std::move(comesOut));
   }
   for (unsigned axis = 0; axis < drives.size(); ++axis)
@@ -185,6 +190,8 @@ bool JointOracle::pay(size_t at, unsigned number, const Version &from,
   if (problem.operations[at].isReshard)
     return true;
   const Value &v = value(number);
+  if (!v.isWeight)
+    price.moved += double(sendFactor * moved->bytes);
   unsigned uncounted = 0;
   bool isShared = v.isWeight; // in a bucket
   for (unsigned axis = 0; axis < sizes.size(); ++axis) {
@@ -240,11 +247,11 @@ bool JointOracle::bring(size_t at, unsigned operand, const Form &form,
     bool wasWhole = false, couldWork = false;
     auto look = [&](const Version &version) {
       int dim = stateOf(version.layout, axis);
-      couldWork |=
-          form.drives[axis] == nothing && dim >= 0 &&
-          !operation.structure
-               .indices[operation.structure.operands[operand].indices[dim]]
-               .whole;
+      if (form.drives[axis] >= 0 || dim < 0)
+        return;
+      unsigned index = operation.structure.operands[operand].indices[dim];
+      couldWork |= !operation.structure.indices[index].whole &&
+                   !sumsZeros(problem, operation, operand, index);
     };
     for (const Version &version : has.versions) {
       wasWhole |= stateOf(version.layout, axis) == isWhole;
@@ -358,6 +365,7 @@ bool JointOracle::bringOperands(size_t at, const Form &form, State &state,
     price.againstRole += dearest->againstRole;
     price.collectives += dearest->collectives;
     price.small += dearest->small;
+    price.moved += dearest->moved;
     price.bytes += dearest->bytes;
     price.moves += dearest->moves;
   }
@@ -382,7 +390,6 @@ bool JointOracle::mayDepart(unsigned number, unsigned axis) const {
 std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
                                                         const Version &comesOut,
                                                         unsigned kept) const {
-  const Value &v = value(number);
   if (!wishes[number])
     return kept == 0 ? std::optional(comesOut) : std::nullopt;
   Version home = wanted(number);
@@ -395,9 +402,7 @@ std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
       continue;
     }
     bool waits = out == isPending;
-    bool mayStay = out != wish && !(waits && !v.readers.empty() && wish >= 0) &&
-                   mayDepart(number, axis);
-    if (!mayStay)
+    if (out == wish || !mayDepart(number, axis))
       return std::nullopt;
     putAxis(home.layout, axis, out);
     home.isMaximum |= waits && comesOut.isMaximum;
@@ -458,7 +463,9 @@ void JointOracle::follow(size_t at, const Form &form, State state,
       has = madeIn(wanted(number));
   }
   before = paid;
-  JointPrice price = JointPrice::ofWork(form.work);
+  JointPrice price;
+  price.work = form.work;
+  price.moved = problem.operations[at].isReshard ? 0 : form.touched;
   if (bringOperands(at, form, state, price))
     leave(at, form, std::move(state), price, 0, next);
 }

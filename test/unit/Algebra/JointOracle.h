@@ -18,16 +18,11 @@ namespace tpsp::oracle {
 struct JointPrice {
   int idle = 0;
   unsigned againstRole = 0, collectives = 0, small = 0;
+  double moved = 0;
   double work = 0;
   unsigned earlySums = 0;
   int64_t bytes = 0;
   unsigned moves = 0; ///< includes those of no cost; not compared
-
-  static JointPrice ofWork(double work) {
-    JointPrice price;
-    price.work = work;
-    return price;
-  }
 
   /// Adds a price `times`. A tensor that is gathered in vain counts once.
   void add(const JointPrice &other, int64_t times) {
@@ -35,6 +30,7 @@ struct JointPrice {
     againstRole += other.againstRole * times;
     collectives += other.collectives * times;
     small += other.small * times;
+    moved += other.moved * double(times);
     work += other.work * double(times);
     earlySums += other.earlySums * times;
     bytes += other.bytes * times;
@@ -42,10 +38,12 @@ struct JointPrice {
   }
 
   bool operator<(const JointPrice &other) const {
-    return std::tie(idle, againstRole, collectives, small, work, earlySums,
-                    bytes) < std::tie(other.idle, other.againstRole,
-                                      other.collectives, other.small,
-                                      other.work, other.earlySums, other.bytes);
+    auto key = [](const JointPrice &price) {
+      return std::tie(price.idle, price.againstRole, price.collectives,
+                      price.small, price.moved, price.work, price.earlySums,
+                      price.bytes);
+    };
+    return key(*this) < key(other);
   }
 };
 
@@ -97,6 +95,7 @@ private:
     Drives drives;
     std::vector<Version> operands, results;
     double work = 1;
+    double touched = 0; ///< bytes of activations, read and written
   };
 
   const PlacementProblem::Value &value(unsigned number) const {

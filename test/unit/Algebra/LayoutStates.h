@@ -54,6 +54,35 @@ inline Shape shapeOf(const IndexStructure::Tensor &tensor) {
   return Shape(tensor.shape.begin(), tensor.shape.end());
 }
 
+/// The bytes of a rank's part of an activation; 0 for a parameter.
+inline double bytesOf(const PlacementProblem::Value &value,
+                      const Layout &layout, const Sizes &sizes) {
+  double bytes = value.isWeight ? 0 : double(value.elementBytes);
+  for (int64_t extent : value.shape)
+    bytes *= double(extent);
+  for (unsigned axis = 0; axis < sizes.size(); ++axis)
+    if (stateOf(layout, axis) >= 0)
+      bytes /= double(sizes[axis]);
+  return bytes;
+}
+
+/// Whether an operand's index is summed by a lookup that multiplies nothing
+/// along it. Each rank of an axis on it would have a result of full size.
+inline bool sumsZeros(const PlacementProblem &problem,
+                      const PlacementProblem::Operation &operation,
+                      unsigned operand, unsigned index) {
+  if (!operation.structure.usesPositions)
+    return false;
+  for (const IndexStructure::Tensor &tensor : operation.structure.results)
+    if (dimOf(tensor, int(index)) >= 0)
+      return false;
+  for (unsigned i = 0; i < operation.operands.size(); ++i)
+    if (i != operand && !problem.values[operation.operands[i]].isSmall &&
+        dimOf(operation.structure.operands[i], int(index)) >= 0)
+      return false;
+  return true;
+}
+
 inline bool sharesAnIndex(std::vector<int> drives) {
   std::sort(drives.begin(), drives.end());
   return std::adjacent_find(drives.begin(), drives.end(), [](int a, int b) {

@@ -134,6 +134,75 @@ TEST_F(PlacementSearchTest, SumsThatMeetAreReducedOnce) {
   EXPECT_EQ(answer->homes[a][0], AxisState::whole());
 }
 
+// An adapter after a divided product: its sum is saved, and joins the large
+// sum.
+TEST_F(PlacementSearchTest, SavedSumsWaitForAReduceScatter) {
+  unsigned h = add("se", 'e'), v = add("de", 'e'), a = add("re", 'e'),
+           b = add("dr", '-'), gradient = add("dr", '-');
+  unsigned y = add("sd", 's', Value::Free), low = add("sr", 's', Value::Free),
+           up = add("sd", 's', Value::Free), z = add("sd", 's');
+  problem.values[gradient].isWeight = true;
+  problem.values[low].readers = {gradient};
+  operation({v, h}, y, Linearity::Multi);
+  operation({a, h}, low, Linearity::Multi);
+  operation({b, low}, up, Linearity::Multi);
+  operation({y, up}, z, Linearity::Joint);
+  auto answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->homes[low][0], AxisState::pending(Reduction::Sum));
+  EXPECT_EQ(answer->cost.collectives, 1);
+  EXPECT_EQ(answer->cost.small, 1); // of the parameter's gradient
+}
+
+// Two adapters' gradients: the small sums are reduced. Their large input is not
+// gathered for work that every rank would do on its own summands.
+TEST_F(PlacementSearchTest, NothingIsGatheredForProductsWithAPendingSum) {
+  unsigned x = add("sd", 's'), h = add("se", 'e');
+  for (int i = 0; i < 2; ++i) {
+    unsigned w = add("er", 'e'), g = add("sr", '-', Value::Free),
+             gradient = add("rd", '-', Value::Undivided);
+    problem.values[gradient].isWeight = true;
+    operation({w, h}, g, Linearity::Multi);
+    operation({g, x}, gradient, Linearity::Multi);
+  }
+  auto answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost.idle, 0);
+  EXPECT_EQ(answer->cost.collectives, 2);
+  for (size_t product : {1, 3})
+    EXPECT_EQ(answer->drives[product][0].kind, Drive::Index);
+}
+
+// A lookup of divided rows would leave a sum of full size on every rank.
+TEST_F(PlacementSearchTest, RowsAreGatheredBeforeALargerLookup) {
+  unsigned x = add("sd", 's'), y = add("ed", '-');
+  operation({x}, y, Linearity::Multi);
+  problem.operations.front().structure.usesPositions = true;
+  auto answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->drives[0][0], Drive{});
+  EXPECT_EQ(answer->cost.bytes, 64 * 128 * 4 * 3 / 4);
+  // Any other sum is divided as its operand is.
+  problem.operations.front().structure.usesPositions = false;
+  answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost.idle, 0);
+  EXPECT_EQ(answer->cost.bytes, 2 * 256 * 128 * 4 * 3 / 4);
+}
+
+// One collective in either case: less is sent, though all ranks do the whole
+// second product.
+TEST_F(PlacementSearchTest, FewerBytesComeBeforeLessWork) {
+  unsigned v = add("de", 'e'), h = add("se", 'e');
+  unsigned y = add("sd", '-', Value::Free), z = add("sr", 's');
+  operation({v, h}, y, Linearity::Multi);
+  operation({y, add("rd", '-')}, z, Linearity::Multi);
+  auto answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->homes[y][0], AxisState::pending(Reduction::Sum));
+  EXPECT_EQ(answer->cost.bytes, 64 * 8 * 4 * 3 / 4);
+}
+
 TEST_F(PlacementSearchTest, AWholeTensorCannotBecomePartial) {
   unsigned x = add("sd", '-'), y = add("sd", '+');
   operation({x}, y, Linearity::Joint);
