@@ -91,7 +91,7 @@ Plan someCommands() {
   attention.phase = 1;
   attention.kind = CommandKind::Attention;
   attention.call = "attention";
-  attention.attention = {2, 3, 4, 5, 6, true, true, 2};
+  attention.attention = {{{true, 2}, 0.5, 3}, 2, 3, 4, 5, 6, true, 7, true};
   plan.commands = {exp, reduce, wait, matmul, attention};
   LedgerRow row;
   row.kind = CollectiveKind::AllReduce;
