@@ -51,8 +51,12 @@ std::string tpsp::run::contradictionWithoutStages(const Options &options) {
 static std::string whenRunning(const Options &o) {
   // `ofRuns` needs computed values; `ofSteps` needs a step, run or predicted.
   const Names ofRuns = {"verify", "weights", "inputs", "save", "save-all"};
-  const Names ofSteps = {"report",  "trace",  "timeline", "html",    "verify",
-                         "weights", "inputs", "save",     "save-all"};
+  const Names ofSteps = {"report",
+#define PICTURE(field, flag, draw, help) flag,
+#include "tpsp/Runtime/Driver/Pictures/Pictures.def"
+#undef PICTURE
+                         "html",   "verify", "weights",
+                         "inputs", "save",   "save-all"};
   const char *whenItRuns = "{} does not go with --emit, which compiles and "
                            "ends; give it when the plan runs";
   bool isForCuda = o.backend == "cuda", isSerial = o.overlap == "off";
@@ -134,9 +138,10 @@ static std::string outputInTheWay(const Options &options) {
       {"--emit", options.emit},
       {"--save-all", options.saveAll},
       {"--report", options.report},
-      {"--trace", options.trace},
+#define PICTURE(field, flag, draw, help) {"--" flag, options.field},
+#include "tpsp/Runtime/Driver/Pictures/Pictures.def"
+#undef PICTURE
       {"-o", options.output},
-      {"--timeline", options.timeline},
       {"--html", options.html},
       {"--save-stage-actions", options.saveStageActions},
   };

@@ -51,7 +51,9 @@ static rt::Status fillResults(rt::Rank &rank, const Plan &plan, int byte) {
 /// not report its commands.
 static bool isObserved(const Options &options) {
   return options.backend != "cuda" || options.graph == "off" ||
-         !options.trace.empty() || !options.timeline.empty() ||
+#define PICTURE(field, flag, draw, help) !options.field.empty() ||
+#include "tpsp/Runtime/Driver/Pictures/Pictures.def"
+#undef PICTURE
          !options.html.empty();
 }
 

@@ -11,8 +11,7 @@
 #include "tpsp/Runtime/Driver/Comparison/ReferenceArguments.h"
 #include "tpsp/Runtime/Driver/Files/WholeFile.h"
 #include "tpsp/Runtime/Driver/Page/Page.h"
-#include "tpsp/Runtime/Driver/Pictures/ChromeTrace.h"
-#include "tpsp/Runtime/Driver/Pictures/TimelineSvg.h"
+#include "tpsp/Runtime/Driver/Pictures/Pictures.h"
 #include "tpsp/Runtime/Driver/Report/StepText.h"
 #include "tpsp/Runtime/Driver/Tensors/Weights.h"
 
@@ -57,17 +56,26 @@ static rt::Status openFiles(const Options &options, const Plan &plan,
              : status;
 }
 
-/// Writes --trace and --timeline.
+/// Writes the pictures of `trace` (Pictures.def). `summaryOf` gives the line
+/// about the step.
+template <typename SummaryOf>
+static rt::Status writePictures(const Options &options, const StepTrace &trace,
+                                const SummaryOf &summaryOf) {
+#define PICTURE(field, flag, draw, help)                                       \
+  if (!options.field.empty())                                                  \
+    TPSP_TRY(rt::writeText(options.field, rt::draw(trace, summaryOf())));
+#include "tpsp/Runtime/Driver/Pictures/Pictures.def"
+#undef PICTURE
+  return {};
+}
+
 static rt::Status writePictures(const Options &options,
                                 const rt::RunReport &report) {
-  if (!options.trace.empty())
-    TPSP_TRY(rt::writeText(options.trace, rt::toChromeJson(report.trace)));
-  if (options.timeline.empty())
-    return {};
-  std::string summary = rt::summaryLine(
-      rt::medianStep(report), exposureOf(*report.plan, report.trace.ranks),
-      report.plan->arenaBytes);
-  return rt::writeText(options.timeline, rt::toSvg(report.trace, summary));
+  return writePictures(options, report.trace, [&] {
+    return rt::summaryLine(rt::medianStep(report),
+                           exposureOf(*report.plan, report.trace.ranks),
+                           report.plan->arenaBytes);
+  });
 }
 
 /// Writes --save and --save-all.
@@ -287,17 +295,13 @@ static rt::Status writeStages(const Options &options,
     TPSP_TRY(rt::writeText(options.saveStageActions, output.actions));
   if (!options.report.empty())
     TPSP_TRY(rt::writeText(options.report, output.json));
-  if (!options.trace.empty())
-    TPSP_TRY(rt::writeText(options.trace, rt::toChromeJson(output.trace)));
   if (!options.html.empty())
     TPSP_TRY(rt::writeText(options.html,
                            rt::toPage("", {{output.json, output.trace, ""}})));
-  if (options.timeline.empty())
-    return {};
-  std::string summary =
-      fmt::format("step {}, memory {}", rt::secondsText(output.seconds),
-                  rt::bytesText(double(output.bytes)));
-  return rt::writeText(options.timeline, rt::toSvg(output.trace, summary));
+  return writePictures(options, output.trace, [&] {
+    return fmt::format("step {}, memory {}", rt::secondsText(output.seconds),
+                       rt::bytesText(double(output.bytes)));
+  });
 }
 
 static int predictStages(const Options &options, Launch &launch) {

@@ -145,6 +145,11 @@ static std::string settingOf(const StepTrace &trace) {
                            int64_t(trace.ranks.size()) + trace.furtherRanks);
 }
 
+std::string tpsp::rt::toChromeJson(const StepTrace &trace,
+                                   const std::string &) {
+  return toChromeJson(trace);
+}
+
 std::string tpsp::rt::toChromeJson(const StepTrace &trace) {
   Json events = Json::array();
   const std::vector<std::vector<int64_t>> reads = readsOf(*trace.plan);

@@ -12,6 +12,8 @@ namespace tpsp::rt {
 
 /// One JSON object, valid whatever bytes names contain.
 std::string toChromeJson(const StepTrace &trace);
+/// The file has no place for the summary.
+std::string toChromeJson(const StepTrace &trace, const std::string &summary);
 
 } // namespace tpsp::rt
 
