@@ -128,11 +128,19 @@ private:
   }
 
   void add(const PipelineCommand &command) {
+    // A value for a chunk after the next one is sent although the next chunk is
+    // on the same stage.
     switch (command.work) {
     case PipelineWork::Forward:
-      return addComputing(SegmentWork::Forward, command);
+      addComputing(SegmentWork::Forward, command);
+      return problem.sendsForward(command.chunk)
+                 ? void()
+                 : addSends(SegmentWork::Forward, command);
     case PipelineWork::Backward:
-      return addComputing(SegmentWork::Backward, command);
+      addComputing(SegmentWork::Backward, command);
+      return problem.sendsBackward(command.chunk)
+                 ? void()
+                 : addSends(SegmentWork::Backward, command);
     case PipelineWork::Weights:
       return addComputing(SegmentWork::Weights, command);
     case PipelineWork::SendForward:

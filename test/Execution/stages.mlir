@@ -73,6 +73,12 @@
 // RUN: tpsp-run %t/pp.so --verify --quiet --steps 2
 
 // Refusals.
+// RUN: not tpsp-run %examples/pp.mlir --stage-placement folded 2>&1 | FileCheck %s --check-prefix=FOLD
+// FOLD: --stage-placement folded has no fold if a stage has one chunk; give --stage-chunks 2 or more
+// RUN: not tpsp-run %examples/tp.mlir --stage-placement folded --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=NO-STAGES
+// NO-STAGES: is of stages, and no axis of the mesh divides layers
+// RUN: not env TPSP_CODE_EFFORT=litle tpsp-run %examples/tp.mlir 2>&1 | FileCheck %s --check-prefix=EFFORT
+// EFFORT: TPSP_CODE_EFFORT is 'litle': full or little
 // RUN: not tpsp-run %examples/pp.mlir --grad --micro-batches 4 --overlap on --require-overlap 0.5 2>&1 | FileCheck %s --check-prefix=REQUIRE
 // REQUIRE: error: has stages, and the share of communication that is hidden is not known for them; leave out --require-overlap and tpsp.overlap
 // RUN: not tpsp-run %examples/pp.mlir --grad --mesh pp=5 2>&1 | FileCheck %s --check-prefix=LAYERS

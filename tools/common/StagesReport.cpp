@@ -185,11 +185,12 @@ static std::string pathText(const StagesReport &report) {
 std::string tpsp::tool::toText(const StagesReport &report) {
   const PipelineProblem &problem = report.step.problem;
   std::string text = fmt::format(
-      "{} on {}: {} stages over @{}, {} chunk{} each, {} micro-batches, "
+      "{} on {}: {} stages over @{}, {} chunk{} each{}, {} micro-batches, "
       "{}\n",
       report.plans.program, report.hardware, problem.stages,
       report.plans.mesh[report.plans.stageAxis].name, problem.chunksPerStage,
-      problem.chunksPerStage == 1 ? "" : "s", problem.parts, report.schedule);
+      problem.chunksPerStage == 1 ? "" : "s",
+      problem.isFolded ? " (folded)" : "", problem.parts, report.schedule);
   text += timeTable(report) + memoryTable(report) + sendTable(report);
   TextTable table("lrl");
   table.add({"compile", rt::secondsText(report.compileSeconds),

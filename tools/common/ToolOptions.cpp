@@ -12,7 +12,7 @@ using namespace tpsp::tool;
 
 std::string tpsp::tool::defaultCodeEffort() {
   const char *effort = std::getenv("TPSP_CODE_EFFORT");
-  return effort && std::string(effort) == "little" ? "little" : "full";
+  return effort && *effort ? effort : "full";
 }
 
 std::string tpsp::tool::firstOf(const std::vector<Contradiction> &rows,
@@ -106,10 +106,19 @@ static std::string tooManyThreads(const ToolOptions &options) {
                      mostThreads, options.threads);
 }
 
+/// Reports a wrong value in the environment. The command line's are checked.
+static std::string unknownEffort(const ToolOptions &options) {
+  const std::string &effort = options.codeEffort;
+  return effort == "full" || effort == "little"
+             ? ""
+             : fmt::format("TPSP_CODE_EFFORT is '{}': full or little", effort);
+}
+
 std::string tpsp::tool::commonContradictionIn(const ToolOptions &options) {
   for (const std::string &problem :
        {lateOption(options), withoutEffect(options), numberedTwice(options),
-        tooManyThreads(options), unknownBackend(options)})
+        tooManyThreads(options), unknownBackend(options),
+        unknownEffort(options)})
     if (!problem.empty())
       return problem;
   return "";

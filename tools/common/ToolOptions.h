@@ -10,7 +10,7 @@
 
 namespace tpsp::tool {
 
-/// "little" if TPSP_CODE_EFFORT says so in the environment, else "full".
+/// TPSP_CODE_EFFORT of the environment; "full" if it is not set.
 std::string defaultCodeEffort();
 
 /// The compiler's options as given on the command line, and the options that

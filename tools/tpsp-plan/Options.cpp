@@ -46,7 +46,8 @@ static void declareOptions(CLI::App &app, Options &options) {
   // The planner decides these, or only runs have them.
   declare.withheld = {"grad",           "mesh",          "optimizer-axes",
                       "stage-layers",   "stage-bound",   "stage-chunks",
-                      "stage-schedule", "stage-actions", "require-overlap"};
+                      "stage-schedule", "stage-actions", "stage-placement",
+                      "require-overlap"};
   declareCompiling(app, options, declare, "The model, a .mlir file");
   // It has flags of its own for these.
   declare.withheld.clear();

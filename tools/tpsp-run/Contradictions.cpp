@@ -37,9 +37,9 @@ static std::string whenCalibrating(const Options &o) {
 
 using Names = std::vector<std::string>;
 
-static const Names ofStages = {"stage-chunks",       "stage-layers",
-                               "stage-schedule",     "stage-actions",
-                               "save-stage-actions", "stage-bound"};
+static const Names ofStages = {
+    "stage-chunks",       "stage-layers", "stage-schedule", "stage-actions",
+    "save-stage-actions", "stage-bound",  "stage-placement"};
 
 std::string tpsp::run::contradictionWithoutStages(const Options &options) {
   return firstOf({{true, ofStages,
@@ -80,6 +80,10 @@ static std::string whenRunning(const Options &o) {
         {"stage-schedule"},
         "{} is a rule for the order of actions, and --stage-actions gives the "
         "order; leave out one"},
+       {o.stagePlacement == "folded" && o.stageChunks == 1,
+        {"stage-placement"},
+        "{} folded has no fold if a stage has one chunk; give --stage-chunks 2 "
+        "or more"},
        {!o.emit.empty(), ofSteps, whenItRuns},
        {o.rematerialize != "none" && !o.grad,
         {"rematerialize"},

@@ -23,9 +23,11 @@ rt::Status tpsp::run::emit(const Options &options, bool speaks,
   Compilation compilation(options, use, speaks);
   TPSP_TRY(compilation.run(progress));
   progress.phase("compiling: machine code");
-  if (llvm::Error error =
-          emitPlan(compilation.model, std::move(compilation.description),
-                   options.targetCpu, effortOf(options), options.emit))
+  if (llvm::Error error = emitPlan(
+          compilation.model, std::move(compilation.description),
+          options.targetCpu,
+          options.has("code-effort") ? effortOf(options) : CodeEffort::Full,
+          options.emit))
     return compilation.failure(std::move(error));
   return {};
 }

@@ -78,10 +78,11 @@ struct PipelineProblem {
     return chunk > 0 && stageOf(chunk) != stageOf(chunk - 1);
   }
   /// The units of a stage with 1F1B: enough that its next backward pass begins
-  /// when its last forward pass has ended. With a fold all stages have the same
-  /// number, because the stage with the first chunk has the last one, too.
+  /// when its last forward pass has ended. If a fold gives the last chunk to
+  /// the stage of the first one, all stages have the same number.
   int64_t unitsOf1f1b(int64_t stage) const {
-    return chunksPerStage * stages - (isFolded ? 0 : stage);
+    bool isBack = isFolded && chunksPerStage % 2 == 0;
+    return chunksPerStage * stages - (isBack ? 0 : stage);
   }
   /// Seconds of a command.
   double secondsOf(PipelineWork work, int64_t chunk) const;

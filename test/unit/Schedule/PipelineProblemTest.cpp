@@ -110,6 +110,32 @@ TEST(PipelineProblemTest, AFoldHasNoBubbleWithTheMemoryOf1f1b) {
     }
 }
 
+// A tensor that comes a moment late must not break the regular order.
+TEST(PipelineProblemTest, AFoldWithSendsIsLittleSlower) {
+  for (int64_t p : {4, 8})
+    for (double send : {1e-6, 1e-2}) {
+      int64_t m = 2 * p;
+      PipelineProblem problem = equalStages(p, m, 2);
+      problem.isFolded = true;
+      for (PipelineProblem::Chunk &chunk : problem.chunks)
+        chunk.sendForward = chunk.sendBackward = send;
+      PipelineSchedule schedule = scheduled(problem, "zero-bubble");
+      double without = 3.0 * double(m) + double(p - 1) / 2.0;
+      EXPECT_LE(schedule.seconds, without + 8 * double(m) * send)
+          << "p=" << p << " send=" << send;
+    }
+}
+
+// Only if the last chunk is on the stage of the first one do all save as much.
+TEST(PipelineProblemTest, AnOddNumberOfTurnsKeepsTheUnitsOf1f1b) {
+  for (int64_t v : {1, 2, 3}) {
+    PipelineProblem problem = equalStages(4, 8, v);
+    problem.isFolded = true;
+    apply(*findPolicy("1f1b"), 0, problem);
+    EXPECT_EQ(problem.bound.back(), v % 2 == 0 ? 4 * v : 4 * v - 3);
+  }
+}
+
 TEST(PipelineProblemTest, AFoldSendsNothingWithinAStage) {
   PipelineProblem problem = equalStages(3, 4, 2);
   problem.isFolded = true;
