@@ -295,12 +295,20 @@ private:
     touched.clear();
   }
 
+  /// Whether the first send that a link may start takes no time.
+  bool sendsWithoutTime(int64_t link) const {
+    if (ready[link].empty())
+      return false;
+    PipelineCommand command = commands.command(ready[link].begin()->number);
+    return problem.secondsOf(command.work, command.chunk) == 0;
+  }
+
   /// Stages choose among all that has arrived by now.
   void finishSendsWithoutTime(double now) {
     bool isEnded = true;
     while (isEnded) {
       for (int64_t resource : std::vector<int64_t>(touched))
-        if (resource >= problem.stages)
+        if (resource >= problem.stages && sendsWithoutTime(resource))
           startOn(resource, now);
       isEnded = !running.empty() && running.top().first <= now * (1 + 1e-12);
       if (isEnded)

@@ -127,8 +127,9 @@ TEST_P(FormulasTest, HoldAtOtherExtentsAndMeshes) {
     expectEqual(*first, *other);
   }
   EXPECT_GE(changed, 3);
-  // Expert parallelism reduces slots or tokens, whichever are fewer.
-  EXPECT_LE(chosen, GetParam() == StringRef("moe-ep") ? 2 : 0);
+  // Expert parallelism moves slots or tokens, whichever are fewer. Their ratio
+  // depends on four extents, because the capacity is one of its own.
+  EXPECT_LE(chosen, GetParam() == StringRef("moe-ep") ? 4 : 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, FormulasTest,
