@@ -425,35 +425,26 @@ static bool hasRoomForAll(const PipelineProblem &problem) {
                      });
 }
 
-/// The actions of each stage in the order of a schedule.
-static StageActions actionsOf(const PipelineProblem &problem,
-                              const PipelineSchedule &schedule) {
-  StageActions actions;
-  actions.splitsWeights = problem.splitsWeights;
-  actions.stages.resize(problem.stages);
-  for (const PipelineCommand &command : schedule.commands)
-    if (!command.isSend())
-      actions.stages[problem.stageOf(command.chunk)].push_back(
-          {command.work, command.chunk, command.part, /*isReceive=*/false,
-           /*isInput=*/problem.splitsWeights &&
-               command.work == Work::Backward});
-  return actions;
+/// Replaces `best` by a faster list schedule, if there is one.
+static void tryOrders(const PipelineProblem &problem,
+                      std::optional<PipelineSchedule> &best) {
+  for (const PipelineOrder &order : ordersOf(problem)) {
+    std::optional<PipelineSchedule> next = scheduleList(problem, order);
+    if (next && (!best || next->seconds < best->seconds * (1 - 1e-9)))
+      best = std::move(next);
+  }
 }
 
-/// The best schedule as if nothing took time to send, with the sends' time. A
-/// list schedule begins what is ready. If a tensor comes a moment later, that
-/// breaks the regular order in which a folded stage never idles.
+/// The best order as if nothing took time to send, with the sends' time. A list
+/// schedule begins what is ready. A tensor that comes a moment late breaks the
+/// regular order in which a folded stage never idles.
 static std::optional<PipelineSchedule>
 scheduleWithoutSends(const PipelineProblem &problem) {
   PipelineProblem instant = problem;
   for (PipelineProblem::Chunk &chunk : instant.chunks)
     chunk.sendForward = chunk.sendBackward = 0;
   std::optional<PipelineSchedule> best;
-  for (const PipelineOrder &order : ordersOf(instant)) {
-    std::optional<PipelineSchedule> next = scheduleList(instant, order);
-    if (next && (!best || next->seconds < best->seconds * (1 - 1e-9)))
-      best = std::move(next);
-  }
+  tryOrders(instant, best);
   if (!best)
     return std::nullopt;
   llvm::Expected<PipelineSchedule> timed =
@@ -466,18 +457,11 @@ scheduleWithoutSends(const PipelineProblem &problem) {
 
 PipelineSchedule tpsp::schedulePipeline(const PipelineProblem &problem) {
   std::optional<PipelineSchedule> best;
-  auto tryAll = [&](const PipelineProblem &each) {
-    for (const PipelineOrder &order : ordersOf(each)) {
-      std::optional<PipelineSchedule> next = scheduleList(each, order);
-      if (next && (!best || next->seconds < best->seconds * (1 - 1e-9)))
-        best = std::move(next);
-    }
-  };
-  tryAll(problem);
+  tryOrders(problem, best);
   if (problem.hasBackward && !problem.forwardFirst && hasRoomForAll(problem)) {
     PipelineProblem forwardFirst = problem;
     forwardFirst.forwardFirst = true;
-    tryAll(forwardFirst);
+    tryOrders(forwardFirst, best);
   }
   if (problem.isFolded && problem.chunksPerStage > 1) {
     std::optional<PipelineSchedule> regular = scheduleWithoutSends(problem);

@@ -154,16 +154,30 @@ llvm::Expected<StageActions> tpsp::readStageActions(const std::string &file) {
   return parseStageActions(text, file);
 }
 
+StageActions tpsp::actionsOf(const PipelineProblem &problem,
+                             const PipelineSchedule &schedule) {
+  StageActions actions;
+  actions.splitsWeights = problem.splitsWeights;
+  actions.stages.resize(problem.stages);
+  for (const PipelineCommand &command : schedule.commands) {
+    if (command.isSend())
+      continue;
+    StageAction action{command.work, command.chunk, command.part};
+    action.isInput = problem.splitsWeights && command.work == Work::Backward;
+    actions.stages[problem.stageOf(command.chunk)].push_back(action);
+  }
+  return actions;
+}
+
 std::string tpsp::toCsv(const PipelineProblem &problem,
                         const PipelineSchedule &schedule) {
-  std::vector<std::vector<std::string>> rows(problem.stages);
-  for (const PipelineCommand &command : schedule.commands)
-    if (!command.isSend())
-      rows[problem.stageOf(command.chunk)].push_back(textOf(
-          {command.work, command.chunk, command.part}, problem.splitsWeights));
   std::string text;
-  for (const std::vector<std::string> &row : rows)
+  for (const auto &stage : actionsOf(problem, schedule).stages) {
+    std::vector<std::string> row;
+    for (const StageAction &action : stage)
+      row.push_back(textOf(action, problem.splitsWeights));
     text += llvm::join(row, ",") + "\n";
+  }
   return text;
 }
 

@@ -133,14 +133,14 @@ private:
     switch (command.work) {
     case PipelineWork::Forward:
       addComputing(SegmentWork::Forward, command);
-      return problem.sendsForward(command.chunk)
-                 ? void()
-                 : addSends(SegmentWork::Forward, command);
+      if (!problem.sendsForward(command.chunk))
+        addSends(SegmentWork::Forward, command);
+      return;
     case PipelineWork::Backward:
       addComputing(SegmentWork::Backward, command);
-      return problem.sendsBackward(command.chunk)
-                 ? void()
-                 : addSends(SegmentWork::Backward, command);
+      if (!problem.sendsBackward(command.chunk))
+        addSends(SegmentWork::Backward, command);
+      return;
     case PipelineWork::Weights:
       return addComputing(SegmentWork::Weights, command);
     case PipelineWork::SendForward:

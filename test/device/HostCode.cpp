@@ -239,7 +239,7 @@ HostCode::create(std::unique_ptr<llvm::LLVMContext> context,
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  // Code runs once, on few elements, so that optimising it takes longer.
+  // Code runs once, on few elements. Optimising it would take longer.
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   auto machine = builder->createTargetMachine();
   if (!machine)

@@ -66,6 +66,10 @@ llvm::Expected<StageActions> readStageActions(const std::string &file);
 /// "2F0". A whole backward pass is "I" if its other part is an action, too.
 std::string textOf(const StageAction &action, bool splitsWeights);
 
+/// The actions of a schedule, without transfers and without a file.
+StageActions actionsOf(const PipelineProblem &problem,
+                       const PipelineSchedule &schedule);
+
 /// The actions of a schedule in the form above. They have no transfers: torch
 /// derives these.
 std::string toCsv(const PipelineProblem &problem,

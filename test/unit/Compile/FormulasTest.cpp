@@ -128,7 +128,7 @@ TEST_P(FormulasTest, HoldAtOtherExtentsAndMeshes) {
   }
   EXPECT_GE(changed, 3);
   // Expert parallelism moves slots or tokens, whichever are fewer. Their ratio
-  // depends on four extents, because the capacity is one of its own.
+  // depends on s, e, k and c: the capacity is an extent of its own.
   EXPECT_LE(chosen, GetParam() == StringRef("moe-ep") ? 4 : 0);
 }
 
