@@ -5,6 +5,8 @@
 #include "AxisExtents.h"
 #include "AxisOperation.h"
 
+#include "tpsp/Algebra/ShardsIndex.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <vector>
@@ -68,9 +70,15 @@ private:
     return found;
   }
 
+  /// The ways of an operation. An index of shards exists because axes divide
+  /// it, so there is no other way for it.
   std::vector<AxisWay> waysOf(size_t at) const {
     const Operation &operation = problem.operations[at];
     const IndexStructure &structure = operation.structure;
+    for (IndexId index : divided[at])
+      if (isShardsIndex(structure.indices[index].name) &&
+          isExpectedOn(operation, index))
+        return {alongIndex(at, index)};
     std::vector<AxisWay> ways = {along(structure, {})};
     auto all = [](unsigned) { return true; };
     AxisState sum = AxisState::pending(Reduction::Sum);
@@ -87,11 +95,26 @@ private:
         ways.push_back(
             passing(structure, AxisState::pending(Reduction::Max), all));
     }
-    for (IndexId index : divided[at]) {
-      ways.push_back(along(structure, {Drive::Index, index}));
-      ways.back().isWanted = isWantedOn(operation, index);
-    }
+    for (IndexId index : divided[at])
+      ways.push_back(alongIndex(at, index));
     return ways;
+  }
+
+  AxisWay alongIndex(size_t at, IndexId index) const {
+    const Operation &operation = problem.operations[at];
+    AxisWay way = along(operation.structure, {Drive::Index, index});
+    way.isWanted = isWantedOn(operation, index);
+    return way;
+  }
+
+  /// Whether a tensor of the operation is expected to have the axis on the
+  /// index.
+  bool isExpectedOn(const Operation &operation, IndexId index) const {
+    return !allTensors(
+        operation, [&](const IndexStructure::Tensor &tensor, unsigned value) {
+          std::optional<unsigned> dim = tensor.dimOf(index);
+          return !dim || AxisState::of(expected(value), axis).dim() != dim;
+        });
   }
 
   static AxisState onIndex(const IndexStructure::Tensor &tensor,

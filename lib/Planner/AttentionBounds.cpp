@@ -43,14 +43,15 @@ static double largestShare(const CostModel &cost, const AttentionWork &work,
   return cost.attentionDone(last).pairs() / all * double(ofQueries) / parts;
 }
 
-/// Seconds forward and backward, in one call each. Assumes that heads and
-/// queries fill a device.
-ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
+/// Seconds of `share` of these calls, forward and backward in one call each.
+/// Assumes that heads and queries fill a device.
+ComputeSeconds Bounds::callSeconds(const ProductFacts &product,
+                                   const AttentionWork &work, double share,
                                    double again) const {
   PlanCommand call;
   call.kind = CommandKind::Attention;
   call.dtype = product.dtype;
-  call.attention = *product.inOneCall;
+  call.attention = work;
   auto seconds = [&](bool isGradient) {
     call.attention.isGradient = isGradient;
     CommandCost whole = cost.cost(call);
@@ -66,6 +67,53 @@ ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
   if (options.hasGradients && product.adjoints > 0)
     result.add(1, seconds(/*isGradient=*/true));
   return result;
+}
+
+/// The ranks of the ring around which the node's axes send the attention's
+/// keys, if that is certain; else 1.
+int64_t Bounds::ringSize(const ProductFacts &product,
+                         const SpaceNode &node) const {
+  int64_t ranks = 1;
+  if (!product.inOneCall || !product.mayRing || !node.isLeaf())
+    return ranks;
+  for (const CandidateAxis &axis : node.candidate.axes) {
+    bool isOnKeys = false;
+    product.forEachDim([&](const ProductFacts::Dim &dim) {
+      isOnKeys |= axis.use.activations == dim.index;
+    });
+    ranks *= axis.use.ring && isOnKeys ? axis.size : 1;
+  }
+  return ranks;
+}
+
+/// Seconds of a ring of `ranks`, of which each has 1 / `parts` of the
+/// attention. Counts the calls of all hops, and reads the results of each hop.
+/// Under a causal mask shards are in halves (AttentionRing.cpp).
+ComputeSeconds Bounds::ringSeconds(const ProductFacts &product, int64_t ranks,
+                                   double parts, double again) const {
+  const AttentionWork &all = *product.inOneCall;
+  double share = double(ranks) / parts;
+  AttentionWork hop = all;
+  static_cast<PositionMask &>(hop) = {};
+  int64_t shards = all.causal ? 2 * ranks : ranks;
+  hop.queries /= shards;
+  hop.keys /= shards;
+  hop.queryStart = 0;
+  ComputeSeconds seconds;
+  seconds.add(double(all.causal ? 2 * ranks - 1 : ranks),
+              callSeconds(product, hop, share, again));
+  if (all.causal) {
+    hop.causal = true;
+    seconds.add(2, callSeconds(product, hop, share, again));
+  }
+  double rows = double(all.heads) * double(all.queries) *
+                double(product.elementBytes) / parts;
+  double bytes = (1 + again) * rows * double(all.valueFeatures);
+  if (options.hasGradients && product.adjoints > 0)
+    bytes += rows * double(all.features);
+  double reading = double(ranks) * bytes / memoryRate();
+  seconds.add(1, {reading, reading});
+  return seconds;
 }
 
 /// Seconds forward and backward in the calls of a ring's hops, whose rates are
@@ -124,17 +172,19 @@ ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
   }
   bool calls = product.inOneCall && options.callsAttention;
   if (calls && !mayHop(node)) {
+    const AttentionWork &work = *product.inOneCall;
     ComputeSeconds seconds = callSeconds(
-        product, largestShare(cost, *product.inOneCall, parts, ofQueries),
-        again);
+        product, work, largestShare(cost, work, parts, ofQueries), again);
     if (ofQueries == 1 || !options.balancesAttention)
       return seconds;
-    ComputeSeconds balanced = callSeconds(product, 1 / parts, again);
+    ComputeSeconds balanced = callSeconds(product, work, 1 / parts, again);
     double exchange = exchangeSeconds(product, node, again, parts);
     balanced.add(1, {exchange, exchange});
     seconds.lowerTo(balanced);
     return seconds;
   }
+  if (int64_t ranks = ringSize(product, node); calls && ranks > 1)
+    return ringSeconds(product, ranks, parts, again);
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
   double rate = std::max(bestRate(), bestAttentionRate(product, {false, true}));

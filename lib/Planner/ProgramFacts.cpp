@@ -15,7 +15,7 @@ bool ProductFacts::isLike(const ProductFacts &other) const {
   return m == other.m && n == other.n && k == other.k && batch == other.batch &&
          dtype == other.dtype && flops == other.flops &&
          filled == other.filled && adjoints == other.adjoints &&
-         isAttention == other.isAttention &&
+         isAttention == other.isAttention && mayRing == other.mayRing &&
          readsParameter == other.readsParameter &&
          isBehindLayers == other.isBehindLayers;
 }

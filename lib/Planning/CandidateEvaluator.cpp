@@ -205,7 +205,7 @@ private:
 
   Evaluation compose(const Candidate &candidate, const std::string &overlap) {
     if (candidate.hasStages())
-      return stages(candidate, overlap, Depths().base);
+      return stages(candidate, overlap, runs.empty() ? 0 : Depths().base);
     size_t numRuns = runs.size();
     if (numRuns == 0)
       return evaluateWith(candidate, optionsFor(candidate, overlap), {});
@@ -276,8 +276,8 @@ private:
     });
   }
 
-  /// Evaluates a candidate with stages. Compiles `keptLayers` layers of a
-  /// chunk, or all if it is 0.
+  /// Evaluates a candidate with stages. Compiles at most `keptLayers` layers of
+  /// a chunk, or the whole step if it is 0.
   Evaluation stages(const Candidate &candidate, const std::string &overlap,
                     size_t keptLayers) {
     return find(candidate, [&](Evaluation &out) -> llvm::Error {

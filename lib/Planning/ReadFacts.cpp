@@ -88,16 +88,17 @@ std::vector<StringRef> namesOf(IndexedOpInterface op,
   return result;
 }
 
-/// Notes that shards of the keys may go around a ring. Queries are divided as
-/// the keys are.
-void noteRing(AttentionOpInterface attention, const NameClasses &names,
+/// Notes whether shards of the keys may go around a ring. Queries are divided
+/// as the keys are.
+bool noteRing(AttentionOpInterface attention, const NameClasses &names,
               ProgramFacts &facts) {
   ClassId keys = names[keyIndexOf(attention)];
   if (names[attention.getRowIndex()] != keys ||
       !unplacedRingObstacle(attention).empty())
-    return;
+    return false;
   facts.classes[keys].mayRing = true;
   facts.classes[keys].ringHasHalves |= attention.masksLaterKeys();
+  return true;
 }
 
 class FactsOfFunction {
@@ -241,7 +242,7 @@ private:
         product.flops = std::min(product.flops, work.flops());
       if (isLibraryCall(op, forGpu, "planner")) {
         product.inOneCall = work;
-        noteRing(attention, names, facts);
+        product.mayRing = noteRing(attention, names, facts);
       }
     }
     heads.note(structure, llvm::map_to_vector(indexNames, [&](StringRef name) {

@@ -10,15 +10,13 @@ namespace {
 /// Converts a simulation to an evaluation.
 class StageFindings {
 public:
-  StageFindings(const StagePlans &plans, const StageSimulation &simulation,
-                int64_t parts)
-      : plans(plans), simulation(simulation), step(simulation.step),
-        parts(parts) {}
+  StageFindings(const SimulatedStages &stages, int64_t parts)
+      : isComposed(!stages.isWhole), plans(stages.plans),
+        simulation(stages.simulation), step(simulation.step), parts(parts) {}
 
   void fill(Evaluation &out) const {
     out.seconds = step.seconds;
     out.bubble = step.bubble;
-    out.isComposed = !plans.deeper.empty();
     addTime(out);
     addMemory(out);
   }
@@ -57,7 +55,7 @@ private:
       const PipelineProblem::Chunk &of = step.problem.chunks[chunk];
       sending += double(parts) * (of.sendForward + of.sendBackward);
     });
-    out.isComposed = !plans.deeper.empty();
+    out.isComposed = isComposed; // also set by addDifference()
     std::string axis = plans.mesh[plans.stageAxis].name;
     out.computing = leastComputing();
     out.links["sends over " + axis] += sending;
@@ -108,6 +106,7 @@ private:
     out.largest.resize(std::min<size_t>(out.largest.size(), 3));
   }
 
+  const bool isComposed;
   const StagePlans &plans;
   const StageSimulation &simulation;
   const PipelineStep &step;
@@ -136,7 +135,6 @@ llvm::Error tpsp::evaluateStages(mlir::OwningOpRef<mlir::ModuleOp> placed,
                                   out.candidate);
   if (!stages)
     return stages.takeError();
-  StageFindings(stages->plans, stages->simulation, request.compile.microBatches)
-      .fill(out);
+  StageFindings(*stages, request.compile.microBatches).fill(out);
   return llvm::Error::success();
 }

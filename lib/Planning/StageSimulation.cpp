@@ -148,7 +148,7 @@ compileOnce(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
   if (!simulation)
     return simulation.takeError();
   return SimulatedStages{std::move(*plans), std::move(*simulation),
-                         request.compile.overlap};
+                         request.compile.overlap, /*isWhole=*/false};
 }
 
 /// The request as given, without overlap, and without options that say "time".
@@ -240,6 +240,7 @@ simulateWhole(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
   for (auto [stage, bytes] :
        llvm::zip_equal(simulation.step.stages, (*plan)->stageArenas))
     stage.peak = bytes;
+  stages.isWhole = true;
   return llvm::Error::success();
 }
 
@@ -255,7 +256,7 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     if (!stages)
       return stages.takeError();
     compiled += stages->plans.compiled;
-    if (stages->plans.deeper.empty()) {
+    if (request.keptLayers == 0) {
       progress("the whole step");
       if (llvm::Error error =
               simulateWhole(module->clone(), path, stepOptions(way, scheduling),

@@ -366,8 +366,12 @@ private:
   double memoryRate() const;
   bool dividesMask(const ProductFacts &product,
                    const CandidateAxis &axis) const;
-  ComputeSeconds callSeconds(const ProductFacts &product, double share,
+  ComputeSeconds callSeconds(const ProductFacts &product,
+                             const AttentionWork &work, double share,
                              double redone) const;
+  int64_t ringSize(const ProductFacts &product, const SpaceNode &node) const;
+  ComputeSeconds ringSeconds(const ProductFacts &product, int64_t ranks,
+                             double parts, double redone) const;
   bool mayHop(const SpaceNode &node) const;
   double hopsSeconds(const ProductFacts &product, double parts,
                      double redone) const;

@@ -106,6 +106,8 @@ struct ProductFacts {
   bool isAttention = false;
   /// The unsharded attention, if the machine's library does it in one call.
   std::optional<AttentionWork> inOneCall;
+  /// Whether shards of its keys may go around a ring.
+  bool mayRing = false;
   /// Whether an operand is a parameter.
   bool readsParameter = false;
   /// Whether it belongs to no layer and reads the layers' result. With stages

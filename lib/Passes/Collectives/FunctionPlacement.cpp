@@ -268,12 +268,41 @@ private:
   llvm::DenseMap<Value, unsigned> numbers;
 };
 
-/// Orders a phase for the search: what follows the micro-batches comes as soon
-/// as its operands are there. So the sums of all gradients are not open at
-/// once, each in several placements.
+/// Orders a phase for the search, so that few values are open at once, each in
+/// several placements. A value that is made of arguments alone, as a
+/// view of a parameter, comes before its first user. In a loop over
+/// micro-batches, what follows them, as the sum of a gradient, comes as soon as
+/// its operands are there.
 class SearchOrder {
 public:
-  explicit SearchOrder(ArrayRef<IndexedOpInterface> ops) : ops(ops) {
+  SearchOrder(ArrayRef<IndexedOpInterface> ops, bool isLoop) : ops(ops) {
+    findDelayed();
+    if (isLoop)
+      findFollowing();
+  }
+
+  SmallVector<IndexedOpInterface> run() {
+    const auto waits = missing;
+    for (IndexedOpInterface op : ops)
+      if (!waits.contains(op) && !delayed.contains(op))
+        add(op);
+    for (IndexedOpInterface op : ops)
+      if (delayed.contains(op))
+        addDelayed(op);
+    return std::move(ordered);
+  }
+
+private:
+  void findDelayed() {
+    for (IndexedOpInterface op : ops)
+      if (llvm::all_of(op->getOperands(), [&](Value operand) {
+            return isa<BlockArgument>(operand) ||
+                   delayed.contains(operand.getDefiningOp());
+          }))
+        delayed.insert(op);
+  }
+
+  void findFollowing() {
     llvm::SmallDenseSet<Operation *> earlier;
     auto firstPart =
         llvm::find_if(ops, [](IndexedOpInterface op) { return hasPart(op); });
@@ -286,20 +315,27 @@ public:
           users[maker].push_back(*op);
           ++missing[each];
         }
-      earlier.insert(each);
+      if (!delayed.contains(each))
+        earlier.insert(each);
     }
   }
 
-  SmallVector<IndexedOpInterface> run() {
-    const auto waits = missing;
-    for (IndexedOpInterface op : ops)
-      if (!waits.contains(op))
-        add(op);
-    return std::move(ordered);
+  /// Adds a delayed operation, and the delayed operations that it reads.
+  void addDelayed(IndexedOpInterface op) {
+    if (!delayed.erase(op))
+      return;
+    addOperandsOf(op);
+    ordered.push_back(op);
   }
 
-private:
+  void addOperandsOf(IndexedOpInterface op) {
+    for (Value operand : op->getOperands())
+      if (auto maker = operand.getDefiningOp<IndexedOpInterface>())
+        addDelayed(maker);
+  }
+
   void add(IndexedOpInterface op) {
+    addOperandsOf(op);
     ordered.push_back(op);
     for (IndexedOpInterface user : users.lookup(op))
       if (--missing[user] == 0)
@@ -307,6 +343,8 @@ private:
   }
 
   ArrayRef<IndexedOpInterface> ops;
+  /// Operations that are not added before a user is.
+  llvm::SmallDenseSet<Operation *> delayed;
   /// For operations that follow micro-batches: how many operands are not there
   /// yet.
   llvm::DenseMap<Operation *, unsigned> missing;
@@ -342,7 +380,7 @@ FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
   // A phase knows the placements of its operands from the decisions of earlier
   // phases.
   for (ArrayRef<IndexedOpInterface> ops : phases)
-    if (!decide(isLoop ? SearchOrder(ops).run() : llvm::to_vector(ops)))
+    if (!decide(SearchOrder(ops, isLoop).run()))
       return;
 }
 

@@ -14,6 +14,7 @@
 
 #include "Dialect/Tpsp/Operations/PartBuilder.h"
 
+#include "tpsp/Algebra/ShardsIndex.h"
 #include "tpsp/Dialect/Tpsp/Attention/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
@@ -33,7 +34,7 @@ class HaloBuilder : public AdjointBuilder {
 public:
   HaloBuilder(OpBuilder &b, AttentionOp op, Shards shards)
       : AdjointBuilder(b, op.getLoc()), op(op), shards(shards),
-        halo(haloOf(op)), shard(named(op.getQuery(), ".shard")),
+        halo(haloOf(op)), shard(b.getStringAttr(shardsIndexOf(op.getQuery()))),
         query(named(op.getQuery(), ".in")), own(named(op.getKey(), ".in")) {}
 
   /// The attention within each shard.

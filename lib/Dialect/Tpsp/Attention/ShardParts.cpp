@@ -1,5 +1,6 @@
 #include "ShardParts.h"
 
+#include "tpsp/Algebra/ShardsIndex.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
@@ -13,7 +14,7 @@ using namespace tpsp;
 ShardParts::ShardParts(OpBuilder &b, AttentionOpInterface op, Shards shards)
     : AdjointBuilder(b, op.getLoc()), shards(shards),
       isBalanced(op.masksLaterKeys()),
-      shard(b.getStringAttr(op.getRowIndex() + ".shard")),
+      shard(b.getStringAttr(shardsIndexOf(op.getRowIndex()))),
       places(placesIn(op)) {}
 
 //===----------------------------------------------------------------------===//

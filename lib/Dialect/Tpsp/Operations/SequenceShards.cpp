@@ -13,6 +13,7 @@
 //           of the shard before.
 #include "PartBuilder.h"
 
+#include "tpsp/Algebra/ShardsIndex.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
@@ -32,7 +33,7 @@ public:
   /// `op`: the operation whose result's index is divided.
   ShardBuilder(OpBuilder &b, Operation *op, StringRef index)
       : AdjointBuilder(b, op->getLoc()), result(op->getResult(0)), index(index),
-        shard(named(".shard")), in(named(".in")) {
+        shard(b.getStringAttr(shardsIndexOf(index))), in(named(".in")) {
     RankedTensorType type = typeOf(op->getOperand(0));
     unsigned dim = *getIdx(type).dimOf(index);
     shards = meshOf(op).groupSize(placementOf(type, meshOf(op)).dims[dim]);
