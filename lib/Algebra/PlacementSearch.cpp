@@ -14,56 +14,6 @@
 
 using namespace tpsp;
 
-AxisState AxisState::of(const Placement &placement, AxisId axis) {
-  if (placement.isPending(axis))
-    return pending(placement.reduction);
-  std::optional<unsigned> dim = placement.dimOf(axis);
-  return dim ? on(*dim) : whole();
-}
-
-static auto inOrder(const SearchCost &cost) {
-  return std::tie(cost.idle, cost.againstRole, cost.collectives, cost.small,
-                  cost.moved, cost.work, cost.earlySums, cost.bytes);
-}
-
-bool SearchCost::operator<(const SearchCost &other) const {
-  return inOrder(*this) < inOrder(other);
-}
-
-bool SearchCost::operator==(const SearchCost &other) const {
-  return inOrder(*this) == inOrder(other);
-}
-
-SearchCost &SearchCost::operator+=(const SearchCost &other) {
-  idle += other.idle;
-  againstRole += other.againstRole;
-  collectives += other.collectives;
-  small += other.small;
-  moved += other.moved;
-  work += other.work;
-  earlySums += other.earlySums;
-  bytes += other.bytes;
-  return *this;
-}
-
-SearchCost &SearchCost::operator-=(const SearchCost &other) {
-  SearchCost negative = other;
-  negative *= -1;
-  negative.idle = -other.idle;
-  return *this += negative;
-}
-
-SearchCost &SearchCost::operator*=(int64_t times) {
-  againstRole *= int(times);
-  collectives *= int(times);
-  small *= int(times);
-  moved *= times;
-  work *= times;
-  earlySums *= int(times);
-  bytes *= times;
-  return *this;
-}
-
 namespace {
 
 /// The uses of a value. A value that no operation computes has one slot for
@@ -178,17 +128,24 @@ public:
     }
   }
 
-  /// Keeps the `most` cheapest ways, in their order of arrival.
+  /// Keeps `most` ways, in their order of arrival. Half of them are the
+  /// cheapest. The others are the cheapest if all idle gathers turn out to be
+  /// needed. Mostly they do not, so the others alone would leave no good way.
   void keepCheapest(size_t most) {
     if (reached.size() <= most)
       return;
-    std::vector<std::pair<SearchCost, size_t>> costs;
-    for (size_t way = 0; way < reached.size(); ++way)
-      costs.push_back({reached.atBest(way), way});
-    std::nth_element(costs.begin(), costs.begin() + most, costs.end());
-    std::vector<size_t> kept;
-    for (size_t i = 0; i < most; ++i)
-      kept.push_back(costs[i].second);
+    std::vector<size_t> kept(reached.size());
+    std::iota(kept.begin(), kept.end(), 0);
+    auto select = [&](size_t from, size_t to, auto costOf) {
+      std::nth_element(kept.begin() + from, kept.begin() + to, kept.end(),
+                       [&](size_t a, size_t b) {
+                         SearchCost ofA = costOf(a), ofB = costOf(b);
+                         return std::tie(ofA, a) < std::tie(ofB, b);
+                       });
+    };
+    select(0, most / 2, [&](size_t way) { return reached.costs[way]; });
+    select(most / 2, most, [&](size_t way) { return reached.atBest(way); });
+    kept.resize(most);
     llvm::sort(kept);
     for (auto [to, from] : llvm::enumerate(kept)) {
       std::copy_n(reached.statesOf(from), reached.width,

@@ -29,18 +29,13 @@ double Bounds::bestAttentionRate(const ProductFacts &product,
   return best * (machine.isCpu() ? cost.coresPerRank() : 1);
 }
 
-/// The share of attention of the busiest of `parts` ranks. If `ofQueries` of
-/// them divide the queries under a causal mask, it is the rank with the last
-/// queries.
-static double largestShare(const CostModel &cost, const AttentionWork &work,
-                           double parts, int64_t ofQueries) {
-  AttentionWork last = work;
-  last.queries = std::max<int64_t>(work.queries / ofQueries, 1);
-  last.queryStart = work.queries - last.queries;
-  double all = cost.attentionDone(work).pairs();
-  if (all == 0)
-    return 1 / parts;
-  return cost.attentionDone(last).pairs() / all * double(ofQueries) / parts;
+/// The attention of some rows of queries.
+static AttentionWork rowsOf(const AttentionWork &all, int64_t begin,
+                            int64_t count) {
+  AttentionWork rows = all;
+  rows.queryStart = all.queryStart + begin;
+  rows.queries = std::max<int64_t>(count, 1);
+  return rows;
 }
 
 /// Seconds of `share` of these calls, forward and backward in one call each.
@@ -70,19 +65,13 @@ ComputeSeconds Bounds::callSeconds(const ProductFacts &product,
 }
 
 /// The ranks of the ring around which the node's axes send the attention's
-/// keys, if that is certain; else 1.
+/// keys, or fewer if that is not certain; 1 for no ring.
 int64_t Bounds::ringSize(const ProductFacts &product,
                          const SpaceNode &node) const {
   int64_t ranks = 1;
-  if (!product.inOneCall || !product.mayRing || !node.isLeaf())
-    return ranks;
-  for (const CandidateAxis &axis : node.candidate.axes) {
-    bool isOnKeys = false;
-    product.forEachDim([&](const ProductFacts::Dim &dim) {
-      isOnKeys |= axis.use.activations == dim.index;
-    });
-    ranks *= axis.use.ring && isOnKeys ? axis.size : 1;
-  }
+  bool isCertain = product.mayRing && node.isLeaf() && hasRing(node.candidate);
+  for (const CandidateAxis &axis : node.candidate.axes)
+    ranks *= isCertain && dividesQueries(product, axis) ? axis.size : 1;
   return ranks;
 }
 
@@ -133,11 +122,10 @@ double Bounds::hopsSeconds(const ProductFacts &product, double parts,
              : forward;
 }
 
-/// Whether the axis divides queries under a causal mask if it divides attention
-/// at all. A data axis on positions does. A model axis may divide another index
-/// instead.
-bool Bounds::dividesMask(const ProductFacts &product,
-                         const CandidateAxis &axis) const {
+/// Whether the axis divides queries if it divides attention at all. A data axis
+/// on positions does. A model axis may divide another index instead.
+bool Bounds::dividesQueries(const ProductFacts &product,
+                            const CandidateAxis &axis) const {
   bool onPositions = false, beside = axis.use.isOpen();
   product.forEachDim([&](const ProductFacts::Dim &dim) {
     bool isMixed = facts.classes[dim.index].isMixed;
@@ -145,8 +133,7 @@ bool Bounds::dividesMask(const ProductFacts &product,
     beside |= !isMixed && axis.use.isOn(dim.index);
   });
   return onPositions && !axis.use.heads &&
-         (axis.use.role == AxisRole::Data || !beside) && product.inOneCall &&
-         product.inOneCall->causal;
+         (axis.use.role == AxisRole::Data || !beside);
 }
 
 /// Whether attention may be in hops of a ring, along the node's axes or along
@@ -154,6 +141,30 @@ bool Bounds::dividesMask(const ProductFacts &product,
 bool Bounds::mayHop(const SpaceNode &node) const {
   return options.alwaysRings || hasRing(node.candidate) ||
          (options.mayRing && !node.isLeaf());
+}
+
+/// Seconds of the busiest of the ranks that divide queries into `shards`, if
+/// each has 1 / `parts` of the attention on average. Under a causal mask it is
+/// the rank with the last queries. If ranks exchange halves of their queries,
+/// all have as many early rows as late ones.
+ComputeSeconds Bounds::rowsSeconds(const ProductFacts &product,
+                                   const SpaceNode &node, int64_t shards,
+                                   double parts, double again) const {
+  const AttentionWork &all = *product.inOneCall;
+  double share = double(shards) / parts;
+  auto seconds = [&](int64_t begin, int64_t rows) {
+    return callSeconds(product, rowsOf(all, begin, rows), share, again);
+  };
+  int64_t rows = all.queries / shards, half = rows / 2;
+  ComputeSeconds last = seconds(all.queries - rows, rows);
+  if (shards == 1 || half == 0 || !all.causal || !options.balancesAttention)
+    return last;
+  ComputeSeconds balanced = seconds(0, half);
+  balanced.add(1, seconds(all.queries - half, half));
+  double exchange = exchangeSeconds(product, node, again, parts);
+  balanced.add(1, {exchange, exchange});
+  last.lowerTo(balanced);
+  return last;
 }
 
 /// Dividing an index further never adds work to the busiest rank.
@@ -168,21 +179,11 @@ ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
       divides |= axis.use.isOn(dim.index);
     });
     parts *= divides ? double(axis.size) : 1;
-    ofQueries *= dividesMask(product, axis) ? axis.size : 1;
+    ofQueries *= dividesQueries(product, axis) ? axis.size : 1;
   }
   bool calls = product.inOneCall && options.callsAttention;
-  if (calls && !mayHop(node)) {
-    const AttentionWork &work = *product.inOneCall;
-    ComputeSeconds seconds = callSeconds(
-        product, work, largestShare(cost, work, parts, ofQueries), again);
-    if (ofQueries == 1 || !options.balancesAttention)
-      return seconds;
-    ComputeSeconds balanced = callSeconds(product, work, 1 / parts, again);
-    double exchange = exchangeSeconds(product, node, again, parts);
-    balanced.add(1, {exchange, exchange});
-    seconds.lowerTo(balanced);
-    return seconds;
-  }
+  if (calls && !mayHop(node))
+    return rowsSeconds(product, node, ofQueries, parts, again);
   if (int64_t ranks = ringSize(product, node); calls && ranks > 1)
     return ringSeconds(product, ranks, parts, again);
   double times =
@@ -212,7 +213,7 @@ double Bounds::exchangeSeconds(const ProductFacts &product,
   double sending = std::numeric_limits<double>::infinity();
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &axis = node.candidate.axes[i];
-    if (!dividesMask(product, axis))
+    if (!dividesQueries(product, axis))
       continue;
     std::vector<GroupPlace> places =
         placesOf(node, i, [&](const AxisUse &other) {

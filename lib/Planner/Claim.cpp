@@ -118,16 +118,21 @@ int64_t Claim::evaluationsLeft() const {
 }
 
 void Claim::evaluateFinalists() {
+  const Evaluation *first = best();
+  double fastest = first ? first->mostWhole() : any;
   std::vector<Evaluation *> rows;
-  std::vector<EvaluationTask> tasks;
+  for (Evaluation &each : result.evaluations)
+    if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options))
+      rows.push_back(&each);
+  llvm::stable_sort(rows, [&](const Evaluation *a, const Evaluation *b) {
+    return leastOf(*a) < fastest && !(leastOf(*b) < fastest);
+  });
   size_t most =
       size_t(std::min<int64_t>(int64_t(options.finalists), evaluationsLeft()));
-  for (Evaluation &each : result.evaluations)
-    if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options) &&
-        rows.size() < most) {
-      rows.push_back(&each);
-      tasks.push_back(wholeTask(each));
-    }
+  rows.resize(std::min(rows.size(), most));
+  std::vector<EvaluationTask> tasks;
+  for (const Evaluation *row : rows)
+    tasks.push_back(wholeTask(*row));
   evaluate(rows, std::move(tasks));
 }
 

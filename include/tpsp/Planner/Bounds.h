@@ -364,11 +364,13 @@ private:
   double exchangeSeconds(const ProductFacts &product, const SpaceNode &node,
                          double redone, double parts) const;
   double memoryRate() const;
-  bool dividesMask(const ProductFacts &product,
-                   const CandidateAxis &axis) const;
+  bool dividesQueries(const ProductFacts &product,
+                      const CandidateAxis &axis) const;
   ComputeSeconds callSeconds(const ProductFacts &product,
                              const AttentionWork &work, double share,
                              double redone) const;
+  ComputeSeconds rowsSeconds(const ProductFacts &product, const SpaceNode &node,
+                             int64_t shards, double parts, double redone) const;
   int64_t ringSize(const ProductFacts &product, const SpaceNode &node) const;
   ComputeSeconds ringSeconds(const ProductFacts &product, int64_t ranks,
                              double parts, double redone) const;

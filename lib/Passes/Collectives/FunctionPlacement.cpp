@@ -131,7 +131,8 @@ Placement withStates(Placement base, ArrayRef<AxisState> states) {
   return base;
 }
 
-/// One phase as a problem for the search. The last micro-batch stands for all.
+/// The operations of one phase as a problem for the search. The last
+/// micro-batch stands for all.
 class PhaseProblem {
 public:
   PhaseProblem(ArrayRef<IndexedOpInterface> all, const MicroBatchTwins &twins,
@@ -144,8 +145,7 @@ public:
     problem.values.reserve(2 * all.size());
     features.emplace(all.front()->getParentOfType<FunctionOpInterface>());
     for (IndexedOpInterface op : all)
-      if (twins.lastOf(op) == op)
-        add(op);
+      add(op);
   }
 
   PlacementProblem problem;
@@ -269,10 +269,9 @@ private:
 };
 
 /// Orders a phase for the search, so that few values are open at once, each in
-/// several placements. A value that is made of arguments alone, as a
-/// view of a parameter, comes before its first user. In a loop over
-/// micro-batches, what follows them, as the sum of a gradient, comes as soon as
-/// its operands are there.
+/// several placements. A value that is made of parameters alone, as a view of
+/// one, comes before its first user. In a loop over micro-batches, what follows
+/// them, as the sum of a gradient, comes as soon as its operands are there.
 class SearchOrder {
 public:
   SearchOrder(ArrayRef<IndexedOpInterface> ops, bool isLoop) : ops(ops) {
@@ -296,8 +295,9 @@ private:
   void findDelayed() {
     for (IndexedOpInterface op : ops)
       if (llvm::all_of(op->getOperands(), [&](Value operand) {
-            return isa<BlockArgument>(operand) ||
-                   delayed.contains(operand.getDefiningOp());
+            auto argument = dyn_cast<BlockArgument>(operand);
+            return argument ? isParameter(argument)
+                            : delayed.contains(operand.getDefiningOp());
           }))
         delayed.insert(op);
   }
@@ -380,7 +380,7 @@ FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
   // A phase knows the placements of its operands from the decisions of earlier
   // phases.
   for (ArrayRef<IndexedOpInterface> ops : phases)
-    if (!decide(SearchOrder(ops, isLoop).run()))
+    if (!decide(ops, isLoop))
       return;
 }
 
@@ -390,9 +390,11 @@ FunctionPlacement::of(IndexedOpInterface op) const {
   return found == decisions.end() ? nullptr : &found->second;
 }
 
-bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
+bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops, bool isLoop) {
   MicroBatchTwins twins(ops);
-  PhaseProblem phase(ops, twins, mesh, homes);
+  auto last = llvm::to_vector(llvm::make_filter_range(
+      ops, [&](IndexedOpInterface op) { return twins.lastOf(op) == op; }));
+  PhaseProblem phase(SearchOrder(last, isLoop).run(), twins, mesh, homes);
   const PlacementProblem &problem =
       asked.emplace_back(std::move(phase.problem));
   std::optional<PlacementAnswer> answer = searchPlacements(problem);

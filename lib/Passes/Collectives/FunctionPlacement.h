@@ -49,8 +49,9 @@ public:
   llvm::ArrayRef<PlacementProblem> problems() const { return asked; }
 
 private:
-  /// Decides a phase; false if it cannot be placed.
-  bool decide(llvm::ArrayRef<IndexedOpInterface> phase);
+  /// Decides a phase; false if it cannot be placed. isLoop: whether one
+  /// micro-batch stands for all.
+  bool decide(llvm::ArrayRef<IndexedOpInterface> phase, bool isLoop);
   /// Decides an operation like its twin of the last micro-batch; sums keep the
   /// placement of their summands.
   void decideAs(IndexedOpInterface op, mlir::Operation *twin);

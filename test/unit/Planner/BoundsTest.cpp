@@ -65,37 +65,65 @@ TEST(Bounds, ChildrenAreNoBetter) {
   }
 }
 
-// The hops of a ring have no mask and fewer keys, so their rates are those of
-// other calls.
-TEST(Bounds, RingsUnderANodeAreNoBetter) {
-  ProgramFacts facts = mlp(8, 131072, 64, 64);
-  facts.classes[1].mayRing = true;
+/// An MLP and a causal attention of so many positions in one call, whose keys
+/// may go around a ring.
+static ProgramFacts withAttention(int64_t positions) {
+  ProgramFacts facts = mlp(8, positions, 64, 64);
+  facts.classes[1].mayRing = facts.classes[1].ringHasHalves = true;
   ProductFacts attention;
-  attention.batch = {{0, 8}, {1, 131072}};
+  attention.batch = {{0, 8}, {1, positions}};
   attention.dtype = TPSP_RT_BF16;
   attention.elementBytes = 2;
-  attention.isAttention = true;
+  attention.isAttention = attention.mayRing = true;
   attention.adjoints = 2;
   AttentionWork work;
   work.heads = 8 * 32;
-  work.queries = work.keys = 131072;
+  work.queries = work.keys = positions;
   work.features = work.valueFeatures = 128;
   work.causal = true;
   attention.inOneCall = work;
   attention.flops = work.flops();
   facts.products.push_back(attention);
+  return facts;
+}
+
+static Bounds ofAttention(const ProgramFacts &facts, bool balances) {
   BoundOptions options;
   options.devices = 16;
   options.hasGradients = options.callsAttention = options.mayRing = true;
-  options.balancesAttention = options.overlaps = true;
+  options.balancesAttention = balances;
+  options.overlaps = true;
+  return Bounds(facts, llvm::cantFail(findHardware("h100-sxm-2node")), options);
+}
+
+// The hops of a ring have no mask and fewer keys, so their rates are those of
+// other calls. Calls of few queries do not fill their blocks.
+TEST(Bounds, RingsUnderANodeAreNoBetter) {
   SpaceOptions inSpace;
   inSpace.devices = 16;
   inSpace.mayRing = true;
-  EXPECT_GT(expectChildrenAreNoBetter(
-                Space(facts, inSpace),
-                Bounds(facts, llvm::cantFail(findHardware("h100-sxm-2node")),
-                       options)),
-            100);
+  for (int64_t positions : {131072, 2048})
+    for (bool balances : {false, true}) {
+      ProgramFacts facts = withAttention(positions);
+      EXPECT_GT(expectChildrenAreNoBetter(Space(facts, inSpace),
+                                          ofAttention(facts, balances)),
+                100);
+    }
+}
+
+// A ring of 16 ranks computes on halves of 16 queries and 16 keys, of blocks of
+// 128. With gathered keys, halves have all keys that they see.
+TEST(Bounds, FewQueriesOrKeysDoNotFillBlocks) {
+  ProgramFacts facts = withAttention(512);
+  Bounds bounds = ofAttention(facts, /*balances=*/true);
+  auto computing = [&](unsigned activations, bool isRing) {
+    AxisUse use = {AxisRole::Data, activations, {}, false, false};
+    use.ring = isRing;
+    return bounds.of(oneAxis(16, use)).computing;
+  };
+  double onBatch = computing(0, false), gathered = computing(1, false);
+  EXPECT_GT(gathered, 2 * onBatch);
+  EXPECT_GT(computing(1, true), 4 * gathered);
 }
 
 TEST(Bounds, MemoryOfStorageAndState) {
