@@ -136,15 +136,17 @@ public:
       return;
     std::vector<size_t> kept(reached.size());
     std::iota(kept.begin(), kept.end(), 0);
-    auto select = [&](size_t from, size_t to, auto costOf) {
+    auto select = [&](size_t from, size_t to, const auto &costs) {
       std::nth_element(kept.begin() + from, kept.begin() + to, kept.end(),
                        [&](size_t a, size_t b) {
-                         SearchCost ofA = costOf(a), ofB = costOf(b);
-                         return std::tie(ofA, a) < std::tie(ofB, b);
+                         return std::tie(costs[a], a) < std::tie(costs[b], b);
                        });
     };
-    select(0, most / 2, [&](size_t way) { return reached.costs[way]; });
-    select(most / 2, most, [&](size_t way) { return reached.atBest(way); });
+    select(0, most / 2, reached.costs);
+    std::vector<SearchCost> atBest;
+    for (size_t way = 0; way < reached.size(); ++way)
+      atBest.push_back(reached.atBest(way));
+    select(most / 2, most, atBest);
     kept.resize(most);
     llvm::sort(kept);
     for (auto [to, from] : llvm::enumerate(kept)) {
