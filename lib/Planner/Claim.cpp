@@ -124,12 +124,16 @@ void Claim::evaluateFinalists() {
   for (Evaluation &each : result.evaluations)
     if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options))
       rows.push_back(&each);
-  llvm::stable_sort(rows, [&](const Evaluation *a, const Evaluation *b) {
-    return leastOf(*a) < fastest && !(leastOf(*b) < fastest);
-  });
-  size_t most =
-      size_t(std::min<int64_t>(int64_t(options.finalists), evaluationsLeft()));
-  rows.resize(std::min(rows.size(), most));
+  // The best, followed by those that may be the fastest.
+  size_t most = std::min(rows.size(), size_t(options.finalists));
+  auto mayBeFirst = [&](const Evaluation *row) {
+    return leastOf(*row) < fastest;
+  };
+  rows.erase(std::stable_partition(rows.begin() + most, rows.end(), mayBeFirst),
+             rows.end());
+  std::stable_partition(rows.begin(), rows.end(), mayBeFirst);
+  if (int64_t(rows.size()) > evaluationsLeft())
+    rows.resize(size_t(evaluationsLeft()));
   std::vector<EvaluationTask> tasks;
   for (const Evaluation *row : rows)
     tasks.push_back(wholeTask(*row));

@@ -23,9 +23,9 @@ public:
   /// Sorts the rows, best first. A whole step comes before a composed step that
   /// it may beat.
   void sort();
-  /// Compiles composed rows whole, as time and evaluations allow, at most as
-  /// many as there are finalists. Rows that may be the fastest come first, then
-  /// the best of the others. Rows that are much too large are left out.
+  /// Compiles composed rows whole, as time and evaluations allow: first those
+  /// that may be the fastest, then the others of the best. The best are as many
+  /// as there are finalists. Rows that are much too large are left out.
   void evaluateFinalists();
   /// Compiles the best plan whole, even after the time limit: a claim about a
   /// composed plan might be wrong.

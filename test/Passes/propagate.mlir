@@ -86,11 +86,11 @@ func.func @gain(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %g: tensor<32xf32, #tpsp.
 // A sequence may be divided, too: later operations use its shards.
 // CHECK-LABEL: @sequence
 func.func @sequence(%x: tensor<8x32xf32, #tpsp.idx<s@tp, d>>, %a: tensor<8xf32, #tpsp.idx<s@tp>>) {
-  // CHECK: %[[X:.*]] = tpsp.split %{{.*}} -> tensor<4x2x32xf32, #tpsp.idx<s.shard@tp, s.in, d>>
-  // CHECK: scan %[[X]], %{{.*}} {index = "s.in"{{.*}}} : {{.*}} -> tensor<4x2x32xf32, #tpsp.idx<s.shard@tp, s.in, d>>
-  // CHECK: scan %{{.*}} {index = "s.in"{{.*}}} : tensor<4x2xf32, #tpsp.idx<s.shard@tp, s.in>>
-  // CHECK: scan %{{.*}} {index = "s.shard"{{.*}}} : {{.*}} -> tensor<4x32xf32
-  // CHECK: delay %{{.*}} {index = "s.shard"
+  // CHECK: %[[X:.*]] = tpsp.split %{{.*}} -> tensor<4x2x32xf32, #tpsp.idx<s.span@tp, s.in, d>>
+  // CHECK: scan %[[X]], %{{.*}} {index = "s.in"{{.*}}} : {{.*}} -> tensor<4x2x32xf32, #tpsp.idx<s.span@tp, s.in, d>>
+  // CHECK: scan %{{.*}} {index = "s.in"{{.*}}} : tensor<4x2xf32, #tpsp.idx<s.span@tp, s.in>>
+  // CHECK: scan %{{.*}} {index = "s.span"{{.*}}} : {{.*}} -> tensor<4x32xf32
+  // CHECK: delay %{{.*}} {index = "s.span"
   // CHECK: merge %{{.*}} -> tensor<8x32xf32, #tpsp.idx<s@tp, d>>
   %y = tpsp.scan %x, %a {index = "s"} : (tensor<8x32xf32, #tpsp.idx<s@tp, d>>, tensor<8xf32, #tpsp.idx<s@tp>>) -> tensor<8x32xf32, #tpsp.idx<s, d, ?>>
   return

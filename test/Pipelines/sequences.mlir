@@ -12,9 +12,9 @@ func @f(%x: [b, s@cp, d], %a: [b, s@cp]) -> [b, s@cp, d] {
 }
 }
 
-// ROW: 2 backward all_gather cp (s.shard) 192
-// ROW: 1 backward all_gather cp (s.shard) 24
-// ROW: 1 backward all_gather cp (s.shard) 576
-// ROW: 2 forward all_gather cp (s.shard) 192
-// ROW: 1 forward all_gather cp (s.shard) 24
-// ROW: 1 forward all_gather cp (s.shard) 576
+// ROW: 2 backward all_gather cp (s.span) 192
+// ROW: 1 backward all_gather cp (s.span) 24
+// ROW: 1 backward all_gather cp (s.span) 576
+// ROW: 2 forward all_gather cp (s.span) 192
+// ROW: 1 forward all_gather cp (s.span) 24
+// ROW: 1 forward all_gather cp (s.span) 576

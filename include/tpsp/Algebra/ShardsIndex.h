@@ -1,5 +1,5 @@
-/// The name of the index of shards, where an index is written as (shards,
-/// positions): `s.shard` of `s`.
+/// The name of the index of shards in attention, where positions are written as
+/// (shards, positions): `s.shard` of `s`.
 #ifndef TPSP_ALGEBRA_SHARDSINDEX_H
 #define TPSP_ALGEBRA_SHARDSINDEX_H
 

@@ -269,9 +269,9 @@ private:
 };
 
 /// Orders a phase for the search, so that few values are open at once, each in
-/// several placements. A value that is made of parameters alone, as a view of
-/// one, comes before its first user. In a loop over micro-batches, what follows
-/// them, as the sum of a gradient, comes as soon as its operands are there.
+/// several placements. A view of a parameter comes before its first user. In a
+/// loop over micro-batches, what follows them, as the sum of a gradient, comes
+/// as soon as its operands are there.
 class SearchOrder {
 public:
   SearchOrder(ArrayRef<IndexedOpInterface> ops, bool isLoop) : ops(ops) {
@@ -294,7 +294,7 @@ public:
 private:
   void findDelayed() {
     for (IndexedOpInterface op : ops)
-      if (llvm::all_of(op->getOperands(), [&](Value operand) {
+      if (op.isView() && llvm::all_of(op->getOperands(), [&](Value operand) {
             auto argument = dyn_cast<BlockArgument>(operand);
             return argument ? isParameter(argument)
                             : delayed.contains(operand.getDefiningOp());

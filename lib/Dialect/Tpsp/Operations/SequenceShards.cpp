@@ -13,7 +13,6 @@
 //           of the shard before.
 #include "PartBuilder.h"
 
-#include "tpsp/Algebra/ShardsIndex.h"
 #include "tpsp/Dialect/Tpsp/Operations/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Operations/SequenceOps.h"
@@ -33,7 +32,7 @@ public:
   /// `op`: the operation whose result's index is divided.
   ShardBuilder(OpBuilder &b, Operation *op, StringRef index)
       : AdjointBuilder(b, op->getLoc()), result(op->getResult(0)), index(index),
-        shard(b.getStringAttr(shardsIndexOf(index))), in(named(".in")) {
+        shard(named(".span")), in(named(".in")) {
     RankedTensorType type = typeOf(op->getOperand(0));
     unsigned dim = *getIdx(type).dimOf(index);
     shards = meshOf(op).groupSize(placementOf(type, meshOf(op)).dims[dim]);
