@@ -162,21 +162,6 @@ TEST_F(Composition, LayersOfStages) {
       }
 }
 
-// A step whose chunks have a layer or two is composed as well: compiled whole,
-// it has as many layers as stages, or more.
-TEST_F(Composition, ShortChunksOfStages) {
-  AxisUse stage = {AxisRole::Stage, std::nullopt, {}, false, false};
-  AxisUse stored = {AxisRole::Data, 0, {}, true, false};
-  for (int64_t chunks : {1, 2}) {
-    Candidate candidate;
-    candidate.axes = {{"pp", 7, stage}, {"x", 2, stored}};
-    candidate.settings = {8, "none", "1f1b", chunks};
-    Error error = errorOf(14, candidate, "off");
-    EXPECT_NEAR(error.time, 0, 0.025) << chunks;
-    EXPECT_NEAR(error.memory, 0, 0.03) << chunks;
-  }
-}
-
 // Two functions that alternate count as one layer, even if a chunk begins with
 // the second, and one is left over.
 TEST_F(Composition, LayersThatTakeTurns) {
