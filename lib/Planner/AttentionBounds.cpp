@@ -64,15 +64,34 @@ ComputeSeconds Bounds::callSeconds(const ProductFacts &product,
   return result;
 }
 
+/// Whether the axis is on the positions of queries, and does not divide heads
+/// in their place.
+static bool isOnQueries(const ProductFacts &product, const CandidateAxis &axis,
+                        const ProgramFacts &facts) {
+  bool isOn = false;
+  product.forEachDim([&](const ProductFacts::Dim &dim) {
+    isOn |=
+        facts.classes[dim.index].isMixed && axis.use.activations == dim.index;
+  });
+  return isOn && !axis.use.heads;
+}
+
 /// The ranks of the ring around which the node's axes send the attention's
-/// keys, or fewer if that is not certain; 1 for no ring.
+/// keys. Axes that may divide something else are left out. 1 if a ring is not
+/// certain. Keys are gathered instead if all these axes together do not divide
+/// their shards.
 int64_t Bounds::ringSize(const ProductFacts &product,
                          const SpaceNode &node) const {
-  int64_t ranks = 1;
-  bool isCertain = product.mayRing && node.isLeaf() && hasRing(node.candidate);
-  for (const CandidateAxis &axis : node.candidate.axes)
-    ranks *= isCertain && dividesQueries(product, axis) ? axis.size : 1;
-  return ranks;
+  if (!product.inOneCall || !product.mayRing || !node.isLeaf() ||
+      !hasRing(node.candidate))
+    return 1;
+  int64_t ranks = 1, most = 1;
+  for (const CandidateAxis &axis : node.candidate.axes) {
+    ranks *= dividesQueries(product, axis) ? axis.size : 1;
+    most *= isOnQueries(product, axis, facts) ? axis.size : 1;
+  }
+  int64_t shards = product.inOneCall->causal ? 2 * most : most;
+  return product.inOneCall->queries % shards == 0 ? ranks : 1;
 }
 
 /// Seconds of a ring of `ranks`, of which each has 1 / `parts` of the
@@ -126,13 +145,11 @@ double Bounds::hopsSeconds(const ProductFacts &product, double parts,
 /// on positions does. A model axis may divide another index instead.
 bool Bounds::dividesQueries(const ProductFacts &product,
                             const CandidateAxis &axis) const {
-  bool onPositions = false, beside = axis.use.isOpen();
+  bool beside = axis.use.isOpen();
   product.forEachDim([&](const ProductFacts::Dim &dim) {
-    bool isMixed = facts.classes[dim.index].isMixed;
-    onPositions |= isMixed && axis.use.activations == dim.index;
-    beside |= !isMixed && axis.use.isOn(dim.index);
+    beside |= !facts.classes[dim.index].isMixed && axis.use.isOn(dim.index);
   });
-  return onPositions && !axis.use.heads &&
+  return isOnQueries(product, axis, facts) &&
          (axis.use.role == AxisRole::Data || !beside);
 }
 

@@ -118,8 +118,7 @@ int64_t Claim::evaluationsLeft() const {
 }
 
 void Claim::evaluateFinalists() {
-  const Evaluation *first = best();
-  double fastest = first ? first->mostWhole() : any;
+  double fastest = best()->mostWhole();
   std::vector<Evaluation *> rows;
   for (Evaluation &each : result.evaluations)
     if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options))

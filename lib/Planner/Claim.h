@@ -25,7 +25,8 @@ public:
   void sort();
   /// Compiles composed rows whole, as time and evaluations allow: first those
   /// that may be the fastest, then the others of the best. The best are as many
-  /// as there are finalists. Rows that are much too large are left out.
+  /// as there are finalists. Rows that are much too large are left out. There
+  /// must be a plan.
   void evaluateFinalists();
   /// Compiles the best plan whole, even after the time limit: a claim about a
   /// composed plan might be wrong.

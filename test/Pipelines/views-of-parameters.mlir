@@ -1,7 +1,5 @@
 // RUN: tpsp-run %s --grad --optimizer adamw --optimizer-axes dp --micro-batches 2 --rematerialize full \
 // RUN:   --overlap off --simulate --hardware h100-sxm | FileCheck %s
-// RUN: tpsp-run %s --grad --optimizer adamw --optimizer-axes dp --micro-batches 2 \
-// RUN:   --overlap off --simulate --hardware h100-sxm | FileCheck %s
 // RUN: tpsp-run %s --grad --optimizer adamw --optimizer-axes dp --micro-batches 2 --rematerialize full \
 // RUN:   --overlap on --simulate --hardware h100-sxm | FileCheck %s
 

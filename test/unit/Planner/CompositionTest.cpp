@@ -162,6 +162,22 @@ TEST_F(Composition, LayersOfStages) {
       }
 }
 
+// A step whose chunks have one layer or two is composed, too.
+TEST_F(Composition, ShortChunksOfStages) {
+  AxisUse stage = {AxisRole::Stage, std::nullopt, {}, false, false};
+  AxisUse stored = {AxisRole::Data, 0, {}, true, false};
+  for (int64_t chunks : {1, 2}) {
+    Candidate candidate;
+    candidate.axes = {{"pp", 4, stage}, {"x", 2, stored}};
+    candidate.settings = {4, "none", "1f1b", chunks};
+    Error error = errorOf(8, candidate, "off");
+    EXPECT_NEAR(error.time, 0, 0.025) << chunks;
+    // The whole step keeps more between the chunks of one layer.
+    EXPECT_LT(error.memory, 0.02) << chunks;
+    EXPECT_GT(error.memory, -0.08) << chunks;
+  }
+}
+
 // Two functions that alternate count as one layer, even if a chunk begins with
 // the second, and one is left over.
 TEST_F(Composition, LayersThatTakeTurns) {

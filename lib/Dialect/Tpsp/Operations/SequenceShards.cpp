@@ -32,6 +32,7 @@ public:
   /// `op`: the operation whose result's index is divided.
   ShardBuilder(OpBuilder &b, Operation *op, StringRef index)
       : AdjointBuilder(b, op->getLoc()), result(op->getResult(0)), index(index),
+        // Not shardsIndexOf(): totals of shards are small, and may be whole.
         shard(named(".span")), in(named(".in")) {
     RankedTensorType type = typeOf(op->getOperand(0));
     unsigned dim = *getIdx(type).dimOf(index);
