@@ -19,8 +19,8 @@
 /// state of the search lists the states in which the live values are available:
 /// those that a later operation uses. If two ways lead to one state, the
 /// cheaper way survives. Live values are few, so the result is exact. But if
-/// more than `mostStates` ways are open at once, only the cheapest are kept:
-/// half of them as they are, half as if all idle gathers were needed.
+/// more than `mostStates` ways are open at once, only the cheapest are kept.
+/// Half of them are so as they are, half if all idle gathers were needed.
 ///
 /// Costs are compared in this order (docs/Design/IndexAnalysis.md says why):
 ///
