@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace tpsp {
 namespace {
@@ -17,6 +18,16 @@ struct Use {
 struct SegmentUse {
   std::map<int64_t, Use> pools, buffers;
   int64_t stream = 0;
+};
+
+/// Facts of a plan that all of its stages share.
+struct PlanUses {
+  explicit PlanUses(const Plan &plan);
+
+  std::vector<SegmentUse> segments;
+  /// For each pool, whether chunks share its values. If not, each chunk has
+  /// slots of its own.
+  std::vector<bool> isShared;
 };
 
 std::vector<SegmentUse> usesOf(const Plan &plan) {
@@ -80,8 +91,7 @@ private:
   std::deque<int64_t> free;
 };
 
-/// For each pool, whether chunks share its values. If not, each chunk has slots
-/// of its own.
+/// PlanUses::isShared.
 std::vector<bool> sharedPools(const Plan &plan) {
   constexpr int64_t unknown = -2;
   std::vector<bool> shared(plan.pools.size());
@@ -100,12 +110,15 @@ std::vector<bool> sharedPools(const Plan &plan) {
   return shared;
 }
 
+PlanUses::PlanUses(const Plan &plan)
+    : segments(usesOf(plan)), isShared(sharedPools(plan)) {}
+
 class Orderer {
 public:
-  Orderer(const Plan &plan, int64_t stage)
+  Orderer(const Plan &plan, const PlanUses &uses, int64_t stage)
       : plan(plan), issued(issuedSegments(plan, stage)),
-        firstLate(firstLateAction(plan, issued)), uses(usesOf(plan)),
-        isShared(sharedPools(plan)), slots(plan.pools.size()) {}
+        firstLate(firstLateAction(plan, issued)), uses(uses.segments),
+        isShared(uses.isShared), slots(plan.pools.size()) {}
 
   StepOrder run() {
     countUsers();
@@ -126,12 +139,19 @@ private:
   using Clock = std::map<int64_t, int64_t>;
 
   void countUsers() {
-    // Every micro-batch has the same actions.
+    // All micro-batches but the last have the same actions.
     std::set<int64_t> seen;
     for (const StepAction &each : issued)
       if (seen.insert(each.segment).second)
         for (const auto &[pool, use] : uses[each.segment].pools)
-          ++users[{pool, tenantChunk(pool, each.segment)}];
+          for (bool isLast : {false, true})
+            users[{pool, tenantChunk(pool, each.segment), isLast}] +=
+                plan.segments[each.segment].isPartOf(isLast);
+  }
+
+  int64_t usersOf(int64_t pool, Tenant tenant) const {
+    bool isLast = tenant.second + 1 == plan.microBatches;
+    return users.at({pool, tenant.first, isLast});
   }
 
   /// The chunk of the tenant whose slot of a pool a segment accesses.
@@ -142,9 +162,8 @@ private:
   void takeSlots(IssuedAction &action) {
     action.slots.resize(plan.pools.size());
     for (const auto &[pool, use] : uses[action.segment].pools) {
-      int64_t chunk = tenantChunk(pool, action.segment);
-      action.slots[pool] = slots[pool].visit({chunk, action.microBatch},
-                                             users.at({pool, chunk}));
+      Tenant tenant(tenantChunk(pool, action.segment), action.microBatch);
+      action.slots[pool] = slots[pool].visit(tenant, usersOf(pool, tenant));
     }
   }
 
@@ -193,11 +212,12 @@ private:
   const Plan &plan;
   const std::vector<StepAction> issued;
   const int64_t firstLate;
-  const std::vector<SegmentUse> uses;
-  const std::vector<bool> isShared;
+  const std::vector<SegmentUse> &uses;
+  const std::vector<bool> &isShared;
   std::vector<Slots> slots;
-  /// By pool and chunk of the tenant: how many of its actions access the pool.
-  std::map<std::pair<int64_t, int64_t>, int64_t> users;
+  /// By pool, chunk of the tenant, and whether it is the last micro-batch: how
+  /// many of its actions access the pool.
+  std::map<std::tuple<int64_t, int64_t, bool>, int64_t> users;
   std::map<std::pair<int64_t, int64_t>, Accesses> poolAccesses;
   std::map<int64_t, Accesses> bufferAccesses;
   /// The last action of each stream before `firstLate`.
@@ -236,7 +256,15 @@ int64_t firstLateAction(const Plan &plan,
 }
 
 StepOrder StepOrder::of(const Plan &plan, int64_t stage) {
-  return Orderer(plan, stage).run();
+  return Orderer(plan, PlanUses(plan), stage).run();
+}
+
+std::vector<StepOrder> StepOrder::ofStages(const Plan &plan) {
+  PlanUses uses(plan);
+  std::vector<StepOrder> orders;
+  for (int64_t stage = 0; stage < plan.numStages(); ++stage)
+    orders.push_back(Orderer(plan, uses, stage).run());
+  return orders;
 }
 
 int64_t numActionEvents(const Plan &plan) {

@@ -284,11 +284,13 @@ double Bounds::hidingSeconds(const Work &work) const {
 }
 
 /// Seconds of a pipeline whose communication hides as far as possible. The
-/// update and reductions of gradients wait for the last micro-batch.
-double Bounds::pipelineSeconds(const Work &work, double share,
-                               double stages) const {
+/// update waits for the last micro-batch, and reductions of gradients run under
+/// it or later.
+double Bounds::pipelineSeconds(const Work &work, const Settings &settings,
+                               double share, double stages) const {
   double computing = work.computing.alone,
-         atEnd = std::max(work.update, busiestLink(work.data.atEnd));
+         last = computing / double(settings.microBatches),
+         atEnd = std::max(work.update, busiestLink(work.data.atEnd) - last);
   return std::max({computing * share, (computing + atEnd) / stages,
                    busiestLink(work.links()) / stages,
                    busiestLink(work.model) * share});
@@ -298,6 +300,7 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                       const Settings &settings) const {
   int64_t numStages = node.candidate.numStages();
   double stages = double(numStages), share = leastShare(numStages, settings);
+  double parts = double(settings.microBatches);
   double computing = work.computing.alone, model = work.model.serial;
   double withUpdate = computing + work.update;
   auto longest = [&](double inParts, double atEnd) {
@@ -314,9 +317,11 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                   withUpdate / stages + bound.data + model / stages,
                   longest(work.model.ofLayers, work.data.all.ofLayers)});
   else if (numStages > 1)
-    bound.seconds = std::max(
-        pipelineSeconds(work, share, stages),
-        longest(0, busiestShare(work.data.atEnd) * work.data.atEnd.ofLayers));
+    bound.seconds =
+        std::max(pipelineSeconds(work, settings, share, stages),
+                 longest(0, std::max(0.0, busiestShare(work.data.atEnd) *
+                                                  work.data.atEnd.ofLayers -
+                                              work.ofLayers / parts)));
   else
     bound.seconds = std::max(bound.computing, hidingSeconds(work));
   return bound;

@@ -121,6 +121,7 @@ tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
   request.parts = compile.microBatches;
   request.hasBackward = compile.grad;
   request.clips = compile.clip > 0;
+  request.hidesReductions = compile.overlap != "off";
   request.units = scheduling.units;
   ChunkReader reader(plans, *cost, request.parts);
   for (const StagePlan &chunk : plans.chunks) {
@@ -185,22 +186,40 @@ static CompileOptions stepOptions(const StageRequest &request,
 }
 
 /// Gives the chunks the durations of the compiled step's segments. Segments
-/// that run once a step belong to the update of the stage's first chunk.
+/// that run once a step belong to the update of the stage's first chunk. Before
+/// stages exchange their sums, it reduces gradients.
 static void setDurations(const Plan &plan, llvm::ArrayRef<double> seconds,
                          llvm::MutableArrayRef<PipelineChunk> chunks) {
   for (PipelineChunk &chunk : chunks)
     chunk.work.forward = chunk.work.input = chunk.work.weights =
-        chunk.work.update = 0;
+        chunk.work.reducing = chunk.work.update = chunk.work.reductions = 0;
+  auto isMeeting = [](const PlanSegment &segment) {
+    return segment.isTransfer() && !segment.isOfMicroBatch();
+  };
+  bool haveMet = llvm::none_of(plan.segments, isMeeting);
   for (auto [segment, each] : llvm::zip_equal(plan.segments, seconds)) {
+    haveMet |= isMeeting(segment);
     if (segment.isTransfer())
       continue;
     if (segment.chunk < 0) {
-      for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-        if (segment.runsOn(stage))
-          chunks[stage].work.update += each * double(plan.timesOf(segment));
+      bool isReducing = segment.work == SegmentWork::Update && !haveMet;
+      for (int64_t stage = 0; stage < plan.numStages(); ++stage) {
+        if (!segment.runsOn(stage))
+          continue;
+        double all = each * double(plan.timesOf(segment));
+        chunks[stage].work.update += all;
+        chunks[stage].work.reductions += isReducing ? all : 0;
+      }
       continue;
     }
     ChunkWork &work = chunks[segment.chunk].work;
+    // The segment for the other micro-batches comes before it.
+    if (segment.runs == SegmentRuns::Last) {
+      work.reducing = std::max(0.0, each - (segment.work == SegmentWork::Weights
+                                                ? work.weights
+                                                : work.input));
+      continue;
+    }
     (segment.work == SegmentWork::Forward    ? work.forward
      : segment.work == SegmentWork::Backward ? work.input
                                              : work.weights) = each;
@@ -234,6 +253,7 @@ simulateWhole(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
         " chunks, and its stages have " +
         llvm::Twine(simulation.request.chunks.size()));
   setDurations(**plan, *seconds, simulation.request.chunks);
+  simulation.request.hidesReductions = false;
   if (llvm::Error error =
           simulateStep(simulation.request, scheduling, *cost, simulation.step))
     return error;

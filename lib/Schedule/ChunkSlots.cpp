@@ -68,7 +68,7 @@ std::pair<double, double> ChunkSlots::timeOf(ChunkMoment moment, int64_t chunk,
     auto known = ends.find({work, at, part});
     if (known == ends.end())
       return std::pair(0.0, 0.0);
-    return std::pair(known->second - problem.secondsOf(work, at),
+    return std::pair(known->second - problem.secondsOf(work, at, part),
                      known->second);
   };
   // Within a stage a tensor arrives when it is made.

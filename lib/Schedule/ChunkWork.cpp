@@ -10,7 +10,13 @@ using namespace tpsp;
 
 namespace {
 
-enum Segment : unsigned { Forward = 1, Input = 2, Weights = 4, Update = 8 };
+enum Segment : unsigned {
+  None = 0,
+  Forward = 1,
+  Input = 2,
+  Weights = 4,
+  Update = 8
+};
 
 /// The segment of each command.
 class Segments {
@@ -174,6 +180,17 @@ std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
   return scatters;
 }
 
+/// The commands up to the last one that reduces gradients.
+Plan upToReductions(Plan update) {
+  auto isReduction = [&](const PlanCommand &command) {
+    int64_t row = command.collective.row;
+    return row >= 0 && !update.ledger[row].gradients.empty();
+  };
+  while (!update.commands.empty() && !isReduction(update.commands.back()))
+    update.commands.pop_back();
+  return update;
+}
+
 /// Sums up a plan by segments.
 class Reader {
 public:
@@ -200,6 +217,11 @@ public:
         return seconds.takeError();
       work.*field = *seconds;
     }
+    llvm::Expected<double> reductions =
+        secondsOf(upToReductions(partOf(Update)), None);
+    if (!reductions)
+      return reductions.takeError();
+    work.reductions = std::min(*reductions, work.update);
     work.flops = plan.matmulFlops();
     for (const PlanBuffer &buffer : plan.buffers)
       readBuffer(buffer);
@@ -232,14 +254,17 @@ private:
   }
 
   llvm::Expected<double> secondsOf(unsigned wanted) const {
-    Plan part = partOf(wanted);
+    return secondsOf(partOf(wanted), wanted);
+  }
+
+  /// The visitor sees the whole backward pass, not its two parts.
+  llvm::Expected<double> secondsOf(const Plan &part, unsigned wanted) const {
     if (part.commands.empty())
       return 0.0;
     llvm::Expected<SimulatedStep> step = simulate(part, cost);
     if (!step)
       return step.takeError();
-    // The visitor sees the whole backward pass, not its two parts.
-    if (visit && wanted != Input && wanted != Weights)
+    if (visit && wanted != None && wanted != Input && wanted != Weights)
       visit(part, *step, wanted == Update);
     return std::max(0.0, step->seconds - cost.stepSeconds());
   }
@@ -368,11 +393,14 @@ private:
     std::set<int64_t> reduced;
     for (const LedgerRow &row : plan.ledger)
       reduced.insert(row.gradients.begin(), row.gradients.end());
+    double rounding = 0;
     for (const PlanBuffer &buffer : plan.buffers)
       if (buffer.kind == BufferKind::Parameter && isHalf(buffer) &&
           reduced.count(buffer.number))
-        work.update +=
+        rounding +=
             cost.copySeconds(1.5 * double(work.gradients[buffer.number]));
+    work.update += rounding;
+    work.reductions += rounding;
     work.weights += work.sums;
     work.backward += work.sums;
   }

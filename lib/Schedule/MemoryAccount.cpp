@@ -50,8 +50,7 @@ int64_t RangeMaximum::max(int64_t begin, int64_t end) const {
 //===----------------------------------------------------------------------===//
 
 MemoryAccount::MemoryAccount(const OverlapProblem &problem)
-    : problem(problem),
-      capacity(std::max(problem.capacity, problem.serialPeak())),
+    : problem(problem), capacity(problem.capacity),
       buffers(problem.buffers.size()),
       ended(problem.buffers.size() * problem.numStreams, -1),
       hasStarted(problem.commands.size()), rest(problem.commands.size()),

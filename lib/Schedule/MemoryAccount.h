@@ -43,8 +43,9 @@ private:
 /// position the account knows the memory that this would need. A command starts
 /// early only if that stays below the capacity everywhere (the banker's
 /// algorithm, Dijkstra 1965). So no command ever has to start beyond the
-/// capacity. A copy of the account before its first command is cheaper than a
-/// new one.
+/// capacity, unless one command after another takes more. Then nothing runs
+/// while such a command starts. A copy of the account before its first command
+/// is cheaper than a new one.
 class MemoryAccount {
 public:
   explicit MemoryAccount(const OverlapProblem &problem);

@@ -7,15 +7,17 @@
 
 using namespace tpsp;
 
-double PipelineProblem::secondsOf(PipelineWork work, int64_t chunk) const {
+double PipelineProblem::secondsOf(PipelineWork work, int64_t chunk,
+                                  int64_t part) const {
   const Chunk &of = chunks[chunk];
+  double more = work == lastWork() && part + 1 == parts ? of.reducing : 0;
   switch (work) {
   case PipelineWork::Forward:
-    return of.forward;
+    return of.forward + more;
   case PipelineWork::Backward:
-    return splitsWeights ? of.input : of.backward;
+    return (splitsWeights ? of.input : of.backward) + more;
   case PipelineWork::Weights:
-    return of.weights;
+    return of.weights + more;
   case PipelineWork::SendForward:
     return of.sendForward;
   case PipelineWork::SendBackward:
@@ -68,7 +70,7 @@ std::optional<std::string> PipelineProblem::check() const {
                        stages, chunksPerStage);
   for (const Chunk &of : chunks)
     for (double seconds : {of.forward, of.backward, of.input, of.weights,
-                           of.sendForward, of.sendBackward})
+                           of.reducing, of.sendForward, of.sendBackward})
       if (!(seconds >= 0) || !std::isfinite(seconds))
         return fmt::format("a command takes {} seconds", seconds);
   if (int64_t(bound.size()) != stages)

@@ -300,7 +300,7 @@ private:
     if (ready[link].empty())
       return false;
     PipelineCommand command = commands.command(ready[link].begin()->number);
-    return problem.secondsOf(command.work, command.chunk) == 0;
+    return problem.secondsOf(command.work, command.chunk, command.part) == 0;
   }
 
   /// Stages choose among all that has arrived by now.
@@ -326,7 +326,8 @@ private:
     ready[resource].erase(chosen);
     PipelineCommand command = commands.command(number);
     command.start = now;
-    command.end = now + problem.secondsOf(command.work, command.chunk);
+    command.end =
+        now + problem.secondsOf(command.work, command.chunk, command.part);
     int64_t stage = problem.stageOf(command.chunk);
     if (command.work == Work::Forward) {
       units[stage].take(command.part);

@@ -34,7 +34,7 @@ public:
     return ends[numberOf(work, chunk, part)];
   }
   double startOf(Work work, int64_t chunk, int64_t part) const {
-    return endOf(work, chunk, part) - problem.secondsOf(work, chunk);
+    return endOf(work, chunk, part) - problem.secondsOf(work, chunk, part);
   }
 
 private:
@@ -243,10 +243,36 @@ private:
                                  work.input,
                                  work.weights,
                                  sendSeconds(result.sentForward.back()),
-                                 sendSeconds(result.sentBackward.back())};
+                                 sendSeconds(result.sentBackward.back()),
+                                 work.reducing};
       result.flops += work.flops * double(request.parts);
     }
     apply(choice.policy, request.units, problem());
+    if (request.hidesReductions && request.parts > 1 && choice.endsWithLast())
+      hideReductions();
+    else
+      for (const PipelineChunk &chunk : request.chunks)
+        exposed.push_back(chunk.work.reductions);
+  }
+
+  /// Lets reductions run under the last commands of the last micro-batch. These
+  /// take longer if they are shorter than the reductions.
+  void hideReductions() {
+    bool isEach = problem().splitsWeights;
+    std::vector<double> hidden(request.chunks.size());
+    for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
+      double seconds = request.chunks[chunk].work.reductions;
+      bool isOfFirst =
+          problem().stageOf(int64_t(chunk)) == problem().stageOf(0);
+      exposed.push_back(isEach || isOfFirst ? 0 : seconds);
+      if (isEach || isOfFirst)
+        hidden[isEach ? chunk : 0] += seconds;
+    }
+    for (size_t chunk = 0; chunk < hidden.size(); ++chunk) {
+      PipelineProblem::Chunk &of = problem().chunks[chunk];
+      double under = isEach ? of.weights : of.backward;
+      of.reducing = std::max(0.0, hidden[chunk] - under);
+    }
   }
 
   //===--------------------------------------------------------------------===//
@@ -323,8 +349,14 @@ private:
 
   /// Adds the work after the last micro-batch.
   void update() {
+    for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
+      StageUse &use = result.stages[problem().stageOf(int64_t(chunk))];
+      const ChunkWork &work = request.chunks[chunk].work;
+      use.reductions += exposed[chunk];
+      use.update += work.update - work.reductions + exposed[chunk];
+    }
     for (StageUse &use : result.stages)
-      use.ended = use.computed;
+      use.ended = use.computed + use.reductions;
     for (const TiedParameter &tied : result.tied)
       meet(tied.stages, tied.seconds);
     if (request.clips && stages() > 1) {
@@ -333,13 +365,10 @@ private:
         all.push_back(stage);
       meet(all, reduceSeconds(all.size(), sizeof(double)));
     }
-    for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
-      StageUse &use = result.stages[problem().stageOf(int64_t(chunk))];
-      use.update += request.chunks[chunk].work.update;
-      use.ended += request.chunks[chunk].work.update;
-    }
-    for (const StageUse &use : result.stages)
+    for (StageUse &use : result.stages) {
+      use.ended += use.update - use.reductions;
       result.seconds = std::max(result.seconds, use.ended);
+    }
     result.seconds += cost.stepSeconds();
   }
 
@@ -358,6 +387,8 @@ private:
   const CostModel &cost;
   PipelineStep result;
   std::optional<SortedCommands> commands;
+  /// For each chunk, the seconds of reductions after the micro-batches.
+  std::vector<double> exposed;
 };
 
 } // namespace

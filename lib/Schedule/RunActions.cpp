@@ -284,7 +284,8 @@ private:
     if (!count(stage, *action))
       return false;
     double start = std::max(*ready, lane.free());
-    add(*action, start, problem.secondsOf(action->work, action->chunk));
+    add(*action, start,
+        problem.secondsOf(action->work, action->chunk, action->part));
     lane.ends.push_back(result.commands.back().end);
     ++lane.next;
     if (!actions.hasTransfers)
@@ -322,7 +323,7 @@ private:
   }
 
   double secondsOfSend(const StageAction &send) const {
-    return problem.secondsOf(send.work, send.chunk);
+    return problem.secondsOf(send.work, send.chunk, send.part);
   }
 
   /// The moment from which it is a transfer's turn in its row; nullopt if it is

@@ -75,7 +75,6 @@ static llvm::Error simulateInto(ScheduledPlan &scheduled,
 
 /// Less memory is tried after this number of schedules that fit.
 static constexpr int enoughFits = 2;
-static constexpr int everyMiss = std::numeric_limits<int>::max();
 
 /// Less memory is tried after this number of schedules that do not fit. The
 /// time for them is independent of the plan's length, unless the plan is very
@@ -106,7 +105,7 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
   if (llvm::Error error = tryAmounts())
     return error;
   if (!found.fits)
-    if (llvm::Error error = tryWaiting(0, everyMiss))
+    if (llvm::Error error = tryWaiting(0, mostMisses(plan)))
       return error;
   if (!found.fits)
     if (llvm::Error error = simulateInto(found.best, cost))
@@ -115,28 +114,38 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
   return std::move(found);
 }
 
-/// Tries all the memory that may be added, then half of it, then none.
+/// Tries all the memory that may be added, then half of it, then none, then
+/// less than one command after another takes.
 llvm::Error ScheduleSearch::tryAmounts() {
-  const int64_t extra = extraBytes(), least = extra / 4;
+  const int64_t temporaries = limits.serialBytes - lastingBytes;
   const int most = mostMisses(plan);
-  for (int64_t more = extra;;) {
-    bool isLast = more == 0;
-    if (llvm::Error error =
-            tryAmount(more, isLast && !found.fits ? everyMiss : most))
+  for (int64_t more = extraBytes(); more >= -temporaries / 2;
+       more = lessThan(more)) {
+    if (llvm::Error error = tryAmount(more, most))
       return error;
     if (fits < enoughFits && size_t(most) >= settings.size())
       if (llvm::Error error = tryWaiting(more, most))
         return error;
-    if (isLast)
-      return llvm::Error::success();
-    int64_t less = more > extra / 2 ? extra / 2 : 0;
-    // If no schedule fits, the memory shrinks by the missing bytes, in a few
-    // steps. Gaps are smaller in less memory, too.
-    if (missing > 0)
-      less = more > least ? std::max(more - std::max(missing, least), more / 2)
-                          : 0;
-    more = less;
+    // Less memory than the serial step's is for arenas with gaps. It pays only
+    // if a faster schedule was found no arena for.
+    constexpr double worthwhile = 0.98;
+    bool mayGain =
+        !found.fits || fastest < worthwhile * found.best.simulated.seconds;
+    if (more <= 0 && !mayGain)
+      break;
   }
+  return llvm::Error::success();
+}
+
+/// The memory to try after `more`. If no schedule fits, it shrinks by the
+/// missing bytes, in a few steps. Gaps are smaller in less memory, too.
+int64_t ScheduleSearch::lessThan(int64_t more) const {
+  const int64_t extra = extraBytes(), least = extra / 4;
+  if (more <= 0)
+    return more - std::max(missing, (limits.serialBytes - lastingBytes) / 16);
+  if (missing == 0)
+    return more > extra / 2 ? extra / 2 : 0;
+  return more > least ? std::max(more - std::max(missing, least), more / 2) : 0;
 }
 
 /// Tries schedules whose commands wait for those that left room, even if the
@@ -155,7 +164,9 @@ llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
   int misses = 0;
   fits = 0;
   missing = 0;
-  for (const ListVariant &variant : variantsIn(more, mostMisses)) {
+  const std::vector<ListVariant> variants = variantsIn(more, mostMisses);
+  fastest = variants.front().schedule.seconds;
+  for (const ListVariant &variant : variants) {
     llvm::Expected<ScheduledPlan> next =
         scheduledPlan(plan, problem, variant, limits.mostBytes);
     if (!next)
@@ -176,7 +187,8 @@ llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
 
 std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more,
                                                     int mostMisses) {
-  problem.capacity = limits.serialBytes + more - lastingBytes;
+  problem.capacity =
+      std::max<int64_t>(limits.serialBytes + more - lastingBytes, 0);
   if (!estimated.empty() && !problem.waitsForRoom)
     return std::exchange(estimated, {});
   // Settings that are slow with much memory are also slow with less. Only the

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 
 using namespace tpsp;
@@ -198,6 +200,21 @@ StageSchedule::read(const std::string &policy, const std::string &file,
   }
   schedule.isFolded = placement == "folded";
   return schedule;
+}
+
+bool StageSchedule::endsWithLast() const {
+  if (!actions)
+    return true;
+  int64_t most = 0;
+  std::map<int64_t, int64_t> lastOf; // by chunk
+  for (const std::vector<StageAction> &stage : actions->stages)
+    for (const StageAction &action : stage) {
+      most = std::max(most, action.part);
+      if (action.work == Work::Backward || action.work == Work::Weights)
+        lastOf[action.chunk] = action.part;
+    }
+  return std::all_of(lastOf.begin(), lastOf.end(),
+                     [&](const auto &each) { return each.second == most; });
 }
 
 llvm::Expected<PipelineSchedule>

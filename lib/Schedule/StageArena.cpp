@@ -176,9 +176,12 @@ private:
     }
     for (auto &[kind, numbers] : kinds)
       makePoolsOf(numbers, sets);
+    buffersOfPool.resize(result.pools.size());
     for (const Passed &own : sets)
-      for (int64_t buffer : own.buffers)
+      for (int64_t buffer : own.buffers) {
         result.poolOf[buffer] = own.pool;
+        buffersOfPool[own.pool].push_back(buffer);
+      }
     countSlots();
   }
 
@@ -203,8 +206,8 @@ private:
     for (size_t buffer = 0; buffer < pooled.buffers.size(); ++buffer)
       pooled.buffers[buffer].pool = result.poolOf[buffer];
     pooled.pools = result.pools;
-    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-      slots.push_back(StepOrder::of(pooled, stage).slots);
+    for (StepOrder &order : StepOrder::ofStages(pooled))
+      slots.push_back(std::move(order.slots));
   }
 
   void placePools(int64_t stage) {
@@ -215,9 +218,8 @@ private:
       own.slots = slots[stage][pool];
       own.offset = ends[stage];
       ends[stage] += own.bytes * own.slots;
-      for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
-        if (result.poolOf[buffer] == int64_t(pool))
-          *result.offsets[buffer] += own.offset;
+      for (int64_t buffer : buffersOfPool[pool])
+        *result.offsets[buffer] += own.offset;
     }
   }
 
@@ -340,6 +342,7 @@ private:
   std::vector<std::set<int64_t>> users;
   /// Whether a segment follows all micro-batches.
   std::vector<bool> isLate;
+  std::vector<std::vector<int64_t>> buffersOfPool;
   /// For each stage, the slots of each pool.
   std::vector<std::vector<int64_t>> slots;
   /// The pieces that last a step, and the rest: buffers before scratch.

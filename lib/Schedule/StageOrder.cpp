@@ -41,6 +41,11 @@ public:
 private:
   using Key = std::pair<SegmentWork, int64_t>;
 
+  /// The segments of a chunk's work: for the last micro-batch, and for others.
+  struct Computing {
+    int64_t last = -1, others = -1;
+  };
+
   void findSegments() {
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
@@ -50,8 +55,17 @@ private:
       if (segment.isTransfer())
         sendsOf(number);
       else
-        computing[{segment.work, segment.chunk}] = number;
+        addSegment(number);
     }
+  }
+
+  void addSegment(int64_t number) {
+    const PlanSegment &segment = plan.segments[number];
+    Computing &own = computing[{segment.work, segment.chunk}];
+    if (segment.isPartOf(/*isLast=*/true))
+      own.last = number;
+    if (segment.isPartOf(/*isLast=*/false))
+      own.others = number;
   }
 
   /// Notes a send of a forward or backward pass. Backward segments follow all
@@ -72,7 +86,16 @@ private:
 
   double secondsOf(SegmentWork work, int64_t chunk) const {
     auto known = computing.find({work, chunk});
-    return known == computing.end() ? 0 : seconds[known->second];
+    return known == computing.end() ? 0 : seconds[known->second.others];
+  }
+
+  /// How much longer a work takes for the last micro-batch.
+  double moreSeconds(SegmentWork work, int64_t chunk) const {
+    auto known = computing.find({work, chunk});
+    if (known == computing.end())
+      return 0;
+    auto [last, others] = known->second;
+    return std::max(0.0, seconds[last] - seconds[others]);
   }
 
   double sendSeconds(SegmentWork work, int64_t chunk) const {
@@ -99,6 +122,8 @@ private:
       own.input = secondsOf(SegmentWork::Backward, chunk);
       own.weights = secondsOf(SegmentWork::Weights, chunk);
       own.backward = own.input + own.weights;
+      own.reducing = moreSeconds(SegmentWork::Backward, chunk) +
+                     moreSeconds(SegmentWork::Weights, chunk);
       own.sendForward = sendSeconds(SegmentWork::Forward, chunk);
       own.sendBackward = sendSeconds(SegmentWork::Backward, chunk);
     }
@@ -113,8 +138,10 @@ private:
 
   void addComputing(SegmentWork work, const PipelineCommand &command) {
     auto known = computing.find({work, command.chunk});
-    if (known != computing.end())
-      addTo(known->second, command.part);
+    if (known == computing.end())
+      return;
+    bool isLast = command.part + 1 == plan.microBatches;
+    addTo(isLast ? known->second.last : known->second.others, command.part);
   }
 
   void addSends(SegmentWork work, const PipelineCommand &command) {
@@ -182,7 +209,7 @@ private:
   PipelineProblem problem;
   /// The simulated seconds of each segment.
   std::vector<double> seconds;
-  std::map<Key, int64_t> computing;
+  std::map<Key, Computing> computing;
   std::map<Key, std::vector<int64_t>> sends;
   std::vector<std::vector<StepAction>> orders;
 };

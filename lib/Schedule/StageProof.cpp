@@ -13,10 +13,8 @@ namespace {
 
 class StageProof {
 public:
-  explicit StageProof(const Plan &plan) : plan(plan) {
-    for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-      orders.push_back(StepOrder::of(plan, stage));
-  }
+  explicit StageProof(const Plan &plan)
+      : plan(plan), orders(StepOrder::ofStages(plan)) {}
 
   std::optional<std::string> run() {
     if (std::optional<std::string> fault = checkTransfers())
@@ -92,9 +90,9 @@ private:
     for (int64_t i = 0; i < int64_t(orders[stage].actions.size()); ++i) {
       const IssuedAction &action = orders[stage].actions[i];
       const PlanSegment &segment = plan.segments[action.segment];
-      int64_t times = plan.timesOf(segment);
-      if (!segment.runsOn(stage) || action.microBatch < 0 ||
-          action.microBatch >= times)
+      int64_t first = segment.firstOf(plan.microBatches);
+      if (!segment.runsOn(stage) || action.microBatch < first ||
+          action.microBatch >= first + plan.timesOf(segment))
         return describe({stage, i}) + " is no action of this stage";
       if (++counts[{action.segment, action.microBatch}] > 1)
         return describe({stage, i}) + " comes twice";
@@ -102,8 +100,9 @@ private:
     }
     for (int64_t number = 0; number < int64_t(plan.segments.size()); ++number) {
       const PlanSegment &segment = plan.segments[number];
-      int64_t times = plan.timesOf(segment);
-      for (int64_t part = 0; part < times && segment.runsOn(stage); ++part)
+      int64_t first = segment.firstOf(plan.microBatches);
+      int64_t end = first + plan.timesOf(segment);
+      for (int64_t part = first; part < end && segment.runsOn(stage); ++part)
         if (!counts.count({number, part}))
           return fmt::format("'{}' of micro-batch {} is missing on stage {}",
                              segment.name, part, stage);
@@ -191,7 +190,7 @@ private:
   }
 
   const Plan &plan;
-  std::vector<StepOrder> orders;
+  const std::vector<StepOrder> orders;
   /// The position of each segment and micro-batch on each stage.
   std::map<Side, std::map<int64_t, int64_t>> places;
   std::vector<std::vector<bool>> ended;

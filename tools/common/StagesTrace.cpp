@@ -34,7 +34,7 @@ static std::vector<TraceSample> memoryOf(const StageUse &use) {
   if (use.update == 0 || most >= double(use.peak))
     return memory;
   double after = memory.back().value;
-  memory.push_back({use.ended - use.update, double(use.peak)});
+  memory.push_back({use.computed, double(use.peak)});
   memory.push_back({use.ended, after});
   return memory;
 }
@@ -67,11 +67,15 @@ static void addUpdates(const StagesReport &report, Plan &plan,
                        std::vector<TraceRank> &ranks) {
   for (size_t stage = 0; stage < ranks.size(); ++stage) {
     const StageUse &use = report.step.stages[stage];
-    if (use.update == 0)
-      continue;
-    ranks[stage].streams[0].push_back(
-        {int64_t(plan.commands.size()), use.ended - use.update, use.ended});
-    plan.commands.emplace_back().call = "update";
+    auto add = [&](const char *name, double begin, double end) {
+      if (end <= begin)
+        return;
+      ranks[stage].streams[0].push_back(
+          {int64_t(plan.commands.size()), begin, end});
+      plan.commands.emplace_back().call = name;
+    };
+    add("reduce", use.computed, use.computed + use.reductions);
+    add("update", use.updateBegin(), use.ended);
   }
 }
 
@@ -86,23 +90,25 @@ static size_t lastCommand(const PipelineStep &step, size_t stage) {
   return last;
 }
 
-/// The stage whose last micro-batch ends before the update of `stage` begins.
-/// It may be another one if stages add a common gradient, or share a norm.
+/// The stage whose reductions end before the update of `stage` begins. It may
+/// be another one if stages add a common gradient, or share a norm.
 static size_t stageBeforeUpdate(const PipelineStep &step, size_t stage) {
-  const StageUse &own = step.stages[stage];
-  double begin = (own.ended - own.update) * (1 + 1e-9);
-  if (begin <= own.computed * (1 + 1e-9))
+  auto reduced = [&](size_t each) {
+    return step.stages[each].computed + step.stages[each].reductions;
+  };
+  double begin = step.stages[stage].updateBegin() * (1 + 1e-9);
+  if (begin <= reduced(stage) * (1 + 1e-9))
     return stage;
   // A stage that ends later has no part in it.
   size_t latest = stage;
   for (size_t other = 0; other < step.stages.size(); ++other)
-    if (step.stages[other].computed <= begin &&
-        step.stages[other].computed > step.stages[latest].computed)
+    if (reduced(other) <= begin && reduced(other) > reduced(latest))
       latest = other;
   return latest;
 }
 
-/// The critical path of a step whose updates are the last spans of `ranks`.
+/// The critical path of a step. Reductions and updates are the last spans of
+/// `ranks`.
 static std::vector<CriticalCommand>
 criticalOf(const PipelineStep &step, const std::vector<TraceRank> &ranks) {
   auto slowest =
@@ -111,16 +117,26 @@ criticalOf(const PipelineStep &step, const std::vector<TraceRank> &ranks) {
                          return one.ended < other.ended;
                        });
   auto stage = size_t(slowest - step.stages.begin());
-  size_t last = lastCommand(step, stageBeforeUpdate(step, stage));
+  size_t before = stageBeforeUpdate(step, stage);
   std::vector<CriticalCommand> critical;
-  for (size_t i : criticalCommands(step.problem, step.schedule, last)) {
+  for (size_t i : criticalCommands(step.problem, step.schedule,
+                                   lastCommand(step, before))) {
     const PipelineCommand &command = step.schedule.commands[i];
     critical.push_back({size_t(step.problem.stageOf(command.chunk)),
                         size_t(command.isSend()),
                         {int64_t(i), command.start, command.end}});
   }
-  if (slowest->update > 0)
-    critical.push_back({stage, 0, ranks[stage].streams[0].back()});
+  auto addAt = [&](size_t of, double begin) {
+    llvm::ArrayRef<TraceSpan> spans = ranks[of].streams[0];
+    for (const TraceSpan &span :
+         spans.take_back(std::min<size_t>(2, spans.size())))
+      if (span.begin == begin)
+        critical.push_back({of, 0, span});
+  };
+  if (step.stages[before].reductions > 0)
+    addAt(before, step.stages[before].computed);
+  if (slowest->update > slowest->reductions)
+    addAt(stage, slowest->updateBegin());
   return critical;
 }
 

@@ -67,6 +67,12 @@ struct PlanSegment {
     return runs == SegmentRuns::Last ? microBatches - 1 : 0;
   }
 
+  /// Whether it runs for the last of several micro-batches, or for others.
+  bool isPartOf(bool isLast) const {
+    return runs == SegmentRuns::Each ||
+           runs == (isLast ? SegmentRuns::Last : SegmentRuns::AllButLast);
+  }
+
   bool isTransfer() const {
     return work == SegmentWork::Send || work == SegmentWork::Receive;
   }

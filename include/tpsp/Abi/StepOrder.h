@@ -35,8 +35,11 @@ struct StepOrder {
   /// for this order of issue.
   std::vector<int64_t> slots;
 
-  /// Takes time linear in the actions and in the accesses of their segments.
+  /// Takes time linear in the plan's accesses, and in the stage's actions with
+  /// the accesses of their segments.
   static StepOrder of(const Plan &plan, int64_t stage);
+  /// Those of all stages. Reads the plan's accesses once.
+  static std::vector<StepOrder> ofStages(const Plan &plan);
 };
 
 /// The segments in the order in which `stage` issues them: Plan::order, or each

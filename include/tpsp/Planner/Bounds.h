@@ -310,7 +310,8 @@ private:
   Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
   double hidingSeconds(const Work &work) const;
-  double pipelineSeconds(const Work &work, double share, double stages) const;
+  double pipelineSeconds(const Work &work, const Settings &settings,
+                         double share, double stages) const;
   Bound boundOf(const Work &work, const SpaceNode &node,
                 const Settings &settings) const;
   Lasting lastingBytes(const SpaceNode &node) const;

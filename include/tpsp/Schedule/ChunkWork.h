@@ -46,7 +46,12 @@ constexpr unsigned bitOf(ChunkMoment moment) { return 1u << unsigned(moment); }
 
 /// Seconds and bytes, of one rank.
 struct ChunkWork {
-  double forward = 0, input = 0, weights = 0, update = 0;
+  double forward = 0, input = 0, weights = 0;
+  /// The update with the reductions of gradients over ranks, and these alone,
+  /// which come before a norm of all gradients.
+  double update = 0, reductions = 0;
+  /// PipelineProblem::Chunk::reducing.
+  double reducing = 0;
   /// The backward pass as the plan has it, not split in two parts.
   double backward = 0;
   /// The part of the backward pass that adds a micro-batch's gradients to the

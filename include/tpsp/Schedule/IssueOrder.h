@@ -32,13 +32,6 @@ std::vector<WrittenOutStep> segmentSteps(const Plan &plan);
 /// then has as many parts.
 WrittenOutStep writtenOut(const Plan &plan, int64_t microBatches);
 
-/// The step of one stage's ranks, with the waits of its streams for each other
-/// (Abi/StepOrder.h), as if it had the first `microBatches` micro-batches
-/// alone. Buffers that the stage lacks are temporaries that nothing uses.
-/// Commands of events that no plan has are number -1 of the plan.
-WrittenOutStep writtenOutStage(const Plan &plan, int64_t stage,
-                               int64_t microBatches);
-
 } // namespace tpsp
 
 #endif // TPSP_SCHEDULE_ISSUEORDER_H

@@ -34,8 +34,8 @@ struct OverlapProblem {
   /// The order is legal: dependences point backwards.
   std::vector<Command> commands;
   std::vector<OverlapBuffer> buffers;
-  /// Bytes that buffers may take at once. serialPeak() bytes are allowed even
-  /// if the capacity is smaller.
+  /// Bytes that buffers may take at once. Where one command after another takes
+  /// more, up to serialPeak(), no other command starts early.
   int64_t capacity = 0;
   /// Whether a command that starts buffers always waits for the commands on
   /// other streams that have left room before it. If false, it waits only if

@@ -46,6 +46,9 @@ struct PipelineProblem {
     /// Seconds to send the result to the next chunk, and the gradient to the
     /// previous chunk.
     double sendForward = 0, sendBackward = 0;
+    /// How much longer its last command of the last micro-batch takes, which
+    /// also reduces the gradients over ranks.
+    double reducing = 0;
   };
 
   int64_t stages = 1, chunksPerStage = 1;
@@ -84,8 +87,14 @@ struct PipelineProblem {
     bool isBack = isFolded && chunksPerStage % 2 == 0;
     return chunksPerStage * stages - (isBack ? 0 : stage);
   }
+  /// The work that a micro-batch ends with in a chunk.
+  PipelineWork lastWork() const {
+    return !hasBackward    ? PipelineWork::Forward
+           : splitsWeights ? PipelineWork::Weights
+                           : PipelineWork::Backward;
+  }
   /// Seconds of a command.
-  double secondsOf(PipelineWork work, int64_t chunk) const;
+  double secondsOf(PipelineWork work, int64_t chunk, int64_t part) const;
   /// Why the problem itself is invalid, as a sentence; nullopt if it is valid.
   std::optional<std::string> check() const;
 };

@@ -28,6 +28,11 @@ struct PipelineRequest {
   /// Whether gradients are clipped: all stages must know the norm of all
   /// gradients before any stage updates.
   bool clips = false;
+  /// Whether gradients are reduced under the last micro-batch's backward pass.
+  /// If weights' gradients are commands of their own, every chunk does so.
+  /// Else the first chunk does, for all chunks of its stage. False if
+  /// `reducing` of the chunks says it already.
+  bool hidesReductions = false;
   /// The bound on units, if it is not the policy's; 0: the policy's.
   int64_t units = 0;
 };
@@ -45,9 +50,9 @@ struct TiedParameter {
 
 /// The use of one rank of a stage. All ranks of the stage do the same.
 struct StageUse {
-  /// Seconds of computing micro-batches, and of the update with reductions of
-  /// gradients.
-  double computing = 0, update = 0;
+  /// Seconds of computing micro-batches, of reductions of gradients after them,
+  /// and of the update, including these.
+  double computing = 0, reductions = 0, update = 0;
   /// Seconds idle only because a tensor is still being sent.
   double waitingForSends = 0;
   /// The share of the time before the last micro-batch's end in which it
@@ -55,6 +60,9 @@ struct StageUse {
   double bubble = 0;
   /// The moments, in seconds, at which its last micro-batch and its update end.
   double computed = 0, ended = 0;
+  /// The moment at which the update begins after the reductions. It may wait
+  /// for other stages.
+  double updateBegin() const { return ended - (update - reductions); }
   /// The most units that it has saved at once.
   int64_t units = 0;
 

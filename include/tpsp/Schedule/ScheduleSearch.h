@@ -60,13 +60,16 @@ public:
   /// Returns the best of list schedules in all the memory that may be added, in
   /// half of it and in none. More memory is not always used well. Schedules may
   /// not fit because buffers leave gaps in an arena. They are then tried again
-  /// with less memory, by as many bytes as were missing. If none fits in the
-  /// end, commands also wait for others that left room
-  /// (OverlapProblem::waitsForRoom). Fails if the plan has no schedule.
+  /// with less memory, by as many bytes as were missing. That may be less than
+  /// the serial step takes at its peak. Commands then keep their order near the
+  /// peak, and overlap elsewhere. If none fits in the end, commands also wait
+  /// for others that left room (OverlapProblem::waitsForRoom). Fails if the
+  /// plan has no schedule.
   llvm::Expected<SearchedSchedule> run();
 
 private:
   llvm::Error tryAmounts();
+  int64_t lessThan(int64_t more) const;
   llvm::Error tryWaiting(int64_t more, int mostMisses);
   llvm::Error tryAmount(int64_t more, int mostMisses);
   std::vector<ListVariant> variantsIn(int64_t more, int mostMisses);
@@ -87,6 +90,8 @@ private:
   /// bytes by which one exceeds the limit.
   int fits = 0;
   int64_t missing = 0;
+  /// The estimated seconds of the fastest of the latest schedules.
+  double fastest = 0;
   SearchedSchedule found;
 };
 

@@ -102,6 +102,8 @@ struct StageSchedule {
   static llvm::Expected<StageSchedule> read(const std::string &policy,
                                             const std::string &file,
                                             const std::string &placement);
+  /// Whether the last micro-batch is the last one to end in every chunk.
+  bool endsWithLast() const;
   /// Schedules a problem to which the policy has been applied. Fails as
   /// scheduleActions() does.
   llvm::Expected<PipelineSchedule> of(const PipelineProblem &problem) const;

@@ -6,6 +6,7 @@
 #include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
 #include "tpsp/Schedule/StageProof.h"
+#include "tpsp/Schedule/StageSteps.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 
@@ -124,10 +125,9 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
     int64_t most = 3;
     for (const PlanPool &pool : plan.pools)
       most = std::max(most, 2 * pool.slots + 1);
+    StageSteps steps(plan, std::min(plan.microBatches, most));
     for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-      if (failed(prove(
-              program,
-              writtenOutStage(plan, stage, std::min(plan.microBatches, most)))))
+      if (failed(prove(program, steps.of(stage))))
         return failure();
     return success();
   }

@@ -402,9 +402,9 @@ struct ConvertTpspToPlan
                             options().stagePlacement);
     if (!schedule)
       return emitErrorAt(function) << llvm::toString(schedule.takeError());
+    bool splitsLast = options().overlap != "off" && schedule->endsWithLast();
     FailureOr<SumMemory> sums =
-        formSegments(function, {schedule->policy.splitsWeights,
-                                /*splitsLast=*/options().overlap != "off",
+        formSegments(function, {schedule->policy.splitsWeights, splitsLast,
                                 schedule->isFolded});
     if (failed(sums))
       return failure();

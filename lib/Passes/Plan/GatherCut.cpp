@@ -1,6 +1,7 @@
 // all_gather -> matmul
 #include "CollectiveCuts.h"
 #include "ProductTiles.h"
+#include "SegmentPrograms.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -69,7 +70,7 @@ private:
     // A rank's own tile of a buffer with other tiles could overlap them.
     if (users.hasTiles())
       return;
-    needsWhole = buffer.getKind() != BufferKind::Temporary;
+    needsWhole = buffer.getKind() != BufferKind::Temporary || isShared(buffer);
     for (OpOperand *use : users.uses) {
       if (use->getOwner() == gather)
         continue;

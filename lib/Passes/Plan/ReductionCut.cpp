@@ -1,6 +1,7 @@
 // matmul -> reduce_scatter, matmul -> all_reduce
 #include "CollectiveCuts.h"
 #include "ProductTiles.h"
+#include "SegmentPrograms.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -73,8 +74,8 @@ private:
   /// writer, and the reduction the only reader.
   void findProduct() {
     BufferUsers users(source);
-    if (source.getKind() != BufferKind::Temporary || users.hasTiles() ||
-        users.uses.size() != 2)
+    if (source.getKind() != BufferKind::Temporary || isShared(source) ||
+        users.hasTiles() || users.uses.size() != 2)
       return;
     for (OpOperand *use : users.uses)
       if (auto product = dyn_cast<plan::MatmulOp>(use->getOwner()))

@@ -12,6 +12,8 @@ using namespace tpsp;
 
 /// The number of a buffer in the whole program.
 static constexpr StringLiteral numberAttrName = "plan.buffer_number";
+/// The mark of isShared().
+static constexpr StringLiteral sharedAttrName = "plan.shared";
 
 static SmallVector<plan::BufferOp> buffersOf(plan::ProgramOp program) {
   return llvm::to_vector(program.getBody().front().getOps<plan::BufferOp>());
@@ -23,6 +25,7 @@ SegmentPrograms::SegmentPrograms(plan::ProgramOp program, const Plan &plan)
   Builder b(program.getContext());
   for (auto [i, buffer] : llvm::enumerate(buffers))
     buffer->setAttr(numberAttrName, b.getI64IntegerAttr(int64_t(i)));
+  markShared(plan);
   std::vector<SmallVector<Operation *>> commands(plan.segments.size());
   for (auto [op, command] :
        llvm::zip_equal(commandsOf(program), plan.commands)) {
@@ -32,6 +35,24 @@ SegmentPrograms::SegmentPrograms(plan::ProgramOp program, const Plan &plan)
   for (ArrayRef<Operation *> each : llvm::reverse(commands))
     parts.push_back(makePart(each));
   std::reverse(parts.begin(), parts.end());
+}
+
+bool tpsp::isShared(plan::BufferOp buffer) {
+  return buffer->hasAttr(sharedAttrName);
+}
+
+/// Marks the buffers that commands of several segments access.
+void SegmentPrograms::markShared(const Plan &plan) {
+  constexpr int64_t none = -1;
+  std::vector<int64_t> first(plan.buffers.size(), none);
+  for (const PlanCommand &command : plan.commands)
+    for (const PlanAccess &access : command.accesses) {
+      int64_t &known = first[access.buffer];
+      if (known != none && known != command.segment)
+        buffers[access.buffer]->setAttr(sharedAttrName,
+                                        UnitAttr::get(whole.getContext()));
+      known = command.segment;
+    }
 }
 
 /// Copies a buffer, a view or a tile with all that it is made of.
@@ -100,7 +121,8 @@ void SegmentPrograms::join() {
     part.erase();
   }
   for (plan::BufferOp buffer : buffers)
-    buffer->removeAttr(numberAttrName);
+    for (StringRef mark : {numberAttrName, sharedAttrName})
+      buffer->removeAttr(mark);
   whole.setStreams(streams);
   whole.setEvents(events);
 }

@@ -35,6 +35,7 @@ public:
   void join();
 
 private:
+  void markShared(const Plan &plan);
   plan::ProgramOp makePart(llvm::ArrayRef<mlir::Operation *> commands);
   void add(plan::ProgramOp part, int64_t number);
 
@@ -44,6 +45,9 @@ private:
   llvm::SmallVector<plan::BufferOp> buffers;
   int64_t streams, events = 0, wholes = 0;
 };
+
+/// Whether other segments use the buffer of a part, too. They need all of it.
+bool isShared(plan::BufferOp buffer);
 
 } // namespace tpsp
 

@@ -1,7 +1,8 @@
 #include "StageSegments.h"
 
+#include "LastMicroBatch.h"
 #include "Passes/Program/Placed.h"
-#include "Passes/Program/StageMarks.h"
+#include "StageLevels.h"
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
@@ -20,7 +21,7 @@ namespace {
 struct Place {
   enum Zone { Prologue, Count, Counted, Forward, Backward, Update };
   /// The steps within a chunk, or within a level of the update.
-  enum Step { Copy, SendSum, Receive, Compute, Send, Rest };
+  enum Step { Copy, SendSum, Receive, Compute, Send, Rest, Last };
 
   Zone zone = Prologue;
   /// The place of a chunk in its pass, or a level.
@@ -33,76 +34,46 @@ struct Place {
   bool operator<(const Place &other) const { return key() < other.key(); }
 };
 
-/// The levels of operations in the prologue and in the update. Operations of
-/// one level and of the same stages form a segment.
-class StageLevels {
-public:
-  StageLevels(Block &body, const StageMarks &marks) : body(body), marks(marks) {
-    findLevels();
-    raiseLevels();
+SegmentWork workOf(const Place &place) {
+  switch (place.step) {
+  case Place::SendSum:
+  case Place::Send:
+    return SegmentWork::Send;
+  case Place::Receive:
+    return SegmentWork::Receive;
+  case Place::Rest:
+    return SegmentWork::Weights;
+  default:
+    break;
   }
-
-  /// Whether an operation runs after the micro-batches: it belongs to the
-  /// update, or reads a value that only their end makes known.
-  bool isAfter(Operation *op) const { return levels.contains(op); }
-
-  /// The level of an operation of the prologue or the update: operations of one
-  /// level and of the same stages form a segment.
-  int64_t of(Operation *op) const {
-    auto early = earlyLevels.find(op);
-    return early != earlyLevels.end() ? early->second : levels.lookup(op);
+  switch (place.zone) {
+  case Place::Prologue:
+  case Place::Count:
+  case Place::Counted:
+    return SegmentWork::Prologue;
+  case Place::Forward:
+    return SegmentWork::Forward;
+  case Place::Backward:
+    return SegmentWork::Backward;
+  case Place::Update:
+    return SegmentWork::Update;
   }
+  return SegmentWork::Update;
+}
 
-private:
-  void findLevels() {
-    for (Operation &op : body.without_terminator()) {
-      if (marks.chunkOf(&op) >= 0)
-        continue;
-      bool follows =
-          isUpdate(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
-            Operation *maker = operand.getDefiningOp();
-            return maker && (marks.chunkOf(maker) >= 0 || isAfter(maker));
-          });
-      (follows ? levels : earlyLevels)[&op] = levelAfter(&op, follows);
-    }
-  }
-
-  int64_t levelAfter(Operation *op, bool isOfUpdate) const {
-    int64_t level = 0;
-    for (Value operand : op->getOperands()) {
-      Operation *maker = operand.getDefiningOp();
-      if (!maker || marks.chunkOf(maker) >= 0 || isAfter(maker) != isOfUpdate)
-        continue;
-      bool isAlike = marks.stagesOf(maker) == marks.stagesOf(op);
-      level = std::max(level, of(maker) + (isAlike ? 0 : 1));
-    }
-    return level;
-  }
-
-  /// Moves operations to the level of their readers, so that a parameter's
-  /// update stays in one segment.
-  void raiseLevels() {
-    for (Operation &op : llvm::reverse(body.without_terminator())) {
-      auto level = levels.find(&op);
-      if (level == levels.end())
-        continue;
-      std::optional<int64_t> most;
-      for (Operation *user : op.getUsers()) {
-        auto later = levels.find(user);
-        if (later == levels.end())
-          continue;
-        bool isAlike = marks.stagesOf(user) == marks.stagesOf(&op);
-        int64_t bound = later->second - (isAlike ? 0 : 1);
-        most = std::min(most.value_or(bound), bound);
-      }
-      level->second = std::max(level->second, most.value_or(level->second));
-    }
-  }
-
-  Block &body;
-  const StageMarks &marks;
-  llvm::DenseMap<Operation *, int64_t> levels, earlyLevels;
-};
+std::string nameOf(const PlanSegment &segment, const Place &place) {
+  std::string name = tpsp::nameOf(segment.work);
+  if (place.step == Place::Last)
+    name = "last " + name;
+  if (segment.chunk >= 0)
+    return name + " " +
+           (segment.isTransfer()
+                ? std::string(place.zone == Place::Forward ? "forward "
+                                                           : "backward ")
+                : "") +
+           std::to_string(segment.chunk);
+  return name;
+}
 
 /// A segment, and the operations that it has.
 struct Formed {
@@ -113,10 +84,17 @@ struct Formed {
 class StageSegmenter {
 public:
   StageSegmenter(func::FuncOp function, ChunkPlacement placement,
-                 bool splitsWeights, SumMemory &memory)
+                 const SegmentForm &form, SumMemory &memory)
       : function(function), body(function.getBody().front()), steps(body),
         marks(body, placement), levels(body, marks),
-        splitsWeights(splitsWeights), memory(memory), b(function.getContext()) {
+        splitsWeights(form.splitsWeights), memory(memory),
+        b(function.getContext()) {
+    auto microBatches =
+        function->getAttrOfType<IntegerAttr>(microBatchesAttrName);
+    if (form.splitsLast && microBatches.getInt() > 1)
+      reductions = chunkReductions(body, marks, levels,
+                                   splitsWeights ? ReducingChunks::Each
+                                                 : ReducingChunks::First);
   }
 
   LogicalResult run() {
@@ -126,6 +104,8 @@ public:
       connect(&op);
       add(placeOf(&op), &op, marks.stagesOf(&op));
     }
+    for (int64_t chunk = 0; chunk < marks.numChunks(); ++chunk)
+      splitLast(chunk);
     return order();
   }
 
@@ -165,6 +145,8 @@ private:
 
   Place placeOf(Operation *op) const {
     int64_t chunk = marks.chunkOf(op);
+    if (auto reduced = reductions.find(op); reduced != reductions.end())
+      return {Place::Backward, backwards(reduced->second), Place::Last, {}};
     if (chunk < 0)
       return {zoneOf(op), levels.of(op), Place::Compute,
               listOf(marks.stagesOf(op))};
@@ -290,6 +272,7 @@ private:
   void add(const Place &place, Operation *op, const StageSet &stages) {
     Formed &formed = segments[place];
     formed.ops.push_back(op);
+    placeOfOp[op] = place;
     PlanSegment &segment = formed.segment;
     segment.stages = listOf(stages);
     segment.work = workOf(place);
@@ -303,31 +286,30 @@ private:
         place.zone == Place::Forward ? place.number : backwards(place.number);
   }
 
-  static SegmentWork workOf(const Place &place) {
-    switch (place.step) {
-    case Place::SendSum:
-    case Place::Send:
-      return SegmentWork::Send;
-    case Place::Receive:
-      return SegmentWork::Receive;
-    case Place::Rest:
-      return SegmentWork::Weights;
-    default:
-      break;
-    }
-    switch (place.zone) {
-    case Place::Prologue:
-    case Place::Count:
-    case Place::Counted:
-      return SegmentWork::Prologue;
-    case Place::Forward:
-      return SegmentWork::Forward;
-    case Place::Backward:
-      return SegmentWork::Backward;
-    case Place::Update:
-      return SegmentWork::Update;
-    }
-    return SegmentWork::Update;
+  /// Copies a chunk's last work for the last micro-batch into the segment that
+  /// reduces the chunk's gradients.
+  void splitLast(int64_t chunk) {
+    auto last =
+        segments.find({Place::Backward, backwards(chunk), Place::Last, {}});
+    if (last == segments.end())
+      return;
+    auto others =
+        segments.find({Place::Backward, backwards(chunk), Place::Rest, {}});
+    if (others == segments.end())
+      others = segments.find(
+          {Place::Backward, backwards(chunk), Place::Compute, {}});
+    Formed &own = last->second, &each = others->second;
+    own.segment = each.segment;
+    own.segment.runs = SegmentRuns::Last;
+    each.segment.runs = SegmentRuns::AllButLast;
+    auto isForEach = [&](Operation *op) {
+      return segments.at(placeOfOp.at(op)).segment.isOfMicroBatch() &&
+             placeOfOp.at(op).step != Place::Last;
+    };
+    SmallVector<Operation *> copies = copyForLast(each.ops, memory, isForEach);
+    for (Operation *copy : copies)
+      placeOfOp[copy] = last->first;
+    own.ops.insert(own.ops.begin(), copies.begin(), copies.end());
   }
 
   /// Orders the operations by segments, and notes these.
@@ -364,18 +346,6 @@ private:
     return success();
   }
 
-  static std::string nameOf(const PlanSegment &segment, const Place &place) {
-    std::string name = tpsp::nameOf(segment.work);
-    if (segment.chunk >= 0)
-      return name + " " +
-             (segment.isTransfer()
-                  ? std::string(place.zone == Place::Forward ? "forward "
-                                                             : "backward ")
-                  : "") +
-             std::to_string(segment.chunk);
-    return name;
-  }
-
   func::FuncOp function;
   Block &body;
   const SegmentsOfStep steps;
@@ -388,6 +358,9 @@ private:
   /// The value that a reader has in place of one that another stage makes.
   std::map<ReaderKey, Value> handed;
   std::map<Place, Formed> segments;
+  llvm::DenseMap<Operation *, Place> placeOfOp;
+  /// The operations that reduce a chunk's gradients, with the chunk's number.
+  llvm::DenseMap<Operation *, int64_t> reductions;
   std::map<Place, Place> peers;
   int64_t transfers = 0;
 };
@@ -407,6 +380,7 @@ Attribute tpsp::noteOf(const PlanSegment &segment, MLIRContext *context) {
 
 LogicalResult tpsp::formStageSegments(func::FuncOp function,
                                       ChunkPlacement placement,
-                                      bool splitsWeights, SumMemory &memory) {
-  return StageSegmenter(function, placement, splitsWeights, memory).run();
+                                      const SegmentForm &form,
+                                      SumMemory &memory) {
+  return StageSegmenter(function, placement, form, memory).run();
 }

@@ -20,14 +20,13 @@
 namespace tpsp {
 
 /// Does for a function with chunks what formSegments() does for others, and
-/// notes its segments (tpsp.segments). `splitsWeights`: the part of the
-/// backward pass that nobody waits for is a segment of its own. The memory of a
-/// value that a stage receives in addition to its own copy is added to
-/// `memory`. Fails with a diagnostic at an operation that needs a value of a
-/// later segment.
+/// notes its segments (tpsp.segments). The memory of a value that a stage
+/// receives in addition to its own copy is added to `memory`. Fails with a
+/// diagnostic at an operation that needs a value of a later segment.
 mlir::LogicalResult formStageSegments(mlir::func::FuncOp function,
                                       ChunkPlacement placement,
-                                      bool splitsWeights, SumMemory &memory);
+                                      const SegmentForm &form,
+                                      SumMemory &memory);
 
 /// A segment as an attribute, as tpsp.segments has it: a dictionary.
 mlir::Attribute noteOf(const PlanSegment &segment, mlir::MLIRContext *context);

@@ -1,5 +1,6 @@
 #include "StepSegments.h"
 
+#include "LastMicroBatch.h"
 #include "Passes/Program/SegmentsOfStep.h"
 #include "Passes/Program/StageMarks.h"
 #include "StageSegments.h"
@@ -10,7 +11,6 @@
 #include "tpsp/Dialect/Tpsp/IR/TpspDialect.h"
 #include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
@@ -108,66 +108,6 @@ static void noteSegments(func::FuncOp function, bool hasCounts,
                     ArrayAttr::get(function.getContext(), notes));
 }
 
-namespace {
-
-/// Copies the operations of a micro-batch for the last one.
-class LastMicroBatch {
-public:
-  LastMicroBatch(ArrayRef<Operation *> ops, SumMemory &memory)
-      : ops(ops), memory(memory), end(ops.front()->getBlock()->getTerminator()),
-        b(end) {}
-
-  /// Adds the copies before the terminator, and returns them. Whoever reads a
-  /// value of a micro-batch after the last one reads the copy's.
-  SmallVector<Operation *> run() {
-    SmallVector<Operation *> made;
-    for (Operation *op : ops) {
-      made.push_back(b.clone(*op, copies));
-      if (Value zeros = memory.lookup(op->getResult(0)))
-        goOn(op, made.back(), zeros);
-    }
-    keepParts();
-    llvm::SmallDenseSet<Operation *> own(ops.begin(), ops.end());
-    own.insert_range(made);
-    for (Operation *op : ops)
-      for (Value result : op->getResults())
-        result.replaceUsesWithIf(copies.lookup(result), [&](OpOperand &use) {
-          return !own.contains(use.getOwner()) &&
-                 (use.getOwner() != end || use.getOperandNumber() < numResults);
-        });
-    return made;
-  }
-
-private:
-  /// The last micro-batch adds to the sum of the others.
-  void goOn(Operation *sum, Operation *last, Value zeros) {
-    for (OpOperand &operand : last->getOpOperands())
-      if (operand.get() == zeros)
-        operand.set(sum->getResult(0));
-    memory[last->getResult(0)] = zeros;
-  }
-
-  /// Each micro-batch makes its own part of a result in the same memory.
-  void keepParts() {
-    SmallVector<Value> kept;
-    for (Value result : end->getOperands())
-      if (Value root = withoutViews(result); copies.contains(root)) {
-        memory.try_emplace(copies.lookup(root), root);
-        kept.push_back(root);
-      }
-    end->insertOperands(end->getNumOperands(), kept);
-  }
-
-  const ArrayRef<Operation *> ops;
-  SumMemory &memory;
-  Operation *end;
-  const unsigned numResults = end->getNumOperands();
-  OpBuilder b;
-  IRMapping copies;
-};
-
-} // namespace
-
 OperandRange tpsp::returnedValues(func::FuncOp function) {
   return function.getBody().front().getTerminator()->getOperands().take_front(
       function.getNumResults());
@@ -187,8 +127,8 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
     return failure();
   if (hasChunks(function)) {
     int64_t stages = meshOf(function).size(*stageAxisOf(function));
-    if (failed(formStageSegments(function, {stages, form.isFolded},
-                                 form.splitsWeights, memory)))
+    if (failed(
+            formStageSegments(function, {stages, form.isFolded}, form, memory)))
       return failure();
     return memory;
   }
@@ -203,7 +143,7 @@ FailureOr<SumMemory> tpsp::formSegments(func::FuncOp function,
   bool splitsLast = form.splitsLast && !parts.empty();
   if (splitsLast)
     update = llvm::to_vector(
-        llvm::concat<Operation *>(LastMicroBatch(parts, memory).run(), update));
+        llvm::concat<Operation *>(copyForLast(parts, memory), update));
   if (hasCounts || splitsLast)
     noteSegments(function, hasCounts, splitsLast);
   for (auto [number, ops] : llvm::enumerate(segments))

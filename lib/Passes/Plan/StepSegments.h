@@ -14,11 +14,13 @@ using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// How a step is divided into segments.
 struct SegmentForm {
-  /// For layers that are divided over stages (StageSegments.h).
+  /// With stages: whether the part of the backward pass that nobody waits for
+  /// is a segment of its own.
   bool splitsWeights = false;
-  /// Without stages: whether the last micro-batch is a segment of its own,
-  /// together with the update. Its operations are copies of the others'.
-  /// Reductions before the update can then run under the last micro-batch.
+  /// Whether operations of the last micro-batch are copies of the others'.
+  /// Reductions of gradients can then run under its backward pass. Without
+  /// stages it is one segment together with the update. With stages, the end of
+  /// a chunk's backward pass is one segment together with the reductions.
   bool splitsLast = false;
   /// With stages: as in ChunkPlacement.
   bool isFolded = false;

@@ -70,7 +70,7 @@ void StageMarks::findChunks() {
 StageSet StageMarks::stagesOf(Operation *op) const {
   if (int64_t chunk = chunkOf(op); chunk >= 0) {
     StageSet own(stages);
-    own.set(placement.stageOf(chunk));
+    own.set(stageOf(chunk));
     return own;
   }
   auto known = stagesOfOp.find(op);

@@ -44,6 +44,7 @@ public:
   int64_t chunkOf(mlir::Operation *op) const {
     return chunkOfOp.lookup_or(op, -1);
   }
+  int64_t stageOf(int64_t chunk) const { return placement.stageOf(chunk); }
   /// The stages that run an operation.
   StageSet stagesOf(mlir::Operation *op) const;
   /// The stages that have a value; all for an argument, which is given to

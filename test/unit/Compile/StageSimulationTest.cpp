@@ -115,6 +115,8 @@ struct Case {
   const char *schedule;
   int64_t chunks, microBatches, units;
   double clip;
+  /// The step is simulated without overlap if that is faster.
+  const char *overlap = "off";
 };
 
 class StageSimulationTest : public testing::TestWithParam<Case> {};
@@ -134,7 +136,11 @@ TEST_P(StageSimulationTest, StepIsTheLongestPathOfTheCompiledPlan) {
   options.attention = "fused";
   options.hardware = "h100-sxm";
   options.mesh = {"pp=2", "tp=2"};
+  options.overlap = given.overlap;
   options.extents = {"b=24"};
+  // Long enough for overlap to pay.
+  if (options.overlap != "off")
+    options.extents = {"b=24", "s=4096", "d=512", "e=2048", "v=8192"};
   options.microBatches = given.microBatches;
   options.clip = given.clip;
   options.stageSchedule = given.schedule;
@@ -146,6 +152,7 @@ TEST_P(StageSimulationTest, StepIsTheLongestPathOfTheCompiledPlan) {
                                             {given.schedule, given.units},
                                             hardware, [](llvm::StringRef) {});
   ASSERT_TRUE(bool(simulated)) << llvm::toString(simulated.takeError());
+  EXPECT_EQ(simulated->overlap, given.overlap);
   auto module = parseModel(context, path, /*isRevised=*/true);
   ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
   auto plan = planOfModule(std::move(*module), path, options);
@@ -168,7 +175,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gpipe", 1, 3, 0, 0}, Case{"zero-bubble", 1, 8, 4, 0},
                     Case{"zero-bubble", 2, 4, 0, 1}, Case{"1f1b", 1, 12, 1, 0},
                     Case{"1f1b", 2, 6, 0, 0}, Case{"zero-bubble", 2, 8, 0, 0},
-                    Case{"1f1b", 1, 4, 0, 1}),
+                    Case{"1f1b", 1, 4, 0, 1}, Case{"1f1b", 1, 4, 0, 1, "on"},
+                    Case{"1f1b", 2, 4, 0, 0, "on"},
+                    Case{"zero-bubble", 1, 4, 0, 1, "on"}),
     [](const auto &info) { return std::to_string(info.index); });
 
 } // namespace

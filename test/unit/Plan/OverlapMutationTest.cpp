@@ -10,6 +10,7 @@
 #include "tpsp/Schedule/Hardware.h"
 #include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
+#include "tpsp/Schedule/StageSteps.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -251,7 +252,7 @@ std::vector<Plan> stepsOf(const Plan &plan) {
   for (int64_t stage = 0; stage < plan.numStages(); ++stage)
     steps.push_back((plan.stageAxis < 0
                          ? writtenOut(plan, plan.microBatches)
-                         : writtenOutStage(plan, stage, plan.microBatches))
+                         : StageSteps(plan, plan.microBatches).of(stage))
                         .plan);
   return steps;
 }

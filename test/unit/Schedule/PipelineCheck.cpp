@@ -29,6 +29,8 @@ public:
         return name(command) + " is done twice";
     if (std::optional<std::string> problem = checkAll())
       return problem;
+    if (std::optional<std::string> problem = checkLast())
+      return problem;
     if (std::optional<std::string> problem = checkResources())
       return problem;
     return checkBounds();
@@ -81,13 +83,28 @@ private:
     return std::nullopt;
   }
 
+  /// In every chunk the last micro-batch ends last. It reduces the gradients.
+  std::optional<std::string> checkLast() const {
+    for (size_t chunk = 0; chunk < problem.chunks.size(); ++chunk)
+      for (int64_t part = 0; part + 1 < problem.parts; ++part) {
+        auto endOf = [&](int64_t of) {
+          return all.at(keyOf(problem.lastWork(), int64_t(chunk), of)).end;
+        };
+        if (endOf(part) > endOf(problem.parts - 1) + slack)
+          return fmt::format("micro-batch {} ends after the last one in chunk "
+                             "{}",
+                             part, chunk);
+      }
+    return std::nullopt;
+  }
+
   std::optional<std::string> checkOne(Work work, int64_t chunk,
                                       int64_t part) const {
     auto found = all.find(keyOf(work, chunk, part));
     if (found == all.end())
       return name({work, chunk, part}) + " is missing";
     const PipelineCommand &command = found->second;
-    double seconds = problem.secondsOf(work, chunk);
+    double seconds = problem.secondsOf(work, chunk, part);
     if (std::abs(command.end - command.start - seconds) > slack ||
         command.start < 0)
       return fmt::format("{} takes {} seconds, not {}", name(command),

@@ -136,6 +136,36 @@ TEST(PipelineStepTest, TheUpdateComesBehindAndANormBeforeAnyUpdate) {
   EXPECT_GE(step.stages[3].ended, step.schedule.seconds + 5);
 }
 
+TEST(PipelineStepTest, ReductionsComeBeforeANorm) {
+  PipelineRequest request = requestOf(4, 4);
+  request.clips = true;
+  double without = simulated(request, 4, "1f1b").seconds;
+  // Stage 3 has three backward passes' time until stage 0 ends.
+  request.chunks[3].work.update = request.chunks[3].work.reductions = 5.5;
+  EXPECT_NEAR(simulated(request, 4, "1f1b").seconds, without, 1e-6);
+  request.chunks[0].work.update = request.chunks[0].work.reductions = 1.5;
+  EXPECT_NEAR(simulated(request, 4, "1f1b").seconds, without + 1.5, 1e-6);
+  request.chunks[3].work.update = 6;
+  EXPECT_NEAR(simulated(request, 4, "1f1b").seconds, without + 2, 1e-6);
+}
+
+TEST(PipelineStepTest, ReductionsHideUnderTheLastBackwardPass) {
+  PipelineRequest request = requestOf(4, 4);
+  double without = simulated(request, 2, "1f1b").seconds;
+  for (PipelineChunk &chunk : request.chunks)
+    chunk.work.update = chunk.work.reductions = 0.9;
+  // Two chunks' reductions, under two seconds of the first chunk.
+  request.hidesReductions = true;
+  EXPECT_NEAR(simulated(request, 2, "1f1b").seconds, without, 1e-6);
+  for (PipelineChunk &chunk : request.chunks)
+    chunk.work.update = chunk.work.reductions = 1.2;
+  EXPECT_NEAR(simulated(request, 2, "1f1b").seconds, without + 0.4, 1e-6);
+  // Each chunk's, under one second of weights' gradients.
+  double split = simulated(request, 2, "zero-bubble").seconds;
+  request.hidesReductions = false;
+  EXPECT_GT(simulated(request, 2, "zero-bubble").seconds, split + 1);
+}
+
 TEST(PipelineStepTest, ABoundBelowAMicroBatchIsRefused) {
   PipelineRequest request = requestOf(4, 8);
   request.units = 1;

@@ -192,3 +192,18 @@ TEST(StageActions, MutationsEndInATimeOrASentence) {
   EXPECT_GT(accepted, 0);
   EXPECT_GT(refused, accepted);
 }
+
+TEST(StageActions, WhetherTheLastMicroBatchEndsLast) {
+  auto ends = [](const std::string &text) {
+    llvm::Expected<StageActions> actions = parseStageActions(text, "F.csv");
+    EXPECT_TRUE(bool(actions));
+    StageSchedule schedule(*findPolicy("1f1b"));
+    schedule.actions = std::move(*actions);
+    return schedule.endsWithLast();
+  };
+  EXPECT_TRUE(StageSchedule(*findPolicy("1f1b")).endsWithLast());
+  EXPECT_TRUE(ends("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"));
+  EXPECT_FALSE(ends("0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n"));
+  EXPECT_TRUE(ends("0F0,0F1,0I0,0I1,0W0,0W1\n1F0,1I0,1F1,1W0,1I1,1W1\n"));
+  EXPECT_FALSE(ends("0F0,0F1,0I0,0I1,0W0,0W1\n1F0,1I0,1F1,1I1,1W1,1W0\n"));
+}

@@ -2,9 +2,9 @@
 // interleavings of all streams. The proof is held against changed orders.
 #include "tpsp/Schedule/StageProof.h"
 #include "tpsp/Abi/StepOrder.h"
-#include "tpsp/Schedule/IssueOrder.h"
 #include "tpsp/Schedule/ScheduleProof.h"
 #include "tpsp/Schedule/StageOrder.h"
+#include "tpsp/Schedule/StageSteps.h"
 
 #include "gtest/gtest.h"
 
@@ -20,8 +20,10 @@ namespace {
 
 /// A pipeline of `stages` stages with `chunksPerStage` chunks each. Every chunk
 /// saves a value for its backward pass, and hands one on in each direction. The
-/// last one saves a larger value.
-Plan pipeline(int64_t stages, int64_t microBatches, int64_t chunksPerStage) {
+/// last one saves a larger value. `splitsLast`: the last micro-batch has
+/// backward segments of its own.
+Plan pipeline(int64_t stages, int64_t microBatches, int64_t chunksPerStage,
+              bool splitsLast) {
   const int64_t chunks = stages * chunksPerStage;
   Plan plan;
   plan.mesh = {{"pp", stages}};
@@ -77,6 +79,12 @@ Plan pipeline(int64_t stages, int64_t microBatches, int64_t chunksPerStage) {
     int64_t backward = segment(SegmentWork::Backward, chunk);
     int64_t made = buffer(chunk);
     command(backward, {saved[chunk], handed}, {made});
+    if (splitsLast) {
+      plan.segments[backward].runs = SegmentRuns::AllButLast;
+      int64_t last = segment(SegmentWork::Backward, chunk);
+      plan.segments[last].runs = SegmentRuns::Last;
+      command(last, {saved[chunk], handed}, {made});
+    }
     if (chunk > 0)
       handed = hand(made, chunk, chunk - 1, 2);
   }
@@ -96,8 +104,8 @@ void place(Plan &plan) {
 }
 
 Plan ordered(int64_t stages, int64_t microBatches, const char *schedule,
-             int64_t chunksPerStage = 1) {
-  Plan plan = pipeline(stages, microBatches, chunksPerStage);
+             int64_t chunksPerStage = 1, bool splitsLast = false) {
+  Plan plan = pipeline(stages, microBatches, chunksPerStage, splitsLast);
   CostModel cost(*findHardware("h100-sxm"), Mesh(plan.mesh));
   auto order = orderStages(plan, cost, *findPolicy(schedule), 0);
   EXPECT_TRUE(bool(order));
@@ -113,7 +121,7 @@ bool isProved(const Plan &plan) {
   if (proveStages(plan))
     return false;
   for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-    if (proveSchedule(writtenOutStage(plan, stage, plan.microBatches).plan))
+    if (proveSchedule(StageSteps(plan, plan.microBatches).of(stage).plan))
       return false;
   return true;
 }
@@ -251,6 +259,37 @@ TEST(StageProof, OrdersAreRightInEveryInterleaving) {
       EXPECT_TRUE(isProved(plan)) << policy.name << ' ' << stages;
       EXPECT_TRUE(isRight(plan)) << policy.name << ' ' << stages;
     }
+}
+
+TEST(StageProof, ALastMicroBatchOfItsOwnIsRightInEveryInterleaving) {
+  for (const char *schedule : {"gpipe", "1f1b"})
+    for (auto [stages, microBatches, chunks] :
+         {std::tuple(2, 2, 1), {2, 7, 1}, {3, 5, 2}, {4, 8, 1}}) {
+      Plan plan = ordered(stages, microBatches, schedule, chunks,
+                          /*splitsLast=*/true);
+      EXPECT_EQ(proveStages(plan), std::nullopt) << schedule;
+      EXPECT_TRUE(isProved(plan)) << schedule << ' ' << stages;
+      EXPECT_TRUE(isRight(plan)) << schedule << ' ' << stages;
+    }
+}
+
+// The last micro-batch's segment cannot stand for another one, or be left out.
+TEST(StageProof, SegmentsKeepTheirMicroBatches) {
+  Plan plan = ordered(3, 4, "1f1b", 1, /*splitsLast=*/true);
+  int64_t changes = 0;
+  for (size_t stage = 0; stage < 3; ++stage)
+    for (size_t i = 0; i < plan.order[stage].size(); ++i) {
+      int64_t segment = plan.order[stage][i].segment;
+      if (plan.segments[segment].runs != SegmentRuns::Last)
+        continue;
+      Plan changed = plan;
+      changed.order[stage][i].microBatch = 2;
+      EXPECT_TRUE(proveStages(changed)) << stage << ' ' << i;
+      changed.order[stage][i] = {segment - 2, 3}; // that of the others
+      EXPECT_TRUE(proveStages(changed)) << stage << ' ' << i;
+      ++changes;
+    }
+  EXPECT_EQ(changes, 3);
 }
 
 // Chunks of a stage share slots, but for the last, which saves more.
