@@ -199,13 +199,13 @@ public:
 private:
   Evaluation whole(const Candidate &candidate, const std::string &overlap) {
     if (candidate.hasStages())
-      return stages(candidate, overlap, /*keptLayers=*/0);
+      return stages(candidate, overlap, /*isWhole=*/true);
     return evaluateWith(candidate, optionsFor(candidate, overlap), {});
   }
 
   Evaluation compose(const Candidate &candidate, const std::string &overlap) {
     if (candidate.hasStages())
-      return stages(candidate, overlap, runs.empty() ? 0 : Depths().base);
+      return stages(candidate, overlap, /*isWhole=*/runs.empty());
     size_t numRuns = runs.size();
     if (numRuns == 0)
       return evaluateWith(candidate, optionsFor(candidate, overlap), {});
@@ -276,10 +276,10 @@ private:
     });
   }
 
-  /// Evaluates a candidate with stages. Compiles at most `keptLayers` layers of
-  /// a chunk, or the whole step if it is 0.
+  /// Evaluates a candidate with stages. Compiles few layers of each chunk, and
+  /// the whole step if `isWhole`.
   Evaluation stages(const Candidate &candidate, const std::string &overlap,
-                    size_t keptLayers) {
+                    bool isWhole) {
     return find(candidate, [&](Evaluation &out) -> llvm::Error {
       llvm::Expected<const Hardware &> hardware =
           options.compile.hardware.read();
@@ -287,7 +287,8 @@ private:
         return hardware.takeError();
       StageRequest request;
       request.compile = optionsFor(candidate, overlap);
-      request.keptLayers = keptLayers;
+      request.keptLayers = runs.empty() ? 0 : Depths().base;
+      request.isWhole = isWhole;
       request.known = &chunkPlansOf(candidate);
       llvm::Error error = evaluateStages(program->place(candidate),
                                          options.path, request, *hardware, out);

@@ -23,6 +23,8 @@ struct StageRequest {
   /// The number of repeated layers in a chunk that are compiled; 0: all.
   /// StagePlans::deeper tells the cost of the layers left out.
   size_t keptLayers = 0;
+  /// Whether the whole step, with all layers, is compiled and measured, too.
+  bool isWhole = true;
   /// A cache of chunks' plans, or null. Requests may share it if they have the
   /// same placed program and differ only in chunks, micro-batches,
   /// rematerialisation, overlap and options that say "time". Newly compiled

@@ -57,11 +57,10 @@ struct SimulatedStages {
 /// Compiles the model's chunks and simulates their pipeline. Each segment of a
 /// chunk is scheduled by itself. Together the segments may be slower than
 /// without overlap; then the plans without overlap are kept. Options that say
-/// "time" are decided in the same way (withoutTimedOptions()). If chunks keep
-/// all layers (StageRequest::keptLayers), the step is compiled, too. The
-/// durations are then those of its segments, and a stage's peak of memory is
-/// its arena. Fails as compileStages() and simulateStages() do, or if the step
-/// does not compile.
+/// "time" are decided in the same way (withoutTimedOptions()). With
+/// StageRequest::isWhole the step is compiled, too. The durations are then
+/// those of its segments, and a stage's peak of memory is its arena. Fails as
+/// compileStages() and simulateStages() do, or if the step does not compile.
 llvm::Expected<SimulatedStages> compileAndSimulateStages(
     mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
     const StageRequest &request, const StageScheduling &scheduling,

@@ -112,6 +112,16 @@ CutSearch::runWith(const std::vector<TriedCuts> &known, plan::ProgramOp program,
   return std::move(*best);
 }
 
+OverlapCandidate
+CutSearch::repeat(const std::vector<std::vector<int64_t>> &cuts,
+                  plan::ProgramOp program, const Plan &plan) {
+  original = program;
+  wholes = nextWhole(plan);
+  auto twins = llvm::to_vector(llvm::seq<int64_t>(0, plan.commands.size()));
+  return cutLike(candidateOf(program, plan), {cuts, {}},
+                 {twins.begin(), twins.end()});
+}
+
 /// A copy of `whole` with the same cuts, or `whole` if there are none.
 OverlapCandidate CutSearch::cutLike(const OverlapCandidate &whole,
                                     const TriedCuts &known,

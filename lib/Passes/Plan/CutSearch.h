@@ -58,6 +58,12 @@ public:
                                             const Plan &plan,
                                             const std::vector<int64_t> &twins);
 
+  /// Returns a copy of `program` with the cuts that were found for a program
+  /// with the same commands (OverlapCandidate::cuts), or `program` if there are
+  /// none. It is not scheduled.
+  OverlapCandidate repeat(const std::vector<std::vector<int64_t>> &cuts,
+                          plan::ProgramOp program, const Plan &plan);
+
 private:
   /// Which collectives are cut.
   enum class Cuts {

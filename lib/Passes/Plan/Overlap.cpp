@@ -1,4 +1,5 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
+#include "AlikePlans.h"
 #include "CutSearch.h"
 #include "Passes/Program/MachineOptions.h"
 #include "SegmentPrograms.h"
@@ -17,6 +18,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
+#include <map>
 
 namespace tpsp {
 #define GEN_PASS_DEF_OVERLAP
@@ -75,7 +77,18 @@ static std::optional<InOrderOverlap> inOrderOverlapOf(StringRef word) {
 
 namespace {
 
+/// The outcome of a search, for further programs of the same commands.
+struct SearchOutcome {
+  OverlapCandidate best;
+  SimulatedStep serial;
+  ArenaLimits limits;
+  bool isTaken = false;
+  /// scheduleKey() of the program with its cuts.
+  std::string cutKey;
+};
+
 /// Replaces a program by the best scheduled program that is found for it.
+/// Programs of the same commands are searched once.
 class OverlapSearch {
 public:
   /// The other parameters are the pass's options. `inOrder`: the overlap in the
@@ -95,6 +108,10 @@ public:
       return failure();
     if (serial->exposure.communication == 0)
       return program;
+    std::string key = scheduleKey(plan, cost);
+    if (auto known = outcomes.find(key); known != outcomes.end())
+      if (plan::ProgramOp same = repeat(known->second, plan))
+        return same;
     FailureOr<int64_t> needed = arenaBytes(original, plan);
     if (failed(needed))
       return failure();
@@ -105,6 +122,8 @@ public:
     const ScheduledPlan &schedule = best->found.best;
     bool isTaken = best->found.fits &&
                    (schedule.simulated.seconds < serial->seconds || chunks > 1);
+    outcomes[key] = {*best, *serial, limits, isTaken,
+                     scheduleKey(*best->plan, cost)};
     if (isTaken)
       explain(*best, *serial);
     else if (failed(explainNone(*best, *serial)))
@@ -143,6 +162,29 @@ public:
   }
 
 private:
+  /// Schedules the program as another one of the same commands. Returns it, or
+  /// a copy that has replaced it; null if its cuts have other commands.
+  plan::ProgramOp repeat(const SearchOutcome &known, const Plan &plan) {
+    limits = known.limits;
+    if (!known.isTaken)
+      return succeeded(explainNone(known.best, known.serial)) ? original
+                                                              : nullptr;
+    OverlapCandidate same =
+        CutSearch(cost, limits, chunks).repeat(known.best.cuts, original, plan);
+    if (scheduleKey(*same.plan, cost) != known.cutKey) {
+      if (same.program != original)
+        same.program.erase();
+      return nullptr;
+    }
+    explain(known.best, known.serial);
+    if (same.program != original)
+      original.erase();
+    const ScheduledPlan &schedule = known.best.found.best;
+    rewrite(same.program, *same.plan, schedule.items, schedule.issued);
+    same.program.setSerialBytes(limits.serialBytes);
+    return same.program;
+  }
+
   FailureOr<OverlapCandidate> search(const Plan &plan,
                                      const SimulatedStep &serial) {
     if (inOrder)
@@ -261,6 +303,8 @@ private:
   ArenaLimits limits;
   plan::ProgramOp original;
   StringRef name;
+  /// The key is scheduleKey() of the program without cuts.
+  std::map<std::string, SearchOutcome> outcomes;
 };
 
 struct Overlap

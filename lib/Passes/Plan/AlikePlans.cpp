@@ -1,0 +1,29 @@
+#include "AlikePlans.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+using namespace tpsp;
+
+std::string tpsp::scheduleKey(const Plan &plan, const CostModel &cost) {
+  std::string key;
+  auto add = std::back_inserter(key);
+  for (const PlanBuffer &buffer : plan.buffers)
+    fmt::format_to(add, "{}:{}:{} ", int(buffer.kind), buffer.bytes,
+                   buffer.updatedBy >= 0);
+  int64_t first = plan.commands.empty() ? 0 : plan.commands.front().phase;
+  for (const PlanCommand &command : plan.commands) {
+    fmt::format_to(add, "\n{} {} {:a} {} {}", int(command.kind), command.call,
+                   cost.seconds(command), command.phase - first, command.dtype);
+    if (command.kind == CommandKind::Collective)
+      fmt::format_to(add, " {} {}", int(command.collective.kind),
+                     fmt::join(command.collective.axes, ","));
+    for (const PlanAccess &access : command.accesses)
+      fmt::format_to(add, " {}{}:{},{},{},{}", access.isWrite ? "w" : "r",
+                     access.buffer, access.part.begin, access.part.length,
+                     access.part.count, access.part.pitch);
+  }
+  return key;
+}
