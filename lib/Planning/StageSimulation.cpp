@@ -121,7 +121,8 @@ tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
   request.parts = compile.microBatches;
   request.hasBackward = compile.grad;
   request.clips = compile.clip > 0;
-  request.hidesReductions = compile.overlap != "off";
+  request.hidesReductions =
+      compile.overlap != "off" && compile.overlap != "backward";
   request.units = scheduling.units;
   ChunkReader reader(plans, *cost, request.parts);
   for (const StagePlan &chunk : plans.chunks) {
