@@ -269,8 +269,10 @@ double Bounds::longestStage(const Work &work, int64_t stages,
     for (int64_t chunk = stage; chunk < chunks; chunk += stages)
       own += layersOf(chunk);
     double behind = stage + 1 == stages ? work.behindLayers : 0;
-    most =
-        std::max(most, own * (layer + once) + before * layer / parts + behind);
+    // Overlap may hide it under the last micro-batch.
+    double hidden = options.overlaps ? (own * layer + behind) / parts : 0;
+    most = std::max(most, own * layer + std::max(own * once - hidden, 0.0) +
+                              before * layer / parts + behind);
     before += policy->splitsWeights ? 0 : layersOf(stage);
   }
   return most;
@@ -300,7 +302,6 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                       const Settings &settings) const {
   int64_t numStages = node.candidate.numStages();
   double stages = double(numStages), share = leastShare(numStages, settings);
-  double parts = double(settings.microBatches);
   double computing = work.computing.alone, model = work.model.serial;
   double withUpdate = computing + work.update;
   auto longest = [&](double inParts, double atEnd) {
@@ -317,11 +318,9 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                   withUpdate / stages + bound.data + model / stages,
                   longest(work.model.ofLayers, work.data.all.ofLayers)});
   else if (numStages > 1)
-    bound.seconds =
-        std::max(pipelineSeconds(work, settings, share, stages),
-                 longest(0, std::max(0.0, busiestShare(work.data.atEnd) *
-                                                  work.data.atEnd.ofLayers -
-                                              work.ofLayers / parts)));
+    bound.seconds = std::max(
+        pipelineSeconds(work, settings, share, stages),
+        longest(0, busiestShare(work.data.atEnd) * work.data.atEnd.ofLayers));
   else
     bound.seconds = std::max(bound.computing, hidingSeconds(work));
   return bound;

@@ -273,6 +273,14 @@ struct StageWay {
   SimulatedStages stages;
 
   double seconds() const { return stages.simulation.step.seconds; }
+  /// Ranks share the memory of a CPU.
+  bool fits(const Hardware &machine) const {
+    int64_t most = machine.memoryBytes;
+    if (machine.isCpu())
+      most /= Mesh(stages.plans.mesh).numRanks();
+    return llvm::all_of(stages.simulation.step.stages,
+                        [&](const StageUse &use) { return use.peak <= most; });
+  }
 };
 
 } // namespace
@@ -298,7 +306,8 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
   constexpr double margin = 1.1;
   StageWay *fastest = nullptr;
   for (StageWay &way : ways) {
-    if (fastest && way.seconds() > margin * fastest->seconds())
+    bool fits = fastest && fastest->fits(hardware);
+    if (fits && way.seconds() > margin * fastest->seconds())
       break;
     if (request.isWhole) {
       progress("the whole step");
@@ -307,7 +316,9 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
               scheduling, hardware, way.stages))
         return error;
     }
-    if (!fastest || way.seconds() < fastest->seconds())
+    bool isFaster = !fastest || way.seconds() < fastest->seconds();
+    bool fitsAlone = !fits && way.fits(hardware);
+    if (fitsAlone || (isFaster && (!fits || way.fits(hardware))))
       fastest = &way;
   }
   fastest->stages.plans.compiled = compiled;

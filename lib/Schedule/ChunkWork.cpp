@@ -1,5 +1,7 @@
 #include "tpsp/Schedule/ChunkWork.h"
 
+#include "GradientReductions.h"
+
 #include "tpsp/Abi/LiveBytes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -180,17 +182,6 @@ std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
   return scatters;
 }
 
-/// The commands up to the last one that reduces gradients.
-Plan upToReductions(Plan update) {
-  auto isReduction = [&](const PlanCommand &command) {
-    int64_t row = command.collective.row;
-    return row >= 0 && !update.ledger[row].gradients.empty();
-  };
-  while (!update.commands.empty() && !isReduction(update.commands.back()))
-    update.commands.pop_back();
-  return update;
-}
-
 /// Sums up a plan by segments.
 class Reader {
 public:
@@ -218,7 +209,7 @@ public:
       work.*field = *seconds;
     }
     llvm::Expected<double> reductions =
-        secondsOf(upToReductions(partOf(Update)), None);
+        secondsOf(reductionsOf(partOf(Update)), None);
     if (!reductions)
       return reductions.takeError();
     work.reductions = std::min(*reductions, work.update);

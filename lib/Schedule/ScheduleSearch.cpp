@@ -75,6 +75,10 @@ static llvm::Error simulateInto(ScheduledPlan &scheduled,
 
 /// Less memory is tried after this number of schedules that fit.
 static constexpr int enoughFits = 2;
+static constexpr int everyMiss = std::numeric_limits<int>::max();
+
+/// The least step from one amount of memory to the next, in bytes.
+static constexpr int64_t leastStep = 4096;
 
 /// Less memory is tried after this number of schedules that do not fit. The
 /// time for them is independent of the plan's length, unless the plan is very
@@ -105,7 +109,7 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
   if (llvm::Error error = tryAmounts())
     return error;
   if (!found.fits)
-    if (llvm::Error error = tryWaiting(0, mostMisses(plan)))
+    if (llvm::Error error = tryWaiting(0, everyMiss))
       return error;
   if (!found.fits)
     if (llvm::Error error = simulateInto(found.best, cost))
@@ -114,27 +118,29 @@ llvm::Expected<SearchedSchedule> ScheduleSearch::run() {
   return std::move(found);
 }
 
-/// Tries all the memory that may be added, then half of it, then none, then
-/// less than one command after another takes.
+/// Tries all the memory that may be added, then half of it, then none. Tries
+/// less than one command after another takes if a faster schedule was found no
+/// arena for: in less memory, gaps are smaller.
 llvm::Error ScheduleSearch::tryAmounts() {
   const int64_t temporaries = limits.serialBytes - lastingBytes;
   const int most = mostMisses(plan);
-  for (int64_t more = extraBytes(); more >= -temporaries / 2;
-       more = lessThan(more)) {
+  for (int64_t more = extraBytes();; more = lessThan(more)) {
     if (llvm::Error error = tryAmount(more, most))
       return error;
     if (fits < enoughFits && size_t(most) >= settings.size())
       if (llvm::Error error = tryWaiting(more, most))
         return error;
-    // Less memory than the serial step's is for arenas with gaps. It pays only
-    // if a faster schedule was found no arena for.
-    constexpr double worthwhile = 0.98;
-    bool mayGain =
-        !found.fits || fastest < worthwhile * found.best.simulated.seconds;
-    if (more <= 0 && !mayGain)
-      break;
+    bool isLast = temporaries < leastStep || more < -temporaries / 2;
+    if (more <= 0 && (isLast || !missesFaster()))
+      return llvm::Error::success();
   }
-  return llvm::Error::success();
+}
+
+/// Whether the fastest of the latest schedules that found no arena is clearly
+/// faster than the best one that did.
+bool ScheduleSearch::missesFaster() const {
+  constexpr double worthwhile = 0.98;
+  return !found.fits || fastestMiss < worthwhile * bestEstimate;
 }
 
 /// The memory to try after `more`. If no schedule fits, it shrinks by the
@@ -142,7 +148,8 @@ llvm::Error ScheduleSearch::tryAmounts() {
 int64_t ScheduleSearch::lessThan(int64_t more) const {
   const int64_t extra = extraBytes(), least = extra / 4;
   if (more <= 0)
-    return more - std::max(missing, (limits.serialBytes - lastingBytes) / 16);
+    return more - std::max({missing, leastStep,
+                            (limits.serialBytes - lastingBytes) / 16});
   if (missing == 0)
     return more > extra / 2 ? extra / 2 : 0;
   return more > least ? std::max(more - std::max(missing, least), more / 2) : 0;
@@ -164,18 +171,20 @@ llvm::Error ScheduleSearch::tryAmount(int64_t more, int mostMisses) {
   int misses = 0;
   fits = 0;
   missing = 0;
-  const std::vector<ListVariant> variants = variantsIn(more, mostMisses);
-  fastest = variants.front().schedule.seconds;
-  for (const ListVariant &variant : variants) {
+  fastestMiss = std::numeric_limits<double>::infinity();
+  for (const ListVariant &variant : variantsIn(more, mostMisses)) {
     llvm::Expected<ScheduledPlan> next =
         scheduledPlan(plan, problem, variant, limits.mostBytes);
     if (!next)
       return next.takeError();
-    if (int64_t over = next->arenaBytes - limits.mostBytes; over > 0)
+    double estimate = variant.schedule.seconds;
+    if (int64_t over = next->arenaBytes - limits.mostBytes; over > 0) {
       missing = misses++ ? std::min(missing, over) : over;
-    else
+      fastestMiss = std::min(fastestMiss, estimate);
+    } else {
       ++fits;
-    if (llvm::Error error = consider(std::move(*next)))
+    }
+    if (llvm::Error error = consider(std::move(*next), estimate))
       return error;
     if (fits == enoughFits || misses >= mostMisses)
       break;
@@ -200,8 +209,9 @@ std::vector<ListVariant> ScheduleSearch::variantsIn(int64_t more,
                           {settings.begin(), settings.begin() + int64_t(most)});
 }
 
-/// Keeps `next` if it is better than the best schedule so far.
-llvm::Error ScheduleSearch::consider(ScheduledPlan next) {
+/// Keeps `next`, of which a list schedule is estimated to take `estimate`
+/// seconds, if it is better than the best so far.
+llvm::Error ScheduleSearch::consider(ScheduledPlan next, double estimate) {
   bool isFirst = found.best.items.empty();
   if (next.arenaBytes > limits.mostBytes) {
     if (isFirst || (!found.fits && next.arenaBytes < found.best.arenaBytes))
@@ -210,8 +220,10 @@ llvm::Error ScheduleSearch::consider(ScheduledPlan next) {
   }
   if (llvm::Error error = simulateInto(next, cost))
     return error;
-  if (!found.fits || next.simulated.seconds < found.best.simulated.seconds)
+  if (!found.fits || next.simulated.seconds < found.best.simulated.seconds) {
     found.best = std::move(next);
+    bestEstimate = estimate;
+  }
   found.fits = true;
   return llvm::Error::success();
 }

@@ -41,6 +41,9 @@ public:
     for (int64_t segment : segments) {
       isOfOneChunk &= plan.segments[segment].chunk == first.chunk &&
                       plan.segments[segment].stages == first.stages;
+      // It stands for the segment of the other micro-batches.
+      if (plan.segments[segment].runs == SegmentRuns::Last)
+        continue;
       kind.push_back(int64_t(plan.segments[segment].work));
     }
     if (!isOfOneChunk)

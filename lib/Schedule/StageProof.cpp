@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <set>
 
 using namespace tpsp;
 
@@ -14,14 +15,15 @@ namespace {
 class StageProof {
 public:
   explicit StageProof(const Plan &plan)
-      : plan(plan), orders(StepOrder::ofStages(plan)) {}
+      : plan(plan), orders(StepOrder::ofStages(plan)), sums(sumUses()) {}
 
   std::optional<std::string> run() {
     if (std::optional<std::string> fault = checkTransfers())
       return fault;
     for (int64_t stage = 0; stage < plan.numStages(); ++stage)
-      if (std::optional<std::string> fault = checkCounts(stage))
-        return fault;
+      for (auto check : {&StageProof::checkCounts, &StageProof::checkSums})
+        if (std::optional<std::string> fault = (this->*check)(stage))
+          return fault;
     return execute();
   }
 
@@ -110,6 +112,45 @@ private:
     return std::nullopt;
   }
 
+  /// The sums over micro-batches that a segment adds to, and those that it
+  /// reads complete.
+  struct SumUse {
+    std::set<int64_t> added, read;
+  };
+
+  std::vector<SumUse> sumUses() const {
+    std::vector<SumUse> uses(plan.segments.size());
+    for (const PlanCommand &command : plan.commands) {
+      std::set<int64_t> written;
+      for (const PlanAccess &access : command.accesses)
+        if (access.isWrite)
+          written.insert(access.buffer);
+      for (const PlanAccess &access : command.accesses) {
+        if (!plan.buffers[access.buffer].isSum)
+          continue;
+        bool isAdded = written.count(access.buffer) > 0;
+        SumUse &use = uses[command.segment];
+        (isAdded ? use.added : use.read).insert(access.buffer);
+      }
+    }
+    return uses;
+  }
+
+  /// No micro-batch adds to a sum that has been read.
+  std::optional<std::string> checkSums(int64_t stage) {
+    std::map<int64_t, int64_t> readBy;
+    for (int64_t i = 0; i < int64_t(orders[stage].actions.size()); ++i) {
+      const SumUse &use = sums[orders[stage].actions[i].segment];
+      for (int64_t buffer : use.added)
+        if (auto reader = readBy.find(buffer); reader != readBy.end())
+          return describe({stage, i}) + " adds to a sum that " +
+                 describe({stage, reader->second}) + " has read";
+      for (int64_t buffer : use.read)
+        readBy.try_emplace(buffer, i);
+    }
+    return std::nullopt;
+  }
+
   /// The other side of a transfer; nullopt for other actions.
   std::optional<At> otherSide(At at) const {
     const IssuedAction &action = actionAt(at);
@@ -191,6 +232,7 @@ private:
 
   const Plan &plan;
   const std::vector<StepOrder> orders;
+  const std::vector<SumUse> sums; ///< of each segment
   /// The position of each segment and micro-batch on each stage.
   std::map<Side, std::map<int64_t, int64_t>> places;
   std::vector<std::vector<bool>> ended;

@@ -23,6 +23,10 @@
 // FIRST-SAME: name = "backward 1", peer = -1 : i64, runs = "each"
 // FIRST-SAME: name = "backward 0", peer = -1 : i64, runs = "all but last"
 // FIRST-SAME: name = "last backward 0", peer = -1 : i64, runs = "last"
+// A bucket may have gradients of both chunks of the first stage.
+// RUN: %{opt} stage-schedule=1f1b stage-chunks=2' | FileCheck %s --check-prefix=CHUNKS
+// CHUNKS: plan.program @model_grad
+// CHUNKS-SAME: name = "last backward 0", peer = -1 : i64, runs = "last"
 // RUN: %{opt} stage-schedule=zero-bubble' | FileCheck %s --check-prefix=EACH
 // EACH: plan.program @model_grad
 // EACH-SAME: name = "weights 1", peer = -1 : i64, runs = "all but last"

@@ -144,7 +144,8 @@ struct TensorTime {
   double gathering = 0, scattering = 0, completing = 0;
 
   double seconds() const { return gathering + atEnd(); }
-  /// With stages, these run once a step, after the last micro-batch.
+  /// With stages, these run once a step, under the last micro-batch or after
+  /// it.
   double atEnd() const { return scattering + completing; }
   /// Combines axes: one collective may run along all of them.
   void raiseTo(const TensorTime &other) {

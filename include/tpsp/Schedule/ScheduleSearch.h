@@ -70,10 +70,11 @@ public:
 private:
   llvm::Error tryAmounts();
   int64_t lessThan(int64_t more) const;
+  bool missesFaster() const;
   llvm::Error tryWaiting(int64_t more, int mostMisses);
   llvm::Error tryAmount(int64_t more, int mostMisses);
   std::vector<ListVariant> variantsIn(int64_t more, int mostMisses);
-  llvm::Error consider(ScheduledPlan next);
+  llvm::Error consider(ScheduledPlan next, double estimate);
   std::vector<ListSetting> promisingSettings() const;
   int64_t extraBytes() const { return limits.mostBytes - limits.serialBytes; }
 
@@ -90,8 +91,9 @@ private:
   /// bytes by which one exceeds the limit.
   int fits = 0;
   int64_t missing = 0;
-  /// The estimated seconds of the fastest of the latest schedules.
-  double fastest = 0;
+  /// The estimated seconds of the fastest of the latest schedules that did not
+  /// fit, and of the best schedule that does.
+  double fastestMiss = 0, bestEstimate = 0;
   SearchedSchedule found;
 };
 

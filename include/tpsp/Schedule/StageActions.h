@@ -15,8 +15,8 @@
 ///   UNSHARD, RESHARD, REDUCE_GRAD, WAIT_..    left out
 ///
 /// Without sends, each tensor is sent as soon as it is made. Actions that are
-/// left out have no counterpart: each segment gathers its weights, and the
-/// update reduces their gradients.
+/// left out have no counterpart: each segment gathers its weights. The update
+/// reduces their gradients, or with overlap the last micro-batch does.
 ///
 /// Empty cells only align rows. Source: `_Action` and `_load_csv` in
 /// torch/distributed/pipelining/schedules.py.

@@ -53,29 +53,6 @@ void StageLevels::raiseLevels() {
   }
 }
 
-/// The chunk on whose values alone an operation of the update depends; -1 if
-/// there is none. `known`: the chunks of operations before it.
-static int64_t onlyChunk(Operation *op, const StageMarks &marks,
-                         const StageLevels &levels,
-                         const llvm::DenseMap<Operation *, int64_t> &known) {
-  if (!levels.isAfter(op))
-    return -1;
-  int64_t chunk = -1;
-  for (Value operand : op->getOperands()) {
-    Operation *maker = operand.getDefiningOp();
-    if (!maker)
-      continue;
-    int64_t own = marks.chunkOf(maker);
-    if (own < 0 && !levels.isAfter(maker))
-      continue; // the prologue's
-    own = own < 0 ? known.lookup_or(maker, -1) : own;
-    if (own < 0 || (chunk >= 0 && chunk != own))
-      return -1;
-    chunk = own;
-  }
-  return chunk;
-}
-
 /// The chunks that have operations of a backward pass.
 static llvm::SmallDenseSet<int64_t> backwardChunks(Block &body,
                                                    const StageMarks &marks) {
@@ -86,30 +63,71 @@ static llvm::SmallDenseSet<int64_t> backwardChunks(Block &body,
   return chunks;
 }
 
+namespace {
+
+/// Finds the chunk under which an operation of the update may run.
+class ReducingChunk {
+public:
+  ReducingChunk(const StageMarks &marks, const StageLevels &levels,
+                ReducingChunks chunks)
+      : marks(marks), levels(levels), chunks(chunks) {}
+
+  /// -1 if there is none. Operations are visited in their order.
+  int64_t visit(Operation *op) {
+    int64_t chunk = levels.isAfter(op) ? commonOf(op) : -1;
+    if (chunk >= 0)
+      known[op] = chunk;
+    return chunk;
+  }
+  int64_t of(Operation *op) const { return known.lookup_or(op, -1); }
+
+private:
+  /// The chunk of all operands that a micro-batch or the update makes.
+  int64_t commonOf(Operation *op) const {
+    int64_t chunk = -1;
+    for (Value operand : op->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (!maker || (marks.chunkOf(maker) < 0 && !levels.isAfter(maker)))
+        continue; // an argument, or the prologue's
+      int64_t own = marks.chunkOf(maker) < 0 ? of(maker) : chunkFor(maker);
+      if (own < 0 || (chunk >= 0 && chunk != own))
+        return -1;
+      chunk = own;
+    }
+    return chunk;
+  }
+
+  int64_t chunkFor(Operation *op) const {
+    int64_t chunk = marks.chunkOf(op);
+    if (chunks == ReducingChunks::Each)
+      return chunk;
+    return marks.stageOf(chunk) == marks.stageOf(0) ? 0 : -1;
+  }
+
+  const StageMarks &marks;
+  const StageLevels &levels;
+  const ReducingChunks chunks;
+  llvm::DenseMap<Operation *, int64_t> known;
+};
+
+} // namespace
+
 llvm::DenseMap<Operation *, int64_t>
 tpsp::chunkReductions(Block &body, const StageMarks &marks,
                       const StageLevels &levels, ReducingChunks chunks) {
   llvm::SmallDenseSet<int64_t> haveBackward = backwardChunks(body, marks);
-  auto runsIn = [&](Operation *op, int64_t chunk) -> int64_t {
-    bool isOfFirst = marks.stagesOf(op).test(marks.stageOf(0));
-    return chunks == ReducingChunks::Each ? chunk : isOfFirst ? 0 : -1;
-  };
-  llvm::DenseMap<Operation *, int64_t> ofChunk;
+  ReducingChunk reducing(marks, levels, chunks);
   for (Operation &op : body.without_terminator())
-    if (int64_t chunk = onlyChunk(&op, marks, levels, ofChunk); chunk >= 0)
-      ofChunk[&op] = chunk;
+    reducing.visit(&op);
   llvm::DenseMap<Operation *, int64_t> needed;
   for (Operation &op : llvm::reverse(body.without_terminator())) {
-    auto known = ofChunk.find(&op);
-    if (known == ofChunk.end())
-      continue;
     bool isNeeded = isa<CollectiveOpInterface>(op) ||
                     llvm::any_of(op.getUsers(), [&](Operation *user) {
                       return needed.contains(user);
                     });
-    int64_t in = runsIn(&op, known->second);
-    if (isNeeded && haveBackward.contains(in))
-      needed[&op] = in;
+    int64_t chunk = reducing.of(&op);
+    if (isNeeded && haveBackward.contains(chunk))
+      needed[&op] = chunk;
   }
   return needed;
 }

@@ -47,10 +47,11 @@ enum class ReducingChunks {
   First
 };
 
-/// The operations that combine gradients of one chunk alone over its ranks:
-/// collectives, and operations of the update that they need. Each comes with
-/// the chunk of `chunks` that runs it, which has a backward pass. Linear in the
-/// operations.
+/// The operations that combine gradients over ranks: collectives, and
+/// operations of the update that they need. All their gradients are reduced
+/// under one chunk
+/// (`chunks`), which has a backward pass and comes with them. Buckets of
+/// several chunks are none if each chunk has its own. Linear in the operations.
 llvm::DenseMap<mlir::Operation *, int64_t>
 chunkReductions(mlir::Block &body, const StageMarks &marks,
                 const StageLevels &levels, ReducingChunks chunks);

@@ -292,6 +292,44 @@ TEST(StageProof, SegmentsKeepTheirMicroBatches) {
   EXPECT_EQ(changes, 3);
 }
 
+TEST(StageProof, AnAdditionAfterItsReaderIsRefused) {
+  Plan plan = ordered(2, 8, "1f1b", 1, /*splitsLast=*/true);
+  const int64_t sum = int64_t(plan.buffers.size());
+  PlanBuffer &made = plan.buffers.emplace_back();
+  made.kind = BufferKind::Gradient;
+  made.bytes = 64;
+  made.isSum = true;
+  int64_t others = -1, last = -1;
+  for (size_t i = 0; i < plan.segments.size(); ++i)
+    if (plan.segments[i].chunk == 0) {
+      if (plan.segments[i].runs == SegmentRuns::AllButLast)
+        others = int64_t(i);
+      if (plan.segments[i].runs == SegmentRuns::Last)
+        last = int64_t(i);
+    }
+  for (auto [segment, isReader] :
+       {std::pair(others, false), std::pair(last, false),
+        std::pair(last, true)}) {
+    PlanCommand command;
+    command.segment = segment;
+    command.accesses.push_back({sum, {0, 64}, false});
+    if (!isReader)
+      command.accesses.push_back({sum, {0, 64}, true});
+    plan.commands.push_back(command);
+  }
+  EXPECT_EQ(proveStages(plan), std::nullopt);
+  // Micro-batch 5 comes after the last one.
+  std::vector<StepAction> &order = plan.order[0];
+  auto moved = std::find_if(order.begin(), order.end(), [&](StepAction each) {
+    return each.segment == others && each.microBatch == 5;
+  });
+  ASSERT_NE(moved, order.end());
+  std::rotate(moved, moved + 1, order.end());
+  std::optional<std::string> fault = proveStages(plan);
+  ASSERT_TRUE(fault);
+  EXPECT_NE(fault->find("adds to a sum that"), std::string::npos) << *fault;
+}
+
 // Chunks of a stage share slots, but for the last, which saves more.
 TEST(StageProof, SharedSlotsAreRightInEveryInterleaving) {
   for (const PipelinePolicy &policy : pipelinePolicies())
