@@ -302,7 +302,7 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
   llvm::stable_sort(ways, [](const StageWay &one, const StageWay &other) {
     return one.seconds() < other.seconds();
   });
-  // A whole step differs from that of its chunks by less than this.
+  // Whole steps have differed from those of their chunks by up to 7 %.
   constexpr double margin = 1.1;
   StageWay *fastest = nullptr;
   for (StageWay &way : ways) {

@@ -72,13 +72,13 @@ public:
                 ReducingChunks chunks)
       : marks(marks), levels(levels), chunks(chunks) {}
 
-  /// -1 if there is none. Operations are visited in their order.
-  int64_t visit(Operation *op) {
+  /// Operations are visited in their order.
+  void visit(Operation *op) {
     int64_t chunk = levels.isAfter(op) ? commonOf(op) : -1;
     if (chunk >= 0)
       known[op] = chunk;
-    return chunk;
   }
+  /// -1 if there is none.
   int64_t of(Operation *op) const { return known.lookup_or(op, -1); }
 
 private:
