@@ -230,6 +230,10 @@ private:
     for (size_t number : innerGradients)
       result.reference.gradients.push_back(result.reference.results[number]);
     result.reference.reducedIn = referenceElement(options.reduceDtype);
+    if (options.sumDtype != "f32" && options.microBatches > 1) {
+      result.reference.summedIn = referenceElement(options.sumDtype);
+      result.reference.microBatches = options.microBatches;
+    }
     auto function = written->lookupSymbol<func::FuncOp>(name);
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (function.getArgAttr(i, paramAttrName))

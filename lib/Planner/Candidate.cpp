@@ -3,6 +3,7 @@
 #include "tpsp/Abi/FlatCut.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
 #include <set>
@@ -325,8 +326,22 @@ std::string tpsp::planner::settingsText(const Settings &settings) {
     text += (text.empty() ? "" : ", ") + settings.schedule;
   if (settings.chunks > 1)
     text += " of " + std::to_string(settings.chunks) + " chunks";
-  if (settings.rematerialize != "none")
-    text += (text.empty() ? "" : ", ") +
-            ("rematerialise " + settings.rematerialize);
+  Rematerialisation redone = Rematerialisation::of(settings);
+  if (redone.mode != "none")
+    text += (text.empty() ? "" : ", ") + ("rematerialise " + redone.mode);
+  if (redone.layers > 0)
+    text += " in " + std::to_string(redone.layers) +
+            (redone.layers == 1 ? " layer" : " layers");
   return text;
+}
+
+Rematerialisation Rematerialisation::of(const Settings &settings) {
+  auto [mode, layers] = llvm::StringRef(settings.rematerialize).split(':');
+  Rematerialisation result{mode.str()};
+  layers.getAsInteger(10, result.layers);
+  return result;
+}
+
+std::string Rematerialisation::text() const {
+  return layers > 0 ? mode + ":" + std::to_string(layers) : mode;
 }

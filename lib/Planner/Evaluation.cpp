@@ -129,6 +129,50 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
   sum.tensors.insert(b.tensors.begin(), b.tensors.end());
 }
 
+Evaluation tpsp::planner::mixtureOf(const Evaluation &a, const Evaluation &b,
+                                    double share) {
+  Evaluation sum = a;
+  auto between = [&](double from, double to) {
+    return (1 - share) * from + share * to;
+  };
+  for (double Evaluation::*field :
+       {&Evaluation::seconds, &Evaluation::exposed, &Evaluation::communication,
+        &Evaluation::computing, &Evaluation::slowedComputing,
+        &Evaluation::slowdown, &Evaluation::atLeast})
+    sum.*field = between(a.*field, b.*field);
+  for (int64_t MemoryBill::*field :
+       {&MemoryBill::parameters, &MemoryBill::gradients, &MemoryBill::state,
+        &MemoryBill::inputs, &MemoryBill::outputs, &MemoryBill::saved,
+        &MemoryBill::mostGradients})
+    sum.memory.*field =
+        int64_t(between(double(a.memory.*field), double(b.memory.*field)));
+  // At the peak of a, where the backward pass begins, less is saved. Another
+  // peak is within a layer of b.
+  for (int64_t MemoryBill::*field :
+       {&MemoryBill::activations, &MemoryBill::total, &MemoryBill::serial})
+    sum.memory.*field = std::max(
+        a.memory.*field - (a.memory.saved - sum.memory.saved), b.memory.*field);
+  sum.savedByLayers =
+      int64_t(between(double(a.savedByLayers), double(b.savedByLayers)));
+  sum.work.addDifference(a.work, b.work, share);
+  sum.work.kernelSecondsOfLayers =
+      between(a.work.kernelSecondsOfLayers, b.work.kernelSecondsOfLayers);
+  sum.isComposed = true;
+  sum.evaluationSeconds += b.evaluationSeconds;
+  for (auto field : {&Evaluation::parts, &Evaluation::links}) {
+    std::map<std::string, double> &mixed = sum.*field;
+    mixed.insert((b.*field).begin(), (b.*field).end());
+    auto secondsIn = [&](const Evaluation &of, const std::string &name) {
+      auto found = (of.*field).find(name);
+      return found == (of.*field).end() ? 0 : found->second;
+    };
+    for (auto &[name, seconds] : mixed)
+      seconds = between(secondsIn(a, name), secondsIn(b, name));
+  }
+  sum.tensors.insert(b.tensors.begin(), b.tensors.end());
+  return sum;
+}
+
 /// Whether the settings cannot fit because `known`, with the same
 /// rematerialisation, did not. N times as small a micro-batch still saves at
 /// least 1/N of the bytes.

@@ -31,7 +31,8 @@ TensorTime Bounds::storingTime(const TensorFacts &tensor, const SpaceNode &node,
   double count = double(tensor.count),
          twice = std::max(count - double(node.candidate.numStages()), 0.0);
   double again = options.regathers ? gather * twice / count : 0;
-  time.gathering = double(microBatches) * (gather + again);
+  time.gathering =
+      options.gathersOnce ? gather : double(microBatches) * (gather + again);
   return time;
 }
 

@@ -39,7 +39,10 @@ Bounds::Sums Bounds::sumsOf(const TensorFacts &tensor, const SpaceNode &node,
           isSummedOn(tensor, each.use))
         bytes *= double(each.size);
   double result = options.keepsGradients ? local : 0;
-  return {bytes - result, bytes * (tensor.elementBytes == 2 ? 2 : 1) - result};
+  double summed = tensor.elementBytes == 2
+                      ? bytes * double(options.narrowSumBytes) / 2
+                      : bytes;
+  return {bytes - result, summed - result};
 }
 
 Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {

@@ -220,11 +220,14 @@ public:
                   double(terms.localBatch())) {}
 
   double bytes() const {
-    double all = double(terms.layers) * layerBytes() + endBytes();
+    double all =
+        checkpointedLayers() * checkpointBytes() +
+        (double(terms.layers) - checkpointedLayers()) * workingBytes() +
+        endBytes();
     all *= inFlight();
     if (terms.pipeline == 1)
       all += logitBytes();
-    if (isCheckpointed())
+    if (checkpointedLayers() > 0)
       all += workingBytes();
     return terms.isSequenceParallel || terms.tensor == 1
                ? all
@@ -245,16 +248,22 @@ public:
   }
 
 private:
-  bool isCheckpointed() const { return terms.settings.rematerialize == "full"; }
+  /// How many layers are rematerialised whole.
+  double checkpointedLayers() const {
+    Rematerialisation redone = Rematerialisation::of(terms.settings);
+    if (redone.mode != "full")
+      return 0;
+    return double(redone.layers > 0 ? std::min(redone.layers, terms.layers)
+                                    : terms.layers);
+  }
   bool dividesAll() const {
     return terms.isSequenceParallel || terms.tensor == 1;
   }
 
-  double layerBytes() const {
-    return isCheckpointed() ? profile.of("checkpoint_bytes") * positions *
-                                  double(sizes.hidden) /
-                                  double(dividesAll() ? terms.tensor : 1)
-                            : workingBytes();
+  /// The bytes that a rematerialised layer saves.
+  double checkpointBytes() const {
+    return profile.of("checkpoint_bytes") * positions * double(sizes.hidden) /
+           double(dividesAll() ? terms.tensor : 1);
   }
 
   /// Everything that a layer saves without recomputation. Attention's scores

@@ -85,10 +85,19 @@ static std::string microBatchText(const std::vector<Settings> &settings) {
 }
 
 static std::string rematerialisationText(const SearchedSpace &space) {
-  std::vector<std::string> modes = rematerialisationsOf(space.settings);
-  for (std::string &mode : modes)
-    if (mode == "none")
-      mode = "no";
+  std::vector<int64_t> layers;
+  for (const std::string &each : rematerialisationsOf(space.settings))
+    if (Rematerialisation redone = Rematerialisation::of({1, each});
+        redone.layers > 0)
+      layers.push_back(redone.layers);
+  std::vector<std::string> modes;
+  for (const std::string &each : rematerialisationsOf(space.settings)) {
+    Rematerialisation redone = Rematerialisation::of({1, each});
+    if (redone.layers == 0)
+      modes.push_back(redone.mode == "none" ? "no" : redone.mode);
+    else if (redone.layers == layers.front())
+      modes.push_back(fmt::format("{} layers'", rangeOf(layers)));
+  }
   std::string text = anyOf(modes) + " rematerialisation";
   return modes.size() > 1 ? "the least that fits of " + text : text;
 }

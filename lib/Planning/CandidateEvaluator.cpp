@@ -15,6 +15,8 @@
 #include "mlir/IR/MLIRContext.h"
 
 #include <chrono>
+#include <map>
+#include <numeric>
 #include <utility>
 
 using namespace mlir;
@@ -120,7 +122,9 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
   compile.extents.clear();
   compile.mesh.clear();
   compile.microBatches = candidate.settings.microBatches;
-  compile.rematerialize = candidate.settings.rematerialize;
+  Rematerialisation redone = Rematerialisation::of(candidate.settings);
+  compile.rematerialize = redone.mode;
+  compile.rematerializeLayers = redone.layers;
   if (hasRing(candidate))
     compile.attention = "ring";
   if (candidate.hasStages())
@@ -206,6 +210,56 @@ private:
   Evaluation compose(const Candidate &candidate, const std::string &overlap) {
     if (candidate.hasStages())
       return stages(candidate, overlap, /*isWhole=*/runs.empty());
+    Rematerialisation redone = Rematerialisation::of(candidate.settings);
+    if (runs.empty())
+      return composeAlike(candidate, overlap);
+    if (redone.layers == 0)
+      return composedOnce(candidate, overlap);
+    return program->facts().areLayersAlike
+               ? composeMixed(candidate, redone, overlap)
+               : evaluateWith(candidate, optionsFor(candidate, overlap), {});
+  }
+
+  /// Composes a step that rematerialises some layers from one that does so in
+  /// none and one that does so in all.
+  Evaluation composeMixed(const Candidate &candidate,
+                          const Rematerialisation &redone,
+                          const std::string &overlap) {
+    Candidate other = candidate;
+    other.settings.rematerialize = "none";
+    Evaluation none = composedOnce(other, overlap);
+    other.settings.rematerialize = redone.mode;
+    Evaluation all = composedOnce(other, overlap);
+    if (!none.isLegal() || !all.isLegal())
+      return none.isLegal() ? all : none;
+    size_t layers = std::accumulate(runs.begin(), runs.end(), size_t(0));
+    double share = std::min(double(redone.layers) / double(layers), 1.0);
+    Evaluation mixed = mixtureOf(none, all, share);
+    mixed.candidate = candidate;
+    boundByBusiest(mixed);
+    return mixed;
+  }
+
+  /// composeAlike(), which remembers what it made of this candidate.
+  Evaluation composedOnce(const Candidate &candidate,
+                          const std::string &overlap) {
+    std::string text = overlap + " " +
+                       subscriptText(candidate, program->facts()) + " " +
+                       settingsText(candidate.settings);
+    constexpr size_t most = 64;
+    if (composed.size() > most)
+      composed.clear();
+    auto [entry, isNew] = composed.try_emplace(text);
+    if (isNew)
+      return entry->second = composeAlike(candidate, overlap);
+    Evaluation known = entry->second;
+    known.evaluationSeconds = 0;
+    return known;
+  }
+
+  /// Composes a step whose layers are alike but for their runs.
+  Evaluation composeAlike(const Candidate &candidate,
+                          const std::string &overlap) {
     size_t numRuns = runs.size();
     if (numRuns == 0)
       return evaluateWith(candidate, optionsFor(candidate, overlap), {});
@@ -369,6 +423,8 @@ private:
   /// settings are tried one after the other.
   std::string staged;
   ChunkPlans chunkPlans;
+  /// Composed steps, by the text of overlap, subscripts and settings.
+  std::map<std::string, Evaluation> composed;
 };
 
 } // namespace

@@ -22,11 +22,21 @@ const Evaluation *Planning::best() const {
   return result.best(matrix.options.memoryLimit);
 }
 
+/// `layers`: how many the program has, if some of them may be rematerialised;
+/// else 0.
 static std::vector<std::string> modesOf(const CompileOptions &compile,
-                                        GivenSettings given) {
+                                        GivenSettings given, int64_t layers) {
+  constexpr int64_t steps = 8; // an eighth of the layers, a quarter, ..
   if (given.rematerialize || !compile.grad)
-    return {compile.rematerialize};
-  return {"none", "selective", "full"};
+    return {Rematerialisation{
+        compile.rematerialize,
+        compile.rematerialize == "full" ? compile.rematerializeLayers : 0}
+                .text()};
+  std::vector<std::string> modes = {"none", "selective"};
+  for (int64_t step = 1; step < steps && layers >= steps; ++step)
+    modes.push_back(Rematerialisation{"full", layers * step / steps}.text());
+  modes.emplace_back("full");
+  return modes;
 }
 
 static constexpr int64_t mostMicroBatches = 512;
@@ -41,12 +51,13 @@ static std::vector<int64_t> divisors(int64_t number, int64_t most) {
 }
 
 std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
-                                           GivenSettings given, int64_t batch) {
+                                           GivenSettings given, int64_t batch,
+                                           int64_t layers) {
   std::vector<int64_t> parts = divisors(batch, mostMicroBatches);
   if (given.microBatches)
     parts = {compile.microBatches};
   std::vector<Settings> result;
-  for (const std::string &mode : modesOf(compile, given))
+  for (const std::string &mode : modesOf(compile, given, layers))
     for (int64_t each : parts)
       result.push_back({each, mode});
   return result;
@@ -77,7 +88,7 @@ std::vector<Settings> tpsp::stageSettings(const CompileOptions &compile,
   std::vector<Settings> result;
   if (stages.stages == 1)
     return result;
-  for (const std::string &mode : modesOf(compile, given))
+  for (const std::string &mode : modesOf(compile, given, /*layers=*/0))
     for (int64_t chunks : chunksOf(layers, stages.chunks))
       for (int64_t each : parts)
         result.push_back({each, mode, stages.schedule, chunks});
@@ -174,7 +185,9 @@ public:
       return cut.takeError();
     batch = *cut;
     int64_t extent = batch ? facts.classes[*batch].extent : 1;
-    request.search.settings = memorySettings(compile(), request.given, extent);
+    request.search.settings =
+        memorySettings(compile(), request.given, extent,
+                       facts.areLayersAlike ? facts.layers : 0);
     request.search.stageSettings = stageSettings(
         compile(), request.given, extent, facts.layers, request.stages);
     if (llvm::Error error = checkStages(request, facts))
@@ -245,7 +258,7 @@ private:
     options.mayGather = compile().attention != "ring";
     CompileOptions ofStages = compile();
     setForStages(ofStages);
-    if (std::string problem = stagesProblem(ofStages); !problem.empty()) {
+    if (std::string problem = stagesUnplanned(ofStages); !problem.empty()) {
       if (options.stages > 1)
         return llvm::createStringError(problem);
       options.stages = 1;
@@ -445,6 +458,8 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.balancesAttention = compile.balanceAttention != "off";
   options.gathersKeys = compile.attention != "blocks";
   options.regathers = compile.grad && !compile.keepGathered;
+  options.gathersOnce = compile.gatherWeights == "step";
+  options.narrowSumBytes = compile.sumDtype == "f32" ? 4 : 2;
   options.largestBucket =
       compile.bucketLayers == "off" ? compile.bucketBytes : -1;
   options.overlaps = compile.overlap != "off";

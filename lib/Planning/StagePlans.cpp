@@ -56,6 +56,16 @@ std::optional<bool> tpsp::hasStages(MLIRContext &context, StringRef path,
   return size > 1;
 }
 
+std::string tpsp::stagesUnplanned(const CompileOptions &options) {
+  if (options.rematerializeLayers > 0)
+    return "--rematerialize-layers is not planned with stages; leave it out, "
+           "or give --stages 1";
+  if (options.gatherWeights == "step")
+    return "--gather-weights step is not planned with stages; leave it out, or "
+           "give --stages 1";
+  return stagesProblem(options);
+}
+
 std::string tpsp::stagesProblem(const CompileOptions &options) {
   const std::tuple<bool, const char *, const char *> refused[] = {
       {!options.pad.empty(), "--pad",
@@ -99,6 +109,7 @@ public:
     if (std::string problem = stagesProblem(request.compile); !problem.empty())
       return llvm::createStringError(problem);
     progress("cutting layers");
+    result.narrowSumBytes = request.compile.sumDtype == "f32" ? 4 : 2;
     llvm::Expected<func::FuncOp> program =
         selectFunction(module, request.compile.function);
     if (!program)
@@ -259,6 +270,7 @@ private:
         copy.setArgAttr(i, paramAttrName, b.getUnitAttr());
     }
     std::string text = options.overlap + " " + options.rematerialize + " " +
+                       std::to_string(options.rematerializeLayers) + " " +
                        options.shardReplicated + " " + options.bucketLayers +
                        "\n";
     llvm::raw_string_ostream out(text);

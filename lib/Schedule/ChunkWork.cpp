@@ -186,10 +186,10 @@ std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
 class Reader {
 public:
   Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts,
-         SegmentVisitor visit)
+         SegmentVisitor visit, int64_t narrowSumBytes)
       : plan(plan), cost(cost), ends(ends), parts(parts), visit(visit),
-        segments(plan, ends), scatters(findScatters(plan)),
-        used(plan.buffers.size()) {
+        hasWideSums(narrowSumBytes > 2), segments(plan, ends),
+        scatters(findScatters(plan)), used(plan.buffers.size()) {
     for (size_t i = 0; i < plan.commands.size(); ++i)
       for (const PlanAccess &access : plan.commands[i].accesses)
         used[access.buffer] |= segments.of(i);
@@ -350,16 +350,17 @@ private:
     return (in & Update) && (in & (Input | Weights));
   }
 
-  static bool isHalf(const PlanBuffer &parameter) {
-    return parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16;
+  /// Whether the sum of its gradients has more bits than these.
+  bool isWidened(const PlanBuffer &parameter) const {
+    return hasWideSums &&
+           (parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16);
   }
 
   /// Bytes of the sum of a parameter's gradients over the micro-batches. If it
   /// is reduce-scattered onto the parameter's own axes, it is whole until then.
   int64_t sumBytes(const PlanBuffer &parameter) const {
-    int64_t bytes = parameter.bytes;
-    if (parts > 1 && isHalf(parameter))
-      bytes *= 2;
+    bool isWide = parts > 1 && isWidened(parameter);
+    int64_t bytes = isWide ? 2 * parameter.bytes : parameter.bytes;
     auto scattered = scatters.find(parameter.number);
     if (scattered == scatters.end())
       return bytes;
@@ -371,7 +372,7 @@ private:
 
   void addGradient(int64_t argument, const PlanBuffer &parameter) {
     double bytes = double(work.gradients[argument] = sumBytes(parameter));
-    addedBytes[argument] = bytes * (isHalf(parameter) ? 2.5 : 3);
+    addedBytes[argument] = bytes * (isWidened(parameter) ? 2.5 : 3);
   }
 
   /// Adds the time in which every further micro-batch adds its gradients to the
@@ -386,7 +387,7 @@ private:
       reduced.insert(row.gradients.begin(), row.gradients.end());
     double rounding = 0;
     for (const PlanBuffer &buffer : plan.buffers)
-      if (buffer.kind == BufferKind::Parameter && isHalf(buffer) &&
+      if (buffer.kind == BufferKind::Parameter && isWidened(buffer) &&
           reduced.count(buffer.number))
         rounding +=
             cost.copySeconds(1.5 * double(work.gradients[buffer.number]));
@@ -466,6 +467,7 @@ private:
   const ChunkEnds ends;
   const int64_t parts;
   const SegmentVisitor visit;
+  const bool hasWideSums;
   Segments segments;
   const std::map<int64_t, std::set<AxisId>> scatters;
   /// For each buffer, the segments that use it.
@@ -486,6 +488,7 @@ private:
 
 llvm::Expected<ChunkWork> tpsp::chunkWork(const Plan &plan,
                                           const CostModel &cost, ChunkEnds ends,
-                                          int64_t parts, SegmentVisitor visit) {
-  return Reader(plan, cost, ends, parts, visit).read();
+                                          int64_t parts, SegmentVisitor visit,
+                                          int64_t narrowSumBytes) {
+  return Reader(plan, cost, ends, parts, visit, narrowSumBytes).read();
 }

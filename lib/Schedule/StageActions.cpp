@@ -33,8 +33,8 @@ constexpr Named transfers[] = {{"SEND_F", Work::SendForward, false, false},
                                {"RECV_F", Work::SendForward, true, false},
                                {"SEND_B", Work::SendBackward, false, false},
                                {"RECV_B", Work::SendBackward, true, false}};
-constexpr StringRef leftOut[] = {"UNSHARD",     "RESHARD",
-                                 "REDUCE_GRAD", "WAIT_REDUCE_GRAD",
+constexpr StringRef gather = "UNSHARD", release = "RESHARD";
+constexpr StringRef leftOut[] = {"REDUCE_GRAD", "WAIT_REDUCE_GRAD",
                                  "WAIT_SEND_F", "WAIT_SEND_B"};
 constexpr StringRef together = "OVERLAP_F_B";
 
@@ -88,6 +88,14 @@ private:
       return false;
     StringRef name = text.rtrim("0123456789");
     text = text.drop_front(name.size());
+    if (name == gather) {
+      ++actions.gathers;
+      actions.mostGathers =
+          std::max(actions.mostGathers, ++gathersOf[action.chunk]);
+      return true;
+    }
+    if (name == release)
+      return true;
     if (llvm::is_contained(leftOut, name)) {
       ++actions.leftOut;
       return true;
@@ -117,6 +125,7 @@ private:
   }
 
   StageActions actions;
+  std::map<int64_t, int64_t> gathersOf; // by chunk
 };
 
 } // namespace

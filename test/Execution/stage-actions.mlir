@@ -6,7 +6,7 @@
 
 // RUN: %{run} 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-actions %S/Inputs/actions/interleaved-1f1b.csv
 // RUN: %{run} 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-actions %S/Inputs/actions/zero-bubble-with-transfers.csv --optimizer adamw --clip 1 2>&1 | FileCheck %s --check-prefix=LEFT
-// LEFT: warning: {{.*}}zero-bubble-with-transfers.csv: {{[0-9]+}} gathers, releases, reductions and waits are left out
+// LEFT: warning: {{.*}}zero-bubble-with-transfers.csv: {{[0-9]+}} reductions and waits are left out
 // RUN: %{run} 8 --mesh pp=4,tp=1 --stage-actions %S/Inputs/actions/zero-bubble-of-4.csv --overlap on
 // RUN: %{run} 4 --mesh pp=2,tp=1 --stage-chunks 2 --stage-placement folded --stage-actions %S/Inputs/actions/zbv.csv --optimizer adamw --clip 1
 // RUN: printf '0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n' > %t/pair.csv

@@ -300,7 +300,7 @@ std::string madeSmall(const Program &program,
 // shows such programs.
 TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   Minimality minimality;
-  uint64_t count = (options().isNightly ? 7 : 12) * options().count, dearer = 0;
+  uint64_t count = (options().isNightly ? 7 : 4) * options().count, dearer = 0;
   for (uint64_t seed = options().seed; seed < options().seed + count; ++seed) {
     Program program = generateLegal(seed, /*operations=*/4);
     chooseSizes(program, /*alike=*/seed % 2 == 0);

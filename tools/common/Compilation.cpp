@@ -6,6 +6,7 @@
 #include "tpsp/Passes/Program/ReturnLogits.h"
 #include "tpsp/Runtime/DeviceInventory.h"
 #include "tpsp/Schedule/Hardware.h"
+#include "tpsp/Schedule/StageActions.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -42,6 +43,18 @@ static std::string attentionForm(const ToolOptions &options,
   return hasLibrary ? "fused" : "rows";
 }
 
+/// Whether a file of actions gathers weights. A file that cannot be read is
+/// reported later, when the compiler needs it.
+static bool gathersOnce(const std::string &stageActions) {
+  if (stageActions.empty())
+    return false;
+  llvm::Expected<StageActions> actions = readStageActions(stageActions);
+  if (actions)
+    return actions->gathers > 0;
+  llvm::consumeError(actions.takeError());
+  return false;
+}
+
 CompileOptions tpsp::tool::resolved(const ToolOptions &options,
                                     const CompileUse &use) {
   CompileOptions compile = options;
@@ -54,6 +67,8 @@ CompileOptions tpsp::tool::resolved(const ToolOptions &options,
   compile.forGpu = use.isSimulated && describesGpu(options);
   if (options.isAutomatic("attention"))
     compile.attention = attentionForm(options, use);
+  if (options.isAutomatic("gather-weights"))
+    compile.gatherWeights = gathersOnce(options.stageActions) ? "step" : "part";
   // A GPU's matmul library fuses epilogues. On CPUs they have not been found to
   // save time.
   if (options.isAutomatic("epilogues"))

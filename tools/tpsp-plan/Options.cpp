@@ -142,8 +142,8 @@ static std::string problemIn(Options &o) {
          "loss-scale-window"},
         "{} says how parameters are updated, and without --optimizer none are"},
        {o.forward,
-        {"rematerialize", "reduce-dtype", "reduce-gradients", "keep-gathered",
-         "input-gradients"},
+        {"rematerialize", "reduce-dtype", "reduce-gradients", "sum-dtype",
+         "keep-gathered", "input-gradients"},
         "{} is about a backward pass, which --forward leaves out"}},
       o);
 }

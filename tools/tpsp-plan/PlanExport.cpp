@@ -31,7 +31,7 @@ static planner::StepTerms stepOf(const Options &options,
   step.cutsProducts = step.overlaps && options.overlapChunks > 1;
   step.bucketBytes = options.bucketBytes;
   step.reduceDtype = options.reduceDtype;
-  step.keepsGathered = options.keepGathered;
+  step.keepsGathered = options.keepGathered || options.gatherWeights == "step";
   return step;
 }
 

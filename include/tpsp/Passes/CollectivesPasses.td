@@ -99,6 +99,8 @@ def FuseCollectives
     - *Narrow.* A gather moves after the elementwise operations that are its
       only users, as far as that leaves fewer bytes. A parameter in f32 that is
       converted to bf16 is gathered in bf16.
+    - *Once a step.* With `gather-weights=step`, a gather of parameters belongs
+      to no micro-batch, and serves both passes of all.
 
     A missed remark reports a gathered tensor that has other uses besides the
     conversion. Another reports an all-reduce and a slice that stay, because an

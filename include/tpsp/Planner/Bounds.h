@@ -121,6 +121,11 @@ struct BoundOptions {
   /// Whether parameters that are stored divided are gathered again for the
   /// backward pass.
   bool regathers = false;
+  /// Whether they are gathered once for all micro-batches and both passes.
+  bool gathersOnce = false;
+  /// Bytes of an element of the sum over micro-batches of a gradient of 16
+  /// bits.
+  int64_t narrowSumBytes = 4;
   /// The most bytes of several tensors in one collective; -1: any number.
   int64_t largestBucket = -1;
   /// The class of activations that micro-batches cut.

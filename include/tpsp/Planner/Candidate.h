@@ -57,7 +57,7 @@ struct CandidateAxis {
 /// micro-batches.
 struct Settings {
   int64_t microBatches = 1;
-  /// "none", "selective", "full".
+  /// "none", "selective", "full", or "full:8" for the first 8 layers.
   std::string rematerialize = "none";
   /// A name of pipelinePolicies(); empty without stages.
   std::string schedule = {};
@@ -69,6 +69,18 @@ struct Settings {
            rematerialize == other.rematerialize && schedule == other.schedule &&
            chunks == other.chunks;
   }
+};
+
+/// The meaning of Settings::rematerialize.
+struct Rematerialisation {
+  /// "none", "selective", "full".
+  std::string mode = "none";
+  /// How many layers are rematerialised, the first ones; 0: all.
+  int64_t layers = 0;
+
+  static Rematerialisation of(const Settings &settings);
+  /// "full:8".
+  std::string text() const;
 };
 
 struct Candidate {

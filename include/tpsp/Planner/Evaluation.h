@@ -162,6 +162,10 @@ public:
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
 
+/// A step of which the share `share` of the layers is as in `b` and the others
+/// are as in `a`. Both must be legal, and of the same program and mesh.
+Evaluation mixtureOf(const Evaluation &a, const Evaluation &b, double share);
+
 /// Limits the memory of a composed step with overlap. A schedule adds at most
 /// `share` to the memory of the serial step, and stays within `device` bytes if
 /// the serial step does. Few layers predict the serial step's memory well but

@@ -75,12 +75,13 @@ struct Planning {
 
 /// The settings, each saving more memory than the one before, in the order in
 /// which the planner tries them. Few micro-batches come before many, and both
-/// before rematerialisation. Their numbers are all divisors of `batch` up to
-/// 512, or with overlap 1, 2, 4 and 8. `batch` is the extent of the index that
-/// micro-batches cut; 1: there is none.
+/// before rematerialisation: of some of the `layers`, and then of all. Their
+/// numbers are all divisors of `batch` up to 512, or with overlap 1, 2, 4
+/// and 8. `batch` is the extent of the index that micro-batches cut; 1: there
+/// is none.
 std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
-                                              int64_t batch);
+                                              int64_t batch, int64_t layers);
 
 /// The settings of plans with stages, ordered by rematerialisation, then by
 /// chunks of the program's `layers`, then by micro-batches. Numbers of

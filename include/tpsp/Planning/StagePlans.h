@@ -62,6 +62,9 @@ struct StagePlans {
   std::map<std::string, Deeper> deeper;
   /// The number of plans that were compiled.
   int64_t compiled = 0;
+  /// Bytes of an element of the sum over micro-batches of a gradient of 16
+  /// bits.
+  int64_t narrowSumBytes = 4;
   /// The names of the program's arguments; empty for arguments without a name.
   std::vector<std::string> argumentNames;
 };
@@ -73,6 +76,10 @@ std::optional<bool> hasStages(mlir::MLIRContext &context, llvm::StringRef path,
 
 /// A sentence about an option that cannot be simulated with stages, or "".
 std::string stagesProblem(const CompileOptions &options);
+
+/// The same about an option for which chunks of few layers do not predict the
+/// whole step. The planner composes steps of such chunks.
+std::string stagesUnplanned(const CompileOptions &options);
 
 /// Sets options of data parallelism that stages do not take, and that change no
 /// result, to those that they take.

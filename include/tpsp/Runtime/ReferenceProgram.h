@@ -79,6 +79,10 @@ struct Program {
   /// if it is not the arguments' type.
   std::optional<Element> reducedIn;
   std::vector<size_t> reduced;
+  /// The type in which the gradients of the arguments `reduced` are summed over
+  /// so many micro-batches, if that is not f32.
+  std::optional<Element> summedIn;
+  int64_t microBatches = 1;
 
   /// The number of the update's first operation; without an update, the number
   /// of operations.

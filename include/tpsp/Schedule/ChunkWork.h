@@ -95,11 +95,12 @@ using SegmentVisitor = llvm::function_ref<void(
     const Plan &segment, const SimulatedStep &step, bool isUpdate)>;
 
 /// Reads the work of a chunk from its plan. `parts`: micro-batches of a step.
-/// With several, gradients are added up, in f32 if they have 16 bits. Fails as
-/// simulate() does.
+/// With several, gradients are added up; those of 16 bits in elements of
+/// `narrowSumBytes`, 2 or 4. Fails as simulate() does.
 llvm::Expected<ChunkWork> chunkWork(const Plan &plan, const CostModel &cost,
                                     ChunkEnds ends, int64_t parts,
-                                    SegmentVisitor visit = nullptr);
+                                    SegmentVisitor visit = nullptr,
+                                    int64_t narrowSumBytes = 4);
 
 /// Adds the work of `layers` more layers to a chunk. `deeper` has one layer
 /// more than `base`. `receives`: the chunk sends gradients back, as both of

@@ -12,11 +12,13 @@
 ///   (0F1;1B0)OVERLAP_F_B  two actions that torch runs together; in this order
 ///   SEND_F, RECV_F        a send and a receive of activations
 ///   SEND_B, RECV_B        the same of their gradients
-///   UNSHARD, RESHARD, REDUCE_GRAD, WAIT_..    left out
+///   UNSHARD, RESHARD      a gather of the chunk's weights, and its end
+///   REDUCE_GRAD, WAIT_..  left out
 ///
-/// Without sends, each tensor is sent as soon as it is made. Actions that are
-/// left out have no counterpart: each segment gathers its weights. The update
-/// reduces their gradients, or with overlap the last micro-batch does.
+/// Without sends, each tensor is sent as soon as it is made. Gathers say only
+/// whether weights are gathered once a step (--gather-weights). Actions that
+/// are left out have no counterpart. The update reduces gradients, or with
+/// overlap the last micro-batch does.
 ///
 /// Empty cells only align rows. Source: `_Action` and `_load_csv` in
 /// torch/distributed/pipelining/schedules.py.
@@ -54,7 +56,10 @@ struct StageActions {
   bool splitsWeights = false;
   /// Whether the file says when tensors are sent and received.
   bool hasTransfers = false;
-  /// How many gathers, releases and reductions were left out.
+  /// How many gathers there are, and how often the chunk is gathered that is
+  /// gathered most often.
+  int64_t gathers = 0, mostGathers = 0;
+  /// How many reductions and waits were left out.
   int64_t leftOut = 0;
 };
 

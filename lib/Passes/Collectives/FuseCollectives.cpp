@@ -1,6 +1,7 @@
 // tpsp-fuse-collectives: shares equal collectives, and fuses two into one. An
 // all-reduce and a slice become a reduce-scatter.
 #include "CollectiveBuilder.h"
+#include "GatherOnce.h"
 #include "NarrowGathers.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
@@ -175,7 +176,8 @@ void noteUndivided(Block &block) {
 
 struct FuseCollectives
     : public WithOptions<tpsp::impl::FuseCollectivesBase<FuseCollectives>,
-                         &CompileOptions::keepGathered> {
+                         &CompileOptions::keepGathered,
+                         &CompileOptions::gatherWeights> {
   void runOnOperation() override {
     Mesh mesh = meshOf(getOperation());
     auto visit = [&](FunctionOpInterface function) {
@@ -185,6 +187,10 @@ struct FuseCollectives
         if (isSingle(&op))
           fuse(&op, mesh);
       narrowGathers(block, mesh);
+      if (options().gatherWeights == "step") {
+        gatherOnce(function);
+        share(block, options().keepGathered);
+      }
       noteUndivided(block);
       return success();
     };

@@ -63,8 +63,8 @@ public:
 class Repeater : Sums {
 public:
   Repeater(FunctionOpInterface function, const Division &division,
-           const Shares &shares, bool reducesParts)
-      : Sums(function.getFunctionBody().front(), shares, reducesParts),
+           const Shares &shares, const SumForm &form)
+      : Sums(function.getFunctionBody().front(), shares, form),
         body(function.getFunctionBody().front()), division(division),
         shares(shares), b(function.getContext(), &mark), cutter(b, division) {}
 
@@ -327,7 +327,7 @@ struct MicroBatch
     : public WithOptions<
           tpsp::impl::MicroBatchBase<MicroBatch>, &CompileOptions::microBatches,
           &CompileOptions::microBatchIndex, &CompileOptions::reduceGradients,
-          &CompileOptions::overlap> {
+          &CompileOptions::sumDtype, &CompileOptions::overlap> {
   void runOnOperation() override {
     if (options().microBatches == 1) {
       for (auto function : getOperation().getOps<func::FuncOp>())
@@ -376,12 +376,13 @@ private:
     Shares shares(function, division);
     if (failed(shares.find()))
       return failure();
-    bool reducesParts = given.reduceGradients == "part";
+    SumForm form{given.reduceGradients == "part",
+                 floatTypeNamed(&getContext(), given.sumDtype)};
     auto program = dyn_cast<func::FuncOp>(*function);
     bool writesOut = given.overlap != "off" && !hasChunks(function) &&
                      division.parts <= mostWrittenOut;
     if (!writesOut && program && canLoop(program, division, shares))
-      return loop(program, division, shares, reducesParts);
+      return loop(program, division, shares, form);
     if (Value count = shares.nestedCount(); count && hasChunks(function))
       return emitErrorAt(count.getDefiningOp())
              << "sums inputs over '" << division.index
@@ -393,7 +394,7 @@ private:
              << "returns or changes a part of the batch in a way that only "
                 "micro-batches which are written out can, and stages have none "
                 "of these; return less, or run it with one stage (--mesh)";
-    return Repeater(function, division, shares, reducesParts).run();
+    return Repeater(function, division, shares, form).run();
   }
 };
 

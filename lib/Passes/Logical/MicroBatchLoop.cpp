@@ -4,7 +4,6 @@
 // is counted before them, part by part.
 #include "MicroBatchLoop.h"
 
-#include "MicroBatchSums.h"
 #include "MicroBatchViews.h"
 
 #include "Passes/Program/FunctionResults.h"
@@ -30,11 +29,10 @@ Value withoutViews(Value value) {
 class Looper : Sums {
 public:
   Looper(func::FuncOp function, const Division &division, const Shares &shares,
-         bool reducesParts)
-      : Sums(function.getBody().front(), shares, reducesParts),
-        function(function), body(function.getBody().front()),
-        division(division), shares(shares), b(body.getTerminator()),
-        cutter(b, division) {}
+         const SumForm &form)
+      : Sums(function.getBody().front(), shares, form), function(function),
+        body(function.getBody().front()), division(division), shares(shares),
+        b(body.getTerminator()), cutter(b, division) {}
 
   LogicalResult run() {
     for (Value sum : shares.counts())
@@ -354,6 +352,7 @@ bool tpsp::microbatch::canLoop(func::FuncOp function, const Division &division,
 
 LogicalResult tpsp::microbatch::loop(func::FuncOp function,
                                      const Division &division,
-                                     const Shares &shares, bool reducesParts) {
-  return Looper(function, division, shares, reducesParts).run();
+                                     const Shares &shares,
+                                     const SumForm &form) {
+  return Looper(function, division, shares, form).run();
 }

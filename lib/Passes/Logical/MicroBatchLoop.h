@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_LOGICAL_MICROBATCHLOOP_H
 #define TPSP_PASSES_LOGICAL_MICROBATCHLOOP_H
 
-#include "MicroBatchShares.h"
+#include "MicroBatchSums.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -18,12 +18,11 @@ bool canLoop(mlir::func::FuncOp function, const Division &division,
 /// Rewrites the function so that operations of a micro-batch run once for
 /// every micro-batch. Their cut values have one part's type, as have cut
 /// arguments and results (`tpsp.cut`). A result that is a sum over
-/// micro-batches is made by tpsp.accumulate. With `reducesParts`, each
-/// micro-batch's gradients of parameters are placed before they are added up.
-/// Fails with a diagnostic if an operation relates its positions to those of
-/// other parts.
+/// micro-batches is made by tpsp.accumulate. `form`: how gradients of
+/// parameters are added up. Fails with a diagnostic if an operation relates its
+/// positions to those of other parts.
 mlir::LogicalResult loop(mlir::func::FuncOp function, const Division &division,
-                         const Shares &shares, bool reducesParts);
+                         const Shares &shares, const SumForm &form);
 
 } // namespace tpsp::microbatch
 

@@ -55,15 +55,15 @@ bool Sums::isGradient(Value result) {
   return bool(getResultAttr(result, weightAttrName));
 }
 
-Type Sums::elementOfSum(Value result) {
+Type Sums::elementOfSum(Value result) const {
   Type element = typeOf(result).getElementType();
   return isGradient(result) && element.getIntOrFloatBitWidth() < 32
-             ? Float32Type::get(result.getContext())
+             ? Type(form.narrowSums)
              : element;
 }
 
 bool Sums::isReducedByPart(Value result) const {
-  return reducesParts && isGradient(result) &&
+  return form.reducesParts && isGradient(result) &&
          llvm::is_contained(result.getUsers(), body.getTerminator());
 }
 

@@ -17,12 +17,18 @@ llvm::SmallVector<mlir::Operation *> repeatedOps(mlir::Block &body,
 /// replaced.
 void eraseCounted(const Shares &shares);
 
+/// How gradients of parameters are added up.
+struct SumForm {
+  /// Whether each part's gradients are placed before they are added up.
+  bool reducesParts = false;
+  /// The type of the sums of gradients of 16 bits.
+  mlir::FloatType narrowSums = {};
+};
+
 class Sums {
 public:
-  /// `reducesParts`: each part's gradients of parameters are placed before they
-  /// are added up.
-  Sums(mlir::Block &body, const Shares &shares, bool reducesParts)
-      : body(body), shares(shares), reducesParts(reducesParts) {}
+  Sums(mlir::Block &body, const Shares &shares, const SumForm &form)
+      : body(body), shares(shares), form(form) {}
 
   bool isSummand(mlir::Value value) const {
     return shares.of(value).kind == Share::Summand;
@@ -40,9 +46,9 @@ public:
   /// Whether the result is the gradient of a parameter.
   static bool isGradient(mlir::Value result);
 
-  /// The type in which a result is added up: f32 at least for parameters'
-  /// gradients.
-  static mlir::Type elementOfSum(mlir::Value result);
+  /// The type in which a result is added up: its own, or for gradients of 16
+  /// bits that of the form.
+  mlir::Type elementOfSum(mlir::Value result) const;
 
   /// Whether each part of the result is placed.
   bool isReducedByPart(mlir::Value result) const;
@@ -53,7 +59,7 @@ public:
 private:
   mlir::Block &body;
   const Shares &shares;
-  const bool reducesParts;
+  const SumForm form;
 };
 
 } // namespace tpsp::microbatch

@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace tpsp {
@@ -37,12 +38,14 @@ class Choice {
   static constexpr int64_t narrowShare = 16;
 
 public:
-  Choice(Block &body, Mode mode) {
+  /// `layers`: of how many layers the mode Full rematerialises, of each chunk;
+  /// 0: of all.
+  Choice(Block &body, Mode mode, int64_t layers) {
     for (Operation &op : body.without_terminator())
       if (!isBackward(&op) && isMemoryEffectFree(&op))
         forward.push_back(&op);
     if (mode == Mode::Full)
-      chooseInsideLayers(body);
+      chooseInsideLayers(body, layers);
     if (mode == Mode::Selective)
       chooseMarked();
     chooseFree();
@@ -162,13 +165,39 @@ private:
   /// layer are inputs of another layer, or are returned and exist in any case.
   /// A program without calls is one layer. In a program with calls, operations
   /// outside of all layers belong to none.
-  void chooseInsideLayers(Block &body) {
+  void chooseInsideLayers(Block &body, int64_t layers) {
     const Repetition repetition(body);
     bool hasLayers = llvm::any_of(
         forward, [&](Operation *op) { return repetition.layerOf(op); });
-    for (Operation *op : forward)
-      if ((!hasLayers || repetition.layerOf(op)) && !isHandedOn(op, repetition))
+    llvm::DenseSet<unsigned> saved;
+    if (layers > 0)
+      saved = layersAfter(layers, repetition);
+    for (Operation *op : forward) {
+      std::optional<unsigned> layer = repetition.layerOf(op);
+      if ((!hasLayers || (layer && !saved.contains(*layer))) &&
+          !isHandedOn(op, repetition))
         redone.insert(op);
+    }
+  }
+
+  /// The layers that follow the first `count` of their chunk. A call that no
+  /// other call repeats, such as that of the loss, is no layer here.
+  llvm::DenseSet<unsigned> layersAfter(int64_t count,
+                                       const Repetition &repetition) const {
+    llvm::DenseMap<unsigned, llvm::SmallSetVector<unsigned, 2>> layersOf;
+    for (Operation *op : forward)
+      if (std::optional<unsigned> layer = repetition.layerOf(op))
+        layersOf[repetition.placeOf(op).what].insert(*layer);
+    llvm::DenseMap<int64_t, llvm::SetVector<unsigned>> ofChunk;
+    for (Operation *op : forward)
+      if (std::optional<unsigned> layer = repetition.layerOf(op);
+          layer && layersOf[repetition.placeOf(op).what].size() > 1)
+        ofChunk[originOf(op).chunk.value_or(0)].insert(*layer);
+    llvm::DenseSet<unsigned> after;
+    for (const auto &[chunk, all] : ofChunk)
+      if (int64_t(all.size()) > count)
+        after.insert(all.begin() + count, all.end());
+    return after;
   }
 
   /// Drops what a stage hands to another: both have its result anyway.
@@ -200,7 +229,8 @@ private:
 /// recomputed.
 class Rematerializer {
 public:
-  Rematerializer(Block &body, Mode mode) : body(body), choice(body, mode) {
+  Rematerializer(Block &body, Mode mode, int64_t layers)
+      : body(body), choice(body, mode, layers) {
     for (Operation &op : body)
       position[&op] = position.size();
   }
@@ -278,14 +308,17 @@ private:
 
 struct Rematerialize
     : public WithOptions<tpsp::impl::RematerializeBase<Rematerialize>,
-                         &CompileOptions::rematerialize> {
+                         &CompileOptions::rematerialize,
+                         &CompileOptions::rematerializeLayers> {
   void runOnOperation() override {
     auto mode = llvm::StringSwitch<Mode>(options().rematerialize)
                     .Case("full", Mode::Full)
                     .Case("selective", Mode::Selective)
                     .Default(Mode::None);
     auto visit = [&](FunctionOpInterface function) {
-      Rematerializer(function.getFunctionBody().front(), mode).run();
+      Rematerializer(function.getFunctionBody().front(), mode,
+                     options().rematerializeLayers)
+          .run();
     };
     if (failed(forEachFunction(getOperation(), visit)))
       signalPassFailure();

@@ -25,7 +25,8 @@ struct OrderSegments
           tpsp::impl::OrderSegmentsBase<OrderSegments>,
           &CompileOptions::stageSchedule, &CompileOptions::stageActions,
           &CompileOptions::stagePlacement, &CompileOptions::stageBound,
-          &CompileOptions::hardware, &CompileOptions::threads> {
+          &CompileOptions::gatherWeights, &CompileOptions::hardware,
+          &CompileOptions::threads> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>())
       if (program.getStageAxis() && failed(order(program)))
@@ -57,13 +58,25 @@ private:
     return success();
   }
 
-  static void warnLeftOut(plan::ProgramOp program,
-                          const StageSchedule &schedule) {
-    if (schedule.actions && schedule.actions->leftOut > 0)
+  void warnLeftOut(plan::ProgramOp program, const StageSchedule &schedule) {
+    if (!schedule.actions)
+      return;
+    const StageActions &actions = *schedule.actions;
+    bool gathersOnce = options().gatherWeights == "step";
+    if (actions.gathers > 0 && !gathersOnce)
       emitWarning(program.getLoc())
-          << schedule.actions->file << ": " << schedule.actions->leftOut
-          << " gathers, releases, reductions and waits are left out: each "
-             "segment gathers its weights, the update reduces their "
+          << actions.file << ": " << actions.gathers
+          << " gathers are left out: each segment gathers its weights; to "
+             "gather them once a step, give --gather-weights step";
+    else if (actions.mostGathers > 1)
+      emitWarning(program.getLoc())
+          << actions.file << ": some chunk's weights are gathered "
+          << actions.mostGathers
+          << " times; here they are gathered once, and kept for the step";
+    if (actions.leftOut > 0)
+      emitWarning(program.getLoc())
+          << actions.file << ": " << actions.leftOut
+          << " reductions and waits are left out: the update reduces "
              "gradients, and waits follow from memory";
   }
 

@@ -84,13 +84,18 @@ static void addData(const UsualTerms &terms, const StepTerms &step,
     flags.emplace_back("--overlap-param-gather");
 }
 
-static void addRecomputation(const std::string &mode, Flags &flags) {
+static void addRecomputation(const Settings &settings, Flags &flags) {
+  auto [mode, layers] = Rematerialisation::of(settings);
   if (mode != "none")
     flags.push_back("--recompute-granularity " + mode);
   if (mode == "selective")
     flags.emplace_back("--recompute-modules core_attn");
   if (mode == "full")
-    flags.emplace_back("--recompute-method uniform --recompute-num-layers 1");
+    flags.push_back(
+        layers > 0
+            ? fmt::format("--recompute-method block --recompute-num-layers {}",
+                          layers)
+            : "--recompute-method uniform --recompute-num-layers 1");
 }
 
 std::string tpsp::planner::megatronFlags(const ExportedPlan &plan) {
@@ -101,7 +106,7 @@ std::string tpsp::planner::megatronFlags(const ExportedPlan &plan) {
   addPrecision(step, flags);
   addUpdate(step, flags);
   addData(plan.terms, step, flags);
-  addRecomputation(plan.terms.settings.rematerialize, flags);
+  addRecomputation(plan.terms.settings, flags);
   if (step.cutsProducts && plan.terms.isSequenceParallel)
     flags.emplace_back("--tp-comm-overlap");
   return "PLAN_ARGS=(\n  " + llvm::join(flags, "\n  ") + "\n)\n";

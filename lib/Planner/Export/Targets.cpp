@@ -37,6 +37,14 @@ static bool storesAnywhere(Terms plan) {
   return plan.shard > 1 || plan.contextStores;
 }
 
+/// Whether layers differ in what is rematerialised.
+static bool redoesSomeLayers(Terms plan) {
+  return Rematerialisation::of(plan.settings).layers > 0;
+}
+
+static constexpr const char *allOrNone =
+    "give --rematerialize none or --rematerialize full";
+
 static constexpr TargetRule megatronRules[] = {
     {Known::Early, [](Terms t) { return t.shard > 1 && t.replicate > 1; },
      "'s --use-torch-fsdp2 has one data axis, and the plan a replicated and a "
@@ -150,6 +158,8 @@ static constexpr const char *titanStages =
 
 // Rules of both versions.
 static constexpr TargetRule titanRules[] = {
+    {Known::Set, redoesSomeLayers, " checkpoints all layers or every n-th",
+     allOrNone, "torchtitan/distributed/activation_checkpoint.py"},
     {Known::Early, [](Terms t) { return t.dividesState; },
      " divides the optimizer's state with the parameters only",
      "plan with less --memory, or pin a stored axis", titanDims},
@@ -262,8 +272,9 @@ static constexpr TargetRule hfRules[] = {
      "pin no tensor axis on positions", hfPlan},
     {Known::Set,
      [](Terms t) { return t.settings.rematerialize == "selective"; },
-     " checkpoints whole layers only",
-     "give --rematerialize none or --rematerialize full",
+     " checkpoints whole layers only", allOrNone,
+     "transformers/modeling_utils.py, gradient_checkpointing_enable"},
+    {Known::Set, redoesSomeLayers, " checkpoints all layers or none", allOrNone,
      "transformers/modeling_utils.py, gradient_checkpointing_enable"},
 };
 
@@ -284,6 +295,8 @@ static constexpr TargetNote hfNotes[] = {
 static constexpr const char *torchApply = "python/tpsp_torch/apply.py";
 
 static constexpr TargetRule torchRules[] = {
+    {Known::Set, redoesSomeLayers, " modules are checkpointed by your own code",
+     allOrNone, "torch/utils/checkpoint.py"},
     {Known::Early, [](Terms t) { return t.pipeline > 1; },
      " modules are not cut into stages", "give --stages 1", torchApply},
     {Known::Early, [](Terms t) { return t.context > 1; },
@@ -296,13 +309,12 @@ static constexpr TargetRule torchRules[] = {
      "plan with less --memory, or pin a stored axis", torchApply},
     {Known::Set,
      [](Terms t) { return t.settings.rematerialize == "selective"; },
-     " modules are checkpointed layer by layer",
-     "give --rematerialize none or --rematerialize full",
+     " modules are checkpointed layer by layer", allOrNone,
      "torch/utils/checkpoint.py"},
 };
 
 static constexpr TargetNote torchNotes[] = {
-    {[](Terms t) { return t.settings.rematerialize == "full"; },
+    {[](Terms t) { return Rematerialisation::of(t.settings).mode == "full"; },
      "checkpoints no layer by itself; wrap them in torch.utils.checkpoint",
      torchApply},
     {[](Terms t) { return t.settings.microBatches > 1; },

@@ -97,12 +97,13 @@ private:
   bool seesNaN = false, seesInfinity = false;
 };
 
-/// Marks the arguments whose gradients ranks add up in another type. Values
+/// Marks the arguments whose gradients ranks or micro-batches add up in another
+/// type. Values
 /// with the same elements are marked too: views, conversions and multiples of
 /// such arguments.
 std::vector<bool> findReduced(const Program &program) {
   std::vector<bool> reduced(program.values.size(), false);
-  if (!program.reducedIn)
+  if (!program.reducedIn && !program.summedIn)
     return reduced;
   for (size_t argument : program.reduced)
     reduced[argument] = true;
@@ -113,6 +114,10 @@ std::vector<bool> findReduced(const Program &program) {
       reduced[program.arguments + i] = true;
   }
   return reduced;
+}
+
+bool isNarrow(Element element) {
+  return element == Element::BF16 || element == Element::F16;
 }
 
 class Run {
@@ -180,9 +185,27 @@ private:
     Tensor gradient = std::move(gradients[value]);
     if (!gradient.isValid())
       return full(type.indices, type.shape, 0);
-    if (isReduced[value] && rounder.rounds())
-      rounder.round(*program.reducedIn, gradient);
+    if (isReduced[value] && rounder.rounds()) {
+      if (program.summedIn && isNarrow(type.element))
+        addUpParts(*program.summedIn, gradient);
+      if (program.reducedIn)
+        rounder.round(*program.reducedIn, gradient);
+    }
     return times(std::move(gradient), 1 / lossScale());
+  }
+
+  /// Rounds a gradient as a sum that is rounded after each micro-batch, as if
+  /// these were alike.
+  void addUpParts(Element element, Tensor &gradient) const {
+    const Tensor part =
+        times(gradient, 1 / double(std::max<int64_t>(program.microBatches, 1)));
+    gradient = part;
+    rounder.round(element, gradient);
+    for (int64_t i = 1; i < program.microBatches; ++i) {
+      for (size_t at = 0; at < part.data.size(); ++at)
+        gradient.data[at] += part.data[at];
+      rounder.round(element, gradient);
+    }
   }
 
   std::string evaluate(size_t begin, size_t end) {
@@ -340,7 +363,7 @@ private:
   Values values;
   /// The gradient of every value, as far as it has been added up.
   std::vector<Tensor> gradients;
-  /// Whether ranks add up the gradient of each value in program.reducedIn.
+  /// Whether the gradient of each value is one of program.reduced.
   std::vector<bool> isReduced;
   /// Keyed by the number of the value.
   std::unordered_map<size_t, Choice *> chosen;

@@ -295,7 +295,7 @@ TEST(ComputePlacementTest, IsTheBestOfAllForEveryEinsumOfThreeIndices) {
   for (const std::vector<Role> &roles : allRoles(3))
     forEachExtents(3, [&](const std::vector<int64_t> &extents) {
       bool even = llvm::all_of(extents, [](int64_t e) { return e == 6; });
-      totals.run(roles, extents, even ? 4000 : 150);
+      totals.run(roles, extents, even ? 1500 : 50);
     });
   totals.report();
 }
@@ -305,7 +305,7 @@ TEST(ComputePlacementTest, IsTheBestOfAllForEveryEinsumOfFourIndices) {
   for (const std::vector<Role> &roles : allRoles(4))
     forEachExtents(4, [&](const std::vector<int64_t> &extents) {
       bool even = llvm::all_of(extents, [](int64_t e) { return e == 6; });
-      totals.run(roles, extents, even ? 1000 : 6);
+      totals.run(roles, extents, even ? 400 : 2);
     });
   totals.report();
 }

@@ -123,6 +123,8 @@ TEST(Candidate, Stages) {
 TEST(Candidate, Settings) {
   EXPECT_EQ(settingsText({1, "none"}), "");
   EXPECT_EQ(settingsText({4, "full"}), "4 micro-batches, rematerialise full");
+  EXPECT_EQ(settingsText({1, "full:8"}), "rematerialise full in 8 layers");
+  EXPECT_EQ(settingsText({1, "full:1"}), "rematerialise full in 1 layer");
   EXPECT_EQ(settingsText({4, "full", "1f1b"}),
             "4 micro-batches, 1f1b, rematerialise full");
 }

@@ -30,6 +30,27 @@ TEST(Evaluation, WhatIsExposedStaysExposed) {
   EXPECT_DOUBLE_EQ(sum.seconds, 44 + 10 * 20);
 }
 
+// A step of 8 layers, of which 2 are rematerialised.
+TEST(Evaluation, AMixtureIsBetweenItsSteps) {
+  Evaluation none, all;
+  none.seconds = 8, all.seconds = 12;
+  none.links = {{"nvlink", 1}}, all.links = {{"nvlink", 3}, {"nic", 4}};
+  none.memory.total = 800, all.memory.total = 400;
+  none.memory.saved = 600, all.memory.saved = 40;
+  none.work.kernelSeconds = 2, all.work.kernelSeconds = 6;
+  Evaluation mixed = mixtureOf(none, all, 0.25);
+  EXPECT_DOUBLE_EQ(mixed.seconds, 9);
+  EXPECT_EQ(mixed.memory.total, 800 - (600 - 460));
+  EXPECT_EQ(mixed.memory.saved, 460);
+  EXPECT_DOUBLE_EQ(mixed.links["nvlink"], 1.5);
+  EXPECT_DOUBLE_EQ(mixed.links["nic"], 1);
+  EXPECT_DOUBLE_EQ(mixed.work.kernelSeconds, 3);
+  EXPECT_TRUE(mixed.isComposed);
+  // Within a layer of `all` there is a peak for any share.
+  all.memory.total = 700;
+  EXPECT_EQ(mixtureOf(none, all, 0.25).memory.total, 700);
+}
+
 // A schedule adds its share to the serial step's memory, for any number of
 // layers.
 TEST(Evaluation, ScheduleAddsItsShare) {

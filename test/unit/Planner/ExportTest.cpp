@@ -164,6 +164,19 @@ TEST(Export, Experts) {
               HasSubstr("axis @ep, which divides experts and no samples"));
 }
 
+// Megatron-LM rematerialises the first layers of a stage (block); the others
+// all or none.
+TEST(Export, SomeLayersRematerialised) {
+  Candidate plan = of({dp, tp});
+  plan.settings = {1, "full:3"};
+  EXPECT_THAT(exported("megatron", plan).text,
+              AllOf(HasSubstr("--recompute-granularity full\n"),
+                    HasSubstr("--recompute-method block "
+                              "--recompute-num-layers 3\n")));
+  EXPECT_THAT(exported("torchtitan", plan).problem,
+              HasSubstr("checkpoints all layers or every n-th"));
+}
+
 TEST(Export, Torchtitan2) {
   Exported text = exported("torchtitan-0.2", of({fsdp, tp}));
   EXPECT_EQ(text.problem, "");

@@ -130,6 +130,12 @@ TEST(Matrix, TheClaimNamesTheSpace) {
               HasSubstr("gap 2.1 %: no plan with at most 3 axes and 1, 2 or 4 "
                         "micro-batches can be faster by more; give more time"));
   EXPECT_THAT(claim(1e-5), HasSubstr("gap below 0.1 %: no plan with"));
+  space.settings = {
+      {1, "none"}, {1, "full:4"}, {1, "full:8"}, {1, "full:12"}, {1, "full"}};
+  EXPECT_THAT(claim(0), HasSubstr("the least that fits of no, 4 to 12 layers' "
+                                  "or full rematerialisation\n"));
+  space.settings = {{1, "full:8"}};
+  EXPECT_THAT(claim(0), HasSubstr("; 8 layers' rematerialisation\n"));
   space.maxAxes = 1;
   space.settings = {{1, "none"}};
   space.stageSettings = {{8, "none", "1f1b", 1}, {4, "none", "1f1b", 2}};

@@ -347,6 +347,30 @@ TEST(ReferenceRounding, PartsOfASumAreStored) {
   }
 }
 
+// In bf16, 256 + 1 is 256 again: half of 512 equal parts are lost.
+TEST(ReferenceRounding, SumsOverMicroBatchesAreRoundedEachTime) {
+  for (auto [element, sum] :
+       {std::pair(Element::BF16, 256.0), {Element::F32, 512.0}}) {
+    Program program;
+    program.values = {{{"i"}, {1}, element}, {{"i"}, {1}, element}};
+    program.arguments = 1;
+    program.operations = {{"scale", "m.mlir:2:8", {0}, {{"factor", 1.0}}}};
+    program.results = {1};
+    program.cotangents = {0};
+    program.gradients = program.reduced = {0};
+    program.summedIn = Element::BF16;
+    program.microBatches = 512;
+    Tensor argument{{"i"}, {1}, {1}}, cotangent{{"i"}, {1}, {512}};
+    std::vector<Tensor> results;
+    EvaluationOptions options;
+    ASSERT_EQ(evaluate(program, {&argument, &cotangent}, results, options), "");
+    EXPECT_EQ(results.back().data, std::vector<double>{512});
+    options.arithmetic = Arithmetic::Rounded;
+    ASSERT_EQ(evaluate(program, {&argument, &cotangent}, results, options), "");
+    EXPECT_EQ(results.back().data, std::vector<double>{sum});
+  }
+}
+
 TEST(ReferenceProgram, DropsWhereARateIsAboveZero) {
   Program program = sumOfRows();
   EXPECT_FALSE(drops(program));

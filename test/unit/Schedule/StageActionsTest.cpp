@@ -85,6 +85,17 @@ TEST(StageActions, APairThatRunsTogetherRunsInTurn) {
   EXPECT_EQ(apart.seconds, together.seconds);
 }
 
+TEST(StageActions, GathersAreCounted) {
+  auto actions =
+      parseStageActions("0UNSHARD,0F0,0RESHARD,0UNSHARD,0B0,0REDUCE_GRAD\n"
+                        "1UNSHARD,1F0,1B0,1RESHARD\n",
+                        "F.csv");
+  ASSERT_TRUE(bool(actions)) << llvm::toString(actions.takeError());
+  EXPECT_EQ(actions->gathers, 3);
+  EXPECT_EQ(actions->mostGathers, 2);
+  EXPECT_EQ(actions->leftOut, 1);
+}
+
 TEST(StageActions, WhatIsNoActionIsRefused) {
   for (const char *cell :
        {"x", "0X1", "F0", "0F", "0F0x", "-1F0", "0F-1",

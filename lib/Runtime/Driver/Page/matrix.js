@@ -50,7 +50,8 @@ function placesAtLimit() {
 function settingsText(json) {
   const words = [];
   if (json.micro_batches > 1) words.push(`${json.micro_batches} micro-batches`);
-  if (json.rematerialize && json.rematerialize !== 'none') words.push(`${json.rematerialize} rematerialisation`);
+  const [mode, layers] = (json.rematerialize || 'none').split(':');
+  if (mode !== 'none') words.push(`${mode} rematerialisation${layers ? ` of ${layers} layers` : ''}`);
   return words.join(', ');
 }
 

@@ -18,7 +18,7 @@ using namespace tpsp::rt;
 namespace {
 
 /// Raised whenever the description or the trailer changes.
-constexpr uint32_t formatVersion = 11;
+constexpr uint32_t formatVersion = 12;
 
 constexpr char magic[8] = {'t', 'p', 's', 'p', 'p', 'l', 'a', 'n'};
 

@@ -83,7 +83,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, result, operands,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
                                    results, cotangents, gradients, updates,
                                    lossScale, lossScaleArgument, reducedIn,
-                                   reduced)
+                                   reduced, summedIn, microBatches)
 
 } // namespace tpsp::reference
 
