@@ -16,7 +16,6 @@
 
 #include <chrono>
 #include <map>
-#include <numeric>
 #include <utility>
 
 using namespace mlir;
@@ -211,13 +210,11 @@ private:
     if (candidate.hasStages())
       return stages(candidate, overlap, /*isWhole=*/runs.empty());
     Rematerialisation redone = Rematerialisation::of(candidate.settings);
-    if (runs.empty())
-      return composeAlike(candidate, overlap);
-    if (redone.layers == 0)
-      return composedOnce(candidate, overlap);
-    return program->facts().areLayersAlike
-               ? composeMixed(candidate, redone, overlap)
-               : evaluateWith(candidate, optionsFor(candidate, overlap), {});
+    bool isMixed = redone.layers > 0;
+    if (runs.empty() || (isMixed && !program->facts().areLayersAlike))
+      return evaluateWith(candidate, optionsFor(candidate, overlap), {});
+    return isMixed ? composeMixed(candidate, redone, overlap)
+                   : composedOnce(candidate, overlap);
   }
 
   /// Composes a step that rematerialises some layers from one that does so in
@@ -232,9 +229,8 @@ private:
     Evaluation all = composedOnce(other, overlap);
     if (!none.isLegal() || !all.isLegal())
       return none.isLegal() ? all : none;
-    size_t layers = std::accumulate(runs.begin(), runs.end(), size_t(0));
-    double share = std::min(double(redone.layers) / double(layers), 1.0);
-    Evaluation mixed = mixtureOf(none, all, share);
+    double share = double(redone.layers) / double(program->facts().layers);
+    Evaluation mixed = mixtureOf(none, all, std::min(share, 1.0));
     mixed.candidate = candidate;
     boundByBusiest(mixed);
     return mixed;
@@ -261,8 +257,6 @@ private:
   Evaluation composeAlike(const Candidate &candidate,
                           const std::string &overlap) {
     size_t numRuns = runs.size();
-    if (numRuns == 0)
-      return evaluateWith(candidate, optionsFor(candidate, overlap), {});
     Depths compiled = depthsFor(overlap);
     SmallVector<size_t> depths(numRuns, compiled.base);
     CompileOptions compile = optionsFor(candidate, overlap);

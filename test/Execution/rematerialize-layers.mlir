@@ -23,5 +23,12 @@
 // RUN: tpsp-opt %t/six.mlir --tpsp-collective-pipeline="grad rematerialize=full rematerialize-layers=2" | grep -c 'tpsp.einsum.*backward, recomputed' | FileCheck %s --check-prefix=TWO
 // TWO: {{^}}32{{$}}
 
+// The planner takes a fixed number of layers, but not with stages.
+// DEFINE: %{plan} = tpsp-plan %t/six.mlir --forget-placements --devices 2 --rematerialize full --rematerialize-layers 2
+// RUN: %{plan} --stages 1 --overlap off --max-axes 1 | FileCheck %s --check-prefix=PLAN
+// PLAN: rematerialise full in 2 layers
+// RUN: not %{plan} --stages 2 2>&1 | FileCheck %s --check-prefix=STAGES
+// STAGES: --rematerialize-layers is not planned with stages; leave it out, or give --stages 1
+
 // RUN: not tpsp-run %t/six.mlir --grad --rematerialize-layers 2 2>&1 | FileCheck %s --check-prefix=MODE
 // MODE: --rematerialize-layers counts the layers of --rematerialize full

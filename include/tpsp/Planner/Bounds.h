@@ -206,18 +206,18 @@ private:
   };
 
   /// Bytes of gradients that are summed over micro-batches. With two
-  /// micro-batches, the first one's gradients keep their type. More
-  /// micro-batches, and stages, are summed in f32.
+  /// micro-batches, the first one's gradients keep their type. The sums of
+  /// more micro-batches, and with stages, have BoundOptions::narrowSumBytes.
   struct Sums {
-    double asTheyCome = 0, inF32 = 0;
+    double asTheyCome = 0, summed = 0;
 
     double of(int64_t microBatches, bool hasStages) const {
-      bool isInF32 = hasStages || microBatches > 2;
-      return microBatches == 1 ? 0 : isInF32 ? inF32 : asTheyCome;
+      bool isSummed = hasStages || microBatches > 2;
+      return microBatches == 1 ? 0 : isSummed ? summed : asTheyCome;
     }
     void operator+=(const Sums &other) {
       asTheyCome += other.asTheyCome;
-      inF32 += other.inF32;
+      summed += other.summed;
     }
   };
   /// Bytes of a rank that last, on all stages together: those of all tensors,

@@ -6,6 +6,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <map>
 #include <vector>
@@ -21,14 +22,16 @@ public:
       : function(function), body(function.getFunctionBody().front()) {}
 
   void run() {
-    for (Operation &op :
-         llvm::make_early_inc_range(body.without_terminator())) {
+    for (Operation &op : body.without_terminator()) {
       if (!isOfParameters(&op))
         continue;
       ofParameters.insert(&op);
       if (isGather(&op))
         hoist(&op);
     }
+    for (Operation *op : llvm::reverse(replaced))
+      if (op->use_empty())
+        op->erase();
   }
 
 private:
@@ -82,7 +85,12 @@ private:
     for (Type type : op->getResultTypes())
       key.push_back(type.getAsOpaquePointer());
     Operation *first = equals.try_emplace(key, op).first->second;
-    movedOut.insert(first);
+    // An equal operation that comes later cannot be read here.
+    if (first == op || !first->isBeforeInBlock(op)) {
+      movedOut.insert(op);
+      return op;
+    }
+    replaced.insert(op);
     return first;
   }
 
@@ -100,6 +108,8 @@ private:
   FunctionOpInterface function;
   Block &body;
   llvm::DenseSet<Operation *> ofParameters, movedOut;
+  /// Operations that equal ones before them replace.
+  llvm::SetVector<Operation *> replaced;
   /// Operations that were moved out, by everything that tells them apart.
   std::map<std::vector<const void *>, Operation *> equals;
 };

@@ -314,7 +314,7 @@ static constexpr TargetRule torchRules[] = {
 };
 
 static constexpr TargetNote torchNotes[] = {
-    {[](Terms t) { return Rematerialisation::of(t.settings).mode == "full"; },
+    {[](Terms t) { return t.settings.rematerialize == "full"; },
      "checkpoints no layer by itself; wrap them in torch.utils.checkpoint",
      torchApply},
     {[](Terms t) { return t.settings.microBatches > 1; },
