@@ -281,22 +281,23 @@ double Bounds::movingSeconds(CollectiveKind kind, const WholeOperand &operand,
 /// Along an axis on heads they are exchanged instead, and around a ring they
 /// are handed on.
 void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
-                      int64_t microBatches, DataLinks &links) const {
-  addExchange(operand, node, microBatches, links);
+                      int64_t microBatches, const DataLinks &links,
+                      DataSums &sums) const {
+  addExchange(operand, node, microBatches, links, sums);
   if (hasRing(node.candidate))
-    return addHops(operand, node, microBatches, links);
+    return addHops(operand, node, microBatches, links, sums);
   if (!options.gathersKeys)
     return;
   std::vector<SharedPlace> places;
   llvm::SmallVector<unsigned> along;
   llvm::SmallVector<LinkTier> tiers;
-  for (DataAxis &axis : links.axes) {
+  for (auto [axis, own] : llvm::zip_equal(links.axes, sums.axes)) {
     const AxisUse &use = node.candidate.axes[axis.position].use;
     if (use.activations != operand.index || use.heads)
       continue;
-    axis.seconds += double(operand.count) *
-                    movingSeconds(CollectiveKind::AllGather, operand, node,
-                                  axis.gathering, axis.position, microBatches);
+    own.seconds += double(operand.count) *
+                   movingSeconds(CollectiveKind::AllGather, operand, node,
+                                 axis.gathering, axis.position, microBatches);
     along.push_back(axis.position);
     tiers.push_back(axis.tier);
     for (const SharedPlace &each : axis.gathering)
@@ -306,17 +307,17 @@ void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
     return;
   double whole = movingSeconds(CollectiveKind::AllGather, operand, node, places,
                                along, microBatches);
-  links.time.all.add(double(operand.count) * whole, commonTier(tiers));
-  links.time.all.addSerial(double(operand.count) * whole,
-                           countInLayers(operand.count) * whole);
+  sums.time.all.add(double(operand.count) * whole, commonTier(tiers));
+  sums.time.all.addSerial(double(operand.count) * whole,
+                          countInLayers(operand.count) * whole);
 }
 
 /// The only axis whose use is so; null if there is none, or several.
-Bounds::DataAxis *
-Bounds::onlyAxis(DataLinks &links, const SpaceNode &node,
+const DataAxis *
+Bounds::onlyAxis(const DataLinks &links, const SpaceNode &node,
                  llvm::function_ref<bool(const AxisUse &)> isSo) {
-  DataAxis *only = nullptr;
-  for (DataAxis &axis : links.axes) {
+  const DataAxis *only = nullptr;
+  for (const DataAxis &axis : links.axes) {
     if (!isSo(node.candidate.axes[axis.position].use))
       continue;
     if (only)
@@ -328,18 +329,20 @@ Bounds::onlyAxis(DataLinks &links, const SpaceNode &node,
 
 /// Adds collectives of all tensors like this one, each of `seconds`.
 void Bounds::addMoving(const WholeOperand &tensor, double seconds,
-                       DataAxis &axis, DataLinks &links) const {
+                       const DataAxis &axis, const DataLinks &links,
+                       DataSums &sums) const {
   double all = double(tensor.count) * seconds;
-  axis.seconds += all;
-  links.time.all.add(all, axis.tier);
-  links.time.all.addSerial(all, countInLayers(tensor.count) * seconds);
+  sums.axes[&axis - links.axes.data()].seconds += all;
+  sums.time.all.add(all, axis.tier);
+  sums.time.all.addSerial(all, countInLayers(tensor.count) * seconds);
 }
 
 /// Adds the exchange of attention's tensor, and of its gradient, along an axis
 /// on heads. An exchange along several such axes is not counted.
 void Bounds::addExchange(const WholeOperand &tensor, const SpaceNode &node,
-                         int64_t microBatches, DataLinks &links) const {
-  DataAxis *only =
+                         int64_t microBatches, const DataLinks &links,
+                         DataSums &sums) const {
+  const DataAxis *only =
       onlyAxis(links, node, [](const AxisUse &use) { return bool(use.heads); });
   if (!only ||
       node.candidate.axes[only->position].use.activations != tensor.index)
@@ -347,15 +350,16 @@ void Bounds::addExchange(const WholeOperand &tensor, const SpaceNode &node,
   addMoving(tensor,
             movingSeconds(CollectiveKind::AllToAll, tensor, node,
                           only->gathering, only->position, microBatches),
-            *only, links);
+            *only, links, sums);
 }
 
 /// Adds the hops of keys or values around a ring, and of their gradients. An
 /// attention that cannot use the ring gathers instead. A ring of several axes
 /// is not counted, nor that the backward pass hands keys on again.
 void Bounds::addHops(const WholeOperand &operand, const SpaceNode &node,
-                     int64_t microBatches, DataLinks &links) const {
-  DataAxis *only = onlyAxis(links, node, [&](const AxisUse &use) {
+                     int64_t microBatches, const DataLinks &links,
+                     DataSums &sums) const {
+  const DataAxis *only = onlyAxis(links, node, [&](const AxisUse &use) {
     return use.activations == operand.index && !use.heads;
   });
   if (!only)
@@ -368,5 +372,5 @@ void Bounds::addHops(const WholeOperand &operand, const SpaceNode &node,
   addMoving(operand,
             std::min(hops * moving(CollectiveKind::Permute),
                      moving(CollectiveKind::AllGather)),
-            *only, links);
+            *only, links, sums);
 }

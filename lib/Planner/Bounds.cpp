@@ -104,17 +104,17 @@ Bounds::ProductTime Bounds::shapeSeconds(const ProductFacts &product,
   return found->second = {forward, total};
 }
 
-ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
-                                      const SpaceNode &node, double again,
-                                      int64_t parts) const {
+Bounds::ProductWays Bounds::waysOf(const ProductFacts &product,
+                                   const SpaceNode &node,
+                                   int64_t microBatches) const {
   auto dims = dimsOf(product);
   llvm::SmallVector<Parts, 4> ways = {Parts(dims.size(), 1)};
+  ProductWays result;
   // One call for each micro-batch, on its part of the batch.
-  double calls = 1;
-  for (size_t dim = 0; dim < dims.size() && calls == 1; ++dim)
+  for (size_t dim = 0; dim < dims.size() && result.calls == 1; ++dim)
     if (dims[dim].index == options.microBatchIndex) {
-      ways.front()[dim] = parts;
-      calls = double(parts);
+      ways.front()[dim] = microBatches;
+      result.calls = double(microBatches);
     }
   for (const CandidateAxis &axis : node.candidate.axes) {
     bool mayBeAny = axis.use.isOpen() ||
@@ -129,19 +129,28 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
     if (!next.empty())
       ways = std::move(next);
   }
-  auto secondsOf = [&](const Parts &way) {
-    ProductTime time = shapeSeconds(product, way);
+  for (const Parts &way : ways)
+    result.times.push_back(shapeSeconds(product, way));
+  return result;
+}
+
+ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
+                                      const ProductWays &ways,
+                                      const SpaceNode &node,
+                                      double again) const {
+  auto secondsOf = [&](const ProductTime &time) {
     ComputeSeconds seconds;
-    seconds.add(calls, time.all);
-    seconds.add(calls * again, time.forward);
+    seconds.add(ways.calls, time.all);
+    seconds.add(ways.calls * again, time.forward);
     return seconds;
   };
-  ComputeSeconds best = secondsOf(ways.front());
-  for (const Parts &way : ways)
-    best.lowerTo(secondsOf(way));
+  ComputeSeconds best = secondsOf(ways.times.front());
+  for (const ProductTime &time : ways.times)
+    best.lowerTo(secondsOf(time));
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
-  double launches = std::min(best.alone, calls * times * cost.launchSeconds());
+  double launches =
+      std::min(best.alone, ways.calls * times * cost.launchSeconds());
   auto divided = [&](double seconds) {
     return launches + (seconds - launches) / double(node.remaining);
   };
@@ -174,8 +183,28 @@ double Bounds::updateSeconds(const SpaceNode &node) const {
   return bytes / parts / memoryRate();
 }
 
+std::vector<Bounds::ProductWays>
+Bounds::waysOfProducts(const SpaceNode &node, int64_t microBatches) const {
+  std::vector<ProductWays> ways(facts.products.size());
+  for (auto [product, each] : llvm::zip_equal(facts.products, ways))
+    if (!product.isAttention)
+      each = waysOf(product, node, microBatches);
+  return ways;
+}
+
+std::vector<ComputeSeconds> Bounds::secondsOfAttention(const SpaceNode &node,
+                                                       size_t yardstick) const {
+  std::vector<ComputeSeconds> seconds(facts.products.size());
+  for (auto [i, product] : llvm::enumerate(facts.products))
+    if (product.isAttention)
+      seconds[i] = attentionSeconds(product, node, redone[yardstick][i]);
+  return seconds;
+}
+
 void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
-                          int64_t microBatches, Work &work) const {
+                          llvm::ArrayRef<ProductWays> ways,
+                          llvm::ArrayRef<ComputeSeconds> attention,
+                          Work &work) const {
   const StepWork &undivided = options.yardsticks[yardstick].work;
   double share = kernelShare(node.candidate.numStages());
   double kernels = share * undivided.kernelSeconds;
@@ -185,11 +214,10 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
       facts.areLayersAlike ? share * undivided.kernelSecondsOfLayers : 0;
   for (size_t i = 0; i < facts.products.size(); ++i) {
     const ProductFacts &product = facts.products[i];
-    double again = redone[yardstick][i];
     ComputeSeconds seconds =
         product.isAttention
-            ? attentionSeconds(product, node, again)
-            : productSeconds(product, node, again, microBatches);
+            ? attention[i]
+            : productSeconds(product, ways[i], node, redone[yardstick][i]);
     work.computing.add(double(product.count), seconds);
     work.ofLayers += countInLayers(product.count) * seconds.alone;
     if (product.isBehindLayers)
@@ -327,9 +355,10 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
 }
 
 /// All work but computing.
-Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
+Bounds::Work Bounds::workOf(const SpaceNode &node, const DataLinks &links,
+                            int64_t microBatches) const {
   Work work;
-  work.data = dataTime(node, microBatches);
+  work.data = dataTime(node, links, microBatches);
   work.model = modelTime(node, microBatches);
   work.update = updateSeconds(node);
   return work;
@@ -337,7 +366,7 @@ Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
 
 /// A bound on all settings, whether or not they fit: links alone.
 Bound Bounds::linksAlone(const SpaceNode &node) const {
-  Work work = workOf(node, 1);
+  Work work = workOf(node, dataLinksOf(node), 1);
   double stages = double(node.candidate.numStages());
   Bound bound;
   bound.data = work.data.all.serial / stages;
@@ -354,28 +383,50 @@ Bound Bounds::of(const SpaceNode &node) const {
   return known->second;
 }
 
-/// Adds the step's bound to each of the settings that may fit.
+namespace {
+/// A map whose values are made when they are asked for first.
+template <typename Key, typename Value> struct MadeOnce {
+  std::map<Key, Value> known;
+
+  Value &of(const Key &key, llvm::function_ref<Value()> make) {
+    auto found = known.find(key);
+    return found != known.end() ? found->second
+                                : known.emplace(key, make()).first->second;
+  }
+};
+} // namespace
+
+/// Adds the step's bound to each of the settings that may fit. Settings share
+/// what depends on fewer of them.
 void Bounds::addBounds(const SpaceNode &node, const Lasting &lasting,
                        std::vector<SizedSettings> &settings) const {
-  // Work by number of micro-batches, and by micro-batches and
-  // rematerialisation.
-  std::map<int64_t, Work> links;
-  std::map<std::pair<int64_t, size_t>, Work> works;
+  if (llvm::none_of(settings, [](const auto &each) { return each.mayFit; }))
+    return;
+  DataLinks links = dataLinksOf(node);
+  MadeOnce<int64_t, Work> moving;
+  MadeOnce<int64_t, std::vector<ProductWays>> ways;
+  MadeOnce<size_t, std::vector<ComputeSeconds>> attention;
+  MadeOnce<std::pair<int64_t, size_t>, Work> works;
+  auto workWith = [&](int64_t parts, size_t yardstick) {
+    Work work = moving.of(parts, [&] { return workOf(node, links, parts); });
+    addComputing(
+        node, yardstick,
+        ways.of(parts, [&] { return waysOfProducts(node, parts); }),
+        attention.of(yardstick,
+                     [&] { return secondsOfAttention(node, yardstick); }),
+        work);
+    addSums(node, lasting, parts, work);
+    return work;
+  };
   for (SizedSettings &each : settings) {
     if (!each.mayFit)
       continue;
     int64_t parts = each.settings.microBatches;
     const Yardstick *known = yardstickOf(each.settings);
     size_t yardstick = known ? size_t(known - options.yardsticks.data()) : 0;
-    auto [link, isNewPart] = links.try_emplace(parts);
-    if (isNewPart)
-      link->second = workOf(node, parts);
-    auto [work, isNew] = works.try_emplace({parts, yardstick}, link->second);
-    if (isNew) {
-      addComputing(node, yardstick, parts, work->second);
-      addSums(node, lasting, parts, work->second);
-    }
-    each.bound = boundOf(work->second, node, each.settings);
+    const Work &work = works.of({parts, yardstick},
+                                [&] { return workWith(parts, yardstick); });
+    each.bound = boundOf(work, node, each.settings);
   }
 }
 

@@ -132,6 +132,12 @@ bool EvaluationPool::isPlan(const Candidate &candidate) const {
                             candidate.settings);
 }
 
+double tpsp::planner::leastWithLessMemory(const Evaluation &each,
+                                          const SearchOptions &options) {
+  constexpr double share = 0.95;
+  return share * (options.overlaps ? each.busiestSeconds() : each.leastWhole());
+}
+
 /// Bounds the overlapped step: the compiler keeps no schedule that is slower
 /// than the serial step, and no schedule beats the busiest stream.
 static void boundByBefore(Evaluation &found, const Evaluation &serial) {
@@ -149,6 +155,16 @@ static void noteNearlyFits(const std::shared_ptr<Evaluation> &nearly,
   } else if (task.stage == Stage::Full && task.before && !task.goesOn) {
     found.nearlyFits = task.before->nearlyFits;
   }
+}
+
+/// Whether this evaluation shows that no settings of the task beat its
+/// `longest` seconds. It must not fit, because settings that fit are a result.
+bool EvaluationPool::excludes(const EvaluationTask &task,
+                              const Evaluation &each) const {
+  return !task.before && isPlan(each.candidate) &&
+         !each.candidate.hasStages() && each.isLegal() &&
+         each.memory.total > options.memoryLimit &&
+         leastWithLessMemory(each, options) > task.longest;
 }
 
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
@@ -179,6 +195,10 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
       nearly = std::make_shared<Evaluation>(each);
     if (isBefore)
       task.asBefore = std::make_shared<Evaluation>(each);
+    if (excludes(task, each)) {
+      hasStopped = true;
+      task.excluding = std::make_shared<Evaluation>(each);
+    }
     return each;
   };
   int64_t tried = 0;

@@ -19,10 +19,14 @@ static double longestSerial(double best, const SearchOptions &options) {
 }
 
 Frontier::Frontier(const Space &space, const Bounds &bounds,
-                   const SearchOptions &options, SearchResult &result)
+                   const SearchOptions &options, SearchResult &result,
+                   bool onlyPromising, std::unique_ptr<Prospects> known)
     : space(space), bounds(bounds), options(options), result(result),
-      prospects(space, bounds, options.memoryLimit) {
-  push(space.root());
+      onlyPromising(onlyPromising), prospects(std::move(known)) {
+  if (!prospects)
+    prospects = std::make_unique<Prospects>(space, bounds, options.memoryLimit);
+  if (!onlyPromising)
+    push(space.root());
 }
 
 bool Frontier::isTooSlow(const Bound &bound) const {
@@ -92,20 +96,45 @@ void Frontier::addAgain(Waiting leaf) {
 
 void Frontier::learn(const Waiting &leaf, const Evaluation &found) {
   bool isOfUse = found.isLegal() && found.memory.total <= options.memoryLimit;
-  prospects.learn(leaf.node.candidate, leaf.bound, isOfUse ? found.seconds : 0);
+  learn(leaf, isOfUse ? found.seconds : 0);
+}
+
+void Frontier::learn(const Waiting &leaf, double seconds) {
+  prospects->learn(leaf.node.candidate, leaf.bound, seconds);
+}
+
+/// Adds prospects that are new and may beat the best plan.
+void Frontier::addNew(std::vector<Prospect> taken,
+                      std::vector<Waiting> &leaves) {
+  for (Prospect &each : taken) {
+    Bound bound = bounds.of(each.leaf);
+    if (!isTooSlow(bound) && isNew(each.leaf.candidate))
+      leaves.push_back({std::move(each.leaf), bound, made++, nullptr});
+  }
 }
 
 /// Leaves from which good plans are expected.
 std::vector<Waiting> Frontier::nextProspects(size_t most) {
   std::vector<Waiting> leaves;
-  for (Prospect &each :
-       prospects.take(most, longestSerial(result.state.best, options)))
-    if (isNew(each.leaf.candidate))
-      leaves.push_back({std::move(each.leaf), each.bound, made++, nullptr});
+  addNew(prospects->take(most, longestSerial(result.state.best, options)),
+         leaves);
+  return leaves;
+}
+
+/// Leaves of a search that has only prospects. Expectations may be wrong for
+/// leaves unlike the known ones, so some leaves are taken by their bounds
+/// alone.
+std::vector<Waiting> Frontier::nextPromising() {
+  size_t batch = batchSize();
+  std::vector<Waiting> leaves = nextProspects(batch - batch / 4);
+  while (leaves.size() < batch && !prospects->empty())
+    addNew(prospects->takeFirst(batch - leaves.size()), leaves);
   return leaves;
 }
 
 std::vector<Waiting> Frontier::nextLeaves() {
+  if (onlyPromising)
+    return nextPromising();
   // Leaves that take longest come first, so that other threads do not wait for
   // them.
   std::vector<Waiting> leaves =

@@ -17,12 +17,20 @@ bool isImpossible(const Candidate &candidate, const Bound &bound);
 
 class Frontier {
 public:
-  /// All arguments must outlive this object. It begins with the root, reads the
-  /// best plan so far from `result`, and counts dropped nodes there.
+  /// All references must outlive this object. It reads the best plan so far
+  /// from `result`, and counts dropped nodes there. It begins with the root, or
+  /// if it is `onlyPromising`, with no node: then it has only prospects. If
+  /// `known` is null, the prospects are found first.
   Frontier(const Space &space, const Bounds &bounds,
-           const SearchOptions &options, SearchResult &result);
+           const SearchOptions &options, SearchResult &result,
+           bool onlyPromising, std::unique_ptr<Prospects> known);
 
-  bool empty() const { return queue.empty(); }
+  /// Whether there are no more leaves.
+  bool empty() const {
+    return onlyPromising ? prospects->empty() : queue.empty();
+  }
+  /// Hands over the prospects, with what was learned about them.
+  std::unique_ptr<Prospects> releaseProspects() { return std::move(prospects); }
   size_t size() const { return queue.size(); }
   const std::vector<Waiting> &waiting() const { return queue.all(); }
 
@@ -36,6 +44,8 @@ public:
   void addAgain(Waiting leaf);
   /// learn() records a leaf's evaluation, and note() the effort spent on it.
   void learn(const Waiting &leaf, const Evaluation &found);
+  /// Learns that the leaf's step takes so long; 0: that it is of no use.
+  void learn(const Waiting &leaf, double seconds);
   void note(const Waiting &leaf, double effort) { dives.note(leaf, effort); }
 
   int64_t nextNumber() { return made++; }
@@ -52,7 +62,9 @@ public:
 
 private:
   void push(SpaceNode node);
+  void addNew(std::vector<Prospect> taken, std::vector<Waiting> &leaves);
   std::vector<Waiting> nextProspects(size_t most);
+  std::vector<Waiting> nextPromising();
   bool isNew(Candidate &candidate);
   size_t batchSize() const;
 
@@ -63,7 +75,8 @@ private:
 
   WaitingQueue queue;
   std::vector<Waiting> aside;
-  Prospects prospects;
+  const bool onlyPromising;
+  std::unique_ptr<Prospects> prospects;
   Dives dives;
   int64_t made = 0;
   /// The numbers of leaves that are being or were overlapped.

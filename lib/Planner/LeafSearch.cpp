@@ -35,6 +35,7 @@ static EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
   task.candidate = leaf.node.candidate;
   task.trials = settingsFor(task.candidate, bounds, options, longest);
   task.before = leaf.serial;
+  task.longest = longest;
   return task;
 }
 
@@ -81,10 +82,12 @@ static std::vector<Waiting> promisingOf(const std::vector<Candidate> &usual,
 LeafSearch::LeafSearch(const Space &space, const Bounds &bounds,
                        const EvaluatorFactory &makeEvaluator,
                        const SearchOptions &options,
-                       const SearchProgress &progress, const KnownSteps &known)
+                       const SearchProgress &progress, Extent extent,
+                       KnownSteps known)
     : space(space), bounds(bounds), options(options),
       pool(makeEvaluator, options, known.seconds),
-      frontier(space, bounds, options, result),
+      frontier(space, bounds, options, result, extent == Extent::Promising,
+               std::move(known.prospects)),
       claim(space, bounds, options, pool, result), progress(progress) {
   beginWith(known);
 }
@@ -102,7 +105,6 @@ void LeafSearch::beginWith(const KnownSteps &known) {
                     nullptr};
     frontier.markSeen(step.candidate);
     frontier.note(leaf, effortOf(step.candidate, /*isOverlapped=*/false));
-    frontier.learn(leaf, step);
     isComposing |= step.isComposed;
     refine(std::move(leaf), std::make_shared<Evaluation>(step));
   }
@@ -160,6 +162,8 @@ void LeafSearch::evaluate(std::vector<Waiting> leaves, double longest) {
 void LeafSearch::learn(Waiting leaf, EvaluationTask &task) {
   result.state.evaluations += task.evaluations;
   frontier.note(leaf, taskEffort(task));
+  if (task.excluding)
+    return exclude(std::move(leaf), *task.excluding);
   if (!task.found)
     return postpone(std::move(leaf), task);
   if (!leaf.serial)
@@ -182,6 +186,17 @@ void LeafSearch::leaveOut(Waiting leaf, const EvaluationTask &task) {
   leftOut.push_back(std::move(leaf));
 }
 
+/// Leaves out the leaf: `known` does not fit, and shows that settings that need
+/// less memory are slower than the best plan.
+void LeafSearch::exclude(Waiting leaf, const Evaluation &known) {
+  frontier.learn(leaf, known.seconds);
+  isComposing |= known.isComposed;
+  ++result.tooSlow;
+  leaf.bound.seconds =
+      std::max(leaf.bound.seconds, leastWithLessMemory(known, options));
+  leftOut.push_back(std::move(leaf));
+}
+
 /// Postpones the leaf for lack of time. Keeps a plan that was found, which need
 /// not be the leaf's best.
 void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
@@ -192,12 +207,25 @@ void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
   postponed.push_back(std::move(leaf));
 }
 
+/// The least seconds of settings that may fit: these, others that nearly fit,
+/// and those that need less memory.
+static double leastOfNearby(const Evaluation &known,
+                            const SearchOptions &options) {
+  double least = leastWithLessMemory(known, options);
+  return known.nearlyFits
+             ? std::min(least, leastWithLessMemory(*known.nearlyFits, options))
+             : least;
+}
+
 /// Improves the leaf's bound by its step without overlap, and opens it again.
 void LeafSearch::refine(Waiting leaf,
                         std::shared_ptr<const Evaluation> serial) {
   if (surelyFits(*serial, options)) {
     leaf.bound.seconds = std::max(leaf.bound.seconds, serial->busiestSeconds());
     noteBest(serial->seconds, result.state);
+  } else if (!serial->candidate.hasStages()) {
+    leaf.bound.seconds =
+        std::max(leaf.bound.seconds, leastOfNearby(*serial, options));
   }
   leaf.serial = serial;
   serials.emplace(textOf(leaf.node.candidate), serial);

@@ -18,18 +18,24 @@ struct KnownSteps {
   /// The evaluations and seconds that it used, which count against the limits.
   int64_t evaluations = 0;
   double seconds = 0;
+  /// Its prospects; null if there was no such search.
+  std::unique_ptr<Prospects> prospects;
 };
+
+/// The leaves that a search tries: all that may beat the best plan, or only
+/// those that promise most.
+enum class Extent { All, Promising };
 
 /// The row of a candidate that was not compiled, from its bound.
 Evaluation rowOf(const Candidate &candidate, const Bound &bound);
 
 class LeafSearch {
 public:
-  /// All arguments but `known` must outlive this object.
+  /// All references must outlive this object.
   LeafSearch(const Space &space, const Bounds &bounds,
              const EvaluatorFactory &makeEvaluator,
              const SearchOptions &options, const SearchProgress &progress,
-             const KnownSteps &known);
+             Extent extent, KnownSteps known);
 
   /// Compiles the most promising of the `usual` candidates first, so that even
   /// a short search has a plan that people would choose without it.
@@ -76,6 +82,7 @@ private:
   bool isSpent();
   void learn(Waiting leaf, EvaluationTask &task);
   void leaveOut(Waiting leaf, const EvaluationTask &task);
+  void exclude(Waiting leaf, const Evaluation &known);
   void postpone(Waiting leaf, const EvaluationTask &task);
   void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial);
   double leastOpen() const;

@@ -15,10 +15,10 @@ using namespace tpsp;
 using namespace tpsp::planner;
 
 /// Seconds for a tensor that is stored divided: `bytes` of it are gathered for
-/// each micro-batch, and its gradient is scattered, at these places.
+/// one micro-batch, and its gradient is scattered, at these places.
 TensorTime Bounds::storingTime(const TensorFacts &tensor, const SpaceNode &node,
-                               llvm::ArrayRef<GroupPlace> places, double bytes,
-                               int64_t microBatches) const {
+                               llvm::ArrayRef<GroupPlace> places,
+                               double bytes) const {
   double largest =
       largestWith(bytes * double(node.remaining) / double(tensor.count));
   double gather =
@@ -31,8 +31,7 @@ TensorTime Bounds::storingTime(const TensorFacts &tensor, const SpaceNode &node,
   double count = double(tensor.count),
          twice = std::max(count - double(node.candidate.numStages()), 0.0);
   double again = options.regathers ? gather * twice / count : 0;
-  time.gathering =
-      options.gathersOnce ? gather : double(microBatches) * (gather + again);
+  time.gathering = options.gathersOnce ? gather : gather + again;
   return time;
 }
 
@@ -50,20 +49,18 @@ bool Bounds::isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
 }
 
 /// Seconds for reductions of a gradient along a data axis, and for gathers of
-/// the parameter. With stages, gathers run for each micro-batch. Several if the
-/// compiler may choose.
-Bounds::TensorTimes Bounds::tensorTimes(const TensorFacts &tensor,
-                                        const SpaceNode &node,
-                                        const DataAxis &axis,
-                                        int64_t microBatches) const {
+/// the parameter for one micro-batch. Several if the compiler may choose.
+TensorTimes Bounds::tensorTimes(const TensorFacts &tensor,
+                                const SpaceNode &node,
+                                const DataAxis &axis) const {
   const CandidateAxis &written = node.candidate.axes[axis.position];
   if (!isSummedOn(tensor, written.use))
     return {TensorTime()};
   double local = localBytes(tensor, node);
   double bytes = local / double(node.remaining);
   if (isStoredOn(tensor, node, axis.position))
-    return {storingTime(tensor, node, axis.dividing,
-                        bytes * double(written.size), microBatches)};
+    return {
+        storingTime(tensor, node, axis.dividing, bytes * double(written.size))};
   double largest = largestWith(local / double(tensor.count));
   auto secondsOf = [&](CollectiveKind kind, llvm::ArrayRef<GroupPlace> places) {
     return collectiveSeconds(kind, places, bytes, largest);
@@ -78,83 +75,122 @@ Bounds::TensorTimes Bounds::tensorTimes(const TensorFacts &tensor,
   return {divided, whole};
 }
 
-/// Seconds for a tensor that several axes store. The last of its gathers makes
-/// it whole.
-TensorTime Bounds::storedTime(const TensorFacts &tensor, const SpaceNode &node,
-                              llvm::ArrayRef<const DataAxis *> storing,
-                              int64_t microBatches) const {
+/// The least time of two, in each component.
+static TensorTime leastOf(const TensorTime &a, const TensorTime &b) {
+  return {std::min(a.gathering, b.gathering),
+          std::min(a.scattering, b.scattering),
+          std::min(a.completing, b.completing)};
+}
+
+/// Seconds for a tensor that these axes store, given by a set of
+/// DataLinks::axes, and one micro-batch. It is gathered in steps: each step
+/// along some of the axes, until the last step makes it whole. The search for
+/// the least time goes from the last step to the first.
+StoredTime Bounds::storedTime(const TensorFacts &tensor, const SpaceNode &node,
+                              unsigned axes, const DataLinks &links) const {
+  if (axes == 0)
+    return {};
   double bytes = localBytes(tensor, node) / double(node.remaining);
-  std::vector<GroupPlace> places;
-  for (const DataAxis *axis : storing) {
-    bytes *= double(node.candidate.axes[axis->position].size);
-    llvm::append_range(places, axis->dividing);
+  for (auto [i, axis] : llvm::enumerate(links.axes))
+    if (axes >> i & 1)
+      bytes *= double(node.candidate.axes[axis.position].size);
+  std::optional<StoredTime> least;
+  for (unsigned last = axes; last != 0; last = (last - 1) & axes) {
+    const StoringPlaces &at = links.storingPlaces[last];
+    TensorTime step = storingTime(tensor, node, at.places, bytes);
+    StoredTime time = storedTime(tensor, node, axes & ~last, links);
+    time.all += step;
+    if (at.tier == LinkTier::Inside)
+      time.inside += step;
+    if (at.tier == LinkTier::Between)
+      time.between += step;
+    least = !least ? time
+                   : StoredTime{leastOf(least->all, time.all),
+                                leastOf(least->inside, time.inside),
+                                leastOf(least->between, time.between)};
   }
-  return storingTime(tensor, node, places, bytes, microBatches);
+  return *least;
+}
+
+/// The times of a tensor's commands for one micro-batch.
+TensorLinks Bounds::tensorLinks(const TensorFacts &tensor,
+                                const SpaceNode &node,
+                                const DataLinks &links) const {
+  TensorLinks result;
+  unsigned storing = 0;
+  llvm::SmallVector<unsigned> positions;
+  for (auto [i, axis] : llvm::enumerate(links.axes)) {
+    result.times.push_back(tensorTimes(tensor, node, axis));
+    if (isSummedOn(tensor, node.candidate.axes[axis.position].use) &&
+        isStoredOn(tensor, node, axis.position)) {
+      storing |= 1u << i;
+      positions.push_back(axis.position);
+    }
+  }
+  if (positions.size() < 2)
+    return result;
+  result.stored = storedTime(tensor, node, storing, links);
+  result.isStoredTogether =
+      positions.size() == links.storing &&
+      haveOneDim(subscriptsOf(tensor, node.candidate), positions);
+  return result;
 }
 
 /// Adds the seconds along each axis, and along all axes that store the tensor.
 /// Axes on one dimension share one collective. Other commands are counted
 /// separately: a gradient is first scattered and then completed along other
 /// axes. The compiler's choices along the axes are those of the least time.
-void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
-                       int64_t microBatches, DataLinks &links) const {
-  std::vector<TensorTimes> times;
+void Bounds::addTensor(const TensorFacts &tensor, const TensorLinks &given,
+                       int64_t microBatches, DataSums &sums) const {
+  double gathers = options.gathersOnce ? 1 : double(microBatches);
+  auto inAll = [&](TensorTime time) {
+    time.gathering *= gathers;
+    return time;
+  };
   llvm::SmallVector<size_t> counts;
-  std::vector<const DataAxis *> storing;
-  llvm::SmallVector<unsigned> positions;
-  for (DataAxis &axis : links.axes) {
-    times.push_back(tensorTimes(tensor, node, axis, microBatches));
-    counts.push_back(times.back().size());
-    const TensorTime &least =
-        *llvm::min_element(times.back(), [](const auto &a, const auto &b) {
-          return a.seconds() < b.seconds();
-        });
+  for (auto [axis, times] : llvm::zip_equal(sums.axes, given.times)) {
+    counts.push_back(times.size());
+    TensorTime least = inAll(times.front());
+    for (const TensorTime &each : times)
+      if (inAll(each).seconds() < least.seconds())
+        least = inAll(each);
     axis.seconds += least.seconds();
     axis.atEnd += least.atEnd();
-    if (isSummedOn(tensor, node.candidate.axes[axis.position].use) &&
-        isStoredOn(tensor, node, axis.position)) {
-      storing.push_back(&axis);
-      positions.push_back(axis.position);
-    }
   }
-  std::map<LinkTier, TensorTime> storedOn;
-  if (storing.size() > 1) {
-    TensorTime time = storedTime(tensor, node, storing, microBatches);
-    storedOn[commonTier(llvm::map_to_vector(
-        storing, [](const DataAxis *axis) { return axis->tier; }))] = time;
-    links.stored += time.seconds();
-    if (storing.size() == links.storing &&
-        haveOneDim(subscriptsOf(tensor, node.candidate), positions))
-      links.storedTogether += time.seconds();
-  }
+  StoredTime stored = {inAll(given.stored.all), inAll(given.stored.inside),
+                       inAll(given.stored.between)};
+  sums.stored += stored.all.seconds();
+  sums.storedTogether += given.isStoredTogether ? stored.all.seconds() : 0;
   std::optional<TensorTime> least;
-  std::map<LinkTier, TensorTime> leastOn;
+  TimeByTier leastOn;
   Choices choices(counts);
   do {
-    TensorTime most;
-    std::map<LinkTier, TensorTime> mostOn = storedOn;
-    for (auto [i, axis] : llvm::enumerate(links.axes))
-      mostOn[axis.tier].raiseTo(times[i][choices[i]]);
-    for (const auto &[tier, time] : mostOn) {
+    TensorTime most = stored.all;
+    TimeByTier mostOn;
+    mostOn.of(LinkTier::Inside) = stored.inside;
+    mostOn.of(LinkTier::Between) = stored.between;
+    for (auto [i, axis] : llvm::enumerate(sums.axes))
+      mostOn.of(axis.tier).raiseTo(inAll(given.times[i][choices[i]]));
+    for (LinkTier tier : linkTiers) {
+      const TensorTime &time = mostOn.of(tier);
       most.raiseTo(time);
-      auto [found, isNew] = leastOn.try_emplace(tier, time);
-      if (!isNew && time.seconds() < found->second.seconds())
-        found->second = time;
+      if (!least || time.seconds() < leastOn.of(tier).seconds())
+        leastOn.of(tier) = time;
     }
     if (!least || most.seconds() < least->seconds())
       least = most;
   } while (choices.next());
   bool isOfLayers = facts.isOfLayers(tensor);
-  for (const auto &[tier, time] : leastOn) {
-    links.time.all.add(time.seconds(), tier);
-    links.time.atEnd.add(time.atEnd(), tier);
+  for (LinkTier tier : linkTiers) {
+    sums.time.all.add(leastOn.of(tier).seconds(), tier);
+    sums.time.atEnd.add(leastOn.of(tier).atEnd(), tier);
   }
   double seconds = least->seconds(), atEnd = least->atEnd();
-  links.time.all.addSerial(seconds, isOfLayers ? seconds : 0);
-  links.time.atEnd.addSerial(atEnd, isOfLayers ? atEnd : 0);
+  sums.time.all.addSerial(seconds, isOfLayers ? seconds : 0);
+  sums.time.atEnd.addSerial(atEnd, isOfLayers ? atEnd : 0);
 }
 
-Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
+DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
   DataLinks links;
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &axis = node.candidate.axes[i];
@@ -178,26 +214,31 @@ Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
     each.tier = tierOf(places);
     links.storing += axis.use.storesParameters ? 1 : 0;
   }
+  addStoringPlaces(node, links);
+  if (options.hasGradients)
+    for (const TensorFacts &tensor : facts.tensors)
+      links.tensors.push_back(tensorLinks(tensor, node, links));
   return links;
 }
 
-Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
-                                  int64_t microBatches) const {
-  DataLinks links = dataLinksOf(node);
-  if (options.hasGradients)
-    for (const TensorFacts &tensor : facts.tensors)
-      addTensor(tensor, node, microBatches, links);
+DataTime Bounds::dataTime(const SpaceNode &node, const DataLinks &links,
+                          int64_t microBatches) const {
+  DataSums sums;
+  for (const DataAxis &axis : links.axes)
+    sums.axes.push_back({axis.tier});
+  for (auto [tensor, times] : llvm::zip(facts.tensors, links.tensors))
+    addTensor(tensor, times, microBatches, sums);
   for (const WholeOperand &operand : facts.wholeOperands)
-    addWhole(operand, node, microBatches, links);
+    addWhole(operand, node, microBatches, links, sums);
   for (const WholeOperand &tensor : facts.exchanged)
-    addExchange(tensor, node, microBatches, links);
-  DataTime time = links.time;
+    addExchange(tensor, node, microBatches, links, sums);
+  DataTime time = sums.time;
   // Tensors may have different orders of axes, so each set of the storing axes
   // may have links of its own.
   double sets = double((1u << links.storing) - 1);
   time.all.ofAxis =
-      std::max(links.storedTogether, links.stored / std::max(sets, 1.0));
-  for (const DataAxis &axis : links.axes) {
+      std::max(sums.storedTogether, sums.stored / std::max(sets, 1.0));
+  for (const AxisSums &axis : sums.axes) {
     time.all.ofAxis = std::max(time.all.ofAxis, axis.seconds);
     time.atEnd.ofAxis = std::max(time.atEnd.ofAxis, axis.atEnd);
   }
@@ -296,8 +337,7 @@ double Bounds::completionSeconds(const Completion &completion,
              : std::min(secondsOf(CollectiveKind::AllReduce), scatter + gather);
 }
 
-std::vector<Bounds::ModelAxis>
-Bounds::modelAxesOf(const SpaceNode &node) const {
+std::vector<ModelAxis> Bounds::modelAxesOf(const SpaceNode &node) const {
   std::vector<ModelAxis> result;
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const auto &[name, size, use] = node.candidate.axes[i];
@@ -321,8 +361,7 @@ Bounds::modelAxesOf(const SpaceNode &node) const {
 }
 
 /// Seconds of model axes. One collective may complete a sum along several axes.
-Bounds::LinkTime Bounds::modelTime(const SpaceNode &node,
-                                   int64_t microBatches) const {
+LinkTime Bounds::modelTime(const SpaceNode &node, int64_t microBatches) const {
   std::vector<ModelAxis> axes = modelAxesOf(node);
   std::vector<double> busy(axes.size(), 0);
   LinkTime time;

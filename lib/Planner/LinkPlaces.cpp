@@ -86,40 +86,72 @@ static std::vector<Steps> stepsToChoose(const Hardware &machine,
   return steps;
 }
 
+/// The steps of each of the node's axes.
+static std::vector<Steps> stepsOf(const SpaceNode &node) {
+  std::vector<Steps> steps(node.candidate.axes.size());
+  int64_t stride = node.remaining;
+  for (size_t i = steps.size(); i-- > 0;) {
+    steps[i] = {node.candidate.axes[i].size, stride};
+    stride *= steps[i].size;
+  }
+  return steps;
+}
+
+static int64_t devicesPerNode(const Hardware &machine) {
+  return machine.isCpu() ? 0 : machine.devicesPerNode;
+}
+
 /// The places of the axis alone and together with other axes, including axes
 /// not chosen yet. One collective may run over several axes. Between nodes it
 /// is then faster, because more of a node's adapters take part.
-std::vector<Bounds::SharedPlace>
+std::vector<SharedPlace>
 Bounds::sharedPlaces(const SpaceNode &node, unsigned axis,
                      llvm::function_ref<bool(const AxisUse &)> goesWith) const {
   const Hardware &machine = cost.machine();
-  int64_t perNode = machine.isCpu() ? 0 : machine.devicesPerNode;
-  int64_t stride = node.remaining;
-  std::vector<std::pair<unsigned, Steps>> others;
-  Steps own;
-  for (unsigned i = unsigned(node.candidate.axes.size()); i-- > 0;) {
-    const CandidateAxis &each = node.candidate.axes[i];
-    if (i == axis)
-      own = {each.size, stride};
-    else if (each.size > 1 && goesWith(each.use))
-      others.push_back({i, {each.size, stride}});
-    stride *= each.size;
-  }
+  std::vector<Steps> steps = stepsOf(node);
+  std::vector<unsigned> others;
+  for (unsigned i = unsigned(steps.size()); i-- > 0;)
+    if (i != axis && steps[i].size > 1 && goesWith(node.candidate.axes[i].use))
+      others.push_back(i);
   std::vector<SharedPlace> places;
   for (const Steps &toChoose :
        stepsToChoose(machine, options.devices, node.remaining))
     for (unsigned chosen = 0; chosen < (1u << others.size()); ++chosen) {
-      std::vector<Steps> axes = {own, toChoose};
+      std::vector<Steps> axes = {steps[axis], toChoose};
       SharedPlace &shared = places.emplace_back();
       for (unsigned i = 0; i < others.size(); ++i) {
         if (!(chosen >> i & 1))
           continue;
-        axes.push_back(others[i].second);
-        shared.others.push_back(others[i].first);
+        axes.push_back(steps[others[i]]);
+        shared.others.push_back(others[i]);
       }
-      shared.place = placeOf(axes, perNode);
+      shared.place = placeOf(axes, devicesPerNode(machine));
     }
   return places;
+}
+
+/// Finds the places of collectives along each set of the axes that store
+/// parameters.
+void Bounds::addStoringPlaces(const SpaceNode &node, DataLinks &links) const {
+  if (links.storing < 2)
+    return;
+  const Hardware &machine = cost.machine();
+  std::vector<Steps> steps = stepsOf(node),
+                     mayJoin = stepsToChoose(machine, options.devices,
+                                             node.remaining);
+  links.storingPlaces.resize(1u << links.axes.size());
+  for (unsigned set = 1; set < links.storingPlaces.size(); ++set) {
+    StoringPlaces &at = links.storingPlaces[set];
+    std::vector<Steps> along = {Steps()};
+    for (auto [i, axis] : llvm::enumerate(links.axes))
+      if (set >> i & 1)
+        along.push_back(steps[axis.position]);
+    for (const Steps &toChoose : mayJoin) {
+      along.front() = toChoose;
+      at.places.push_back(placeOf(along, devicesPerNode(machine)));
+    }
+    at.tier = tierOf(at.places);
+  }
 }
 
 std::vector<GroupPlace>
@@ -131,7 +163,7 @@ Bounds::placesOf(const SpaceNode &node, unsigned axis,
   return places;
 }
 
-Bounds::LinkTier Bounds::tierOf(llvm::ArrayRef<GroupPlace> places) {
+LinkTier Bounds::tierOf(llvm::ArrayRef<GroupPlace> places) {
   auto crosses = [](const GroupPlace &place) { return place.nodes > 1; };
   return llvm::all_of(places, crosses)    ? LinkTier::Between
          : llvm::none_of(places, crosses) ? LinkTier::Inside

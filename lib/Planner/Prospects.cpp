@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 using namespace tpsp;
@@ -124,6 +125,14 @@ std::vector<Prospect> Prospects::take(size_t most, double limit) {
   llvm::sort(positions, std::greater<>());
   for (size_t i : positions)
     leaves.erase(leaves.begin() + ptrdiff_t(i));
+  return taken;
+}
+
+std::vector<Prospect> Prospects::takeFirst(size_t most) {
+  auto end = leaves.begin() + ptrdiff_t(std::min(most, leaves.size()));
+  std::vector<Prospect> taken(std::make_move_iterator(leaves.begin()),
+                              std::make_move_iterator(end));
+  leaves.erase(leaves.begin(), end);
   return taken;
 }
 

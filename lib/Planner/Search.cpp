@@ -47,6 +47,10 @@ public:
     return std::move(result);
   }
 
+  std::unique_ptr<Prospects> releaseProspects() {
+    return frontier.releaseProspects();
+  }
+
 private:
   /// Compiles the best plan whole, and then plans that may be faster, because
   /// the claim is about whole programs.
@@ -291,7 +295,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
     progress(state);
   };
   BranchAndBound serially(space, *options.serialBounds, serial, options,
-                          withoutGap, KnownSteps());
+                          withoutGap, Extent::Promising, KnownSteps());
   serially.beginWithUsual(notable);
   SearchResult found = serially.run({});
   // Rows are skipped if untried settings may be faster without overlap.
@@ -302,6 +306,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
       known.steps.push_back(withoutOverlap(std::move(each)));
   known.evaluations = found.state.evaluations;
   known.seconds = found.state.seconds;
+  known.prospects = serially.releaseProspects();
   return known;
 }
 
@@ -314,7 +319,8 @@ SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
   if (options.overlaps && options.serialBounds)
     known =
         searchWithoutOverlap(space, makeEvaluator, notable, options, progress);
-  BranchAndBound steps(space, bounds, makeEvaluator, options, progress, known);
+  BranchAndBound steps(space, bounds, makeEvaluator, options, progress,
+                       Extent::All, std::move(known));
   steps.beginWithUsual(notable);
   return steps.run(notable);
 }

@@ -39,6 +39,7 @@
 #ifndef TPSP_PLANNER_BOUNDS_H
 #define TPSP_PLANNER_BOUNDS_H
 
+#include "tpsp/Planner/LinkTimes.h"
 #include "tpsp/Planner/Space.h"
 #include "tpsp/Planner/StepWork.h"
 #include "tpsp/Schedule/CostModel.h"
@@ -142,24 +143,6 @@ struct BoundOptions {
   Reader reader = {};
 };
 
-/// Seconds for one tensor: gathers before its use, the scattering of its
-/// gradient, and the completion of the gradient or of the new parameter. Each
-/// is a command of its own.
-struct TensorTime {
-  double gathering = 0, scattering = 0, completing = 0;
-
-  double seconds() const { return gathering + atEnd(); }
-  /// With stages, these run once a step, under the last micro-batch or after
-  /// it.
-  double atEnd() const { return scattering + completing; }
-  /// Combines axes: one collective may run along all of them.
-  void raiseTo(const TensorTime &other) {
-    gathering = std::max(gathering, other.gathering);
-    scattering = std::max(scattering, other.scattering);
-    completing = std::max(completing, other.completing);
-  }
-};
-
 class Bounds {
 public:
   /// Copies its arguments.
@@ -191,6 +174,13 @@ private:
   /// The time of a product forward alone, and with its adjoints.
   struct ProductTime {
     ComputeSeconds forward, all;
+  };
+
+  /// The calls of a product in a step, and the time of one call in each way in
+  /// which the axes may divide it.
+  struct ProductWays {
+    double calls = 1;
+    llvm::SmallVector<ProductTime, 4> times;
   };
 
   /// Per dimension of a product, the number of parts into which it is divided.
@@ -225,73 +215,6 @@ private:
   struct Lasting {
     double all = 0, ofLayers = 0;
     Sums sums, sumsOfLayers;
-  };
-  /// The tier of links that certain collectives surely use. A collective inside
-  /// a node uses other links than a collective that leads to other nodes.
-  enum class LinkTier { Inside, Between, Unknown };
-  /// Least seconds of collectives.
-  struct LinkTime {
-    /// Seconds one after another, and the part of them in equal layers.
-    double serial = 0, ofLayers = 0;
-    /// The parts of `serial` that are surely inside a node, and between nodes.
-    double inside = 0, between = 0;
-    /// Seconds of the busiest axis. If communicators share no links, a step
-    /// takes at least this time.
-    double ofAxis = 0;
-
-    void add(double seconds, LinkTier tier) {
-      inside += tier == LinkTier::Inside ? seconds : 0;
-      between += tier == LinkTier::Between ? seconds : 0;
-    }
-    void addSerial(double seconds, double inLayers) {
-      serial += seconds;
-      ofLayers += inLayers;
-    }
-    void operator+=(const LinkTime &other) {
-      serial += other.serial;
-      ofLayers += other.ofLayers;
-      inside += other.inside;
-      between += other.between;
-      ofAxis = std::max(ofAxis, other.ofAxis);
-    }
-  };
-  struct DataTime {
-    LinkTime all;
-    /// The part of `all` for gradients and for the update: see TensorTime.
-    LinkTime atEnd;
-  };
-  using TensorTimes = llvm::SmallVector<TensorTime, 2>;
-  /// The place of a collective that runs along an axis and others, given by
-  /// position.
-  struct SharedPlace {
-    GroupPlace place;
-    llvm::SmallVector<unsigned, 2> others;
-  };
-  /// A data axis, with the possible places of its collectives: those that
-  /// reduce, those that divide or gather parameters, and those that gather
-  /// activations.
-  struct DataAxis {
-    unsigned position = 0;
-    std::vector<GroupPlace> reducing, dividing;
-    std::vector<SharedPlace> gathering;
-    LinkTier tier = LinkTier::Unknown;
-    double seconds = 0, atEnd = 0;
-  };
-  struct DataLinks {
-    std::vector<DataAxis> axes;
-    /// The number of axes that store parameters.
-    size_t storing = 0;
-    /// Seconds for tensors that several axes store, and for those that they
-    /// store along one dimension.
-    double stored = 0, storedTogether = 0;
-    DataTime time;
-  };
-  struct ModelAxis {
-    unsigned position = 0;
-    std::vector<SharedPlace> places;
-    LinkTier tier = LinkTier::Unknown;
-    /// Bytes of a gradient, from narrowestBytes().
-    double narrowest = 0;
   };
   /// Seconds on all stages together: computing of micro-batches, the update,
   /// and links of data axes and of model axes.
@@ -340,7 +263,8 @@ private:
   void findRedone();
   double redoneShare(const ProductFacts &product, const Yardstick &yardstick,
                      const Yardstick &plain) const;
-  Work workOf(const SpaceNode &node, int64_t microBatches) const;
+  Work workOf(const SpaceNode &node, const DataLinks &links,
+              int64_t microBatches) const;
   static LinkTier tierOf(llvm::ArrayRef<GroupPlace> places);
   /// The tier of a collective that runs along any of these axes.
   static LinkTier commonTier(llvm::ArrayRef<LinkTier> tiers) {
@@ -350,7 +274,8 @@ private:
   double busiestLink(const LinkTime &time) const;
   double busiestShare(const LinkTime &time) const;
   void addComputing(const SpaceNode &node, size_t yardstick,
-                    int64_t microBatches, Work &work) const;
+                    llvm::ArrayRef<ProductWays> ways,
+                    llvm::ArrayRef<ComputeSeconds> attention, Work &work) const;
   void addSums(const SpaceNode &node, const Lasting &lasting,
                int64_t microBatches, Work &work) const;
   void addBounds(const SpaceNode &node, const Lasting &lasting,
@@ -361,9 +286,18 @@ private:
   bool hasChunks(const SpaceNode &node, int64_t perStage) const;
   double countInLayers(int64_t count) const;
   double kernelShare(int64_t stages) const;
+  ProductWays waysOf(const ProductFacts &product, const SpaceNode &node,
+                     int64_t microBatches) const;
+  /// Finds the ways of each product; attention has none.
+  std::vector<ProductWays> waysOfProducts(const SpaceNode &node,
+                                          int64_t microBatches) const;
   ComputeSeconds productSeconds(const ProductFacts &product,
-                                const SpaceNode &node, double redone,
-                                int64_t parts) const;
+                                const ProductWays &ways, const SpaceNode &node,
+                                double redone) const;
+  /// Finds the seconds of each product that is attention. Micro-batches do not
+  /// change them.
+  std::vector<ComputeSeconds> secondsOfAttention(const SpaceNode &node,
+                                                 size_t yardstick) const;
   ProductTime shapeSeconds(const ProductFacts &product,
                            const Parts &parts) const;
   ComputeSeconds attentionSeconds(const ProductFacts &product,
@@ -386,30 +320,37 @@ private:
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   ComputeSeconds oneProduct(const MatmulWork &work, int64_t dtype) const;
-  DataTime dataTime(const SpaceNode &node, int64_t microBatches) const;
+  DataTime dataTime(const SpaceNode &node, const DataLinks &links,
+                    int64_t microBatches) const;
   DataLinks dataLinksOf(const SpaceNode &node) const;
-  void addTensor(const TensorFacts &tensor, const SpaceNode &node,
-                 int64_t microBatches, DataLinks &links) const;
+  TensorLinks tensorLinks(const TensorFacts &tensor, const SpaceNode &node,
+                          const DataLinks &links) const;
+  void addTensor(const TensorFacts &tensor, const TensorLinks &times,
+                 int64_t microBatches, DataSums &sums) const;
   void addWhole(const WholeOperand &operand, const SpaceNode &node,
-                int64_t microBatches, DataLinks &links) const;
+                int64_t microBatches, const DataLinks &links,
+                DataSums &sums) const;
   bool isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
                   unsigned axis) const;
   TensorTimes tensorTimes(const TensorFacts &tensor, const SpaceNode &node,
-                          const DataAxis &axis, int64_t microBatches) const;
-  TensorTime storedTime(const TensorFacts &tensor, const SpaceNode &node,
-                        llvm::ArrayRef<const DataAxis *> storing,
-                        int64_t microBatches) const;
+                          const DataAxis &axis) const;
+  StoredTime storedTime(const TensorFacts &tensor, const SpaceNode &node,
+                        unsigned axes, const DataLinks &links) const;
+  void addStoringPlaces(const SpaceNode &node, DataLinks &links) const;
   TensorTime storingTime(const TensorFacts &tensor, const SpaceNode &node,
-                         llvm::ArrayRef<GroupPlace> places, double bytes,
-                         int64_t microBatches) const;
-  static DataAxis *onlyAxis(DataLinks &links, const SpaceNode &node,
-                            llvm::function_ref<bool(const AxisUse &)> isSo);
-  void addMoving(const WholeOperand &tensor, double seconds, DataAxis &axis,
-                 DataLinks &links) const;
+                         llvm::ArrayRef<GroupPlace> places, double bytes) const;
+  static const DataAxis *
+  onlyAxis(const DataLinks &links, const SpaceNode &node,
+           llvm::function_ref<bool(const AxisUse &)> isSo);
+  void addMoving(const WholeOperand &tensor, double seconds,
+                 const DataAxis &axis, const DataLinks &links,
+                 DataSums &sums) const;
   void addExchange(const WholeOperand &tensor, const SpaceNode &node,
-                   int64_t microBatches, DataLinks &links) const;
+                   int64_t microBatches, const DataLinks &links,
+                   DataSums &sums) const;
   void addHops(const WholeOperand &operand, const SpaceNode &node,
-               int64_t microBatches, DataLinks &links) const;
+               int64_t microBatches, const DataLinks &links,
+               DataSums &sums) const;
   double movingSeconds(CollectiveKind kind, const WholeOperand &operand,
                        const SpaceNode &node,
                        llvm::ArrayRef<SharedPlace> places,

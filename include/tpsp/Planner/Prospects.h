@@ -34,6 +34,10 @@ public:
   /// `limit` is 0.
   std::vector<Prospect> take(size_t most, double limit);
 
+  /// Takes out the leaves whose bounds without overlap are the least.
+  std::vector<Prospect> takeFirst(size_t most);
+  bool empty() const { return leaves.empty(); }
+
   /// Learns from a candidate's step without overlap, in seconds. 0: the
   /// candidate is useless.
   void learn(const Candidate &candidate, const Bound &bound, double seconds);
@@ -50,6 +54,7 @@ private:
   void fit();
   double expected(const Prospect &prospect) const;
 
+  /// In the order of their bounds without overlap.
   std::vector<Prospect> leaves;
   std::vector<Experience> experience;
   /// The traits so far, and the term that each adds to the logarithm. A trait

@@ -49,10 +49,11 @@ struct SearchOptions {
   /// owned; must outlive the search.
   const Bounds *serialBounds = nullptr;
   /// The share `overlapMemory` for a candidate. With stages, the schedule's
-  /// added memory may exist once for each saved micro-batch.
+  /// added memory may exist once for each saved micro-batch. The segment that
+  /// reduces gradients under the last one may add as much.
   double mostAddedTo(const Candidate &candidate) const {
     return candidate.hasStages()
-               ? overlapMemory * double(1 + candidate.settings.microBatches)
+               ? overlapMemory * double(2 + candidate.settings.microBatches)
                : overlapMemory;
   }
   /// The number of the best composed plans that are evaluated whole, and ranked

@@ -11,6 +11,16 @@ using namespace tpsp::planner;
 
 static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
 
+/// Returns the seconds for each byte of a collective, at the best of all sizes.
+static double bestRate(CollectiveKind kind, GroupPlace place,
+                       const Hardware &hardware) {
+  CostModel cost(hardware, Mesh({{"a", place.group, AxisRole::Data}}));
+  double best = cost.collectiveSeconds(kind, 1e12, place) / 1e12;
+  for (double bytes = 1024; bytes < 1e12; bytes *= 2)
+    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
+  return best;
+}
+
 /// Expects that a bound never falls when axes are added, so that a node's bound
 /// holds for all nodes under it. Returns the number of nodes.
 static int64_t expectChildrenAreNoBetter(const Space &space,
@@ -224,6 +234,32 @@ TEST(Bounds, SeveralAxesStore) {
   EXPECT_GT(bounds.of(two).data, 0.8 * one);
 }
 
+// An axis between nodes and one inside them store a tensor. It is gathered at
+// once or in two steps, and the fastest way counts. No axis alone is enough.
+TEST(Bounds, SeveralAxesGatherInSteps) {
+  Hardware hardware = llvm::cantFail(findHardware("h100-sxm-cluster"));
+  ProgramFacts facts = mlp(4096, 4096, 4096, 4096);
+  facts.tensors.pop_back(); // A vector is not stored in parts.
+  BoundOptions options;
+  options.devices = 64 * 2;
+  options.hasGradients = options.overlaps = true;
+  SpaceNode node;
+  node.candidate.axes = {{"a", 64, {AxisRole::Data, 0, {}, true, false}},
+                         {"b", 2, {AxisRole::Data, 1, {}, true, false}}};
+  auto rate = [&](GroupPlace place) {
+    return bestRate(CollectiveKind::AllGather, place, hardware) +
+           bestRate(CollectiveKind::ReduceScatter, place, hardware);
+  };
+  double bytes = double(facts.parameterBytes());
+  double between = rate({64, 4, 16}) / 2, inside = rate({2, 2, 1}),
+         atOnce = rate({128, 8, 16}),
+         insideFirst = rate({2, 2, 1}) / 64 + rate({64, 4, 16});
+  double least = std::min({between + inside, atOnce, insideFirst});
+  Bound bound = Bounds(facts, hardware, options).of(node);
+  EXPECT_NEAR(bound.data, bytes * least, 1e-6 * bytes * least);
+  EXPECT_GT(bound.data, 1.01 * bytes * std::max(between, inside));
+}
+
 // A gradient that one axis scatters is completed along the other: two commands,
 // one after the other.
 TEST(Bounds, CommandsOfSeveralAxesAddUp) {
@@ -341,16 +377,6 @@ TEST(Bounds, Yardsticks) {
   options.memoryLimit = none.bytes - 1;
   EXPECT_GE(Bounds(facts, machine(), options).of(node).computing,
             redone.computing * (1 - 1e-9));
-}
-
-/// Returns the seconds for each byte of a collective, at the best of all sizes.
-static double bestRate(CollectiveKind kind, GroupPlace place,
-                       const Hardware &hardware) {
-  CostModel cost(hardware, Mesh({{"a", place.group, AxisRole::Data}}));
-  double best = cost.collectiveSeconds(kind, 1e12, place) / 1e12;
-  for (double bytes = 1024; bytes < 1e12; bytes *= 2)
-    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
-  return best;
 }
 
 // However a tensor is divided into collectives, none of its bytes takes less

@@ -194,6 +194,58 @@ TEST(Search, SettingsThatCannotWin) {
   EXPECT_LT(2 * few, all);
 }
 
+// Some settings do not fit, and even their busiest stream exceeds the best
+// step. Then settings that need less memory are not tried.
+TEST(Search, SlowPlansAreNotMadeSmaller) {
+  /// Steps of several axes take twice as long, and fit with four micro-batches.
+  class BySize : public Evaluator {
+  public:
+    BySize(const Case &of, std::map<int64_t, int64_t> &tried, double busy)
+        : of(of), tried(tried), busy(busy) {}
+    Evaluation evaluate(const Candidate &candidate) override {
+      bool isFast = candidate.axes.size() == 1;
+      if (!isFast && !candidate.hasStages())
+        ++tried[candidate.settings.microBatches];
+      Evaluation result;
+      result.candidate = candidate;
+      result.seconds = isFast ? 1 : 2;
+      result.computing = isFast ? 1 : busy;
+      result.memory.total = of.options.memoryLimit;
+      if (!isFast)
+        result.memory.total =
+            8 * result.memory.total / (2 * candidate.settings.microBatches);
+      return result;
+    }
+
+  private:
+    const Case &of;
+    std::map<int64_t, int64_t> &tried;
+    double busy;
+  };
+  for (double busy : {0.9, 2.0}) {
+    Case each(3, /*stages=*/0);
+    each.options.overlaps = true;
+    each.options.threads = 1;
+    each.options.evaluationsLimit = 300;
+    std::map<int64_t, int64_t> tried;
+    EvaluatorFactory factory = [&] {
+      return std::make_unique<BySize>(each, tried, busy);
+    };
+    std::vector<Candidate> fast = each.space.leaves();
+    llvm::erase_if(fast, [](const auto &leaf) { return leaf.axes.size() > 1; });
+    SearchResult result = search(each.space, each.bounds, factory, fast,
+                                 each.options, [](const SearchState &) {});
+    ASSERT_TRUE(result.best(each.options.memoryLimit));
+    EXPECT_EQ(result.best(each.options.memoryLimit)->seconds, 1);
+    EXPECT_GT(tried[1], 0);
+    if (busy > 1) {
+      EXPECT_LT(tried[4], tried[1] / 2);
+    } else {
+      EXPECT_GT(tried[4], tried[1] / 2);
+    }
+  }
+}
+
 TEST(Search, ThreadsChangeNothing) {
   auto run = [](unsigned threads) {
     Case each(7);
