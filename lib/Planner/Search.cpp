@@ -158,10 +158,7 @@ private:
     llvm::stable_sort(leftOut, [](const Waiting &a, const Waiting &b) {
       return a.bound.seconds < b.bound.seconds;
     });
-    size_t fitting = numFitting(),
-           missing =
-               options.finalists - std::min<size_t>(fitting, options.finalists);
-    evaluateLeftOut(missing);
+    evaluateLeftOut(options.rows - std::min(numFitting(), options.rows));
   }
 
   /// Evaluates all settings of the first `most` leaves that were left out.
@@ -186,7 +183,7 @@ private:
       asked.insert(textOf(each));
     std::vector<Evaluation *> rows;
     for (auto [i, row] : llvm::enumerate(result.evaluations))
-      if (i < options.finalists || asked.count(textOf(row.candidate)))
+      if (i < options.rows || asked.count(textOf(row.candidate)))
         rows.push_back(&row);
     trySlowerSettings(rows, pool, bounds, options, result.state.evaluations);
   }
@@ -283,6 +280,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
                                        const SearchProgress &progress) {
   options.overlaps = false;
   options.finalists = 0;
+  options.rows = 0;
   options.named.clear();
   options.secondsLimit /= 3;
   options.evaluationsLimit = (options.evaluationsLimit + 2) / 3;

@@ -336,6 +336,7 @@ private:
     SearchOptions serial = request.search;
     serial.overlaps = false;
     serial.finalists = 0;
+    serial.rows = 0;
     serial.endsWithAny = true;
     serial.named.clear();
     serial.secondsLimit = seconds;

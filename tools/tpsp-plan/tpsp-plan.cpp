@@ -37,6 +37,7 @@ static PlanningRequest requestOf(const Options &options) {
   request.maxAxes = unsigned(options.maxAxes);
   request.rows = size_t(options.rows);
   request.search.threads = std::max(1u, std::thread::hardware_concurrency());
+  request.search.rows = size_t(options.rows);
   request.search.finalists = unsigned(options.finalists);
   request.search.secondsLimit = options.seconds;
   request.search.evaluationsLimit = options.evaluations;

@@ -58,7 +58,10 @@ struct SearchOptions {
   }
   /// The number of the best composed plans that are evaluated whole, and ranked
   /// by the result, as time allows.
-  unsigned finalists = 12;
+  unsigned finalists = 4;
+  /// The number of the best plans whose settings are all tried, and that are
+  /// compiled even if they cannot be the fastest.
+  size_t rows = 10;
   /// Limits on seconds and evaluations; 0: no limit.
   double secondsLimit = 0;
   int64_t evaluationsLimit = 0;

@@ -177,14 +177,14 @@ TEST(Search, SettingsThatCannotWin) {
     Case each(seed);
     each.bruteForce();
     all += each.count;
-    each.options.finalists = 1;
+    each.options.rows = 1;
     each.count = 0;
     SearchResult result = search(each.space, each.bounds, each.factory(), {},
                                  each.options, [](const SearchState &) {});
     few += each.count;
     for (const Evaluation &row : result.evaluations)
       untried += row.untried < row.seconds;
-    each.options.finalists = 1000;
+    each.options.rows = 1000;
     result = search(each.space, each.bounds, each.factory(), {}, each.options,
                     [](const SearchState &) {});
     for (const Evaluation &row : result.evaluations)
