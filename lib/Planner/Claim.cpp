@@ -181,7 +181,8 @@ double Claim::leastOf(const Evaluation &row) const {
     return fits ? row.seconds : any;
   double least = fits ? row.leastWhole() : any;
   if (row.mayFitWhole(limit) && !row.surelyFitsWhole(limit))
-    least = std::min(least, bounds.of({row.candidate, 1}).seconds);
+    least = std::min(least, std::max(bounds.of({row.candidate, 1}).seconds,
+                                     row.leastOfSettings));
   if (row.nearlyFits)
     least = std::min(least, row.nearlyFits->leastWhole());
   return std::min(least, row.untried);

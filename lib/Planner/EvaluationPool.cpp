@@ -1,5 +1,7 @@
 #include "EvaluationPool.h"
 
+#include "TriedSettings.h"
+
 #include "tpsp/Abi/WrittenOut.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <iterator>
 #include <thread>
 
@@ -132,12 +135,6 @@ bool EvaluationPool::isPlan(const Candidate &candidate) const {
                             candidate.settings);
 }
 
-double tpsp::planner::leastWithLessMemory(const Evaluation &each,
-                                          const SearchOptions &options) {
-  constexpr double share = 0.95;
-  return share * (options.overlaps ? each.busiestSeconds() : each.leastWhole());
-}
-
 /// Bounds the overlapped step: the compiler keeps no schedule that is slower
 /// than the serial step, and no schedule beats the busiest stream.
 static void boundByBefore(Evaluation &found, const Evaluation &serial) {
@@ -157,18 +154,12 @@ static void noteNearlyFits(const std::shared_ptr<Evaluation> &nearly,
   }
 }
 
-/// Whether this evaluation shows that no settings of the task beat its
-/// `longest` seconds. It must not fit, because settings that fit are a result.
-bool EvaluationPool::excludes(const EvaluationTask &task,
-                              const Evaluation &each) const {
-  return !task.before && isPlan(each.candidate) &&
-         !each.candidate.hasStages() && each.isLegal() &&
-         each.memory.total > options.memoryLimit &&
-         leastWithLessMemory(each, options) > task.longest;
-}
-
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   bool hasStopped = false;
+  // Micro-batches shorten the bubble of stages, so their times say nothing
+  // about each other.
+  bool areCompared = !task.before && !task.candidate.hasStages();
+  TriedSettings known(task.trials.settings, options);
   std::shared_ptr<Evaluation> best, nearly;
   auto evaluate = [&](const Candidate &candidate) {
     bool isBefore =
@@ -195,9 +186,15 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
       nearly = std::make_shared<Evaluation>(each);
     if (isBefore)
       task.asBefore = std::make_shared<Evaluation>(each);
-    if (excludes(task, each)) {
-      hasStopped = true;
-      task.excluding = std::make_shared<Evaluation>(each);
+    if (areCompared && each.isLegal()) {
+      known.add(each);
+      double least = known.leastSeconds();
+      bool fits = each.memory.total <= options.memoryLimit;
+      if (!fits && !std::isinf(least) && least > task.longest) {
+        hasStopped = true;
+        task.excluding = std::make_shared<Evaluation>(each);
+        task.excluding->leastOfSettings = least;
+      }
     }
     return each;
   };
@@ -216,6 +213,10 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
     return;
   }
   noteNearlyFits(nearly, task);
+  if (task.before)
+    task.found->leastOfSettings = task.before->leastOfSettings;
+  else if (areCompared && !std::isinf(known.leastSeconds()))
+    task.found->leastOfSettings = known.leastSeconds();
   if (task.before && task.found->isComposed &&
       task.found->candidate.settings == task.before->candidate.settings)
     boundByBefore(*task.found, *task.before);

@@ -28,7 +28,7 @@ struct EvaluationTask {
   SettingsToTry trials;
   /// The result of an earlier stage, if there was one.
   std::shared_ptr<const Evaluation> before;
-  /// Settings that need less memory are not tried if they surely take longer
+  /// Without stages, the task ends if all settings that may fit take longer
   /// than these seconds.
   double longest = std::numeric_limits<double>::infinity();
   /// Whether other settings are tried after these although they fit.
@@ -43,7 +43,7 @@ struct EvaluationTask {
   /// If there was no time for all settings, the fastest tried settings that
   /// fit; null if none do.
   std::shared_ptr<Evaluation> soFar;
-  /// The evaluation that shows that no settings that fit take less than
+  /// The evaluation that shows that all settings that may fit take longer than
   /// `longest` seconds; null if there is none. `found` is then null.
   std::shared_ptr<Evaluation> excluding;
   /// The number of settings that were evaluated.
@@ -56,13 +56,6 @@ struct EvaluationTask {
            !trials.isAll();
   }
 };
-
-/// The least seconds of the candidate with settings that need less memory than
-/// these: more rematerialisation, or more micro-batches. Assumes that no link
-/// is busy, and nothing is computed, for less than 0.95 of the time. Not for
-/// candidates with stages: their micro-batches shorten the bubble.
-double leastWithLessMemory(const Evaluation &each,
-                           const SearchOptions &options);
 
 class EvaluationPool {
 public:
@@ -89,7 +82,6 @@ private:
   Evaluation withKnownSettings(EvaluationTask &task,
                                EvaluateCandidate evaluate) const;
   bool isPlan(const Candidate &candidate) const;
-  bool excludes(const EvaluationTask &task, const Evaluation &each) const;
   void learn(const EvaluationTask &task);
   double expectedSeconds(const EvaluationTask &task) const;
   /// The factor by which the full stage takes longer than the serial stage; a

@@ -186,14 +186,13 @@ void LeafSearch::leaveOut(Waiting leaf, const EvaluationTask &task) {
   leftOut.push_back(std::move(leaf));
 }
 
-/// Leaves out the leaf: `known` does not fit, and shows that settings that need
-/// less memory are slower than the best plan.
+/// Leaves out the leaf: `known` does not fit, and shows that all settings that
+/// may fit are slower than the best plan.
 void LeafSearch::exclude(Waiting leaf, const Evaluation &known) {
   frontier.learn(leaf, known.seconds);
   isComposing |= known.isComposed;
   ++result.tooSlow;
-  leaf.bound.seconds =
-      std::max(leaf.bound.seconds, leastWithLessMemory(known, options));
+  leaf.bound.seconds = std::max(leaf.bound.seconds, known.leastOfSettings);
   leftOut.push_back(std::move(leaf));
 }
 
@@ -207,25 +206,14 @@ void LeafSearch::postpone(Waiting leaf, const EvaluationTask &task) {
   postponed.push_back(std::move(leaf));
 }
 
-/// The least seconds of settings that may fit: these, others that nearly fit,
-/// and those that need less memory.
-static double leastOfNearby(const Evaluation &known,
-                            const SearchOptions &options) {
-  double least = leastWithLessMemory(known, options);
-  return known.nearlyFits
-             ? std::min(least, leastWithLessMemory(*known.nearlyFits, options))
-             : least;
-}
-
 /// Improves the leaf's bound by its step without overlap, and opens it again.
 void LeafSearch::refine(Waiting leaf,
                         std::shared_ptr<const Evaluation> serial) {
   if (surelyFits(*serial, options)) {
     leaf.bound.seconds = std::max(leaf.bound.seconds, serial->busiestSeconds());
     noteBest(serial->seconds, result.state);
-  } else if (!serial->candidate.hasStages()) {
-    leaf.bound.seconds =
-        std::max(leaf.bound.seconds, leastOfNearby(*serial, options));
+  } else {
+    leaf.bound.seconds = std::max(leaf.bound.seconds, serial->leastOfSettings);
   }
   leaf.serial = serial;
   serials.emplace(textOf(leaf.node.candidate), serial);

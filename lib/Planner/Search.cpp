@@ -261,9 +261,10 @@ private:
 
 } // namespace
 
-/// Marks a step's nearly fitting settings as serial, for the search with
-/// overlap.
+/// Makes a step known to the search with overlap: its nearly fitting settings
+/// are serial, and with overlap its settings may take less time.
 static Evaluation withoutOverlap(Evaluation step) {
+  step.leastOfSettings = 0;
   if (!step.nearlyFits)
     return step;
   auto nearly = std::make_shared<Evaluation>(*step.nearlyFits);

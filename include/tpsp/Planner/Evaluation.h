@@ -87,6 +87,9 @@ struct Evaluation {
   /// Least seconds of the whole step, from its step without overlap; 0 if not
   /// known.
   double atLeast = 0;
+  /// Least seconds of the candidate's whole step with any settings that may
+  /// fit; 0 if not known.
+  double leastOfSettings = 0;
   /// Whether it is without overlap, because there was no time for overlapping.
   bool isSerial = false;
   /// Whether nothing was compiled: seconds and bytes are lower bounds.
