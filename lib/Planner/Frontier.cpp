@@ -20,12 +20,12 @@ static double longestSerial(double best, const SearchOptions &options) {
 
 Frontier::Frontier(const Space &space, const Bounds &bounds,
                    const SearchOptions &options, SearchResult &result,
-                   bool onlyPromising, std::unique_ptr<Prospects> known)
+                   Extent extent, std::unique_ptr<Prospects> known)
     : space(space), bounds(bounds), options(options), result(result),
-      onlyPromising(onlyPromising), prospects(std::move(known)) {
+      extent(extent), prospects(std::move(known)) {
   if (!prospects)
     prospects = std::make_unique<Prospects>(space, bounds, options.memoryLimit);
-  if (!onlyPromising)
+  if (extent == Extent::All)
     push(space.root());
 }
 
@@ -133,7 +133,7 @@ std::vector<Waiting> Frontier::nextPromising() {
 }
 
 std::vector<Waiting> Frontier::nextLeaves() {
-  if (onlyPromising)
+  if (extent == Extent::Promising)
     return nextPromising();
   // Leaves that take longest come first, so that other threads do not wait for
   // them.

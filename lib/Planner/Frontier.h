@@ -15,19 +15,23 @@ namespace tpsp::planner {
 /// Whether no settings suit the candidate's stages.
 bool isImpossible(const Candidate &candidate, const Bound &bound);
 
+/// The leaves that a search tries: all that may beat the best plan, or only
+/// those that promise most.
+enum class Extent { All, Promising };
+
 class Frontier {
 public:
   /// All references must outlive this object. It reads the best plan so far
-  /// from `result`, and counts dropped nodes there. It begins with the root, or
-  /// if it is `onlyPromising`, with no node: then it has only prospects. If
-  /// `known` is null, the prospects are found first.
+  /// from `result`, and counts dropped nodes there. It begins with the
+  /// root; for Extent::Promising with no node, only with prospects. If `known`
+  /// is null, the prospects are found first.
   Frontier(const Space &space, const Bounds &bounds,
-           const SearchOptions &options, SearchResult &result,
-           bool onlyPromising, std::unique_ptr<Prospects> known);
+           const SearchOptions &options, SearchResult &result, Extent extent,
+           std::unique_ptr<Prospects> known);
 
   /// Whether there are no more leaves.
   bool empty() const {
-    return onlyPromising ? prospects->empty() : queue.empty();
+    return extent == Extent::Promising ? prospects->empty() : queue.empty();
   }
   /// Hands over the prospects, with what was learned about them.
   std::unique_ptr<Prospects> releaseProspects() { return std::move(prospects); }
@@ -75,7 +79,7 @@ private:
 
   WaitingQueue queue;
   std::vector<Waiting> aside;
-  const bool onlyPromising;
+  const Extent extent;
   std::unique_ptr<Prospects> prospects;
   Dives dives;
   int64_t made = 0;

@@ -86,7 +86,7 @@ LeafSearch::LeafSearch(const Space &space, const Bounds &bounds,
                        KnownSteps known)
     : space(space), bounds(bounds), options(options),
       pool(makeEvaluator, options, known.seconds),
-      frontier(space, bounds, options, result, extent == Extent::Promising,
+      frontier(space, bounds, options, result, extent,
                std::move(known.prospects)),
       claim(space, bounds, options, pool, result), progress(progress) {
   beginWith(known);

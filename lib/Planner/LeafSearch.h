@@ -22,10 +22,6 @@ struct KnownSteps {
   std::unique_ptr<Prospects> prospects;
 };
 
-/// The leaves that a search tries: all that may beat the best plan, or only
-/// those that promise most.
-enum class Extent { All, Promising };
-
 /// The row of a candidate that was not compiled, from its bound.
 Evaluation rowOf(const Candidate &candidate, const Bound &bound);
 

@@ -18,8 +18,8 @@
 /// upper bound. Only leaves that may still win are overlapped.
 ///
 /// Plans that are good without overlap are mostly good with it, and are found
-/// quickly. So if `serialBounds` are given, the space is first searched without
-/// overlap, and the plans found there are overlapped first.
+/// quickly. So if `serialBounds` are given, the most promising leaves are first
+/// evaluated without overlap, and the best of them are overlapped first.
 #ifndef TPSP_PLANNER_SEARCH_H
 #define TPSP_PLANNER_SEARCH_H
 

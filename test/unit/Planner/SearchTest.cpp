@@ -213,7 +213,7 @@ TEST(Search, SlowPlansAreNotMadeSmaller) {
       result.memory.total = of.options.memoryLimit;
       if (!isFast)
         result.memory.total =
-            8 * result.memory.total / (2 * candidate.settings.microBatches);
+            4 * result.memory.total / candidate.settings.microBatches;
       return result;
     }
 
