@@ -1,3 +1,5 @@
 // Headers that every test includes, precompiled (TpspHelpers.cmake).
+#include "CommonHeaders.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

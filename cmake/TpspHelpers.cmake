@@ -1,23 +1,28 @@
-# tpsp_add_library(NAME files... DEPENDS targets... LINK libraries...)
+# tpsp_add_library(NAME files... [HEADERS file] DEPENDS targets... LINK libraries...)
 #
-# Adds a static library with the project's warnings. DEPENDS names targets of
-# generated files (tablegen), LINK the libraries that it links publicly.
+# Adds a static library with the project's warnings. HEADERS is the header of
+# this folder that it precompiles (default: CommonHeaders.h), or none. DEPENDS
+# names targets of generated files (tablegen), LINK the libraries that it links
+# publicly.
 function(tpsp_add_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   tpsp_set_warnings(${name})
+  tpsp_precompile("${ARG_HEADERS}" ${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# tpsp_add_tool(NAME files... LINK libraries...): an executable in build/bin.
+# tpsp_add_tool(NAME files... [HEADERS file] LINK libraries...): an executable in
+# build/bin. HEADERS as for a library.
 function(tpsp_add_tool name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY TPSP_EXECUTABLES ${name})
   tpsp_set_warnings(${name})
+  tpsp_precompile("${ARG_HEADERS}" ${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
 
@@ -26,7 +31,7 @@ endfunction()
 # it precompiles (default: TestHeaders.h).
 function(tpsp_add_gtest name)
   cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
-  tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS}
+  tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS} HEADERS none
     LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
   tpsp_optimise_little(${name})
   if(NOT ARG_HEADERS)
@@ -47,14 +52,18 @@ function(tpsp_optimise_little name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# tpsp_precompile(HEADERS targets... [FOR_TESTS]): precompiles cmake/HEADERS, once
-# for all of these targets, and once for tests, whose options differ. Half of a
-# pass's compile time is reading headers. With a compiler launcher nothing is
-# precompiled, because ccache then would not recognise objects.
+# tpsp_precompile(HEADERS targets... [FOR_TESTS]): precompiles cmake/HEADERS
+# (CommonHeaders.h if it is empty, nothing if it is none), once for all of these
+# targets, and once for tests, whose options differ. Half of a compilation is
+# reading headers. With a compiler launcher nothing is precompiled, because
+# ccache then would not recognise objects.
 function(tpsp_precompile headers)
   cmake_parse_arguments(ARG "FOR_TESTS" "" "" ${ARGN})
-  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT TPSP_PRECOMPILE)
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT TPSP_PRECOMPILE OR headers STREQUAL none)
     return()
+  endif()
+  if(NOT headers)
+    set(headers CommonHeaders.h)
   endif()
   get_filename_component(owner ${headers} NAME_WE)
   set(owner Tpsp${owner})

@@ -9,6 +9,8 @@
 
 #include "tpsp/Algebra/PlacementSearch.h"
 
+#include "llvm/ADT/Hashing.h"
+
 #include <set>
 
 namespace tpsp::oracle {
@@ -66,6 +68,9 @@ private:
       return std::tie(layout, isMaximum) <
              std::tie(other.layout, other.isMaximum);
     }
+    bool operator==(const Version &other) const {
+      return layout == other.layout && isMaximum == other.isMaximum;
+    }
   };
   struct Available {
     std::set<Version> versions;
@@ -75,15 +80,25 @@ private:
     /// Axes that divide the value other than by cutting it where it is whole.
     std::set<unsigned> divided;
 
-    bool operator<(const Available &other) const {
-      return std::tie(versions, idle, divided) <
-             std::tie(other.versions, other.idle, other.divided);
+    bool operator==(const Available &other) const {
+      return versions == other.versions && idle == other.idle &&
+             divided == other.divided;
     }
   };
   /// A value, and for one that no operation makes also the micro-batch.
   using Slot = std::pair<unsigned, unsigned>;
   using State = std::map<Slot, Available>;
-  using Reached = std::map<State, JointPrice>;
+  struct StateHash {
+    size_t operator()(const State &state) const {
+      llvm::hash_code hash = llvm::hash_value(state.size());
+      for (const auto &[slot, has] : state)
+        for (const Version &version : has.versions)
+          hash = llvm::hash_combine(hash, slot, LayoutHash()(version.layout),
+                                    version.isMaximum);
+      return hash;
+    }
+  };
+  using Reached = std::unordered_map<State, JointPrice, StateHash>;
 
   /// What an axis drives: an index, or one of these. A pending sum that passes
   /// through one of several factors is sumOf - the operand's number.

@@ -1,5 +1,7 @@
 #include "TransitionOracle.h"
 
+#include "llvm/ADT/Hashing.h"
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -97,6 +99,18 @@ Axes unusedAxes(const Layout &layout, size_t numAxes) {
 }
 
 } // namespace
+
+size_t LayoutHash::operator()(const Layout &layout) const {
+  llvm::hash_code hash = llvm::hash_combine_range(layout.pending);
+  for (const Axes &axes : layout.dims)
+    hash =
+        llvm::hash_combine(hash, axes.size(), llvm::hash_combine_range(axes));
+  return hash;
+}
+
+size_t LayoutHash::operator()(const std::pair<Layout, Layout> &pair) const {
+  return llvm::hash_combine((*this)(pair.first), (*this)(pair.second));
+}
 
 Layout oracle::layoutOf(const Placement &placement) {
   Layout layout;

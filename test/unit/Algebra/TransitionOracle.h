@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tpsp::oracle {
@@ -28,6 +30,12 @@ struct Layout {
   bool operator==(const Layout &other) const {
     return dims == other.dims && pending == other.pending;
   }
+};
+
+/// Hashes of layouts and of pairs of layouts, for unordered containers.
+struct LayoutHash {
+  size_t operator()(const Layout &layout) const;
+  size_t operator()(const std::pair<Layout, Layout> &pair) const;
 };
 
 Layout layoutOf(const Placement &placement);
@@ -86,7 +94,9 @@ private:
   Shape shape;
   int64_t elementBytes;
   Sizes sizes;
-  mutable std::map<std::pair<Layout, Layout>, std::optional<Price>> known;
+  mutable std::unordered_map<std::pair<Layout, Layout>, std::optional<Price>,
+                             LayoutHash>
+      known;
 };
 
 } // namespace tpsp::oracle
