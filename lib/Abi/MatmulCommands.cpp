@@ -137,9 +137,20 @@ bool isEpilogue(const std::vector<EpilogueStep> &steps) {
       {Step::Bias, Step::Keep, Step::Gelu},
       {Step::Slope},
       {Step::SumA},
-      {Step::SumB}};
+      {Step::SumB},
+      {Step::Add}};
   return std::find(std::begin(lists), std::end(lists), steps) !=
          std::end(lists);
+}
+
+bool MatmulCommand::adds() const {
+  return !epilogue.empty() && epilogue.front() == EpilogueStep::Add;
+}
+
+int64_t MatmulCommand::resultType() const {
+  if (!adds())
+    return dtype;
+  return dtype == TPSP_RT_F64 ? TPSP_RT_F64 : TPSP_RT_F32;
 }
 
 void MatmulCommand::code(ParamCoder &coder) {
@@ -161,15 +172,17 @@ bool MatmulCommand::isLegal() const {
 std::vector<BufferUse> MatmulCommand::buffers(int64_t) const {
   MatmulSpans spans;
   (void)spansOf(*this, spans);
-  std::vector<BufferUse> uses = {{"A", spans.a, dtype},
-                                 {"B", spans.b, dtype},
-                                 {"C", spans.c, dtype, /*isWritten=*/true}};
+  std::vector<BufferUse> uses = {
+      {"A", spans.a, dtype},
+      {"B", spans.b, dtype},
+      {"C", spans.c, resultType(), /*isWritten=*/true}};
   for (EpilogueStep step : epilogue) {
     int64_t elements = step == EpilogueStep::SumA ? m : n;
     if (hasMatrix(step) || spans.c == 0)
       elements = spans.c;
     if (hasBuffer(step))
-      uses.push_back({nameOf(step), elements, dtype, writesBuffer(step)});
+      uses.push_back(
+          {nameOf(step), elements, resultType(), writesBuffer(step)});
   }
   return uses;
 }

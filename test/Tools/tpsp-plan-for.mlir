@@ -13,7 +13,7 @@
 
 // The export of such a search cannot refuse. It has all flags, and the memory.
 // RUN: tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 4 --optimizer adamw --max-axes 1 --seconds 20 --for megatron --export megatron --pin b@dp | FileCheck %s --check-prefix=FLAGS
-// FLAGS: # Plan 1, {{.*}} a step and {{.*}} a rank, as tpsp runs it.
+// FLAGS: # Plan 1, {{.*}} a step and {{.*}} a rank, by the profile megatron.
 // FLAGS-NEXT: # By the profile megatron a rank allocates {{.*}}iB, and reserves at least {{.*}}iB.
 // FLAGS: # For Megatron-LM core
 // FLAGS: PLAN_ARGS=(
@@ -66,3 +66,11 @@
 // RUN: echo '{"name": "mine", "version": "1", "facts": {"parameter_bytes": {"value": 2}}}' > %t.profile.json
 // RUN: not %{plan} --profile %t.profile.json 2>&1 | FileCheck %s --check-prefix=SOURCE
 // SOURCE: facts.parameter_bytes.source: is missing
+
+// This model has 4 heads of keys. Megatron-LM divides them among 8 tensor
+// ranks, and torchtitan, transformers and torch do not.
+// DEFINE: %{heads} = tpsp-plan %examples/llama-tiny.mlir --forget-placements --hardware h100-sxm --devices 8 --overlap off --optimizer adamw --max-axes 1 --finalists 1 --rows 60 --json
+// RUN: %{heads} --for megatron > %t.8.megatron
+// RUN: %{heads} --for torchtitan > %t.8.torchtitan
+// RUN: %{heads} --for torch > %t.8.torch
+// RUN: python3 -c "import json, sys; has = [any('TP' in p['name'] and '8' in p['name'] for p in json.load(open(f))['plans']) for f in sys.argv[1:]]; assert has == [True, False, False], has" %t.8.megatron %t.8.torchtitan %t.8.torch

@@ -72,15 +72,17 @@ static std::vector<std::string> headOf(const Chosen &chosen,
                                        const Planning &planning,
                                        const planner::TermNames &names) {
   const Evaluation &plan = *chosen.plan;
+  const std::string &profile = planning.matrix.options.profile;
   std::vector<std::string> head = {fmt::format(
-      "Plan {}, {}: {} a step and {} a rank, as tpsp runs it.", chosen.rank,
+      "Plan {}, {}: {} a step and {} a rank, {}.", chosen.rank,
       titleOf(plan, planning.facts), rt::secondsText(plan.seconds),
-      rt::bytesText(double(plan.memory.total)))};
+      rt::bytesText(double(plan.memory.total)),
+      profile.empty() ? "as tpsp runs it" : "by the profile " + profile)};
   const planner::MemoryBill &memory = plan.memory;
   if (memory.profiled > 0)
     head.push_back(fmt::format(
         "By the profile {} a rank allocates {}, and reserves at least {}.",
-        planning.matrix.options.profile, rt::bytesText(double(memory.profiled)),
+        profile, rt::bytesText(double(memory.profiled)),
         rt::bytesText(double(memory.profiledReserved))));
   if (chosen.rank == 1)
     return head;
@@ -90,6 +92,14 @@ static std::vector<std::string> headOf(const Chosen &chosen,
       rt::secondsText(best.seconds), 100 * (1 - best.seconds / plan.seconds),
       planner::whyNot(target, best.candidate, planning.facts, names)));
   return head;
+}
+
+const Evaluation &plantool::writtenPlan(const Options &options,
+                                        const Planning &planning) {
+  Chosen chosen;
+  if (const Target *target = planner::findTarget(options.exported))
+    chosen = chosenFor(*target, planning, readerOf(options).names);
+  return chosen.plan ? *chosen.plan : *planning.best();
 }
 
 planner::Exported plantool::exportBest(const Options &options,

@@ -18,6 +18,11 @@ planner::Reader readerOf(const Options &options);
 /// best plan.
 planner::Exported exportBest(const Options &options, const Planning &planning);
 
+/// The plan whose program -o writes: the exported plan if there is one, else
+/// plan 1. It is owned by `planning`, which must have a best plan.
+const planner::Evaluation &writtenPlan(const Options &options,
+                                       const Planning &planning);
+
 } // namespace tpsp::plantool
 
 #endif // TPSP_TOOLS_TPSP_PLAN_PLANEXPORT_H

@@ -219,8 +219,8 @@ int main(int argc, char **argv) {
     return code;
   if (options.output.empty())
     return Done;
-  auto text =
-      placedText(compilation.mlirContext(), request, *(*planning)->best());
+  auto text = placedText(compilation.mlirContext(), request,
+                         writtenPlan(options, **planning));
   if (!text)
     return fail(llvm::toString(text.takeError()));
   return options.printsProgram() ? print(*text)

@@ -74,14 +74,21 @@ struct MatmulLoop {
 /// `matrix` is laid out as C is, with C's leading dimension and strides;
 /// `vector` is dense and the same for all points of the batch. Elements are of
 /// the matmul's type.
-enum class EpilogueStep : int64_t { Bias, Keep, Gelu, Slope, SumA, SumB };
+///
+/// This step adds the product to what C holds:
+///
+///   Add     C[i, j] += x, which is not rounded before
+///
+/// Its buffer is C. C then has the type in which products are summed: f32, or
+/// f64 for f64.
+enum class EpilogueStep : int64_t { Bias, Keep, Gelu, Slope, SumA, SumB, Add };
 
 } // namespace tpsp::rt
 
 /// The names in messages and in plan.matmul.
 template <> struct tpsp::EnumNames<tpsp::rt::EpilogueStep> {
-  static constexpr const char *all[] = {"bias",  "keep",  "gelu",
-                                        "slope", "sum_a", "sum_b"};
+  static constexpr const char *all[] = {"bias",  "keep",  "gelu", "slope",
+                                        "sum_a", "sum_b", "add"};
 };
 
 namespace tpsp::rt {
@@ -99,11 +106,12 @@ constexpr bool writesBuffer(EpilogueStep step) {
          step == EpilogueStep::SumB;
 }
 constexpr bool hasMatrix(EpilogueStep step) {
-  return step == EpilogueStep::Keep || step == EpilogueStep::Slope;
+  return step == EpilogueStep::Keep || step == EpilogueStep::Slope ||
+         step == EpilogueStep::Add;
 }
 
 /// Whether `steps` is a list that cuBLASLt can do in one call. The lists are:
-/// bias; [bias] [keep] gelu; slope; sum_a; sum_b.
+/// bias; [bias] [keep] gelu; slope; sum_a; sum_b; add.
 bool isEpilogue(const std::vector<EpilogueStep> &steps);
 
 /// C[m, n] = sum_k A[m, k] B[k, n] for every point of `batch`, summed over
@@ -126,6 +134,11 @@ struct MatmulForm {
 struct MatmulCommand : MatmulForm {
   int64_t dtype = 0;
   std::vector<EpilogueStep> epilogue;
+
+  /// Whether C keeps what it holds, and the product is added to it.
+  bool adds() const;
+  /// C's element type.
+  int64_t resultType() const;
 
   void code(ParamCoder &coder);
   bool isLegal() const;

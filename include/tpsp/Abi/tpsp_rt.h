@@ -29,6 +29,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 16: a product may be added to what C holds.
  * 15: attention has chunks.
  * 14: the options of attention's scores are next to each other.
  * 13: attention may have its last keys alone.
@@ -42,7 +43,7 @@ extern "C" {
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
  *    rank's own; there is an element type TPSP_RT_F16. */
-#define TPSP_RT_ABI_VERSION 15
+#define TPSP_RT_ABI_VERSION 16
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;

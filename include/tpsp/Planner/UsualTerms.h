@@ -35,6 +35,8 @@ struct UsualTerms {
   /// Whether the expert axis divides parameters that are not experts', and
   /// whether the tensor axis divides experts.
   bool expertDividesOthers = false, tensorDividesExperts = false;
+  /// The heads of keys that the tensor axis divides; 0 if it divides none.
+  int64_t keyHeads = 0;
   /// The kinds of axes, from the outermost to the innermost.
   llvm::SmallVector<TermKind, 4> order;
   /// Why an axis has no usual word, and the axis; null if all have one.
@@ -51,6 +53,8 @@ struct UsualTerms {
   /// The number of parts of the batch. Ranks of different experts have samples
   /// of their own.
   int64_t data() const { return replicate * shard * expert; }
+  /// Whether each tensor rank has equally many heads of keys, at least one.
+  bool dividesKeyHeads() const { return keyHeads % tensor == 0; }
   /// Chunks of all stages.
   int64_t chunks() const { return pipeline * settings.chunks; }
   /// Samples of one rank in one micro-batch; at least 1.

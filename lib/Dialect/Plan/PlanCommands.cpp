@@ -41,7 +41,7 @@ template <typename Op> static rt::MatmulForm matmulFormOf(Op op) {
 rt::MatmulForm tpsp::plan::formOf(MatmulOp op) { return matmulFormOf(op); }
 
 std::vector<int64_t> MatmulOp::encode() {
-  rt::MatmulCommand command{formOf(*this), elementOf(getC()),
+  rt::MatmulCommand command{formOf(*this), elementOf(getA()),
                             epilogueOf(*this)};
   return command.encode();
 }

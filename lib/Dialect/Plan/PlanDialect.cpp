@@ -1,5 +1,7 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
+#include "tpsp/Abi/ElementType.h"
+
 #include "tpsp/Abi/tpsp_rt.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -169,7 +171,13 @@ static LogicalResult verifyEpilogueBuffers(MatmulOp op) {
            << op.getReads().size() << " and " << op.getWrites().size();
   SmallVector<Value> buffers = op.getCallBuffers();
   ArrayRef<Value> next = ArrayRef<Value>(buffers).drop_front(3);
+  auto typeA = cast<MemRefType>(op.getA().getType());
   auto typeC = cast<MemRefType>(op.getC().getType());
+  rt::MatmulCommand command{{}, runtimeType(typeA.getElementType()), steps};
+  if (runtimeType(typeC.getElementType()) != command.resultType())
+    return op.emitOpError("has the result ")
+           << typeC << ", which needs elements of "
+           << rt::elementName(command.resultType());
   for (rt::EpilogueStep step : steps) {
     if (!rt::hasBuffer(step))
       continue;
@@ -193,7 +201,8 @@ static LogicalResult verifyEpilogue(MatmulOp op) {
   if (steps.size() != named || !rt::isEpilogue(steps))
     return op.emitOpError("has the epilogue ")
            << textOf(op.getEpilogueAttr())
-           << "; there are [bias] [keep] gelu, bias, slope, sum_a and sum_b";
+           << "; there are [bias] [keep] gelu, bias, slope, sum_a, sum_b and "
+              "add";
   bool sums = !steps.empty() && (steps[0] == rt::EpilogueStep::SumA ||
                                  steps[0] == rt::EpilogueStep::SumB);
   if (sums && (!op.getBatch().empty() || !op.getAccumulate().empty()))

@@ -414,6 +414,8 @@ struct ConvertTpspToPlan
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);
+    if (addGradients)
+      fuseAdditions(planned->commands, *sums);
     if (machine)
       fuse(planned->commands, *machine, mesh);
     to.buffers.setInPlace(

@@ -53,6 +53,17 @@ public:
     return matches ? std::optional(std::move(form)) : std::nullopt;
   }
 
+  std::optional<EpilogueForm> matchAdditions(const SumMemory &sums) const {
+    EpilogueForm form;
+    for (Value output : group.getOutputs()) {
+      std::optional<PointwiseEpilogue> part = additionOf(output, sums);
+      if (!part)
+        return std::nullopt;
+      form.pointwise.push_back(std::move(*part));
+    }
+    return form;
+  }
+
 private:
   using Result = std::pair<Chain, Value>;
 
@@ -181,6 +192,29 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
+  // Additions to sums over micro-batches
+  //===--------------------------------------------------------------------===//
+
+  std::optional<PointwiseEpilogue> additionOf(Value output,
+                                              const SumMemory &sums) const {
+    auto memory = sums.find(output);
+    Operation *op = output.getDefiningOp();
+    if (memory == sums.end() || !isPointwise(op) ||
+        formulaOf(op).kind != ScalarFormula::Sum || op->getNumOperands() != 2)
+      return std::nullopt;
+    for (unsigned i : {0, 1}) {
+      Value product = matrixOf(op->getOperand(i), output),
+            sum = op->getOperand(1 - i);
+      auto root = sums.find(sum);
+      if (product &&
+          (root == sums.end() ? sum : root->second) == memory->second)
+        return PointwiseEpilogue{
+            product, output, {{rt::EpilogueStep::Add, sum}}};
+    }
+    return std::nullopt;
+  }
+
+  //===--------------------------------------------------------------------===//
   // Sums
   //===--------------------------------------------------------------------===//
 
@@ -211,4 +245,9 @@ private:
 
 std::optional<EpilogueForm> tpsp::matchEpilogue(const KernelGroup &group) {
   return EpilogueMatcher(group).match();
+}
+
+std::optional<EpilogueForm> tpsp::matchAdditions(const KernelGroup &group,
+                                                 const SumMemory &sums) {
+  return EpilogueMatcher(group).matchAdditions(sums);
 }

@@ -5,12 +5,13 @@
 ///
 ///     (x, bias, y, vector) -> (gelu(x + bias), x + bias, y + vector)
 ///
-/// is "bias, keep, gelu" on x and "bias" on y. Tensors are values of the
+/// is "bias, keep, gelu" on x and "bias" on y. (x, sum) -> sum + x is "add" on
+/// x if the result is in the memory of `sum`. Tensors are values of the
 /// function.
 #ifndef TPSP_PASSES_PLAN_EPILOGUEFORMS_H
 #define TPSP_PASSES_PLAN_EPILOGUEFORMS_H
 
-#include "Passes/Kernels/Kernels.h"
+#include "StepSegments.h"
 #include "tpsp/Abi/Commands.h"
 
 #include <optional>
@@ -44,6 +45,12 @@ struct EpilogueForm {
 /// The epilogues that compute every result of the kernel of `group`; nullopt if
 /// it does anything else.
 std::optional<EpilogueForm> matchEpilogue(const KernelGroup &group);
+
+/// The additions to sums over micro-batches that compute every result of the
+/// kernel of `group`; nullopt if it does anything else. Each result is in the
+/// memory of the sum that it adds to.
+std::optional<EpilogueForm> matchAdditions(const KernelGroup &group,
+                                           const SumMemory &sums);
 
 } // namespace tpsp
 

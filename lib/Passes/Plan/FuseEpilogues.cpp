@@ -48,7 +48,7 @@ StringRef checkLayout(const MatmulForm &form, rt::EpilogueStep step,
   if (step == rt::EpilogueStep::Bias &&
       (elementsOf(tensor) != form.n || !columnIsOffset(form)))
     return "the vector does not lie along the product's columns";
-  if (rt::hasMatrix(step) &&
+  if (rt::hasMatrix(step) && step != rt::EpilogueStep::Add &&
       (std::max(form.ldc, form.n) % rt::epilogueMatrixUnit != 0 ||
        !isAligned(form, rt::epilogueMatrixUnit)))
     return "cuBLASLt reads and writes GELU's argument in rows of multiples of "
@@ -56,8 +56,19 @@ StringRef checkLayout(const MatmulForm &form, rt::EpilogueStep step,
   return "";
 }
 
+int64_t runtimeTypeOf(Value value) {
+  return plan::runtimeType(typeOf(value).getElementType());
+}
+
 /// Checks the tensors of an epilogue of `product`.
 StringRef checkTensors(const PlannedMatmul &fused, Value product) {
+  rt::MatmulCommand command{fused.form,
+                            runtimeTypeOf(product),
+                            {fused.epilogue.begin(), fused.epilogue.end()}};
+  if (command.adds())
+    return runtimeTypeOf(fused.c) == command.resultType()
+               ? ""
+               : "the sum has another type than products are summed in";
   if (!haveOneType(product, fused.c))
     return "the epilogue's tensors are of other types";
   const auto *reads = fused.reads.begin(), *writes = fused.writes.begin();
@@ -103,6 +114,25 @@ public:
       : commands(commands), cost(cost) {}
 
   void run() {
+    begin();
+    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
+      if (commands[kernel].group)
+        if (auto form = matchEpilogue(*commands[kernel].group))
+          fuse(kernel, *form);
+    reorder();
+  }
+
+  void runAdditions(const SumMemory &sums) {
+    begin();
+    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
+      if (commands[kernel].group)
+        if (auto form = matchAdditions(*commands[kernel].group, sums))
+          fuse(kernel, *form);
+    reorder();
+  }
+
+private:
+  void begin() {
     for (auto [i, command] : llvm::enumerate(commands)) {
       standing.push_back({i});
       if (command.group)
@@ -112,14 +142,8 @@ public:
       if (command.matmul)
         makerOf[command.matmul->c] = i;
     }
-    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
-      if (commands[kernel].group)
-        if (auto form = matchEpilogue(*commands[kernel].group))
-          fuse(kernel, *form);
-    reorder();
   }
 
-private:
   /// The commands that read a value, under any view of it.
   struct Readers {
     SmallVector<size_t> at;
@@ -155,7 +179,7 @@ private:
       return "the product has an epilogue already";
     if (readersOf(product).isReturned)
       return "the product itself is a result";
-    return checkType(product);
+    return "";
   }
 
   /// Whether the kernel reads the product for another of its steps, too.
@@ -185,6 +209,9 @@ private:
   StringRef fusePart(size_t kernel, const EpilogueForm &form,
                      const PointwiseEpilogue &part, Fusion &fusion) const {
     StringRef reason = findMaker(part.product, fusion);
+    bool adds = part.steps[0].step == rt::EpilogueStep::Add;
+    if (reason.empty() && !adds)
+      reason = checkType(part.product);
     if (!reason.empty())
       return reason;
     bool keepsProduct = false;
@@ -279,8 +306,7 @@ private:
         bytes += double(elementsOf(tensor) * widthOf(tensor));
     double saved = cost->kernelSeconds(kernelWork(group, fusions), bytes);
     for (const Fusion &fusion : fusions) {
-      int64_t dtype =
-          plan::runtimeType(typeOf(fusion.fused.c).getElementType());
+      int64_t dtype = runtimeTypeOf(fusion.fused.a);
       MatmulWork work = matmulWork(*commands[fusion.matmul].matmul);
       saved += cost->matmulSeconds(work, dtype);
       saved -= cost->matmulSeconds(matmulWork(fusion.fused), dtype);
@@ -368,4 +394,10 @@ private:
 void tpsp::fuseEpilogues(std::vector<PlannedCommand> &commands,
                          const CostModel *cost) {
   EpilogueFuser(commands, cost).run();
+}
+
+void tpsp::fuseAdditions(std::vector<PlannedCommand> &commands,
+                         const SumMemory &sums) {
+  if (!sums.empty())
+    EpilogueFuser(commands, /*cost=*/nullptr).runAdditions(sums);
 }

@@ -1,5 +1,5 @@
-/// Fuses kernels that read a product element by element, and sums of an
-/// operand, into matmuls.
+/// Fuses kernels that read a product element by element, sums of an operand,
+/// and additions to sums over micro-batches, into matmuls.
 ///
 /// A kernel is fused only as a whole: a matmul must compute each of its
 /// results. A matmul with elementwise steps moves to the kernel's place. A
@@ -8,6 +8,7 @@
 #define TPSP_PASSES_PLAN_FUSEEPILOGUES_H
 
 #include "PlannedCommands.h"
+#include "StepSegments.h"
 #include "tpsp/Schedule/CostModel.h"
 
 namespace tpsp {
@@ -17,6 +18,12 @@ namespace tpsp {
 /// description of this mesh; then every possible fusion is done.
 void fuseEpilogues(std::vector<PlannedCommand> &commands,
                    const CostModel *cost);
+
+/// Fuses each kernel that only adds products to sums over micro-batches. The
+/// products then are added where they are computed, which is never slower: no
+/// product is written and read again.
+void fuseAdditions(std::vector<PlannedCommand> &commands,
+                   const SumMemory &sums);
 
 } // namespace tpsp
 

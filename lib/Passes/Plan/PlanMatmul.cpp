@@ -12,6 +12,7 @@ using namespace tpsp;
 static EpilogueWork perResult(rt::EpilogueStep step) {
   switch (step) {
   case rt::EpilogueStep::Bias:
+  case rt::EpilogueStep::Add:
     return {1, 0, 0, 0};
   case rt::EpilogueStep::Gelu:
     return {12, 1, 0, 0};
@@ -35,6 +36,13 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
     EpilogueWork each = perResult(step);
     work.operations += results * each.operations;
     work.transcendentals += results * each.transcendentals;
+    if (step == rt::EpilogueStep::Add) {
+      // The product alone would write its results, once and in its own type.
+      double wide = std::max<double>(width, sizeof(float));
+      work.elementBytes += 2 * results * wide;
+      work.bytes += results * (2 * wide - width);
+      continue;
+    }
     bool ofA = step == rt::EpilogueStep::SumA;
     if (ofA || step == rt::EpilogueStep::SumB) {
       double kept = double(ofA ? product.m : product.n);
@@ -48,7 +56,8 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
       work.bytes += (rt::hasMatrix(step) ? results : double(product.n)) * width;
     }
   }
-  bool touchesResults = !steps.empty() && !rt::writesBuffer(steps[0]);
+  bool touchesResults = !steps.empty() && !rt::writesBuffer(steps[0]) &&
+                        steps[0] != rt::EpilogueStep::Add;
   if (touchesResults || steps.size() > 1)
     work.elementBytes += 2 * results * width;
   return work;
@@ -94,7 +103,7 @@ MatmulWork tpsp::matmulWork(const rt::GroupedMatmulForm &form,
 }
 
 MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
-  auto type = cast<MemRefType>(op.getC().getType());
+  auto type = cast<MemRefType>(op.getA().getType());
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
   MatmulWork work = productWork(form, elementBytes);
   work.epilogue = epilogueWork(work, plan::epilogueOf(op), elementBytes);
@@ -106,7 +115,7 @@ MatmulWork tpsp::matmulWork(plan::MatmulOp op) {
 }
 
 MatmulWork tpsp::matmulWork(const PlannedMatmul &matmul) {
-  int64_t elementBytes = typeOf(matmul.c).getElementTypeBitWidth() / 8;
+  int64_t elementBytes = typeOf(matmul.a).getElementTypeBitWidth() / 8;
   MatmulWork work = productWork(matmul.form, elementBytes);
   work.epilogue = epilogueWork(work, matmul.epilogue, elementBytes);
   return work;

@@ -2,11 +2,6 @@
 // source, a file of the version that its target names.
 #include "tpsp/Planner/Target.h"
 
-#include "llvm/ADT/STLExtras.h"
-
-#include <fmt/args.h>
-#include <fmt/format.h>
-
 using namespace tpsp;
 using namespace tpsp::planner;
 
@@ -45,7 +40,19 @@ static bool redoesSomeLayers(Terms plan) {
 static constexpr const char *allOrNone =
     "give --rematerialize none or --rematerialize full";
 
+static bool cutsHeads(Terms plan) { return !plan.dividesKeyHeads(); }
+
+static constexpr const char *wholeHeads =
+    ": {tensor} tensor ranks do not divide the {key_heads} heads of keys";
+static constexpr const char *fewerRanks =
+    "plan with data, context or pipeline axes besides";
+
 static constexpr TargetRule megatronRules[] = {
+    {Known::Early,
+     [](Terms t) { return cutsHeads(t) && t.tensor % t.keyHeads != 0; },
+     ": {tensor} tensor ranks neither divide the {key_heads} heads of keys nor "
+     "are a multiple of them",
+     fewerRanks, "megatron/core/transformer/transformer_config.py"},
     {Known::Early, [](Terms t) { return t.shard > 1 && t.replicate > 1; },
      "'s --use-torch-fsdp2 has one data axis, and the plan a replicated and a "
      "stored one",
@@ -158,6 +165,8 @@ static constexpr const char *titanStages =
 
 // Rules of both versions.
 static constexpr TargetRule titanRules[] = {
+    {Known::Early, cutsHeads, wholeHeads, fewerRanks,
+     "torchtitan/models/common/decoder.py, update_from_config"},
     {Known::Set, redoesSomeLayers, " checkpoints all layers or every n-th",
      allOrNone, "torchtitan/distributed/activation_checkpoint.py"},
     {Known::Early, [](Terms t) { return t.dividesState; },
@@ -260,6 +269,8 @@ static constexpr const char *hfPlan =
     "transformers/integrations/tensor_parallel.py";
 
 static constexpr TargetRule hfRules[] = {
+    {Known::Early, cutsHeads, wholeHeads, fewerRanks,
+     "transformers/models/llama/modeling_llama.py, LlamaAttention"},
     {Known::Early,
      [](Terms t) { return t.data() * t.context * t.pipeline > 1; },
      "' base_model_tp_plan says tensor parallelism and nothing else",
@@ -295,6 +306,8 @@ static constexpr TargetNote hfNotes[] = {
 static constexpr const char *torchApply = "python/tpsp_torch/apply.py";
 
 static constexpr TargetRule torchRules[] = {
+    {Known::Early, cutsHeads, wholeHeads, fewerRanks,
+     "torch/distributed/tensor/_ops/_view_ops.py"},
     {Known::Set, redoesSomeLayers, " modules are checkpointed by your own code",
      allOrNone, "torch/utils/checkpoint.py"},
     {Known::Early, [](Terms t) { return t.pipeline > 1; },
@@ -374,122 +387,4 @@ llvm::ArrayRef<Target> tpsp::planner::targets() {
        {},
        torchNotes}};
   return all;
-}
-
-std::vector<std::string> tpsp::planner::targetWords() {
-  std::vector<std::string> words;
-  for (const Target &target : targets())
-    words.emplace_back(target.name);
-  return words;
-}
-
-const Target *tpsp::planner::findTarget(llvm::StringRef word) {
-  const Target *found =
-      llvm::find_if(targets(), [&](const Target &t) { return word == t.name; });
-  return found == targets().end() ? nullptr : found;
-}
-
-const TargetOrder *tpsp::planner::meshOrderOf(const Target &target,
-                                              const UsualTerms &terms) {
-  const TargetOrder *found =
-      llvm::find_if(target.orders, [&](const TargetOrder &order) {
-        return terms.isInOrder(order.kinds);
-      });
-  return found == target.orders.end() ? nullptr : found;
-}
-
-std::vector<std::string> tpsp::planner::notesOn(const Target &target,
-                                                const UsualTerms &terms) {
-  std::vector<std::string> notes;
-  for (const TargetNote &note : target.notes)
-    if (note.applies(terms))
-      notes.push_back(fmt::format("{} {}", target.title, note.text));
-  return notes;
-}
-
-static const TargetRule *brokenRule(const Target &target,
-                                    const UsualTerms &terms,
-                                    llvm::ArrayRef<Known> known) {
-  for (llvm::ArrayRef<TargetRule> rules : {target.rules, target.furtherRules})
-    for (const TargetRule &rule : rules)
-      if (llvm::is_contained(known, rule.known) && rule.isBroken(terms))
-        return &rule;
-  return nullptr;
-}
-
-/// The clause with the plan's numbers.
-static std::string withNumbers(const char *clause, const UsualTerms &terms) {
-  fmt::dynamic_format_arg_store<fmt::format_context> numbers;
-  for (auto [name, number] :
-       {std::pair("chunks", terms.chunks()), std::pair("layers", terms.layers),
-        std::pair("stage_chunks", terms.settings.chunks),
-        std::pair("micro_batches", terms.settings.microBatches),
-        std::pair("pipeline", terms.pipeline),
-        std::pair("context", terms.context),
-        std::pair("sequence", terms.sequence)})
-    numbers.push_back(fmt::arg(name, number));
-  return fmt::vformat(clause, numbers);
-}
-
-static std::string sentenceOf(const Target &target, const TargetRule &rule,
-                              const UsualTerms &terms) {
-  return target.title + withNumbers(rule.why, terms) + "; " + rule.wayOut;
-}
-
-std::string tpsp::planner::whyNot(const Target &target,
-                                  const Candidate &candidate,
-                                  const ProgramFacts &facts,
-                                  const TermNames &names) {
-  UsualTerms terms = usualTerms(candidate, facts, names);
-  if (terms.problem)
-    return fmt::format("{} has no word for axis @{}, which {}", target.title,
-                       terms.axis, terms.problem);
-  if (const TargetRule *rule =
-          brokenRule(target, terms, {Known::Early, Known::Whole, Known::Set}))
-    return sentenceOf(target, *rule, terms);
-  if (!meshOrderOf(target, terms))
-    return target.title + std::string(target.otherOrder);
-  return "";
-}
-
-std::string Reader::keepTaken(std::vector<Settings> &settings,
-                              const ProgramFacts &facts) const {
-  if (!target || settings.empty())
-    return "";
-  Candidate first;
-  first.settings = settings.front();
-  llvm::erase_if(settings, [&](const Settings &each) {
-    return !takesSettings({}, each, facts);
-  });
-  if (!settings.empty())
-    return "";
-  UsualTerms terms = usualTerms(first, facts, names);
-  return sentenceOf(*target, *brokenRule(*target, terms, {Known::Set}), terms);
-}
-
-bool Reader::mayTake(const Candidate &outer, const ProgramFacts &facts) const {
-  if (!target)
-    return true;
-  UsualTerms terms = usualTerms(outer, facts, names);
-  return !terms.problem && !brokenRule(*target, terms, {Known::Early}) &&
-         meshOrderOf(*target, terms);
-}
-
-bool Reader::takesAxes(const Candidate &candidate,
-                       const ProgramFacts &facts) const {
-  if (!target)
-    return true;
-  UsualTerms terms = usualTerms(candidate, facts, names);
-  return !terms.problem &&
-         !brokenRule(*target, terms, {Known::Early, Known::Whole}) &&
-         meshOrderOf(*target, terms);
-}
-
-bool Reader::takesSettings(const Candidate &outer, const Settings &settings,
-                           const ProgramFacts &facts) const {
-  if (!target)
-    return true;
-  Candidate with = outer;
-  with.settings = settings;
-  return !brokenRule(*target, usualTerms(with, facts, names), {Known::Set});
 }

@@ -125,6 +125,7 @@ private:
     if (const char *problem = tensorProblem(axis.use))
       return refuse(axis, problem);
     terms.isSequenceParallel = isOn(axis, sequence);
+    terms.keyHeads = keyHeadsOn(axis.use);
     terms.tensorDividesExperts = dividesExperts(axis.use);
     set(terms.tensor, axis, TermKind::Tensor);
   }
@@ -168,6 +169,18 @@ private:
       if (isMatrix(tensor) && mightBeDivided(tensor, use))
         return "leaves a matrix whole, because its size does not divide it";
     return nullptr;
+  }
+
+  /// The smallest extent of the classes of heads that the axis divides. Keys
+  /// have as many heads as queries, or fewer.
+  int64_t keyHeadsOn(const AxisUse &use) const {
+    int64_t fewest = 0;
+    for (ClassId id : facts.headClasses)
+      if (int64_t extent = facts.classes[id].extent;
+          llvm::is_contained(use.parameters, id) &&
+          (fewest == 0 || extent < fewest))
+        fewest = extent;
+    return fewest;
   }
 
   bool hasHeads(const TensorFacts &tensor) const {

@@ -144,14 +144,22 @@ private:
                     const std::vector<BufferUse> &uses) {
     if (c.epilogue.empty())
       return {};
+    if (c.adds() && call.buffers[3] != call.buffers[2])
+      return invalid("a product that is added at byte {} to C at byte {}; "
+                     "expected one buffer",
+                     call.buffers[3], call.buffers[2]);
     std::vector<Range> operands, results;
     for (const Range &range : rangesOf(uses, /*mayBeInPlace=*/false)) {
       size_t index = range.use - uses.data();
+      if (c.adds() && index == 3) // C, which comes before
+        continue;
       if (index != 2)
         operands.push_back(range);
       if (index >= 2)
         results.push_back(range);
     }
+    if (c.adds())
+      operands.insert(operands.end(), results.begin(), results.end());
     TPSP_TRY(checkDisjoint(std::move(operands)));
     return checkDisjoint(std::move(results));
   }

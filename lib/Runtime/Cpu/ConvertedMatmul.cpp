@@ -12,12 +12,13 @@ namespace {
 
 /// A product of 16-bit matrices on a processor whose library has no such
 /// product. Operands are converted to f32 tile by tile. f32 products add up to
-/// a tile of the result, which is rounded once. The tiles fit in the caches,
-/// and are so large that conversions take only a few per cent of the time.
+/// a tile of the result, which is rounded once, or added to C. The tiles fit in
+/// the caches, and are so large that conversions take only a few per cent of
+/// the time.
 class ConvertedProduct final : public TermsProduct {
 public:
-  ConvertedProduct(const MatmulForm &form, int64_t dtype)
-      : form(form), ld(form),
+  ConvertedProduct(const MatmulForm &form, int64_t dtype, bool adds)
+      : form(form), adds(adds), ld(form),
         rows(halfRows(dtype)), tile{std::min<int64_t>(form.m, 512),
                                     std::min<int64_t>(form.n, 1024),
                                     std::min<int64_t>(form.k, 512)} {}
@@ -53,7 +54,7 @@ private:
     for (size_t i = 0; i < of.numTerms; ++i) {
       auto *a = reinterpret_cast<const uint16_t *>(of.a) + of.terms[i].a;
       auto *b = reinterpret_cast<const uint16_t *>(of.b) + of.terms[i].b;
-      auto add = [&](Range k) {
+      auto addTerm = [&](Range k) {
         form.transposeA ? widen(a, ld.a, k, m, tiles.a)
                         : widen(a, ld.a, m, k, tiles.a);
         form.transposeB ? widen(b, ld.b, n, k, tiles.b)
@@ -61,11 +62,14 @@ private:
         bool adds = !std::exchange(isFirst, false);
         return multiply(tiles, m.extent, n.extent, k.extent, adds);
       };
-      TPSP_TRY(forEachPart(of.terms[i].k, tile.k, add));
+      TPSP_TRY(forEachPart(of.terms[i].k, tile.k, addTerm));
     }
     if (isFirst)
       std::fill_n(tiles.c, m.extent * n.extent, 0.0f);
-    round(tiles.c, reinterpret_cast<uint16_t *>(of.c), m, n);
+    if (adds)
+      add(tiles.c, reinterpret_cast<float *>(of.c), m, n);
+    else
+      round(tiles.c, reinterpret_cast<uint16_t *>(of.c), m, n);
     return {};
   }
 
@@ -85,6 +89,15 @@ private:
     return product.run(tiles.a, tiles.b, tiles.c);
   }
 
+  void add(const float *sums, float *c, Range m, Range n) const {
+#pragma omp parallel for if (!omp_in_parallel())
+    for (int64_t i = 0; i < m.extent; ++i) {
+      float *row = c + (m.begin + i) * ld.c + n.begin;
+      for (int64_t j = 0; j < n.extent; ++j)
+        row[j] += sums[i * n.extent + j];
+    }
+  }
+
   void round(const float *sums, uint16_t *c, Range m, Range n) const {
 #pragma omp parallel for if (!omp_in_parallel())
     for (int64_t i = 0; i < m.extent; ++i)
@@ -102,6 +115,7 @@ private:
   }
 
   MatmulForm form;
+  bool adds;
   LeadingDimensions ld;
   HalfRows rows;
   struct {
@@ -113,7 +127,8 @@ class ConvertedMatmul final : public PreparedMatmul {
 public:
   ConvertedMatmul(const MatmulCommand &command, int threads)
       : m(command.m), walk(command, threads),
-        product(makeConvertedProduct(command, command.dtype)) {
+        widthC(elementBytes(command.resultType())),
+        product(makeConvertedProduct(command, command.dtype, command.adds())) {
     for (int64_t i = 0; i < walk.steps; ++i) {
       MatmulOffsets at = walk.step({}, i);
       steps.push_back({at.a, at.b, command.k});
@@ -129,7 +144,7 @@ public:
       ProductOfTerms of{m,
                         a + point.a * width,
                         b + point.b * width,
-                        c + point.c * width,
+                        c + point.c * widthC,
                         steps.data(),
                         steps.size()};
       return product->run(of, base + thread * perThread);
@@ -139,6 +154,7 @@ public:
 private:
   int64_t m;
   MatmulWalk walk;
+  int64_t widthC;
   std::unique_ptr<TermsProduct> product;
   std::vector<ProductTerm> steps;
 };
@@ -146,8 +162,8 @@ private:
 } // namespace
 
 std::unique_ptr<TermsProduct> makeConvertedProduct(const MatmulForm &form,
-                                                   int64_t dtype) {
-  return std::make_unique<ConvertedProduct>(form, dtype);
+                                                   int64_t dtype, bool adds) {
+  return std::make_unique<ConvertedProduct>(form, dtype, adds);
 }
 
 Status prepareConvertedMatmul(const MatmulCommand &command, int threads,

@@ -18,11 +18,11 @@ namespace {
 /// it well.
 constexpr double largePointFlops = 5e8;
 
-/// A sum without terms: writes zeros to C.
+/// A sum without terms: writes zeros to C, or leaves it.
 class EmptySum final : public PreparedMatmul {
 public:
   EmptySum(const MatmulCommand &command)
-      : walk(command, 1), rows(command.m),
+      : walk(command, 1), rows(command.adds() ? 0 : command.m),
         rowBytes(command.n * elementBytes(command.dtype)),
         stride(LeadingDimensions(command).c * elementBytes(command.dtype)),
         width(elementBytes(command.dtype)) {}
@@ -97,7 +97,7 @@ Status CpuStream::matmulWithEpilogue(Call &call, const MatmulCommand &command) {
 }
 
 Status CpuStream::matmul(Call &call, const MatmulCommand &command) {
-  if (!command.epilogue.empty())
+  if (!command.epilogue.empty() && !command.adds())
     return matmulWithEpilogue(call, command);
   if (!call.state) {
     std::unique_ptr<PreparedMatmul> prepared;

@@ -24,8 +24,8 @@ public:
                      ScratchBuffer &scratch) = 0;
 };
 
-/// Prepares a checked `command` for `threads` threads. UNSUPPORTED for
-/// integers. Called on the stream's thread.
+/// Prepares a checked `command` for `threads` threads. Its epilogue is empty,
+/// or adds to C. UNSUPPORTED for integers. Called on the stream's thread.
 Status prepareMatmul(const MatmulCommand &command, int threads,
                      std::unique_ptr<PreparedMatmul> &out);
 

@@ -66,8 +66,9 @@ namespace {
 template <typename T> class GemmMatmul final : public PreparedMatmul {
 public:
   GemmMatmul(const MatmulCommand &c, LeadingDimensions ld, int threads)
-      : walk(c, threads), product{c.m,  c.n,  c.k,          ld.a,
-                                  ld.b, ld.c, c.transposeA, c.transposeB} {}
+      : walk(c, threads),
+        adds(c.adds()), product{c.m,  c.n,  c.k,          ld.a,
+                                ld.b, ld.c, c.transposeA, c.transposeB} {}
 
   Status run(const std::byte *a, const std::byte *b, std::byte *c,
              ScratchBuffer &) override {
@@ -78,7 +79,7 @@ public:
       Gemm<T> product = this->product;
       for (int64_t i = 0; i < walk.steps; ++i) {
         MatmulOffsets at = walk.step(point, i);
-        product.beta = i > 0 ? 1 : 0;
+        product.beta = adds || i > 0 ? 1 : 0;
         TPSP_TRY(product.run(A + at.a, B + at.b, C + at.c));
       }
       return {};
@@ -87,6 +88,7 @@ public:
 
 private:
   MatmulWalk walk;
+  bool adds;
   Gemm<T> product;
 };
 

@@ -23,7 +23,8 @@ memory::desc operandDesc(memory::data_type type, int64_t rows, int64_t columns,
 }
 
 /// oneDNN's matmul with 16-bit operands. It sums in f32. Several steps are
-/// added up in an f32 matrix, which is rounded once at the end. Throws
+/// added up in an f32 matrix, which is rounded once at the end. That matrix is
+/// C itself if the product is added to it. Throws
 /// dnnl::error if the library has no implementation, or only its slow
 /// reference.
 class HalfMatmul final : public PreparedMatmul {
@@ -35,10 +36,9 @@ public:
                                              : memory::data_type::bf16;
     descA = operandDesc(type, command.m, command.k, ld.a, command.transposeA);
     descB = operandDesc(type, command.k, command.n, ld.b, command.transposeB);
-    descC = accumulates()
-                ? operandDesc(memory::data_type::f32, command.m, command.n,
-                              command.n, false)
-                : operandDesc(type, command.m, command.n, ld.c, false);
+    descC = isWide() ? operandDesc(memory::data_type::f32, command.m, command.n,
+                                   command.adds() ? ld.c : command.n, false)
+                     : operandDesc(type, command.m, command.n, ld.c, false);
     // A primitive is built for the number of threads that OpenMP offers here;
     // inside a team that will be one.
     int offered = omp_get_max_threads();
@@ -55,8 +55,8 @@ public:
     return walk.forEachPoint([&](int thread, MatmulOffsets point) -> Status {
       try {
         runPoint(thread, point, reinterpret_cast<const uint16_t *>(a),
-                 reinterpret_cast<const uint16_t *>(b),
-                 reinterpret_cast<uint16_t *>(c), base + thread * perThread);
+                 reinterpret_cast<const uint16_t *>(b), c,
+                 base + thread * perThread);
       } catch (const dnnl::error &error) {
         return {TPSP_RT_INTERNAL,
                 fmt::format("oneDNN's matmul failed: {}", error.what())};
@@ -89,8 +89,8 @@ private:
         scratchpadDesc = desc.scratchpad_desc();
       return dnnl::matmul(desc);
     };
-    first = create(/*add=*/false);
-    if (accumulates())
+    first = create(/*add=*/command.adds());
+    if (isWide())
       next = create(/*add=*/true);
   }
 
@@ -109,17 +109,18 @@ private:
   }
 
   void runPoint(int thread, MatmulOffsets point, const uint16_t *a,
-                const uint16_t *b, uint16_t *c, std::byte *scratch) {
-    auto *sum = reinterpret_cast<float *>(scratch);
+                const uint16_t *b, std::byte *c, std::byte *scratch) {
+    std::byte *target = c + point.c * elementBytes(command.resultType());
+    std::byte *result = sumsApart() ? scratch : target;
     std::byte *scratchpad = scratch + sumBytes();
-    void *result = accumulates() ? static_cast<void *>(sum) : c + point.c;
     for (int64_t i = 0; i < walk.steps; ++i) {
       MatmulOffsets at = walk.step(point, i);
       execute(i == 0 ? first : next, thread, a + at.a, b + at.b, result,
               scratchpad);
     }
-    if (accumulates())
-      round(sum, c + point.c);
+    if (sumsApart())
+      round(reinterpret_cast<const float *>(result),
+            reinterpret_cast<uint16_t *>(target));
   }
 
   void execute(const dnnl::matmul &primitive, int thread, const uint16_t *a,
@@ -138,9 +139,11 @@ private:
       rows.round(sum + i * command.n, c + i * ld.c, command.n);
   }
 
-  bool accumulates() const { return walk.steps > 1; }
+  /// Whether oneDNN's results are in f32: in C, or apart from it.
+  bool isWide() const { return command.adds() || walk.steps > 1; }
+  bool sumsApart() const { return isWide() && !command.adds(); }
   size_t sumBytes() const {
-    return accumulates() ? roundUp(command.m * command.n * sizeof(float)) : 0;
+    return sumsApart() ? roundUp(command.m * command.n * sizeof(float)) : 0;
   }
 
   MatmulCommand command;

@@ -51,7 +51,7 @@ constexpr int64_t copiesWorthOneOfB = 4;
 
 std::optional<MergedRows> mergeRows(const MatmulCommand &command) {
   // The scratch memory of a 16-bit product would overlap the copies.
-  if (halfFloat(command.dtype) || command.batch.size() != 1 ||
+  if (halfFloat(command.dtype) || command.adds() || command.batch.size() != 1 ||
       !command.accumulate.empty())
     return std::nullopt;
   const MatmulLoop &loop = command.batch[0];

@@ -44,9 +44,10 @@ public:
 Status makeTermsProduct(const MatmulForm &form, int64_t dtype,
                         std::unique_ptr<TermsProduct> &out);
 
-/// The product of 16-bit numbers, which are converted tile by tile.
-std::unique_ptr<TermsProduct> makeConvertedProduct(const MatmulForm &form,
-                                                   int64_t dtype);
+/// The product of 16-bit numbers, which are converted tile by tile. With `adds`
+/// it is added to C, which is in f32.
+std::unique_ptr<TermsProduct>
+makeConvertedProduct(const MatmulForm &form, int64_t dtype, bool adds = false);
 
 } // namespace tpsp::rt
 

@@ -38,7 +38,7 @@ plan.program @epilogue_of_an_unknown_step attributes {axes = [], sizes = array<i
   %h = plan.buffer "input" : memref<4xbf16>
   %u = plan.buffer "output" : memref<4xf32>
   %c = plan.buffer "output" : memref<4x4xf32>
-  // expected-error @+1 {{has the epilogue ["bias", "relu"]; there are [bias] [keep] gelu, bias, slope, sum_a and sum_b}}
+  // expected-error @+1 {{has the epilogue ["bias", "relu"]; there are [bias] [keep] gelu, bias, slope, sum_a, sum_b and add}}
   plan.matmul %a, %a, %c reads(%v : memref<4xf32>) {epilogue = ["bias", "relu"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
 }
 

@@ -227,7 +227,7 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", "Matmul", [AttrSizedOperandSegments
 
     `epilogue` names steps that transform each finished sum, or that sum an
     operand. In their order they are "bias", "keep", "gelu", "slope", "sum_a",
-    "sum_b" (EpilogueStep in Abi/Commands.h). `reads` are the buffers of the
+    "sum_b", "add" (EpilogueStep in Abi/Commands.h). `reads` are the buffers of the
     steps that read one, in the order of the steps. `writes` are those of the
     steps that write one.
   }];

@@ -21,7 +21,7 @@ CublasEpilogue::CublasEpilogue(const MatmulCommand &command,
       slope = buffer;
     else if (step == EpilogueStep::Gelu)
       gelu = true;
-    else
+    else if (step != EpilogueStep::Add)
       sum = buffer;
   }
 }

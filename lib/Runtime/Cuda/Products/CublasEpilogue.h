@@ -34,7 +34,8 @@ class CublasEpilogue {
 public:
   CublasEpilogue(const MatmulCommand &command, const MatmulBuffers &buffers);
 
-  bool isEmpty() const { return command.epilogue.empty(); }
+  /// Whether the product is all. It may be added to C.
+  bool isEmpty() const { return command.epilogue.empty() || command.adds(); }
   /// Whether the epilogue is a sum over an operand instead of a change of
   /// results.
   bool sumsOperand() const;

@@ -20,23 +20,26 @@ constexpr int64_t maxSumBytes = 64 << 20;
 constexpr int64_t maxBatch = 65535;
 
 struct MatmulTypes {
-  cudaDataType_t element, scale;
+  /// The types of the factors, of alpha and beta, and of C.
+  cudaDataType_t element, scale, result;
   cublasComputeType_t compute;
 };
 
 /// f32 operands keep all their bits, because CUBLAS_COMPUTE_32F_FAST_TF32 is
 /// not used.
-bool typesOf(int64_t dtype, MatmulTypes &out) {
-  if (dtype == TPSP_RT_F32)
-    out = {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-  else if (dtype == TPSP_RT_BF16)
-    out = {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-  else if (dtype == TPSP_RT_F16)
-    out = {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-  else if (dtype == TPSP_RT_F64)
-    out = {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+bool typesOf(const MatmulCommand &command, MatmulTypes &out) {
+  if (command.dtype == TPSP_RT_F32)
+    out = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  else if (command.dtype == TPSP_RT_BF16)
+    out = {CUDA_R_16BF, CUDA_R_32F, CUDA_R_16BF, CUBLAS_COMPUTE_32F};
+  else if (command.dtype == TPSP_RT_F16)
+    out = {CUDA_R_16F, CUDA_R_32F, CUDA_R_16F, CUBLAS_COMPUTE_32F};
+  else if (command.dtype == TPSP_RT_F64)
+    out = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
   else
     return false;
+  if (command.adds()) // products are summed in the type of the scale
+    out.result = out.scale;
   return true;
 }
 
@@ -75,13 +78,26 @@ struct StridedBatch {
   }
 };
 
-/// Chooses the loop with the most points in one call.
+/// The number of calls for a loop if none may compute points twice.
+int64_t exactPartsOf(int64_t extent, int64_t maxPoints) {
+  int64_t parts = partsOf(extent, maxPoints);
+  while (parts > 0 && extent % parts != 0)
+    ++parts;
+  return parts;
+}
+
+/// Chooses the loop with the most points in one call. With `once`, no point is
+/// computed twice.
 StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
-                         int64_t maxPoints) {
+                         int64_t maxPoints, bool once) {
   StridedBatch result{{}, loops};
   size_t best = 0;
+  auto count = [&](const MatmulLoop &loop) {
+    return once ? exactPartsOf(loop.extent, maxPoints)
+                : partsOf(loop.extent, maxPoints);
+  };
   auto inCall = [&](const MatmulLoop &loop) {
-    int64_t parts = partsOf(loop.extent, maxPoints);
+    int64_t parts = count(loop);
     return (loop.extent + parts - 1) / parts;
   };
   for (size_t i = 1; i < loops.size(); ++i)
@@ -91,7 +107,7 @@ StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
     return result;
   MatmulLoop whole = result.loop = loops[best];
   result.rest.erase(result.rest.begin() + int64_t(best));
-  int64_t parts = partsOf(whole.extent, maxPoints), points = inCall(whole);
+  int64_t parts = count(whole), points = inCall(whole);
   if (parts == 1)
     return result;
   result.loop.extent = points;
@@ -101,7 +117,8 @@ StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
   return result;
 }
 
-/// A sum without terms: writes zeros to C, or the epilogue applied to zeros.
+/// A sum without terms: leaves C, or writes zeros to it, or the epilogue
+/// applied to zeros.
 class ZeroMatmul final : public CudaMatmul {
 public:
   ZeroMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
@@ -113,7 +130,7 @@ public:
     CublasEpilogue epilogue(command, buffers);
     if (epilogue.sumsOperand())
       TPSP_TRY(epilogue.sumOperand(kernels, stream));
-    if (command.m == 0 || command.n == 0)
+    if (command.m == 0 || command.n == 0 || command.adds())
       return {};
     for (int64_t i = 0; i < pointsOf(command.batch); ++i) {
       UnfinishedResults zeros;
@@ -150,8 +167,9 @@ public:
       : command(command), buffers(buffers),
         epilogue(this->command, this->buffers), fused(fused), handle(handle),
         kernels(kernels), width(elementBytes(command.dtype)),
+        widthC(elementBytes(command.resultType())),
         steps(pointsOf(command.accumulate)),
-        batch(chooseBatch(command.batch, maxPoints())),
+        batch(chooseBatch(command.batch, maxPoints(), command.adds())),
         points(pointsOf(batch.rest)) {}
 
   /// Sets `found` to false if cuBLASLt has no algorithm.
@@ -180,7 +198,7 @@ private:
     return !fused && !epilogue.isEmpty() && !epilogue.sumsOperand();
   }
   bool sumsApart() const {
-    return halfFloat(command.dtype) && (steps > 1 || finishes());
+    return halfFloat(command.resultType()) && (steps > 1 || finishes());
   }
   int64_t pointElements() const { return command.m * command.n; }
   int64_t maxPoints() const {
@@ -204,8 +222,10 @@ private:
     int32_t count = int32_t(batch.loop.extent);
     auto layout = [&](MatrixLayout &out, bool transposed, int64_t rows,
                       int64_t columns, int64_t pitch, int64_t stride) {
+      bool isC = &out == &layoutC;
       // A row of tpsp's is a column of cuBLASLt's.
-      return out.create(types.element, transposed ? rows : columns,
+      return out.create(isC ? types.result : types.element,
+                        transposed ? rows : columns,
                         transposed ? columns : rows, pitch, count, stride);
     };
     TPSP_TRY(layout(layoutB, m.transposeB, m.k, m.n, ld.b, batch.loop.strideB));
@@ -244,20 +264,22 @@ private:
     TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                             uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
     uint32_t ofC =
-        sumsApart() ? 256 : alignment(buffers[2], &MatmulLoop::strideC);
+        sumsApart() ? 256 : alignment(buffers[2], &MatmulLoop::strideC, widthC);
     // cuBLASLt's first operand is our second.
-    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                            alignment(buffers[1], &MatmulLoop::strideB)));
-    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                            alignment(buffers[0], &MatmulLoop::strideA)));
+    TPSP_TRY(
+        preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                       alignment(buffers[1], &MatmulLoop::strideB, width)));
+    TPSP_TRY(
+        preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                       alignment(buffers[0], &MatmulLoop::strideA, width)));
     TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, ofC));
     return preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofC);
   }
 
   /// The largest power of two, at most 256, that divides the addresses of all
-  /// calls.
-  uint32_t alignment(const std::byte *start,
-                     int64_t MatmulLoop::*stride) const {
+  /// calls. `width`: bytes of an element.
+  uint32_t alignment(const std::byte *start, int64_t MatmulLoop::*stride,
+                     int64_t width) const {
     uint64_t all = reinterpret_cast<uintptr_t>(start) | 256;
     for (const auto &loops : {batch.steps(), command.accumulate})
       for (const MatmulLoop &loop : loops)
@@ -266,13 +288,14 @@ private:
   }
 
   Status runPoint(MatmulOffsets point, std::byte *sums, CudaStream &stream) {
-    std::byte *target = buffers[2] + point.c * width;
+    std::byte *target = buffers[2] + point.c * widthC;
     if (fused && points > 1)
       TPSP_TRY(epilogue.moveTo(point.c, descriptor));
     for (int64_t step = 0; step < steps; ++step) {
       MatmulOffsets at = offsetsAt(command.accumulate, step, point);
       TPSP_TRY(multiply(buffers[0] + at.a * width, buffers[1] + at.b * width,
-                        sums ? sums : target, /*add=*/step > 0, stream));
+                        sums ? sums : target,
+                        /*add=*/step > 0 || command.adds(), stream));
     }
     if (finishes())
       return finish(point, sums, stream);
@@ -330,7 +353,7 @@ private:
   const bool fused;
   const CublasHandle &handle;
   const BuiltinKernels &kernels;
-  const int64_t width, steps;
+  const int64_t width, widthC, steps;
   const StridedBatch batch;
   const int64_t points;
   MatmulDescriptor descriptor;
@@ -350,7 +373,7 @@ Status beginCudaMatmul(const MatmulCommand &command,
                        const BuiltinKernels &kernels, CudaStream &stream,
                        std::unique_ptr<CudaMatmul> &out) {
   MatmulTypes types;
-  if (!typesOf(command.dtype, types))
+  if (!typesOf(command, types))
     return {TPSP_RT_UNSUPPORTED,
             fmt::format("a matmul of {}; expected f32, bf16, f16 or f64",
                         elementName(command.dtype))};
