@@ -53,25 +53,16 @@ private:
   void place(const MatmulCommand &m) {
     types[0] = types[1] = m.dtype;
     types[2] = m.resultType();
-    counts[0] = span(m, m.transposeA ? m.k : m.m, m.transposeA ? m.m : m.k,
-                     m.lda, &MatmulLoop::strideA);
-    counts[1] = span(m, m.transposeB ? m.n : m.k, m.transposeB ? m.k : m.n,
-                     m.ldb, &MatmulLoop::strideB);
-    counts[2] = span(m, m.m, m.n, m.ldc, &MatmulLoop::strideC);
+    counts[0] = spanOf(m, m.transposeA ? m.k : m.m, m.transposeA ? m.m : m.k,
+                       m.lda, &MatmulLoop::strideA);
+    counts[1] = spanOf(m, m.transposeB ? m.n : m.k, m.transposeB ? m.k : m.n,
+                       m.ldb, &MatmulLoop::strideB);
+    counts[2] = spanOf(m, m.m, m.n, m.ldc, &MatmulLoop::strideC);
     arena = 0;
     for (int i : {0, 1, 2}) {
       starts[i] = arena;
       arena += (counts[i] * elementBytes(types[i]) + 127) / 64 * 64;
     }
-  }
-
-  static int64_t span(const MatmulCommand &m, int64_t rows, int64_t columns,
-                      int64_t ld, int64_t MatmulLoop::*stride) {
-    int64_t count = rows && columns ? (rows - 1) * ld + columns : 0;
-    for (const auto *loops : {&m.batch, &m.accumulate})
-      for (const MatmulLoop &loop : *loops)
-        count += (loop.extent - 1) * loop.*stride;
-    return count;
   }
 
   Status runStep(const Plan &plan, Rank &rank, std::vector<std::byte> &after) {

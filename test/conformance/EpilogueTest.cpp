@@ -53,13 +53,13 @@ struct Case {
 
   /// The epilogue's buffers begin `skew` elements after a multiple of 64 bytes.
   Case(const MatmulCommand &command, int64_t skew) : m(command) {
-    add(span(m.transposeA ? m.k : m.m, m.transposeA ? m.m : m.k, m.lda,
-             &MatmulLoop::strideA),
+    add(spanOf(m, m.transposeA ? m.k : m.m, m.transposeA ? m.m : m.k, m.lda,
+               &MatmulLoop::strideA),
         true, 0);
-    add(span(m.transposeB ? m.n : m.k, m.transposeB ? m.k : m.n, m.ldb,
-             &MatmulLoop::strideB),
+    add(spanOf(m, m.transposeB ? m.n : m.k, m.transposeB ? m.k : m.n, m.ldb,
+               &MatmulLoop::strideB),
         true, 0);
-    int64_t c = span(m.m, m.n, m.ldc, &MatmulLoop::strideC);
+    int64_t c = spanOf(m, m.m, m.n, m.ldc, &MatmulLoop::strideC);
     add(c, false, 0);
     for (Step step : m.epilogue)
       if (hasBuffer(step))
@@ -67,15 +67,6 @@ struct Case {
             : step == Step::SumA ? m.m
                                  : m.n,
             !writesBuffer(step), skew);
-  }
-
-  int64_t span(int64_t rows, int64_t columns, int64_t ld,
-               int64_t MatmulLoop::*stride) const {
-    int64_t count = rows && columns ? (rows - 1) * ld + columns : 0;
-    for (const auto *loops : {&m.batch, &m.accumulate})
-      for (const MatmulLoop &loop : *loops)
-        count += (loop.extent - 1) * loop.*stride;
-    return count;
   }
 
   void add(int64_t count, bool isInput, int64_t skew) {

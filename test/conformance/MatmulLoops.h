@@ -51,6 +51,17 @@ inline void layOut(MatmulForm &form, int64_t m, int64_t n, int64_t k,
   form.ldc = n + padding;
 }
 
+/// The elements from the first to one past the last of a matrix of
+/// rows x columns, at all points and steps. `stride` is the matrix's.
+inline int64_t spanOf(const MatmulForm &form, int64_t rows, int64_t columns,
+                      int64_t ld, int64_t MatmulLoop::*stride) {
+  int64_t count = rows && columns ? (rows - 1) * ld + columns : 0;
+  for (const auto *loops : {&form.batch, &form.accumulate})
+    for (const MatmulLoop &loop : *loops)
+      count += (loop.extent - 1) * loop.*stride;
+  return count;
+}
+
 /// Compares elements. Gaps, which are NaN in `expected`, must be unchanged.
 inline void expectElements(const std::vector<double> &got,
                            const std::vector<double> &expected,

@@ -113,26 +113,10 @@ public:
   EpilogueFuser(std::vector<PlannedCommand> &commands, const CostModel *cost)
       : commands(commands), cost(cost) {}
 
-  void run() {
-    begin();
-    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
-      if (commands[kernel].group)
-        if (auto form = matchEpilogue(*commands[kernel].group))
-          fuse(kernel, *form);
-    reorder();
-  }
+  using Match =
+      llvm::function_ref<std::optional<EpilogueForm>(const KernelGroup &)>;
 
-  void runAdditions(const SumMemory &sums) {
-    begin();
-    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
-      if (commands[kernel].group)
-        if (auto form = matchAdditions(*commands[kernel].group, sums))
-          fuse(kernel, *form);
-    reorder();
-  }
-
-private:
-  void begin() {
+  void run(Match match) {
     for (auto [i, command] : llvm::enumerate(commands)) {
       standing.push_back({i});
       if (command.group)
@@ -142,8 +126,14 @@ private:
       if (command.matmul)
         makerOf[command.matmul->c] = i;
     }
+    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
+      if (commands[kernel].group)
+        if (auto form = match(*commands[kernel].group))
+          fuse(kernel, *form);
+    reorder();
   }
 
+private:
   /// The commands that read a value, under any view of it.
   struct Readers {
     SmallVector<size_t> at;
@@ -393,11 +383,14 @@ private:
 
 void tpsp::fuseEpilogues(std::vector<PlannedCommand> &commands,
                          const CostModel *cost) {
-  EpilogueFuser(commands, cost).run();
+  EpilogueFuser(commands, cost).run(matchEpilogue);
 }
 
 void tpsp::fuseAdditions(std::vector<PlannedCommand> &commands,
                          const SumMemory &sums) {
   if (!sums.empty())
-    EpilogueFuser(commands, /*cost=*/nullptr).runAdditions(sums);
+    EpilogueFuser(commands, /*cost=*/nullptr)
+        .run([&](const KernelGroup &group) {
+          return matchAdditions(group, sums);
+        });
 }

@@ -20,8 +20,8 @@ void fuseEpilogues(std::vector<PlannedCommand> &commands,
                    const CostModel *cost);
 
 /// Fuses each kernel that only adds products to sums over micro-batches. The
-/// products then are added where they are computed, which is never slower: no
-/// product is written and read again.
+/// products then are added where they are computed, and none is written and
+/// read again. It is not asked whether that is faster.
 void fuseAdditions(std::vector<PlannedCommand> &commands,
                    const SumMemory &sums);
 
