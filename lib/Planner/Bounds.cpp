@@ -225,8 +225,8 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
   }
 }
 
-/// With stages, adds the time to add each micro-batch's gradients to the sums:
-/// both are read, and the sums are written.
+/// With stages, adds the time in which kernels add each micro-batch's gradients
+/// to the sums: both are read, and the sums are written.
 void Bounds::addSums(const SpaceNode &node, const Lasting &lasting,
                      int64_t microBatches, Work &work) const {
   if (!node.candidate.hasStages())
@@ -236,9 +236,10 @@ void Bounds::addSums(const SpaceNode &node, const Lasting &lasting,
            (2 * sums.of(microBatches, /*hasStages=*/true) + sums.asTheyCome) /
            memoryRate();
   };
-  double all = seconds(lasting.sums);
+  double all = seconds(lasting.byKernels);
   work.computing.add(1, {all, all});
-  work.ofLayers += facts.areLayersAlike ? seconds(lasting.sumsOfLayers) : 0;
+  work.ofLayers +=
+      facts.areLayersAlike ? seconds(lasting.byKernelsOfLayers) : 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,102 +1,37 @@
 #include "tpsp/Planner/Calibration.h"
 
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Abi/TextTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
 
+#include <bitset>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 using namespace tpsp;
 using namespace tpsp::planner;
 
 //===----------------------------------------------------------------------===//
-// Reading
+// Parts of a step
 //===----------------------------------------------------------------------===//
 
-/// The cells of a line; a quoted cell may have commas.
-static std::vector<std::string> cellsOf(llvm::StringRef line) {
-  std::vector<std::string> cells(1);
-  bool isQuoted = false;
-  for (char c : line)
-    if (c == '"')
-      isQuoted = !isQuoted;
-    else if (c == ',' && !isQuoted)
-      cells.emplace_back();
-    else
-      cells.back() += c;
-  for (std::string &cell : cells)
-    cell = llvm::StringRef(cell).trim().str();
-  return cells;
-}
-
-/// Reads a number from `least` to 1e18, or 0 from an empty cell.
-static bool readNumber(const std::string &cell, double least, double &number) {
-  number = 0;
-  return cell.empty() || (!llvm::StringRef(cell).getAsDouble(number) &&
-                          number >= least && number <= 1e18);
-}
-
-static llvm::Error wrong(size_t line, const std::string &what) {
-  return llvm::createStringError(fmt::format("line {}: {}", line, what));
-}
-
-static llvm::Expected<MeasuredRun> parseRun(llvm::StringRef text, size_t line) {
-  std::vector<std::string> cells = cellsOf(text);
-  if (cells.size() != 3)
-    return wrong(line, fmt::format("expected three cells, plan, seconds and "
-                                   "bytes, not {}; quote a plan with commas",
-                                   cells.size()));
-  MeasuredRun run;
-  run.plan = cells[0];
-  double bytes = 0;
-  if (run.plan.empty())
-    return wrong(line, "the plan is empty");
-  if (!readNumber(cells[1], 1e-9, run.seconds))
-    return wrong(line, fmt::format("seconds: expected a number from 1e-9 to "
-                                   "1e18, or nothing, not '{}'",
-                                   cells[1]));
-  if (!readNumber(cells[2], 1, bytes))
-    return wrong(line, fmt::format("bytes: expected a number from 1 to 1e18, "
-                                   "or nothing, not '{}'",
-                                   cells[2]));
-  run.bytes = int64_t(bytes);
-  return run;
-}
-
-llvm::Expected<std::vector<MeasuredRun>>
-tpsp::planner::parseRuns(llvm::StringRef text) {
-  std::vector<MeasuredRun> runs;
-  llvm::SmallVector<llvm::StringRef> lines;
-  text.split(lines, '\n');
-  bool isHeader = true;
-  for (auto [number, line] : llvm::enumerate(lines)) {
-    if (line.trim().empty())
-      continue;
-    if (isHeader &&
-        cellsOf(line) != std::vector<std::string>{"plan", "seconds", "bytes"})
-      return wrong(number + 1, "expected the header plan,seconds,bytes");
-    if (!std::exchange(isHeader, false)) {
-      llvm::Expected<MeasuredRun> run = parseRun(line, number + 1);
-      if (!run)
-        return run.takeError();
-      runs.push_back(std::move(*run));
-    }
-  }
-  if (runs.empty())
-    return llvm::createStringError("there is no run after the header "
-                                   "plan,seconds,bytes");
-  return runs;
+double StepParts::total() const {
+  return std::accumulate(seconds.begin(), seconds.end(), rest);
 }
 
 StepParts tpsp::planner::partsOf(const Evaluation &step) {
   StepParts parts;
   double bubble = 0;
   for (const auto &[name, seconds] : step.parts)
-    if (name == "products" || name == "attention")
+    if (name == "products")
       parts.seconds[StepParts::Products] += seconds;
+    else if (name == "attention")
+      parts.seconds[StepParts::Attention] += seconds;
     else if (name == "kernels" || name == "copies")
       parts.seconds[StepParts::Kernels] += seconds;
     else if (name == "bubble")
@@ -104,10 +39,10 @@ StepParts tpsp::planner::partsOf(const Evaluation &step) {
     else if (name != hostPart)
       parts.seconds[StepParts::Links] += seconds;
   // A stage that waits waits for other stages' computation.
-  double computing =
-      parts.seconds[StepParts::Products] + parts.seconds[StepParts::Kernels];
+  double computing = parts.total() - parts.seconds[StepParts::Links];
   if (computing > 0)
-    for (auto part : {StepParts::Products, StepParts::Kernels})
+    for (auto part :
+         {StepParts::Products, StepParts::Attention, StepParts::Kernels})
       parts.seconds[part] += bubble * parts.seconds[part] / computing;
   parts.rest = step.seconds - parts.total();
   return parts;
@@ -117,28 +52,33 @@ StepParts tpsp::planner::partsOf(const Evaluation &step) {
 // Fitting
 //===----------------------------------------------------------------------===//
 
-using Vector = std::array<double, 3>;
-using Matrix3 = std::array<Vector, 3>;
+static constexpr size_t numTimes = StepParts::count;
+using Vector = std::array<double, numTimes>;
+using SquareMatrix = std::array<Vector, numTimes>;
 
 /// Runs of one plan differ by so much, at least.
 static constexpr double leastNoise = 0.02;
 /// A part that takes a smaller share of all runs says nothing about its factor.
 static constexpr double leastShare = 0.02;
-/// The half width of the interval of 19 in 20, in standard deviations.
-static constexpr double widths = 1.96;
+/// Before any run: how far runs are from the fit, and how many runs that is
+/// worth (Calibration.h).
+static constexpr double assumedNoise = 0.05;
+static constexpr size_t assumedRuns = 3;
 
 /// The inverse of a symmetric positive matrix.
-static Matrix3 inverse(Matrix3 a) {
-  Matrix3 b = {Vector{1, 0, 0}, Vector{0, 1, 0}, Vector{0, 0, 1}};
-  for (size_t i = 0; i < 3; ++i) {
+static SquareMatrix inverse(SquareMatrix a) {
+  SquareMatrix b = {};
+  for (size_t i = 0; i < numTimes; ++i)
+    b[i][i] = 1;
+  for (size_t i = 0; i < numTimes; ++i) {
     double pivot = a[i][i];
-    for (size_t j = 0; j < 3; ++j) {
+    for (size_t j = 0; j < numTimes; ++j) {
       a[i][j] /= pivot;
       b[i][j] /= pivot;
     }
-    for (size_t k = 0; k < 3; ++k) {
+    for (size_t k = 0; k < numTimes; ++k) {
       double times = k == i ? 0 : a[k][i];
-      for (size_t j = 0; j < 3; ++j) {
+      for (size_t j = 0; j < numTimes; ++j) {
         a[k][j] -= times * a[i][j];
         b[k][j] -= times * b[i][j];
       }
@@ -163,51 +103,21 @@ static double shareOf(llvm::ArrayRef<PredictedRun> runs, size_t part) {
   return count > 0 ? sum / count : 0;
 }
 
-/// Chooses the factors to free: those of the largest parts, weighed by how
-/// little is known of them.
-static void chooseFreed(llvm::ArrayRef<PredictedRun> runs,
-                        llvm::MutableArrayRef<CalibrationFactor> factors) {
-  size_t count = size_t(llvm::count_if(runs, hasTime));
-  std::vector<size_t> order = {0, 1, 2};
-  auto weight = [&](size_t part) {
-    return shareOf(runs, part) * factors[part].spread;
-  };
-  llvm::stable_sort(order,
-                    [&](size_t a, size_t b) { return weight(a) > weight(b); });
-  size_t left = count > 0 ? count - 1 : 0;
-  for (size_t part : order) {
-    CalibrationFactor &factor = factors[part];
-    factor.isFreed = false;
-    double share = shareOf(runs, part);
-    if (share < leastShare) {
-      factor.reason = fmt::format("no run tells about it, {:.1f} % of the time",
-                                  100 * share);
-    } else if (left == 0) {
-      factor.reason = fmt::format("{} run{} of different plans cannot tell it "
-                                  "from the others",
-                                  count, count == 1 ? "" : "s");
-    } else {
-      factor.isFreed = true;
-      --left;
-    }
-  }
-}
-
 static double predicted(const StepParts &parts,
                         llvm::ArrayRef<CalibrationFactor> factors) {
   double sum = parts.rest;
-  for (size_t i = 0; i < 3; ++i)
+  for (size_t i = 0; i < numTimes; ++i)
     sum += factors[i].value * parts.seconds[i];
   return sum;
 }
 
 /// Solves for the freed factors; returns the inverse of the normal matrix, with
 /// 0 for the others.
-static Matrix3 solve(llvm::ArrayRef<PredictedRun> runs,
-                     llvm::MutableArrayRef<CalibrationFactor> factors) {
-  Matrix3 normal = {};
+static SquareMatrix solve(llvm::ArrayRef<PredictedRun> runs,
+                          llvm::MutableArrayRef<CalibrationFactor> factors) {
+  SquareMatrix normal = {};
   Vector right = {};
-  for (size_t i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < numTimes; ++i) {
     double weight = 1 / (factors[i].spread * factors[i].spread);
     normal[i][i] = factors[i].isFreed ? weight : 1;
   }
@@ -217,70 +127,145 @@ static Matrix3 solve(llvm::ArrayRef<PredictedRun> runs,
       continue;
     double scale = 1 / (run.run.seconds * leastNoise);
     double missing = (run.run.seconds - run.parts.total()) * scale;
-    for (size_t i = 0; i < 3; ++i)
-      for (size_t j = 0; j < 3 && factors[i].isFreed; ++j)
+    for (size_t i = 0; i < numTimes; ++i)
+      for (size_t j = 0; j < numTimes && factors[i].isFreed; ++j)
         if (factors[j].isFreed)
           normal[i][j] +=
               run.parts.seconds[i] * run.parts.seconds[j] * scale * scale;
-    for (size_t i = 0; i < 3; ++i)
+    for (size_t i = 0; i < numTimes; ++i)
       if (factors[i].isFreed)
         right[i] += run.parts.seconds[i] * scale * missing;
   }
-  Matrix3 known = inverse(normal);
-  for (size_t i = 0; i < 3; ++i) {
+  SquareMatrix known = inverse(normal);
+  for (size_t i = 0; i < numTimes; ++i) {
     double more = 0;
-    for (size_t j = 0; j < 3; ++j)
+    for (size_t j = 0; j < numTimes; ++j)
       more += known[i][j] * right[j];
     factors[i].value = factors[i].isFreed ? std::max(1 + more, 0.05) : 1;
   }
-  for (size_t i = 0; i < 3; ++i)
-    for (size_t j = 0; j < 3; ++j)
+  for (size_t i = 0; i < numTimes; ++i)
+    for (size_t j = 0; j < numTimes; ++j)
       if (!factors[i].isFreed || !factors[j].isFreed)
         known[i][j] = 0;
   return known;
 }
 
-Calibration::Calibration(std::vector<PredictedRun> given)
-    : runs(std::move(given)) {
+/// The sum that the factors minimise (Calibration.h).
+static double misfit(llvm::ArrayRef<PredictedRun> runs,
+                     llvm::ArrayRef<CalibrationFactor> factors) {
+  double sum = 0;
+  for (const PredictedRun &run : runs)
+    if (hasTime(run))
+      sum += std::pow((predicted(run.parts, factors) / run.run.seconds - 1) /
+                          leastNoise,
+                      2);
+  for (const CalibrationFactor &factor : factors)
+    sum += std::pow((factor.value - 1) / factor.spread, 2);
+  return sum;
+}
+
+/// Says why a factor is not freed.
+static std::string reasonFor(llvm::ArrayRef<PredictedRun> runs, size_t part) {
+  double share = shareOf(runs, part);
+  if (share < leastShare)
+    return fmt::format("no run tells about it, {:.1f} % of the time",
+                       100 * share);
+  auto count = llvm::count_if(runs, hasTime);
+  return fmt::format("{} run{} of different plans cannot tell it from the "
+                     "others",
+                     count, count == 1 ? "" : "s");
+}
+
+/// Frees as many factors as the runs allow, those with which the sum is least,
+/// and solves for them.
+static SquareMatrix fit(llvm::ArrayRef<PredictedRun> runs,
+                        llvm::MutableArrayRef<CalibrationFactor> factors) {
+  std::bitset<numTimes> told;
+  for (size_t part = 0; part < numTimes; ++part)
+    told[part] = shareOf(runs, part) >= leastShare;
+  size_t count = size_t(llvm::count_if(runs, hasTime)),
+         freed = std::min(told.count(), count > 0 ? count - 1 : 0);
+  auto solveWith = [&](std::bitset<numTimes> set) {
+    for (size_t part = 0; part < numTimes; ++part)
+      factors[part].isFreed = set[part];
+    return solve(runs, factors);
+  };
+  std::bitset<numTimes> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned each = 0; each < 1u << numTimes; ++each) {
+    std::bitset<numTimes> set(each);
+    if (set.count() != freed || (set & ~told).any())
+      continue;
+    solveWith(set);
+    if (double sum = misfit(runs, factors); sum < least) {
+      least = sum;
+      best = set;
+    }
+  }
+  SquareMatrix known = solveWith(best);
+  for (size_t part = 0; part < numTimes; ++part)
+    factors[part].reason = factors[part].isFreed ? "" : reasonFor(runs, part);
+  return known;
+}
+
+Calibration::Calibration(std::vector<PredictedRun> predictedRuns)
+    : runs(std::move(predictedRuns)) {
+  for (const PredictedRun &run : runs)
+    given.push_back(run.run);
   // Isolated products on GPUs are within 10 % of predictions, kernels within
   // some 30 % (docs/Simulation.md); links of clouds have half of their rate.
-  all = {CalibrationFactor{"products", 0.1}, CalibrationFactor{"kernels", 0.3},
+  // Libraries of attention differ by more than a factor of 2: FlashAttention-2
+  // reaches 35 % of an H100, FlashAttention-3 75 % (arXiv 2407.08608, section
+  // 1).
+  all = {CalibrationFactor{"products", 0.1},
+         CalibrationFactor{"attention", 0.5}, CalibrationFactor{"kernels", 0.3},
          CalibrationFactor{"links", 0.5}, CalibrationFactor{"memory", 0.1}};
   fitTimes();
   fitMemory();
   crossValidate();
 }
 
-/// The standard deviation of shares around 0, with `unknowns` fitted.
-static double deviation(llvm::ArrayRef<double> shares, size_t unknowns) {
-  double sum = 0;
+/// The quantile of Student's t with `freedom` degrees of freedom that 19 of 20
+/// values do not exceed in size. An expansion around the normal distribution
+/// (Abramowitz and Stegun 26.7.5), within 2 % from 3 degrees on.
+static double studentQuantile(double freedom) {
+  constexpr double z = 1.96;
+  return z + (std::pow(z, 3) + z) / (4 * freedom) +
+         (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) /
+             (96 * freedom * freedom);
+}
+
+/// `shares`: of each run, how far it is from the fit of `unknowns` factors.
+Calibration::Noise Calibration::noiseOf(llvm::ArrayRef<double> shares,
+                                        size_t unknowns) {
+  double sum = assumedRuns * assumedNoise * assumedNoise;
   for (double share : shares)
     sum += share * share;
-  size_t free = shares.size() > unknowns ? shares.size() - unknowns : 1;
-  return std::max(std::sqrt(sum / double(free)), leastNoise);
+  double freedom =
+      double(assumedRuns + std::max(shares.size(), unknowns) - unknowns);
+  return {std::sqrt(sum / freedom), studentQuantile(freedom)};
 }
 
 void Calibration::fitTimes() {
-  auto times = llvm::MutableArrayRef(all).take_front(3);
-  chooseFreed(runs, times);
-  covariance = solve(runs, times);
+  auto times = llvm::MutableArrayRef(all).take_front(numTimes);
+  covariance = fit(runs, times);
   std::vector<double> shares;
   for (const PredictedRun &run : runs)
     if (hasTime(run))
       shares.push_back(predicted(run.parts, times) / run.run.seconds - 1);
-  timeNoise = deviation(
+  timeNoise = noiseOf(
       shares, size_t(llvm::count_if(times, [](const CalibrationFactor &each) {
         return each.isFreed;
       })));
   // The fit assumed the least noise.
-  double ratio = timeNoise / leastNoise;
+  double ratio = timeNoise.deviation / leastNoise;
   for (Vector &row : covariance)
     for (double &each : row)
       each *= ratio * ratio;
 }
 
 void Calibration::fitMemory() {
-  CalibrationFactor &memory = all[3];
+  CalibrationFactor &memory = all[numTimes];
   double normal = 1 / (memory.spread * memory.spread), right = 0;
   std::vector<double> shares;
   for (const PredictedRun &run : runs)
@@ -295,14 +280,14 @@ void Calibration::fitMemory() {
     memory.reason = fmt::format("{} run{} with bytes {} too few", shares.size(),
                                 shares.size() == 1 ? "" : "s",
                                 shares.size() == 1 ? "is" : "are");
-    memoryNoise = memory.spread;
+    memoryNoise = {memory.spread, studentQuantile(assumedRuns)};
     return;
   }
   memory.value = 1 + right / normal;
   for (double &share : shares)
     share = memory.value * share - 1;
-  memoryNoise = deviation(shares, 1);
-  double ratio = memoryNoise / leastNoise;
+  memoryNoise = noiseOf(shares, 1);
+  double ratio = memoryNoise.deviation / leastNoise;
   memoryVariance = ratio * ratio / normal;
 }
 
@@ -312,10 +297,9 @@ static double leftOut(llvm::ArrayRef<PredictedRun> runs, size_t left,
   std::vector<PredictedRun> others = runs.vec();
   others.erase(others.begin() + ptrdiff_t(left));
   std::vector<CalibrationFactor> factors;
-  for (const CalibrationFactor &prior : priors.take_front(3))
+  for (const CalibrationFactor &prior : priors.take_front(numTimes))
     factors.push_back({prior.name, prior.spread});
-  chooseFreed(others, factors);
-  solve(others, factors);
+  fit(others, factors);
   return predicted(runs[left].parts, factors);
 }
 
@@ -373,7 +357,7 @@ void Calibration::crossValidate() {
   std::string problem = fmt::format(
       "the run of {} contradicts the others: it took {}, and they predict {}; "
       "measure it again, or check that its plan is the one that ran",
-      found.worst->run.plan, rt::secondsText(found.worst->run.seconds),
+      found.worst->run.name(), rt::secondsText(found.worst->run.seconds),
       rt::secondsText(found.expected));
   // Three others outvote it if they are much closer to each other.
   size_t number = size_t(found.worst - timed.data());
@@ -397,40 +381,66 @@ void Calibration::forgetTime(size_t number) {
 }
 
 Calibrated Calibration::seconds(const StepParts &parts) const {
-  double value = predicted(parts, llvm::ArrayRef(all).take_front(3));
-  double variance = std::pow(timeNoise * value, 2);
-  for (size_t i = 0; i < 3; ++i) {
-    for (size_t j = 0; j < 3; ++j)
+  double value = predicted(parts, llvm::ArrayRef(all).take_front(numTimes));
+  double variance = std::pow(timeNoise.deviation * value, 2);
+  for (size_t i = 0; i < numTimes; ++i) {
+    for (size_t j = 0; j < numTimes; ++j)
       variance += covariance[i][j] * parts.seconds[i] * parts.seconds[j];
     // Factors that no run has fixed are as uncertain as before.
     if (!all[i].isFreed)
       variance += std::pow(all[i].spread * parts.seconds[i], 2);
   }
-  return {value, widths * std::sqrt(variance)};
+  return {value, timeNoise.widths * std::sqrt(variance)};
 }
 
 Calibrated Calibration::bytes(int64_t predictedBytes) const {
-  double own = double(predictedBytes), value = all[3].value * own;
+  double own = double(predictedBytes), value = all[numTimes].value * own;
   double variance =
-      std::pow(memoryNoise * value, 2) + memoryVariance * own * own;
-  return {value, widths * std::sqrt(variance)};
+      std::pow(memoryNoise.deviation * value, 2) + memoryVariance * own * own;
+  return {value, memoryNoise.widths * std::sqrt(variance)};
+}
+
+std::vector<ComparedRun> Calibration::compared() const {
+  std::vector<ComparedRun> rows;
+  for (auto [run, measured] : llvm::zip_equal(runs, given))
+    rows.push_back({measured.name(), measured.seconds, run.parts.total(),
+                    seconds(run.parts), measured.bytes, run.bytes,
+                    bytes(run.bytes)});
+  return rows;
+}
+
+/// The seconds of all runs: measured, predicted, and calibrated.
+static std::string tableOf(llvm::ArrayRef<ComparedRun> rows) {
+  TextTable table("lrrrr");
+  table.add({"run", "measured", "predicted", "calibrated", "+-"});
+  for (const ComparedRun &row : rows)
+    table.add(
+        {row.name,
+         row.measuredSeconds > 0 ? rt::secondsText(row.measuredSeconds) : "",
+         rt::secondsText(row.predictedSeconds),
+         rt::secondsText(row.seconds.value),
+         rt::secondsText(row.seconds.margin)});
+  return table.text();
 }
 
 std::string Calibration::text() const {
-  std::string text = fmt::format("\nCalibrated by {} run{}\n", runs.size(),
-                                 runs.size() == 1 ? "" : "s");
+  auto count = llvm::count_if(given, [](const MeasuredRun &run) {
+    return run.seconds > 0 || run.bytes > 0;
+  });
+  std::string text =
+      fmt::format("\nCalibrated by {} run{}\n", count, count == 1 ? "" : "s");
   for (const CalibrationFactor &factor : all)
     text +=
         factor.isFreed
-            ? fmt::format("  {:<9} times {:.2f}\n", factor.name, factor.value)
-            : fmt::format("  {:<9} stays 1: {}\n", factor.name, factor.reason);
+            ? fmt::format("  {:<10} times {:.2f}\n", factor.name, factor.value)
+            : fmt::format("  {:<10} stays 1: {}\n", factor.name, factor.reason);
   if (leftOutError > 0)
     text += fmt::format("  each run is predicted from the others to {:.1f} % "
                         "on average\n",
                         100 * leftOutError);
   for (const std::string &problem : problems)
     text += "  " + problem + "\n";
-  return text;
+  return text + tableOf(compared());
 }
 
 void tpsp::planner::calibrate(const Calibration &calibration,
@@ -442,13 +452,13 @@ void tpsp::planner::calibrate(const Calibration &calibration,
   const auto &factors = calibration.factors();
   double all = step.seconds > 0 ? time.value / step.seconds : 1;
   for (auto &[name, seconds] : step.parts) {
-    bool isProduct = name == "products" || name == "attention",
-         isKernel = name == "kernels" || name == "copies";
-    seconds *= name == "bubble"   ? all
-               : name == hostPart ? 1
-               : isProduct        ? factors[StepParts::Products].value
-               : isKernel         ? factors[StepParts::Kernels].value
-                                  : factors[StepParts::Links].value;
+    bool isKernel = name == "kernels" || name == "copies";
+    seconds *= name == "bubble"      ? all
+               : name == hostPart    ? 1
+               : name == "products"  ? factors[StepParts::Products].value
+               : name == "attention" ? factors[StepParts::Attention].value
+               : isKernel            ? factors[StepParts::Kernels].value
+                                     : factors[StepParts::Links].value;
   }
   for (double Evaluation::*links :
        {&Evaluation::exposed, &Evaluation::communication})

@@ -83,6 +83,24 @@ static Json othersJson(const Matrix &matrix) {
   return others;
 }
 
+static Json runsJson(llvm::ArrayRef<ComparedRun> runs) {
+  auto figure = [](double measured, double predicted,
+                   const Calibrated &calibrated) -> Json {
+    return {{"measured", measured > 0 ? Json(measured) : Json(nullptr)},
+            {"predicted", predicted},
+            {"calibrated", calibrated.value},
+            {"margin", calibrated.margin}};
+  };
+  Json rows = Json::array();
+  for (const ComparedRun &run : runs)
+    rows.push_back({{"name", run.name},
+                    {"seconds", figure(run.measuredSeconds,
+                                       run.predictedSeconds, run.seconds)},
+                    {"bytes", figure(double(run.measuredBytes),
+                                     double(run.predictedBytes), run.bytes)}});
+  return rows;
+}
+
 std::string tpsp::planner::toJson(const Matrix &matrix) {
   const MatrixOptions &o = matrix.options;
   const SearchResult &result = *matrix.result;
@@ -97,6 +115,7 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
       {"evaluations", result.state.evaluations},
       {"gap", o.calibration.empty() ? Json(result.state.gap) : Json(nullptr)},
       {"calibration", o.calibration},
+      {"runs", runsJson(o.runs)},
       {"error", matrix.tieError},
       {"ties", matrix.ties},
       {"space", spaceJson(o.space)},

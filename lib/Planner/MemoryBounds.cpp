@@ -40,9 +40,15 @@ Bounds::Sums Bounds::sumsOf(const TensorFacts &tensor, const SpaceNode &node,
         bytes *= double(each.size);
   double result = options.keepsGradients ? local : 0;
   double summed = tensor.elementBytes == 2
-                      ? bytes * double(options.narrowSumBytes) / 2
+                      ? bytes * double(options.sums.narrowBytes) / 2
                       : bytes;
   return {bytes - result, summed - result};
+}
+
+/// Whether a product may add the parameter's gradient to its sum.
+bool Bounds::mayAddInProduct(const TensorFacts &parameter) const {
+  bool isWide = parameter.elementBytes != 2 || options.sums.areWide();
+  return options.sums.inProducts && isWide && !parameter.contracted.empty();
 }
 
 Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
@@ -66,9 +72,14 @@ Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
     Sums sums = sumsOf(tensor, node, local);
     result.all += bytes;
     result.sums += sums;
+    bool isByKernel = !mayAddInProduct(tensor);
+    if (isByKernel)
+      result.byKernels += sums;
     if (facts.isOfLayers(tensor)) {
       result.ofLayers += bytes;
       result.sumsOfLayers += sums;
+      if (isByKernel)
+        result.byKernelsOfLayers += sums;
     }
   }
   return result;

@@ -47,6 +47,12 @@ public:
     return std::move(result);
   }
 
+  SearchResult runNamed() {
+    evaluateNamed();
+    claim.sort();
+    return std::move(result);
+  }
+
   std::unique_ptr<Prospects> releaseProspects() {
     return frontier.releaseProspects();
   }
@@ -314,6 +320,10 @@ SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
                                    const std::vector<Candidate> &notable,
                                    const SearchOptions &options,
                                    const SearchProgress &progress) {
+  if (options.onlyNamed)
+    return BranchAndBound(space, bounds, makeEvaluator, options, progress,
+                          Extent::Promising, KnownSteps())
+        .runNamed();
   KnownSteps known;
   if (options.overlaps && options.serialBounds)
     known =

@@ -207,15 +207,18 @@ public:
     request.search.serialBounds = &serialBounds;
     for (const std::string &name : request.named)
       request.search.named.push_back(candidatesNamed(name, space, bounds));
-    std::vector<Candidate> pure = space.pure();
+    std::vector<Candidate> pure;
+    if (!request.search.onlyNamed)
+      pure = space.pure();
     planning->result =
         search(space, bounds, evaluators(request.evaluator, facts), pure,
                request.search, progress);
-    if (!planning->result.best(memoryLimit()) && planning->result.state.gap > 0)
+    if (!planning->result.best(memoryLimit()) &&
+        planning->result.state.gap > 0 && !request.search.onlyNamed)
       takeAny(facts, *options, *undivided, planning->result);
     planning->matrix = makeMatrix(planning->result, pure, facts,
                                   matrixOptions(facts, *options));
-    if (!planning->best())
+    if (!planning->best() && !request.search.onlyNamed)
       planning->wouldFit = fittingCluster(facts, *options, *undivided);
     return planning;
   }
@@ -460,7 +463,7 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.gathersKeys = compile.attention != "blocks";
   options.regathers = compile.grad && !compile.keepGathered;
   options.gathersOnce = compile.gatherWeights == "step";
-  options.narrowSumBytes = compile.sumDtype == "f32" ? 4 : 2;
+  options.sums = sumOptionsOf(compile);
   options.largestBucket =
       compile.bucketLayers == "off" ? compile.bucketBytes : -1;
   options.overlaps = compile.overlap != "off";

@@ -36,6 +36,10 @@ static LogicalResult configure(ModuleOp module, ArrayRef<std::string> sizes,
   return success(succeeded(pm.run(module)) && succeeded(verify(module)));
 }
 
+SumOptions tpsp::sumOptionsOf(const CompileOptions &options) {
+  return {options.sumDtype == "f32" ? 4 : 2, options.addGradients};
+}
+
 std::optional<bool> tpsp::hasStages(MLIRContext &context, StringRef path,
                                     const CompileOptions &options) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
@@ -109,7 +113,7 @@ public:
     if (std::string problem = stagesProblem(request.compile); !problem.empty())
       return llvm::createStringError(problem);
     progress("cutting layers");
-    result.narrowSumBytes = request.compile.sumDtype == "f32" ? 4 : 2;
+    result.sums = sumOptionsOf(request.compile);
     llvm::Expected<func::FuncOp> program =
         selectFunction(module, request.compile.function);
     if (!program)

@@ -49,7 +49,7 @@ private:
         result.use.computing += (result.use.step.computing - before) / times;
     };
     auto work = chunkWork(*chunk.plan, cost, {chunk.received, chunk.sent},
-                          parts, visit, plans.narrowSumBytes);
+                          parts, visit, plans.sums);
     if (!work)
       return work.takeError();
     result.work = std::move(*work);

@@ -1,6 +1,7 @@
 #include "tpsp/Schedule/ChunkWork.h"
 
 #include "GradientReductions.h"
+#include "GradientSums.h"
 
 #include "tpsp/Abi/LiveBytes.h"
 
@@ -163,33 +164,14 @@ private:
   std::vector<unsigned> segments;
 };
 
-bool isDivided(const PlanBuffer &tensor, AxisId axis) {
-  return llvm::any_of(tensor.axes, [&](const std::vector<int64_t> &list) {
-    return llvm::is_contained(list, int64_t(axis));
-  });
-}
-
-/// For each argument, the axes over which its gradient, or a summand of it,
-/// is reduce-scattered.
-std::map<int64_t, std::set<AxisId>> findScatters(const Plan &plan) {
-  std::map<int64_t, std::set<AxisId>> scatters;
-  for (const LedgerRow &row : plan.ledger)
-    for (int64_t argument : row.gradients)
-      for (AxisId axis = 0; axis < plan.mesh.size(); ++axis)
-        if (row.kind == CollectiveKind::ReduceScatter &&
-            llvm::is_contained(row.axes, plan.mesh[axis].name))
-          scatters[argument].insert(axis);
-  return scatters;
-}
-
 /// Sums up a plan by segments.
 class Reader {
 public:
   Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts,
-         SegmentVisitor visit, int64_t narrowSumBytes)
+         SegmentVisitor visit, SumOptions sums)
       : plan(plan), cost(cost), ends(ends), parts(parts), visit(visit),
-        hasWideSums(narrowSumBytes > 2), segments(plan, ends),
-        scatters(findScatters(plan)), used(plan.buffers.size()) {
+        segments(plan, ends), used(plan.buffers.size()),
+        sums(plan, cost, parts, sums) {
     for (size_t i = 0; i < plan.commands.size(); ++i)
       for (const PlanAccess &access : plan.commands[i].accesses)
         used[access.buffer] |= segments.of(i);
@@ -350,47 +332,24 @@ private:
     return (in & Update) && (in & (Input | Weights));
   }
 
-  /// Whether the sum of its gradients has more bits than these.
-  bool isWidened(const PlanBuffer &parameter) const {
-    return hasWideSums &&
-           (parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16);
-  }
-
-  /// Bytes of the sum of a parameter's gradients over the micro-batches. If it
-  /// is reduce-scattered onto the parameter's own axes, it is whole until then.
-  int64_t sumBytes(const PlanBuffer &parameter) const {
-    bool isWide = parts > 1 && isWidened(parameter);
-    int64_t bytes = isWide ? 2 * parameter.bytes : parameter.bytes;
-    auto scattered = scatters.find(parameter.number);
-    if (scattered == scatters.end())
-      return bytes;
-    for (AxisId axis : scattered->second)
-      if (isDivided(parameter, axis))
-        bytes *= plan.mesh[axis].size;
-    return bytes;
-  }
-
   void addGradient(int64_t argument, const PlanBuffer &parameter) {
-    double bytes = double(work.gradients[argument] = sumBytes(parameter));
-    addedBytes[argument] = bytes * (isWidened(parameter) ? 2.5 : 3);
+    work.gradients[argument] = sums.addGradient(argument, parameter);
   }
 
   /// Adds the time in which every further micro-batch adds its gradients to the
   /// sums, and in which f32 sums are rounded before they are reduced.
   void addSums() {
-    if (parts == 1)
-      return;
-    for (auto [argument, bytes] : addedBytes)
-      work.sums += cost.copySeconds(bytes);
-    std::set<int64_t> reduced;
-    for (const LedgerRow &row : plan.ledger)
-      reduced.insert(row.gradients.begin(), row.gradients.end());
-    double rounding = 0;
-    for (const PlanBuffer &buffer : plan.buffers)
-      if (buffer.kind == BufferKind::Parameter && isWidened(buffer) &&
-          reduced.count(buffer.number))
-        rounding +=
-            cost.copySeconds(1.5 * double(work.gradients[buffer.number]));
+    std::vector<bool> isGradient;
+    for (auto [buffer, in] : llvm::zip_equal(plan.buffers, used))
+      isGradient.push_back(buffer.kind == BufferKind::Temporary
+                               ? isSum(in)
+                               : buffer.kind == BufferKind::Gradient &&
+                                     buffer.of >= ends.received);
+    sums.findProducts(std::move(isGradient), [&](size_t command) {
+      return segments.of(command) == Update;
+    });
+    work.sums = sums.seconds();
+    double rounding = sums.roundingSeconds();
     work.update += rounding;
     work.reductions += rounding;
     work.weights += work.sums;
@@ -429,7 +388,7 @@ private:
   }
 
   /// The most bytes of temporaries at once that these segments alone use. A
-  /// gradient that is added to a sum is one of them until it is added.
+  /// gradient that a kernel adds to a sum is one of them until it is added.
   int64_t scratchOf(unsigned wanted) const {
     std::vector<int64_t> first(used.size(), -1), last(used.size());
     for (int64_t i = 0; i < int64_t(plan.commands.size()); ++i)
@@ -444,7 +403,8 @@ private:
     for (size_t i = 0; i < used.size(); ++i) {
       bool isAdded = parts > 1 && isSum(used[i]);
       unsigned elsewhere = used[i] & ~(wanted | (isAdded ? Update : 0));
-      if (first[i] >= 0 && !elsewhere && !plan.buffers[i].lasts())
+      bool isNeeded = !plan.buffers[i].lasts() && !sums.isInProduct(i);
+      if (first[i] >= 0 && !elsewhere && isNeeded)
         live.add(first[i], last[i], plan.buffers[i].bytes);
     }
     return live.most();
@@ -467,9 +427,7 @@ private:
   const ChunkEnds ends;
   const int64_t parts;
   const SegmentVisitor visit;
-  const bool hasWideSums;
   Segments segments;
-  const std::map<int64_t, std::set<AxisId>> scatters;
   /// For each buffer, the segments that use it.
   std::vector<unsigned> used;
   /// Bytes that are received, the part of them that is saved, and the part that
@@ -477,10 +435,7 @@ private:
   int64_t received = 0, receivedSaved = 0, receivedHeld = 0;
   /// Bytes of gradients that are results and that the update computes.
   int64_t reduced = 0;
-  /// By the number of the argument: the bytes that adding a micro-batch's
-  /// gradient reads and writes. A gradient of 16 bits is half as large as its
-  /// sum.
-  std::map<int64_t, double> addedBytes;
+  GradientSums sums;
   ChunkWork work;
 };
 
@@ -489,6 +444,6 @@ private:
 llvm::Expected<ChunkWork> tpsp::chunkWork(const Plan &plan,
                                           const CostModel &cost, ChunkEnds ends,
                                           int64_t parts, SegmentVisitor visit,
-                                          int64_t narrowSumBytes) {
-  return Reader(plan, cost, ends, parts, visit, narrowSumBytes).read();
+                                          SumOptions sums) {
+  return Reader(plan, cost, ends, parts, visit, sums).read();
 }

@@ -9,6 +9,15 @@
 
 using namespace tpsp;
 
+EpilogueWork tpsp::additionWork(const MatmulWork &product,
+                                int64_t elementBytes) {
+  double results =
+      double(product.m) * double(product.n) * double(product.batch);
+  double narrow = double(elementBytes),
+         wide = std::max<double>(narrow, sizeof(float));
+  return {results, 0, 2 * results * wide, results * (2 * wide - narrow)};
+}
+
 /// The logarithm of the rate inside the grid (shares from 0 to 1), linear in
 /// the logarithms of m, n and k.
 static double logRateAt(const MatmulRates &rates, size_t layout,

@@ -34,6 +34,28 @@
 // WRONG: contradicts the others: it took 900 ms, and they predict {{.*}}; its time is left out
 // WRONG-NOT: contradict
 
+// Runs of other programs, devices and settings count; a row without figures is
+// only predicted.
+// RUN: tpsp-opt %examples/llama-tiny.mlir --tpsp-set-extents=extent=b=8 -o %t.wide.mlir
+// RUN: echo 'model,devices,plan,micro_batches,rematerialize,seconds,bytes' > %t.others.csv
+// RUN: echo '%basename_t.tmp.wide.mlir,2,FSDP 2,2,full,0.009,' >> %t.others.csv
+// RUN: echo ',8,FSDP 8,,,0.008,' >> %t.others.csv
+// RUN: echo ',,FSDP 4,,,0.0075,' >> %t.others.csv
+// RUN: echo ',2,FSDP 2,,,,' >> %t.others.csv
+// RUN: %{plan} --measured %t.others.csv | FileCheck %s --check-prefix=OTHERS
+// OTHERS: Calibrated by 3 runs
+// OTHERS: run {{ *}}measured {{ *}}predicted {{ *}}calibrated
+// OTHERS-NEXT: FSDP 2 ({{.*}}.wide.mlir, 2 devices, 2 micro-batches, rematerialize full) {{ *}}9.00 ms {{ *}}{{[0-9.]+}} ms
+// OTHERS-NEXT: FSDP 8 (8 devices) {{ *}}8.00 ms
+// OTHERS-NEXT: FSDP 4 {{ *}}7.50 ms
+// OTHERS-NEXT: FSDP 2 (2 devices) {{ *}}{{[0-9.]+ .s +[0-9.]+ .s +[0-9.]+ .s$}}
+// RUN: sed 's/FSDP 8,/FSDP 9,/' %t.others.csv > %t.nine.csv
+// RUN: not %{plan} --measured %t.nine.csv 2>&1 | FileCheck %s --check-prefix=NINE
+// NINE: tpsp-plan: --measured: the run of FSDP 9 (8 devices): no plan of the space is called 'FSDP 9'
+// RUN: sed 's/,8,FSDP/,none,FSDP/' %t.others.csv > %t.devices.csv
+// RUN: not %{plan} --measured %t.devices.csv 2>&1 | FileCheck %s --check-prefix=DEVICES
+// DEVICES: line 3: devices: expected a whole number from 1 to 1048576, or nothing, not 'none'
+
 // RUN: echo 'plan,seconds,bytes' > %t.bad.csv
 // RUN: echo 'FSDP 4,soon,' >> %t.bad.csv
 // RUN: not %{plan} --measured %t.bad.csv 2>&1 | FileCheck %s --check-prefix=BAD

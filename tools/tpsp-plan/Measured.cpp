@@ -1,9 +1,11 @@
 #include "Measured.h"
 
 #include "tpsp/Abi/FileHandle.h"
-#include "tpsp/Planner/Compare.h"
+#include "tpsp/Planning/PlansByName.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +13,7 @@ using namespace tpsp;
 using namespace tpsp::plantool;
 using namespace tpsp::planner;
 
-llvm::Expected<std::vector<MeasuredRun>>
-plantool::readMeasured(const std::string &path) {
+llvm::Expected<MeasuredFile> plantool::readMeasured(const std::string &path) {
   constexpr int64_t longest = 1 << 20;
   std::string text;
   if (rt::Status read = rt::readWhole(path, longest, text); !read.ok())
@@ -22,25 +23,48 @@ plantool::readMeasured(const std::string &path) {
   if (!runs)
     return llvm::createStringError(
         fmt::format("'{}': {}", path, llvm::toString(runs.takeError())));
-  return runs;
+  return MeasuredFile{path, std::move(*runs)};
 }
 
-/// The runs with their plans' predictions.
-static llvm::Expected<std::vector<PredictedRun>>
-predict(const std::vector<MeasuredRun> &runs, const Planning &planning) {
+/// The request for the plan of a run. Model, devices and settings are those of
+/// the row, or else those of the command. A model is in the file's folder.
+static PlanningRequest requestFor(const MeasuredRun &run,
+                                  const MeasuredFile &file,
+                                  PlanningRequest request) {
+  CompileOptions &compile = request.evaluator.compile;
+  if (!run.model.empty()) {
+    llvm::SmallString<128> path(run.model);
+    if (llvm::sys::path::is_relative(path)) {
+      path = llvm::sys::path::parent_path(file.path);
+      llvm::sys::path::append(path, run.model);
+    }
+    request.evaluator.path = path.str().str();
+  }
+  if (run.devices > 0)
+    request.devices = run.devices;
+  if (run.microBatches > 0) {
+    compile.microBatches = run.microBatches;
+    request.given.microBatches = true;
+  }
+  if (!run.rematerialize.empty()) {
+    compile.rematerialize = run.rematerialize;
+    request.given.rematerialize = true;
+  }
+  return request;
+}
+
+llvm::Expected<std::vector<PredictedRun>>
+plantool::predictOwn(mlir::MLIRContext &context, const MeasuredFile &file,
+                     const PlanningRequest &request, tool::Progress &progress) {
   std::vector<PredictedRun> predicted;
-  for (const MeasuredRun &run : runs) {
-    const Evaluation *plan =
-        findPlan(planning.result, planning.facts,
-                 planning.matrix.options.memoryLimit, run.plan);
+  for (const MeasuredRun &run : file.runs) {
+    if (!run.hasOwnStep())
+      continue;
+    progress.detail(run.name());
+    auto plan = evaluatePlan(context, requestFor(run, file, request), run.plan);
     if (!plan)
       return llvm::createStringError(fmt::format(
-          "no plan of the space is called '{}'; give a usual name or the "
-          "subscripts of a plan, as the table has them",
-          run.plan));
-    if (!plan->isLegal())
-      return llvm::createStringError(
-          fmt::format("plan '{}' is illegal: {}", run.plan, plan->refusal));
+          "the run of {}: {}", run.name(), llvm::toString(plan.takeError())));
     predicted.push_back({run, partsOf(*plan), plan->memory.total});
   }
   return predicted;
@@ -53,6 +77,7 @@ static void makeAgain(const Calibration &calibration, Planning &planning) {
     shown.push_back(row.evaluation->candidate);
   MatrixOptions options = planning.matrix.options;
   options.calibration = calibration.text();
+  options.runs = calibration.compared();
   // Bounds are of times that are not calibrated.
   llvm::erase_if(planning.result.evaluations,
                  [](const Evaluation &e) { return e.isBound; });
@@ -65,12 +90,21 @@ static void makeAgain(const Calibration &calibration, Planning &planning) {
   planning.matrix = makeMatrix(planning.result, shown, planning.facts, options);
 }
 
-llvm::Error plantool::calibrate(const std::vector<MeasuredRun> &runs,
+llvm::Error plantool::calibrate(const MeasuredFile &file,
+                                llvm::ArrayRef<PredictedRun> own,
                                 Planning &planning) {
-  auto predicted = predict(runs, planning);
-  if (!predicted)
-    return predicted.takeError();
-  Calibration calibration(std::move(*predicted));
+  std::vector<PredictedRun> predicted;
+  for (const MeasuredRun &run : file.runs) {
+    if (run.hasOwnStep()) {
+      predicted.push_back(own.consume_front());
+      continue;
+    }
+    auto plan = planNamed(planning, run.plan);
+    if (!plan)
+      return plan.takeError();
+    predicted.push_back({run, partsOf(**plan), (*plan)->memory.total});
+  }
+  Calibration calibration(std::move(predicted));
   for (Evaluation &step : planning.result.evaluations)
     planner::calibrate(calibration, step);
   makeAgain(calibration, planning);

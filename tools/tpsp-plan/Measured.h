@@ -2,19 +2,33 @@
 #ifndef TPSP_TOOLS_TPSP_PLAN_MEASURED_H
 #define TPSP_TOOLS_TPSP_PLAN_MEASURED_H
 
+#include "common/Progress.h"
+
 #include "tpsp/Planner/Calibration.h"
 #include "tpsp/Planning/Planning.h"
 
 namespace tpsp::plantool {
 
-/// Reads the file of --measured. An error names the file and the line.
-llvm::Expected<std::vector<planner::MeasuredRun>>
-readMeasured(const std::string &path);
+/// The file of --measured. Its path is empty if there is none.
+struct MeasuredFile {
+  std::string path;
+  std::vector<planner::MeasuredRun> runs;
+};
 
-/// Calibrates all plans by the runs, sorts them again, and makes the matrix
-/// again. The runs' plans must have been compiled. Fails if one was not, or is
-/// illegal.
-llvm::Error calibrate(const std::vector<planner::MeasuredRun> &runs,
+/// Reads the file. An error names the file and the line.
+llvm::Expected<MeasuredFile> readMeasured(const std::string &path);
+
+/// Predicts the runs whose rows name a model, a number of devices or settings.
+/// `request`: all else, of the command. Fails as evaluatePlan() does.
+llvm::Expected<std::vector<planner::PredictedRun>>
+predictOwn(mlir::MLIRContext &context, const MeasuredFile &file,
+           const PlanningRequest &request, tool::Progress &progress);
+
+/// Calibrates all plans by the file's runs, sorts them again, and makes the
+/// matrix again. `own`: the result of predictOwn(). Plans of the other
+/// runs must have been compiled. Fails as planNamed() does.
+llvm::Error calibrate(const MeasuredFile &file,
+                      llvm::ArrayRef<planner::PredictedRun> own,
                       Planning &planning);
 
 } // namespace tpsp::plantool

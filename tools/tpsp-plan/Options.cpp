@@ -143,7 +143,7 @@ static std::string problemIn(Options &o) {
         "{} says how parameters are updated, and without --optimizer none are"},
        {o.forward,
         {"rematerialize", "reduce-dtype", "reduce-gradients", "sum-dtype",
-         "keep-gathered", "input-gradients"},
+         "add-gradients", "keep-gathered", "input-gradients"},
         "{} is about a backward pass, which --forward leaves out"}},
       o);
 }

@@ -174,6 +174,30 @@ static int writePictures(const Options &options, mlir::MLIRContext &context,
   return writeFile(options.html, page);
 }
 
+/// Reads the file of --measured, if there is one, predicts the runs of other
+/// steps, and asks for the plans of the others.
+static int readMeasured(const Options &options, mlir::MLIRContext &context,
+                        PlanningRequest &request, Progress &progress,
+                        MeasuredFile &file,
+                        std::vector<planner::PredictedRun> &predicted) {
+  if (options.measured.empty())
+    return Done;
+  auto read = readMeasured(options.measured);
+  if (!read)
+    return fail("--measured: " + llvm::toString(read.takeError()));
+  file = std::move(*read);
+  progress.phase("predicting measured runs");
+  auto own = predictOwn(context, file, request, progress);
+  progress.done();
+  if (!own)
+    return fail("--measured: " + llvm::toString(own.takeError()));
+  predicted = std::move(*own);
+  for (const planner::MeasuredRun &run : file.runs)
+    if (!run.hasOwnStep())
+      request.named.push_back(run.plan);
+  return Done;
+}
+
 int main(int argc, char **argv) {
   Options options;
   if (int code = parseOptions(argc, argv, options); code >= 0)
@@ -188,18 +212,15 @@ int main(int argc, char **argv) {
   Compilation compilation(options, {}, /*speaks=*/true);
   PlanningRequest request = requestOf(options);
   request.profile = std::move(*profile);
-  std::vector<planner::MeasuredRun> measured;
-  if (!options.measured.empty()) {
-    auto runs = readMeasured(options.measured);
-    if (!runs)
-      return fail("--measured: " + llvm::toString(runs.takeError()));
-    measured = std::move(*runs);
-    for (const planner::MeasuredRun &run : measured)
-      request.named.push_back(run.plan);
-  }
   if (!options.along.empty())
     return planAlong(compilation.mlirContext(), options, request);
   Progress progress(/*quiet=*/false);
+  MeasuredFile measured;
+  std::vector<planner::PredictedRun> predicted;
+  if (int code = readMeasured(options, compilation.mlirContext(), request,
+                              progress, measured, predicted);
+      code != Done)
+    return code;
   progress.phase("planning");
   auto planning = planProgram(compilation.mlirContext(), request,
                               [&](const planner::SearchState &state) {
@@ -208,8 +229,8 @@ int main(int argc, char **argv) {
   progress.done();
   if (!planning)
     return fail(llvm::toString(planning.takeError()));
-  if (!measured.empty())
-    if (llvm::Error error = calibrate(measured, **planning))
+  if (!measured.runs.empty())
+    if (llvm::Error error = calibrate(measured, predicted, **planning))
       return fail("--measured: " + llvm::toString(std::move(error)));
   if (int code = writePictures(options, compilation.mlirContext(), **planning,
                                progress);

@@ -97,7 +97,7 @@ static std::string whenRunning(const Options &o) {
          "loss-scale", "loss-scale-window"},
         "{} says how parameters are updated, and without --optimizer none are"},
        {!o.grad,
-        {"reduce-dtype", "reduce-gradients", "sum-dtype"},
+        {"reduce-dtype", "reduce-gradients", "sum-dtype", "add-gradients"},
         "{} says how gradients are summed, and there are none without --grad"},
        {!o.grad,
         {"keep-gathered"},

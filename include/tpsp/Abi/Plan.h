@@ -193,6 +193,13 @@ struct EpilogueWork {
   double elementBytes = 0;
   /// Bytes of memory that it reads and writes besides the product's operands.
   double bytes = 0;
+
+  void operator+=(const EpilogueWork &other) {
+    operations += other.operations;
+    transcendentals += other.transcendentals;
+    elementBytes += other.elementBytes;
+    bytes += other.bytes;
+  }
 };
 
 /// C[m, n] += A[m, k] B[k, n], `batch` products each of `steps` summed ones.

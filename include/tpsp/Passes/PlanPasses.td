@@ -78,8 +78,7 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     With `add-gradients` and micro-batches, a gradient's product is added to the
     sum where it is computed (`add`, beta = 1 in cuBLASLt and oneDNN). The sum
     must have the type in which products are summed: f32, or f64 for f64. A
-    16-bit gradient then is not rounded before it is added. Tools do not do so
-    yet: the planner prices such sums as kernels of their own.
+    16-bit gradient then is not rounded before it is added.
 
     `tpsp-run --epilogues off` (`epilogues=false`) makes a plan without them.
     `--epilogues auto` uses them for GPUs only, because they gained nothing on
@@ -101,10 +100,7 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
            "Keep sums across rows in f64 while a kernel runs, as CPUs do">,
     Option<"keptBytes", "kept-bytes", "int64_t", "0",
            "Bytes of rows that a work item may keep between its loops, but for "
-           "those that its threads divide alike; 0: any number">,
-    Option<"addGradients", "add-gradients", "bool", "false",
-           "With micro-batches: add weights' gradients to their sums in the "
-           "products that compute them">
+           "those that its threads divide alike; 0: any number">
   ];
 }
 

@@ -42,6 +42,7 @@
 #include "tpsp/Planner/LinkTimes.h"
 #include "tpsp/Planner/Space.h"
 #include "tpsp/Planner/StepWork.h"
+#include "tpsp/Schedule/ChunkWork.h"
 #include "tpsp/Schedule/CostModel.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -124,9 +125,7 @@ struct BoundOptions {
   bool regathers = false;
   /// Whether they are gathered once for all micro-batches and both passes.
   bool gathersOnce = false;
-  /// Bytes of an element of the sum over micro-batches of a gradient of 16
-  /// bits.
-  int64_t narrowSumBytes = 4;
+  SumOptions sums;
   /// The most bytes of several tensors in one collective; -1: any number.
   int64_t largestBucket = -1;
   /// The class of activations that micro-batches cut.
@@ -197,7 +196,7 @@ private:
 
   /// Bytes of gradients that are summed over micro-batches. With two
   /// micro-batches, the first one's gradients keep their type. The sums of
-  /// more micro-batches, and with stages, have BoundOptions::narrowSumBytes.
+  /// more micro-batches, and with stages, have SumOptions::narrowBytes.
   struct Sums {
     double asTheyCome = 0, summed = 0;
 
@@ -211,10 +210,12 @@ private:
     }
   };
   /// Bytes of a rank that last, on all stages together: those of all tensors,
-  /// and those of the layers' tensors. Sums of gradients are separate.
+  /// and those of the layers' tensors. Sums of gradients are separate. Kernels
+  /// add to a part of them; products may add to the others in no time.
   struct Lasting {
     double all = 0, ofLayers = 0;
     Sums sums, sumsOfLayers;
+    Sums byKernels, byKernelsOfLayers;
   };
   /// Seconds on all stages together: computing of micro-batches, the update,
   /// and links of data axes and of model axes.
@@ -244,6 +245,7 @@ private:
   Bound boundOf(const Work &work, const SpaceNode &node,
                 const Settings &settings) const;
   Lasting lastingBytes(const SpaceNode &node) const;
+  bool mayAddInProduct(const TensorFacts &parameter) const;
   Sums sumsOf(const TensorFacts &tensor, const SpaceNode &node,
               double local) const;
   int64_t bytesWith(const Lasting &lasting, const SpaceNode &node,

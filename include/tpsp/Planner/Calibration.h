@@ -1,49 +1,43 @@
 /// Corrects predictions by a few measured steps of the user.
 ///
-/// A step's predicted time has three parts: products, other kernels, and links.
-/// Each part gets a factor, and so do the bytes. The factors minimise
+/// A step's predicted time has four parts: products, attention in calls of a
+/// library, other kernels, and links. Each part gets a factor, and so do the
+/// bytes. The factors minimise
 ///
 ///   sum over runs ((factors * parts / measured - 1) / noise)^2
 ///     + sum over factors ((factor - 1) / spread)^2
 ///
 /// The spread of a factor is how far predictions of isolated operations are
 /// from measurements. Few runs cannot tell all factors apart. So at most one
-/// factor less than there are runs is freed: those of the largest parts. The
-/// others stay 1. Predictions then have an interval, from the covariance of the
-/// factors and from how far the runs are from the fit. A run that contradicts
-/// three others, which are at least four times as close to each other, is left
-/// out.
+/// factor less than there are runs is freed: those with which the sum is least.
+/// The others stay 1. Predictions then have an interval, from the covariance of
+/// the factors and from how far the runs are from the fit. Few runs say little
+/// about that distance. So it begins as if three more runs had been 5 % from
+/// the fit, which is how far isolated operations are from predictions. The
+/// width of the interval is a quantile of Student's t for so many runs. A run
+/// that contradicts three others, which are at least four times as close to
+/// each other, is left out.
 #ifndef TPSP_PLANNER_CALIBRATION_H
 #define TPSP_PLANNER_CALIBRATION_H
 
 #include "tpsp/Planner/Evaluation.h"
+#include "tpsp/Planner/MeasuredRuns.h"
 
-#include "llvm/Support/Error.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <array>
 
 namespace tpsp::planner {
 
-/// A row of the user's file. A plan is named as by --compare.
-struct MeasuredRun {
-  std::string plan;
-  /// Seconds of a step, and the peak of a rank in bytes; 0 if not measured.
-  double seconds = 0;
-  int64_t bytes = 0;
-};
-
-/// Parses "plan,seconds,bytes" with a header. Plans with commas are quoted. An
-/// error names the line and the value.
-llvm::Expected<std::vector<MeasuredRun>> parseRuns(llvm::StringRef text);
-
 /// The parts of a predicted step in seconds, and the rest, which no factor
 /// changes.
 struct StepParts {
-  enum Part { Products, Kernels, Links };
-  std::array<double, 3> seconds = {};
+  enum Part { Products, Attention, Kernels, Links };
+  static constexpr size_t count = 4;
+  std::array<double, count> seconds = {};
   double rest = 0;
 
-  double total() const { return seconds[0] + seconds[1] + seconds[2] + rest; }
+  double total() const;
 };
 
 StepParts partsOf(const Evaluation &step);
@@ -71,6 +65,15 @@ struct Calibrated {
   double value = 0, margin = 0;
 };
 
+/// A run with its predictions. Figures that were not measured are 0.
+struct ComparedRun {
+  std::string name;
+  double measuredSeconds = 0, predictedSeconds = 0;
+  Calibrated seconds;
+  int64_t measuredBytes = 0, predictedBytes = 0;
+  Calibrated bytes;
+};
+
 class Calibration {
 public:
   /// Fits the factors. `runs` may be of any number.
@@ -79,14 +82,20 @@ public:
   Calibrated seconds(const StepParts &parts) const;
   Calibrated bytes(int64_t predicted) const;
 
-  /// Products, kernels, links, memory.
-  const std::array<CalibrationFactor, 4> &factors() const { return all; }
+  /// Those of StepParts::Part, and then that of memory.
+  const std::array<CalibrationFactor, StepParts::count + 1> &factors() const {
+    return all;
+  }
   /// The mean error of each run as predicted without it: a share. 0 with fewer
   /// than two runs.
   double crossValidated() const { return leftOutError; }
   /// A sentence about the run that contradicts the others most, if one does.
   /// Says whether it is left out.
   const std::vector<std::string> &complaints() const { return problems; }
+
+  /// All runs, in their order. Runs of which nothing was measured, and those
+  /// that are left out, are only predicted.
+  std::vector<ComparedRun> compared() const;
 
   /// Everything above as lines of text.
   std::string text() const;
@@ -98,12 +107,20 @@ private:
   void forgetTime(size_t number);
 
   std::vector<PredictedRun> runs;
-  std::array<CalibrationFactor, 4> all;
+  /// Their figures as given.
+  std::vector<MeasuredRun> given;
+  std::array<CalibrationFactor, StepParts::count + 1> all;
   /// The covariance of the factors of time.
-  std::array<std::array<double, 3>, 3> covariance = {};
+  std::array<std::array<double, StepParts::count>, StepParts::count>
+      covariance = {};
   double memoryVariance = 0;
-  /// Relative standard deviations of runs around the fit.
-  double timeNoise = 0, memoryNoise = 0;
+  /// How far runs are from the fit. `deviation`: a share of a run. `widths`:
+  /// half the width of the interval of 19 in 20, in deviations.
+  struct Noise {
+    double deviation = 0, widths = 0;
+  };
+  static Noise noiseOf(llvm::ArrayRef<double> shares, size_t unknowns);
+  Noise timeNoise, memoryNoise;
   double leftOutError = 0;
   std::vector<std::string> problems;
 };

@@ -3,6 +3,7 @@
 #ifndef TPSP_PLANNER_MATRIX_H
 #define TPSP_PLANNER_MATRIX_H
 
+#include "tpsp/Planner/Calibration.h"
 #include "tpsp/Planner/Search.h"
 #include "tpsp/Planner/SearchedSpace.h"
 
@@ -27,6 +28,8 @@ struct MatrixOptions {
   /// Says how measured runs calibrated the figures; empty: they did not. Ends
   /// with a newline.
   std::string calibration;
+  /// Calibration::compared().
+  std::vector<ComparedRun> runs;
   /// ProgramFacts::keptScores.
   std::vector<std::string> keptScores;
   /// The space that was searched.

@@ -70,6 +70,8 @@ struct SearchOptions {
   /// Named plans, each with all candidates of that name. If the search compiled
   /// none of them, the first is compiled even after the time limit.
   std::vector<std::vector<Candidate>> named;
+  /// Whether only the named plans are evaluated.
+  bool onlyNamed = false;
 };
 
 /// The progress of the search.

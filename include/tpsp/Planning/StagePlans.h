@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Compile/Compiler.h"
+#include "tpsp/Schedule/ChunkWork.h"
 
 #include <map>
 #include <memory>
@@ -62,12 +63,13 @@ struct StagePlans {
   std::map<std::string, Deeper> deeper;
   /// The number of plans that were compiled.
   int64_t compiled = 0;
-  /// Bytes of an element of the sum over micro-batches of a gradient of 16
-  /// bits.
-  int64_t narrowSumBytes = 4;
+  SumOptions sums;
   /// The names of the program's arguments; empty for arguments without a name.
   std::vector<std::string> argumentNames;
 };
+
+/// How a step with these options adds up gradients.
+SumOptions sumOptionsOf(const CompileOptions &options);
 
 /// Whether the model, with the options' mesh, divides its layers over more than
 /// one stage. Returns nullopt if the model is not valid. Compiling it says why.

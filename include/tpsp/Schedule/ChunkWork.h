@@ -28,6 +28,17 @@ struct ChunkEnds {
   int64_t received = 0, sent = 0;
 };
 
+/// How gradients are added up over micro-batches.
+struct SumOptions {
+  /// Bytes of an element of the sum of a gradient of 16 bits: 2 or 4.
+  int64_t narrowBytes = 4;
+  /// Whether products add what they compute (EpilogueStep::Add), if its sum is
+  /// not narrow. Kernels add the rest.
+  bool inProducts = true;
+
+  bool areWide() const { return narrowBytes > 2; }
+};
+
 /// The moments of a micro-batch in a chunk, in their order. A tensor is in
 /// memory from the first to the last that needs it.
 enum class ChunkMoment {
@@ -95,12 +106,12 @@ using SegmentVisitor = llvm::function_ref<void(
     const Plan &segment, const SimulatedStep &step, bool isUpdate)>;
 
 /// Reads the work of a chunk from its plan. `parts`: micro-batches of a step.
-/// With several, gradients are added up; those of 16 bits in elements of
-/// `narrowSumBytes`, 2 or 4. Fails as simulate() does.
+/// With several, gradients are added up as `sums` says. Fails as simulate()
+/// does.
 llvm::Expected<ChunkWork> chunkWork(const Plan &plan, const CostModel &cost,
                                     ChunkEnds ends, int64_t parts,
                                     SegmentVisitor visit = nullptr,
-                                    int64_t narrowSumBytes = 4);
+                                    SumOptions sums = {});
 
 /// Adds the work of `layers` more layers to a chunk. `deeper` has one layer
 /// more than `base`. `receives`: the chunk sends gradients back, as both of

@@ -169,6 +169,11 @@ private:
 /// in which every rank keeps its own part, it is (n - 1) / n.
 double busFactor(CollectiveKind kind, int64_t group);
 
+/// The additional work of a product that is added to its result C. The product
+/// alone would write C once, in elements of `elementBytes`. Added, it reads and
+/// writes C in the type that products are summed in: 4 bytes, or 8 for f64.
+EpilogueWork additionWork(const MatmulWork &product, int64_t elementBytes);
+
 /// FLOP/s of C[m, n] += A[m, k] B[k, n], `batch` of them at once, from the
 /// rates. docs/Hardware.md describes shapes outside the grid.
 double matmulRate(const MatmulRates &rates, const MatmulWork &work);

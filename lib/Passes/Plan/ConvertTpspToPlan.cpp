@@ -355,9 +355,10 @@ struct ConvertTpspToPlan
     : public WithOptions<
           tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
           &CompileOptions::fuse, &CompileOptions::epilogues,
-          &CompileOptions::hardware, &CompileOptions::threads,
-          &CompileOptions::stageSchedule, &CompileOptions::stageActions,
-          &CompileOptions::stagePlacement, &CompileOptions::overlap> {
+          &CompileOptions::addGradients, &CompileOptions::hardware,
+          &CompileOptions::threads, &CompileOptions::stageSchedule,
+          &CompileOptions::stageActions, &CompileOptions::stagePlacement,
+          &CompileOptions::overlap> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -414,7 +415,7 @@ struct ConvertTpspToPlan
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);
-    if (addGradients)
+    if (options().addGradients)
       fuseAdditions(planned->commands, *sums);
     if (machine)
       fuse(planned->commands, *machine, mesh);

@@ -2,6 +2,8 @@
 
 #include "CommandEmission.h"
 
+#include "tpsp/Schedule/CostModel.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -12,7 +14,6 @@ using namespace tpsp;
 static EpilogueWork perResult(rt::EpilogueStep step) {
   switch (step) {
   case rt::EpilogueStep::Bias:
-  case rt::EpilogueStep::Add:
     return {1, 0, 0, 0};
   case rt::EpilogueStep::Gelu:
     return {12, 1, 0, 0};
@@ -37,10 +38,7 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
     work.operations += results * each.operations;
     work.transcendentals += results * each.transcendentals;
     if (step == rt::EpilogueStep::Add) {
-      // The product alone would write its results, once and in its own type.
-      double wide = std::max<double>(width, sizeof(float));
-      work.elementBytes += 2 * results * wide;
-      work.bytes += results * (2 * wide - width);
+      work += additionWork(product, elementBytes);
       continue;
     }
     bool ofA = step == rt::EpilogueStep::SumA;
