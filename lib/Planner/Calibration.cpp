@@ -24,20 +24,27 @@ double StepParts::total() const {
   return std::accumulate(seconds.begin(), seconds.end(), rest);
 }
 
+/// The part to which seconds of this name belong (Evaluation::parts); nullopt
+/// for a bubble and for the host.
+static std::optional<StepParts::Part> partNamed(llvm::StringRef name) {
+  if (name == "bubble" || name == hostPart)
+    return std::nullopt;
+  if (name == "products")
+    return StepParts::Products;
+  if (name == "attention")
+    return StepParts::Attention;
+  return name == "kernels" || name == "copies" ? StepParts::Kernels
+                                               : StepParts::Links;
+}
+
 StepParts tpsp::planner::partsOf(const Evaluation &step) {
   StepParts parts;
   double bubble = 0;
   for (const auto &[name, seconds] : step.parts)
-    if (name == "products")
-      parts.seconds[StepParts::Products] += seconds;
-    else if (name == "attention")
-      parts.seconds[StepParts::Attention] += seconds;
-    else if (name == "kernels" || name == "copies")
-      parts.seconds[StepParts::Kernels] += seconds;
-    else if (name == "bubble")
-      bubble += seconds;
+    if (std::optional<StepParts::Part> part = partNamed(name))
+      parts.seconds[*part] += seconds;
     else if (name != hostPart)
-      parts.seconds[StepParts::Links] += seconds;
+      bubble += seconds;
   // A stage that waits waits for other stages' computation.
   double computing = parts.total() - parts.seconds[StepParts::Links];
   if (computing > 0)
@@ -56,7 +63,7 @@ static constexpr size_t numTimes = StepParts::count;
 using Vector = std::array<double, numTimes>;
 using SquareMatrix = std::array<Vector, numTimes>;
 
-/// Runs of one plan differ by so much, at least.
+/// Runs of one plan differ by so much.
 static constexpr double leastNoise = 0.02;
 /// A part that takes a smaller share of all runs says nothing about its factor.
 static constexpr double leastShare = 0.02;
@@ -64,6 +71,8 @@ static constexpr double leastShare = 0.02;
 /// worth (Calibration.h).
 static constexpr double assumedNoise = 0.05;
 static constexpr size_t assumedRuns = 3;
+/// 19 of 20 values of a normal distribution are within so many deviations.
+static constexpr double normalQuantile = 1.96;
 
 /// The inverse of a symmetric positive matrix.
 static SquareMatrix inverse(SquareMatrix a) {
@@ -114,7 +123,8 @@ static double predicted(const StepParts &parts,
 /// Solves for the freed factors; returns the inverse of the normal matrix, with
 /// 0 for the others.
 static SquareMatrix solve(llvm::ArrayRef<PredictedRun> runs,
-                          llvm::MutableArrayRef<CalibrationFactor> factors) {
+                          llvm::MutableArrayRef<CalibrationFactor> factors,
+                          double noise = leastNoise) {
   SquareMatrix normal = {};
   Vector right = {};
   for (size_t i = 0; i < numTimes; ++i) {
@@ -125,7 +135,7 @@ static SquareMatrix solve(llvm::ArrayRef<PredictedRun> runs,
   for (const PredictedRun &run : runs) {
     if (!hasTime(run))
       continue;
-    double scale = 1 / (run.run.seconds * leastNoise);
+    double scale = 1 / (run.run.seconds * noise);
     double missing = (run.run.seconds - run.parts.total()) * scale;
     for (size_t i = 0; i < numTimes; ++i)
       for (size_t j = 0; j < numTimes && factors[i].isFreed; ++j)
@@ -171,15 +181,14 @@ static std::string reasonFor(llvm::ArrayRef<PredictedRun> runs, size_t part) {
     return fmt::format("no run tells about it, {:.1f} % of the time",
                        100 * share);
   auto count = llvm::count_if(runs, hasTime);
-  return fmt::format("{} run{} of different plans cannot tell it from the "
-                     "others",
-                     count, count == 1 ? "" : "s");
+  return fmt::format("{} run{} cannot tell it from the others", count,
+                     count == 1 ? "" : "s");
 }
 
 /// Frees as many factors as the runs allow, those with which the sum is least,
 /// and solves for them.
-static SquareMatrix fit(llvm::ArrayRef<PredictedRun> runs,
-                        llvm::MutableArrayRef<CalibrationFactor> factors) {
+static void fit(llvm::ArrayRef<PredictedRun> runs,
+                llvm::MutableArrayRef<CalibrationFactor> factors) {
   std::bitset<numTimes> told;
   for (size_t part = 0; part < numTimes; ++part)
     told[part] = shareOf(runs, part) >= leastShare;
@@ -188,7 +197,7 @@ static SquareMatrix fit(llvm::ArrayRef<PredictedRun> runs,
   auto solveWith = [&](std::bitset<numTimes> set) {
     for (size_t part = 0; part < numTimes; ++part)
       factors[part].isFreed = set[part];
-    return solve(runs, factors);
+    solve(runs, factors);
   };
   std::bitset<numTimes> best;
   double least = std::numeric_limits<double>::infinity();
@@ -202,10 +211,9 @@ static SquareMatrix fit(llvm::ArrayRef<PredictedRun> runs,
       best = set;
     }
   }
-  SquareMatrix known = solveWith(best);
+  solveWith(best);
   for (size_t part = 0; part < numTimes; ++part)
     factors[part].reason = factors[part].isFreed ? "" : reasonFor(runs, part);
-  return known;
 }
 
 Calibration::Calibration(std::vector<PredictedRun> predictedRuns)
@@ -227,9 +235,9 @@ Calibration::Calibration(std::vector<PredictedRun> predictedRuns)
 
 /// The quantile of Student's t with `freedom` degrees of freedom that 19 of 20
 /// values do not exceed in size. An expansion around the normal distribution
-/// (Abramowitz and Stegun 26.7.5), within 2 % from 3 degrees on.
+/// (Abramowitz and Stegun 26.7.5), within 4 % from 3 degrees on.
 static double studentQuantile(double freedom) {
-  constexpr double z = 1.96;
+  constexpr double z = normalQuantile;
   return z + (std::pow(z, 3) + z) / (4 * freedom) +
          (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) /
              (96 * freedom * freedom);
@@ -248,7 +256,7 @@ Calibration::Noise Calibration::noiseOf(llvm::ArrayRef<double> shares,
 
 void Calibration::fitTimes() {
   auto times = llvm::MutableArrayRef(all).take_front(numTimes);
-  covariance = fit(runs, times);
+  fit(runs, times);
   std::vector<double> shares;
   for (const PredictedRun &run : runs)
     if (hasTime(run))
@@ -257,38 +265,37 @@ void Calibration::fitTimes() {
       shares, size_t(llvm::count_if(times, [](const CalibrationFactor &each) {
         return each.isFreed;
       })));
-  // The fit assumed the least noise.
-  double ratio = timeNoise.deviation / leastNoise;
-  for (Vector &row : covariance)
-    for (double &each : row)
-      each *= ratio * ratio;
+  auto again = all;
+  covariance = solve(runs, llvm::MutableArrayRef(again).take_front(numTimes),
+                     timeNoise.deviation);
 }
 
 void Calibration::fitMemory() {
   CalibrationFactor &memory = all[numTimes];
-  double normal = 1 / (memory.spread * memory.spread), right = 0;
   std::vector<double> shares;
   for (const PredictedRun &run : runs)
-    if (hasBytes(run)) {
-      double share = double(run.bytes) / double(run.run.bytes);
-      normal += share * share / (leastNoise * leastNoise);
-      right += share * (1 - share) / (leastNoise * leastNoise);
-      shares.push_back(share);
-    }
+    if (hasBytes(run))
+      shares.push_back(double(run.bytes) / double(run.run.bytes));
   memory.isFreed = shares.size() >= 2;
   if (!memory.isFreed) {
     memory.reason = fmt::format("{} run{} with bytes {} too few", shares.size(),
                                 shares.size() == 1 ? "" : "s",
                                 shares.size() == 1 ? "is" : "are");
-    memoryNoise = {memory.spread, studentQuantile(assumedRuns)};
+    memoryNoise = {memory.spread, normalQuantile};
     return;
   }
-  memory.value = 1 + right / normal;
-  for (double &share : shares)
-    share = memory.value * share - 1;
-  memoryNoise = noiseOf(shares, 1);
-  double ratio = memoryNoise.deviation / leastNoise;
-  memoryVariance = ratio * ratio / normal;
+  // The sums of the normal equation, with the prior.
+  double normal = 1 / (memory.spread * memory.spread), right = 0, squares = 0;
+  for (double share : shares) {
+    squares += share * share;
+    right += share * (1 - share) / (leastNoise * leastNoise);
+  }
+  memory.value = 1 + right / (normal + squares / (leastNoise * leastNoise));
+  std::vector<double> left;
+  for (double share : shares)
+    left.push_back(memory.value * share - 1);
+  memoryNoise = noiseOf(left, 1);
+  memoryVariance = 1 / (normal + squares / std::pow(memoryNoise.deviation, 2));
 }
 
 /// The seconds of run `left` as predicted from the other runs.
@@ -357,7 +364,7 @@ void Calibration::crossValidate() {
   std::string problem = fmt::format(
       "the run of {} contradicts the others: it took {}, and they predict {}; "
       "measure it again, or check that its plan is the one that ran",
-      found.worst->run.name(), rt::secondsText(found.worst->run.seconds),
+      found.worst->name(), rt::secondsText(found.worst->run.seconds),
       rt::secondsText(found.expected));
   // Three others outvote it if they are much closer to each other.
   size_t number = size_t(found.worst - timed.data());
@@ -382,15 +389,16 @@ void Calibration::forgetTime(size_t number) {
 
 Calibrated Calibration::seconds(const StepParts &parts) const {
   double value = predicted(parts, llvm::ArrayRef(all).take_front(numTimes));
-  double variance = std::pow(timeNoise.deviation * value, 2);
+  double fitted = std::pow(timeNoise.deviation * value, 2), assumed = 0;
   for (size_t i = 0; i < numTimes; ++i) {
     for (size_t j = 0; j < numTimes; ++j)
-      variance += covariance[i][j] * parts.seconds[i] * parts.seconds[j];
+      fitted += covariance[i][j] * parts.seconds[i] * parts.seconds[j];
     // Factors that no run has fixed are as uncertain as before.
     if (!all[i].isFreed)
-      variance += std::pow(all[i].spread * parts.seconds[i], 2);
+      assumed += std::pow(all[i].spread * parts.seconds[i], 2);
   }
-  return {value, timeNoise.widths * std::sqrt(variance)};
+  return {value, std::hypot(timeNoise.widths * std::sqrt(fitted),
+                            normalQuantile * std::sqrt(assumed))};
 }
 
 Calibrated Calibration::bytes(int64_t predictedBytes) const {
@@ -400,10 +408,19 @@ Calibrated Calibration::bytes(int64_t predictedBytes) const {
   return {value, memoryNoise.widths * std::sqrt(variance)};
 }
 
+std::string PredictedRun::name() const {
+  std::vector<std::string> own;
+  for (const std::string &each : {run.step(), settings})
+    if (!each.empty())
+      own.push_back(each);
+  return own.empty() ? run.plan
+                     : fmt::format("{} ({})", run.plan, llvm::join(own, ", "));
+}
+
 std::vector<ComparedRun> Calibration::compared() const {
   std::vector<ComparedRun> rows;
   for (auto [run, measured] : llvm::zip_equal(runs, given))
-    rows.push_back({measured.name(), measured.seconds, run.parts.total(),
+    rows.push_back({run.name(), measured.seconds, run.parts.total(),
                     seconds(run.parts), measured.bytes, run.bytes,
                     bytes(run.bytes)});
   return rows;
@@ -452,13 +469,8 @@ void tpsp::planner::calibrate(const Calibration &calibration,
   const auto &factors = calibration.factors();
   double all = step.seconds > 0 ? time.value / step.seconds : 1;
   for (auto &[name, seconds] : step.parts) {
-    bool isKernel = name == "kernels" || name == "copies";
-    seconds *= name == "bubble"      ? all
-               : name == hostPart    ? 1
-               : name == "products"  ? factors[StepParts::Products].value
-               : name == "attention" ? factors[StepParts::Attention].value
-               : isKernel            ? factors[StepParts::Kernels].value
-                                     : factors[StepParts::Links].value;
+    std::optional<StepParts::Part> part = partNamed(name);
+    seconds *= part ? factors[*part].value : name == hostPart ? 1 : all;
   }
   for (double Evaluation::*links :
        {&Evaluation::exposed, &Evaluation::communication})

@@ -66,15 +66,9 @@ bool Frontier::reopen() {
   return isAny;
 }
 
-double
-Frontier::leastSeconds(llvm::function_ref<bool(const Waiting &)> isDone) const {
-  double least = std::numeric_limits<double>::infinity();
-  const std::vector<Waiting> *all[] = {&queue.all(), &aside};
-  for (const std::vector<Waiting> *some : all)
-    for (const Waiting &each : *some)
-      if (!isDone(each))
-        least = std::min(least, each.bound.seconds);
-  return least;
+void Frontier::forEach(llvm::function_ref<void(const Waiting &)> visit) const {
+  llvm::for_each(queue.all(), visit);
+  llvm::for_each(aside, visit);
 }
 
 /// The first batch is small: a known best plan excludes settings of other

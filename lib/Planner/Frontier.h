@@ -60,9 +60,8 @@ public:
   /// Takes back nodes that were set aside but may beat the best plan, which is
   /// slower now. False if there are none.
   bool reopen();
-  /// The least seconds of all nodes that wait or were set aside; infinite if
-  /// there are none. Leaves for which `isDone` holds are skipped.
-  double leastSeconds(llvm::function_ref<bool(const Waiting &)> isDone) const;
+  /// Calls visit(node) for all nodes that wait or were set aside.
+  void forEach(llvm::function_ref<void(const Waiting &)> visit) const;
 
 private:
   void push(SpaceNode node);

@@ -237,18 +237,44 @@ void LeafSearch::take(Evaluation evaluation, double untried) {
 // The gap
 //===----------------------------------------------------------------------===//
 
+/// Calls visit(node) for all nodes of which only a bound is known.
+void LeafSearch::forEachOpen(
+    llvm::function_ref<void(const Waiting &)> visit) const {
+  auto unlessDone = [&](const Waiting &leaf) {
+    if (!finished.count(leaf.number))
+      visit(leaf);
+  };
+  frontier.forEach(unlessDone);
+  llvm::for_each(postponed, unlessDone);
+  llvm::for_each(leftOut, visit);
+}
+
 /// The least seconds of any plan, as far as known.
 double LeafSearch::leastOpen() const {
-  auto isDone = [&](const Waiting &leaf) {
-    return finished.count(leaf.number) > 0;
-  };
-  double least = std::min(frontier.leastSeconds(isDone), claim.leastOfRows());
-  for (const Waiting &each : postponed)
-    if (!isDone(each))
-      least = std::min(least, each.bound.seconds);
-  for (const Waiting &each : leftOut)
+  double least = claim.leastOfRows();
+  forEachOpen([&](const Waiting &each) {
     least = std::min(least, each.bound.seconds);
+  });
   return least;
+}
+
+void LeafSearch::noteOpen() {
+  constexpr size_t most = 10;
+  double best = result.state.best;
+  std::vector<const Waiting *> open;
+  forEachOpen([&](const Waiting &each) {
+    if (each.bound.seconds < best)
+      open.push_back(&each);
+  });
+  llvm::stable_sort(open, [](const Waiting *a, const Waiting *b) {
+    return a->bound.seconds < b->bound.seconds;
+  });
+  result.numOpen = int64_t(open.size());
+  open.resize(std::min(open.size(), most));
+  for (const Waiting *each : open)
+    result.open.push_back({each->node.candidate, each->node.remaining,
+                           each->bound,
+                           each->serial ? each->serial->seconds : 0});
 }
 
 void LeafSearch::report() {

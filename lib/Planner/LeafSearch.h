@@ -50,6 +50,8 @@ protected:
   bool isOver() const;
   /// Reports the progress of the search, and records the gap.
   void report();
+  /// Fills in SearchResult::open.
+  void noteOpen();
 
   double incumbent() const { return result.state.best; }
   bool isTooSlow(const Bound &bound) const { return frontier.isTooSlow(bound); }
@@ -81,6 +83,7 @@ private:
   void exclude(Waiting leaf, const Evaluation &known);
   void postpone(Waiting leaf, const EvaluationTask &task);
   void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial);
+  void forEachOpen(llvm::function_ref<void(const Waiting &)> visit) const;
   double leastOpen() const;
 
   const SearchProgress &progress;

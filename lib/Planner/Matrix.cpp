@@ -282,6 +282,8 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
   }
   label(matrix.rows);
   nameOthers(others, matrix);
+  for (const OpenPlan &each : result.open)
+    matrix.openNames.push_back(usualName(each.candidate, facts));
   return matrix;
 }
 
@@ -371,6 +373,25 @@ static std::string ranksText(const std::vector<int64_t> &ranks) {
                      ranks.back());
 }
 
+/// "  by bounds alone 412 plans ... the least bound, 5.81 s, is of PP 2, with
+/// 256 devices left to divide".
+static std::string openText(const Matrix &matrix) {
+  const SearchResult &result = *matrix.result;
+  if (result.open.empty())
+    return "";
+  const OpenPlan &least = result.open.front();
+  std::string left = least.devicesLeft == 1
+                         ? ""
+                         : fmt::format(", with {} left to divide",
+                                       devicesText(least.devicesLeft));
+  return fmt::format(
+      "  by bounds alone {} may be faster; the least bound, {}, is of {}{}\n",
+      result.numOpen == 1
+          ? "one plan or part of one"
+          : fmt::format("{} plans and parts of plans", result.numOpen),
+      secondsText(least.bound.seconds), matrix.openNames.front(), left);
+}
+
 /// "0.3 %"; a small gap is "below 0.1 %", not 0.
 static std::string gapText(double gap) {
   constexpr double shown = 0.0005;
@@ -397,7 +418,8 @@ std::string tpsp::planner::claimText(const Matrix &matrix) {
   std::string text =
       gap > 0 ? fmt::format("  gap {}: no plan {} can be faster by more; give "
                             "more time for less\n",
-                            gapText(gap), plans)
+                            gapText(gap), plans) +
+                    openText(matrix)
               : fmt::format("  gap 0: no plan {} is faster\n", plans);
   return text + tiesText(matrix) +
          "  the space: " + spaceText(matrix.options.space) + "\n";

@@ -83,6 +83,20 @@ static Json othersJson(const Matrix &matrix) {
   return others;
 }
 
+static Json openJson(const Matrix &matrix) {
+  Json rows = Json::array();
+  for (auto [each, name] :
+       llvm::zip_equal(matrix.result->open, matrix.openNames))
+    rows.push_back({{"name", name},
+                    {"devices_left", each.devicesLeft},
+                    {"seconds", each.bound.seconds},
+                    {"computing", each.bound.computing},
+                    {"data", each.bound.data},
+                    {"model", each.bound.model},
+                    {"serial_seconds", each.serialSeconds}});
+  return rows;
+}
+
 static Json runsJson(llvm::ArrayRef<ComparedRun> runs) {
   auto figure = [](double measured, double predicted,
                    const Calibrated &calibrated) -> Json {
@@ -116,6 +130,8 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
       {"gap", o.calibration.empty() ? Json(result.state.gap) : Json(nullptr)},
       {"calibration", o.calibration},
       {"runs", runsJson(o.runs)},
+      {"num_open", result.numOpen},
+      {"open", openJson(matrix)},
       {"error", matrix.tieError},
       {"ties", matrix.ties},
       {"space", spaceJson(o.space)},

@@ -1,27 +1,37 @@
 #include "tpsp/Planner/MeasuredRuns.h"
 
+#include "DevicesText.h"
+#include "tpsp/Planner/Candidate.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 
 #include <fmt/format.h>
 
+using namespace tpsp;
 using namespace tpsp::planner;
 
-/// The cells of a line; a quoted cell may have commas.
-static std::vector<std::string> cellsOf(llvm::StringRef line) {
+/// The cells of a line; a quoted cell may have commas, and quotes written
+/// twice. Nullopt if a quote is not closed.
+static std::optional<std::vector<std::string>> cellsOf(llvm::StringRef line) {
   std::vector<std::string> cells(1);
   bool isQuoted = false;
-  for (char c : line)
-    if (c == '"')
+  for (size_t i = 0; i < line.size(); ++i) {
+    bool isQuote = line[i] == '"',
+         isTwice = isQuoted && isQuote && line.substr(i + 1).starts_with("\"");
+    if (isQuote && !isTwice)
       isQuoted = !isQuoted;
-    else if (c == ',' && !isQuoted)
+    else if (line[i] == ',' && !isQuoted)
       cells.emplace_back();
     else
-      cells.back() += c;
+      cells.back() += line[i];
+    i += isTwice;
+  }
   for (std::string &cell : cells)
     cell = llvm::StringRef(cell).trim().str();
-  return cells;
+  return isQuoted ? std::nullopt : std::optional(std::move(cells));
 }
 
 /// Reads a number from `least` to 1e18, or 0 from an empty cell. Returns what
@@ -93,11 +103,19 @@ static const Column columns[] = {
        return readCount(cell, run.microBatches);
      }},
     {"rematerialize", false, [](const std::string &cell, MeasuredRun &run) {
+       Settings settings;
+       settings.rematerialize = cell;
+       Rematerialisation redone = Rematerialisation::of(settings);
        bool isKnown = cell.empty() || cell == "none" || cell == "selective" ||
-                      cell == "full";
+                      redone.mode == "full";
        run.rematerialize = cell;
-       return std::string(isKnown ? "" : "none, selective or full");
+       bool isWhole = redone.text() == cell;
+       return std::string(isKnown && (cell.empty() || isWhole)
+                              ? ""
+                              : "none, selective, full or full:LAYERS");
      }}};
+
+static constexpr const char *notClosed = "a quote is not closed";
 
 static llvm::Error wrong(size_t line, const std::string &what) {
   return llvm::createStringError(fmt::format("line {}: {}", line, what));
@@ -107,7 +125,10 @@ static llvm::Error wrong(size_t line, const std::string &what) {
 static llvm::Expected<std::vector<const Column *>>
 parseHeader(llvm::StringRef text, size_t line) {
   std::vector<const Column *> named;
-  for (const std::string &cell : cellsOf(text)) {
+  auto cells = cellsOf(text);
+  if (!cells)
+    return wrong(line, notClosed);
+  for (const std::string &cell : *cells) {
     const auto *found = llvm::find_if(
         columns, [&](const Column &each) { return cell == each.name; });
     if (found == std::end(columns))
@@ -129,13 +150,15 @@ parseHeader(llvm::StringRef text, size_t line) {
 static llvm::Expected<MeasuredRun>
 parseRun(llvm::StringRef text, llvm::ArrayRef<const Column *> named,
          size_t line) {
-  std::vector<std::string> cells = cellsOf(text);
-  if (cells.size() != named.size())
+  auto cells = cellsOf(text);
+  if (!cells)
+    return wrong(line, notClosed);
+  if (cells->size() != named.size())
     return wrong(line, fmt::format("expected {} cells, as in the header, not "
                                    "{}; quote a plan with commas",
-                                   named.size(), cells.size()));
+                                   named.size(), cells->size()));
   MeasuredRun run;
-  for (auto [column, cell] : llvm::zip_equal(named, cells))
+  for (auto [column, cell] : llvm::zip_equal(named, *cells))
     if (std::string expected = column->read(cell, run); !expected.empty())
       return wrong(line, fmt::format("{}: expected {}, or nothing, not '{}'",
                                      column->name, expected, cell));
@@ -149,6 +172,7 @@ tpsp::planner::parseRuns(llvm::StringRef text) {
   std::vector<MeasuredRun> runs;
   std::vector<const Column *> named;
   llvm::SmallVector<llvm::StringRef> lines;
+  text.consume_front("\xef\xbb\xbf"); // spreadsheets mark UTF-8 so
   text.split(lines, '\n');
   for (auto [number, line] : llvm::enumerate(lines)) {
     if (line.trim().empty())
@@ -171,18 +195,11 @@ tpsp::planner::parseRuns(llvm::StringRef text) {
   return runs;
 }
 
-std::string MeasuredRun::name() const {
+std::string MeasuredRun::step() const {
   std::vector<std::string> own;
   if (!model.empty())
-    own.push_back(llvm::StringRef(model).rsplit('/').second.str());
-  if (!model.empty() && own.back().empty())
-    own.back() = model;
+    own.push_back(llvm::sys::path::filename(model).str());
   if (devices > 0)
-    own.push_back(fmt::format("{} devices", devices));
-  if (microBatches > 0)
-    own.push_back(fmt::format("{} micro-batches", microBatches));
-  if (!rematerialize.empty())
-    own.push_back("rematerialize " + rematerialize);
-  return own.empty() ? plan
-                     : fmt::format("{} ({})", plan, llvm::join(own, ", "));
+    own.push_back(devicesText(devices));
+  return llvm::join(own, ", ");
 }

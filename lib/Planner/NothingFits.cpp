@@ -60,7 +60,9 @@ static std::string needText(const SearchResult &result) {
          bytesText(double(least));
 }
 
-std::string tpsp::planner::nothingFits(const Matrix &matrix) {
+/// The sentence without its last clause. `isMoreKnown`: whether that clause is
+/// about more devices.
+static std::string whyNothing(const Matrix &matrix, bool isMoreKnown) {
   // Plans were left out by bytes that are not calibrated.
   if (!matrix.options.calibration.empty())
     return "no compiled plan fits as calibrated; plan again with --memory "
@@ -74,11 +76,18 @@ std::string tpsp::planner::nothingFits(const Matrix &matrix) {
            "batch another --extent";
   if (!isAnyLegal(result))
     return "no plan is legal; the table says why";
+  std::string more = matrix.options.sharesMemory
+                         ? "they share the machine's memory; "
+                     : isMoreKnown ? ""
+                                   : "more devices, ";
   return fmt::format(
       "{} fits into {} on {}; {}; {}a larger --memory or a smaller batch would "
       "help",
       noPlan(matrix), bytesText(double(matrix.options.memoryLimit)),
-      devicesText(matrix.options.devices), needText(result),
-      matrix.options.sharesMemory ? "they share the machine's memory; "
-                                  : "more devices, ");
+      devicesText(matrix.options.devices), needText(result), more);
+}
+
+std::string tpsp::planner::nothingFits(const Matrix &matrix,
+                                       llvm::StringRef onMoreDevices) {
+  return whyNothing(matrix, !onMoreDevices.empty()) + onMoreDevices.str();
 }

@@ -44,6 +44,7 @@ public:
     pool.useShare(1);
     finish();
     report();
+    noteOpen();
     return std::move(result);
   }
 

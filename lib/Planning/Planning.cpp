@@ -396,7 +396,8 @@ private:
                              devices, nameOf(found->candidate, facts),
                              rt::bytesText(double(found->memory.total)))
             .str();
-      none = llvm::formatv("; none was found that fits on up to {0}", devices)
+      none = llvm::formatv("; no plan that fits was found on up to {0} devices",
+                           devices)
                  .str();
     }
     return none;

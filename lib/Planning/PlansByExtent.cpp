@@ -182,8 +182,8 @@ static std::vector<std::string> cellsOf(const ExtentPlan &plan) {
   const Evaluation *best = plan.best();
   if (!best) {
     std::string why = !plan.planning ? plan.problem
-                                     : nothingFits(plan.planning->matrix) +
-                                           plan.planning->wouldFit;
+                                     : nothingFits(plan.planning->matrix,
+                                                   plan.planning->wouldFit);
     return {std::to_string(plan.extent), "none: " + why};
   }
   const ProgramFacts &facts = plan.planning->facts;

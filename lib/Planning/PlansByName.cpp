@@ -2,8 +2,6 @@
 
 #include "tpsp/Planner/Compare.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -27,7 +25,6 @@ llvm::Expected<Evaluation> tpsp::evaluatePlan(MLIRContext &context,
                                               const std::string &name) {
   request.named = {name};
   request.search.onlyNamed = true;
-  request.memoryLimit = std::numeric_limits<int64_t>::max();
   auto planning = planProgram(context, request, [](const SearchState &) {});
   if (!planning)
     return planning.takeError();

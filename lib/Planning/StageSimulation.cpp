@@ -54,6 +54,8 @@ private:
       return work.takeError();
     result.work = std::move(*work);
     result.use.step.parts["kernels"] += double(parts) * result.work.sums;
+    result.use.step.parts["products"] +=
+        double(parts) * result.work.sumsInProducts;
     return result;
   }
 

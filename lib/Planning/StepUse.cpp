@@ -47,6 +47,7 @@ static CommandCost leastCost(const PlanCommand &command,
     for (int64_t MatmulWork::*dim : {&MatmulWork::m, &MatmulWork::n}) {
       MatmulWork piece = command.matmul;
       piece.*dim = std::max<int64_t>(piece.*dim / pieces, 1);
+      piece.epilogue *= 1 / double(pieces);
       CommandCost each = cost.matmulCost(piece, command.dtype);
       if (double(pieces) * each.seconds >= least.seconds)
         continue;

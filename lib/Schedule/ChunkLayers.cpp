@@ -25,7 +25,8 @@ static void addTimes(ChunkWork &sum, const ChunkWork &base,
                      const ChunkWork &deeper, int64_t layers, bool receives) {
   for (double ChunkWork::*part :
        {&ChunkWork::forward, &ChunkWork::backward, &ChunkWork::update,
-        &ChunkWork::reductions, &ChunkWork::sums, &ChunkWork::flops})
+        &ChunkWork::reductions, &ChunkWork::sums, &ChunkWork::sumsInProducts,
+        &ChunkWork::flops})
     sum.*part += more(base.*part, deeper.*part, layers);
   // If no gradient is sent, nobody waits for the backward pass.
   if (!receives) {

@@ -345,15 +345,16 @@ private:
                                ? isSum(in)
                                : buffer.kind == BufferKind::Gradient &&
                                      buffer.of >= ends.received);
-    sums.findProducts(std::move(isGradient), [&](size_t command) {
+    sums.findProducts(isGradient, [&](size_t command) {
       return segments.of(command) == Update;
     });
-    work.sums = sums.seconds();
+    work.sums = sums.kernelSeconds();
+    work.sumsInProducts = sums.productSeconds();
     double rounding = sums.roundingSeconds();
     work.update += rounding;
     work.reductions += rounding;
-    work.weights += work.sums;
-    work.backward += work.sums;
+    work.weights += work.sums + work.sumsInProducts;
+    work.backward += work.sums + work.sumsInProducts;
   }
 
   bool isCounted(int64_t buffer) const {

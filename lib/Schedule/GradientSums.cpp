@@ -61,38 +61,60 @@ static bool isResult(const PlanCommand &command, const PlanAccess &access) {
   return access.part.bytes() == bytes;
 }
 
+/// Bytes of the operands that the product's epilogue sums.
+static double summedBytes(const PlanCommand &product) {
+  const MatmulWork &work = product.matmul;
+  double bytes = 0, rows = double(work.k) * double(work.batch) *
+                           double(work.steps) *
+                           double(rt::elementBytes(product.dtype));
+  for (rt::EpilogueStep step : product.epilogue)
+    bytes += step == rt::EpilogueStep::SumA   ? rows * double(work.m)
+             : step == rt::EpilogueStep::SumB ? rows * double(work.n)
+                                              : 0;
+  return bytes;
+}
+
 void GradientSums::findProducts(
-    std::vector<bool> isGradient,
+    const std::vector<bool> &isGradient,
     llvm::function_ref<bool(size_t command)> isUpdate) {
   if (parts == 1 || !options.inProducts)
     return;
-  inProducts = std::move(isGradient);
+  std::vector<bool> isOther(plan.buffers.size());
+  for (auto [i, command] : llvm::enumerate(plan.commands))
+    for (const PlanAccess &access : command.accesses) {
+      if (isUpdate(i))
+        continue;
+      bool isAdded =
+          isResult(command, access) &&
+          cost.addsFaster(command.matmul, command.dtype, summedBytes(command));
+      (isAdded ? inProducts : isOther)[access.buffer] = true;
+    }
   // Sums have the type that products are summed in.
   for (auto [number, buffer] : llvm::enumerate(plan.buffers))
-    if (hasSixteenBits(buffer) && !options.areWide())
+    if (!isGradient[number] || isOther[number] ||
+        (hasSixteenBits(buffer) && !options.areWide()))
       inProducts[number] = false;
-  for (size_t i = 0; i < plan.commands.size(); ++i)
-    for (const PlanAccess &access : plan.commands[i].accesses)
-      if (!isUpdate(i) && !isResult(plan.commands[i], access))
-        inProducts[access.buffer] = false;
   for (const PlanCommand &command : plan.commands)
-    for (const PlanAccess &access : command.accesses) {
-      if (!inProducts[access.buffer] || !isResult(command, access))
-        continue;
-      MatmulWork work = command.matmul;
-      int64_t elementBytes = rt::elementBytes(command.dtype);
-      productSeconds -= cost.matmulSeconds(work, command.dtype);
-      work.epilogue += additionWork(work, elementBytes);
-      productSeconds += cost.matmulSeconds(work, command.dtype);
-    }
+    for (const PlanAccess &access : command.accesses)
+      if (inProducts[access.buffer] && isResult(command, access))
+        addInProduct(command);
 }
 
-double GradientSums::kernelSeconds(const PlanBuffer &gradient) const {
+void GradientSums::addInProduct(const PlanCommand &product) {
+  MatmulWork work = product.matmul;
+  if (double bytes = summedBytes(product); bytes > 0)
+    leftToKernels += cost.copySeconds(bytes);
+  longerProducts -= cost.matmulSeconds(work, product.dtype);
+  work.epilogue = additionWork(work, rt::elementBytes(product.dtype));
+  longerProducts += cost.matmulSeconds(work, product.dtype);
+}
+
+double GradientSums::secondsToAdd(const PlanBuffer &gradient) const {
   double bytes = double(gradient.bytes) * (isWidened(gradient) ? 2 : 1);
   return cost.copySeconds(bytesToAdd(gradient, bytes));
 }
 
-double GradientSums::seconds() const {
+double GradientSums::kernelSeconds() const {
   if (parts == 1)
     return 0;
   double seconds = 0;
@@ -100,8 +122,9 @@ double GradientSums::seconds() const {
     seconds += cost.copySeconds(bytes.added);
   for (size_t i = 0; i < inProducts.size(); ++i)
     if (inProducts[i])
-      seconds -= kernelSeconds(plan.buffers[i]);
-  return std::max(0.0, seconds) + productSeconds;
+      seconds -= secondsToAdd(plan.buffers[i]);
+  // A product may compute a part of a gradient that the update puts together.
+  return std::max(0.0, seconds) + leftToKernels;
 }
 
 double GradientSums::roundingSeconds() const {

@@ -29,15 +29,18 @@ public:
   /// `isGradient`: by the number of the buffer, whether it passes from the
   /// backward pass to the update. `isUpdate`: whether a command belongs to the
   /// update. There are none with a single micro-batch.
-  void findProducts(std::vector<bool> isGradient,
+  void findProducts(const std::vector<bool> &isGradient,
                     llvm::function_ref<bool(size_t command)> isUpdate);
 
   /// Whether products add what would be in this buffer. If so, no such buffer
   /// is needed.
   bool isInProduct(size_t buffer) const { return inProducts[buffer]; }
 
-  /// Seconds to add the gradients of one more micro-batch.
-  double seconds() const;
+  /// Seconds of kernels that add the gradients of one more micro-batch.
+  double kernelSeconds() const;
+
+  /// Seconds that products take more to add the others.
+  double productSeconds() const { return longerProducts; }
 
   /// Seconds to round f32 sums before they are reduced over ranks.
   double roundingSeconds() const;
@@ -53,7 +56,9 @@ private:
   }
 
   /// Seconds that a kernel takes to add this buffer to its sum.
-  double kernelSeconds(const PlanBuffer &gradient) const;
+  double secondsToAdd(const PlanBuffer &gradient) const;
+
+  void addInProduct(const PlanCommand &product);
 
   const Plan &plan;
   const CostModel &cost;
@@ -68,8 +73,10 @@ private:
   };
   std::map<int64_t, Bytes> gradients;
   std::vector<bool> inProducts;
-  /// Seconds that products take more to add their results.
-  double productSeconds = 0;
+  double longerProducts = 0;
+  /// Seconds of sums of operands that such products then leave to kernels: a
+  /// product has one epilogue.
+  double leftToKernels = 0;
 };
 
 } // namespace tpsp

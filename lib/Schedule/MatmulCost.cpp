@@ -167,3 +167,18 @@ CommandCost CostModel::matmulCost(const MatmulWork &work, int64_t dtype) const {
                     memory * double(work.steps) +
                         memorySeconds(work.epilogue.bytes));
 }
+
+bool CostModel::addsFaster(const MatmulWork &product, int64_t dtype,
+                           double summedBytes) const {
+  MatmulWork alone = product, added = product;
+  alone.epilogue = {};
+  added.epilogue = additionWork(product, rt::elementBytes(dtype));
+  // A kernel reads the product, too, which the product alone has written.
+  double results =
+      double(product.m) * double(product.n) * double(product.batch);
+  double bytes =
+      added.epilogue.bytes + 2 * results * double(rt::elementBytes(dtype));
+  double sums = summedBytes > 0 ? copySeconds(summedBytes) : 0;
+  return matmulSeconds(added, dtype) - matmulSeconds(alone, dtype) + sums <
+         copySeconds(bytes) - launchSeconds();
+}

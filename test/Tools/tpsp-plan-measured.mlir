@@ -26,7 +26,7 @@
 // One run frees no factor of time. A run that contradicts the others is named.
 // RUN: head -2 %t.csv > %t.one.csv
 // RUN: %{plan} --measured %t.one.csv | FileCheck %s --check-prefix=ONE
-// ONE: products {{ *}}stays 1: 1 run of different plans cannot tell it from the others
+// ONE: products {{ *}}stays 1: 1 run cannot tell it from the others
 // ONE: memory {{ *}}stays 1: 1 run with bytes is too few
 // RUN: sed '3s/,[0-9.e-]*,/,0.9,/' %t.csv > %t.wrong.csv
 // RUN: %{plan} --measured %t.wrong.csv | FileCheck %s --check-prefix=WRONG
@@ -45,13 +45,18 @@
 // RUN: %{plan} --measured %t.others.csv | FileCheck %s --check-prefix=OTHERS
 // OTHERS: Calibrated by 3 runs
 // OTHERS: run {{ *}}measured {{ *}}predicted {{ *}}calibrated
-// OTHERS-NEXT: FSDP 2 ({{.*}}.wide.mlir, 2 devices, 2 micro-batches, rematerialize full) {{ *}}9.00 ms {{ *}}{{[0-9.]+}} ms
+// OTHERS-NEXT: FSDP 2 ({{.*}}.wide.mlir, 2 devices, 2 micro-batches, rematerialise full) {{ *}}9.00 ms {{ *}}{{[0-9.]+}} ms
 // OTHERS-NEXT: FSDP 8 (8 devices) {{ *}}8.00 ms
 // OTHERS-NEXT: FSDP 4 {{ *}}7.50 ms
 // OTHERS-NEXT: FSDP 2 (2 devices) {{ *}}{{[0-9.]+ .s +[0-9.]+ .s +[0-9.]+ .s$}}
 // RUN: sed 's/FSDP 8,/FSDP 9,/' %t.others.csv > %t.nine.csv
 // RUN: not %{plan} --measured %t.nine.csv 2>&1 | FileCheck %s --check-prefix=NINE
 // NINE: tpsp-plan: --measured: the run of FSDP 9 (8 devices): no plan of the space is called 'FSDP 9'
+// RUN: sed 's/.wide.mlir/.lost.mlir/' %t.others.csv > %t.lost.csv
+// RUN: not %{plan} --measured %t.lost.csv 2>&1 | FileCheck %s --check-prefix=LOST
+// LOST: tpsp-plan: --measured: the run of FSDP 2 ({{.*}}lost.mlir, 2 devices): {{.*}}lost.mlir
+// RUN: %{plan} --measured %t.others.csv --json > %t.others.json
+// RUN: python3 -c "import json, sys; r = json.load(open(sys.argv[1]))['search']['runs']; assert [x['seconds']['measured'] for x in r] == [0.009, 0.008, 0.0075, None], r; assert all(x['seconds']['predicted'] > 0 and x['seconds']['margin'] > 0 and x['bytes']['measured'] is None for x in r)" %t.others.json
 // RUN: sed 's/,8,FSDP/,none,FSDP/' %t.others.csv > %t.devices.csv
 // RUN: not %{plan} --measured %t.devices.csv 2>&1 | FileCheck %s --check-prefix=DEVICES
 // DEVICES: line 3: devices: expected a whole number from 1 to 1048576, or nothing, not 'none'

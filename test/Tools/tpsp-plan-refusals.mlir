@@ -65,7 +65,7 @@
 // If nothing fits: the need of the nearest plan, and what would help.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: over by {{.*}} MiB: {{.*}}
-// SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; each needs at least {{.*}} MiB; more devices, a larger --memory or a smaller batch would help; none was found that fits on up to 16384{{$}}
+// SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; each needs at least {{.*}} MiB; a larger --memory or a smaller batch would help; no plan that fits was found on up to 16384 devices{{$}}
 // The number of devices that would suffice, if one would.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; 4 devices would do: TP+SP 4, which needs {{[0-9.]+}} MiB

@@ -1,9 +1,8 @@
 #include "ChosenProfile.h"
 
 #include "tpsp/Passes/Options/SetOption.h"
+#include "tpsp/Planner/Target.h"
 #include "tpsp/Schedule/Hardware.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 #include <fmt/format.h>
 
@@ -44,10 +43,10 @@ static llvm::Error setHost(const planner::Profile &profile, Options &options) {
 
 llvm::Expected<std::shared_ptr<const planner::Profile>>
 plantool::applyProfile(Options &options) {
-  bool hasOwn = llvm::is_contained(planner::builtinProfiles(), options.target);
-  std::string name = options.profileName.empty() && hasOwn
-                         ? options.target
-                         : options.profileName;
+  std::string name = options.profileName;
+  if (const planner::Target *target = planner::findTarget(options.target);
+      target && name.empty())
+    name = target->profile;
   if (name.empty() || name == "tpsp")
     return nullptr;
   auto profile = planner::findProfile(name);

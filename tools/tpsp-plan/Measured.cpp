@@ -47,25 +47,37 @@ static PlanningRequest requestFor(const MeasuredRun &run,
     request.given.microBatches = true;
   }
   if (!run.rematerialize.empty()) {
-    compile.rematerialize = run.rematerialize;
+    Settings settings;
+    settings.rematerialize = run.rematerialize;
+    Rematerialisation redone = Rematerialisation::of(settings);
+    compile.rematerialize = redone.mode;
+    compile.rematerializeLayers = redone.layers;
     request.given.rematerialize = true;
   }
   return request;
 }
 
+static PredictedRun predictedRun(const MeasuredRun &run,
+                                 const Evaluation &plan) {
+  return {run, partsOf(plan), plan.memory.total,
+          settingsText(plan.candidate.settings)};
+}
+
 llvm::Expected<std::vector<PredictedRun>>
-plantool::predictOwn(mlir::MLIRContext &context, const MeasuredFile &file,
-                     const PlanningRequest &request, tool::Progress &progress) {
+plantool::predictOthers(mlir::MLIRContext &context, const MeasuredFile &file,
+                        const PlanningRequest &request,
+                        tool::Progress &progress) {
   std::vector<PredictedRun> predicted;
   for (const MeasuredRun &run : file.runs) {
-    if (!run.hasOwnStep())
+    if (!run.isOfOtherStep())
       continue;
-    progress.detail(run.name());
+    progress.detail(PredictedRun{run}.name());
     auto plan = evaluatePlan(context, requestFor(run, file, request), run.plan);
     if (!plan)
-      return llvm::createStringError(fmt::format(
-          "the run of {}: {}", run.name(), llvm::toString(plan.takeError())));
-    predicted.push_back({run, partsOf(*plan), plan->memory.total});
+      return llvm::createStringError(
+          fmt::format("the run of {}: {}", PredictedRun{run}.name(),
+                      llvm::toString(plan.takeError())));
+    predicted.push_back(predictedRun(run, *plan));
   }
   return predicted;
 }
@@ -91,18 +103,18 @@ static void makeAgain(const Calibration &calibration, Planning &planning) {
 }
 
 llvm::Error plantool::calibrate(const MeasuredFile &file,
-                                llvm::ArrayRef<PredictedRun> own,
+                                llvm::ArrayRef<PredictedRun> others,
                                 Planning &planning) {
   std::vector<PredictedRun> predicted;
   for (const MeasuredRun &run : file.runs) {
-    if (run.hasOwnStep()) {
-      predicted.push_back(own.consume_front());
+    if (run.isOfOtherStep()) {
+      predicted.push_back(others.consume_front());
       continue;
     }
     auto plan = planNamed(planning, run.plan);
     if (!plan)
       return plan.takeError();
-    predicted.push_back({run, partsOf(**plan), (*plan)->memory.total});
+    predicted.push_back(predictedRun(run, **plan));
   }
   Calibration calibration(std::move(predicted));
   for (Evaluation &step : planning.result.evaluations)

@@ -21,14 +21,14 @@ llvm::Expected<MeasuredFile> readMeasured(const std::string &path);
 /// Predicts the runs whose rows name a model, a number of devices or settings.
 /// `request`: all else, of the command. Fails as evaluatePlan() does.
 llvm::Expected<std::vector<planner::PredictedRun>>
-predictOwn(mlir::MLIRContext &context, const MeasuredFile &file,
-           const PlanningRequest &request, tool::Progress &progress);
+predictOthers(mlir::MLIRContext &context, const MeasuredFile &file,
+              const PlanningRequest &request, tool::Progress &progress);
 
 /// Calibrates all plans by the file's runs, sorts them again, and makes the
-/// matrix again. `own`: the result of predictOwn(). Plans of the other
+/// matrix again. `others`: the result of predictOthers(). Plans of the other
 /// runs must have been compiled. Fails as planNamed() does.
 llvm::Error calibrate(const MeasuredFile &file,
-                      llvm::ArrayRef<planner::PredictedRun> own,
+                      llvm::ArrayRef<planner::PredictedRun> others,
                       Planning &planning);
 
 } // namespace tpsp::plantool

@@ -120,7 +120,7 @@ static int printPlanning(const Options &options, const Planning &planning) {
             options.printsProgram() ? Done : printTable(options, planning);
         code != Done)
       return code;
-    return fail(planner::nothingFits(planning.matrix) + planning.wouldFit);
+    return fail(planner::nothingFits(planning.matrix, planning.wouldFit));
   }
   if (options.printsProgram())
     return Done;
@@ -176,10 +176,10 @@ static int writePictures(const Options &options, mlir::MLIRContext &context,
 
 /// Reads the file of --measured, if there is one, predicts the runs of other
 /// steps, and asks for the plans of the others.
-static int readMeasured(const Options &options, mlir::MLIRContext &context,
-                        PlanningRequest &request, Progress &progress,
-                        MeasuredFile &file,
-                        std::vector<planner::PredictedRun> &predicted) {
+static int predictMeasured(const Options &options, mlir::MLIRContext &context,
+                           PlanningRequest &request, Progress &progress,
+                           MeasuredFile &file,
+                           std::vector<planner::PredictedRun> &predicted) {
   if (options.measured.empty())
     return Done;
   auto read = readMeasured(options.measured);
@@ -187,13 +187,13 @@ static int readMeasured(const Options &options, mlir::MLIRContext &context,
     return fail("--measured: " + llvm::toString(read.takeError()));
   file = std::move(*read);
   progress.phase("predicting measured runs");
-  auto own = predictOwn(context, file, request, progress);
+  auto others = predictOthers(context, file, request, progress);
   progress.done();
-  if (!own)
-    return fail("--measured: " + llvm::toString(own.takeError()));
-  predicted = std::move(*own);
+  if (!others)
+    return fail("--measured: " + llvm::toString(others.takeError()));
+  predicted = std::move(*others);
   for (const planner::MeasuredRun &run : file.runs)
-    if (!run.hasOwnStep())
+    if (!run.isOfOtherStep())
       request.named.push_back(run.plan);
   return Done;
 }
@@ -217,8 +217,8 @@ int main(int argc, char **argv) {
   Progress progress(/*quiet=*/false);
   MeasuredFile measured;
   std::vector<planner::PredictedRun> predicted;
-  if (int code = readMeasured(options, compilation.mlirContext(), request,
-                              progress, measured, predicted);
+  if (int code = predictMeasured(options, compilation.mlirContext(), request,
+                                 progress, measured, predicted);
       code != Done)
     return code;
   progress.phase("planning");

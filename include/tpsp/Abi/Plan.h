@@ -200,6 +200,12 @@ struct EpilogueWork {
     elementBytes += other.elementBytes;
     bytes += other.bytes;
   }
+  void operator*=(double times) {
+    operations *= times;
+    transcendentals *= times;
+    elementBytes *= times;
+    bytes *= times;
+  }
 };
 
 /// C[m, n] += A[m, k] B[k, n], `batch` products each of `steps` summed ones.

@@ -78,10 +78,12 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     With `add-gradients` and micro-batches, a gradient's product is added to the
     sum where it is computed (`add`, beta = 1 in cuBLASLt and oneDNN). The sum
     must have the type in which products are summed: f32, or f64 for f64. A
-    16-bit gradient then is not rounded before it is added.
+    16-bit gradient then is not rounded before it is added. Such a product has
+    no other epilogue. Micro-batches that are written out one after another, as
+    with overlap up to four are, have kernels.
 
-    `tpsp-run --epilogues off` (`epilogues=false`) makes a plan without them.
-    `--epilogues auto` uses them for GPUs only, because they gained nothing on
+    `tpsp-run --epilogues off` (`epilogues=false`) makes a plan without the
+    others. `--epilogues auto` uses them for GPUs only, because they gained nothing on
     CPUs. Four alternating runs of `gpt-block-sp` had medians of 220 to 225 ms
     with epilogues, and of 217 to 221 ms without. The [report](../Report.md)
     lists the epilogue of each matmul.

@@ -10,13 +10,19 @@
 /// The spread of a factor is how far predictions of isolated operations are
 /// from measurements. Few runs cannot tell all factors apart. So at most one
 /// factor less than there are runs is freed: those with which the sum is least.
-/// The others stay 1. Predictions then have an interval, from the covariance of
-/// the factors and from how far the runs are from the fit. Few runs say little
-/// about that distance. So it begins as if three more runs had been 5 % from
-/// the fit, which is how far isolated operations are from predictions. The
-/// width of the interval is a quantile of Student's t for so many runs. A run
-/// that contradicts three others, which are at least four times as close to
-/// each other, is left out.
+/// The others stay 1.
+///
+/// Predictions have an interval. It has three sources: the covariance of the
+/// freed factors, the spread of the others, and the runs' distance from the
+/// fit. Few runs say little about that distance. So it begins as if three more
+/// runs had been 5 % from the fit. (Isolated products that are left out of a
+/// table of rates are predicted to 4 % on average.) The covariance has this
+/// distance as its noise; the fit itself has 2 %, so that few runs outweigh the
+/// priors. For fitted values the width of the interval is a quantile of
+/// Student's t for so many runs.
+///
+/// A run that contradicts three others, which are at least four times as close
+/// to each other, is left out.
 #ifndef TPSP_PLANNER_CALIBRATION_H
 #define TPSP_PLANNER_CALIBRATION_H
 
@@ -47,6 +53,11 @@ struct PredictedRun {
   MeasuredRun run;
   StepParts parts;
   int64_t bytes = 0;
+  /// The settings that were predicted, in words; may be empty.
+  std::string settings = {};
+
+  /// "FSDP 8", or "FSDP 8 (gpt-1b.mlir, 8 devices, 4 micro-batches)".
+  std::string name() const;
 };
 
 struct CalibrationFactor {

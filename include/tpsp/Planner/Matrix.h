@@ -66,6 +66,8 @@ struct Matrix {
   /// The compiled plans without a row, and names that differ from each other
   /// and from the rows' labels.
   std::vector<std::pair<std::string, const Evaluation *>> others;
+  /// The usual names of SearchResult::open.
+  std::vector<std::string> openNames;
 };
 
 /// The best rows, and the rows of `notable` that the search evaluated, whatever
@@ -83,8 +85,10 @@ std::string toText(const Matrix &matrix);
 std::string claimText(const Matrix &matrix);
 
 /// For a search in which no plan fits, a sentence: how far the nearest plan is
-/// from fitting, and what would help.
-std::string nothingFits(const Matrix &matrix);
+/// from fitting, and what would help. `onMoreDevices`: a clause that ends the
+/// sentence (Planning::wouldFit), or empty.
+std::string nothingFits(const Matrix &matrix,
+                        llvm::StringRef onMoreDevices = "");
 
 /// The matrix as JSON; docs/Planner.md lists the keys.
 std::string toJson(const Matrix &matrix);

@@ -27,18 +27,19 @@ struct MeasuredRun {
   int64_t devices = 0, microBatches = 0;
 
   /// Whether the row says any of these.
-  bool hasOwnStep() const {
+  bool isOfOtherStep() const {
     return !model.empty() || !rematerialize.empty() || devices > 0 ||
            microBatches > 0;
   }
-  /// "FSDP 8", or "FSDP 8 (gpt-1b.mlir, 8 devices)".
-  std::string name() const;
+  /// "gpt-1b.mlir, 8 devices": model and devices, as far as the row says them.
+  std::string step() const;
 };
 
 /// Parses lines below a header, which names the columns in any order. "plan",
 /// "seconds" and "bytes" are needed. Those of a row's own step may be there:
 /// "model", "devices", "micro_batches" and "rematerialize". Cells with commas
-/// are quoted. An error names the line and the value.
+/// are quoted; a quote within is written twice. An error names the line and the
+/// value.
 llvm::Expected<std::vector<MeasuredRun>> parseRuns(llvm::StringRef text);
 
 } // namespace tpsp::planner

@@ -86,6 +86,17 @@ struct SearchState {
 
 using SearchProgress = std::function<void(const SearchState &)>;
 
+/// A plan of which only a bound is known, or all plans that begin with its
+/// axes.
+struct OpenPlan {
+  Candidate candidate;
+  /// The devices that its axes leave to further axes; 1: it is a plan.
+  int64_t devicesLeft = 1;
+  Bound bound;
+  /// Seconds of its step without overlap; 0: not compiled.
+  double serialSeconds = 0;
+};
+
 struct SearchResult {
   /// All evaluations, in the order of comesBefore().
   std::vector<Evaluation> evaluations;
@@ -101,6 +112,11 @@ struct SearchResult {
   /// The least bytes that a node dropped as too large would need; 0 if there
   /// was none.
   int64_t leastTooLarge = 0;
+
+  /// With a gap: a few plans with the least bounds, which may be faster than
+  /// the best one, and the number of all such plans. Rows may be faster, too.
+  std::vector<OpenPlan> open;
+  int64_t numOpen = 0;
 
   /// Seconds until the gap reached its final value.
   double certifiedSeconds = 0;

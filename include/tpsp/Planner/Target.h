@@ -55,6 +55,8 @@ struct Target {
   const char *name, *title;
   /// The version that has been read for the facts.
   const char *version;
+  /// The profile of its step: a name of builtinProfiles().
+  const char *profile;
   llvm::ArrayRef<TargetOrder> orders;
   /// Sentences of the orders: as a rule's.
   const char *otherOrder, *orderSource;

@@ -65,9 +65,9 @@ struct ChunkWork {
   double reducing = 0;
   /// The backward pass as the plan has it, not split in two parts.
   double backward = 0;
-  /// The part of the backward pass that adds a micro-batch's gradients to the
-  /// sums.
-  double sums = 0;
+  /// The part of the backward pass in which kernels add a micro-batch's
+  /// gradients to the sums; and how much longer products take to add others.
+  double sums = 0, sumsInProducts = 0;
   /// FLOP of products and attention, for one micro-batch.
   double flops = 0;
 

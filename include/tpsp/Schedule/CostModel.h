@@ -71,6 +71,13 @@ public:
   double matmulSeconds(const MatmulWork &work, int64_t dtype) const {
     return matmulCost(work, dtype).seconds;
   }
+  /// Whether a product that is added to its result C (additionWork()) takes
+  /// less time than the product without its epilogue and a kernel that adds.
+  /// The kernel's launch does not count, because a kernel adds several tensors.
+  /// `summedBytes`: of operands that the product would sum over rows instead,
+  /// in its epilogue. Then another kernel sums them.
+  bool addsFaster(const MatmulWork &product, int64_t dtype,
+                  double summedBytes) const;
   /// Seconds of a kernel that touches `bytes` of memory, and its launch.
   double kernelSeconds(const KernelWork &work, double bytes) const {
     return kernelCost(work, bytes).seconds;

@@ -364,7 +364,7 @@ struct ConvertTpspToPlan
   void runOnOperation() override {
     const Hardware *machine = nullptr;
     const CompileOptions &given = options();
-    if (given.epilogues) {
+    if (given.epilogues || given.addGradients) {
       machine = MachineOptions{getOperation(), getArgument(), given.hardware,
                                given.threads}
                     .read();
@@ -410,15 +410,21 @@ struct ConvertTpspToPlan
     if (failed(sums))
       return failure();
     noteSegments(to.program, function);
+    std::optional<CostModel> cost;
+    if (machine && misfitOf(*machine, mesh).empty())
+      cost.emplace(*machine, mesh, options().threads);
+    const CostModel *known = cost ? &*cost : nullptr;
     FailureOr<PlannedCommands> planned =
-        planCommands(function, keptBytes, fusionNamed(options().fuse));
+        planCommands(function, keptBytes, fusionNamed(options().fuse),
+                     options().addGradients ? *sums : SumMemory(),
+                     {known, options().epilogues});
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);
     if (options().addGradients)
       fuseAdditions(planned->commands, *sums);
-    if (machine)
-      fuse(planned->commands, *machine, mesh);
+    if (options().epilogues)
+      fuseEpilogues(planned->commands, known);
     to.buffers.setInPlace(
         findInPlaceUpdates(function, planned->commands, *sums));
     to.buffers.setGradients(GradientWays(function));
@@ -438,14 +444,6 @@ struct ConvertTpspToPlan
     if (options().overlap != "off" && to.program.getMicroBatches())
       countTimes(to.program);
     return success();
-  }
-
-  void fuse(std::vector<PlannedCommand> &commands, const Hardware &machine,
-            const Mesh &mesh) {
-    std::optional<CostModel> cost;
-    if (misfitOf(machine, mesh).empty())
-      cost.emplace(machine, mesh, options().threads);
-    fuseEpilogues(commands, cost ? &*cost : nullptr);
   }
 };
 

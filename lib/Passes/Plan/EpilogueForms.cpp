@@ -243,6 +243,12 @@ private:
 
 } // namespace
 
+bool tpsp::isSumOfOne(Operation *op) {
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  return indexed && isa<LoopOpInterface>(op) && isSingle(op) &&
+         indexed.getReduction() == Reduction::Sum && !isPointwise(op);
+}
+
 std::optional<EpilogueForm> tpsp::matchEpilogue(const KernelGroup &group) {
   return EpilogueMatcher(group).match();
 }

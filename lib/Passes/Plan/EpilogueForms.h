@@ -42,6 +42,9 @@ struct EpilogueForm {
   llvm::SmallVector<SumEpilogue, 2> sums;
 };
 
+/// Whether the operation sums its only operand over some of its indices.
+bool isSumOfOne(mlir::Operation *op);
+
 /// The epilogues that compute every result of the kernel of `group`; nullopt if
 /// it does anything else.
 std::optional<EpilogueForm> matchEpilogue(const KernelGroup &group);

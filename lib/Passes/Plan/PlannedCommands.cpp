@@ -1,9 +1,13 @@
 #include "PlannedCommands.h"
 
+#include "EpilogueForms.h"
+#include "PlanMatmul.h"
+
 #include "Passes/Kernels/KernelGrouping.h"
 #include "tpsp/Dialect/Tpsp/Integers/GroupedProduct.h"
 #include "tpsp/Dialect/Tpsp/Operations/CollectiveOps.h"
 #include "tpsp/Passes/Kernels/KernelInterfaces.h"
+#include "tpsp/Schedule/CostModel.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -115,8 +119,9 @@ namespace {
 /// Plans a function in one walk, in its order.
 class CommandPlanner {
 public:
-  CommandPlanner(func::FuncOp function, int64_t keptBytes, FusionKind fusion)
-      : function(function),
+  CommandPlanner(func::FuncOp function, int64_t keptBytes, FusionKind fusion,
+                 const SumMemory &added, FusionCost cost)
+      : function(function), added(added), cost(cost),
         grouping([this](Operation *op) { return mayJoin(op); },
                  {keptBytes,
                   fusion == FusionKind::All
@@ -142,8 +147,56 @@ private:
 
   /// Whether a kernel may take the operation ahead.
   bool mayJoin(Operation *op) {
-    return formOf(op) == CommandForm::Kernel &&
+    return formOf(op) == CommandForm::Kernel && !addsProduct(op) &&
            (isForwardDone || !readsCotangent(op));
+  }
+
+  /// Whether the operation adds a product to a sum over micro-batches that the
+  /// product can add to itself.
+  bool addsProduct(Operation *op) {
+    if (op->getNumResults() != 1 || !added.count(op->getResult(0)))
+      return false;
+    // Products are summed in f32 or f64.
+    return typeOf(op->getResult(0)).getElementTypeBitWidth() > 16 &&
+           llvm::any_of(op->getOperands(), [&](Value operand) {
+             Operation *maker = withoutViews(operand).getDefiningOp();
+             return maker && formOf(maker) == CommandForm::Matmul &&
+                    addsFaster(maker);
+           });
+  }
+
+  bool addsFaster(Operation *product) const {
+    PlannedMatmul matmul = matmulOf(product);
+    if (!cost.model)
+      return true;
+    double summed = 0;
+    for (Value operand : {matmul.a, matmul.b})
+      if (cost.hasEpilogues && isSummed(operand))
+        summed += double(typeOf(operand).getNumElements()) *
+                  double(typeOf(operand).getElementTypeBitWidth()) / 8;
+    return cost.model->addsFaster(
+        matmulWork(matmul),
+        plan::runtimeType(typeOf(matmul.a).getElementType()), summed);
+  }
+
+  /// Whether an operation sums the tensor over rows, which an epilogue may do.
+  static bool isSummed(Value tensor) {
+    auto sums = [](Operation *user) { return isSumOfOne(user); };
+    return llvm::any_of(tensor.getUsers(), sums) ||
+           llvm::any_of(withoutViews(tensor).getUsers(), sums);
+  }
+
+  static PlannedMatmul matmulOf(Operation *op) {
+    MatmulMatch match = *matchProduct(op);
+    return {match.form, op->getOperand(match.isSwapped),
+            op->getOperand(!match.isSwapped), op->getResult(0)};
+  }
+
+  void addAlone(LoopOpInterface op) {
+    KernelGroup group;
+    group.add(op);
+    planned.commands.push_back({CommandForm::Kernel, op, std::move(group)});
+    grouping.pass(op);
   }
 
   LogicalResult visit(Operation *op) {
@@ -157,13 +210,18 @@ private:
       waitingViews.insert(op);
       return success();
     }
-    bool isLoop = form == CommandForm::Kernel;
+    bool isAlone = form == CommandForm::Kernel && addsProduct(op),
+         isLoop = form == CommandForm::Kernel && !isAlone;
     if (isLoop ? readsWaitingView(op) : readsWaiting(op))
       flush();
     if (grouping.isTaken(op)) // just now
       return success();
     if (isLoop) {
       addToKernel(cast<LoopOpInterface>(op));
+      return success();
+    }
+    if (isAlone) {
+      addAlone(cast<LoopOpInterface>(op));
       return success();
     }
     if (form != CommandForm::View && failed(addCommand(op, form)))
@@ -238,12 +296,8 @@ private:
       planned.withoutLayout.push_back(op);
     if (form == CommandForm::GroupedMatmul)
       command.groupedMatmul = groupedMatmulOf(cast<IndexedOpInterface>(op));
-    if (form == CommandForm::Matmul) {
-      MatmulMatch match = *matchProduct(op);
-      command.matmul =
-          PlannedMatmul{match.form, op->getOperand(match.isSwapped),
-                        op->getOperand(!match.isSwapped), op->getResult(0)};
-    }
+    if (form == CommandForm::Matmul)
+      command.matmul = matmulOf(op);
     return success();
   }
 
@@ -259,6 +313,8 @@ private:
   }
 
   func::FuncOp function;
+  const SumMemory &added;
+  const FusionCost cost;
   KernelGrouping grouping;
   llvm::DenseMap<Operation *, CommandForm> forms;
   /// Views of values that open groups compute, in order.
@@ -270,8 +326,8 @@ private:
 
 } // namespace
 
-FailureOr<PlannedCommands> tpsp::planCommands(func::FuncOp function,
-                                              int64_t keptBytes,
-                                              FusionKind fusion) {
-  return CommandPlanner(function, keptBytes, fusion).run();
+FailureOr<PlannedCommands>
+tpsp::planCommands(func::FuncOp function, int64_t keptBytes, FusionKind fusion,
+                   const SumMemory &added, FusionCost cost) {
+  return CommandPlanner(function, keptBytes, fusion, added, cost).run();
 }

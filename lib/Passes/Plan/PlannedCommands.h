@@ -6,6 +6,7 @@
 #define TPSP_PASSES_PLAN_PLANNEDCOMMANDS_H
 
 #include "Passes/Kernels/Kernels.h"
+#include "SumMemory.h"
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Algebra/MatmulForm.h"
 
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace tpsp {
+
+class CostModel;
 
 /// The kind of command that an operation becomes.
 enum class CommandForm {
@@ -78,12 +81,24 @@ struct PlannedCommands {
   llvm::SmallVector<mlir::Operation *> withoutLayout;
 };
 
+/// The costs by which is decided what a product does besides.
+struct FusionCost {
+  /// Not owned; null: not known, and a product does all that it can.
+  const CostModel *model = nullptr;
+  /// Whether products may sum their operands over rows (fuseEpilogues()).
+  bool hasEpilogues = false;
+};
+
 /// Plans all operations of `function`. Cheap operations may be copied into
 /// several kernels. Fails with a diagnostic on an operation that has no
 /// command. `keptBytes`: bytes of rows that a kernel's item may keep
-/// (KernelLimits); 0: any number. `fusion`: what may share a kernel.
+/// (KernelLimits); 0: any number. `fusion`: what may share a kernel. `added`:
+/// sums over micro-batches to which products shall be added. Such an addition
+/// is a kernel of its own, so that fuseAdditions() can move it to the product.
+/// Additions that are faster in a kernel, by `cost`, share kernels.
 mlir::FailureOr<PlannedCommands>
-planCommands(mlir::func::FuncOp function, int64_t keptBytes, FusionKind fusion);
+planCommands(mlir::func::FuncOp function, int64_t keptBytes, FusionKind fusion,
+             const SumMemory &added, FusionCost cost);
 
 /// A stem for a kernel's name: the first few operations, "square_reduce_rsqrt".
 std::string stemOf(const KernelGroup &group);

@@ -3,14 +3,11 @@
 #define TPSP_PASSES_PLAN_STEPSEGMENTS_H
 
 #include "PlannedCommands.h"
+#include "SumMemory.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tpsp {
-
-/// A value, and the value in whose memory it is made: for a sum over
-/// micro-batches its zeros.
-using SumMemory = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// How a step is divided into segments.
 struct SegmentForm {

@@ -194,6 +194,35 @@ TEST_P(MicroBatchWork, AFurtherMicroBatchAddsItsOwnCollectives) {
   }
 }
 
+// A chunk's kernels leave to products what the products of the whole step add.
+// These are matrices, also split or transposed ones. A gain, and a table that
+// is the head, too, are added by kernels.
+TEST_P(MicroBatchWork, ProductsAddAsInTheWholeStep) {
+  auto one = compile(1), three = compile(3);
+  ASSERT_TRUE(one && three);
+  CostModel cost(*findHardware("h100-sxm"), Mesh(one->mesh));
+  double added = 0;
+  for (const PlanCommand &command : three->commands)
+    if (llvm::is_contained(command.epilogue, rt::EpilogueStep::Add)) {
+      const MatmulWork &work = command.matmul;
+      double sum = double(work.m * work.n * work.batch) * sizeof(float);
+      added += cost.copySeconds(2.5 * sum);
+    }
+  EXPECT_GT(added, 0);
+  SumOptions byKernels;
+  byKernels.inProducts = false;
+  auto apart = chunkWork(*one, cost, {0, 0}, /*parts=*/3, nullptr, byKernels),
+       together = chunkWork(*one, cost, {0, 0}, /*parts=*/3);
+  ASSERT_TRUE(apart && together);
+  EXPECT_EQ(apart->sumsInProducts, 0);
+  EXPECT_LE(together->scratch, apart->scratch);
+  // A chunk converts gradients before it squares them, which kernels do.
+  if (GetParam().clips)
+    return;
+  EXPECT_NEAR(apart->sums - together->sums, added, 1e-12);
+  EXPECT_GT(together->sumsInProducts, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, MicroBatchWork, testing::ValuesIn(cases),
                          [](const testing::TestParamInfo<Case> &info) {
                            std::string name;

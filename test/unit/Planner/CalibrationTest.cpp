@@ -44,6 +44,15 @@ TEST(Calibration, ReadsRuns) {
   EXPECT_EQ((*runs)[1].bytes, 0);
 }
 
+// As spreadsheets write it: a byte order mark, carriage returns, quotes twice.
+TEST(Calibration, ReadsRunsOfSpreadsheets) {
+  auto runs = parseRuns("\xef\xbb\xbfplan,seconds,bytes\r\n"
+                        "\"a \"\"b\"\", c\",1,2\r\n");
+  ASSERT_TRUE(bool(runs)) << llvm::toString(runs.takeError());
+  EXPECT_EQ(runs->front().plan, "a \"b\", c");
+  EXPECT_EQ(runs->front().bytes, 2);
+}
+
 // Columns may have any order; rows may be of other steps.
 TEST(Calibration, ReadsOtherSteps) {
   auto runs = parseRuns("model,bytes,plan,devices,seconds,micro_batches\n"
@@ -55,11 +64,13 @@ TEST(Calibration, ReadsOtherSteps) {
   EXPECT_EQ((*runs)[0].devices, 8);
   EXPECT_EQ((*runs)[0].microBatches, 4);
   EXPECT_EQ((*runs)[0].seconds, 2.5);
-  EXPECT_EQ((*runs)[0].name(), "FSDP 8 (gpt.mlir, 8 devices, 4 "
-                               "micro-batches)");
-  EXPECT_TRUE((*runs)[0].hasOwnStep());
-  EXPECT_FALSE((*runs)[1].hasOwnStep());
-  EXPECT_EQ((*runs)[1].name(), "FSDP 8");
+  EXPECT_EQ((*runs)[0].step(), "gpt.mlir, 8 devices");
+  EXPECT_TRUE((*runs)[0].isOfOtherStep());
+  EXPECT_FALSE((*runs)[1].isOfOtherStep());
+  PredictedRun predicted{(*runs)[0]};
+  predicted.settings = "4 micro-batches";
+  EXPECT_EQ(predicted.name(), "FSDP 8 (gpt.mlir, 8 devices, 4 micro-batches)");
+  EXPECT_EQ(PredictedRun{(*runs)[1]}.name(), "FSDP 8");
 }
 
 TEST(Calibration, RefusesRuns) {
@@ -69,12 +80,15 @@ TEST(Calibration, RefusesRuns) {
         std::pair("FSDP 8,1,2\n", "line 1: expected the header"),
         std::pair("plan,seconds\nFSDP 8,1\n",
                   "line 1: the header has no column bytes"),
+        std::pair("plan,seconds,bytes\n\"FSDP 8,1,\n",
+                  "line 2: a quote is not closed"),
         std::pair("plan,seconds,bytes,plan\n", "column plan is there twice"),
         std::pair("plan,seconds,bytes,devices\nFSDP 8,1,2,0\n",
                   "line 2: devices: expected a whole number from 1 to 1048576"),
         std::pair("plan,seconds,bytes,devices\nFSDP 8,1,2,2.5\n", "not '2.5'"),
         std::pair("plan,seconds,bytes,rematerialize\nFSDP 8,1,2,some\n",
-                  "expected none, selective or full, or nothing, not 'some'"),
+                  "expected none, selective, full or full:LAYERS, or nothing, "
+                  "not 'some'"),
         std::pair("plan,seconds,bytes\nFSDP 8,1\n",
                   "line 2: expected 3 cells, as in the header, not 2"),
         std::pair("plan,seconds,bytes\nFSDP 8,-1,\n",
@@ -210,7 +224,7 @@ TEST(Calibration, Contradictions) {
       ElementsAre(AllOf(HasSubstr("the run of D contradicts the others"),
                         HasSubstr("its time is left out"))));
   for (auto part : {StepParts::Products, StepParts::Kernels, StepParts::Links})
-    EXPECT_NEAR(calibration.factors()[part].value, 1.2, 0.1);
+    EXPECT_NEAR(calibration.factors()[part].value, 1.2, 0.15);
   // Without A the others are right. Without C, A makes C seem 69 % too long.
   runs = fiveRuns({1.2, 1.2, 1.2});
   runs[0].run.seconds *= 2;

@@ -130,6 +130,13 @@ TEST(StageBounds, StagesSumGradients) {
                 1e-6 * sums);
     options.sums.inProducts = true;
     EXPECT_NEAR(computing(parts, true), computing(parts, false), 1e-3 * sums);
+    // A tensor that no product reads is added by a kernel.
+    std::vector<ClassId> &read = facts.tensors.back().contracted;
+    std::vector<ClassId> contracted = std::exchange(read, {});
+    double own = double(parts) * 3 * double(facts.tensors.back().bytes()) / 4;
+    EXPECT_NEAR(computing(parts, true) - computing(parts, false), own / rate,
+                1e-3 * sums);
+    read = contracted;
   }
 }
 
