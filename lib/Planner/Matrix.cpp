@@ -380,16 +380,17 @@ static std::string openText(const Matrix &matrix) {
   if (result.open.empty())
     return "";
   const OpenPlan &least = result.open.front();
-  std::string left = least.devicesLeft == 1
-                         ? ""
-                         : fmt::format(", with {} left to divide",
-                                       devicesText(least.devicesLeft));
+  std::string of = least.candidate.axes.empty() ? "the whole space"
+                                                : matrix.openNames.front();
+  if (!least.candidate.axes.empty() && least.devicesLeft > 1)
+    of +=
+        fmt::format(", with {} left to divide", devicesText(least.devicesLeft));
   return fmt::format(
-      "  by bounds alone {} may be faster; the least bound, {}, is of {}{}\n",
+      "  by bounds alone {} may be faster; the least bound, {}, is of {}\n",
       result.numOpen == 1
           ? "one plan or part of one"
           : fmt::format("{} plans and parts of plans", result.numOpen),
-      secondsText(least.bound.seconds), matrix.openNames.front(), left);
+      secondsText(least.bound.seconds), of);
 }
 
 /// "0.3 %"; a small gap is "below 0.1 %", not 0.

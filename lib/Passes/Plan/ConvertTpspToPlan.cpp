@@ -16,6 +16,7 @@
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/StageAxis.h"
+#include "tpsp/Dialect/Tpsp/Operations/PointwiseOps.h"
 #include "tpsp/Passes/Options/OptionFlags.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
@@ -351,6 +352,12 @@ void countTimes(plan::ProgramOp program) {
   }
 }
 
+/// Whether micro-batches add to sums.
+bool hasSums(ModuleOp module) {
+  return module->walk([](AccumulateOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 struct ConvertTpspToPlan
     : public WithOptions<
           tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan>,
@@ -364,7 +371,7 @@ struct ConvertTpspToPlan
   void runOnOperation() override {
     const Hardware *machine = nullptr;
     const CompileOptions &given = options();
-    if (given.epilogues || given.addGradients) {
+    if (given.epilogues || (given.addGradients && hasSums(getOperation()))) {
       machine = MachineOptions{getOperation(), getArgument(), given.hardware,
                                given.threads}
                     .read();
