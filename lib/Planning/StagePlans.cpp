@@ -37,7 +37,9 @@ static LogicalResult configure(ModuleOp module, ArrayRef<std::string> sizes,
 }
 
 SumOptions tpsp::sumOptionsOf(const CompileOptions &options) {
-  return {options.sumDtype == "f32" ? 4 : 2, options.addGradients};
+  // ConvertTpspToPlan.cpp adds no gradients in products of overlapped stages.
+  return {options.sumDtype == "f32" ? 4 : 2,
+          options.addGradients && options.overlap != "on"};
 }
 
 std::optional<bool> tpsp::hasStages(MLIRContext &context, StringRef path,

@@ -421,14 +421,16 @@ struct ConvertTpspToPlan
     if (machine && misfitOf(*machine, mesh).empty())
       cost.emplace(*machine, mesh, options().threads);
     const CostModel *known = cost ? &*cost : nullptr;
+    // Schedules of stages with such products were longer (decision 0046).
+    bool adds = options().addGradients &&
+                (options().overlap != "on" || !stageAxisOf(function));
     FailureOr<PlannedCommands> planned =
         planCommands(function, keptBytes, fusionNamed(options().fuse),
-                     options().addGradients ? *sums : SumMemory(),
-                     {known, options().epilogues});
+                     adds ? *sums : SumMemory(), {known, options().epilogues});
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);
-    if (options().addGradients)
+    if (adds)
       fuseAdditions(planned->commands, *sums);
     if (options().epilogues)
       fuseEpilogues(planned->commands, known);
