@@ -336,7 +336,11 @@ std::string tpsp::planner::settingsText(const Settings &settings) {
 }
 
 Rematerialisation Rematerialisation::of(const Settings &settings) {
-  auto [mode, layers] = llvm::StringRef(settings.rematerialize).split(':');
+  return named(settings.rematerialize);
+}
+
+Rematerialisation Rematerialisation::named(const std::string &text) {
+  auto [mode, layers] = llvm::StringRef(text).split(':');
   Rematerialisation result{mode.str()};
   layers.getAsInteger(10, result.layers);
   return result;

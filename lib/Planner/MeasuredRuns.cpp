@@ -103,14 +103,11 @@ static const Column columns[] = {
        return readCount(cell, run.microBatches);
      }},
     {"rematerialize", false, [](const std::string &cell, MeasuredRun &run) {
-       Settings settings;
-       settings.rematerialize = cell;
-       Rematerialisation redone = Rematerialisation::of(settings);
-       bool isKnown = cell.empty() || cell == "none" || cell == "selective" ||
-                      redone.mode == "full";
+       Rematerialisation redone = Rematerialisation::named(cell);
+       bool isKnown = cell == "none" || cell == "selective" ||
+                      (redone.mode == "full" && redone.text() == cell);
        run.rematerialize = cell;
-       bool isWhole = redone.text() == cell;
-       return std::string(isKnown && (cell.empty() || isWhole)
+       return std::string(cell.empty() || isKnown
                               ? ""
                               : "none, selective, full or full:LAYERS");
      }}};

@@ -213,12 +213,13 @@ public:
     planning->result =
         search(space, bounds, evaluators(request.evaluator, facts), pure,
                request.search, progress);
+    bool mayLookOn = !request.search.onlyNamed;
     if (!planning->result.best(memoryLimit()) &&
-        planning->result.state.gap > 0 && !request.search.onlyNamed)
+        planning->result.state.gap > 0 && mayLookOn)
       takeAny(facts, *options, *undivided, planning->result);
     planning->matrix = makeMatrix(planning->result, pure, facts,
                                   matrixOptions(facts, *options));
-    if (!planning->best() && !request.search.onlyNamed)
+    if (!planning->best() && mayLookOn)
       planning->wouldFit = fittingCluster(facts, *options, *undivided);
     return planning;
   }

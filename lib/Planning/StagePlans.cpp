@@ -37,9 +37,7 @@ static LogicalResult configure(ModuleOp module, ArrayRef<std::string> sizes,
 }
 
 SumOptions tpsp::sumOptionsOf(const CompileOptions &options) {
-  // ConvertTpspToPlan.cpp adds no gradients in products of overlapped stages.
-  return {options.sumDtype == "f32" ? 4 : 2,
-          options.addGradients && options.overlap != "on"};
+  return {options.sumDtype == "f32" ? 4 : 2, options.addGradients};
 }
 
 std::optional<bool> tpsp::hasStages(MLIRContext &context, StringRef path,

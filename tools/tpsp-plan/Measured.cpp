@@ -47,9 +47,7 @@ static PlanningRequest requestFor(const MeasuredRun &run,
     request.given.microBatches = true;
   }
   if (!run.rematerialize.empty()) {
-    Settings settings;
-    settings.rematerialize = run.rematerialize;
-    Rematerialisation redone = Rematerialisation::of(settings);
+    Rematerialisation redone = Rematerialisation::named(run.rematerialize);
     compile.rematerialize = redone.mode;
     compile.rematerializeLayers = redone.layers;
     request.given.rematerialize = true;

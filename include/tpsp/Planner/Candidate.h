@@ -79,6 +79,8 @@ struct Rematerialisation {
   int64_t layers = 0;
 
   static Rematerialisation of(const Settings &settings);
+  /// From its text(); other texts are a mode of that name.
+  static Rematerialisation named(const std::string &text);
   /// "full:8".
   std::string text() const;
 };

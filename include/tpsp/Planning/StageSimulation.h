@@ -48,15 +48,23 @@ simulateStages(const StagePlans &plans, const CompileOptions &compile,
 struct SimulatedStages {
   StagePlans plans;
   StageSimulation simulation;
-  /// The overlap of the plans: "off" also if overlap would be slower.
+  /// The overlap of the plans: "off" also if overlap would be slower, or does
+  /// not fit.
   std::string overlap;
+  /// Whether products add gradients to sums.
+  bool addsGradients = true;
+  /// The most bytes of a stage as it was asked for, if that is faster but does
+  /// not fit; else 0.
+  int64_t askedBytes = 0;
   /// Whether the whole step was compiled, too.
   bool isWhole = false;
 };
 
 /// Compiles the model's chunks and simulates their pipeline. Each segment of a
 /// chunk is scheduled by itself. Together the segments may be slower than
-/// without overlap; then the plans without overlap are kept. Options that say
+/// without overlap; then the plans without overlap are kept. If overlapped
+/// stages do not fit, gradients are added by kernels, whose schedules may need
+/// less memory, or else nothing is overlapped. Options that say
 /// "time" are decided in the same way (withoutTimedOptions()). With
 /// StageRequest::isWhole the step is compiled, too. The durations are then
 /// those of its segments, and a stage's peak of memory is its arena. Fails as

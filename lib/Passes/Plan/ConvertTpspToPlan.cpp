@@ -421,16 +421,14 @@ struct ConvertTpspToPlan
     if (machine && misfitOf(*machine, mesh).empty())
       cost.emplace(*machine, mesh, options().threads);
     const CostModel *known = cost ? &*cost : nullptr;
-    // Schedules of stages with such products were longer (decision 0046).
-    bool adds = options().addGradients &&
-                (options().overlap != "on" || !stageAxisOf(function));
     FailureOr<PlannedCommands> planned =
         planCommands(function, keptBytes, fusionNamed(options().fuse),
-                     adds ? *sums : SumMemory(), {known, options().epilogues});
+                     options().addGradients ? *sums : SumMemory(),
+                     {known, options().epilogues});
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);
-    if (adds)
+    if (options().addGradients)
       fuseAdditions(planned->commands, *sums);
     if (options().epilogues)
       fuseEpilogues(planned->commands, known);

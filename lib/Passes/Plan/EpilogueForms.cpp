@@ -231,8 +231,7 @@ private:
   /// The tensor, read by the kernel, that an operation sums; null if it does
   /// anything else.
   Value summedBy(Operation *op) const {
-    if (!op || !isSingle(op) ||
-        cast<IndexedOpInterface>(op).getReduction() != Reduction::Sum)
+    if (!op || !isSumOfOne(op))
       return {};
     Value summed = uncopied(op->getOperand(0));
     return group.produces(summed) ? Value() : summed;
