@@ -477,7 +477,8 @@ void tpsp::planner::calibrate(const Calibration &calibration,
     step.*links *= factors[StepParts::Links].value;
   step.seconds = time.value;
   step.isComposed = true;
-  step.error.seconds = time.value > 0 ? time.margin / time.value : 0;
+  step.error.lessTime = step.error.moreTime =
+      time.value > 0 ? time.margin / time.value : 0;
   step.atLeast = 0;
   // One factor for all three: the total is never less than what is profiled.
   MemoryBill &memory = step.memory;

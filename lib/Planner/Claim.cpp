@@ -26,7 +26,7 @@ static std::vector<Evaluation>::iterator
 wholeFirst(std::vector<Evaluation> &rows, const Evaluation &best,
            int64_t memoryLimit) {
   constexpr double likely = 0.06;
-  double longest = best.seconds * (1 + std::min(best.error.seconds, likely));
+  double longest = best.seconds * (1 + std::min(best.error.moreTime, likely));
   return llvm::find_if(rows, [&](const Evaluation &each) {
     return each.isPlan(memoryLimit) && !each.isComposed &&
            each.seconds <= longest;
@@ -67,9 +67,17 @@ EvaluationTask Claim::wholeTask(const Evaluation &row) const {
   return task;
 }
 
-static void noteError(double &largest, double composed, double whole) {
-  if (composed > 0)
-    largest = std::max(largest, std::abs(composed - whole) / composed);
+/// The error of the composed figures of a program that was compiled whole.
+static CompositionError errorOf(const Evaluation &composed,
+                                const Evaluation &whole) {
+  auto share = [](double from, double to) {
+    return from > 0 ? (to - from) / from : 0;
+  };
+  double time = share(composed.seconds, whole.seconds);
+  double memory =
+      share(double(composed.memory.total), double(whole.memory.total));
+  return {std::max(-time, 0.0), std::max(time, 0.0), 0, std::max(-memory, 0.0),
+          std::max(memory, 0.0)};
 }
 
 void Claim::replace(Evaluation &row, EvaluationTask &task) {
@@ -77,11 +85,8 @@ void Claim::replace(Evaluation &row, EvaluationTask &task) {
   const Evaluation *same = task.asBefore.get();
   // A step without overlap says nothing about figures composed with overlap.
   bool isAlike = row.isSerial == (task.stage == Stage::WholeSerial);
-  if (same && same->isLegal() && isAlike) {
-    noteError(result.timeError, task.before->seconds, same->seconds);
-    noteError(result.memoryError, double(task.before->memory.total),
-              double(same->memory.total));
-  }
+  if (same && same->isLegal() && isAlike)
+    result.seen.raiseTo(errorOf(*task.before, *same));
   row = std::move(*task.found);
   row.isComposed = false;
   row.error = {};
@@ -91,11 +96,8 @@ void Claim::replace(Evaluation &row, EvaluationTask &task) {
 /// Raises the errors of all composed rows to the largest errors seen.
 void Claim::raiseErrors() {
   for (Evaluation &row : result.evaluations)
-    if (row.isComposed) {
-      row.error.seconds = std::max(row.error.seconds, result.timeError);
-      row.error.lessMemory = std::max(row.error.lessMemory, result.memoryError);
-      row.error.moreMemory = std::max(row.error.moreMemory, result.memoryError);
-    }
+    if (row.isComposed)
+      row.error.raiseTo(result.seen);
 }
 
 size_t Claim::evaluate(const std::vector<Evaluation *> &rows,

@@ -14,6 +14,14 @@ using namespace tpsp::planner;
 
 Evaluator::~Evaluator() = default;
 
+void CompositionError::raiseTo(const CompositionError &other) {
+  for (double CompositionError::*error :
+       {&CompositionError::lessTime, &CompositionError::moreTime,
+        &CompositionError::busy, &CompositionError::lessMemory,
+        &CompositionError::moreMemory})
+    this->*error = std::max(this->*error, other.*error);
+}
+
 /// Adds the memory of more layers. Lasting buffers grow by their difference.
 /// The peak of other buffers may be elsewhere in a shallow step, but with
 /// enough layers it includes the saved values.
@@ -95,7 +103,7 @@ double Evaluation::busiestSeconds() const {
 double Evaluation::leastWhole() const {
   if (isSerial)
     return busiestSeconds();
-  return isComposed ? std::max((1 - error.seconds) * seconds, atLeast)
+  return isComposed ? std::max((1 - error.lessTime) * seconds, atLeast)
                     : seconds;
 }
 

@@ -37,6 +37,11 @@ static bool isWhole(Stage stage) {
   return stage == Stage::Whole || stage == Stage::WholeSerial;
 }
 
+/// The stage that evaluates the same of few layers.
+static Stage composedStage(Stage stage) {
+  return stage == Stage::WholeSerial ? Stage::Serial : Stage::Full;
+}
+
 double EvaluationPool::expectedSeconds(const EvaluationTask &task) const {
   if (!task.before || evaluators.empty())
     return 0;
@@ -102,10 +107,36 @@ static std::vector<Settings> settingsFrom(const Candidate &known,
   return rest;
 }
 
+/// Settings of a program that is compiled whole, and exceeds the memory with
+/// those that are known. Whole programs take long, so others are chosen by
+/// their composed steps, whose memory is taken to be as much too small.
+static Evaluation otherWhole(const EvaluationTask &task, Evaluation known,
+                             const std::vector<Settings> &rest, int64_t limit,
+                             EvaluateCandidate evaluate,
+                             EvaluateCandidate composed) {
+  constexpr int mostTries = 3;
+  double before = double(task.before->memory.total);
+  for (int tries = 0; tries < mostTries; ++tries) {
+    double more = std::max(double(known.memory.total) / before, 1.0);
+    int64_t tried = 0;
+    Evaluation next = evaluateWithSettings(
+        composed, known.candidate, rest, int64_t(double(limit) / more), tried);
+    if (!next.isLegal() || next.candidate.settings == known.candidate.settings)
+      break;
+    before = double(next.memory.total);
+    known = evaluate(next.candidate);
+    if (!known.isLegal() || known.memory.total <= limit)
+      break;
+  }
+  return known;
+}
+
 /// Settings that fit in an earlier stage mostly fit in the next. If they do
-/// not, other settings are tried. `evaluate` caches its results.
+/// not, other settings are tried. `evaluate` caches its results. `composed`
+/// evaluates few layers.
 Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
-                                             EvaluateCandidate evaluate) const {
+                                             EvaluateCandidate evaluate,
+                                             EvaluateCandidate composed) const {
   Candidate candidate = task.candidate;
   candidate.settings = task.before->candidate.settings;
   Evaluation known = evaluate(candidate);
@@ -117,6 +148,9 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                ? fasterNeighbour(evaluate, known, task.trials.settings,
                                  options.memoryLimit)
                : known;
+  if (isWhole(task.stage) && task.before->isComposed)
+    return otherWhole(task, std::move(known), rest, options.memoryLimit,
+                      evaluate, composed);
   int64_t tried = 0;
   return evaluateWithSettings(evaluate, candidate, rest, options.memoryLimit,
                               tried);
@@ -201,7 +235,12 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   int64_t tried = 0;
   task.found = std::make_shared<Evaluation>(
       task.before && !task.goesOn
-          ? withKnownSettings(task, evaluate)
+          ? withKnownSettings(task, evaluate,
+                              [&](const Candidate &candidate) {
+                                ++task.evaluations;
+                                return evaluateAt(composedStage(task.stage),
+                                                  evaluator, candidate);
+                              })
           : evaluateWithSettings(evaluate, task.candidate, task.trials.settings,
                                  options.memoryLimit, tried));
   if (hasStopped) {

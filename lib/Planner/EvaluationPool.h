@@ -79,8 +79,8 @@ private:
   void run(Evaluator &evaluator, EvaluationTask &task) const;
   Evaluation evaluateAt(EvaluationTask::Stage stage, Evaluator &evaluator,
                         const Candidate &candidate) const;
-  Evaluation withKnownSettings(EvaluationTask &task,
-                               EvaluateCandidate evaluate) const;
+  Evaluation withKnownSettings(EvaluationTask &task, EvaluateCandidate evaluate,
+                               EvaluateCandidate composed) const;
   bool isPlan(const Candidate &candidate) const;
   void learn(const EvaluationTask &task);
   double expectedSeconds(const EvaluationTask &task) const;

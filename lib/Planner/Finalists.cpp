@@ -66,8 +66,7 @@ fastestThatFits(const std::vector<Evaluation> &evaluations,
 
 bool tpsp::planner::surelyFits(const Evaluation &serial,
                                const SearchOptions &options) {
-  double share = (1 + options.mostAddedTo(serial.candidate)) *
-                 (1 + serial.error.moreMemory);
+  double share = (1 + options.overlapMemory) * (1 + serial.error.moreMemory);
   return share * double(serial.memory.total) <= double(options.memoryLimit);
 }
 

@@ -107,9 +107,10 @@ static std::string tieReason(const Evaluation &row, const Evaluation &best) {
     return fmt::format("slower by {} without overlap, for which there was no "
                        "time; with it perhaps not",
                        secondsText(more));
-  return fmt::format("as fast as plan 1 within the error of {}: {} {}",
-                     errorText(std::max(row.error.seconds, best.error.seconds)),
-                     secondsText(std::abs(more)), more < 0 ? "less" : "more");
+  return fmt::format(
+      "as fast as plan 1 within the error of {}: {} {}",
+      errorText(std::max(row.error.lessTime, best.error.moreTime)),
+      secondsText(std::abs(more)), more < 0 ? "less" : "more");
 }
 
 static std::string reasonOf(const Evaluation &row, const Evaluation *best,
@@ -241,7 +242,8 @@ static void noteTies(const SearchResult &result, const Evaluation *best,
     if (&each != best && !mayBeAsFast(each, *best))
       continue;
     matrix.ties.push_back(rank);
-    matrix.tieError = std::max(matrix.tieError, each.error.seconds);
+    double error = &each == best ? each.error.moreTime : each.error.lessTime;
+    matrix.tieError = std::max(matrix.tieError, error);
   }
   if (matrix.ties.size() < 2)
     matrix.ties.clear();
@@ -442,15 +444,15 @@ static std::string searchText(const Matrix &matrix) {
   if (best && best->isComposed && matrix.options.calibration.empty())
     text += fmt::format("  plan 1 is composed of layers, to {}: there was no "
                         "time to compile it whole\n",
-                        errorText(best->error.seconds));
+                        errorText(best->error.time()));
   if (best && best->isSerial)
     text += "  plan 1 is without overlap: there was no time to schedule it, "
             "and with it the step is no longer\n";
-  if (result.timeError > 0 || result.memoryError > 0)
+  if (result.seen.time() > 0 || result.seen.memory() > 0)
     text += fmt::format("  composed of layers; of {} compiled whole, times "
                         "differ by at most {:.1f} %, memory by {:.1f} %\n",
-                        result.finalists, 100 * result.timeError,
-                        100 * result.memoryError);
+                        result.finalists, 100 * result.seen.time(),
+                        100 * result.seen.memory());
   return best ? text + claimText(matrix) : text;
 }
 

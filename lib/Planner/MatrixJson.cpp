@@ -47,7 +47,7 @@ static Json rowJson(const MatrixRow &row) {
   json["bubble"] = e.bubble;
   json["memory"] = memoryJson(e.memory);
   json["composed"] = e.isComposed;
-  json["error"] = e.error.seconds;
+  json["error"] = e.error.time();
   json["tied"] = row.isTied;
   json["serial"] = e.isSerial;
   return json;
@@ -140,8 +140,8 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
       {"uncut", result.uncut},
       {"symmetric", result.symmetric},
       {"illegal", result.illegal},
-      {"time_error", result.timeError},
-      {"memory_error", result.memoryError}};
+      {"time_error", result.seen.time()},
+      {"memory_error", result.seen.memory()}};
   json["plans"] = Json::array();
   for (const MatrixRow &row : matrix.rows)
     json["plans"].push_back(rowJson(row));

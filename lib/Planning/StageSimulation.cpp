@@ -155,15 +155,10 @@ compileOnce(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
                          request.compile.overlap, /*isWhole=*/false};
 }
 
-/// The request as given, without overlap, and without options that say "time";
-/// with overlap also with gradients that kernels add.
+/// The request as given, without overlap, and without options that say "time".
 static std::vector<StageRequest> waysOf(const StageRequest &request) {
   std::vector<StageRequest> ways = {request};
   if (request.compile.overlap != "off") {
-    if (request.compile.addGradients) {
-      ways.push_back(request);
-      ways.back().compile.addGradients = false;
-    }
     ways.push_back(request);
     ways.back().compile.overlap = "off";
   }
@@ -280,26 +275,50 @@ struct StageWay {
   SimulatedStages stages;
 
   double seconds() const { return stages.simulation.step.seconds; }
-  /// Whether it is the request `asked`, apart from options that say "time".
-  bool isAsAsked(const CompileOptions &asked) const {
-    return request.compile.overlap == asked.overlap && addsAsAsked(asked);
-  }
-  bool addsAsAsked(const CompileOptions &asked) const {
-    return request.compile.addGradients == asked.addGradients;
-  }
   int64_t bytes() const {
     int64_t most = 0;
     for (const StageUse &use : stages.simulation.step.stages)
       most = std::max(most, use.peak);
     return most;
   }
-  /// Ranks share the memory of a CPU.
   bool fits(const Hardware &machine) const {
-    return bytes() <=
-           machine.memoryBytes /
-               (machine.isCpu() ? Mesh(stages.plans.mesh).numRanks() : 1);
+    return bytes() <= deviceBytes(machine);
+  }
+  /// Ranks share the memory of a CPU.
+  int64_t deviceBytes(const Hardware &machine) const {
+    return machine.memoryBytes /
+           (machine.isCpu() ? Mesh(stages.plans.mesh).numRanks() : 1);
+  }
+  /// Whether `other` is compiled likewise, but for overlap.
+  bool isLike(const StageWay &other) const {
+    const CompileOptions &one = request.compile, &two = other.request.compile;
+    return one.shardReplicated == two.shardReplicated &&
+           one.bucketLayers == two.bucketLayers;
+  }
+  /// Limits the memory of stages whose chunks are overlapped as tpsp-overlap
+  /// limits that of the whole step: by that of `serial`, which is not.
+  void boundBy(const StageWay &serial, const Hardware &machine) {
+    const int64_t device = deviceBytes(machine);
+    const double share = 1 + request.compile.overlapMemory;
+    for (auto [use, of] :
+         llvm::zip_equal(stages.simulation.step.stages,
+                         serial.stages.simulation.step.stages)) {
+      auto most = int64_t(share * double(of.peak));
+      if (of.peak <= device)
+        most = std::min(most, device);
+      use.peak = std::min(use.peak, std::max(most, of.peak));
+    }
   }
 };
+
+/// Bounds the memory of all ways with overlap.
+void boundBySerial(std::vector<StageWay> &ways, const Hardware &machine) {
+  for (StageWay &way : ways)
+    for (const StageWay &serial : ways)
+      if (way.request.compile.overlap != "off" &&
+          serial.request.compile.overlap == "off" && way.isLike(serial))
+        way.boundBy(serial, machine);
+}
 
 } // namespace
 
@@ -317,6 +336,7 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     compiled += stages->plans.compiled;
     ways.push_back({way, std::move(*stages)});
   }
+  boundBySerial(ways, hardware);
   llvm::stable_sort(ways, [](const StageWay &one, const StageWay &other) {
     return one.seconds() < other.seconds();
   });
@@ -327,9 +347,6 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
     bool fits = fastest && fastest->fits(hardware);
     if (fits && way.seconds() > margin * fastest->seconds())
       break;
-    // Kernels add only if that makes the step fit.
-    if (fits && !way.addsAsAsked(request.compile))
-      continue;
     if (request.isWhole) {
       progress("the whole step");
       if (llvm::Error error = simulateWhole(
@@ -343,11 +360,6 @@ llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
       fastest = &way;
   }
   fastest->stages.plans.compiled = compiled;
-  fastest->stages.addsGradients = fastest->request.compile.addGradients;
-  for (const StageWay &way : ways)
-    if (way.isAsAsked(request.compile) && way.seconds() < fastest->seconds() &&
-        !way.fits(hardware))
-      fastest->stages.askedBytes = way.bytes();
   return std::move(fastest->stages);
 }
 

@@ -89,8 +89,13 @@ public:
   /// Places the buffers without an offset, from `base` on. Returns the end.
   int64_t run(int64_t base, std::vector<std::optional<int64_t>> &offsets) {
     std::vector<bool> isGiven;
-    for (const std::optional<int64_t> &offset : offsets)
+    for (auto [i, offset] : llvm::enumerate(offsets)) {
       isGiven.push_back(offset.has_value());
+      const PlanBuffer &buffer = plan.buffers[i];
+      if (!offset && buffer.livesBefore && lifetimes.isTemporary(int64_t(i)))
+        offset = base +
+                 arena.allocate(buffer.bytes, lifetimes.of(int64_t(i)).before);
+    }
     for (size_t i = 0; i < plan.commands.size(); ++i)
       visit(i, base, isGiven, offsets);
     return base + arena.size();
@@ -108,7 +113,8 @@ private:
         offset = base + arena.allocate(plan.buffers[access.buffer].bytes,
                                        lifetimes.of(access.buffer).before);
     for (const PlanAccess &access : accesses)
-      if (--remaining[access.buffer] == 0 && !isGiven[access.buffer])
+      if (--remaining[access.buffer] == 0 && !isGiven[access.buffer] &&
+          !plan.buffers[access.buffer].livesAfter)
         arena.release(*offsets[access.buffer] - base,
                       plan.buffers[access.buffer].bytes,
                       lifetimes.of(access.buffer).after);
@@ -210,7 +216,7 @@ Plan withLastReaders(const Plan &plan) {
       const PlanBuffer &buffer = plan.buffers[access.buffer];
       if (!segment.isOfMicroBatch() && segment.work == SegmentWork::Prologue)
         isMade[access.buffer] = !buffer.lasts();
-      bool isKept = isMade[access.buffer] && segment.isOfMicroBatch() &&
+      bool isKept = isMade[access.buffer] && segment.runsAgain() &&
                     keptBy[access.buffer] != command.segment;
       if (!isKept)
         continue;

@@ -14,7 +14,23 @@ BufferLifetimes::BufferLifetimes(const Plan &plan, const HappensBefore &before)
   for (auto [i, command] : llvm::enumerate(plan.commands))
     for (const PlanAccess &access : command.accesses)
       noteUse(lifetimes[access.buffer], i, before);
+  for (auto [i, buffer] : llvm::enumerate(plan.buffers))
+    if (lifetimes[i].isUsed())
+      extend(lifetimes[i], buffer);
   findUpcoming(before);
+}
+
+/// Extends the lifetime of a buffer that other segments use, too.
+void BufferLifetimes::extend(Lifetime &lifetime,
+                             const PlanBuffer &buffer) const {
+  if (buffer.livesBefore) {
+    lifetime.first = 0;
+    lifetime.before.assign(plan.numStreams, 0);
+  }
+  if (buffer.livesAfter) {
+    lifetime.last = int64_t(plan.commands.size()) - 1;
+    lifetime.after.assign(plan.numStreams, std::numeric_limits<int64_t>::max());
+  }
 }
 
 void BufferLifetimes::noteUse(Lifetime &lifetime, int64_t command,

@@ -10,7 +10,8 @@ class BufferLifetimes {
 public:
   struct Lifetime {
     /// The first and the last command that use it, in the order of issue; -1 if
-    /// none does.
+    /// none does. If it lives before or after the plan's commands, the plan's
+    /// first or last command.
     int64_t first = -1, last = -1;
     /// The commands that have ended before any user begins, and those that have
     /// ended when all users have.
@@ -44,6 +45,7 @@ public:
 private:
   void noteUse(Lifetime &lifetime, int64_t command,
                const HappensBefore &before);
+  void extend(Lifetime &lifetime, const PlanBuffer &buffer) const;
   void findUpcoming(const HappensBefore &before);
 
   const Plan &plan;

@@ -57,9 +57,18 @@ MemoryAccount::MemoryAccount(const OverlapProblem &problem)
       streams(problem.numStreams) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const OverlapBuffer &buffer = problem.buffers[i];
-    buffers[i].usersLeft = int32_t(buffer.users.size());
-    rest.addBefore(buffer.users.back() + 1, buffer.bytes);
-    rest.addBefore(buffer.users.front(), -buffer.bytes);
+    // A buffer that lives on always has a user left.
+    buffers[i].usersLeft =
+        int32_t(buffer.users.size()) + (buffer.livesAfter ? 1 : 0);
+    rest.addBefore(buffer.livesAfter ? int64_t(problem.commands.size())
+                                     : buffer.users.back() + 1,
+                   buffer.bytes);
+    if (buffer.livesBefore) {
+      buffers[i].isStarted = true;
+      live += buffer.bytes;
+    } else {
+      rest.addBefore(buffer.users.front(), -buffer.bytes);
+    }
   }
   auto forEachUse = [&](auto add) {
     for (size_t i = 0; i < buffers.size(); ++i)
@@ -68,7 +77,8 @@ MemoryAccount::MemoryAccount(const OverlapProblem &problem)
   };
   auto forEachLast = [&](auto add) {
     for (size_t i = 0; i < buffers.size(); ++i)
-      add(problem.buffers[i].users.back(), i);
+      if (!problem.buffers[i].livesAfter)
+        add(problem.buffers[i].users.back(), i);
   };
   size_t count = problem.commands.size();
   uses =

@@ -56,7 +56,10 @@ std::optional<std::string> OverlapProblem::check() const {
 int64_t OverlapProblem::serialPeak() const {
   LiveBytes live;
   for (const OverlapBuffer &buffer : buffers)
-    live.add(buffer.users.front(), buffer.users.back(), buffer.bytes);
+    live.add(buffer.livesBefore ? 0 : buffer.users.front(),
+             buffer.livesAfter ? int64_t(commands.size()) - 1
+                               : buffer.users.back(),
+             buffer.bytes);
   return live.most();
 }
 
@@ -258,10 +261,11 @@ private:
           *std::min_element(buffer.users.begin(), buffer.users.end(), started);
       int64_t last =
           *std::max_element(buffer.users.begin(), buffer.users.end(), ended);
-      double from = schedule.start[first];
+      double from = buffer.livesBefore ? 0 : schedule.start[first];
       changes.push_back({from, buffer.bytes, first});
-      changes.push_back(
-          {std::max(from, end(last) - roundingSeconds), -buffer.bytes, last});
+      if (!buffer.livesAfter)
+        changes.push_back(
+            {std::max(from, end(last) - roundingSeconds), -buffer.bytes, last});
     }
     llvm::stable_sort(changes, [](const Change &a, const Change &b) {
       return std::tie(a.time, a.bytes) < std::tie(b.time, b.bytes);

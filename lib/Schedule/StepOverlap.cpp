@@ -48,7 +48,8 @@ private:
       if (buffer.lasts())
         lasting += buffer.bytes;
       else if (!of.empty())
-        problem.buffers.push_back({buffer.bytes, std::move(of)});
+        problem.buffers.push_back({buffer.bytes, std::move(of),
+                                   buffer.livesBefore, buffer.livesAfter});
     }
     return lasting;
   }

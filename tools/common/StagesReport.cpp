@@ -43,8 +43,6 @@ StagesReport tpsp::tool::stagesReport(SimulatedStages &&stages,
   report.plans = std::move(stages.plans);
   report.step = std::move(stages.simulation.step);
   report.overlap = std::move(stages.overlap);
-  report.addsGradients = stages.addsGradients;
-  report.askedBytes = stages.askedBytes;
   report.hardware = hardware.name;
   report.program = context.program;
   report.schedule = context.schedule;
@@ -177,14 +175,6 @@ static std::string sendTable(const StagesReport &report) {
 /// "forward", "send", "update".
 static std::string kindOf(const PlanCommand &command) { return command.call; }
 
-static std::string whyNoOverlap(const StagesReport &report) {
-  return report.askedBytes > 0
-             ? fmt::format("(a stage needs {} with --overlap {})",
-                           bytes(report.askedBytes), report.askedOverlap)
-             : fmt::format("(the step is slower with --overlap {})",
-                           report.askedOverlap);
-}
-
 static std::string pathText(const StagesReport &report) {
   StepTrace trace = traceOf(report);
   return "\n" +
@@ -214,12 +204,9 @@ std::string tpsp::tool::toText(const StagesReport &report) {
              fmt::format("(simulated; bubble {:.1f} %{})",
                          100 * report.step.bubble, peak)});
   if (report.overlap != report.askedOverlap)
-    table.add({"overlap", "none", whyNoOverlap(report)});
-  else if (report.askedBytes > 0 && !report.addsGradients)
-    table.add({"gradients", "by kernels",
-               fmt::format("(added in products, a stage needs {}; run with "
-                           "--add-gradients off)",
-                           bytes(report.askedBytes))});
+    table.add({"overlap", "none",
+               fmt::format("(the step is slower with --overlap {})",
+                           report.askedOverlap)});
   table.add({"memory", bytes(report.neededBytes),
              fmt::format("of {}{}", bytes(report.memoryBytes),
                          report.neededBytes > report.memoryBytes

@@ -12,9 +12,6 @@ struct StagesReport {
   std::string program, hardware, schedule;
   /// The requested overlap, and the overlap that the step has.
   std::string askedOverlap, overlap;
-  /// SimulatedStages::addsGradients and ::askedBytes.
-  bool addsGradients = true;
-  int64_t askedBytes = 0;
   StagePlans plans;
   PipelineStep step;
   double compileSeconds = 0;

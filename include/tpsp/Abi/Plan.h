@@ -107,6 +107,9 @@ struct PlanBuffer {
   /// The pool in which it has a place for every micro-batch under way
   /// (Plan::pools); -1: none.
   int64_t pool = -1;
+  /// Whether a temporary of a segment's program has its value before the
+  /// segment begins, and whether it keeps it afterwards.
+  bool livesBefore = false, livesAfter = false;
   /// Where the buffer begins in the arena, or in its pool's first slot; empty
   /// before allocation.
   std::optional<int64_t> offset;

@@ -56,6 +56,10 @@ struct PlanSegment {
 
   /// Whether its commands are those of a micro-batch.
   bool isOfMicroBatch() const { return runs != SegmentRuns::Once; }
+  /// Whether it may run for several micro-batches.
+  bool runsAgain() const {
+    return runs == SegmentRuns::Each || runs == SegmentRuns::AllButLast;
+  }
   /// How often it runs in a step of so many micro-batches.
   int64_t times(int64_t microBatches) const {
     return runs == SegmentRuns::Each         ? microBatches

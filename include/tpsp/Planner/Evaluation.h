@@ -50,7 +50,12 @@ struct NamedBytes {
 /// (docs/Planner.md). The whole program's step may be shorter or longer, its
 /// streams may be busy for less time, and its bytes may be fewer or more.
 struct CompositionError {
-  double seconds = 0, busy = 0, lessMemory = 0, moreMemory = 0;
+  double lessTime = 0, moreTime = 0, busy = 0, lessMemory = 0, moreMemory = 0;
+
+  double time() const { return std::max(lessTime, moreTime); }
+  double memory() const { return std::max(lessMemory, moreMemory); }
+  /// Raises each error to that of `other`.
+  void raiseTo(const CompositionError &other);
 };
 
 struct Evaluation {
@@ -130,7 +135,7 @@ struct Evaluation {
   }
   /// The least and the most seconds of the whole program's step with overlap.
   double leastWhole() const;
-  double mostWhole() const { return (1 + error.seconds) * seconds; }
+  double mostWhole() const { return (1 + error.moreTime) * seconds; }
 };
 
 /// Compiles and simulates. An evaluator is used by one thread at a time.

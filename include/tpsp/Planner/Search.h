@@ -48,14 +48,6 @@ struct SearchOptions {
   /// Bounds of steps without overlap. Null: no search without overlap. Not
   /// owned; must outlive the search.
   const Bounds *serialBounds = nullptr;
-  /// The share `overlapMemory` for a candidate. With stages, the schedule's
-  /// added memory may exist once for each saved micro-batch. The segment that
-  /// reduces gradients under the last one may add as much.
-  double mostAddedTo(const Candidate &candidate) const {
-    return candidate.hasStages()
-               ? overlapMemory * double(2 + candidate.settings.microBatches)
-               : overlapMemory;
-  }
   /// The number of the best composed plans that are evaluated whole, and ranked
   /// by the result, as time allows.
   unsigned finalists = 4;
@@ -124,9 +116,9 @@ struct SearchResult {
   /// plans that may be as fast as the best.
   int64_t finalists = 0;
 
-  /// The largest differences between a composed and a whole program, as shares
-  /// of the time and of the bytes. 0 if nothing was composed.
-  double timeError = 0, memoryError = 0;
+  /// The largest differences seen between composed figures and those of whole
+  /// programs. 0 if nothing was composed.
+  CompositionError seen;
 
   /// The best plan that fits; null if none does.
   const Evaluation *best(int64_t memoryLimit) const;

@@ -48,14 +48,8 @@ simulateStages(const StagePlans &plans, const CompileOptions &compile,
 struct SimulatedStages {
   StagePlans plans;
   StageSimulation simulation;
-  /// The overlap of the plans: "off" also if overlap would be slower, or does
-  /// not fit.
+  /// The overlap of the plans: "off" also if overlap would be slower.
   std::string overlap;
-  /// Whether products add gradients to sums.
-  bool addsGradients = true;
-  /// The most bytes of a stage as it was asked for, if that is faster but does
-  /// not fit; else 0.
-  int64_t askedBytes = 0;
   /// Whether the whole step was compiled, too.
   bool isWhole = false;
 };

@@ -17,6 +17,9 @@ struct OverlapBuffer {
   int64_t bytes = 0;
   /// Positions of commands, ascending; at least one.
   std::vector<int64_t> users;
+  /// Whether it already takes memory before the first command, and whether it
+  /// still does after the last.
+  bool livesBefore = false, livesAfter = false;
 };
 
 struct OverlapProblem {

@@ -12,9 +12,10 @@ std::string tpsp::scheduleKey(const Plan &plan, const CostModel &cost) {
   auto add = std::back_inserter(key);
   for (const PlanBuffer &buffer : plan.buffers)
     // Commands that read a cotangent follow those that make its result.
-    fmt::format_to(add, "{}:{}:{}:{}:{} ", int(buffer.kind), buffer.bytes,
+    fmt::format_to(add, "{}:{}:{}:{}:{}:{}{} ", int(buffer.kind), buffer.bytes,
                    buffer.updatedBy >= 0, buffer.isCotangent() ? buffer.of : -1,
-                   buffer.kind == BufferKind::Output ? buffer.number : -1);
+                   buffer.kind == BufferKind::Output ? buffer.number : -1,
+                   int(buffer.livesBefore), int(buffer.livesAfter));
   int64_t first = plan.commands.empty() ? 0 : plan.commands.front().phase;
   for (const PlanCommand &command : plan.commands) {
     fmt::format_to(add, "\n{} {} {:a} {} {}", int(command.kind), command.call,

@@ -9,6 +9,7 @@
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Schedule/ArenaPlan.h"
+#include "tpsp/Schedule/StageOrder.h"
 
 #include "tpsp/Dialect/Tpsp/IR/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/IR/IndexedTensor.h"
@@ -98,9 +99,11 @@ public:
       : cost(cost), memory(memory), chunks(chunks), inOrder(inOrder) {}
 
   /// `name`: of what the program computes, for remarks.
+  /// `more`: the bytes that its schedule may add; nullopt: the option's share.
   /// Returns the program, or a copy that has replaced it.
   FailureOr<plan::ProgramOp> run(plan::ProgramOp program, const Plan &plan,
-                                 StringRef name = "a step") {
+                                 StringRef name = "a step",
+                                 std::optional<int64_t> more = std::nullopt) {
     original = program;
     this->name = name;
     FailureOr<SimulatedStep> serial = simulated(plan);
@@ -115,7 +118,9 @@ public:
     FailureOr<int64_t> needed = arenaBytes(original, plan);
     if (failed(needed))
       return failure();
-    limits = {*needed, boundFor(*needed)};
+    constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+    limits = {*needed, more ? *needed + std::min(*more, unlimited - *needed)
+                            : boundFor(*needed)};
     FailureOr<OverlapCandidate> best = search(plan, *serial);
     if (failed(best))
       return failure();
@@ -311,6 +316,8 @@ struct Overlap
     : public WithOptions<
           tpsp::impl::OverlapBase<Overlap>, &CompileOptions::overlap,
           &CompileOptions::overlapMemory, &CompileOptions::overlapChunks,
+          &CompileOptions::stageSchedule, &CompileOptions::stageActions,
+          &CompileOptions::stagePlacement, &CompileOptions::stageBound,
           &CompileOptions::hardware, &CompileOptions::threads> {
   void runOnOperation() override {
     const CompileOptions &given = options();
@@ -338,33 +345,31 @@ struct Overlap
       return failure();
     if (program.getMicroBatches())
       return scheduleSegments(program, plan, *cost);
-    return LogicalResult(
-        searchWith(given.overlapMemory, *cost).run(program, plan));
+    return LogicalResult(searchWith(*cost).run(program, plan));
   }
 
-  OverlapSearch searchWith(double memory, const CostModel &cost) {
-    return {cost, memory, options().overlapChunks,
+  OverlapSearch searchWith(const CostModel &cost) {
+    return {cost, options().overlapMemory, options().overlapChunks,
             inOrderOverlapOf(options().overlap)};
   }
 
-  /// Schedules each segment by itself. Each of them may add as many bytes, so
-  /// together they may add too many. Then none may add any.
+  /// Schedules each segment by itself. Segments run one after another, so each
+  /// may add all the bytes that the step may add. If together they leave larger
+  /// gaps in the arena, they are scheduled again in as much less memory.
   LogicalResult scheduleSegments(plan::ProgramOp program, const Plan &plan,
                                  const CostModel &cost) {
-    double memory = options().overlapMemory;
-    if (plan.stageAxis >= 0)
-      return scheduleIn(program, plan, memory, cost);
-    FailureOr<int64_t> serial = OverlapSearch::arenaBytes(program, plan);
+    FailureOr<int64_t> serial = arenaBytes(program, plan, cost);
     if (failed(serial))
       return failure();
-    int64_t most = searchWith(memory, cost).boundFor(*serial);
-    for (double own : {memory, 0.0}) {
+    constexpr int mostTries = 3;
+    int64_t most = searchWith(cost).boundFor(*serial), more = most - *serial;
+    for (int tries = 0; tries < mostTries; ++tries) {
       auto copy = cast<plan::ProgramOp>(program->clone());
       program->getBlock()->getOperations().insert(
           std::next(program->getIterator()), copy);
-      if (failed(scheduleIn(copy, plan, own, cost)))
+      if (failed(scheduleIn(copy, plan, cost, more)))
         return failure();
-      FailureOr<int64_t> bytes = OverlapSearch::arenaBytes(copy, planOf(copy));
+      FailureOr<int64_t> bytes = arenaBytes(copy, planOf(copy), cost);
       if (failed(bytes))
         return failure();
       if (*bytes <= most) {
@@ -373,6 +378,8 @@ struct Overlap
         return success();
       }
       copy.erase();
+      int64_t less = more - (*bytes - most);
+      more = tries == 0 ? std::max<int64_t>(less, 0) : less;
     }
     remark::missed(program.getLoc(),
                    remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
@@ -382,17 +389,35 @@ struct Overlap
     return success();
   }
 
-  /// Schedules the segments of a program.
+  /// The bytes of the plan's arena; with stages, of the largest stage's.
+  FailureOr<int64_t> arenaBytes(plan::ProgramOp program, const Plan &plan,
+                                const CostModel &cost) {
+    if (plan.stageAxis < 0)
+      return OverlapSearch::arenaBytes(program, plan);
+    const CompileOptions &given = options();
+    auto schedule = StageSchedule::read(given.stageSchedule, given.stageActions,
+                                        given.stagePlacement);
+    if (!schedule)
+      return emitErrorAt(program) << llvm::toString(schedule.takeError());
+    auto order = orderStages(plan, cost, *schedule, given.stageBound);
+    if (!order)
+      return emitErrorAt(program) << llvm::toString(order.takeError());
+    Plan ordered = plan;
+    ordered.order = std::move(*order);
+    return planStageArena(ordered).bytes;
+  }
+
+  /// Schedules the segments of a program. `more`: as for OverlapSearch::run().
   LogicalResult scheduleIn(plan::ProgramOp program, const Plan &plan,
-                           double memory, const CostModel &cost) {
-    OverlapSearch search = searchWith(memory, cost);
+                           const CostModel &cost, int64_t more) {
+    OverlapSearch search = searchWith(cost);
     SegmentPrograms segments(program, plan);
     for (auto [number, segment] : llvm::enumerate(plan.segments)) {
       if (segment.isTransfer())
         continue;
       plan::ProgramOp part = segments.programs()[number];
       FailureOr<plan::ProgramOp> scheduled =
-          search.run(part, planOf(part), segment.name);
+          search.run(part, planOf(part), segment.name, more);
       if (failed(scheduled))
         return failure();
       segments.replace(number, *scheduled);

@@ -259,6 +259,8 @@ private:
     added.dtype = dtypeOf(buffer);
     added.bytes = plan::bytesOf(buffer.getType());
     added.location = formatLocation(buffer.getLoc());
+    added.livesBefore = buffer->hasAttr(livesBeforeAttrName);
+    added.livesAfter = buffer->hasAttr(livesAfterAttrName);
     if (buffer.getOffset())
       added.offset = *buffer.getOffset();
     added.pool = int64_t(buffer.getPool().value_or(-1));

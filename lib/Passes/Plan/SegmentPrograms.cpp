@@ -5,15 +5,11 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <set>
-
 using namespace mlir;
 using namespace tpsp;
 
 /// The number of a buffer in the whole program.
 static constexpr StringLiteral numberAttrName = "plan.buffer_number";
-/// The mark of isShared().
-static constexpr StringLiteral sharedAttrName = "plan.shared";
 
 static SmallVector<plan::BufferOp> buffersOf(plan::ProgramOp program) {
   return llvm::to_vector(program.getBody().front().getOps<plan::BufferOp>());
@@ -25,34 +21,47 @@ SegmentPrograms::SegmentPrograms(plan::ProgramOp program, const Plan &plan)
   Builder b(program.getContext());
   for (auto [i, buffer] : llvm::enumerate(buffers))
     buffer->setAttr(numberAttrName, b.getI64IntegerAttr(int64_t(i)));
-  markShared(plan);
+  findUsers(plan);
   std::vector<SmallVector<Operation *>> commands(plan.segments.size());
   for (auto [op, command] :
        llvm::zip_equal(commandsOf(program), plan.commands)) {
     cast<plan::CommandOpInterface>(op).setPhase(command.phase);
     commands[command.segment].push_back(op);
   }
-  for (ArrayRef<Operation *> each : llvm::reverse(commands))
-    parts.push_back(makePart(each));
+  for (size_t i = commands.size(); i-- > 0;)
+    parts.push_back(makePart(commands[i], int64_t(i)));
   std::reverse(parts.begin(), parts.end());
 }
 
 bool tpsp::isShared(plan::BufferOp buffer) {
-  return buffer->hasAttr(sharedAttrName);
+  return buffer->hasAttr(livesBeforeAttrName) ||
+         buffer->hasAttr(livesAfterAttrName);
 }
 
-/// Marks the buffers that commands of several segments access.
-void SegmentPrograms::markShared(const Plan &plan) {
-  constexpr int64_t none = -1;
-  std::vector<int64_t> first(plan.buffers.size(), none);
+void SegmentPrograms::findUsers(const Plan &plan) {
+  users.resize(plan.buffers.size());
   for (const PlanCommand &command : plan.commands)
-    for (const PlanAccess &access : command.accesses) {
-      int64_t &known = first[access.buffer];
-      if (known != none && known != command.segment)
-        buffers[access.buffer]->setAttr(sharedAttrName,
-                                        UnitAttr::get(whole.getContext()));
-      known = command.segment;
-    }
+    for (const PlanAccess &access : command.accesses)
+      users[access.buffer].insert(command.segment);
+}
+
+/// Marks a part's buffer that has a value before or after the segment's
+/// commands. A segment that runs again needs what one that does not has made.
+/// With stages, values of several segments share no memory with others
+/// (planStageArena()).
+void SegmentPrograms::mark(plan::BufferOp buffer, int64_t segment) {
+  const std::set<int64_t> &of =
+      users[buffer->getAttrOfType<IntegerAttr>(numberAttrName).getInt()];
+  bool keepsPlace = whole.getStageAxis().has_value() && of.size() > 1;
+  bool isReadAgain =
+      segments[segment].runsAgain() && llvm::any_of(of, [&](int64_t other) {
+        return other < segment && !segments[other].runsAgain();
+      });
+  auto unit = UnitAttr::get(buffer.getContext());
+  if (*of.begin() < segment || keepsPlace)
+    buffer->setAttr(livesBeforeAttrName, unit);
+  if (*of.rbegin() > segment || isReadAgain || keepsPlace)
+    buffer->setAttr(livesAfterAttrName, unit);
 }
 
 /// Copies a buffer, a view or a tile with all that it is made of.
@@ -66,7 +75,8 @@ static void copy(Value value, OpBuilder &b, IRMapping &copies) {
 }
 
 /// A program of copies of these commands, and of the buffers that they access.
-plan::ProgramOp SegmentPrograms::makePart(ArrayRef<Operation *> commands) {
+plan::ProgramOp SegmentPrograms::makePart(ArrayRef<Operation *> commands,
+                                          int64_t segment) {
   auto part = cast<plan::ProgramOp>(whole->cloneWithoutRegions());
   whole->getBlock()->getOperations().insert(std::next(whole->getIterator()),
                                             part);
@@ -77,6 +87,8 @@ plan::ProgramOp SegmentPrograms::makePart(ArrayRef<Operation *> commands) {
   for (Operation *op : commands)
     for (Value operand : op->getOperands())
       copy(operand, b, copies);
+  for (plan::BufferOp buffer : buffersOf(part))
+    mark(buffer, segment);
   for (Operation *op : commands)
     cast<plan::CommandOpInterface>(b.clone(*op, copies)).setSegment(0);
   return part;
@@ -121,8 +133,7 @@ void SegmentPrograms::join() {
     part.erase();
   }
   for (plan::BufferOp buffer : buffers)
-    for (StringRef mark : {numberAttrName, sharedAttrName})
-      buffer->removeAttr(mark);
+    buffer->removeAttr(numberAttrName);
   whole.setStreams(streams);
   whole.setEvents(events);
 }

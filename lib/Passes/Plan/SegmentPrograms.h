@@ -5,6 +5,8 @@
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
+#include <set>
+
 namespace tpsp {
 
 /// Takes a program apart by segments, and puts it together again. The time is
@@ -35,14 +37,18 @@ public:
   void join();
 
 private:
-  void markShared(const Plan &plan);
-  plan::ProgramOp makePart(llvm::ArrayRef<mlir::Operation *> commands);
+  void findUsers(const Plan &plan);
+  void mark(plan::BufferOp buffer, int64_t segment);
+  plan::ProgramOp makePart(llvm::ArrayRef<mlir::Operation *> commands,
+                           int64_t segment);
   void add(plan::ProgramOp part, int64_t number);
 
   plan::ProgramOp whole;
   const std::vector<PlanSegment> segments;
   llvm::SmallVector<plan::ProgramOp> parts;
   llvm::SmallVector<plan::BufferOp> buffers;
+  /// For each buffer of the whole program, the segments that use it.
+  std::vector<std::set<int64_t>> users;
   int64_t streams, events = 0, wholes = 0;
 };
 

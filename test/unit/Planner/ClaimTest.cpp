@@ -38,7 +38,9 @@ private:
     auto share = [&](size_t salt) {
       return double((hash / salt) % 2001) / 1000 - 1;
     };
-    step.seconds /= 1 + error.seconds * share(1);
+    double time = share(1);
+    time *= time < 0 ? error.lessTime : error.moreTime;
+    step.seconds *= 1 / (1 + time);
     step.computing /= 1 + error.busy * share(2001);
     double memory = share(5003);
     memory *= memory < 0 ? error.lessMemory : error.moreMemory;
@@ -53,7 +55,7 @@ private:
   const CompositionError error;
 };
 
-constexpr CompositionError planted = {0.1, 0.02, 0.05, 0.1};
+constexpr CompositionError planted = {0.1, 0.15, 0.02, 0.05, 0.1};
 
 struct ComposedCase : Case {
   /// Only with stages does the search climb through settings.
@@ -156,7 +158,7 @@ TEST(Claim, LearnsTheErrorOfComposition) {
   ComposedCase each(3);
   EvaluatorFactory whole = each.factory();
   EvaluatorFactory composed = [&] {
-    CompositionError understated = {0.3, 0, 0, 0};
+    CompositionError understated = {0.3, 0.3, 0, 0, 0};
     auto made =
         std::make_unique<Composed>(whole(), each.space.program(), understated);
     return made;
@@ -167,7 +169,7 @@ TEST(Claim, LearnsTheErrorOfComposition) {
         : inner(std::move(inner)) {}
     Evaluation evaluate(const Candidate &candidate) override {
       Evaluation step = inner->evaluate(candidate);
-      step.error.seconds = 0.001;
+      step.error.lessTime = step.error.moreTime = 0.001;
       return step;
     }
     Evaluation evaluateWhole(const Candidate &candidate) override {
@@ -182,11 +184,12 @@ TEST(Claim, LearnsTheErrorOfComposition) {
       each.space, each.bounds,
       [&] { return std::make_unique<Understated>(composed()); }, {},
       each.options, [](const SearchState &) {});
-  ASSERT_GT(result.timeError, 0.001);
+  ASSERT_GT(result.seen.time(), 0.001);
   int64_t open = 0;
   for (const Evaluation &row : result.evaluations)
     if (row.isComposed) {
-      EXPECT_GE(row.error.seconds, result.timeError);
+      EXPECT_GE(row.error.lessTime, result.seen.lessTime);
+      EXPECT_GE(row.error.moreTime, result.seen.moreTime);
       ++open;
     }
   EXPECT_GT(open, 0);

@@ -58,7 +58,7 @@ TEST(Search, FinalistsFitWhole) {
       moved += !(row.candidate.settings == all.front()) &&
                fits(row.candidate.settings);
     }
-    EXPECT_GT(result.memoryError, 0.3) << seed;
+    EXPECT_GT(result.seen.memory(), 0.3) << seed;
   }
   EXPECT_GT(moved, 0);
 }

@@ -88,7 +88,7 @@ TEST(Matrix, WithoutOverlap) {
 TEST(Matrix, Ties) {
   SearchResult result = fourPlans();
   result.evaluations[1].isComposed = true;
-  result.evaluations[1].error.seconds = 0.4;
+  result.evaluations[1].error.lessTime = 0.4;
   Matrix matrix = matrixOf(result, 10);
   EXPECT_EQ(matrix.ties, (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(matrix.rows[1].reason,
@@ -99,13 +99,13 @@ TEST(Matrix, Ties) {
   EXPECT_THAT(toJson(matrix),
               AllOf(HasSubstr("\"error\": 0.4"), HasSubstr("\"tied\": true")));
   // 1.5 s less 30 % are more than 1 s.
-  result.evaluations[1].error.seconds = 0.3;
+  result.evaluations[1].error.lessTime = 0.3;
   matrix = matrixOf(result, 10);
   EXPECT_THAT(matrix.ties, testing::IsEmpty());
   EXPECT_THAT(toText(matrix), Not(HasSubstr("within the error")));
   // A composed best plan may take longer than its figure.
   result.evaluations[0].isComposed = true;
-  result.evaluations[0].error.seconds = 0.1;
+  result.evaluations[0].error.moreTime = 0.1;
   EXPECT_EQ(matrixOf(result, 10).ties, (std::vector<int64_t>{1, 2}));
 }
 

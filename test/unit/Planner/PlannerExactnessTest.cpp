@@ -252,8 +252,7 @@ protected:
     SearchOptions search;
     search.overlapMemory = mostAdded;
     EXPECT_LE(double(each.memory.total),
-              double(serial.memory.total) *
-                  (1 + search.mostAddedTo(each.candidate)))
+              double(serial.memory.total) * (1 + search.overlapMemory))
         << text;
   }
 

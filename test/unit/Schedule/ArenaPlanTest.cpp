@@ -4,6 +4,8 @@
 
 #include "RandomStep.h"
 
+#include "tpsp/Algebra/ArenaLayout.h"
+
 #include <gtest/gtest.h>
 
 using namespace tpsp;
@@ -71,6 +73,30 @@ TEST(ArenaPlan, WhatLastsComesFirst) {
   EXPECT_EQ(arena.offsets[parameter], 0);
   EXPECT_GE(*arena.offsets[first], unit);
   EXPECT_FALSE(arena.offsets[unused]);
+}
+
+/// A buffer with a value from an earlier segment has its room from the first
+/// command on, and one for a later segment keeps it. The order of size places
+/// both likewise.
+TEST(ArenaPlan, OtherSegmentsValuesKeepTheirRoom) {
+  for (int64_t small : {int64_t(1), 4 * unit}) {
+    Step step;
+    int64_t first = step.buffer(small), earlier = step.buffer(3 * unit),
+            last = step.buffer(2 * unit), later = step.buffer(unit);
+    step.command({first, later});
+    step.command({earlier});
+    step.command({last});
+    int64_t reused = step.arena().bytes;
+    step.plan.buffers[earlier].livesBefore = true;
+    step.plan.buffers[later].livesAfter = true;
+    ArenaPlan arena = step.arena();
+    int64_t whole = ArenaLayout::rounded(small) + 4 * unit;
+    EXPECT_LT(reused, whole);
+    EXPECT_EQ(arena.bytes, whole);
+    // The last command may take the room of all but the later one.
+    EXPECT_TRUE(*arena.offsets[last] + 2 * unit <= *arena.offsets[later] ||
+                *arena.offsets[later] + unit <= *arena.offsets[last]);
+  }
 }
 
 /// Buffers that streams may use at the same time lie apart, whatever their

@@ -205,6 +205,32 @@ TEST(OverlapProblem, WhatIsNeededSeriallyIsThere) {
   EXPECT_DOUBLE_EQ(schedule.seconds, 3);
 }
 
+/// A sum of earlier segments has its room before its first user, and one for
+/// later segments has it after its last. So nothing else starts early there.
+TEST(OverlapProblem, OtherSegmentsValuesTakeRoom) {
+  OverlapProblem problem;
+  problem.numStreams = 2;
+  problem.capacity = 20;
+  problem.commands = {{1, 0, {}}, {1, 0, {}}, {1, 1, {}}, {1, 0, {1, 2}}};
+  struct Case {
+    OverlapBuffer one, other;
+    bool OverlapBuffer::*lives;
+  };
+  for (const Case &each :
+       {Case{{10, {3}}, {10, {0}}, &OverlapBuffer::livesBefore},
+        Case{{10, {0}}, {10, {1}}, &OverlapBuffer::livesAfter}}) {
+    problem.buffers = {each.one, each.other, {10, {2, 3}}};
+    OverlapSchedule early = scheduleList(problem);
+    EXPECT_DOUBLE_EQ(early.start[2], 0);
+    problem.buffers[0].*each.lives = true;
+    EXPECT_EQ(problem.serialPeak(), 20);
+    OverlapSchedule late = scheduleList(problem);
+    EXPECT_NE(verify(problem, early), std::nullopt);
+    EXPECT_EQ(verify(problem, late), std::nullopt);
+    EXPECT_GE(late.start[2], 1);
+  }
+}
+
 /// Computing of a later phase fills no gap of an earlier one; its gathers do.
 TEST(OverlapProblem, PhasesDoNotBeginEarly) {
   OverlapProblem problem;

@@ -41,6 +41,8 @@ OverlapProblem tpsp::randomProblem(std::mt19937 &random, size_t commands,
       for (int64_t user : buffer.users)
         if (user != int64_t(i))
           problem.commands[user].after.push_back(i);
+      buffer.livesBefore = draw(0, 7) == 0;
+      buffer.livesAfter = draw(0, 7) == 0;
       problem.buffers.push_back(buffer);
     }
   problem.capacity = draw(0, 2) * problem.serialPeak() * draw(1, 3) / 2;

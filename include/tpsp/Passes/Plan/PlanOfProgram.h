@@ -9,6 +9,11 @@
 
 namespace tpsp {
 
+/// Marks on a plan.buffer of one segment's program: PlanBuffer::livesBefore and
+/// PlanBuffer::livesAfter.
+inline constexpr llvm::StringLiteral livesBeforeAttrName = "plan.lives_before";
+inline constexpr llvm::StringLiteral livesAfterAttrName = "plan.lives_after";
+
 /// The plan of `program`; works before and after allocation. The functions of
 /// its kernels are looked up in its module. If a kernel has no function there
 /// (because it is lowered already), its operations are unknown and counted as
