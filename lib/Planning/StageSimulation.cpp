@@ -311,11 +311,11 @@ struct StageWay {
   }
 };
 
-/// Bounds the memory of all ways with overlap.
+/// Bounds the memory of all ways with overlap that keeps to --overlap-memory.
 void boundBySerial(std::vector<StageWay> &ways, const Hardware &machine) {
   for (StageWay &way : ways)
     for (const StageWay &serial : ways)
-      if (way.request.compile.overlap != "off" &&
+      if (way.request.compile.overlap == "on" &&
           serial.request.compile.overlap == "off" && way.isLike(serial))
         way.boundBy(serial, machine);
 }

@@ -157,12 +157,13 @@ public:
   /// unless the serial step exceeds it anyway. The option does not limit
   /// `inOrder`, which predicts steps that others measured.
   int64_t boundFor(int64_t serial) const {
+    if (inOrder)
+      return std::numeric_limits<int64_t>::max();
     const Hardware &machine = cost.machine();
     int64_t device = machine.memoryBytes;
     if (machine.isCpu())
       device /= cost.ranks().numRanks();
-    int64_t most = inOrder ? std::numeric_limits<int64_t>::max()
-                           : serial + int64_t(memory * double(serial));
+    int64_t most = serial + int64_t(memory * double(serial));
     return serial <= device ? std::min(most, device) : most;
   }
 
