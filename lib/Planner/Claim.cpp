@@ -20,7 +20,7 @@ static constexpr double any = std::numeric_limits<double>::infinity();
 
 /// Finds the first row of a whole program that is likely to be as fast as
 /// `best`, which is composed. Returns the end if there is none. With overlap,
-/// 22 of 29 composed steps were within 6 % of whole ones (docs/Planner.md),
+/// 22 of 27 composed steps were within 6 % of whole ones (docs/Planner.md),
 /// although their assumed error is larger.
 static std::vector<Evaluation>::iterator
 wholeFirst(std::vector<Evaluation> &rows, const Evaluation &best,
